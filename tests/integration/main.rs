@@ -1,1 +1,1 @@
-//! placeholder
+//! One binary for all integration tests: linking is the slow part.

@@ -35,6 +35,10 @@ pub enum StoreError {
     Permanent(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// What becomes of a fact that loses evidence, given all that is left, oldest first; `None` deletes it. An alias, because
+/// `async_trait` would otherwise name the lifetimes of its arguments and no store could call it with its own rows.
+pub type Reweigh<'a> = &'a (dyn Fn(&Fact, &[Evidence]) -> Option<Fact> + Send + Sync);
+
 /// Sessions.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
@@ -60,7 +64,7 @@ pub trait SessionStore: Send + Sync {
         &self,
         caller: &Caller,
         id: SessionId,
-        reweigh: &(dyn Fn(&Fact, &[Evidence]) -> Option<Fact> + Send + Sync),
+        reweigh: Reweigh<'_>,
     ) -> Result<(), StoreError>;
 }
 

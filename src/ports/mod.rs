@@ -17,6 +17,6 @@ pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
     AnswerCommit, Appended, CommitError, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, KnowledgeStore, MessageStore, Mined,
-    Mining, NewMessage, Prepared, SessionStore, Store, StoreError,
+    Mining, NewMessage, Prepared, Reweigh, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;

@@ -33,6 +33,10 @@ pub enum StoreError {
     Permanent(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// What becomes of a fact that loses evidence, given all that is left, oldest first; `None` deletes it. An alias, because
+/// `async_trait` would otherwise name the lifetimes of its arguments and no store could call it with its own rows.
+pub type Reweigh<'a> = &'a (dyn Fn(&Fact, &[Evidence]) -> Option<Fact> + Send + Sync);
+
 /// Sessions.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
@@ -54,12 +58,7 @@ pub trait SessionStore: Send + Sync {
     /// Deletes a session with its messages, events, jobs and evidence, in one transaction. The facts that lose
     /// evidence are weighed anew by `reweigh`, which gets the fact and all evidence left, oldest first, and returns the
     /// new fact or `None` to delete it. Entities without mention and without fact go too.
-    async fn delete_session(
-        &self,
-        caller: &Caller,
-        id: SessionId,
-        reweigh: &(dyn Fn(&Fact, &[Evidence]) -> Option<Fact> + Send + Sync),
-    ) -> Result<(), StoreError>;
+    async fn delete_session(&self, caller: &Caller, id: SessionId, reweigh: Reweigh<'_>) -> Result<(), StoreError>;
 }
 
 /// A message to be stored, with everything that its one transaction writes.

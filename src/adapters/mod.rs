@@ -1,0 +1,4 @@
+//! The engines behind the ports, one room each. They never import each other.
+
+pub mod sqlite;
+pub mod system;

@@ -21,7 +21,9 @@ pub enum BindError {
     )]
     NoPublicAddress(std::net::SocketAddr),
     /// A public address is of another IP version than the socket.
-    #[error("the public address {public} and the UDP address {listen} are of different IP versions")]
+    #[error(
+        "the public address {public} and the UDP address {listen} are of different IP versions"
+    )]
     AddressFamily {
         /// The configured public address.
         public: std::net::SocketAddr,

@@ -292,13 +292,17 @@ mod tests {
 
     #[test]
     fn reads_the_frames_of_the_protocol() {
-        let hello = br#"{"t":"hello","v":1,"stream":"s","resume":{"epoch":"e","seq":7},"later":[]}"#;
+        let hello =
+            br#"{"t":"hello","v":1,"stream":"s","resume":{"epoch":"e","seq":7},"later":[]}"#;
         assert_eq!(
             ClientFrame::parse(hello),
             Ok(ClientFrame::Hello {
                 v: 1,
                 stream: "s".into(),
-                resume: Some(ResumePoint { epoch: "e".into(), seq: 7 })
+                resume: Some(ResumePoint {
+                    epoch: "e".into(),
+                    seq: 7
+                })
             })
         );
         let live = br#"{"t":"hello","v":1,"stream":"s","resume":null}"#;
@@ -306,9 +310,18 @@ mod tests {
             ClientFrame::parse(live),
             Ok(ClientFrame::Hello { resume: None, .. })
         ));
-        assert_eq!(ClientFrame::parse(br#"{"t":"ack","seq":3}"#), Ok(ClientFrame::Ack { seq: 3 }));
-        assert_eq!(ClientFrame::parse(br#" {"t":"pong"}"#), Ok(ClientFrame::Pong));
-        assert_eq!(ClientFrame::parse(br#"{"t":"dance"}"#), Ok(ClientFrame::Unknown));
+        assert_eq!(
+            ClientFrame::parse(br#"{"t":"ack","seq":3}"#),
+            Ok(ClientFrame::Ack { seq: 3 })
+        );
+        assert_eq!(
+            ClientFrame::parse(br#" {"t":"pong"}"#),
+            Ok(ClientFrame::Pong)
+        );
+        assert_eq!(
+            ClientFrame::parse(br#"{"t":"dance"}"#),
+            Ok(ClientFrame::Unknown)
+        );
     }
 
     #[test]
@@ -325,7 +338,11 @@ mod tests {
             b"{\"t\":\"pong\"}}",
             b"\xff\xfe",
         ] {
-            assert_eq!(ClientFrame::parse(broken), Err(FrameError::NotAFrame), "{broken:?}");
+            assert_eq!(
+                ClientFrame::parse(broken),
+                Err(FrameError::NotAFrame),
+                "{broken:?}"
+            );
         }
         for broken in [
             r#"{"t":"hello","v":1,"stream":"s"}"#,
@@ -345,9 +362,18 @@ mod tests {
             Err(FrameError::WrongFields("ack"))
         );
         let deep = format!("{{\"t\":\"pong\",\"x\":{}", "[".repeat(60_000));
-        assert_eq!(ClientFrame::parse(deep.as_bytes()), Err(FrameError::NotAFrame));
-        let long = format!("{{\"t\":\"pong\",\"x\":\"{}\"}}", "x".repeat(MAX_FRAME_BYTES));
-        assert_eq!(ClientFrame::parse(long.as_bytes()), Err(FrameError::TooLarge));
+        assert_eq!(
+            ClientFrame::parse(deep.as_bytes()),
+            Err(FrameError::NotAFrame)
+        );
+        let long = format!(
+            "{{\"t\":\"pong\",\"x\":\"{}\"}}",
+            "x".repeat(MAX_FRAME_BYTES)
+        );
+        assert_eq!(
+            ClientFrame::parse(long.as_bytes()),
+            Err(FrameError::TooLarge)
+        );
     }
 
     #[test]
@@ -358,7 +384,11 @@ mod tests {
             r#"{"t":"bye","code":"slow","reconnect":true,"after_ms":1000}"#
         );
         assert_eq!(
-            text(ServerFrame::Gap { from: 1, to: 2, reason: GapReason::EpochChanged }),
+            text(ServerFrame::Gap {
+                from: 1,
+                to: 2,
+                reason: GapReason::EpochChanged
+            }),
             r#"{"t":"gap","from":1,"to":2,"reason":"epoch_changed"}"#
         );
         assert_eq!(
@@ -371,7 +401,10 @@ mod tests {
             }),
             r#"{"t":"ev","seq":1,"id":"i","type":"fact_update","ts":"2026-01-01T00:00:00Z","d":{"a":1}}"#
         );
-        assert_eq!(text(ServerFrame::CaughtUp { seq: 4 }), r#"{"t":"caught_up","seq":4}"#);
+        assert_eq!(
+            text(ServerFrame::CaughtUp { seq: 4 }),
+            r#"{"t":"caught_up","seq":4}"#
+        );
         assert_eq!(
             text(ServerFrame::Welcome {
                 v: 1,

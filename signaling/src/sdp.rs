@@ -52,12 +52,17 @@ impl Offer {
         if lines.first() != Some(&"v=0") {
             return Err(OfferError::BadSdp("it does not begin with v=0"));
         }
-        let mut sections = lines.iter().enumerate().filter(|(_, line)| line.starts_with("m="));
+        let mut sections = lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| line.starts_with("m="));
         let Some((start, media)) = sections.next() else {
             return Err(OfferError::NoDataChannel);
         };
         if sections.next().is_some() {
-            return Err(OfferError::BadSdp("it has more than one media section; offer one data channel only"));
+            return Err(OfferError::BadSdp(
+                "it has more than one media section; offer one data channel only",
+            ));
         }
         check_media(media)?;
         let (session, media) = lines.split_at(start);
@@ -74,7 +79,11 @@ impl Offer {
         let active = match attribute("setup").ok_or(OfferError::BadSdp("it has no DTLS role"))? {
             "actpass" => false,
             "active" => true,
-            _ => return Err(OfferError::BadSdp("its DTLS role must be actpass or active")),
+            _ => {
+                return Err(OfferError::BadSdp(
+                    "its DTLS role must be actpass or active",
+                ));
+            }
         };
         let mid = attribute("mid").unwrap_or("0");
         if mid.is_empty() || mid.len() > 32 || !mid.bytes().all(|b| b.is_ascii_alphanumeric()) {
@@ -146,11 +155,16 @@ impl Patch {
             return Err(PatchError::TooLarge { limit: max_bytes });
         }
         let lines = lines(fragment).map_err(PatchError::BadFragment)?;
-        let candidates = lines.iter().filter(|line| line.starts_with("a=candidate:")).count();
+        let candidates = lines
+            .iter()
+            .filter(|line| line.starts_with("a=candidate:"))
+            .count();
         let ended = lines.contains(&"a=end-of-candidates");
         let ice = credentials(|name| attribute(&lines, name)).map_err(PatchError::BadFragment)?;
         if ice.is_none() && candidates == 0 && !ended {
-            return Err(PatchError::BadFragment("it has neither candidates nor ICE credentials"));
+            return Err(PatchError::BadFragment(
+                "it has neither candidates nor ICE credentials",
+            ));
         }
         Ok(Self { ice, candidates })
     }
@@ -210,7 +224,10 @@ fn push_candidates(text: &mut String, public: &[SocketAddr]) {
 }
 
 fn lines(sdp: &str) -> Result<Vec<&str>, &'static str> {
-    if sdp.bytes().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\r' | b'\n' | b'\t')) {
+    if sdp
+        .bytes()
+        .any(|byte| byte.is_ascii_control() && !matches!(byte, b'\r' | b'\n' | b'\t'))
+    {
         return Err("it has control characters");
     }
     let lines: Vec<_> = sdp
@@ -235,16 +252,24 @@ fn check_media(line: &str) -> Result<(), OfferError> {
     if port == Some("0") {
         return Err(OfferError::NoDataChannel);
     }
-    let protocol_known = matches!(protocol, Some("UDP/DTLS/SCTP" | "DTLS/SCTP" | "TCP/DTLS/SCTP"));
+    let protocol_known = matches!(
+        protocol,
+        Some("UDP/DTLS/SCTP" | "DTLS/SCTP" | "TCP/DTLS/SCTP")
+    );
     if !protocol_known || format != Some("webrtc-datachannel") {
-        return Err(OfferError::BadSdp("its media section is no WebRTC data channel over SCTP"));
+        return Err(OfferError::BadSdp(
+            "its media section is no WebRTC data channel over SCTP",
+        ));
     }
     Ok(())
 }
 
 fn attribute<'a>(lines: &[&'a str], name: &str) -> Option<&'a str> {
     lines.iter().find_map(|line| {
-        let value = line.strip_prefix("a=")?.strip_prefix(name)?.strip_prefix(':')?;
+        let value = line
+            .strip_prefix("a=")?
+            .strip_prefix(name)?
+            .strip_prefix(':')?;
         Some(value.trim())
     })
 }
@@ -255,7 +280,9 @@ fn credentials<'a>(
     // RFC 8839, 5.4: ice-char; 4 to 256 and 22 to 256 of them.
     let valid = |text: &str, least: usize| {
         (least..=256).contains(&text.len())
-            && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
     };
     match (attribute("ice-ufrag"), attribute("ice-pwd")) {
         (None, None) => Ok(None),
@@ -273,10 +300,13 @@ fn sha256_fingerprint(line: &str) -> Option<String> {
     let (hash, value) = line.strip_prefix("a=fingerprint:")?.split_once(' ')?;
     let value = value.trim();
     let well_formed = value.len() == FINGERPRINT_CHARS
-        && value.bytes().enumerate().all(|(index, byte)| match index % 3 {
-            2 => byte == b':',
-            _ => byte.is_ascii_hexdigit(),
-        });
+        && value
+            .bytes()
+            .enumerate()
+            .all(|(index, byte)| match index % 3 {
+                2 => byte == b':',
+                _ => byte.is_ascii_hexdigit(),
+            });
     (hash.eq_ignore_ascii_case("sha-256") && well_formed).then(|| value.to_ascii_uppercase())
 }
 

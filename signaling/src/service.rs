@@ -161,13 +161,16 @@ impl<S: EventSource> Signaling<S> {
                 return Err(BindError::AddressFamily { public, listen });
             }
         }
-        let crypto =
-            rtc::crypto::default_provider().map_err(|error| BindError::Crypto(error.to_string()))?;
+        let crypto = rtc::crypto::default_provider()
+            .map_err(|error| BindError::Crypto(error.to_string()))?;
         let certificate = connect::certificate(&*crypto)?;
         let stop = CancellationToken::new();
         let mux = Mux::bind(listen, crypto.clone(), stop.clone())
             .await
-            .map_err(|source| BindError::Socket { address: listen, source })?;
+            .map_err(|source| BindError::Socket {
+                address: listen,
+                source,
+            })?;
         let bound = mux.address();
         let mut public = config.public_addresses.clone();
         if public.is_empty() {
@@ -179,7 +182,10 @@ impl<S: EventSource> Signaling<S> {
             }
         }
         Ok(Arc::new(Self {
-            admission: Arc::new(Admission::new(config.max_peers, config.max_peers_per_stream)),
+            admission: Arc::new(Admission::new(
+                config.max_peers,
+                config.max_peers_per_stream,
+            )),
             hub,
             config,
             public,
@@ -217,7 +223,9 @@ impl<S: EventSource> Signaling<S> {
         offer: &str,
     ) -> Result<Answer, OfferError> {
         let result = self.try_offer(stream, offer).await;
-        let code = result.as_ref().map_or_else(OfferError::code, |_| "ANSWERED");
+        let code = result
+            .as_ref()
+            .map_or_else(OfferError::code, |_| "ANSWERED");
         metrics::counter!("recall_stream_offers_total", "code" => code).increment(1);
         result
     }
@@ -252,7 +260,9 @@ impl<S: EventSource> Signaling<S> {
         // In a task of its own: a client that hangs up must not stop the stack halfway, since it
         // can only be closed once it is built.
         let (service, wanted) = (self.clone(), offer.clone());
-        let connecting = self.peers.spawn(async move { service.connect(&wanted).await });
+        let connecting = self
+            .peers
+            .spawn(async move { service.connect(&wanted).await });
         let connected = timeout(STACK_TIME, connecting)
             .await
             .map_err(|_| unavailable("the answer took too long".to_owned()))?
@@ -394,7 +404,10 @@ async fn keep<S: EventSource>(
     // First the table, so that a client that comes back at once finds its place free.
     drop(admitted);
     drop(opened);
-    if timeout(STACK_TIME, record.connection.close()).await.is_err() {
+    if timeout(STACK_TIME, record.connection.close())
+        .await
+        .is_err()
+    {
         tracing::warn!("a peer connection did not close in time");
     }
 }

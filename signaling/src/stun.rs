@@ -62,7 +62,10 @@ pub(crate) fn has_integrity(datagram: &[u8], password: &str, crypto: &dyn RTCCry
     };
     crypto
         .new_hmac(HmacAlgorithm::Sha1, password.as_bytes())
-        .is_ok_and(|mut mac| mac.verify(&[kind, &length.to_be_bytes(), rest], tag).is_ok())
+        .is_ok_and(|mut mac| {
+            mac.verify(&[kind, &length.to_be_bytes(), rest], tag)
+                .is_ok()
+        })
 }
 
 /// Offset and value of the first attribute of type `wanted`. Attributes behind MESSAGE-INTEGRITY
@@ -136,7 +139,10 @@ pub(crate) mod tests {
             altered[index] ^= 1;
             // Bytes 2 and 3 are the length, which the signed text replaces by its own.
             if !(2..4).contains(&index) {
-                assert!(!has_integrity(&altered, "secret", provider.crypto()), "byte {index}");
+                assert!(
+                    !has_integrity(&altered, "secret", provider.crypto()),
+                    "byte {index}"
+                );
             }
         }
     }

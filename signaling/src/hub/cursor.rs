@@ -88,7 +88,17 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_cursor() {
-        for text in ["", ":", "e:", ":1", "e:-1", "e:+1", "e:1.0", "e 1:1", "e:99999999999999999999"] {
+        for text in [
+            "",
+            ":",
+            "e:",
+            ":1",
+            "e:-1",
+            "e:+1",
+            "e:1.0",
+            "e 1:1",
+            "e:99999999999999999999",
+        ] {
             assert_eq!(text.parse::<Cursor>(), Err(CursorError), "{text}");
         }
     }

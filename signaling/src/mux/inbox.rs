@@ -150,12 +150,21 @@ mod tests {
         inbox.push(from, &success);
         assert_eq!(
             drain(&inbox),
-            [nominating.clone(), success.clone(), nominating.clone(), success.clone()]
+            [
+                nominating.clone(),
+                success.clone(),
+                nominating.clone(),
+                success.clone()
+            ]
         );
         inbox.push(from, &[DTLS_APPLICATION_DATA, 1, 2]);
         inbox.push(from, &nominating);
         inbox.push(from, &success);
-        assert_eq!(drain(&inbox).len(), 3, "an open connection needs no second presentation");
+        assert_eq!(
+            drain(&inbox).len(),
+            3,
+            "an open connection needs no second presentation"
+        );
         inbox.restart("c");
         inbox.push(from, &nominating);
         inbox.push(from, &success);

@@ -161,8 +161,10 @@ impl Mux {
         let mut buffers: Vec<Vec<u8>> = (0..BATCH_SIZE).map(|_| vec![0; datagram_room]).collect();
         let mut meta = [RecvMeta::default(); BATCH_SIZE];
         loop {
-            let mut slices: Vec<IoSliceMut<'_>> =
-                buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+            let mut slices: Vec<IoSliceMut<'_>> = buffers
+                .iter_mut()
+                .map(|buffer| IoSliceMut::new(buffer))
+                .collect();
             let received = self
                 .socket
                 .async_io(Interest::READABLE, || {

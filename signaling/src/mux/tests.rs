@@ -41,14 +41,22 @@ async fn an_address_belongs_to_whoever_signed_from_it() {
 
     mux.route(&request("bob:x", "guess", false), from, None);
     mux.route(b"\x16dtls of alice", from, None);
-    assert_eq!((waiting(&alice), waiting(&bob)), (1, 0), "a guess takes no address");
+    assert_eq!(
+        (waiting(&alice), waiting(&bob)),
+        (1, 0),
+        "a guess takes no address"
+    );
 
     mux.route(&request("bob:x", "bob's password", false), from, None);
     mux.route(b"\x16dtls of bob", from, None);
     assert_eq!((waiting(&alice), waiting(&bob)), (0, 2));
     drop(alice);
     mux.route(b"\x16dtls of bob", from, None);
-    assert_eq!(waiting(&bob), 1, "whoever lost an address does not take it along");
+    assert_eq!(
+        waiting(&bob),
+        1,
+        "whoever lost an address does not take it along"
+    );
     drop(bob);
     assert_eq!(mux.sizes(), (0, 0));
     stop.cancel();

@@ -148,10 +148,16 @@ mod tests {
         assert!(matches!(admit("a", "3"), Err(Refusal::StreamFull)));
         let third = admit("b", "3").ok().unwrap();
         assert!(matches!(admit("b", "4"), Err(Refusal::Full)));
-        assert!(admission.find(&"a", "1").is_none(), "not before it is answered");
+        assert!(
+            admission.find(&"a", "1").is_none(),
+            "not before it is answered"
+        );
         first.publish(Arc::new(()));
         assert!(admission.find(&"a", "1").is_some());
-        assert!(admission.find(&"b", "1").is_none(), "not under a foreign stream");
+        assert!(
+            admission.find(&"b", "1").is_none(),
+            "not under a foreign stream"
+        );
         assert!(!admission.close(&"b", "1"));
         assert!(admission.close(&"a", "1") && first.close.is_cancelled());
         drop(first);

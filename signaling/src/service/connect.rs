@@ -152,11 +152,19 @@ async fn answer(
     generation: u32,
 ) -> Result<(String, IceCredentials), String> {
     let offer = RTCSessionDescription::offer(offer.to_sdp(generation)).map_err(text)?;
-    connection.stack.set_remote_description(offer).await.map_err(text)?;
+    connection
+        .stack
+        .set_remote_description(offer)
+        .await
+        .map_err(text)?;
     let answer = connection.stack.create_answer(None).await.map_err(text)?;
     let sdp = answer.sdp.clone();
     let local = sdp::local_credentials(&sdp).ok_or("the answer has no ICE credentials")?;
-    connection.stack.set_local_description(answer).await.map_err(text)?;
+    connection
+        .stack
+        .set_local_description(answer)
+        .await
+        .map_err(text)?;
     Ok((sdp, local))
 }
 

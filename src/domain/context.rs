@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Entity, Fact, Message, SessionId, Timestamp};
+use super::{Entity, Evidence, Fact, Message, SessionId, Timestamp};
 
 /// Ways of finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema)]
@@ -78,6 +78,8 @@ pub struct RankedFact {
     pub subject: Entity,
     /// Name of its object.
     pub object: Entity,
+    /// Its latest evidence, at most a few.
+    pub evidence: Vec<Evidence>,
     /// 0 to 1, comparable within one result.
     pub score: f64,
 }

@@ -140,7 +140,7 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotFound => Self::not_found("object"),
-            StoreError::BadCursor => Self::invalid("INVALID_CURSOR", "The cursor is not one of this list.", ""),
+            StoreError::BadCursor => Self::invalid("BAD_CURSOR", "The cursor is not one of this list.", ""),
             StoreError::Transient(_) => Self::unavailable(Duration::from_secs(1), Arc::new(error) as Arc<_>),
             StoreError::Permanent(_) => Self::internal(Arc::new(error) as Arc<_>),
         }

@@ -16,6 +16,8 @@ mod websocket;
 use async_graphql::SDLExportOptions;
 
 pub(crate) use engine::{Engine, Streams};
+pub(crate) use loader::RivalsOf;
+pub(crate) use scope::Scope;
 pub(crate) use http::post;
 pub(crate) use websocket::open;
 

@@ -68,7 +68,7 @@ fn size(count: Option<i32>, name: &str) -> Result<u32, ApiError> {
 
 fn key(cursor: Option<String>, name: &str) -> Result<Option<String>, ApiError> {
     let read = |text: String| OpaqueCursor::<String>::decode_cursor(&text).map(|c| c.0);
-    cursor.map(read).transpose().map_err(|_| ApiError::invalid("INVALID_CURSOR", "The cursor is not one of this server.", name))
+    cursor.map(read).transpose().map_err(|_| ApiError::invalid("BAD_CURSOR", "The cursor is not one of this server.", name))
 }
 
 /// Checks `first` and `after`.
@@ -129,7 +129,7 @@ mod tests {
         assert!(!cursor.contains("17"));
         assert_eq!(page(None, Some(cursor)).unwrap().after.as_deref(), Some("k:17"));
         for bad in ["", "17", "!!!", "\u{0}"] {
-            assert_eq!(page(None, Some(bad.to_owned())).unwrap_err().code(), "INVALID_CURSOR", "{bad:?}");
+            assert_eq!(page(None, Some(bad.to_owned())).unwrap_err().code(), "BAD_CURSOR", "{bad:?}");
         }
     }
 

@@ -162,7 +162,7 @@ impl FactNode {
             }
         }
         if !found {
-            return Err(ApiError::invalid("INVALID_CURSOR", "The cursor is not one of this list (any more).", "after"));
+            return Err(ApiError::invalid("BAD_CURSOR", "The cursor is not one of this list (any more).", "after"));
         }
         let has_next = items.len() > first as usize;
         items.truncate(first as usize);

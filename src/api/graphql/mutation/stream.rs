@@ -9,7 +9,7 @@ use crate::{
             model::{UserError, settle},
             scope::{read_id, scope},
         },
-        signaling,
+        whip,
     },
     domain::SessionId,
 };
@@ -67,7 +67,7 @@ impl Stream {
         let streams = ctx.data::<Streams>()?;
         let open = async {
             let session: SessionId = read_id(&input.session_id, "input.sessionId")?;
-            signaling::offer(&streams.signaling, s.caller, session, &input.offer).await.map_err(|e| e.at("input.offer"))
+            whip::offer(&streams.signaling, s.caller, session, &input.offer).await.map_err(|e| e.at("input.offer"))
         };
         let (opened, errors) = settle(open.await)?;
         let Some(opened) = opened else {

@@ -4,9 +4,11 @@
 //! which uses `understand` (a message to candidates) and `facts` (candidates to a plan, pure), which speak to the
 //! world through `ports`; `adapters` implement those and never import each other. `domain` lies below all.
 
+pub mod api;
 pub mod config;
 pub mod conversation;
 pub mod domain;
 pub mod facts;
 pub mod ports;
+pub mod streaming;
 pub mod understand;

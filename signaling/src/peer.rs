@@ -13,9 +13,7 @@ use tokio_util::sync::CancellationToken;
 use webrtc::data_channel::{DataChannel, DataChannelEvent};
 use webrtc::peer_connection::{PeerConnectionEventHandler, RTCIceGatheringState, RTCPeerConnectionState};
 
-use crate::frame::{
-    Bye, ByeCode, ClientFrame, GapReason, MAX_FRAME_BYTES, PROTOCOL_VERSION, ServerFrame,
-};
+use crate::frame::{Bye, ByeCode, ClientFrame, GapReason, MAX_FRAME_BYTES, PROTOCOL_VERSION, ServerFrame};
 use crate::hub::{Delivery, Hub, Resume, Subscription};
 use crate::source::{EventSource, SourceError};
 
@@ -72,10 +70,7 @@ impl PeerConnectionEventHandler for PeerHandler {
     }
 
     async fn on_connection_state_change(&self, state: RTCPeerConnectionState) {
-        if matches!(
-            state,
-            RTCPeerConnectionState::Failed | RTCPeerConnectionState::Closed
-        ) {
+        if matches!(state, RTCPeerConnectionState::Failed | RTCPeerConnectionState::Closed) {
             let _ = self.0.try_send(PeerEvent::Gone);
         }
     }
@@ -158,12 +153,10 @@ impl<S: EventSource> Peer<S> {
                 Err(_) => return Err(Ending::NeverOpened),
                 Ok(None | Some(PeerEvent::Gone)) => return Err(Ending::Dead),
                 Ok(Some(PeerEvent::Gathered)) => {}
-                Ok(Some(PeerEvent::Channel(channel))) => {
-                    match timeout_at(deadline, channel.label()).await {
-                        Ok(Ok(label)) if label == CHANNEL_LABEL => return Ok(channel),
-                        _ => close_stray(channel).await,
-                    }
-                }
+                Ok(Some(PeerEvent::Channel(channel))) => match timeout_at(deadline, channel.label()).await {
+                    Ok(Ok(label)) if label == CHANNEL_LABEL => return Ok(channel),
+                    _ => close_stray(channel).await,
+                },
             }
         }
     }
@@ -313,13 +306,7 @@ impl<S: EventSource> Session<S> {
             Some(Delivery::End(bye)) => Err(Ending::Bye(bye)),
             Some(Delivery::Event(event)) => {
                 self.sent = self.sent.max(event.seq);
-                let frame = ServerFrame::Ev {
-                    seq: event.seq,
-                    id: &event.id,
-                    r#type: &event.kind,
-                    ts: &event.ts,
-                    d: &event.data,
-                };
+                let frame = ServerFrame::Ev { seq: event.seq, id: &event.id, r#type: &event.kind, ts: &event.ts, d: &event.data };
                 let text = encode(&frame)?;
                 if text.len() > MAX_FRAME_BYTES {
                     let reason = GapReason::TooLarge;
@@ -331,10 +318,7 @@ impl<S: EventSource> Session<S> {
                 self.send_text(&text).await
             }
             Some(Delivery::Ephemeral { kind, data }) => {
-                let text = encode(&ServerFrame::Eph {
-                    r#type: &kind,
-                    d: &data,
-                })?;
+                let text = encode(&ServerFrame::Eph { r#type: &kind, d: &data })?;
                 match text.len() > MAX_FRAME_BYTES {
                     true => Ok(()),
                     false => self.send_text(&text).await,
@@ -385,10 +369,7 @@ impl<S: EventSource> Session<S> {
     /// Measures, and decides whether the client is slow or dead.
     async fn look(&mut self) -> Result<(), Ending> {
         self.measure().await?;
-        if self
-            .full_since
-            .is_some_and(|since| since.elapsed() >= self.times.slow)
-        {
+        if self.full_since.is_some_and(|since| since.elapsed() >= self.times.slow) {
             return Err(ByeCode::Slow.into());
         }
         // A full peer is judged by its progress: its pongs wait behind a megabyte of pings.

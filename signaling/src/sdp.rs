@@ -63,9 +63,7 @@ impl Offer {
         let (session, media) = lines.split_at(start);
         // RFC 8839 and RFC 8122 allow these at either level; the media section has the last word.
         let attribute = |name| attribute(media, name).or_else(|| attribute(session, name));
-        let ice = credentials(attribute)
-            .map_err(OfferError::BadSdp)?
-            .ok_or(OfferError::BadSdp("it has no ICE credentials"))?;
+        let ice = credentials(attribute).map_err(OfferError::BadSdp)?.ok_or(OfferError::BadSdp("it has no ICE credentials"))?;
         let fingerprint = media
             .iter()
             .chain(session)
@@ -95,14 +93,7 @@ impl Offer {
 
     /// The description for the WebRTC stack. `generation` counts ICE sessions of the peer.
     pub(crate) fn to_sdp(&self, generation: u32) -> String {
-        let Self {
-            ice,
-            fingerprint,
-            active,
-            mid,
-            sctp_port,
-            max_message_size,
-        } = self;
+        let Self { ice, fingerprint, active, mid, sctp_port, max_message_size } = self;
         let setup = if *active { "active" } else { "actpass" };
         let (fragment, password) = (&ice.fragment, &ice.password);
         [
@@ -202,9 +193,7 @@ fn push_candidates(text: &mut String, public: &[SocketAddr]) {
         let priority = (126 << 24) + ((65_535 - index.min(65_535)) << 8) + 255;
         let foundation = index + 1;
         let (ip, port) = (address.ip(), address.port());
-        text.push_str(&format!(
-            "a=candidate:{foundation} 1 udp {priority} {ip} {port} typ host\r\n"
-        ));
+        text.push_str(&format!("a=candidate:{foundation} 1 udp {priority} {ip} {port} typ host\r\n"));
     }
     text.push_str("a=end-of-candidates\r\n");
 }
@@ -213,12 +202,8 @@ fn lines(sdp: &str) -> Result<Vec<&str>, &'static str> {
     if sdp.bytes().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\r' | b'\n' | b'\t')) {
         return Err("it has control characters");
     }
-    let lines: Vec<_> = sdp
-        .split('\n')
-        .map(|line| line.strip_suffix('\r').unwrap_or(line))
-        .filter(|line| !line.is_empty())
-        .take(MAX_LINES + 1)
-        .collect();
+    let lines: Vec<_> =
+        sdp.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).filter(|line| !line.is_empty()).take(MAX_LINES + 1).collect();
     match lines.len() {
         0 => Err("it is empty"),
         count if count > MAX_LINES => Err("it has too many lines"),
@@ -249,21 +234,15 @@ fn attribute<'a>(lines: &[&'a str], name: &str) -> Option<&'a str> {
     })
 }
 
-fn credentials<'a>(
-    attribute: impl Fn(&'static str) -> Option<&'a str>,
-) -> Result<Option<IceCredentials>, &'static str> {
+fn credentials<'a>(attribute: impl Fn(&'static str) -> Option<&'a str>) -> Result<Option<IceCredentials>, &'static str> {
     // RFC 8839, 5.4: ice-char; 4 to 256 and 22 to 256 of them.
     let valid = |text: &str, least: usize| {
-        (least..=256).contains(&text.len())
-            && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
+        (least..=256).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
     };
     match (attribute("ice-ufrag"), attribute("ice-pwd")) {
         (None, None) => Ok(None),
         (Some(fragment), Some(password)) if valid(fragment, 4) && valid(password, 22) => {
-            Ok(Some(IceCredentials {
-                fragment: fragment.to_owned(),
-                password: password.to_owned(),
-            }))
+            Ok(Some(IceCredentials { fragment: fragment.to_owned(), password: password.to_owned() }))
         }
         _ => Err("its ICE credentials are not valid"),
     }

@@ -106,11 +106,7 @@ async fn ice_restarts_and_the_stream_goes_on() {
     client.connection.restart_ice().await.unwrap();
     let offer = client.connection.create_offer(None).await.unwrap();
     client.connection.set_local_description(offer.clone()).await.unwrap();
-    let outcome = server
-        .signaling
-        .patch(&"s".into(), &answer.peer_id, Some("*"), &offer.sdp)
-        .await
-        .unwrap();
+    let outcome = server.signaling.patch(&"s".into(), &answer.peer_id, Some("*"), &offer.sdp).await.unwrap();
     let PatchOutcome::Restarted { sdp_fragment, etag } = outcome else {
         panic!("no restart");
     };

@@ -57,11 +57,9 @@ async fn what_cannot_be_replayed_is_a_gap() {
     let server = Server::start(SignalingConfig::default()).await;
     server.say_many(20);
     server.log.logs.lock().unwrap().get_mut("s").unwrap().floor = 8;
-    for (cursor, reason, from, to) in [
-        (resume(3), "expired", 4, 7),
-        (resume(99), "ahead_of_log", 1, 20),
-        (json!({"epoch": "e0", "seq": 3}), "epoch_changed", 1, 20),
-    ] {
+    for (cursor, reason, from, to) in
+        [(resume(3), "expired", 4, 7), (resume(99), "ahead_of_log", 1, 20), (json!({"epoch": "e0", "seq": 3}), "epoch_changed", 1, 20)]
+    {
         let client = Client::hello(&server, cursor).await;
         let welcome = client.expect("welcome").await;
         assert_eq!((&welcome["recovered"], &welcome["reason"]), (&json!(false), &json!(reason)));
@@ -134,11 +132,8 @@ async fn a_client_that_closes_is_gone_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_client_counts_as_dead() {
-    let config = SignalingConfig {
-        heartbeat: Duration::from_secs(1),
-        dead_after: Duration::from_millis(2500),
-        ..SignalingConfig::default()
-    };
+    let config =
+        SignalingConfig { heartbeat: Duration::from_secs(1), dead_after: Duration::from_millis(2500), ..SignalingConfig::default() };
     let server = Server::start(config).await;
     let answering = Client::hello(&server, Value::Null).await;
     let silent = Client::hello(&server, Value::Null).await;
@@ -234,10 +229,7 @@ async fn ends_are_told() {
     let client = Client::hello(&server, Value::Null).await;
     client.expect("welcome").await;
     client.expect("caught_up").await;
-    let (_, bye) = tokio::join!(
-        server.signaling.shutdown(Duration::from_secs(10)),
-        client.expect("bye")
-    );
+    let (_, bye) = tokio::join!(server.signaling.shutdown(Duration::from_secs(10)), client.expect("bye"));
     assert_eq!((&bye["code"], &bye["reconnect"]), (&json!("restart"), &json!(true)));
     assert_eq!(server.signaling.stats().peers, 0);
     let (_client, offer) = Client::new("events").await;

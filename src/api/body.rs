@@ -42,6 +42,5 @@ pub(crate) fn json<T: DeserializeOwned>(headers: &HeaderMap, read: Result<Bytes,
 /// A body of text.
 pub(crate) fn text(headers: &HeaderMap, wanted: &str, read: Result<Bytes, BytesRejection>) -> Result<String, ApiError> {
     require_type(headers, wanted)?;
-    String::from_utf8(bytes(read)?.into())
-        .map_err(|_| ApiError::refused(StatusCode::BAD_REQUEST, "BAD_TEXT", "The body is not UTF-8."))
+    String::from_utf8(bytes(read)?.into()).map_err(|_| ApiError::refused(StatusCode::BAD_REQUEST, "BAD_TEXT", "The body is not UTF-8."))
 }

@@ -51,7 +51,11 @@ impl ApiError {
 
     /// It took too long.
     pub fn timeout() -> Self {
-        Self::refused(StatusCode::GATEWAY_TIMEOUT, "TIMEOUT", "The operation took too long and was stopped; a change may have been made or not.")
+        Self::refused(
+            StatusCode::GATEWAY_TIMEOUT,
+            "TIMEOUT",
+            "The operation took too long and was stopped; a change may have been made or not.",
+        )
     }
 
     /// A defect of the server.

@@ -154,10 +154,8 @@ pub fn router(state: ApiState) -> Router {
         .route("/graphql/ws", get(graphql::open))
         .with_state(engine)
         .merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state(hub));
-    let api = timed
-        .merge(streaming)
-        .layer(DefaultBodyLimit::max(limits.body_bytes))
-        .layer(from_fn_with_state(authenticator, auth::authenticate));
+    let api =
+        timed.merge(streaming).layer(DefaultBodyLimit::max(limits.body_bytes)).layer(from_fn_with_state(authenticator, auth::authenticate));
     let pages = Router::new().fallback(web::file).layer(CompressionLayer::new());
     let guarded = Router::new()
         .merge(api)
@@ -165,10 +163,11 @@ pub fn router(state: ApiState) -> Router {
         .fallback_service(pages)
         .layer(from_fn_with_state(policy, auth::origin::guard));
     // Probes come by address, not by name, and learn nothing about anybody.
-    let probes = Router::new()
-        .route("/healthz", get(operations::healthz))
-        .route("/readyz", get(operations::readyz))
-        .with_state(Arc::<[Arc<dyn Check>]>::from(all_checks));
+    let probes = Router::new().route("/healthz", get(operations::healthz)).route("/readyz", get(operations::readyz)).with_state(Arc::<
+        [Arc<dyn Check>],
+    >::from(
+        all_checks,
+    ));
     guarded
         .merge(probes)
         .layer(CatchPanicLayer::custom(layers::panicked))

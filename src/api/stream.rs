@@ -36,7 +36,9 @@ pub(crate) async fn subscribe(
 }
 
 fn read_cursor(text: &str) -> Result<Cursor, ApiError> {
-    text.parse().map_err(|_| ApiError::invalid("BAD_CURSOR", "A cursor has the form `epoch:seq`; take it from an event or from `Session.head`.", "after"))
+    text.parse().map_err(|_| {
+        ApiError::invalid("BAD_CURSOR", "A cursor has the form `epoch:seq`; take it from an event or from `Session.head`.", "after")
+    })
 }
 
 /// The number after which a new subscription begins to deliver.

@@ -60,19 +60,11 @@ async fn nothing_is_sent_to_an_address_that_proved_nothing() {
     let stranger = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let alice = mux.attach();
     alice.register("alice", "password");
-    let transmit = Transmit {
-        destination: stranger.local_addr().unwrap(),
-        ecn: None,
-        contents: b"hello",
-        segment_size: None,
-        src_ip: None,
-    };
+    let transmit =
+        Transmit { destination: stranger.local_addr().unwrap(), ecn: None, contents: b"hello", segment_size: None, src_ip: None };
     assert!(mux.send(&alice.inbox, &transmit));
     assert_eq!(mux.stats().unsent, 1);
-    stranger
-        .send_to(&request("alice:x", "password", false), mux.address())
-        .await
-        .unwrap();
+    stranger.send_to(&request("alice:x", "password", false), mux.address()).await.unwrap();
     while mux.stats().routed == 0 {
         tokio::task::yield_now().await;
     }

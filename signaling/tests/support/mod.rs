@@ -69,19 +69,10 @@ impl EventSource for MemoryLog {
         }
         let logs = self.logs.lock().unwrap();
         let log = logs.get(stream).ok_or(SourceError::NotFound)?;
-        Ok(LogHead {
-            epoch: log.epoch.clone(),
-            head: log.events.len() as u64,
-            floor: log.floor,
-        })
+        Ok(LogHead { epoch: log.epoch.clone(), head: log.events.len() as u64, floor: log.floor })
     }
 
-    async fn read(
-        &self,
-        stream: &String,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<NumberedEvent>, SourceError> {
+    async fn read(&self, stream: &String, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError> {
         if self.failing.load(Ordering::Relaxed) {
             return Err(SourceError::Unavailable("switched off".into()));
         }
@@ -131,9 +122,7 @@ impl Server {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        timeout(PATIENCE, reached).await.unwrap_or_else(|_| {
-            panic!("still {:?}, wanted {count} peers", self.signaling.stats())
-        });
+        timeout(PATIENCE, reached).await.unwrap_or_else(|_| panic!("still {:?}, wanted {count} peers", self.signaling.stats()));
     }
 }
 
@@ -161,10 +150,8 @@ impl Client {
 
     pub async fn at(label: &str, address: &'static str) -> (Self, String) {
         let (sender, mut states) = mpsc::unbounded_channel();
-        let settings = SettingEngineBuilder::new()
-            .with_multicast_dns_mode(MulticastDnsMode::Disabled)
-            .with_include_loopback_candidate(true)
-            .build();
+        let settings =
+            SettingEngineBuilder::new().with_multicast_dns_mode(MulticastDnsMode::Disabled).with_include_loopback_candidate(true).build();
         let connection = PeerConnectionBuilder::new()
             .with_configuration(RTCConfigurationBuilder::new().build())
             .with_setting_engine(settings)

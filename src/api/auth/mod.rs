@@ -44,7 +44,9 @@ impl From<AuthError> for ApiError {
     fn from(error: AuthError) -> Self {
         match error {
             AuthError::Missing => Self::refused(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "Sign in first."),
-            AuthError::Invalid => Self::refused(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "The credentials are not valid. Sign in again."),
+            AuthError::Invalid => {
+                Self::refused(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "The credentials are not valid. Sign in again.")
+            }
             AuthError::Unavailable(_) => Self::unavailable(std::time::Duration::from_secs(1), Arc::new(error) as Arc<_>),
         }
     }

@@ -169,7 +169,9 @@ mod tests {
         for good in ["127.0.0.1:8080", "localhost:8080", "LOCALHOST:8080", "[::1]:8080", "recall.localhost:8080", "127.1.2.3:8080"] {
             assert!(check(None, &[("host", good)]), "{good}");
         }
-        for bad in ["evil.example:8080", "localhost", "127.0.0.1:8081", "localhost.evil.example:8080", "192.168.0.1:8080", "a@localhost:8080", ""] {
+        for bad in
+            ["evil.example:8080", "localhost", "127.0.0.1:8081", "localhost.evil.example:8080", "192.168.0.1:8080", "a@localhost:8080", ""]
+        {
             assert!(!check(None, &[("host", bad)]), "{bad}");
         }
         assert!(!check(None, &[]), "no host at all");

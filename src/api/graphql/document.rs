@@ -113,7 +113,10 @@ fn string(bytes: &[u8], mut at: usize) -> Result<usize, ApiError> {
                     && bytes.get(at + 2).is_some_and(|b| b.eq_ignore_ascii_case(&b'd'))
                     && bytes.get(at + 3).is_some_and(|b| matches!(b, b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F'));
                 if surrogate {
-                    return Err(bad("GRAPHQL_PARSE_FAILED", "A surrogate escape in a string of the query is not supported; use a variable."));
+                    return Err(bad(
+                        "GRAPHQL_PARSE_FAILED",
+                        "A surrogate escape in a string of the query is not supported; use a variable.",
+                    ));
                 }
                 at += 2;
             }

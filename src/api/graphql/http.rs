@@ -27,7 +27,8 @@ pub(crate) async fn post(
     let response = engine.on_behalf_of(caller, 1).execute(request).await;
     // GraphQL over HTTP: with its own media type a refused request has a status of its own; `application/json` is always 200.
     let own_type = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).is_some_and(|v| v.contains(RESPONSE_JSON));
-    let refused = own_type && response.is_err() && response.data == async_graphql::Value::Null && response.errors.iter().all(|e| e.path.is_empty());
+    let refused =
+        own_type && response.is_err() && response.data == async_graphql::Value::Null && response.errors.iter().all(|e| e.path.is_empty());
     let Ok(json) = serde_json::to_vec(&response) else {
         return ApiError::internal(std::sync::Arc::new(std::io::Error::other("a response cannot be written as JSON")) as std::sync::Arc<_>)
             .into_response();

@@ -45,7 +45,8 @@ pub(super) async fn resolve(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Resolved>, ApiError> {
     let request: Request = body::json(&headers, bytes)?;
-    let unknown_type = || ApiError::invalid("UNKNOWN_TYPE", "`type` is one of person, organization, place, project, tool, concept, event, thing.", "type");
+    let unknown_type =
+        || ApiError::invalid("UNKNOWN_TYPE", "`type` is one of person, organization, place, project, tool, concept, event, thing.", "type");
     let wanted = request.r#type.map(|t| EntityType::parse(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
     let bad_id = |_| ApiError::invalid("INVALID_ID", "An id is a UUID.", "session_id");
     let session = request.session_id.map(|id| id.parse().map_err(bad_id)).transpose()?;

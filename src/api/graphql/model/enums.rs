@@ -2,7 +2,6 @@
 
 use async_graphql::Enum;
 
-
 /// What a caller may do beyond reading and writing their own data.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "crate::domain::ViewerRole")]

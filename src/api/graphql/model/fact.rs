@@ -10,9 +10,9 @@ use crate::{
     api::{
         error::ApiError,
         graphql::{
+            loader::{EvidenceOf, RivalsOf},
             page::{self, Connection, Total, cost},
             scope::{Scope, scope},
-            loader::{EvidenceOf, RivalsOf},
         },
     },
     domain::{EntityId, Evidence, Fact, FactStatus as Status, MessageId, Page, Slice, Stance, Timestamp},

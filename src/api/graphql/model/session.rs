@@ -60,11 +60,7 @@ impl SessionNode {
         let (page, backwards) = page::page_either(first, after, last, before)?;
         let slice = s.store().list_messages(&s.caller, self.0.id, &page, backwards).await.map_err(ApiError::from)?;
         let total = Total::Known(self.0.message_count);
-        Ok(if backwards {
-            page::backwards(slice, &page, total, MessageNode)
-        } else {
-            page::forwards(slice, &page, total, MessageNode)
-        })
+        Ok(if backwards { page::backwards(slice, &page, total, MessageNode) } else { page::forwards(slice, &page, total, MessageNode) })
     }
 
     /// Facts with evidence in this session, latest change first.

@@ -1,7 +1,7 @@
 //! Changing. Each mutation takes one `input`, calls one use case, and returns the result or typed `errors`.
 
-mod facts;
 mod entities;
+mod facts;
 mod messages;
 mod sessions;
 mod stream;

@@ -6,6 +6,7 @@
 //! serves the event logs to `signaling`; `app` reads the `config`, chooses adapters and wires everything.
 
 pub mod adapters;
+pub mod api;
 pub mod config;
 pub mod conversation;
 pub mod domain;

@@ -16,14 +16,10 @@ pub enum BindError {
         source: io::Error,
     },
     /// A wildcard address was configured, but no address that clients could be told.
-    #[error(
-        "the UDP address {0} is a wildcard: configure at least one public address that clients can reach"
-    )]
+    #[error("the UDP address {0} is a wildcard: configure at least one public address that clients can reach")]
     NoPublicAddress(std::net::SocketAddr),
     /// A public address is of another IP version than the socket.
-    #[error(
-        "the public address {public} and the UDP address {listen} are of different IP versions"
-    )]
+    #[error("the public address {public} and the UDP address {listen} are of different IP versions")]
     AddressFamily {
         /// The configured public address.
         public: std::net::SocketAddr,

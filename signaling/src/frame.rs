@@ -101,11 +101,7 @@ impl ClientFrame {
                 if hello.stream.len() > MAX_NAME_BYTES || epoch_length > MAX_NAME_BYTES {
                     return Err(wrong);
                 }
-                Ok(Self::Hello {
-                    v: hello.v,
-                    stream: hello.stream,
-                    resume: hello.resume,
-                })
+                Ok(Self::Hello { v: hello.v, stream: hello.stream, resume: hello.resume })
             }
             "ack" => match serde_json::from_str::<AckFields>(text) {
                 Ok(ack) => Ok(Self::Ack { seq: ack.seq }),
@@ -273,15 +269,9 @@ impl From<ByeCode> for Bye {
             ByeCode::Slow | ByeCode::Timeout => (true, 1_000),
             ByeCode::Restart => (true, 250),
             ByeCode::Unavailable => (true, 2_000),
-            ByeCode::AuthExpired | ByeCode::Superseded | ByeCode::Deleted | ByeCode::Protocol => {
-                (false, 0)
-            }
+            ByeCode::AuthExpired | ByeCode::Superseded | ByeCode::Deleted | ByeCode::Protocol => (false, 0),
         };
-        Self {
-            code,
-            reconnect,
-            after_ms,
-        }
+        Self { code, reconnect, after_ms }
     }
 }
 
@@ -292,36 +282,16 @@ mod tests {
 
     #[test]
     fn reads_the_frames_of_the_protocol() {
-        let hello =
-            br#"{"t":"hello","v":1,"stream":"s","resume":{"epoch":"e","seq":7},"later":[]}"#;
+        let hello = br#"{"t":"hello","v":1,"stream":"s","resume":{"epoch":"e","seq":7},"later":[]}"#;
         assert_eq!(
             ClientFrame::parse(hello),
-            Ok(ClientFrame::Hello {
-                v: 1,
-                stream: "s".into(),
-                resume: Some(ResumePoint {
-                    epoch: "e".into(),
-                    seq: 7
-                })
-            })
+            Ok(ClientFrame::Hello { v: 1, stream: "s".into(), resume: Some(ResumePoint { epoch: "e".into(), seq: 7 }) })
         );
         let live = br#"{"t":"hello","v":1,"stream":"s","resume":null}"#;
-        assert!(matches!(
-            ClientFrame::parse(live),
-            Ok(ClientFrame::Hello { resume: None, .. })
-        ));
-        assert_eq!(
-            ClientFrame::parse(br#"{"t":"ack","seq":3}"#),
-            Ok(ClientFrame::Ack { seq: 3 })
-        );
-        assert_eq!(
-            ClientFrame::parse(br#" {"t":"pong"}"#),
-            Ok(ClientFrame::Pong)
-        );
-        assert_eq!(
-            ClientFrame::parse(br#"{"t":"dance"}"#),
-            Ok(ClientFrame::Unknown)
-        );
+        assert!(matches!(ClientFrame::parse(live), Ok(ClientFrame::Hello { resume: None, .. })));
+        assert_eq!(ClientFrame::parse(br#"{"t":"ack","seq":3}"#), Ok(ClientFrame::Ack { seq: 3 }));
+        assert_eq!(ClientFrame::parse(br#" {"t":"pong"}"#), Ok(ClientFrame::Pong));
+        assert_eq!(ClientFrame::parse(br#"{"t":"dance"}"#), Ok(ClientFrame::Unknown));
     }
 
     #[test]
@@ -338,11 +308,7 @@ mod tests {
             b"{\"t\":\"pong\"}}",
             b"\xff\xfe",
         ] {
-            assert_eq!(
-                ClientFrame::parse(broken),
-                Err(FrameError::NotAFrame),
-                "{broken:?}"
-            );
+            assert_eq!(ClientFrame::parse(broken), Err(FrameError::NotAFrame), "{broken:?}");
         }
         for broken in [
             r#"{"t":"hello","v":1,"stream":"s"}"#,
@@ -351,70 +317,30 @@ mod tests {
             r#"{"t":"hello","v":1,"stream":"s","resume":{"epoch":"e","seq":1.5}}"#,
             r#"{"t":"hello","v":1,"stream":7,"resume":null}"#,
         ] {
-            assert_eq!(
-                ClientFrame::parse(broken.as_bytes()),
-                Err(FrameError::WrongFields("hello")),
-                "{broken}"
-            );
+            assert_eq!(ClientFrame::parse(broken.as_bytes()), Err(FrameError::WrongFields("hello")), "{broken}");
         }
-        assert_eq!(
-            ClientFrame::parse(br#"{"t":"ack"}"#),
-            Err(FrameError::WrongFields("ack"))
-        );
+        assert_eq!(ClientFrame::parse(br#"{"t":"ack"}"#), Err(FrameError::WrongFields("ack")));
         let deep = format!("{{\"t\":\"pong\",\"x\":{}", "[".repeat(60_000));
-        assert_eq!(
-            ClientFrame::parse(deep.as_bytes()),
-            Err(FrameError::NotAFrame)
-        );
-        let long = format!(
-            "{{\"t\":\"pong\",\"x\":\"{}\"}}",
-            "x".repeat(MAX_FRAME_BYTES)
-        );
-        assert_eq!(
-            ClientFrame::parse(long.as_bytes()),
-            Err(FrameError::TooLarge)
-        );
+        assert_eq!(ClientFrame::parse(deep.as_bytes()), Err(FrameError::NotAFrame));
+        let long = format!("{{\"t\":\"pong\",\"x\":\"{}\"}}", "x".repeat(MAX_FRAME_BYTES));
+        assert_eq!(ClientFrame::parse(long.as_bytes()), Err(FrameError::TooLarge));
     }
 
     #[test]
     fn writes_the_frames_of_the_protocol() {
         let text = |frame: ServerFrame<'_>| frame.to_text().unwrap();
+        assert_eq!(text(ServerFrame::Bye(Bye::from(ByeCode::Slow))), r#"{"t":"bye","code":"slow","reconnect":true,"after_ms":1000}"#);
         assert_eq!(
-            text(ServerFrame::Bye(Bye::from(ByeCode::Slow))),
-            r#"{"t":"bye","code":"slow","reconnect":true,"after_ms":1000}"#
-        );
-        assert_eq!(
-            text(ServerFrame::Gap {
-                from: 1,
-                to: 2,
-                reason: GapReason::EpochChanged
-            }),
+            text(ServerFrame::Gap { from: 1, to: 2, reason: GapReason::EpochChanged }),
             r#"{"t":"gap","from":1,"to":2,"reason":"epoch_changed"}"#
         );
         assert_eq!(
-            text(ServerFrame::Ev {
-                seq: 1,
-                id: "i",
-                r#type: "fact_update",
-                ts: "2026-01-01T00:00:00Z",
-                d: &serde_json::json!({"a": 1}),
-            }),
+            text(ServerFrame::Ev { seq: 1, id: "i", r#type: "fact_update", ts: "2026-01-01T00:00:00Z", d: &serde_json::json!({"a": 1}) }),
             r#"{"t":"ev","seq":1,"id":"i","type":"fact_update","ts":"2026-01-01T00:00:00Z","d":{"a":1}}"#
         );
+        assert_eq!(text(ServerFrame::CaughtUp { seq: 4 }), r#"{"t":"caught_up","seq":4}"#);
         assert_eq!(
-            text(ServerFrame::CaughtUp { seq: 4 }),
-            r#"{"t":"caught_up","seq":4}"#
-        );
-        assert_eq!(
-            text(ServerFrame::Welcome {
-                v: 1,
-                epoch: "e",
-                head: 3,
-                recovered: true,
-                reason: None,
-                ping_s: 4,
-                max: MAX_FRAME_BYTES
-            }),
+            text(ServerFrame::Welcome { v: 1, epoch: "e", head: 3, recovered: true, reason: None, ping_s: 4, max: MAX_FRAME_BYTES }),
             r#"{"t":"welcome","v":1,"epoch":"e","head":3,"recovered":true,"ping_s":4,"max":65536}"#
         );
     }

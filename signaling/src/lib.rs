@@ -23,13 +23,8 @@ mod source;
 mod stun;
 
 pub use error::{BindError, OfferError, PatchError};
-pub use frame::{
-    Bye, ByeCode, ClientFrame, FrameError, GapReason, MAX_FRAME_BYTES, NotRecovered,
-    PROTOCOL_VERSION, ServerFrame,
-};
-pub use hub::{
-    Cursor, CursorError, Delivery, Hub, HubConfig, HubStats, Resume, Subscription, Welcome,
-};
+pub use frame::{Bye, ByeCode, ClientFrame, FrameError, GapReason, MAX_FRAME_BYTES, NotRecovered, PROTOCOL_VERSION, ServerFrame};
+pub use hub::{Cursor, CursorError, Delivery, Hub, HubConfig, HubStats, Resume, Subscription, Welcome};
 pub use mux::MuxStats;
 pub use sdp::{Offer, Patch};
 pub use service::{Answer, PatchOutcome, Signaling, SignalingConfig, Stats};

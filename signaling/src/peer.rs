@@ -11,13 +11,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use webrtc::data_channel::{DataChannel, DataChannelEvent};
-use webrtc::peer_connection::{
-    PeerConnectionEventHandler, RTCIceGatheringState, RTCPeerConnectionState,
-};
+use webrtc::peer_connection::{PeerConnectionEventHandler, RTCIceGatheringState, RTCPeerConnectionState};
 
-use crate::frame::{
-    Bye, ByeCode, ClientFrame, GapReason, MAX_FRAME_BYTES, PROTOCOL_VERSION, ServerFrame,
-};
+use crate::frame::{Bye, ByeCode, ClientFrame, GapReason, MAX_FRAME_BYTES, PROTOCOL_VERSION, ServerFrame};
 use crate::hub::{Delivery, Hub, Resume, Subscription};
 use crate::source::{EventSource, SourceError};
 
@@ -77,10 +73,7 @@ impl PeerConnectionEventHandler for PeerHandler {
     }
 
     async fn on_connection_state_change(&self, state: RTCPeerConnectionState) {
-        if matches!(
-            state,
-            RTCPeerConnectionState::Failed | RTCPeerConnectionState::Closed
-        ) {
+        if matches!(state, RTCPeerConnectionState::Failed | RTCPeerConnectionState::Closed) {
             let _ = self.0.try_send(PeerEvent::Gone);
         }
     }
@@ -163,12 +156,10 @@ impl<S: EventSource> Peer<S> {
                 Err(_) => return Err(Ending::NeverOpened),
                 Ok(None | Some(PeerEvent::Gone)) => return Err(Ending::Dead),
                 Ok(Some(PeerEvent::Gathered)) => {}
-                Ok(Some(PeerEvent::Channel(channel))) => {
-                    match timeout_at(deadline, channel.label()).await {
-                        Ok(Ok(label)) if label == CHANNEL_LABEL => return Ok(channel),
-                        _ => close_stray(channel).await,
-                    }
-                }
+                Ok(Some(PeerEvent::Channel(channel))) => match timeout_at(deadline, channel.label()).await {
+                    Ok(Ok(label)) if label == CHANNEL_LABEL => return Ok(channel),
+                    _ => close_stray(channel).await,
+                },
             }
         }
     }
@@ -251,9 +242,7 @@ impl<S: EventSource> Peer<S> {
             if v != PROTOCOL_VERSION || stream != S::name(&self.stream) {
                 return Err(ByeCode::Protocol.into());
             }
-            let subscribed = self
-                .hub
-                .subscribe(self.stream.clone(), Resume::from(resume));
+            let subscribed = self.hub.subscribe(self.stream.clone(), Resume::from(resume));
             return match subscribed.await {
                 Ok(subscription) => Ok(subscription),
                 Err(SourceError::NotFound) => Err(ByeCode::Deleted.into()),
@@ -320,13 +309,7 @@ impl<S: EventSource> Session<S> {
             Some(Delivery::End(bye)) => Err(Ending::Bye(bye)),
             Some(Delivery::Event(event)) => {
                 self.sent = self.sent.max(event.seq);
-                let frame = ServerFrame::Ev {
-                    seq: event.seq,
-                    id: &event.id,
-                    r#type: &event.kind,
-                    ts: &event.ts,
-                    d: &event.data,
-                };
+                let frame = ServerFrame::Ev { seq: event.seq, id: &event.id, r#type: &event.kind, ts: &event.ts, d: &event.data };
                 let text = encode(&frame)?;
                 if text.len() > MAX_FRAME_BYTES {
                     let reason = GapReason::TooLarge;
@@ -338,10 +321,7 @@ impl<S: EventSource> Session<S> {
                 self.send_text(&text).await
             }
             Some(Delivery::Ephemeral { kind, data }) => {
-                let text = encode(&ServerFrame::Eph {
-                    r#type: &kind,
-                    d: &data,
-                })?;
+                let text = encode(&ServerFrame::Eph { r#type: &kind, d: &data })?;
                 match text.len() > MAX_FRAME_BYTES {
                     true => Ok(()),
                     false => self.send_text(&text).await,
@@ -394,10 +374,7 @@ impl<S: EventSource> Session<S> {
     /// Measures, and decides whether the client is slow or dead.
     async fn look(&mut self) -> Result<(), Ending> {
         self.measure().await?;
-        if self
-            .full_since
-            .is_some_and(|since| since.elapsed() >= self.times.slow)
-        {
+        if self.full_since.is_some_and(|since| since.elapsed() >= self.times.slow) {
             return Err(ByeCode::Slow.into());
         }
         // A full peer is judged by its progress: its pongs wait behind a megabyte of pings.

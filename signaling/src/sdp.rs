@@ -52,25 +52,18 @@ impl Offer {
         if lines.first() != Some(&"v=0") {
             return Err(OfferError::BadSdp("it does not begin with v=0"));
         }
-        let mut sections = lines
-            .iter()
-            .enumerate()
-            .filter(|(_, line)| line.starts_with("m="));
+        let mut sections = lines.iter().enumerate().filter(|(_, line)| line.starts_with("m="));
         let Some((start, media)) = sections.next() else {
             return Err(OfferError::NoDataChannel);
         };
         if sections.next().is_some() {
-            return Err(OfferError::BadSdp(
-                "it has more than one media section; offer one data channel only",
-            ));
+            return Err(OfferError::BadSdp("it has more than one media section; offer one data channel only"));
         }
         check_media(media)?;
         let (session, media) = lines.split_at(start);
         // RFC 8839 and RFC 8122 allow these at either level; the media section has the last word.
         let attribute = |name| attribute(media, name).or_else(|| attribute(session, name));
-        let ice = credentials(attribute)
-            .map_err(OfferError::BadSdp)?
-            .ok_or(OfferError::BadSdp("it has no ICE credentials"))?;
+        let ice = credentials(attribute).map_err(OfferError::BadSdp)?.ok_or(OfferError::BadSdp("it has no ICE credentials"))?;
         let fingerprint = media
             .iter()
             .chain(session)
@@ -80,9 +73,7 @@ impl Offer {
             "actpass" => false,
             "active" => true,
             _ => {
-                return Err(OfferError::BadSdp(
-                    "its DTLS role must be actpass or active",
-                ));
+                return Err(OfferError::BadSdp("its DTLS role must be actpass or active"));
             }
         };
         let mid = attribute("mid").unwrap_or("0");
@@ -104,14 +95,7 @@ impl Offer {
 
     /// The description for the WebRTC stack. `generation` counts ICE sessions of the peer.
     pub(crate) fn to_sdp(&self, generation: u32) -> String {
-        let Self {
-            ice,
-            fingerprint,
-            active,
-            mid,
-            sctp_port,
-            max_message_size,
-        } = self;
+        let Self { ice, fingerprint, active, mid, sctp_port, max_message_size } = self;
         let setup = if *active { "active" } else { "actpass" };
         let (fragment, password) = (&ice.fragment, &ice.password);
         [
@@ -155,16 +139,11 @@ impl Patch {
             return Err(PatchError::TooLarge { limit: max_bytes });
         }
         let lines = lines(fragment).map_err(PatchError::BadFragment)?;
-        let candidates = lines
-            .iter()
-            .filter(|line| line.starts_with("a=candidate:"))
-            .count();
+        let candidates = lines.iter().filter(|line| line.starts_with("a=candidate:")).count();
         let ended = lines.contains(&"a=end-of-candidates");
         let ice = credentials(|name| attribute(&lines, name)).map_err(PatchError::BadFragment)?;
         if ice.is_none() && candidates == 0 && !ended {
-            return Err(PatchError::BadFragment(
-                "it has neither candidates nor ICE credentials",
-            ));
+            return Err(PatchError::BadFragment("it has neither candidates nor ICE credentials"));
         }
         Ok(Self { ice, candidates })
     }
@@ -216,26 +195,17 @@ fn push_candidates(text: &mut String, public: &[SocketAddr]) {
         let priority = (126 << 24) + ((65_535 - index.min(65_535)) << 8) + 255;
         let foundation = index + 1;
         let (ip, port) = (address.ip(), address.port());
-        text.push_str(&format!(
-            "a=candidate:{foundation} 1 udp {priority} {ip} {port} typ host\r\n"
-        ));
+        text.push_str(&format!("a=candidate:{foundation} 1 udp {priority} {ip} {port} typ host\r\n"));
     }
     text.push_str("a=end-of-candidates\r\n");
 }
 
 fn lines(sdp: &str) -> Result<Vec<&str>, &'static str> {
-    if sdp
-        .bytes()
-        .any(|byte| byte.is_ascii_control() && !matches!(byte, b'\r' | b'\n' | b'\t'))
-    {
+    if sdp.bytes().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\r' | b'\n' | b'\t')) {
         return Err("it has control characters");
     }
-    let lines: Vec<_> = sdp
-        .split('\n')
-        .map(|line| line.strip_suffix('\r').unwrap_or(line))
-        .filter(|line| !line.is_empty())
-        .take(MAX_LINES + 1)
-        .collect();
+    let lines: Vec<_> =
+        sdp.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).filter(|line| !line.is_empty()).take(MAX_LINES + 1).collect();
     match lines.len() {
         0 => Err("it is empty"),
         count if count > MAX_LINES => Err("it has too many lines"),
@@ -252,45 +222,29 @@ fn check_media(line: &str) -> Result<(), OfferError> {
     if port == Some("0") {
         return Err(OfferError::NoDataChannel);
     }
-    let protocol_known = matches!(
-        protocol,
-        Some("UDP/DTLS/SCTP" | "DTLS/SCTP" | "TCP/DTLS/SCTP")
-    );
+    let protocol_known = matches!(protocol, Some("UDP/DTLS/SCTP" | "DTLS/SCTP" | "TCP/DTLS/SCTP"));
     if !protocol_known || format != Some("webrtc-datachannel") {
-        return Err(OfferError::BadSdp(
-            "its media section is no WebRTC data channel over SCTP",
-        ));
+        return Err(OfferError::BadSdp("its media section is no WebRTC data channel over SCTP"));
     }
     Ok(())
 }
 
 fn attribute<'a>(lines: &[&'a str], name: &str) -> Option<&'a str> {
     lines.iter().find_map(|line| {
-        let value = line
-            .strip_prefix("a=")?
-            .strip_prefix(name)?
-            .strip_prefix(':')?;
+        let value = line.strip_prefix("a=")?.strip_prefix(name)?.strip_prefix(':')?;
         Some(value.trim())
     })
 }
 
-fn credentials<'a>(
-    attribute: impl Fn(&'static str) -> Option<&'a str>,
-) -> Result<Option<IceCredentials>, &'static str> {
+fn credentials<'a>(attribute: impl Fn(&'static str) -> Option<&'a str>) -> Result<Option<IceCredentials>, &'static str> {
     // RFC 8839, 5.4: ice-char; 4 to 256 and 22 to 256 of them.
     let valid = |text: &str, least: usize| {
-        (least..=256).contains(&text.len())
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
+        (least..=256).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
     };
     match (attribute("ice-ufrag"), attribute("ice-pwd")) {
         (None, None) => Ok(None),
         (Some(fragment), Some(password)) if valid(fragment, 4) && valid(password, 22) => {
-            Ok(Some(IceCredentials {
-                fragment: fragment.to_owned(),
-                password: password.to_owned(),
-            }))
+            Ok(Some(IceCredentials { fragment: fragment.to_owned(), password: password.to_owned() }))
         }
         _ => Err("its ICE credentials are not valid"),
     }
@@ -300,13 +254,10 @@ fn sha256_fingerprint(line: &str) -> Option<String> {
     let (hash, value) = line.strip_prefix("a=fingerprint:")?.split_once(' ')?;
     let value = value.trim();
     let well_formed = value.len() == FINGERPRINT_CHARS
-        && value
-            .bytes()
-            .enumerate()
-            .all(|(index, byte)| match index % 3 {
-                2 => byte == b':',
-                _ => byte.is_ascii_hexdigit(),
-            });
+        && value.bytes().enumerate().all(|(index, byte)| match index % 3 {
+            2 => byte == b':',
+            _ => byte.is_ascii_hexdigit(),
+        });
     (hash.eq_ignore_ascii_case("sha-256") && well_formed).then(|| value.to_ascii_uppercase())
 }
 

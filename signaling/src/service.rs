@@ -161,16 +161,10 @@ impl<S: EventSource> Signaling<S> {
                 return Err(BindError::AddressFamily { public, listen });
             }
         }
-        let crypto = rtc::crypto::default_provider()
-            .map_err(|error| BindError::Crypto(error.to_string()))?;
+        let crypto = rtc::crypto::default_provider().map_err(|error| BindError::Crypto(error.to_string()))?;
         let certificate = connect::certificate(&*crypto)?;
         let stop = CancellationToken::new();
-        let mux = Mux::bind(listen, crypto.clone(), stop.clone())
-            .await
-            .map_err(|source| BindError::Socket {
-                address: listen,
-                source,
-            })?;
+        let mux = Mux::bind(listen, crypto.clone(), stop.clone()).await.map_err(|source| BindError::Socket { address: listen, source })?;
         let bound = mux.address();
         let mut public = config.public_addresses.clone();
         if public.is_empty() {
@@ -182,10 +176,7 @@ impl<S: EventSource> Signaling<S> {
             }
         }
         Ok(Arc::new(Self {
-            admission: Arc::new(Admission::new(
-                config.max_peers,
-                config.max_peers_per_stream,
-            )),
+            admission: Arc::new(Admission::new(config.max_peers, config.max_peers_per_stream)),
             hub,
             config,
             public,
@@ -206,35 +197,21 @@ impl<S: EventSource> Signaling<S> {
 
     /// What the service holds and has seen.
     pub fn stats(&self) -> Stats {
-        Stats {
-            peers: self.admission.peers(),
-            open: self.open.load(Ordering::Relaxed),
-            udp: self.mux.stats(),
-        }
+        Stats { peers: self.admission.peers(), open: self.open.load(Ordering::Relaxed), udp: self.mux.stats() }
     }
 
     /// Answers an offer for a stream.
     ///
     /// # Errors
     /// See [`OfferError`].
-    pub async fn offer(
-        self: &Arc<Self>,
-        stream: S::Stream,
-        offer: &str,
-    ) -> Result<Answer, OfferError> {
+    pub async fn offer(self: &Arc<Self>, stream: S::Stream, offer: &str) -> Result<Answer, OfferError> {
         let result = self.try_offer(stream, offer).await;
-        let code = result
-            .as_ref()
-            .map_or_else(OfferError::code, |_| "ANSWERED");
+        let code = result.as_ref().map_or_else(OfferError::code, |_| "ANSWERED");
         metrics::counter!("recall_stream_offers_total", "code" => code).increment(1);
         result
     }
 
-    async fn try_offer(
-        self: &Arc<Self>,
-        stream: S::Stream,
-        offer: &str,
-    ) -> Result<Answer, OfferError> {
+    async fn try_offer(self: &Arc<Self>, stream: S::Stream, offer: &str) -> Result<Answer, OfferError> {
         if self.restart.is_cancelled() {
             return Err(OfferError::Unavailable("the server shuts down".to_owned()));
         }
@@ -243,45 +220,27 @@ impl<S: EventSource> Signaling<S> {
             SourceError::NotFound => OfferError::UnknownStream,
             SourceError::Unavailable(error) => OfferError::Unavailable(error.to_string()),
         })?;
-        let peer_id = identifiers::peer_id(&*self.crypto)
-            .ok_or_else(|| OfferError::Unavailable("no random numbers".to_owned()))?;
-        let admitted = self
-            .admission
-            .admit(stream.clone(), peer_id.clone())
-            .map_err(|refusal| match refusal {
-                Refusal::Full => OfferError::TooManyPeers {
-                    limit: self.config.max_peers,
-                },
-                Refusal::StreamFull => OfferError::TooManyPeersForStream {
-                    limit: self.config.max_peers_per_stream,
-                },
-            })?;
+        let peer_id = identifiers::peer_id(&*self.crypto).ok_or_else(|| OfferError::Unavailable("no random numbers".to_owned()))?;
+        let admitted = self.admission.admit(stream.clone(), peer_id.clone()).map_err(|refusal| match refusal {
+            Refusal::Full => OfferError::TooManyPeers { limit: self.config.max_peers },
+            Refusal::StreamFull => OfferError::TooManyPeersForStream { limit: self.config.max_peers_per_stream },
+        })?;
         let unavailable = |error: String| OfferError::Unavailable(error);
         // In a task of its own: a client that hangs up must not stop the stack halfway, since it
         // can only be closed once it is built.
         let (service, wanted) = (self.clone(), offer.clone());
-        let connecting = self
-            .peers
-            .spawn(async move { service.connect(&wanted).await });
+        let connecting = self.peers.spawn(async move { service.connect(&wanted).await });
         let connected = timeout(STACK_TIME, connecting)
             .await
             .map_err(|_| unavailable("the answer took too long".to_owned()))?
             .map_err(|error| unavailable(error.to_string()))?
             .map_err(unavailable)?;
         let etag = etag(1, &connected.fragment);
-        let answer = Answer {
-            peer_id,
-            sdp: sdp::answer_for_client(&connected.sdp, &self.public),
-            etag: etag.clone(),
-        };
+        let answer = Answer { peer_id, sdp: sdp::answer_for_client(&connected.sdp, &self.public), etag: etag.clone() };
         let record = Arc::new(PeerRecord {
             connection: connected.connection,
             attachment: connected.attachment,
-            session: AsyncMutex::new(IceSession {
-                offer,
-                generation: 1,
-                etag,
-            }),
+            session: AsyncMutex::new(IceSession { offer, generation: 1, etag }),
         });
         admitted.publish(record.clone());
         let peer = Peer {
@@ -314,10 +273,7 @@ impl<S: EventSource> Signaling<S> {
         if_match: Option<&str>,
         fragment: &str,
     ) -> Result<PatchOutcome, PatchError> {
-        let record = self
-            .admission
-            .find(stream, peer_id)
-            .ok_or(PatchError::UnknownPeer)?;
+        let record = self.admission.find(stream, peer_id).ok_or(PatchError::UnknownPeer)?;
         let patch = Patch::parse(fragment, self.config.max_offer_bytes)?;
         let mut session = record.session.lock().await;
         match if_match {
@@ -325,17 +281,13 @@ impl<S: EventSource> Signaling<S> {
             Some("*") => {}
             Some(tag) if tag == session.etag => {}
             Some(_) => {
-                return Err(PatchError::PreconditionFailed {
-                    current: session.etag.clone(),
-                });
+                return Err(PatchError::PreconditionFailed { current: session.etag.clone() });
             }
         }
         let ice = match patch.ice {
             Some(ice) if ice != session.offer.ice => ice,
             _ => {
-                return Ok(PatchOutcome::Candidates {
-                    ignored: patch.candidates,
-                });
+                return Ok(PatchOutcome::Candidates { ignored: patch.candidates });
             }
         };
         let mut offer = session.offer.clone();
@@ -349,11 +301,7 @@ impl<S: EventSource> Signaling<S> {
         record.attachment.register(&local.fragment, &local.password);
         let etag = etag(generation, &local.fragment);
         let sdp_fragment = sdp::restart_fragment(&local, offer.mid(), &self.public);
-        *session = IceSession {
-            offer,
-            generation,
-            etag: etag.clone(),
-        };
+        *session = IceSession { offer, generation, etag: etag.clone() };
         Ok(PatchOutcome::Restarted { sdp_fragment, etag })
     }
 
@@ -391,12 +339,7 @@ impl<S: EventSource> Drop for Signaling<S> {
 }
 
 /// Runs a peer to its end and clears up behind it.
-async fn keep<S: EventSource>(
-    peer: Peer<S>,
-    record: Arc<PeerRecord>,
-    admitted: Handle<S::Stream, PeerRecord>,
-    open: Arc<AtomicUsize>,
-) {
+async fn keep<S: EventSource>(peer: Peer<S>, record: Arc<PeerRecord>, admitted: Handle<S::Stream, PeerRecord>, open: Arc<AtomicUsize>) {
     let opened = OpenCount::new(open);
     let ending: Ending = peer.run(|| opened.count()).await;
     metrics::counter!("recall_stream_byes_total", "code" => ending.code()).increment(1);
@@ -404,10 +347,7 @@ async fn keep<S: EventSource>(
     // First the table, so that a client that comes back at once finds its place free.
     drop(admitted);
     drop(opened);
-    if timeout(STACK_TIME, record.connection.close())
-        .await
-        .is_err()
-    {
+    if timeout(STACK_TIME, record.connection.close()).await.is_err() {
         tracing::warn!("a peer connection did not close in time");
     }
 }
@@ -420,10 +360,7 @@ struct OpenCount {
 
 impl OpenCount {
     fn new(open: Arc<AtomicUsize>) -> Self {
-        Self {
-            open,
-            counted: false.into(),
-        }
+        Self { open, counted: false.into() }
     }
 
     fn count(&self) {

@@ -62,10 +62,5 @@ pub trait EventSource: Send + Sync + 'static {
 
     /// Up to `limit` entries after sequence number `after`, ascending and contiguous from the first
     /// one that still exists.
-    async fn read(
-        &self,
-        stream: &Self::Stream,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<NumberedEvent>, SourceError>;
+    async fn read(&self, stream: &Self::Stream, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError>;
 }

@@ -15,9 +15,7 @@ const HMAC_SHA1_LENGTH: usize = 20;
 
 /// Whether a datagram is STUN (RFC 7983: first byte 0 to 3; the magic cookie removes doubt).
 pub fn is_stun(datagram: &[u8]) -> bool {
-    datagram.len() >= HEADER
-        && datagram.first().is_some_and(|byte| *byte < 4)
-        && datagram.get(4..8) == Some(&MAGIC_COOKIE)
+    datagram.len() >= HEADER && datagram.first().is_some_and(|byte| *byte < 4) && datagram.get(4..8) == Some(&MAGIC_COOKIE)
 }
 
 /// Whether a STUN message is a binding request.
@@ -62,10 +60,7 @@ pub(crate) fn has_integrity(datagram: &[u8], password: &str, crypto: &dyn RTCCry
     };
     crypto
         .new_hmac(HmacAlgorithm::Sha1, password.as_bytes())
-        .is_ok_and(|mut mac| {
-            mac.verify(&[kind, &length.to_be_bytes(), rest], tag)
-                .is_ok()
-        })
+        .is_ok_and(|mut mac| mac.verify(&[kind, &length.to_be_bytes(), rest], tag).is_ok())
 }
 
 /// Offset and value of the first attribute of type `wanted`. Attributes behind MESSAGE-INTEGRITY
@@ -114,12 +109,7 @@ pub(crate) mod tests {
         let length = (datagram.len() - HEADER + 24) as u16;
         datagram[2..4].copy_from_slice(&length.to_be_bytes());
         let mut tag = [0; 20];
-        provider
-            .crypto()
-            .new_hmac(HmacAlgorithm::Sha1, password.as_bytes())
-            .unwrap()
-            .sign(&[&datagram], &mut tag)
-            .unwrap();
+        provider.crypto().new_hmac(HmacAlgorithm::Sha1, password.as_bytes()).unwrap().sign(&[&datagram], &mut tag).unwrap();
         datagram.extend(MESSAGE_INTEGRITY.to_be_bytes());
         datagram.extend(20u16.to_be_bytes());
         datagram.extend(tag);
@@ -139,10 +129,7 @@ pub(crate) mod tests {
             altered[index] ^= 1;
             // Bytes 2 and 3 are the length, which the signed text replaces by its own.
             if !(2..4).contains(&index) {
-                assert!(
-                    !has_integrity(&altered, "secret", provider.crypto()),
-                    "byte {index}"
-                );
+                assert!(!has_integrity(&altered, "secret", provider.crypto()), "byte {index}");
             }
         }
     }
@@ -153,15 +140,11 @@ pub(crate) mod tests {
         let datagram = request("server:client", "secret", false);
         let mut message = Message::new();
         message.unmarshal_binary(&datagram).unwrap();
-        let mut name = rtc::stun::textattrs::Username::new(
-            rtc::stun::attributes::ATTR_USERNAME,
-            String::new(),
-        );
+        let mut name = rtc::stun::textattrs::Username::new(rtc::stun::attributes::ATTR_USERNAME, String::new());
         name.get_from(&message).unwrap();
         assert_eq!(name.text, "server:client");
         let provider = rtc::crypto::default_provider().unwrap();
-        rtc::stun::integrity::MessageIntegrity::check(&mut message, b"secret", provider.crypto())
-            .unwrap();
+        rtc::stun::integrity::MessageIntegrity::check(&mut message, b"secret", provider.crypto()).unwrap();
     }
 
     proptest! {

@@ -20,48 +20,28 @@ async fn a_live_client_gets_what_comes() {
     let client = Client::hello(&server, Value::Null).await;
     let welcome = client.expect("welcome").await;
     assert_eq!(
-        (
-            &welcome["v"],
-            &welcome["head"],
-            &welcome["recovered"],
-            &welcome["epoch"]
-        ),
+        (&welcome["v"], &welcome["head"], &welcome["recovered"], &welcome["epoch"]),
         (&json!(1), &json!(1), &json!(true), &json!("e1"))
     );
     assert_eq!(client.expect("caught_up").await["seq"], 1);
     server.say(json!({"hello": "world"}));
     let event = client.expect("ev").await;
     assert_eq!(event["d"], json!({"hello": "world"}));
-    assert_eq!(
-        (&event["seq"], &event["id"], &event["type"]),
-        (&json!(2), &json!("s-2"), &json!("counted"))
-    );
-    server
-        .hub
-        .ephemeral(&"s".into(), "answer_delta", json!("He"));
+    assert_eq!((&event["seq"], &event["id"], &event["type"]), (&json!(2), &json!("s-2"), &json!("counted")));
+    server.hub.ephemeral(&"s".into(), "answer_delta", json!("He"));
     let ephemeral = client.expect("eph").await;
-    assert_eq!(
-        (&ephemeral["type"], &ephemeral["d"]),
-        (&json!("answer_delta"), &json!("He"))
-    );
+    assert_eq!((&ephemeral["type"], &ephemeral["d"]), (&json!("answer_delta"), &json!("He")));
     client.say(json!({"t": "ack", "seq": 2})).await;
     client.say(json!({"t": "from the future", "x": [1]})).await;
     server.say(json!(3));
     client.expect_events(3, 3).await;
     let stats = server.signaling.stats();
-    assert_eq!(
-        (stats.peers, stats.open, stats.udp.bad_integrity),
-        (1, 1, 0)
-    );
+    assert_eq!((stats.peers, stats.open, stats.udp.bad_integrity), (1, 1, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_returning_client_gets_what_it_missed() {
-    let ring = HubConfig {
-        ring_events: 16,
-        page: 50,
-        ..HubConfig::default()
-    };
+    let ring = HubConfig { ring_events: 16, page: 50, ..HubConfig::default() };
     let server = Server::with_hub(SignalingConfig::default(), ring).await;
     server.say_many(1000);
     let client = Client::hello(&server, resume(10)).await;
@@ -77,22 +57,14 @@ async fn what_cannot_be_replayed_is_a_gap() {
     let server = Server::start(SignalingConfig::default()).await;
     server.say_many(20);
     server.log.logs.lock().unwrap().get_mut("s").unwrap().floor = 8;
-    for (cursor, reason, from, to) in [
-        (resume(3), "expired", 4, 7),
-        (resume(99), "ahead_of_log", 1, 20),
-        (json!({"epoch": "e0", "seq": 3}), "epoch_changed", 1, 20),
-    ] {
+    for (cursor, reason, from, to) in
+        [(resume(3), "expired", 4, 7), (resume(99), "ahead_of_log", 1, 20), (json!({"epoch": "e0", "seq": 3}), "epoch_changed", 1, 20)]
+    {
         let client = Client::hello(&server, cursor).await;
         let welcome = client.expect("welcome").await;
-        assert_eq!(
-            (&welcome["recovered"], &welcome["reason"]),
-            (&json!(false), &json!(reason))
-        );
+        assert_eq!((&welcome["recovered"], &welcome["reason"]), (&json!(false), &json!(reason)));
         let gap = client.expect("gap").await;
-        assert_eq!(
-            (&gap["from"], &gap["to"], &gap["reason"]),
-            (&json!(from), &json!(to), &json!(reason))
-        );
+        assert_eq!((&gap["from"], &gap["to"], &gap["reason"]), (&json!(from), &json!(to), &json!(reason)));
         client.expect_events(to + 1, 20).await;
         assert_eq!(client.expect("caught_up").await["seq"], 20);
     }
@@ -109,19 +81,13 @@ async fn an_event_too_large_for_a_frame_is_a_gap() {
     server.say(json!(3));
     client.expect_events(1, 1).await;
     let gap = client.expect("gap").await;
-    assert_eq!(
-        (&gap["from"], &gap["to"], &gap["reason"]),
-        (&json!(2), &json!(2), &json!("too_large"))
-    );
+    assert_eq!((&gap["from"], &gap["to"], &gap["reason"]), (&json!(2), &json!(2), &json!("too_large")));
     client.expect_events(3, 3).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_takes_nothing_is_cut_and_loses_nothing() {
-    let config = SignalingConfig {
-        slow_after: Duration::from_millis(500),
-        ..SignalingConfig::default()
-    };
+    let config = SignalingConfig { slow_after: Duration::from_millis(500), ..SignalingConfig::default() };
     let server = Server::start(config).await;
     let client = Client::hello(&server, Value::Null).await;
     client.expect("welcome").await;
@@ -166,11 +132,8 @@ async fn a_client_that_closes_is_gone_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_client_counts_as_dead() {
-    let config = SignalingConfig {
-        heartbeat: Duration::from_secs(1),
-        dead_after: Duration::from_millis(2500),
-        ..SignalingConfig::default()
-    };
+    let config =
+        SignalingConfig { heartbeat: Duration::from_secs(1), dead_after: Duration::from_millis(2500), ..SignalingConfig::default() };
     let server = Server::start(config).await;
     let answering = Client::hello(&server, Value::Null).await;
     let silent = Client::hello(&server, Value::Null).await;
@@ -196,10 +159,7 @@ async fn a_silent_client_counts_as_dead() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_hello_the_channel_is_closed() {
-    let config = SignalingConfig {
-        hello_timeout: Duration::from_millis(200),
-        ..SignalingConfig::default()
-    };
+    let config = SignalingConfig { hello_timeout: Duration::from_millis(200), ..SignalingConfig::default() };
     let server = Server::start(config).await;
     Client::open(&server).await.expect_bye("timeout").await;
     server.until_peers(0).await;
@@ -207,10 +167,7 @@ async fn without_hello_the_channel_is_closed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_channel_the_peer_is_removed() {
-    let config = SignalingConfig {
-        open_timeout: Duration::from_millis(200),
-        ..SignalingConfig::default()
-    };
+    let config = SignalingConfig { open_timeout: Duration::from_millis(200), ..SignalingConfig::default() };
     let server = Server::start(config).await;
     let (_client, offer) = Client::new("events").await;
     server.signaling.offer("s".into(), &offer).await.unwrap();
@@ -220,15 +177,10 @@ async fn without_channel_the_peer_is_removed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_channel_of_another_name_is_not_served() {
-    let config = SignalingConfig {
-        open_timeout: Duration::from_secs(2),
-        ..SignalingConfig::default()
-    };
+    let config = SignalingConfig { open_timeout: Duration::from_secs(2), ..SignalingConfig::default() };
     let server = Server::start(config).await;
     let (mut client, offer) = Client::new("files").await;
-    client
-        .accept(server.signaling.offer("s".into(), &offer).await.unwrap())
-        .await;
+    client.accept(server.signaling.offer("s".into(), &offer).await.unwrap()).await;
     client.until_open().await;
     assert_eq!(client.next().await, None);
     server.until_peers(0).await;
@@ -250,11 +202,7 @@ async fn broken_frames_end_the_stream() {
         client.channel.send_text(&first).await.unwrap();
         client.expect_bye("protocol").await;
     }
-    for second in [
-        hello.clone(),
-        "[]".to_owned(),
-        json!({"t": "ack", "seq": 7}).to_string(),
-    ] {
+    for second in [hello.clone(), "[]".to_owned(), json!({"t": "ack", "seq": 7}).to_string()] {
         let client = Client::open(&server).await;
         client.channel.send_text(&hello).await.unwrap();
         client.expect("welcome").await;
@@ -263,11 +211,7 @@ async fn broken_frames_end_the_stream() {
         client.expect_bye("protocol").await;
     }
     let client = Client::open(&server).await;
-    client
-        .channel
-        .send(bytes::BytesMut::from(hello.as_bytes()))
-        .await
-        .unwrap();
+    client.channel.send(bytes::BytesMut::from(hello.as_bytes())).await.unwrap();
     client.expect_bye("protocol").await;
     server.until_peers(0).await;
 }
@@ -280,38 +224,22 @@ async fn ends_are_told() {
     client.expect("caught_up").await;
     server.hub.end(&"s".into(), ByeCode::AuthExpired);
     let bye = client.expect("bye").await;
-    assert_eq!(
-        bye,
-        json!({"t": "bye", "code": "auth_expired", "reconnect": false, "after_ms": 0})
-    );
+    assert_eq!(bye, json!({"t": "bye", "code": "auth_expired", "reconnect": false, "after_ms": 0}));
 
     let client = Client::hello(&server, Value::Null).await;
     client.expect("welcome").await;
     client.expect("caught_up").await;
-    let (_, bye) = tokio::join!(
-        server.signaling.shutdown(Duration::from_secs(10)),
-        client.expect("bye")
-    );
-    assert_eq!(
-        (&bye["code"], &bye["reconnect"]),
-        (&json!("restart"), &json!(true))
-    );
+    let (_, bye) = tokio::join!(server.signaling.shutdown(Duration::from_secs(10)), client.expect("bye"));
+    assert_eq!((&bye["code"], &bye["reconnect"]), (&json!("restart"), &json!(true)));
     assert_eq!(server.signaling.stats().peers, 0);
     let (_client, offer) = Client::new("events").await;
-    let refused = server
-        .signaling
-        .offer("s".into(), &offer)
-        .await
-        .unwrap_err();
+    let refused = server.signaling.offer("s".into(), &offer).await.unwrap_err();
     assert_eq!(refused.code(), "UNAVAILABLE");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rebuilt_log_sends_everybody_back() {
-    let hub = HubConfig {
-        poll: Duration::from_millis(50),
-        ..HubConfig::default()
-    };
+    let hub = HubConfig { poll: Duration::from_millis(50), ..HubConfig::default() };
     let server = Server::with_hub(SignalingConfig::default(), hub).await;
     server.say_many(5);
     let client = Client::hello(&server, resume(0)).await;
@@ -322,10 +250,7 @@ async fn a_rebuilt_log_sends_everybody_back() {
     client.expect_bye("restart").await;
     let client = Client::hello(&server, resume(5)).await;
     let welcome = client.expect("welcome").await;
-    assert_eq!(
-        (&welcome["epoch"], &welcome["reason"]),
-        (&json!("e2"), &json!("epoch_changed"))
-    );
+    assert_eq!((&welcome["epoch"], &welcome["reason"]), (&json!("e2"), &json!("epoch_changed")));
     assert_eq!(client.expect("gap").await["to"], 5);
     client.expect("caught_up").await;
 }

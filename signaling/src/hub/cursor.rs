@@ -35,16 +35,11 @@ impl FromStr for Cursor {
         // From the right: an epoch may hold colons, a number cannot.
         let (epoch, seq) = text.rsplit_once(':').ok_or(CursorError)?;
         let digits_only = !seq.is_empty() && seq.bytes().all(|byte| byte.is_ascii_digit());
-        let epoch_fits = !epoch.is_empty()
-            && epoch.len() <= MAX_EPOCH_BYTES
-            && epoch.bytes().all(|byte| byte.is_ascii_graphic());
+        let epoch_fits = !epoch.is_empty() && epoch.len() <= MAX_EPOCH_BYTES && epoch.bytes().all(|byte| byte.is_ascii_graphic());
         if !digits_only || !epoch_fits {
             return Err(CursorError);
         }
-        Ok(Self {
-            epoch: epoch.to_owned(),
-            seq: seq.parse().map_err(|_| CursorError)?,
-        })
+        Ok(Self { epoch: epoch.to_owned(), seq: seq.parse().map_err(|_| CursorError)? })
     }
 }
 
@@ -88,17 +83,7 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_cursor() {
-        for text in [
-            "",
-            ":",
-            "e:",
-            ":1",
-            "e:-1",
-            "e:+1",
-            "e:1.0",
-            "e 1:1",
-            "e:99999999999999999999",
-        ] {
+        for text in ["", ":", "e:", ":1", "e:-1", "e:+1", "e:1.0", "e 1:1", "e:99999999999999999999"] {
             assert_eq!(text.parse::<Cursor>(), Err(CursorError), "{text}");
         }
     }

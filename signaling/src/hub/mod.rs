@@ -85,16 +85,8 @@ pub struct Hub<S: EventSource> {
 impl<S: EventSource> Hub<S> {
     /// A hub over `source`. It starts no task before somebody subscribes.
     pub fn new(source: Arc<S>, config: HubConfig) -> Arc<Self> {
-        let config = HubConfig {
-            page: config.page.max(1),
-            ..config
-        };
-        Arc::new(Self {
-            source,
-            config,
-            streams: Mutex::default(),
-            stop: CancellationToken::new(),
-        })
+        let config = HubConfig { page: config.page.max(1), ..config };
+        Arc::new(Self { source, config, streams: Mutex::default(), stop: CancellationToken::new() })
     }
 
     /// Says that `stream` may have new entries. To be called after each commit: it never blocks,
@@ -134,10 +126,7 @@ impl<S: EventSource> Hub<S> {
     /// What is in memory now.
     pub fn stats(&self) -> HubStats {
         let streams = lock(&self.streams);
-        HubStats {
-            streams: streams.len(),
-            subscribers: streams.values().map(|active| active.subscribers()).sum(),
-        }
+        HubStats { streams: streams.len(), subscribers: streams.values().map(|active| active.subscribers()).sum() }
     }
 
     /// Where the log of `stream` stands, within the read timeout.
@@ -153,11 +142,7 @@ impl<S: EventSource> Hub<S> {
     /// # Errors
     /// [`SourceError::NotFound`] without such a stream, [`SourceError::Unavailable`] when its log
     /// cannot be read or the hub has shut down.
-    pub async fn subscribe(
-        self: &Arc<Self>,
-        stream: S::Stream,
-        resume: Resume,
-    ) -> Result<Subscription<S>, SourceError> {
+    pub async fn subscribe(self: &Arc<Self>, stream: S::Stream, resume: Resume) -> Result<Subscription<S>, SourceError> {
         let head = self.head(&stream).await?;
         let start = Start::decide(resume, &head);
         let active = self.join(&stream, &head)?;
@@ -168,11 +153,7 @@ impl<S: EventSource> Hub<S> {
     }
 
     /// The active stream of a key with one more subscriber, made when there is none.
-    fn join(
-        self: &Arc<Self>,
-        stream: &S::Stream,
-        head: &LogHead,
-    ) -> Result<Arc<ActiveStream<S>>, SourceError> {
+    fn join(self: &Arc<Self>, stream: &S::Stream, head: &LogHead) -> Result<Arc<ActiveStream<S>>, SourceError> {
         let mut streams = lock(&self.streams);
         // Under the lock, so that a shutdown sees either the flag in here or the stream in there.
         if self.stop.is_cancelled() {
@@ -186,12 +167,7 @@ impl<S: EventSource> Hub<S> {
             // The log was rebuilt and the tailer has not noticed yet.
             active.end(Bye::from(ByeCode::Restart));
         }
-        let active = Arc::new(ActiveStream::new(
-            stream.clone(),
-            head,
-            &self.config,
-            self.stop.child_token(),
-        ));
+        let active = Arc::new(ActiveStream::new(stream.clone(), head, &self.config, self.stop.child_token()));
         active.join();
         tailer::spawn(self, active.clone());
         streams.insert(stream.clone(), active.clone());
@@ -204,10 +180,7 @@ impl<S: EventSource> Hub<S> {
         if active.subscribers() > 0 {
             return false;
         }
-        if streams
-            .get(&active.key)
-            .is_some_and(|current| Arc::ptr_eq(current, active))
-        {
+        if streams.get(&active.key).is_some_and(|current| Arc::ptr_eq(current, active)) {
             streams.remove(&active.key);
         }
         true
@@ -217,10 +190,7 @@ impl<S: EventSource> Hub<S> {
     fn replace(&self, active: &Arc<ActiveStream<S>>, code: ByeCode) {
         {
             let mut streams = lock(&self.streams);
-            if streams
-                .get(&active.key)
-                .is_some_and(|current| Arc::ptr_eq(current, active))
-            {
+            if streams.get(&active.key).is_some_and(|current| Arc::ptr_eq(current, active)) {
                 streams.remove(&active.key);
             }
         }
@@ -248,33 +218,18 @@ impl Start {
     /// Decides what a resume point means for a log. When it cannot be continued there is always a
     /// gap, so that a client needs one rule only: refetch, go on after `to`.
     fn decide(resume: Resume, head: &LogHead) -> Self {
-        let anew = |not_recovered, reason| Self {
-            position: head.head,
-            not_recovered: Some(not_recovered),
-            gap: Some((1, head.head, reason)),
-        };
+        let anew =
+            |not_recovered, reason| Self { position: head.head, not_recovered: Some(not_recovered), gap: Some((1, head.head, reason)) };
         match resume {
-            Resume::Live => Self {
-                position: head.head,
-                not_recovered: None,
-                gap: None,
-            },
-            Resume::From { epoch, .. } if epoch != head.epoch => {
-                anew(NotRecovered::EpochChanged, GapReason::EpochChanged)
-            }
-            Resume::From { seq, .. } if seq > head.head => {
-                anew(NotRecovered::AheadOfLog, GapReason::AheadOfLog)
-            }
+            Resume::Live => Self { position: head.head, not_recovered: None, gap: None },
+            Resume::From { epoch, .. } if epoch != head.epoch => anew(NotRecovered::EpochChanged, GapReason::EpochChanged),
+            Resume::From { seq, .. } if seq > head.head => anew(NotRecovered::AheadOfLog, GapReason::AheadOfLog),
             Resume::From { seq, .. } if seq.saturating_add(1) < head.floor => Self {
                 position: head.floor - 1,
                 not_recovered: Some(NotRecovered::Expired),
                 gap: Some((seq + 1, head.floor - 1, GapReason::Expired)),
             },
-            Resume::From { seq, .. } => Self {
-                position: seq,
-                not_recovered: None,
-                gap: None,
-            },
+            Resume::From { seq, .. } => Self { position: seq, not_recovered: None, gap: None },
         }
     }
 }

@@ -17,22 +17,13 @@ pub(super) struct Ring {
 
 impl Ring {
     pub(super) fn new(max_events: usize, max_bytes: usize) -> Self {
-        Self {
-            events: VecDeque::new(),
-            bytes: 0,
-            max_events,
-            max_bytes,
-        }
+        Self { events: VecDeque::new(), bytes: 0, max_events, max_bytes }
     }
 
     /// Adds the newest event. After a hole, what came before it is dropped: a reader that needs it
     /// takes it from the log, which also knows what is missing.
     pub(super) fn push(&mut self, event: Arc<NumberedEvent>) {
-        if self
-            .events
-            .back()
-            .is_some_and(|(last, _)| last.seq + 1 != event.seq)
-        {
+        if self.events.back().is_some_and(|(last, _)| last.seq + 1 != event.seq) {
             self.clear();
         }
         let size = size_of_event(&event);

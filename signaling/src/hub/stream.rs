@@ -50,12 +50,7 @@ pub(super) enum Next {
 }
 
 impl<S: EventSource> ActiveStream<S> {
-    pub(super) fn new(
-        key: S::Stream,
-        head: &LogHead,
-        config: &HubConfig,
-        stop: CancellationToken,
-    ) -> Self {
+    pub(super) fn new(key: S::Stream, head: &LogHead, config: &HubConfig, stop: CancellationToken) -> Self {
         Self {
             key,
             epoch: head.epoch.clone(),
@@ -157,11 +152,7 @@ impl<S: EventSource> ActiveStream<S> {
         {
             let mut shared = lock(&self.shared);
             let after = shared.head;
-            shared.ephemerals.push(Ephemeral {
-                kind: kind.to_owned(),
-                data,
-                after,
-            });
+            shared.ephemerals.push(Ephemeral { kind: kind.to_owned(), data, after });
         }
         self.changed();
     }

@@ -93,12 +93,7 @@ pub struct Subscription<S: EventSource> {
 }
 
 impl<S: EventSource> Subscription<S> {
-    pub(super) fn new(
-        hub: &Arc<Hub<S>>,
-        stream: Arc<ActiveStream<S>>,
-        head: LogHead,
-        start: Start,
-    ) -> Self {
+    pub(super) fn new(hub: &Arc<Hub<S>>, stream: Arc<ActiveStream<S>>, head: LogHead, start: Start) -> Self {
         if start.position < head.head {
             metrics::counter!("recall_stream_replays_total").increment(1);
         }
@@ -106,12 +101,7 @@ impl<S: EventSource> Subscription<S> {
             source: hub.source.clone(),
             page: hub.config.page,
             read_timeout: hub.config.read_timeout,
-            welcome: Welcome {
-                epoch: head.epoch,
-                head: head.head,
-                recovered: start.not_recovered.is_none(),
-                reason: start.not_recovered,
-            },
+            welcome: Welcome { epoch: head.epoch, head: head.head, recovered: start.not_recovered.is_none(), reason: start.not_recovered },
             changes: stream.changes(),
             position: start.position,
             next_ephemeral: stream.next_ephemeral(),
@@ -163,10 +153,7 @@ impl<S: EventSource> Subscription<S> {
                 }
                 Next::Ephemeral(number, ephemeral) => {
                     self.next_ephemeral = number + 1;
-                    return Some(Delivery::Ephemeral {
-                        kind: ephemeral.kind.clone(),
-                        data: ephemeral.data.clone(),
-                    });
+                    return Some(Delivery::Ephemeral { kind: ephemeral.kind.clone(), data: ephemeral.data.clone() });
                 }
                 Next::AtHead(head) => {
                     self.reading = None;

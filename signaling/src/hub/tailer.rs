@@ -61,9 +61,7 @@ async fn follow<S: EventSource>(hub: Weak<Hub<S>>, stream: Arc<ActiveStream<S>>)
             }
             // Whoever leaves last does not wake the tailer, so it looks at least once a linger.
             let until_idle = linger.saturating_sub(idle_for.unwrap_or_default());
-            let pause = deadline
-                .saturating_duration_since(Instant::now())
-                .min(until_idle.max(Duration::from_millis(1)));
+            let pause = deadline.saturating_duration_since(Instant::now()).min(until_idle.max(Duration::from_millis(1)));
             tokio::select! {
                 () = stream.woken() => break,
                 () = sleep(pause) => if Instant::now() >= deadline { break },
@@ -73,10 +71,7 @@ async fn follow<S: EventSource>(hub: Weak<Hub<S>>, stream: Arc<ActiveStream<S>>)
 }
 
 /// Reads pages until the head of the log.
-async fn read_new<S: EventSource>(
-    hub: &Arc<Hub<S>>,
-    stream: &Arc<ActiveStream<S>>,
-) -> Result<(), SourceError> {
+async fn read_new<S: EventSource>(hub: &Arc<Hub<S>>, stream: &Arc<ActiveStream<S>>) -> Result<(), SourceError> {
     let mut empty_reads = 0;
     loop {
         let after = stream.head();

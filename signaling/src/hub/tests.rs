@@ -21,11 +21,7 @@ struct Log {
 
 impl Log {
     fn new() -> Arc<Self> {
-        Arc::new(Self {
-            state: Mutex::new(("e1".into(), 0, 1)),
-            failing: AtomicBool::new(false),
-            reads: AtomicU64::new(0),
-        })
+        Arc::new(Self { state: Mutex::new(("e1".into(), 0, 1)), failing: AtomicBool::new(false), reads: AtomicU64::new(0) })
     }
 
     fn append(&self, count: u64) {
@@ -72,49 +68,30 @@ impl EventSource for Log {
         Ok(LogHead { epoch, head, floor })
     }
 
-    async fn read(
-        &self,
-        _: &u8,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<NumberedEvent>, SourceError> {
+    async fn read(&self, _: &u8, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError> {
         let (_, head, floor) = lock(&self.state).clone();
         self.delay().await?;
-        let events = (after.max(floor - 1) + 1..=head)
-            .take(limit)
-            .map(|seq| NumberedEvent {
-                seq,
-                id: seq.to_string(),
-                kind: "test".into(),
-                ts: String::new(),
-                data: json!(seq),
-            });
+        let events = (after.max(floor - 1) + 1..=head).take(limit).map(|seq| NumberedEvent {
+            seq,
+            id: seq.to_string(),
+            kind: "test".into(),
+            ts: String::new(),
+            data: json!(seq),
+        });
         Ok(events.collect())
     }
 }
 
 fn config() -> HubConfig {
-    HubConfig {
-        ring_events: 3,
-        page: 2,
-        ..HubConfig::default()
-    }
+    HubConfig { ring_events: 3, page: 2, ..HubConfig::default() }
 }
 
 fn from(seq: u64) -> Resume {
-    Resume::From {
-        epoch: "e1".into(),
-        seq,
-    }
+    Resume::From { epoch: "e1".into(), seq }
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap()
-        .block_on(future)
+    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(future)
 }
 
 /// A subscriber that checks what it gets.
@@ -136,33 +113,20 @@ impl Reader {
                 Some(_) => 0,
             },
         };
-        Self {
-            subscription,
-            position,
-            caught_up: false,
-            ephemeral: 0,
-        }
+        Self { subscription, position, caught_up: false, ephemeral: 0 }
     }
 
     fn check(&mut self, delivery: Option<Delivery>, log: &Log) {
         match delivery.unwrap() {
             Delivery::Event(event) => {
-                assert_eq!(
-                    event.seq,
-                    self.position + 1,
-                    "in order, none lost, none doubled"
-                );
+                assert_eq!(event.seq, self.position + 1, "in order, none lost, none doubled");
                 assert_eq!(event.data, json!(event.seq));
                 self.position = event.seq;
             }
             Delivery::Gap { from, to, .. } => {
                 assert_eq!(from, self.position + 1);
-                let never_continued =
-                    self.subscription.welcome().reason == Some(NotRecovered::AheadOfLog);
-                assert!(
-                    to < log.floor() || never_continued,
-                    "only what is gone is a gap"
-                );
+                let never_continued = self.subscription.welcome().reason == Some(NotRecovered::AheadOfLog);
+                assert!(to < log.floor() || never_continued, "only what is gone is a gap");
                 self.position = to;
             }
             Delivery::CaughtUp { seq } => {
@@ -283,11 +247,7 @@ proptest! {
 
 #[test]
 fn the_head_decides_how_a_subscription_begins() {
-    let head = LogHead {
-        epoch: "e1".into(),
-        head: 10,
-        floor: 4,
-    };
+    let head = LogHead { epoch: "e1".into(), head: 10, floor: 4 };
     let begin = |resume| {
         let start = Start::decide(resume, &head);
         (start.position, start.not_recovered, start.gap)
@@ -296,28 +256,13 @@ fn the_head_decides_how_a_subscription_begins() {
     assert_eq!(begin(Resume::Live), (10, None, None));
     assert_eq!(begin(from(10)), (10, None, None));
     assert_eq!(begin(from(3)), (3, None, None));
-    assert_eq!(
-        begin(from(2)),
-        (3, Some(NotRecovered::Expired), Some(expired))
-    );
+    assert_eq!(begin(from(2)), (3, Some(NotRecovered::Expired), Some(expired)));
     let anew = (1, 10, GapReason::AheadOfLog);
-    assert_eq!(
-        begin(from(11)),
-        (10, Some(NotRecovered::AheadOfLog), Some(anew))
-    );
-    assert_eq!(
-        begin(from(u64::MAX)),
-        (10, Some(NotRecovered::AheadOfLog), Some(anew))
-    );
-    let other = Resume::From {
-        epoch: "e0".into(),
-        seq: 5,
-    };
+    assert_eq!(begin(from(11)), (10, Some(NotRecovered::AheadOfLog), Some(anew)));
+    assert_eq!(begin(from(u64::MAX)), (10, Some(NotRecovered::AheadOfLog), Some(anew)));
+    let other = Resume::From { epoch: "e0".into(), seq: 5 };
     let anew = (1, 10, GapReason::EpochChanged);
-    assert_eq!(
-        begin(other),
-        (10, Some(NotRecovered::EpochChanged), Some(anew))
-    );
+    assert_eq!(begin(other), (10, Some(NotRecovered::EpochChanged), Some(anew)));
 }
 
 #[test]
@@ -350,10 +295,7 @@ fn a_rebuilt_log_ends_everything_with_restart() {
         assert!(reader.subscription.next().await.is_none());
         let mut again = hub.subscribe(0, from(3)).await.unwrap();
         assert_eq!(again.welcome().reason, Some(NotRecovered::EpochChanged));
-        assert!(matches!(
-            again.next().await,
-            Some(Delivery::Gap { from: 1, to: 9, .. })
-        ));
+        assert!(matches!(again.next().await, Some(Delivery::Gap { from: 1, to: 9, .. })));
     });
 }
 
@@ -370,10 +312,7 @@ fn a_log_that_stays_away_ends_a_replay_and_not_the_live_ones() {
             panic!("not ended");
         };
         assert_eq!((bye.code, bye.reconnect), (ByeCode::Unavailable, true));
-        assert!(matches!(
-            hub.subscribe(0, from(0)).await,
-            Err(SourceError::Unavailable(_))
-        ));
+        assert!(matches!(hub.subscribe(0, from(0)).await, Err(SourceError::Unavailable(_))));
         log.append(1);
         log.failing.store(false, Ordering::Relaxed);
         live.drain(&log).await;
@@ -386,21 +325,14 @@ fn ends_reach_everybody() {
     run(async {
         let log = Log::new();
         let hub = Hub::new(log.clone(), config());
-        assert!(matches!(
-            hub.subscribe(1, Resume::Live).await,
-            Err(SourceError::NotFound)
-        ));
+        assert!(matches!(hub.subscribe(1, Resume::Live).await, Err(SourceError::NotFound)));
         let mut first = hub.subscribe(0, Resume::Live).await.unwrap();
         hub.end(&0, ByeCode::AuthExpired);
-        assert!(
-            matches!(first.next().await, Some(Delivery::End(bye)) if bye.code == ByeCode::AuthExpired)
-        );
+        assert!(matches!(first.next().await, Some(Delivery::End(bye)) if bye.code == ByeCode::AuthExpired));
         assert!(first.next().await.is_none());
         let mut second = hub.subscribe(0, Resume::Live).await.unwrap();
         hub.shutdown(Bye::from(ByeCode::Restart));
-        assert!(
-            matches!(second.next().await, Some(Delivery::End(bye)) if bye.code == ByeCode::Restart)
-        );
+        assert!(matches!(second.next().await, Some(Delivery::End(bye)) if bye.code == ByeCode::Restart));
         assert!(hub.subscribe(0, Resume::Live).await.is_err());
     });
 }
@@ -429,9 +361,6 @@ fn ephemerals_keep_their_place_and_are_bounded() {
         }
         assert!(seen > 0 && seen < 300, "{seen} kept for a slow one");
         let mut late = hub.subscribe(0, from(0)).await.unwrap();
-        assert!(
-            matches!(late.next().await, Some(Delivery::Event(_))),
-            "nothing from before"
-        );
+        assert!(matches!(late.next().await, Some(Delivery::Event(_))), "nothing from before");
     });
 }

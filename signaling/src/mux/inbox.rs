@@ -70,11 +70,7 @@ impl Inbox {
     }
 
     /// Takes the oldest datagram into `buffer`; its length and source.
-    pub(super) fn poll_take(
-        &self,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<(usize, SocketAddr)> {
+    pub(super) fn poll_take(&self, context: &mut Context<'_>, buffer: &mut [u8]) -> Poll<(usize, SocketAddr)> {
         let mut state = lock(&self.0);
         let Some((from, datagram)) = state.waiting.pop_front() else {
             state.reader = Some(context.waker().clone());
@@ -115,10 +111,7 @@ impl Inbox {
         let mut state = lock(&self.0);
         state.closed = true;
         state.waiting = VecDeque::new();
-        (
-            std::mem::take(&mut state.fragments),
-            std::mem::take(&mut state.addresses),
-        )
+        (std::mem::take(&mut state.fragments), std::mem::take(&mut state.addresses))
     }
 }
 
@@ -148,23 +141,11 @@ mod tests {
         inbox.push(from, &nominating);
         inbox.push(from, &success);
         inbox.push(from, &success);
-        assert_eq!(
-            drain(&inbox),
-            [
-                nominating.clone(),
-                success.clone(),
-                nominating.clone(),
-                success.clone()
-            ]
-        );
+        assert_eq!(drain(&inbox), [nominating.clone(), success.clone(), nominating.clone(), success.clone()]);
         inbox.push(from, &[DTLS_APPLICATION_DATA, 1, 2]);
         inbox.push(from, &nominating);
         inbox.push(from, &success);
-        assert_eq!(
-            drain(&inbox).len(),
-            3,
-            "an open connection needs no second presentation"
-        );
+        assert_eq!(drain(&inbox).len(), 3, "an open connection needs no second presentation");
         inbox.restart("c");
         inbox.push(from, &nominating);
         inbox.push(from, &success);
@@ -179,9 +160,7 @@ mod tests {
             inbox.push(from, &[0; 100]);
         }
         assert_eq!(drain(&inbox).len(), MAX_WAITING);
-        let forgotten: Vec<_> = (1..=40u16)
-            .filter_map(|port| inbox.add_address(SocketAddr::from(([127, 0, 0, 1], port)), 16))
-            .collect();
+        let forgotten: Vec<_> = (1..=40u16).filter_map(|port| inbox.add_address(SocketAddr::from(([127, 0, 0, 1], port)), 16)).collect();
         assert_eq!(forgotten.len(), 24);
     }
 }

@@ -98,11 +98,7 @@ pub(crate) struct Mux {
 
 impl Mux {
     /// Opens the port and starts reading it until `stop`.
-    pub(crate) async fn bind(
-        listen: SocketAddr,
-        crypto: Arc<dyn RTCCryptoProvider>,
-        stop: CancellationToken,
-    ) -> io::Result<Arc<Self>> {
+    pub(crate) async fn bind(listen: SocketAddr, crypto: Arc<dyn RTCCryptoProvider>, stop: CancellationToken) -> io::Result<Arc<Self>> {
         let socket = tokio::net::UdpSocket::bind(listen).await?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         // The kernel caps these at its own limits; less only means less room for bursts.
@@ -150,10 +146,7 @@ impl Mux {
 
     /// A place on the port for one more peer, until the result is dropped.
     pub(crate) fn attach(self: &Arc<Self>) -> Attachment {
-        Attachment {
-            mux: self.clone(),
-            inbox: Arc::new(Inbox::default()),
-        }
+        Attachment { mux: self.clone(), inbox: Arc::new(Inbox::default()) }
     }
 
     async fn read(self: Arc<Self>) {
@@ -161,17 +154,9 @@ impl Mux {
         let mut buffers: Vec<Vec<u8>> = (0..BATCH_SIZE).map(|_| vec![0; datagram_room]).collect();
         let mut meta = [RecvMeta::default(); BATCH_SIZE];
         loop {
-            let mut slices: Vec<IoSliceMut<'_>> = buffers
-                .iter_mut()
-                .map(|buffer| IoSliceMut::new(buffer))
-                .collect();
-            let received = self
-                .socket
-                .async_io(Interest::READABLE, || {
-                    self.state
-                        .recv(UdpSockRef::from(&self.socket), &mut slices, &mut meta)
-                })
-                .await;
+            let mut slices: Vec<IoSliceMut<'_>> = buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+            let received =
+                self.socket.async_io(Interest::READABLE, || self.state.recv(UdpSockRef::from(&self.socket), &mut slices, &mut meta)).await;
             match received {
                 Ok(count) => {
                     for (buffer, meta) in buffers.iter().zip(&meta).take(count) {
@@ -209,10 +194,7 @@ impl Mux {
         let is_request = stun::is_stun(datagram) && stun::is_binding_request(datagram);
         let inbox = match is_request {
             true => self.claim(datagram, from, local),
-            false => lock(&self.tables)
-                .by_address
-                .get(&from)
-                .map(|route| route.inbox.clone()),
+            false => lock(&self.tables).by_address.get(&from).map(|route| route.inbox.clone()),
         };
         let Some(inbox) = inbox else {
             self.counters.unroutable.fetch_add(1, Relaxed);
@@ -233,12 +215,7 @@ impl Mux {
 
     /// The peer a STUN request is for. From an address that is not that peer's yet, only somebody
     /// who knows the ICE password may claim the address.
-    fn claim(
-        &self,
-        datagram: &[u8],
-        from: SocketAddr,
-        local: Option<IpAddr>,
-    ) -> Option<Arc<Inbox>> {
+    fn claim(&self, datagram: &[u8], from: SocketAddr, local: Option<IpAddr>) -> Option<Arc<Inbox>> {
         let fragment = stun::requester_of(datagram)?;
         let (inbox, password) = {
             let mut tables = lock(&self.tables);
@@ -260,17 +237,11 @@ impl Mux {
         // The peer may have left while the signature was checked.
         tables.by_fragment.get(fragment)?;
         if let Some(oldest) = inbox.add_address(from, MAX_ADDRESSES_PER_PEER)
-            && tables
-                .by_address
-                .get(&oldest)
-                .is_some_and(|route| Arc::ptr_eq(&route.inbox, &inbox))
+            && tables.by_address.get(&oldest).is_some_and(|route| Arc::ptr_eq(&route.inbox, &inbox))
         {
             tables.by_address.remove(&oldest);
         }
-        let route = Route {
-            inbox: inbox.clone(),
-            local,
-        };
+        let route = Route { inbox: inbox.clone(), local };
         tables.by_address.insert(from, route);
         Some(inbox)
     }
@@ -284,14 +255,8 @@ impl Mux {
                 return true;
             }
         };
-        let transmit = Transmit {
-            src_ip: local,
-            ..transmit.clone()
-        };
-        let sent = self.socket.try_io(Interest::WRITABLE, || {
-            self.state
-                .try_send(UdpSockRef::from(&self.socket), &transmit)
-        });
+        let transmit = Transmit { src_ip: local, ..transmit.clone() };
+        let sent = self.socket.try_io(Interest::WRITABLE, || self.state.try_send(UdpSockRef::from(&self.socket), &transmit));
         match sent {
             Ok(()) => true,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
@@ -328,13 +293,8 @@ impl Attachment {
     /// after an ICE restart; the former ones stay valid until the client has moved.
     pub(crate) fn register(&self, fragment: &str, password: &str) {
         self.inbox.restart(fragment);
-        let credential = Credential {
-            password: password.into(),
-            inbox: self.inbox.clone(),
-        };
-        lock(&self.mux.tables)
-            .by_fragment
-            .insert(fragment.to_owned(), credential);
+        let credential = Credential { password: password.into(), inbox: self.inbox.clone() };
+        lock(&self.mux.tables).by_fragment.insert(fragment.to_owned(), credential);
     }
 }
 
@@ -346,11 +306,7 @@ impl Drop for Attachment {
             tables.by_fragment.remove(&fragment);
         }
         for address in addresses {
-            if tables
-                .by_address
-                .get(&address)
-                .is_some_and(|route| Arc::ptr_eq(&route.inbox, &self.inbox))
-            {
+            if tables.by_address.get(&address).is_some_and(|route| Arc::ptr_eq(&route.inbox, &self.inbox)) {
                 tables.by_address.remove(&address);
             }
         }

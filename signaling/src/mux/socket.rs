@@ -10,8 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use webrtc::runtime::{
-    AsyncInterval, AsyncTcpListener, AsyncTcpStream, AsyncUdpSocket, JoinHandle, RecvMeta, Runtime,
-    TokioRuntime, Transmit,
+    AsyncInterval, AsyncTcpListener, AsyncTcpStream, AsyncUdpSocket, JoinHandle, RecvMeta, Runtime, TokioRuntime, Transmit,
 };
 
 use super::Mux;
@@ -39,11 +38,7 @@ impl AsyncUdpSocket for VirtualSocket {
         Ok(self.assumed)
     }
 
-    fn poll_send(
-        &self,
-        context: &mut Context<'_>,
-        transmit: &Transmit<'_>,
-    ) -> Poll<io::Result<usize>> {
+    fn poll_send(&self, context: &mut Context<'_>, transmit: &Transmit<'_>) -> Poll<io::Result<usize>> {
         if !self.mux.send(&self.inbox, transmit) {
             self.mux.wait_until_writable(context.waker());
             // Again, because the socket may have become writable before the waker was stored.
@@ -54,12 +49,7 @@ impl AsyncUdpSocket for VirtualSocket {
         Poll::Ready(Ok(transmit.contents.len()))
     }
 
-    fn poll_recv(
-        &self,
-        context: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-        meta: &mut [RecvMeta],
-    ) -> Poll<io::Result<usize>> {
+    fn poll_recv(&self, context: &mut Context<'_>, buffers: &mut [IoSliceMut<'_>], meta: &mut [RecvMeta]) -> Poll<io::Result<usize>> {
         let (Some(buffer), Some(meta)) = (buffers.first_mut(), meta.first_mut()) else {
             return Poll::Ready(Ok(0));
         };
@@ -87,11 +77,7 @@ pub(crate) struct MuxRuntime {
 
 impl MuxRuntime {
     pub(super) fn new(mux: Arc<Mux>, inbox: Arc<Inbox>) -> Self {
-        Self {
-            mux,
-            inbox,
-            tokio: TokioRuntime,
-        }
+        Self { mux, inbox, tokio: TokioRuntime }
     }
 }
 
@@ -104,28 +90,18 @@ impl std::fmt::Debug for MuxRuntime {
 impl Runtime for MuxRuntime {
     fn wrap_udp_socket(&self, socket: std::net::UdpSocket) -> io::Result<Arc<dyn AsyncUdpSocket>> {
         // Only its address is used; the socket itself closes here.
-        Ok(Arc::new(VirtualSocket {
-            mux: self.mux.clone(),
-            inbox: self.inbox.clone(),
-            assumed: socket.local_addr()?,
-        }))
+        Ok(Arc::new(VirtualSocket { mux: self.mux.clone(), inbox: self.inbox.clone(), assumed: socket.local_addr()? }))
     }
 
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) -> Box<dyn JoinHandle> {
         self.tokio.spawn(future)
     }
 
-    fn wrap_tcp_listener(
-        &self,
-        listener: std::net::TcpListener,
-    ) -> io::Result<Arc<dyn AsyncTcpListener>> {
+    fn wrap_tcp_listener(&self, listener: std::net::TcpListener) -> io::Result<Arc<dyn AsyncTcpListener>> {
         self.tokio.wrap_tcp_listener(listener)
     }
 
-    fn connect_tcp<'a>(
-        &'a self,
-        address: SocketAddr,
-    ) -> BoxFuture<'a, io::Result<Arc<dyn AsyncTcpStream>>> {
+    fn connect_tcp<'a>(&'a self, address: SocketAddr) -> BoxFuture<'a, io::Result<Arc<dyn AsyncTcpStream>>> {
         self.tokio.connect_tcp(address)
     }
 

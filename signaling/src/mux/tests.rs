@@ -41,22 +41,14 @@ async fn an_address_belongs_to_whoever_signed_from_it() {
 
     mux.route(&request("bob:x", "guess", false), from, None);
     mux.route(b"\x16dtls of alice", from, None);
-    assert_eq!(
-        (waiting(&alice), waiting(&bob)),
-        (1, 0),
-        "a guess takes no address"
-    );
+    assert_eq!((waiting(&alice), waiting(&bob)), (1, 0), "a guess takes no address");
 
     mux.route(&request("bob:x", "bob's password", false), from, None);
     mux.route(b"\x16dtls of bob", from, None);
     assert_eq!((waiting(&alice), waiting(&bob)), (0, 2));
     drop(alice);
     mux.route(b"\x16dtls of bob", from, None);
-    assert_eq!(
-        waiting(&bob),
-        1,
-        "whoever lost an address does not take it along"
-    );
+    assert_eq!(waiting(&bob), 1, "whoever lost an address does not take it along");
     drop(bob);
     assert_eq!(mux.sizes(), (0, 0));
     stop.cancel();
@@ -68,19 +60,11 @@ async fn nothing_is_sent_to_an_address_that_proved_nothing() {
     let stranger = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let alice = mux.attach();
     alice.register("alice", "password");
-    let transmit = Transmit {
-        destination: stranger.local_addr().unwrap(),
-        ecn: None,
-        contents: b"hello",
-        segment_size: None,
-        src_ip: None,
-    };
+    let transmit =
+        Transmit { destination: stranger.local_addr().unwrap(), ecn: None, contents: b"hello", segment_size: None, src_ip: None };
     assert!(mux.send(&alice.inbox, &transmit));
     assert_eq!(mux.stats().unsent, 1);
-    stranger
-        .send_to(&request("alice:x", "password", false), mux.address())
-        .await
-        .unwrap();
+    stranger.send_to(&request("alice:x", "password", false), mux.address()).await.unwrap();
     while mux.stats().routed == 0 {
         tokio::task::yield_now().await;
     }

@@ -11,7 +11,8 @@ fn chromium_offer() -> String {
      a=candidate:1 1 udp 2113937151 8.8.8.8 53 typ host\r\n\
      a=ice-ufrag:bk0/\r\na=ice-pwd:vLwEpeo/+yqcZqPLT8hRnQhm\r\na=ice-options:trickle\r\n\
      a=fingerprint:sha-256 49:66:12:17:0D:1C:91:AE:57:4C:C6:36:DD:D5:97:D2:7D:62:C9:9A:7F:B9:A3:F4:70:03:E7:43:91:73:23:5E\r\n\
-     a=setup:actpass\r\na=mid:0\r\na=sctp-port:5000\r\na=max-message-size:262144\r\n".to_owned()
+     a=setup:actpass\r\na=mid:0\r\na=sctp-port:5000\r\na=max-message-size:262144\r\n"
+        .to_owned()
 }
 
 /// Firefox puts the fingerprint at session level.
@@ -37,10 +38,7 @@ fn takes_the_offers_of_browsers() {
     assert_eq!(firefox.fingerprint, chromium.fingerprint);
     for offer in [chromium, firefox] {
         let written = offer.to_sdp(1);
-        assert!(
-            !written.contains("candidate"),
-            "no candidate of a client is used"
-        );
+        assert!(!written.contains("candidate"), "no candidate of a client is used");
         assert_eq!(Offer::parse(&written, LIMIT).unwrap(), offer);
     }
 }
@@ -53,10 +51,7 @@ fn refuses_with_the_right_code() {
     assert_eq!(code(&"v=0\n".repeat(600)), "BAD_SDP");
     assert_eq!(code("v=0\r\ns=-\r\n"), "NO_DATA_CHANNEL");
     assert_eq!(code(&with("m=application", "m=audio")), "NO_DATA_CHANNEL");
-    assert_eq!(
-        code(&with("application 9", "application 0")),
-        "NO_DATA_CHANNEL"
-    );
+    assert_eq!(code(&with("application 9", "application 0")), "NO_DATA_CHANNEL");
     assert_eq!(code(&with("webrtc-datachannel", "5000")), "BAD_SDP");
     assert_eq!(code(&(chromium_offer() + "m=audio 9 x 1\r\n")), "BAD_SDP");
     assert_eq!(code(&with("a=ice-pwd", "a=other")), "BAD_SDP");
@@ -71,15 +66,9 @@ fn refuses_with_the_right_code() {
 
 #[test]
 fn answers_name_the_public_addresses_only() {
-    let public = [
-        "203.0.113.5:3478".parse().unwrap(),
-        "[2001:db8::1]:3478".parse().unwrap(),
-    ];
+    let public = ["203.0.113.5:3478".parse().unwrap(), "[2001:db8::1]:3478".parse().unwrap()];
     let answer = answer_for_client(&chromium_offer(), &public);
-    let candidates: Vec<_> = answer
-        .lines()
-        .filter(|line| line.contains("candidate"))
-        .collect();
+    let candidates: Vec<_> = answer.lines().filter(|line| line.contains("candidate")).collect();
     assert_eq!(
         candidates,
         [
@@ -97,18 +86,9 @@ fn reads_fragments() {
     assert_eq!(patch.candidates, 1);
     assert_eq!(patch.ice.unwrap().fragment, "bk0/");
     assert!(Patch::parse("a=end-of-candidates", LIMIT).is_ok());
-    assert_eq!(
-        Patch::parse("a=mid:0", LIMIT).unwrap_err().code(),
-        "BAD_SDP_FRAGMENT"
-    );
-    assert_eq!(
-        Patch::parse("a=ice-ufrag:abcd", LIMIT).unwrap_err().code(),
-        "BAD_SDP_FRAGMENT"
-    );
-    assert_eq!(
-        Patch::parse(trickle, 10).unwrap_err().code(),
-        "FRAGMENT_TOO_LARGE"
-    );
+    assert_eq!(Patch::parse("a=mid:0", LIMIT).unwrap_err().code(), "BAD_SDP_FRAGMENT");
+    assert_eq!(Patch::parse("a=ice-ufrag:abcd", LIMIT).unwrap_err().code(), "BAD_SDP_FRAGMENT");
+    assert_eq!(Patch::parse(trickle, 10).unwrap_err().code(), "FRAGMENT_TOO_LARGE");
 }
 
 proptest! {

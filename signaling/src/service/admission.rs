@@ -43,25 +43,14 @@ pub(super) struct Handle<K: Eq + Hash, R> {
 
 impl<K: Clone + Eq + Hash, R> Admission<K, R> {
     pub(super) fn new(max_peers: usize, max_per_stream: usize) -> Self {
-        Self {
-            max_peers,
-            max_per_stream,
-            table: Mutex::new(Table {
-                peers: HashMap::new(),
-                per_stream: HashMap::new(),
-            }),
-        }
+        Self { max_peers, max_per_stream, table: Mutex::new(Table { peers: HashMap::new(), per_stream: HashMap::new() }) }
     }
 
     pub(super) fn peers(&self) -> usize {
         lock(&self.table).peers.len()
     }
 
-    pub(super) fn admit(
-        self: &Arc<Self>,
-        stream: K,
-        peer_id: String,
-    ) -> Result<Handle<K, R>, Refusal> {
+    pub(super) fn admit(self: &Arc<Self>, stream: K, peer_id: String) -> Result<Handle<K, R>, Refusal> {
         let close = CancellationToken::new();
         let mut table = lock(&self.table);
         if table.peers.len() >= self.max_peers {
@@ -72,17 +61,9 @@ impl<K: Clone + Eq + Hash, R> Admission<K, R> {
             return Err(Refusal::StreamFull);
         }
         table.per_stream.insert(stream.clone(), of_stream + 1);
-        let entry = Entry {
-            stream,
-            close: close.clone(),
-            record: None,
-        };
+        let entry = Entry { stream, close: close.clone(), record: None };
         table.peers.insert(peer_id.clone(), entry);
-        Ok(Handle {
-            admission: self.clone(),
-            peer_id,
-            close,
-        })
+        Ok(Handle { admission: self.clone(), peer_id, close })
     }
 
     /// The record of a peer, under the stream it was made for.
@@ -148,16 +129,10 @@ mod tests {
         assert!(matches!(admit("a", "3"), Err(Refusal::StreamFull)));
         let third = admit("b", "3").ok().unwrap();
         assert!(matches!(admit("b", "4"), Err(Refusal::Full)));
-        assert!(
-            admission.find(&"a", "1").is_none(),
-            "not before it is answered"
-        );
+        assert!(admission.find(&"a", "1").is_none(), "not before it is answered");
         first.publish(Arc::new(()));
         assert!(admission.find(&"a", "1").is_some());
-        assert!(
-            admission.find(&"b", "1").is_none(),
-            "not under a foreign stream"
-        );
+        assert!(admission.find(&"b", "1").is_none(), "not under a foreign stream");
         assert!(!admission.close(&"b", "1"));
         assert!(admission.close(&"a", "1") && first.close.is_cancelled());
         drop(first);

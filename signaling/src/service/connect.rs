@@ -10,8 +10,7 @@ use rtc::peer_connection::certificate::CertificateParams;
 use rtc::peer_connection::transport::RTCDtlsRole;
 use tokio::sync::mpsc;
 use webrtc::peer_connection::{
-    PeerConnection, PeerConnectionBuilder, RTCCertificate, RTCConfigurationBuilder,
-    RTCSessionDescription, SettingEngineBuilder,
+    PeerConnection, PeerConnectionBuilder, RTCCertificate, RTCConfigurationBuilder, RTCSessionDescription, SettingEngineBuilder,
 };
 
 use super::Signaling;
@@ -71,12 +70,8 @@ impl Drop for Connection {
 /// One certificate for all peers of this process: making one costs more than all the rest of an
 /// answer, and clients pin its fingerprint per connection anyway.
 pub(super) fn certificate(crypto: &dyn RTCCryptoProvider) -> Result<RTCCertificate, BindError> {
-    RTCCertificate::generate(
-        crypto.crypto(),
-        SignatureScheme::EcdsaP256Sha256,
-        CertificateParams::default(),
-    )
-    .map_err(|error| BindError::Crypto(error.to_string()))
+    RTCCertificate::generate(crypto.crypto(), SignatureScheme::EcdsaP256Sha256, CertificateParams::default())
+        .map_err(|error| BindError::Crypto(error.to_string()))
 }
 
 impl<S: EventSource> Signaling<S> {
@@ -87,19 +82,13 @@ impl<S: EventSource> Signaling<S> {
         let settings = SettingEngineBuilder::new()
             .with_crypto_provider(self.crypto.clone())
             .with_multicast_dns_mode(MulticastDnsMode::Disabled)
-            .with_ice_timeouts(
-                Some(ICE_DISCONNECTED),
-                Some(ICE_FAILED),
-                Some(ICE_KEEPALIVE),
-            )
+            .with_ice_timeouts(Some(ICE_DISCONNECTED), Some(ICE_FAILED), Some(ICE_KEEPALIVE))
             // As DTLS client the server would send its hello before the path works, and again only
             // after a timer.
             .with_answering_dtls_role(RTCDtlsRole::Server)
             .with_include_loopback_candidate(true)
             .build();
-        let configuration = RTCConfigurationBuilder::new()
-            .with_certificates(vec![self.certificate.clone()])
-            .build();
+        let configuration = RTCConfigurationBuilder::new().with_certificates(vec![self.certificate.clone()]).build();
         let connection = PeerConnectionBuilder::new()
             .with_configuration(configuration)
             .with_setting_engine(settings)
@@ -110,10 +99,7 @@ impl<S: EventSource> Signaling<S> {
             .build()
             .await
             .map_err(text)?;
-        let connection = Connection {
-            stack: Arc::new(connection),
-            closed: AtomicBool::new(false),
-        };
+        let connection = Connection { stack: Arc::new(connection), closed: AtomicBool::new(false) };
         let (sdp, local) = answer(&connection, offer, 1).await?;
         attachment.register(&local.fragment, &local.password);
         let gathered = async {
@@ -126,45 +112,23 @@ impl<S: EventSource> Signaling<S> {
         if tokio::time::timeout(GATHERING, gathered).await.is_err() {
             tracing::warn!("the WebRTC stack did not finish gathering in time");
         }
-        Ok(Connected {
-            connection,
-            attachment,
-            events,
-            sdp,
-            fragment: local.fragment,
-        })
+        Ok(Connected { connection, attachment, events, sdp, fragment: local.fragment })
     }
 }
 
 /// Restarts ICE for a client with new credentials; the new local ones.
-pub(super) async fn restart(
-    connection: &Connection,
-    offer: &Offer,
-    generation: u32,
-) -> Result<IceCredentials, String> {
+pub(super) async fn restart(connection: &Connection, offer: &Offer, generation: u32) -> Result<IceCredentials, String> {
     let (_, local) = answer(connection, offer, generation).await?;
     Ok(local)
 }
 
-async fn answer(
-    connection: &Connection,
-    offer: &Offer,
-    generation: u32,
-) -> Result<(String, IceCredentials), String> {
+async fn answer(connection: &Connection, offer: &Offer, generation: u32) -> Result<(String, IceCredentials), String> {
     let offer = RTCSessionDescription::offer(offer.to_sdp(generation)).map_err(text)?;
-    connection
-        .stack
-        .set_remote_description(offer)
-        .await
-        .map_err(text)?;
+    connection.stack.set_remote_description(offer).await.map_err(text)?;
     let answer = connection.stack.create_answer(None).await.map_err(text)?;
     let sdp = answer.sdp.clone();
     let local = sdp::local_credentials(&sdp).ok_or("the answer has no ICE credentials")?;
-    connection
-        .stack
-        .set_local_description(answer)
-        .await
-        .map_err(text)?;
+    connection.stack.set_local_description(answer).await.map_err(text)?;
     Ok((sdp, local))
 }
 

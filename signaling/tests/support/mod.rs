@@ -1,11 +1,5 @@
 //! A log in memory and a native WebRTC client, for tests over loopback.
-#![allow(
-    dead_code,
-    unreachable_pub,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic
-)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,11 +35,7 @@ pub struct MemoryLog {
 impl MemoryLog {
     pub fn with(stream: &str) -> Arc<Self> {
         let log = Self::default();
-        let new = Log {
-            epoch: "e1".into(),
-            floor: 1,
-            events: vec![],
-        };
+        let new = Log { epoch: "e1".into(), floor: 1, events: vec![] };
         log.logs.lock().unwrap().insert(stream.into(), new);
         Arc::new(log)
     }
@@ -79,28 +69,16 @@ impl EventSource for MemoryLog {
         }
         let logs = self.logs.lock().unwrap();
         let log = logs.get(stream).ok_or(SourceError::NotFound)?;
-        Ok(LogHead {
-            epoch: log.epoch.clone(),
-            head: log.events.len() as u64,
-            floor: log.floor,
-        })
+        Ok(LogHead { epoch: log.epoch.clone(), head: log.events.len() as u64, floor: log.floor })
     }
 
-    async fn read(
-        &self,
-        stream: &String,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<NumberedEvent>, SourceError> {
+    async fn read(&self, stream: &String, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError> {
         if self.failing.load(Ordering::Relaxed) {
             return Err(SourceError::Unavailable("switched off".into()));
         }
         let logs = self.logs.lock().unwrap();
         let log = logs.get(stream).ok_or(SourceError::NotFound)?;
-        let found = log
-            .events
-            .iter()
-            .filter(|event| event.seq > after && event.seq >= log.floor);
+        let found = log.events.iter().filter(|event| event.seq > after && event.seq >= log.floor);
         Ok(found.take(limit).cloned().collect())
     }
 }
@@ -121,11 +99,7 @@ impl Server {
         let log = MemoryLog::with("s");
         let hub = Hub::new(log.clone(), hub);
         let signaling = Signaling::bind(config, hub.clone()).await.unwrap();
-        Self {
-            log,
-            hub,
-            signaling,
-        }
+        Self { log, hub, signaling }
     }
 
     pub fn say(&self, data: Value) -> u64 {
@@ -148,9 +122,7 @@ impl Server {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        timeout(PATIENCE, reached)
-            .await
-            .unwrap_or_else(|_| panic!("still {:?}, wanted {count} peers", self.signaling.stats()));
+        timeout(PATIENCE, reached).await.unwrap_or_else(|_| panic!("still {:?}, wanted {count} peers", self.signaling.stats()));
     }
 }
 
@@ -178,10 +150,8 @@ impl Client {
 
     pub async fn at(label: &str, address: &'static str) -> (Self, String) {
         let (sender, mut states) = mpsc::unbounded_channel();
-        let settings = SettingEngineBuilder::new()
-            .with_multicast_dns_mode(MulticastDnsMode::Disabled)
-            .with_include_loopback_candidate(true)
-            .build();
+        let settings =
+            SettingEngineBuilder::new().with_multicast_dns_mode(MulticastDnsMode::Disabled).with_include_loopback_candidate(true).build();
         let connection = PeerConnectionBuilder::new()
             .with_configuration(RTCConfigurationBuilder::new().build())
             .with_setting_engine(settings)
@@ -196,22 +166,12 @@ impl Client {
         connection.set_local_description(offer).await.unwrap();
         while states.recv().await != Some(RTCIceGatheringState::Complete) {}
         let sdp = connection.local_description().await.unwrap().sdp;
-        (
-            Self {
-                connection,
-                channel,
-                answer: None,
-            },
-            sdp,
-        )
+        (Self { connection, channel, answer: None }, sdp)
     }
 
     pub async fn accept(&mut self, answer: Answer) {
         let description = RTCSessionDescription::answer(answer.sdp.clone()).unwrap();
-        self.connection
-            .set_remote_description(description)
-            .await
-            .unwrap();
+        self.connection.set_remote_description(description).await.unwrap();
         self.answer = Some(answer);
     }
 
@@ -226,10 +186,7 @@ impl Client {
 
     pub async fn until_open(&self) {
         loop {
-            match timeout(PATIENCE, self.channel.poll())
-                .await
-                .expect("the channel opens")
-            {
+            match timeout(PATIENCE, self.channel.poll()).await.expect("the channel opens") {
                 Some(DataChannelEvent::OnOpen) => return,
                 Some(_) => {}
                 None => panic!("the channel closed before it opened"),
@@ -240,9 +197,7 @@ impl Client {
     /// A client that said hello; its welcome is the next frame.
     pub async fn hello(server: &Server, resume: Value) -> Self {
         let client = Self::open(server).await;
-        client
-            .say(json!({"t": "hello", "v": 1, "stream": "s", "resume": resume}))
-            .await;
+        client.say(json!({"t": "hello", "v": 1, "stream": "s", "resume": resume})).await;
         client
     }
 
@@ -253,10 +208,7 @@ impl Client {
     /// The next frame other than a ping, which is answered; `None` when the channel has closed.
     pub async fn next(&self) -> Option<Value> {
         loop {
-            match timeout(PATIENCE, self.channel.poll())
-                .await
-                .expect("a frame or the end")
-            {
+            match timeout(PATIENCE, self.channel.poll()).await.expect("a frame or the end") {
                 Some(DataChannelEvent::OnMessage(message)) => {
                     assert!(message.data.len() <= MAX_FRAME_BYTES && message.is_string);
                     let frame: Value = serde_json::from_slice(&message.data).unwrap();
@@ -273,10 +225,7 @@ impl Client {
     }
 
     pub async fn expect(&self, t: &str) -> Value {
-        let frame = self
-            .next()
-            .await
-            .unwrap_or_else(|| panic!("closed, wanted {t}"));
+        let frame = self.next().await.unwrap_or_else(|| panic!("closed, wanted {t}"));
         assert_eq!(frame["t"], t, "{frame}");
         frame
     }

@@ -4,5 +4,11 @@
 //! which uses `understand` (a message to candidates) and `facts` (candidates to a plan, pure), which speak to the
 //! world through `ports`; `adapters` implement those and never import each other. `domain` lies below all.
 
+pub mod adapters;
 pub mod domain;
 pub mod ports;
+pub mod understand;
+
+// Test fixtures are shared with the examples, which know this crate by its name.
+#[cfg(test)]
+extern crate self as recall;

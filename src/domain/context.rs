@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Entity, Fact, Message, SessionId, Timestamp};
+use super::{Entity, Evidence, Fact, Message, SessionId, Timestamp};
 
 /// Ways of finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema)]
@@ -80,6 +80,8 @@ pub struct RankedFact {
     pub object: Entity,
     /// 0 to 1, comparable within one result.
     pub score: f64,
+    /// What it rests on, latest first; a few entries are enough to cite.
+    pub evidence: Vec<Evidence>,
 }
 
 /// Milliseconds spent.

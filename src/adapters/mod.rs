@@ -1,0 +1,3 @@
+//! What speaks to the world: each room implements ports for one engine. Rooms never import each other.
+
+pub mod local;

@@ -20,7 +20,7 @@ use recall::{
     domain::{
         Caller, MessageId, SessionId, UserId, ViewerRole,
         context::{Method, Scope},
-        index_text,
+        message::index_text,
     },
     ports::{IndexQuery, MessageIndex},
 };

@@ -5,7 +5,10 @@
 //! world through `ports`; `adapters` implement those and never import each other. `domain` lies below all.
 
 pub mod adapters;
+pub mod config;
+pub mod conversation;
 pub mod domain;
+pub mod facts;
 pub mod ports;
 pub mod understand;
 

@@ -78,10 +78,10 @@ pub struct RankedFact {
     pub subject: Entity,
     /// Name of its object.
     pub object: Entity,
+    /// Its latest evidence, at most a few.
+    pub evidence: Vec<Evidence>,
     /// 0 to 1, comparable within one result.
     pub score: f64,
-    /// What it rests on, latest first; a few entries are enough to cite.
-    pub evidence: Vec<Evidence>,
 }
 
 /// Milliseconds spent.

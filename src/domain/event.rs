@@ -280,3 +280,21 @@ pub struct AnswerFailed {
     /// A sentence for people.
     pub message: String,
 }
+
+impl EventBody {
+    /// The same news for another session's log.
+    pub fn in_session(&self, session: SessionId) -> Self {
+        let mut body = self.clone();
+        let id = match &mut body {
+            Self::MessageStored(e) => &mut e.session_id,
+            Self::MessageProcessed(e) => &mut e.session_id,
+            Self::MessageFailed(e) => &mut e.session_id,
+            Self::EntityUpdate(e) => &mut e.session_id,
+            Self::FactUpdate(e) => &mut e.session_id,
+            Self::AnswerCompleted(e) => &mut e.session_id,
+            Self::AnswerFailed(e) => &mut e.session_id,
+        };
+        *id = session;
+        body
+    }
+}

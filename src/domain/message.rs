@@ -84,15 +84,6 @@ pub struct Message {
     pub citations: Vec<Citation>,
 }
 
-/// The text that is embedded for a message. The speaker's name belongs to it: a question about Mary is
-/// meant to find what Mary said, although her name is not in her own words.
-pub fn index_text(speaker: Option<&str>, text: &str) -> String {
-    match speaker {
-        Some(speaker) => format!("{speaker}: {text}"),
-        None => text.to_owned(),
-    }
-}
-
 /// What one numbered mark in an answer points to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Citation {
@@ -104,4 +95,9 @@ pub struct Citation {
     pub fact_id: Option<FactId>,
     /// The words cited.
     pub excerpt: UserText,
+}
+
+/// The text by which a message is searched by meaning: what was said, with the name of who said it.
+pub fn index_text(speaker: Option<&str>, text: &str) -> String {
+    speaker.map_or_else(|| text.to_owned(), |s| format!("{s}: {text}"))
 }

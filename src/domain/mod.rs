@@ -20,7 +20,7 @@ pub use entity::{Entity, EntityKey, EntityType};
 pub use event::{EventBody, EventDraft, StoredEvent};
 pub use fact::{Evidence, Fact, FactStatus, Stance};
 pub use ids::{EntityId, EventId, FactId, MessageId, SessionId, UserId};
-pub use message::{Citation, Message, MessageKind, MessageStatus, Role, index_text};
+pub use message::{Citation, Message, MessageKind, MessageStatus, Role};
 pub use ontology::{Ontology, Relation, RelationName};
 pub use page::{Page, Slice};
 pub use session::Session;

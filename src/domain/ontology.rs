@@ -89,6 +89,20 @@ struct File {
     relation: Vec<Relation>,
 }
 
+impl Relation {
+    /// The phrase as the first person says it: "likes" becomes "like", "is part of" becomes "am part of".
+    pub fn phrase_of_first_person(&self) -> String {
+        let (verb, rest) = self.phrase.split_once(' ').map_or((self.phrase.as_str(), ""), |(v, r)| (v, r));
+        let verb = match verb {
+            "is" => "am",
+            "has" => "have",
+            "does" => "do",
+            v => v.strip_suffix('s').filter(|v| !v.ends_with('s')).unwrap_or(v),
+        };
+        if rest.is_empty() { verb.to_owned() } else { format!("{verb} {rest}") }
+    }
+}
+
 impl Ontology {
     /// Reads and checks an ontology.
     ///

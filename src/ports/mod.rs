@@ -15,6 +15,6 @@ pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use store::{
     AnswerCommit, Appended, Claim, CommitError, EntityFilter, EventLog, FactFilter, FactKey, FeedRow, Inspect, Job, JobQueue, JobWork,
-    KnowledgeCommit, KnowledgeStore, LogState, MessageStore, NewMessage, Prepared, SessionStore, Store, StoreError,
+    KnowledgeCommit, KnowledgeStore, LogState, MessageStore, Mining, NewMessage, Prepared, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;

@@ -87,14 +87,25 @@ pub struct NewMessage {
     pub external_id: Option<String>,
     /// Index terms with their counts, and the vector.
     pub prepared: Prepared,
-    /// Whether a job is to mine it for facts. Without one it is stored as processed.
-    pub mine: bool,
+    /// What is to be done with it later.
+    pub mining: Mining,
     /// Given when the kind is known beforehand (imports, answers, assertions).
     pub kind: Option<MessageKind>,
     /// Id of its `message_stored` event.
     pub event: crate::domain::EventId,
     /// Becomes the session's title if it has none.
     pub title: Option<UserText>,
+}
+
+/// What is to be done with a message after it was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mining {
+    /// Nothing: it is stored as processed, without a job.
+    Nothing,
+    /// A job finds its facts.
+    Facts,
+    /// A job finds its facts, and another answers it if it turns out to be a question.
+    FactsAndAnswer,
 }
 
 /// What the index needs of a message, computed once.
@@ -143,7 +154,7 @@ pub struct FeedRow {
 /// Messages.
 #[async_trait]
 pub trait MessageStore: Send + Sync {
-    /// Stores messages of one session in order, in ONE transaction: per message its row, terms, vector, job (if `mine`)
+    /// Stores messages of one session in order, in ONE transaction: per message its row, terms, vector, job (unless `mining` is `Nothing`)
     /// and `message_stored` event. A message whose external id is known returns the first one as duplicate.
     ///
     /// # Errors
@@ -219,6 +230,9 @@ pub struct FactFilter {
     pub text: Option<String>,
 }
 
+/// A message with what was found in it: its kind and the things it mentions, in order.
+pub type Mined = (MessageId, MessageKind, Vec<(EntityId, Mention)>);
+
 /// What one message, or one change by the user, does to the knowledge of one user. Committed whole or not at all.
 #[derive(Clone, Debug)]
 pub struct KnowledgeCommit {
@@ -227,7 +241,7 @@ pub struct KnowledgeCommit {
     /// The session whose log gets the events.
     pub session: SessionId,
     /// The message behind it: its kind, mentions and new status are written. `None` for a change that no message caused.
-    pub message: Option<(MessageId, MessageKind, Vec<(EntityId, Mention)>)>,
+    pub message: Option<Mined>,
     /// New or changed entities, whole.
     pub entities: Vec<Entity>,
     /// Keys that find an entity, added to those it has.
@@ -321,8 +335,13 @@ pub trait KnowledgeStore: Send + Sync {
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobWork {
-    /// Mine a message for facts.
-    Understand(MessageId),
+    /// Find a message's facts.
+    Understand {
+        /// The message.
+        message: MessageId,
+        /// Whether it is to be answered if it asks.
+        answer: bool,
+    },
     /// Answer a question.
     Answer(MessageId),
 }

@@ -7,10 +7,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Words that stand in almost every message and tell none apart. Sorted.
 const STOP: &[&str] = &[
-    "a", "about", "am", "an", "and", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could", "did", "do", "does", "doing", "for", "from",
-    "had", "has", "have", "he", "her", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "me", "my", "of", "on", "or",
-    "our", "ours", "she", "so", "such", "than", "that", "the", "their", "theirs", "them", "then", "there", "these", "they", "this", "those", "to",
-    "too", "us", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "with", "would", "you", "your", "yours",
+    "a", "about", "am", "an", "and", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could", "did", "do", "does", "doing",
+    "for", "from", "had", "has", "have", "he", "her", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just",
+    "me", "my", "of", "on", "or", "our", "ours", "she", "so", "such", "than", "that", "the", "their", "theirs", "them", "then", "there",
+    "these", "they", "this", "those", "to", "too", "us", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose",
+    "why", "will", "with", "would", "you", "your", "yours",
 ];
 
 /// The terms of a text with their counts, in order of first appearance: Unicode words, lower case, without

@@ -14,3 +14,7 @@ pub mod facts;
 pub mod ports;
 pub mod streaming;
 pub mod understand;
+
+// Test fixtures are shared with the examples, which know this crate by its name.
+#[cfg(test)]
+extern crate self as recall;

@@ -60,12 +60,7 @@ pub trait SessionStore: Send + Sync {
     /// Deletes a session with its messages, events, jobs and evidence, in one transaction. The facts that lose
     /// evidence are weighed anew by `reweigh`, which gets the fact and all evidence left, oldest first, and returns the
     /// new fact or `None` to delete it. Entities without mention and without fact go too.
-    async fn delete_session(
-        &self,
-        caller: &Caller,
-        id: SessionId,
-        reweigh: Reweigh<'_>,
-    ) -> Result<(), StoreError>;
+    async fn delete_session(&self, caller: &Caller, id: SessionId, reweigh: Reweigh<'_>) -> Result<(), StoreError>;
 }
 
 /// A message to be stored, with everything that its one transaction writes.

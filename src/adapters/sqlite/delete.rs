@@ -30,12 +30,7 @@ struct Decision {
     entities: Vec<Uuid>,
 }
 
-pub(super) async fn session(
-    store: &SqliteStore,
-    user: UserId,
-    session: SessionId,
-    reweigh: Reweigh<'_>,
-) -> Result<(), Failure> {
+pub(super) async fn session(store: &SqliteStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<(), Failure> {
     for _ in 0..ATTEMPTS {
         let decision = decide(store, user, session, reweigh).await?;
         let done = store.write(move |c| Box::pin(async move { apply(c, user.0, session.0, decision).await })).await;
@@ -48,12 +43,7 @@ pub(super) async fn session(
 }
 
 /// Reads the facts concerned in one snapshot and asks what becomes of each.
-async fn decide(
-    store: &SqliteStore,
-    user: UserId,
-    session: SessionId,
-    reweigh: Reweigh<'_>,
-) -> Result<Decision, Failure> {
+async fn decide(store: &SqliteStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Decision, Failure> {
     let mut snapshot = store.readers.begin().await?;
     let version = knowledge::version(&mut snapshot, user.0).await?;
     let facts = sqlx::query(

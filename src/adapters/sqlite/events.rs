@@ -64,7 +64,8 @@ impl EventLog for SqliteStore {
 
     async fn prune_events(&self, before: Timestamp, keep: u64) -> Result<u64, StoreError> {
         let (before, keep) = (millis(before), signed(keep));
-        let work: Option<i64> = sqlx::query_scalar(CANDIDATE).bind(before).bind(keep).bind(1).fetch_optional(&self.readers).await.map_err(Failure::from)?;
+        let work: Option<i64> =
+            sqlx::query_scalar(CANDIDATE).bind(before).bind(keep).bind(1).fetch_optional(&self.readers).await.map_err(Failure::from)?;
         if work.is_none() {
             return Ok(0);
         }

@@ -64,9 +64,8 @@ impl JobQueue for SqliteStore {
         let code = code.to_owned();
         let done = self.write(move |c| {
             Box::pin(async move {
-                let done = sqlx::query(
-                    "UPDATE jobs SET ready_at = ?, token = token + 1, code = ? WHERE id = ? AND token = ? AND state = 'live'",
-                );
+                let done =
+                    sqlx::query("UPDATE jobs SET ready_at = ?, token = token + 1, code = ? WHERE id = ? AND token = ? AND state = 'live'");
                 match done.bind(millis(due)).bind(code).bind(job).bind(token).execute(c).await?.rows_affected() {
                     0 => Err(Failure::NotOurs),
                     _ => Ok(()),
@@ -174,9 +173,8 @@ pub(super) async fn enqueue(
         if rest.is_empty() {
             continue;
         }
-        let mut sql = QueryBuilder::<Sqlite>::new(
-            "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, head) ",
-        );
+        let mut sql =
+            QueryBuilder::<Sqlite>::new("INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, head) ");
         sql.push_values(rest, |mut row, ((lane, message), at)| {
             row.push_bind(bytes(&user)).push_bind(bytes(&session.0)).push_bind(lane).push_bind(bytes(&message.0));
             row.push_bind(caller.role().word()).push_bind(millis(at)).push_bind(millis(at)).push_bind(0);
@@ -209,13 +207,7 @@ pub(super) async fn held(c: &mut SqliteConnection, user: UserId, claim: &Claim) 
         .await?
         .ok_or(Failure::NotOurs)?;
     let columns = Columns::of(&row, "jobs");
-    Ok(Held {
-        id,
-        user: user.0,
-        session: columns.id("session_id")?,
-        lane: row.try_get("lane")?,
-        message: columns.id("message_id")?,
-    })
+    Ok(Held { id, user: user.0, session: columns.id("session_id")?, lane: row.try_get("lane")?, message: columns.id("message_id")? })
 }
 
 /// Ends a job that was done: its row goes, the next of its lane may be claimed.
@@ -240,14 +232,7 @@ async fn promote(c: &mut SqliteConnection, held: &Held, now: Timestamp) -> Resul
     Ok(())
 }
 
-async fn bury(
-    c: &mut SqliteConnection,
-    user: UserId,
-    claim: &Claim,
-    event: EventDraft,
-    code: &str,
-    now: Timestamp,
-) -> Result<(), Failure> {
+async fn bury(c: &mut SqliteConnection, user: UserId, claim: &Claim, event: EventDraft, code: &str, now: Timestamp) -> Result<(), Failure> {
     let held = held(c, user, claim).await?;
     sqlx::query("UPDATE jobs SET state = 'dead', head = 0, token = token + 1, code = ? WHERE id = ?")
         .bind(code)

@@ -67,7 +67,17 @@ mod tests {
     #[test]
     fn near_misses_are_refused() {
         let good = number_and_id(7, Uuid::from_u128(9));
-        for bad in ["", ".", "7", "7.", ".00", &good.to_uppercase().replace('0', "A"), &format!("+{good}"), &format!("{good} "), &format!("0{good}")] {
+        for bad in [
+            "",
+            ".",
+            "7",
+            "7.",
+            ".00",
+            &good.to_uppercase().replace('0', "A"),
+            &format!("+{good}"),
+            &format!("{good} "),
+            &format!("0{good}"),
+        ] {
             assert!(matches!(parse_number_and_id(bad), Err(Failure::BadCursor)), "{bad}");
         }
     }

@@ -15,9 +15,9 @@ const FILES: [(i64, &str, &str); 1] = [(1, "memory", include_str!("../../../migr
 
 /// Applies what is missing, each file in a transaction of its own.
 pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), Failure> {
-    let files = FILES.iter().map(|&(version, name, sql)| {
-        Migration::new(version, Cow::Borrowed(name), MigrationType::Simple, sql.into_sql_str(), false)
-    });
+    let files = FILES
+        .iter()
+        .map(|&(version, name, sql)| Migration::new(version, Cow::Borrowed(name), MigrationType::Simple, sql.into_sql_str(), false));
     let migrator = Migrator::with_migrations(files.collect());
     migrator.run(connection).await.map_err(|e| match e {
         MigrateError::VersionMissing(version) => Failure::NewerDatabase(version),

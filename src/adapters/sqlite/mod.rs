@@ -17,6 +17,8 @@ mod messages;
 mod migrate;
 mod rows;
 mod sessions;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::{

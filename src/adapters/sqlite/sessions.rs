@@ -85,12 +85,7 @@ impl SessionStore for SqliteStore {
         Ok(count.unsigned_abs())
     }
 
-    async fn delete_session(
-        &self,
-        caller: &Caller,
-        id: SessionId,
-        reweigh: Reweigh<'_>,
-    ) -> Result<(), StoreError> {
+    async fn delete_session(&self, caller: &Caller, id: SessionId, reweigh: Reweigh<'_>) -> Result<(), StoreError> {
         Ok(delete::session(self, caller.user(), id, reweigh).await?)
     }
 }

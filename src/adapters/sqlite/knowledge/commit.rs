@@ -143,15 +143,13 @@ async fn processed(
     kind: MessageKind,
     mentions: &[(EntityId, Mention)],
 ) -> Result<(), Failure> {
-    let row = sqlx::query(
-        "UPDATE messages SET kind = ?, status = 'processed' WHERE user_id = ? AND id = ? RETURNING session_id, sent_at",
-    )
-    .bind(kind.word())
-    .bind(bytes(&user))
-    .bind(bytes(&message.0))
-    .fetch_optional(&mut *c)
-    .await?
-    .ok_or(Failure::NotFound)?;
+    let row = sqlx::query("UPDATE messages SET kind = ?, status = 'processed' WHERE user_id = ? AND id = ? RETURNING session_id, sent_at")
+        .bind(kind.word())
+        .bind(bytes(&user))
+        .bind(bytes(&message.0))
+        .fetch_optional(&mut *c)
+        .await?
+        .ok_or(Failure::NotFound)?;
     let columns = Columns::of(&row, "messages");
     let (session, said_at) = (columns.id("session_id")?, columns.integer("sent_at")?);
     let earlier = sqlx::query("DELETE FROM mentions WHERE user_id = ? AND message_id = ?").bind(bytes(&user)).bind(bytes(&message.0));

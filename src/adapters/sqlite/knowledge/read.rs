@@ -94,12 +94,7 @@ pub(super) async fn facts_by_id(store: &SqliteStore, user: UserId, ids: &[FactId
 }
 
 /// Each side is looked up by an index of its own; a fact of an entity with itself must not count twice towards the limit.
-pub(super) async fn facts_of_entities(
-    store: &SqliteStore,
-    user: UserId,
-    entities: &[EntityId],
-    limit: u32,
-) -> Result<Vec<Fact>, Failure> {
+pub(super) async fn facts_of_entities(store: &SqliteStore, user: UserId, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, Failure> {
     let found = sqlx::query(
         "WITH asked AS (SELECT DISTINCT unhex(value) AS entity FROM json_each(?2)),
          sides AS (

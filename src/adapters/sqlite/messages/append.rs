@@ -11,9 +11,7 @@ use super::super::{
     jobs, rows,
 };
 use crate::{
-    domain::{
-        Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, SessionId, Timestamp, event::MessageStored,
-    },
+    domain::{Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, SessionId, Timestamp, event::MessageStored},
     ports::{Appended, JobWork, NewMessage},
 };
 
@@ -78,14 +76,13 @@ async fn known(
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let found = sqlx::query(
-        "SELECT * FROM messages WHERE user_id = ? AND session_id = ? AND external_id IN (SELECT value FROM json_each(?))",
-    )
-    .bind(bytes(&caller.user().0))
-    .bind(bytes(&session.0))
-    .bind(json(&ids, "an external id")?)
-    .fetch_all(c)
-    .await?;
+    let found =
+        sqlx::query("SELECT * FROM messages WHERE user_id = ? AND session_id = ? AND external_id IN (SELECT value FROM json_each(?))")
+            .bind(bytes(&caller.user().0))
+            .bind(bytes(&session.0))
+            .bind(json(&ids, "an external id")?)
+            .fetch_all(c)
+            .await?;
     let messages = found.iter().map(|row| Ok((row.try_get("external_id")?, rows::message(row)?)));
     messages.collect()
 }

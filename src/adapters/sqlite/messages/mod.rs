@@ -38,7 +38,9 @@ impl MessageStore for SqliteStore {
         let after = page.after.as_deref().map(keys::parse_number).transpose()?;
         let (sql, start) = match backwards {
             false => ("SELECT * FROM messages WHERE user_id = ? AND session_id = ? AND position > ? ORDER BY position LIMIT ?", 0),
-            true => ("SELECT * FROM messages WHERE user_id = ? AND session_id = ? AND position < ? ORDER BY position DESC LIMIT ?", i64::MAX),
+            true => {
+                ("SELECT * FROM messages WHERE user_id = ? AND session_id = ? AND position < ? ORDER BY position DESC LIMIT ?", i64::MAX)
+            }
         };
         let found = sqlx::query(sql)
             .bind(bytes(&caller.user().0))

@@ -9,7 +9,7 @@ use recall::{
 
 use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention};
 
-pub async fn a_deleted_session_leaves_nothing_behind(store: Arc<dyn Store>) {
+pub(super) async fn a_deleted_session_leaves_nothing_behind(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     w.say(known.session, "another, with a job").await;
@@ -45,7 +45,7 @@ pub async fn a_deleted_session_leaves_nothing_behind(store: Arc<dyn Store>) {
     assert_eq!(feed.iter().map(|r| r.message).collect::<Vec<_>>(), [next.id]);
 }
 
-pub async fn facts_with_evidence_elsewhere_are_weighed_anew(store: Arc<dyn Store>) {
+pub(super) async fn facts_with_evidence_elsewhere_are_weighed_anew(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     let other = w.session().await;
@@ -100,7 +100,7 @@ pub async fn facts_with_evidence_elsewhere_are_weighed_anew(store: Arc<dyn Store
     assert_eq!(store.list_messages(&w.caller, other, &Page::first(10), false).await.unwrap().items.len(), 2);
 }
 
-pub async fn deleting_what_is_not_there_is_not_found(store: Arc<dyn Store>) {
+pub(super) async fn deleting_what_is_not_there_is_not_found(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = SessionId(fresh());
     assert!(matches!(store.delete_session(&w.caller, session, &|_, _| None).await, Err(StoreError::NotFound)));
@@ -110,7 +110,7 @@ pub async fn deleting_what_is_not_there_is_not_found(store: Arc<dyn Store>) {
     assert!(matches!(store.append_events(&w.caller, session, &[event(session)], at(0)).await, Err(StoreError::NotFound)));
 }
 
-pub async fn deletion_survives_concurrent_commits(store: Arc<dyn Store>) {
+pub(super) async fn deletion_survives_concurrent_commits(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     let other = w.session().await;

@@ -9,7 +9,7 @@ use recall::{
 
 use super::given::{World, at, event, fresh};
 
-pub async fn numbers_have_no_holes_and_read_back(store: Arc<dyn Store>) {
+pub(super) async fn numbers_have_no_holes_and_read_back(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let epoch = format!("epoch-{session}");
@@ -41,7 +41,7 @@ async fn prune_all(store: &Arc<dyn Store>, before: i64, keep: u64) -> u64 {
     }
 }
 
-pub async fn pruning_keeps_the_head_and_a_prefix_goes(store: Arc<dyn Store>) {
+pub(super) async fn pruning_keeps_the_head_and_a_prefix_goes(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (long, short) = (w.session().await, w.session().await);
     for i in 0..10 {
@@ -63,7 +63,7 @@ pub async fn pruning_keeps_the_head_and_a_prefix_goes(store: Arc<dyn Store>) {
     assert_eq!(prune_all(&store, 1_000, 4).await, 0);
 }
 
-pub async fn pruning_by_age_and_in_bounded_steps(store: Arc<dyn Store>) {
+pub(super) async fn pruning_by_age_and_in_bounded_steps(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let drafts: Vec<_> = (0..500).map(|_| event(session)).collect();

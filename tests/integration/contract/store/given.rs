@@ -17,25 +17,25 @@ use recall::{
 };
 use uuid::Uuid;
 
-pub const MODEL: &str = "test-model-1";
-pub const LEASE: Duration = Duration::from_secs(30);
+pub(super) const MODEL: &str = "test-model-1";
+pub(super) const LEASE: Duration = Duration::from_secs(30);
 
-pub fn fresh() -> Uuid {
+pub(super) fn fresh() -> Uuid {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     Uuid::from_u128((0x0190_0000_0000_7000 << 64) | u128::from(NEXT.fetch_add(1, Ordering::Relaxed)))
 }
 
 /// `ms` after a fixed morning.
-pub fn at(ms: i64) -> Timestamp {
+pub(super) fn at(ms: i64) -> Timestamp {
     Timestamp::from_timestamp_millis(1_700_000_000_000 + ms).unwrap()
 }
 
-pub fn event(session: SessionId) -> EventDraft {
+pub(super) fn event(session: SessionId) -> EventDraft {
     let body = AnswerFailed { session_id: session, message_id: MessageId(fresh()), code: "test".into(), message: "a test".into() };
     EventDraft { id: EventId(fresh()), body: EventBody::AnswerFailed(body) }
 }
 
-pub fn new_message(session: SessionId, text: &str) -> NewMessage {
+pub(super) fn new_message(session: SessionId, text: &str) -> NewMessage {
     NewMessage {
         id: MessageId(fresh()),
         session,
@@ -58,12 +58,12 @@ pub fn new_message(session: SessionId, text: &str) -> NewMessage {
     }
 }
 
-pub fn with_external_id(mut message: NewMessage, id: &str) -> NewMessage {
+pub(super) fn with_external_id(mut message: NewMessage, id: &str) -> NewMessage {
     message.external_id = Some(id.into());
     message
 }
 
-pub fn entity(name: &str) -> Entity {
+pub(super) fn entity(name: &str) -> Entity {
     Entity {
         id: EntityId(fresh()),
         name: name.into(),
@@ -79,7 +79,7 @@ pub fn entity(name: &str) -> Entity {
     }
 }
 
-pub fn fact(subject: &Entity, relation: &str, object: &Entity) -> Fact {
+pub(super) fn fact(subject: &Entity, relation: &str, object: &Entity) -> Fact {
     Fact {
         id: FactId(fresh()),
         subject: subject.id,
@@ -98,7 +98,7 @@ pub fn fact(subject: &Entity, relation: &str, object: &Entity) -> Fact {
     }
 }
 
-pub fn evidence(fact: &Fact, message: &Message, stance: Stance) -> Evidence {
+pub(super) fn evidence(fact: &Fact, message: &Message, stance: Stance) -> Evidence {
     Evidence {
         fact: fact.id,
         message: message.id,
@@ -111,7 +111,7 @@ pub fn evidence(fact: &Fact, message: &Message, stance: Stance) -> Evidence {
     }
 }
 
-pub fn mention(name: &str) -> Mention {
+pub(super) fn mention(name: &str) -> Mention {
     let end = u32::try_from(name.len()).unwrap();
     Mention {
         name: name.into(),
@@ -124,37 +124,37 @@ pub fn mention(name: &str) -> Mention {
 
 /// One user of one store.
 #[derive(Clone)]
-pub struct World {
-    pub store: Arc<dyn Store>,
-    pub caller: Caller,
+pub(super) struct World {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) caller: Caller,
 }
 
 impl World {
-    pub fn new(store: &Arc<dyn Store>) -> Self {
+    pub(super) fn new(store: &Arc<dyn Store>) -> Self {
         Self { store: store.clone(), caller: Caller::verified(UserId(fresh()), ViewerRole::User) }
     }
 
-    pub async fn session(&self) -> SessionId {
+    pub(super) async fn session(&self) -> SessionId {
         let id = SessionId(fresh());
         self.store.create_session(&self.caller, id, None, format!("epoch-{id}"), at(0)).await.unwrap().id
     }
 
-    pub async fn append(&self, message: NewMessage) -> Message {
+    pub(super) async fn append(&self, message: NewMessage) -> Message {
         let session = message.session;
         self.store.append(&self.caller, session, vec![message]).await.unwrap().remove(0).message
     }
 
-    pub async fn say(&self, session: SessionId, text: &str) -> Message {
+    pub(super) async fn say(&self, session: SessionId, text: &str) -> Message {
         self.append(new_message(session, text)).await
     }
 
     /// Stored without a job.
-    pub async fn note(&self, session: SessionId, text: &str) -> Message {
+    pub(super) async fn note(&self, session: SessionId, text: &str) -> Message {
         self.append(NewMessage { mine: false, ..new_message(session, text) }).await
     }
 
     /// An empty plan on what is known now.
-    pub async fn plan(&self, session: SessionId) -> KnowledgeCommit {
+    pub(super) async fn plan(&self, session: SessionId) -> KnowledgeCommit {
         KnowledgeCommit {
             version: self.store.knowledge_version(&self.caller).await.unwrap(),
             session,
@@ -172,17 +172,17 @@ impl World {
     }
 
     /// Commits the plan without a job.
-    pub async fn commit(&self, plan: KnowledgeCommit) {
+    pub(super) async fn commit(&self, plan: KnowledgeCommit) {
         self.store.commit(&self.caller, &plan, None).await.unwrap();
     }
 
     /// All jobs that are due at `ms`, most 1,000.
-    pub async fn claim(&self, ms: i64) -> Vec<Job> {
+    pub(super) async fn claim(&self, ms: i64) -> Vec<Job> {
         self.store.claim(at(ms), LEASE, 1_000).await.unwrap()
     }
 
     /// John likes Mary, said once, with everything that this leaves in the store.
-    pub async fn john_likes_mary(&self) -> Known {
+    pub(super) async fn john_likes_mary(&self) -> Known {
         let session = self.session().await;
         let message = self.append(with_external_id(new_message(session, "John likes Mary."), "first")).await;
         let (john, mary) =
@@ -203,11 +203,11 @@ impl World {
     }
 }
 
-pub struct Known {
-    pub session: SessionId,
-    pub message: Message,
-    pub john: Entity,
-    pub mary: Entity,
-    pub fact: Fact,
-    pub evidence: Evidence,
+pub(super) struct Known {
+    pub(super) session: SessionId,
+    pub(super) message: Message,
+    pub(super) john: Entity,
+    pub(super) mary: Entity,
+    pub(super) fact: Fact,
+    pub(super) evidence: Evidence,
 }

@@ -42,7 +42,7 @@ async fn view(w: &World, known: &super::given::Known) -> View {
     }
 }
 
-pub async fn nothing_of_another_user_is_seen_changed_or_counted(store: Arc<dyn Store>) {
+pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Arc<dyn Store>) {
     let (a, b) = (World::new(&store), World::new(&store));
     let known = a.john_likes_mary().await;
     let answer_job = {
@@ -124,7 +124,7 @@ pub async fn nothing_of_another_user_is_seen_changed_or_counted(store: Arc<dyn S
     assert!(s.extend(&answer_job.claim, at(1), super::given::LEASE).await.unwrap());
 }
 
-pub async fn the_same_ids_may_exist_for_two_users(store: Arc<dyn Store>) {
+pub(super) async fn the_same_ids_may_exist_for_two_users(store: Arc<dyn Store>) {
     let (a, b) = (World::new(&store), World::new(&store));
     let known = a.john_likes_mary().await;
     // Ids are chosen by the server, but nothing may break, or leak by an error, if they meet.

@@ -11,7 +11,7 @@ use super::given::{LEASE, World, at, event, fresh, new_message};
 
 const LEASE_MS: i64 = 30_000;
 
-pub async fn jobs_of_a_lane_run_in_order_one_at_a_time(store: Arc<dyn Store>) {
+pub(super) async fn jobs_of_a_lane_run_in_order_one_at_a_time(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let batch = (0..3).map(|_| new_message(session, "m")).collect();
@@ -29,7 +29,7 @@ pub async fn jobs_of_a_lane_run_in_order_one_at_a_time(store: Arc<dyn Store>) {
     assert_eq!(store.next_due().await.unwrap(), None);
 }
 
-pub async fn two_lanes_of_a_session_run_side_by_side(store: Arc<dyn Store>) {
+pub(super) async fn two_lanes_of_a_session_run_side_by_side(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let question = w.say(session, "Who?").await;
@@ -41,7 +41,7 @@ pub async fn two_lanes_of_a_session_run_side_by_side(store: Arc<dyn Store>) {
     assert_eq!(works, [JobWork::Answer(question.id), JobWork::Understand(next.id)].iter().map(|w| format!("{w:?}")).collect());
 }
 
-pub async fn an_expired_lease_is_due_again_and_the_late_worker_is_fenced(store: Arc<dyn Store>) {
+pub(super) async fn an_expired_lease_is_due_again_and_the_late_worker_is_fenced(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     w.say(session, "m").await;
@@ -68,7 +68,7 @@ pub async fn an_expired_lease_is_due_again_and_the_late_worker_is_fenced(store: 
     assert!(matches!(store.commit(&w.caller, &again, Some(&taken.claim)).await, Err(CommitError::NotOurs)), "a job is done once");
 }
 
-pub async fn a_retried_job_waits_and_keeps_its_place(store: Arc<dyn Store>) {
+pub(super) async fn a_retried_job_waits_and_keeps_its_place(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let (first, second) = (w.say(session, "1").await, w.say(session, "2").await);
@@ -83,7 +83,7 @@ pub async fn a_retried_job_waits_and_keeps_its_place(store: Arc<dyn Store>) {
     assert_eq!(w.claim(500).await[0].work, JobWork::Understand(second.id));
 }
 
-pub async fn a_released_job_loses_no_attempt(store: Arc<dyn Store>) {
+pub(super) async fn a_released_job_loses_no_attempt(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     w.say(session, "m").await;
@@ -95,7 +95,7 @@ pub async fn a_released_job_loses_no_attempt(store: Arc<dyn Store>) {
     assert_ne!(job.claim.token, held.claim.token);
 }
 
-pub async fn a_buried_job_never_blocks(store: Arc<dyn Store>) {
+pub(super) async fn a_buried_job_never_blocks(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let (bad, good) = (w.say(session, "bad").await, w.say(session, "good").await);
@@ -120,7 +120,7 @@ pub async fn a_buried_job_never_blocks(store: Arc<dyn Store>) {
     assert_eq!(store.messages_by_id(&w.caller, &[question.id]).await.unwrap()[0].status, MessageStatus::Processed);
 }
 
-pub async fn a_long_backlog_does_not_starve_another_session(store: Arc<dyn Store>) {
+pub(super) async fn a_long_backlog_does_not_starve_another_session(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let backlog = w.session().await;
     store.append(&w.caller, backlog, (0..50).map(|_| new_message(backlog, "old")).collect()).await.unwrap();
@@ -141,7 +141,7 @@ pub async fn a_long_backlog_does_not_starve_another_session(store: Arc<dyn Store
     assert!(before <= 1, "{before} old jobs ran before the new session's first");
 }
 
-pub async fn concurrent_workers_never_hold_the_same_job(store: Arc<dyn Store>) {
+pub(super) async fn concurrent_workers_never_hold_the_same_job(store: Arc<dyn Store>) {
     let w = World::new(&store);
     for _ in 0..20 {
         let session = w.session().await;
@@ -180,7 +180,7 @@ pub async fn concurrent_workers_never_hold_the_same_job(store: Arc<dyn Store>) {
     assert_eq!(all.iter().map(|(_, job)| job).collect::<HashSet<_>>().len(), 60);
 }
 
-pub async fn a_job_remembers_whose_it_is(store: Arc<dyn Store>) {
+pub(super) async fn a_job_remembers_whose_it_is(store: Arc<dyn Store>) {
     for role in [ViewerRole::Admin, ViewerRole::User, ViewerRole::Anonymous] {
         let w = World { store: store.clone(), caller: Caller::verified(UserId(fresh()), role) };
         let session = w.session().await;

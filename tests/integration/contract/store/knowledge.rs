@@ -14,7 +14,7 @@ use super::given::{World, at, entity, event, evidence, fact, fresh, mention, new
 
 const PAGE: Page = Page { first: 100, after: None };
 
-pub async fn a_plan_is_committed_whole_and_ends_its_job(store: Arc<dyn Store>) {
+pub(super) async fn a_plan_is_committed_whole_and_ends_its_job(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let message = w.say(session, "John likes Mary.").await;
@@ -59,7 +59,7 @@ pub async fn a_plan_is_committed_whole_and_ends_its_job(store: Arc<dyn Store>) {
     assert_eq!(store.sessions_of_fact(&w.caller, fact.id, 10).await.unwrap(), [session]);
 }
 
-pub async fn a_plan_from_an_older_version_is_refused(store: Arc<dyn Store>) {
+pub(super) async fn a_plan_from_an_older_version_is_refused(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     w.say(session, "m").await;
@@ -74,7 +74,7 @@ pub async fn a_plan_from_an_older_version_is_refused(store: Arc<dyn Store>) {
     store.commit(&w.caller, &anew, Some(&job.claim)).await.unwrap();
 }
 
-pub async fn of_two_concurrent_plans_one_is_stale(store: Arc<dyn Store>) {
+pub(super) async fn of_two_concurrent_plans_one_is_stale(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let plan = w.plan(session).await;
@@ -98,7 +98,7 @@ pub async fn of_two_concurrent_plans_one_is_stale(store: Arc<dyn Store>) {
     assert_eq!(store.log_state(&w.caller, session).await.unwrap().head, 1);
 }
 
-pub async fn a_refused_plan_leaves_nothing_behind(store: Arc<dyn Store>) {
+pub(super) async fn a_refused_plan_leaves_nothing_behind(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let message = w.say(session, "m").await;
@@ -119,7 +119,7 @@ pub async fn a_refused_plan_leaves_nothing_behind(store: Arc<dyn Store>) {
     assert!(store.extend(&job.claim, at(0), super::given::LEASE).await.unwrap());
 }
 
-pub async fn evidence_counts_once(store: Arc<dyn Store>) {
+pub(super) async fn evidence_counts_once(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     let again = Evidence { confidence: 0.1, excerpt: "other".into(), ..known.evidence.clone() };
@@ -132,7 +132,7 @@ pub async fn evidence_counts_once(store: Arc<dyn Store>) {
     assert!(stored.contains(&denial));
 }
 
-pub async fn merging_moves_everything_and_old_ids_still_find(store: Arc<dyn Store>) {
+pub(super) async fn merging_moves_everything_and_old_ids_still_find(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     let second = w.note(known.session, "Johnny likes Mary, he hates Bob.").await;
@@ -196,7 +196,7 @@ pub async fn merging_moves_everything_and_old_ids_still_find(store: Arc<dyn Stor
     assert_eq!(store.evidence_of(&w.caller, &[successor.id], 10).await.unwrap().len(), 2);
 }
 
-pub async fn facts_are_found_by_key_and_by_entity(store: Arc<dyn Store>) {
+pub(super) async fn facts_are_found_by_key_and_by_entity(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let (john, mary, paris) = (entity("John"), entity("Mary"), entity("Paris"));
@@ -229,7 +229,7 @@ pub async fn facts_are_found_by_key_and_by_entity(store: Arc<dyn Store>) {
     assert_eq!(each.iter().map(|f| f.id).collect::<Vec<_>>(), [facts[1].id, facts[2].id]);
 }
 
-pub async fn facts_as_of_a_moment(store: Arc<dyn Store>) {
+pub(super) async fn facts_as_of_a_moment(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let (john, oslo, rome, bonn, nowhere) = (entity("John"), entity("Oslo"), entity("Rome"), entity("Bonn"), entity("Nowhere"));
@@ -251,7 +251,7 @@ pub async fn facts_as_of_a_moment(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn filters_of_facts_and_entities(store: Arc<dyn Store>) {
+pub(super) async fn filters_of_facts_and_entities(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     let other = w.session().await;
@@ -313,7 +313,7 @@ pub async fn filters_of_facts_and_entities(store: Arc<dyn Store>) {
     assert_eq!(mentions.iter().map(|(_, m)| m.clone()).collect::<Vec<_>>(), [(message.id, mention("Émile"))], "a message is listed once");
 }
 
-pub async fn an_answer_is_stored_with_its_events_once(store: Arc<dyn Store>) {
+pub(super) async fn an_answer_is_stored_with_its_events_once(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let question = w.say(session, "Who does John like?").await;
@@ -340,7 +340,7 @@ pub async fn an_answer_is_stored_with_its_events_once(store: Arc<dyn Store>) {
     assert_eq!(store.log_state(&w.caller, session).await.unwrap().head, 3);
 }
 
-pub async fn follow_up_work_is_queued_with_the_commit(store: Arc<dyn Store>) {
+pub(super) async fn follow_up_work_is_queued_with_the_commit(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let (one, two) = (w.note(session, "1?").await, w.note(session, "2?").await);

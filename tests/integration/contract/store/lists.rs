@@ -71,7 +71,7 @@ async fn ten_of_everything(w: &World) -> (recall::domain::SessionId, Entity, Fac
     (session, john, first)
 }
 
-pub async fn every_list_is_complete_in_pages_of_any_size(store: Arc<dyn Store>) {
+pub(super) async fn every_list_is_complete_in_pages_of_any_size(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (session, john, fact) = ten_of_everything(&w).await;
     let (s, c) = (&store, &w.caller);
@@ -93,7 +93,7 @@ pub async fn every_list_is_complete_in_pages_of_any_size(store: Arc<dyn Store>) 
     same_in_any_pages(10, async |p| s.list_mentions(c, john.id, &p).await).await;
 }
 
-pub async fn rows_that_come_between_pages_neither_repeat_nor_hide_others(store: Arc<dyn Store>) {
+pub(super) async fn rows_that_come_between_pages_neither_repeat_nor_hide_others(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (session, john, _) = ten_of_everything(&w).await;
     let (s, c) = (&store, &w.caller);
@@ -121,7 +121,7 @@ pub async fn rows_that_come_between_pages_neither_repeat_nor_hide_others(store: 
     assert_eq!(rest, [6, 5, 4, 3, 2, 1]);
 }
 
-pub async fn a_foreign_cursor_is_refused(store: Arc<dyn Store>) {
+pub(super) async fn a_foreign_cursor_is_refused(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (session, john, fact) = ten_of_everything(&w).await;
     let (s, c) = (&store, &w.caller);

@@ -9,7 +9,7 @@ use recall::{
 
 use super::given::{MODEL, World, at, fresh, new_message, with_external_id};
 
-pub async fn what_is_stored_reads_back_the_same(store: Arc<dyn Store>) {
+pub(super) async fn what_is_stored_reads_back_the_same(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let message = NewMessage {
@@ -42,7 +42,7 @@ pub async fn what_is_stored_reads_back_the_same(store: Arc<dyn Store>) {
     assert_eq!(events[0].data["status"], "processed");
 }
 
-pub async fn an_external_id_stores_once(store: Arc<dyn Store>) {
+pub(super) async fn an_external_id_stores_once(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (session, other) = (w.session().await, w.session().await);
     let first = w.append(with_external_id(new_message(session, "one"), "x")).await;
@@ -56,7 +56,7 @@ pub async fn an_external_id_stores_once(store: Arc<dyn Store>) {
     assert!(!elsewhere[0].duplicate, "an external id counts in its session only");
 }
 
-pub async fn duplicates_within_one_batch_store_once(store: Arc<dyn Store>) {
+pub(super) async fn duplicates_within_one_batch_store_once(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     w.append(with_external_id(new_message(session, "known"), "k")).await;
@@ -68,7 +68,7 @@ pub async fn duplicates_within_one_batch_store_once(store: Arc<dyn Store>) {
     assert_eq!(store.sessions_by_id(&w.caller, &[session]).await.unwrap()[0].message_count, 3);
 }
 
-pub async fn concurrent_duplicates_store_once(store: Arc<dyn Store>) {
+pub(super) async fn concurrent_duplicates_store_once(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let tasks: Vec<_> = (0..16)
@@ -90,7 +90,7 @@ pub async fn concurrent_duplicates_store_once(store: Arc<dyn Store>) {
     assert_eq!((ids.len(), fresh), (1, 1));
 }
 
-pub async fn an_unknown_session_stores_nothing(store: Arc<dyn Store>) {
+pub(super) async fn an_unknown_session_stores_nothing(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = SessionId(fresh());
     let refused = store.append(&w.caller, session, vec![new_message(session, "x"), new_message(session, "y")]).await;
@@ -102,7 +102,7 @@ pub async fn an_unknown_session_stores_nothing(store: Arc<dyn Store>) {
     assert_eq!(w.say(session, "hello").await.position, 1);
 }
 
-pub async fn numbers_have_no_holes_under_concurrent_appends(store: Arc<dyn Store>) {
+pub(super) async fn numbers_have_no_holes_under_concurrent_appends(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let sessions = [w.session().await, w.session().await];
     let tasks: Vec<_> = (0..32)
@@ -138,7 +138,7 @@ pub async fn numbers_have_no_holes_under_concurrent_appends(store: Arc<dyn Store
     }
 }
 
-pub async fn the_feed_grows_in_order_and_hides_vectors_of_other_models(store: Arc<dyn Store>) {
+pub(super) async fn the_feed_grows_in_order_and_hides_vectors_of_other_models(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (one, two) = (w.session().await, w.session().await);
     let mut expected = Vec::new();
@@ -166,7 +166,7 @@ pub async fn the_feed_grows_in_order_and_hides_vectors_of_other_models(store: Ar
     assert!(rows[3].embedding.is_empty());
 }
 
-pub async fn the_feed_never_misses_a_row_under_concurrent_appends(store: Arc<dyn Store>) {
+pub(super) async fn the_feed_never_misses_a_row_under_concurrent_appends(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let writers: Vec<_> = (0..8)
         .map(|_| {
@@ -200,7 +200,7 @@ pub async fn the_feed_never_misses_a_row_under_concurrent_appends(store: Arc<dyn
     assert_eq!(count, 80);
 }
 
-pub async fn nearest_equals_brute_force(store: Arc<dyn Store>) {
+pub(super) async fn nearest_equals_brute_force(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let stranger = World::new(&store);
     let (one, two, foreign) = (w.session().await, w.session().await, stranger.session().await);
@@ -250,7 +250,7 @@ pub async fn nearest_equals_brute_force(store: Arc<dyn Store>) {
     assert!(store.nearest(&w.caller, MODEL, &Embedding(vec![]), None, 10).await.unwrap().is_empty());
 }
 
-pub async fn context_before_a_message_is_oldest_first(store: Arc<dyn Store>) {
+pub(super) async fn context_before_a_message_is_oldest_first(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let mut all: Vec<Message> = Vec::new();
@@ -265,7 +265,7 @@ pub async fn context_before_a_message_is_oldest_first(store: Arc<dyn Store>) {
     assert!(newest.has_next);
 }
 
-pub async fn a_session_takes_its_title_once(store: Arc<dyn Store>) {
+pub(super) async fn a_session_takes_its_title_once(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     w.append(NewMessage { title: Some("first".into()), ..new_message(session, "x") }).await;

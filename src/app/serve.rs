@@ -60,8 +60,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         },
     );
     let stop = CancellationToken::new();
-    let maintenance =
-        tokio::spawn(maintenance::run(house.store.clone(), house.clock.clone(), config.stream.clone(), stop.clone()));
+    let maintenance = tokio::spawn(maintenance::run(house.store.clone(), house.clock.clone(), config.stream.clone(), stop.clone()));
 
     let mut api_config = ApiConfig::at(address);
     api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;

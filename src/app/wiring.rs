@@ -31,7 +31,9 @@ pub(super) struct House {
 pub(super) fn ontology(config: &Config) -> anyhow::Result<Arc<Ontology>> {
     let text = match &config.understanding.ontology {
         None => crate::understand::default_ontology().to_owned(),
-        Some(path) => std::fs::read_to_string(path).with_context(|| format!("understanding.ontology: {} cannot be read", path.display()))?,
+        Some(path) => {
+            std::fs::read_to_string(path).with_context(|| format!("understanding.ontology: {} cannot be read", path.display()))?
+        }
     };
     Ok(Arc::new(Ontology::parse(&text)?))
 }

@@ -2,4 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod contract;
+mod crash;
 mod house;
+mod server;

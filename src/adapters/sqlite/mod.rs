@@ -17,6 +17,8 @@ mod messages;
 mod migrate;
 mod rows;
 mod sessions;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::{
@@ -51,7 +53,13 @@ pub struct SqliteConfig {
 
 impl Default for SqliteConfig {
     fn default() -> Self {
-        Self { readers: 4, busy_timeout: Duration::from_secs(5), acquire_timeout: Duration::from_secs(10), cache_kib: 8 * 1024, migrate: true }
+        Self {
+            readers: 4,
+            busy_timeout: Duration::from_secs(5),
+            acquire_timeout: Duration::from_secs(10),
+            cache_kib: 8 * 1024,
+            migrate: true,
+        }
     }
 }
 

@@ -103,7 +103,7 @@ impl Offer {
     }
 
     /// The description for the WebRTC stack. `generation` counts ICE sessions of the peer.
-    pub(crate) fn to_sdp(&self, generation: u32) -> String {
+    pub fn to_sdp(&self, generation: u32) -> String {
         let Self {
             ice,
             fingerprint,

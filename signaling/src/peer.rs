@@ -25,6 +25,9 @@ pub(crate) const MAX_OUTSTANDING: usize = 1024 * 1024;
 /// The stack's own limit. It blocks, so it must lie above ours by more than a frame; what lies
 /// between is room for pings and the goodbye.
 pub(crate) const STACK_LIMIT: usize = MAX_OUTSTANDING + 4 * MAX_FRAME_BYTES;
+/// From this backlog on, a client that takes some of it is alive without a pong, which may have to
+/// wait behind it. Below, an acknowledged ping alone would keep alive a page that hangs.
+const BACKLOG: usize = 16 * 1024;
 /// How often a full peer is looked at again.
 const FULL_PAUSE: Duration = Duration::from_millis(20);
 /// How long a goodbye may take to arrive.
@@ -347,15 +350,17 @@ impl<S: EventSource> Session<S> {
         self.measure().await
     }
 
-    /// Looks how much the client has not taken yet. Progress is a sign of life.
+    /// Looks how much the client has not taken yet. Progress with a
+    /// backlog is a sign of life.
     async fn measure(&mut self) -> Result<(), Ending> {
         let Ok(outstanding) = self.channel.outstanding_bytes().await else {
             return Err(Ending::Closed);
         };
         let now = Instant::now();
         let progress = outstanding < self.outstanding;
+        let backlog = self.outstanding >= BACKLOG;
         self.outstanding = outstanding;
-        if progress {
+        if progress && backlog {
             self.last_life = now;
         }
         self.full_since = match self.full_since {

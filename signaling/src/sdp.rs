@@ -72,7 +72,9 @@ impl Offer {
         let active = match attribute("setup").ok_or(OfferError::BadSdp("it has no DTLS role"))? {
             "actpass" => false,
             "active" => true,
-            _ => return Err(OfferError::BadSdp("its DTLS role must be actpass or active")),
+            _ => {
+                return Err(OfferError::BadSdp("its DTLS role must be actpass or active"));
+            }
         };
         let mid = attribute("mid").unwrap_or("0");
         if mid.is_empty() || mid.len() > 32 || !mid.bytes().all(|b| b.is_ascii_alphanumeric()) {

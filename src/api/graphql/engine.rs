@@ -18,7 +18,15 @@ use futures_util::{
     stream::{self, BoxStream},
 };
 
-use super::{document, mutation::Mutation, query::Query, scope::Scope, subscription::Subscription};
+use super::{
+    document,
+    model::{EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode},
+    mutation::Mutation,
+    page::Connection,
+    query::Query,
+    scope::Scope,
+    subscription::Subscription,
+};
 use crate::{
     api::{IceServer, Limits, error::ApiError},
     conversation::Conversation,
@@ -43,6 +51,11 @@ pub(crate) fn schema(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mut
         .limit_complexity(limits.query_complexity)
         .limit_directives(8)
         .limit_recursive_depth(48)
+        .override_output_type_description::<Connection<SessionNode>>("A page of sessions.")
+        .override_output_type_description::<Connection<MessageNode>>("A page of messages.")
+        .override_output_type_description::<Connection<EntityNode>>("A page of entities.")
+        .override_output_type_description::<Connection<FactNode>>("A page of facts.")
+        .override_output_type_description::<Connection<EvidenceNode>>("A page of evidence.")
 }
 
 /// Runs operations on behalf of callers.

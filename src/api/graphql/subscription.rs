@@ -18,6 +18,7 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Subscription;
 
+/// Everything that can be followed.
 #[Subscription]
 impl Subscription {
     /// The events of a session. Nothing is lost silently: what cannot be delivered is an event of type `gap`. Ends when the

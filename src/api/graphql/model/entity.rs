@@ -22,6 +22,7 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct EntityNode(pub(crate) Entity);
 
+/// A thing that the user talks about, told apart from others of the same name.
 #[Object(name = "Entity")]
 impl EntityNode {
     /// Identity.

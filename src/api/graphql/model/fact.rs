@@ -23,6 +23,7 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct FactNode(pub(crate) Fact);
 
+/// Subject, relation, object, with what speaks for and against it.
 #[Object(name = "Fact")]
 impl FactNode {
     /// Identity.
@@ -188,6 +189,7 @@ async fn entity(ctx: &Context<'_>, id: EntityId) -> async_graphql::Result<Entity
 /// One message's word on one fact.
 pub(crate) struct EvidenceNode(pub(crate) Evidence);
 
+/// One message's word on one fact.
 #[Object(name = "Evidence")]
 impl EvidenceNode {
     /// The message.

@@ -23,6 +23,7 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct MessageNode(pub(crate) Message);
 
+/// One turn of a conversation.
 #[Object(name = "Message")]
 impl MessageNode {
     /// Identity.
@@ -145,6 +146,7 @@ pub(crate) struct MentionNode {
 /// What one numbered mark in an answer points to.
 pub(crate) struct CitationNode(pub(crate) Citation);
 
+/// What one numbered mark in an answer points to.
 #[Object(name = "Citation")]
 impl CitationNode {
     /// The number in the text, from 1.

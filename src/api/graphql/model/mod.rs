@@ -15,7 +15,7 @@ pub(crate) use context::{ContextNode, Resolution};
 pub(crate) use entity::EntityNode;
 pub(crate) use enums::{ContextScope, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod};
 pub(crate) use event::EventNode;
-pub(crate) use fact::FactNode;
+pub(crate) use fact::{EvidenceNode, FactNode};
 pub(crate) use message::MessageNode;
 pub(crate) use relation::RelationNode;
 pub(crate) use session::SessionNode;

@@ -19,6 +19,7 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct SessionNode(pub(crate) Session);
 
+/// One conversation: messages in order, and a numbered event log of its own.
 #[Object(name = "Session")]
 impl SessionNode {
     /// Identity.

@@ -8,6 +8,7 @@ use crate::api::{error::ApiError, graphql::scope::scope};
 /// The one who asks.
 pub(crate) struct Viewer;
 
+/// The one who asks.
 #[Object]
 impl Viewer {
     /// Identity on this server.

@@ -50,10 +50,10 @@ pub(crate) struct MergeEntitiesPayload {
 }
 
 #[derive(Default)]
-pub(super) struct Entities;
+pub(super) struct EntityMutations;
 
 #[Object]
-impl Entities {
+impl EntityMutations {
     /// Gives an entity another name.
     async fn rename_entity(
         &self,

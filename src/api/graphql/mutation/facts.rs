@@ -57,10 +57,10 @@ pub(crate) struct RetractFactPayload {
 }
 
 #[derive(Default)]
-pub(super) struct Facts;
+pub(super) struct FactMutations;
 
 #[Object]
-impl Facts {
+impl FactMutations {
     /// Records a fact that the viewer states directly, as a plain statement.
     async fn assert_fact(
         &self,

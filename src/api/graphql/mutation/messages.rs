@@ -80,10 +80,10 @@ pub(crate) struct ImportMessagesPayload {
 }
 
 #[derive(Default)]
-pub(super) struct Messages;
+pub(super) struct MessageMutations;
 
 #[Object]
-impl Messages {
+impl MessageMutations {
     /// Stores a message and answers at once; what it means is worked out afterwards and told by events.
     async fn send_message(
         &self,

@@ -10,4 +10,10 @@ use async_graphql::MergedObject;
 
 /// Everything that can be changed.
 #[derive(MergedObject, Default)]
-pub(crate) struct Mutation(sessions::Sessions, messages::Messages, facts::Facts, entities::Entities, stream::Stream);
+pub(crate) struct Mutation(
+    sessions::SessionMutations,
+    messages::MessageMutations,
+    facts::FactMutations,
+    entities::EntityMutations,
+    stream::StreamMutations,
+);

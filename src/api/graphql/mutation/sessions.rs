@@ -46,10 +46,10 @@ pub(crate) struct DeleteSessionPayload {
 }
 
 #[derive(Default)]
-pub(super) struct Sessions;
+pub(super) struct SessionMutations;
 
 #[Object]
-impl Sessions {
+impl SessionMutations {
     /// Starts a session.
     async fn create_session(
         &self,

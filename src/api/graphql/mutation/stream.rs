@@ -52,10 +52,10 @@ pub(crate) struct IceServer {
 }
 
 #[derive(Default)]
-pub(super) struct Stream;
+pub(super) struct StreamMutations;
 
 #[Object]
-impl Stream {
+impl StreamMutations {
     /// Answers a WebRTC offer for the event stream of a session. The same as `POST /signaling/{session_id}`.
     #[graphql(complexity = "50 + child_complexity")]
     async fn open_event_stream(

@@ -73,10 +73,10 @@ pub(crate) struct ResolveEntityInput {
 }
 
 #[derive(Default)]
-pub(super) struct Recall;
+pub(super) struct ContextQueries;
 
 #[Object]
-impl Recall {
+impl ContextQueries {
     /// What the memory knows about a question: messages, facts and things, best first.
     #[graphql(complexity = "20 + 20 * child_complexity")]
     async fn context(

@@ -80,10 +80,10 @@ impl FactFilter {
 }
 
 #[derive(Default)]
-pub(super) struct Knowledge;
+pub(super) struct KnowledgeQueries;
 
 #[Object]
-impl Knowledge {
+impl KnowledgeQueries {
     /// One of the things the viewer talks about; null when there is no such. The id of a thing that was merged gives the one
     /// that took over.
     async fn entity(&self, ctx: &Context<'_>, #[graphql(desc = "Which one.")] id: ID) -> async_graphql::Result<Option<EntityNode>> {

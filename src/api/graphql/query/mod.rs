@@ -8,4 +8,4 @@ use async_graphql::MergedObject;
 
 /// Everything that can be read.
 #[derive(MergedObject, Default)]
-pub(crate) struct Query(sessions::Sessions, context::Recall, knowledge::Knowledge);
+pub(crate) struct Query(sessions::SessionQueries, context::ContextQueries, knowledge::KnowledgeQueries);

@@ -15,10 +15,10 @@ use crate::{
 };
 
 #[derive(Default)]
-pub(super) struct Sessions;
+pub(super) struct SessionQueries;
 
 #[Object]
-impl Sessions {
+impl SessionQueries {
     /// The one who asks.
     async fn viewer(&self) -> Viewer {
         Viewer

@@ -48,22 +48,34 @@ export function useRunning(value: number, ms = 600): number {
   return shown;
 }
 
-/** Keeps a scrolling log at its end while the reader is there, and leaves them alone when they scrolled up. */
-export function useStickToEnd<T extends HTMLElement>(token: unknown) {
-  const box = useRef<T>(null);
-  const stuck = useRef(true);
+/**
+ * Keeps a scrolling log at its end while the reader is there, and leaves them alone when they scrolled up. `box` scrolls, `content` grows.
+ * Only a move upwards lets go: a scroll event that arrives after more content has grown must not look like the reader's wish.
+ */
+export function useStickToEnd<Box extends HTMLElement, Content extends HTMLElement>() {
+  const box = useRef<Box>(null);
+  const content = useRef<Content>(null);
   useEffect(() => {
     const node = box.current;
-    if (!node) return;
-    const seen = () => {
-      stuck.current = node.scrollHeight - node.scrollTop - node.clientHeight < 80;
+    if (!node || !content.current) return;
+    let stuck = true;
+    let top = node.scrollTop;
+    const scrolled = () => {
+      if (node.scrollTop < top - 1) stuck = false;
+      if (node.scrollHeight - node.scrollTop - node.clientHeight < 60) stuck = true;
+      top = node.scrollTop;
     };
-    node.addEventListener("scroll", seen, { passive: true });
-    return () => node.removeEventListener("scroll", seen);
+    const grown = new ResizeObserver(() => {
+      if (stuck) node.scrollTop = node.scrollHeight;
+      top = node.scrollTop;
+    });
+    node.addEventListener("scroll", scrolled, { passive: true });
+    grown.observe(node);
+    grown.observe(content.current);
+    return () => {
+      node.removeEventListener("scroll", scrolled);
+      grown.disconnect();
+    };
   }, []);
-  useLayoutEffect(() => {
-    const node = box.current;
-    if (node && stuck.current) node.scrollTo({ top: node.scrollHeight });
-  }, [token]);
-  return box;
+  return { box, content };
 }

@@ -1,4 +1,5 @@
 // The conversation: messages with what each one taught, answers with their sources.
+import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useStickToEnd } from "../motion.ts";
 import { line, memory, openFact, send, spotlight, wantedMessage } from "../state/app.ts";
@@ -19,6 +20,8 @@ export function showFact(id: string): void {
 }
 
 function Learned({ message, memory: known }: { message: Message; memory: Memory }) {
+  // The names and relations come from the memory, which changes without this message changing.
+  void known.version.value;
   const rows = [...message.learned].flatMap(([id, change]): Array<[Fact, Change | null]> => {
     const fact = known.facts.get(id);
     return fact ? [[fact, change]] : [];
@@ -120,18 +123,20 @@ function Bubble({ message, memory: known }: { message: Message; memory: Memory }
 
 export function Chat() {
   const known = memory.value;
-  const token = known?.version.value;
-  const box = useStickToEnd<HTMLDivElement>(`${token}`);
+  void known?.version.value;
+  const { box, content } = useStickToEnd<HTMLDivElement, HTMLDivElement>();
   const messages = [...(known?.messages.values() ?? [])];
   return (
     <div class="log" ref={box} role="log" aria-label="Conversation" aria-live="polite" tabIndex={0}>
-      {known && messages.length === 0 && <Welcome first={!seen.value.has("tell")} />}
-      {known && messages.map((message) => (
-        <>
-          <Bubble key={message.key} message={message} memory={known} />
-          {message.asking && <p class="thinking" key={`${message.key}-asking`}><i /><i /><i /><span>looking through memory</span></p>}
-        </>
-      ))}
+      <div class="turns" ref={content}>
+        {known && messages.length === 0 && <Welcome first={!seen.value.has("tell")} />}
+        {known && messages.map((message) => (
+          <Fragment key={message.key}>
+            <Bubble message={message} memory={known} />
+            {message.asking && <p class="thinking"><i /><i /><i /><span>looking through memory</span></p>}
+          </Fragment>
+        ))}
+      </div>
     </div>
   );
 }

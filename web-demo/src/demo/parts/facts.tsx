@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useFlip, useRunning } from "../motion.ts";
 import { memory, openFact, spotlight } from "../state/app.ts";
-import type { Entity, Fact, Memory } from "../state/memory.ts";
+import { glows, type Entity, type Fact, type Memory } from "../state/memory.ts";
 import { note } from "../state/tour.ts";
 import { count, phraseFor } from "../state/words.ts";
 import { Evidence } from "./evidence.tsx";
@@ -27,6 +27,7 @@ function Weight({ fact }: { fact: Fact }) {
 }
 
 function FactNote({ fact, known }: { fact: Fact; known: Memory }) {
+  void known.version.value;
   const notes: ComponentChildren[] = [];
   if (fact.status === "active" && fact.rivals.length > 0) {
     const rivals = fact.rivals.map((r) => known.facts.get(r.factId)).filter((f) => f === undefined || f.status === "active");
@@ -41,6 +42,7 @@ function FactNote({ fact, known }: { fact: Fact; known: Memory }) {
 
 /** `anchor`: this is the one place on the page that others scroll to. */
 export function FactItem({ fact, known, anchor = false }: { fact: Fact; known: Memory; anchor?: boolean }) {
+  void known.version.value;
   const subject = known.entities.get(fact.subject);
   const object = known.entities.get(fact.object);
   const { support, opposition } = opinion(fact);
@@ -57,7 +59,7 @@ export function FactItem({ fact, known, anchor = false }: { fact: Fact; known: M
       id={anchor ? `fact-${fact.id}` : undefined} data-flip={fact.id} data-fact={fact.id} data-status={fact.status} class={`fact ${open ? "open" : ""} ${lit ? "lit" : ""}`}
       onKeyDown={(event) => { if (event.key === "Escape" && open) toggle(); }}
     >
-      {fact.pulse.count > 0 && <span key={fact.pulse.count} class="flash" data-kind={fact.pulse.kind} style={{ animationDelay: `${fact.pulse.delay}ms` }} aria-hidden="true" />}
+      {glows(fact.pulse) && <span key={fact.pulse.count} class="flash" data-kind={fact.pulse.kind} style={{ animationDelay: `${fact.pulse.delay}ms` }} aria-hidden="true" />}
       <button type="button" class="fact-line" aria-expanded={open} title="How do you know?" onClick={toggle} onPointerEnter={light} onPointerLeave={dim} onFocus={light} onBlur={dim}>
         <span class="triple">
           <b data-type={subject?.type}>{nameOf(subject)}</b> <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> <b data-type={object?.type}>{nameOf(object)}</b>

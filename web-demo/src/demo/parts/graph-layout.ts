@@ -68,7 +68,7 @@ export function picture(memory: Memory, before: Picture): Picture {
     edges.push({ id: fact.id, fact, source, target, bend: side * (nth % 2 === 0 ? 1 : -1) * Math.ceil(nth / 2) * STEP_PX });
     for (const end of [source, target]) {
       if (fact.status === "active") end.faded = false;
-      if (fact.pulse.count > (end.pulse?.count ?? 0) || end.pulse === null) end.pulse = fact.pulse.count > 0 ? fact.pulse : end.pulse;
+      if (fact.pulse.at > (end.pulse?.at ?? 0)) end.pulse = fact.pulse;
     }
   }
   return { nodes: [...nodes.values()], edges };
@@ -82,9 +82,9 @@ export interface Layout {
 }
 
 export function layout(onTick: () => void): Layout {
-  const link = forceLink<GraphNode, GraphEdge>().id((n) => n.id).distance((e) => 62 + e.source.r + e.target.r).strength(0.5);
+  const link = forceLink<GraphNode, GraphEdge>().id((n) => n.id).distance((e) => 68 + e.source.r + e.target.r).strength(0.5);
   const simulation = forceSimulation<GraphNode>()
-    .force("charge", forceManyBody<GraphNode>().strength(-420).distanceMax(420))
+    .force("charge", forceManyBody<GraphNode>().strength(-430).distanceMax(380))
     .force("collide", forceCollide<GraphNode>((n) => n.r + 17))
     .force("x", forceX<GraphNode>(0).strength((n) => (n.entity.isViewer ? 0.14 : 0.045)))
     .force("y", forceY<GraphNode>(0).strength((n) => (n.entity.isViewer ? 0.18 : 0.075)))

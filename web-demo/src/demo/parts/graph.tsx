@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { still } from "../motion.ts";
 import { memory, spotlight } from "../state/app.ts";
+import { glows } from "../state/memory.ts";
 import { entityHref, go } from "../state/route.ts";
 import { count, phraseFor } from "../state/words.ts";
 import { showFact } from "./chat.tsx";
@@ -10,7 +11,7 @@ import { Icon } from "./icon.tsx";
 
 interface View { k: number; x: number; y: number }
 const LABELS_UP_TO = 26;
-const MARGIN = 46;
+const MARGIN = 36;
 const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
 
 /** The view that shows every node in a box of w x h pixels. */
@@ -47,6 +48,8 @@ export function Graph() {
       view.current = now.x === 0 && now.y === 0 ? target : { k: now.k + (target.k - now.k) * ease, x: now.x + (target.x - now.x) * ease, y: now.y + (target.y - now.y) * ease };
     }
     const { k, x, y } = view.current;
+    // Letters do not shrink as far as the picture does.
+    stage.current.style.setProperty("--letter", clamp(0.92 / k, 0.8, 1.5).toFixed(3));
     stage.current.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(4)})`);
     for (const node of shown.current.nodes) root.getElementById?.(`n-${node.id}`)?.setAttribute("transform", `translate(${(node.x ?? 0).toFixed(2)} ${(node.y ?? 0).toFixed(2)})`);
     for (const edge of shown.current.edges) {
@@ -162,7 +165,7 @@ export function Graph() {
               >
                 <path class="touch" />
                 <path class="stroke" marker-end="url(#arrow)" style={{ strokeWidth: 1.1 + 1.9 * (fact.weight / heaviest) }} />
-                {fact.pulse.count > 0 && <path key={fact.pulse.count} class="comet" data-kind={fact.pulse.kind} pathLength={1} style={{ animationDelay: `${fact.pulse.delay}ms` }} />}
+                {glows(fact.pulse) && <path key={fact.pulse.count} class="comet" data-kind={fact.pulse.kind} pathLength={1} style={{ animationDelay: `${fact.pulse.delay}ms` }} />}
                 {(labels || on) && <text dy="3.5">{phraseFor(fact.phrase, edge.source.entity.isViewer)}</text>}
               </g>
             );
@@ -180,7 +183,7 @@ export function Graph() {
                 onKeyDown={(event) => { if (event.key === "Enter") go(entityHref(node.id)); }}
               >
                 <g class="pop">
-                  {pulse && <circle key={pulse.count} class="halo" data-kind={pulse.kind} r={node.r} style={{ animationDelay: `${pulse.delay}ms` }} />}
+                  {glows(pulse) && <circle key={pulse.at} class="halo" data-kind={pulse.kind} r={node.r} style={{ animationDelay: `${pulse.delay}ms` }} />}
                   <circle class="disc" r={node.r} />
                   {entity.isViewer ? <text dy="4">{name}</text> : <><text class="initial" dy="4.5" aria-hidden="true">{Array.from(name)[0]}</text><text class="name" y={node.r + 15}>{name.length > 22 ? `${name.slice(0, 21)}…` : name}</text></>}
                 </g>
@@ -189,7 +192,7 @@ export function Graph() {
           })}
         </g>
       </svg>
-      {graph.nodes.length === 0 && <p class="empty">People, places and things will stand here, joined by what you say about them.</p>}
+      {graph.nodes.length === 0 && <p class="empty"><span>People, places and things will stand here, joined by what you say about them.</span></p>}
       {byHand && <button type="button" class="icon-button fit" aria-label="Show the whole graph" title="Show the whole graph" onClick={() => { setByHand(false); hand.current = false; engine.current?.show(shown.current, true); }}><Icon name="fit" /></button>}
     </section>
   );

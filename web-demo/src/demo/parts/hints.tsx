@@ -1,6 +1,6 @@
 // What to try: a large invitation in an empty session, a row of chips afterwards, gone once everything was seen.
-import { line, send } from "../state/app.ts";
-import { seen, skipTour, suggestions, type Suggestion } from "../state/tour.ts";
+import { cutLine, line, memory, openFact, restoreLine, send } from "../state/app.ts";
+import { note, seen, skipTour, suggestions, type Suggestion } from "../state/tour.ts";
 import { Icon } from "./icon.tsx";
 
 const ready = () => line.value !== null;
@@ -26,20 +26,34 @@ export function Welcome({ first }: { first: boolean }) {
   );
 }
 
+/** What pressing a hint does now, and how it is called: the steps around the line depend on whether it is cut. */
+function act(s: Suggestion): { text: string; run: () => void } {
+  const cut = line.value?.phase === "paused";
+  if (s.step === "cut" && !cut) return { text: "and see what happens", run: cutLine };
+  if (s.step === "replay") return { text: "and see what you missed", run: cut ? restoreLine : cutLine };
+  if (s.step === "why") return { text: "See what a fact rests on", run: openNewestFact };
+  return { text: s.say ?? s.hint, run: () => void send(s.say ?? "") };
+}
+
+function openNewestFact() {
+  const newest = [...(memory.value?.facts.values() ?? [])].sort((a, b) => b.order - a.order)[0];
+  if (!newest) return;
+  note("why");
+  openFact.value = newest.id;
+}
+
 export function Hints() {
-  const open = suggestions.filter((s) => !seen.value.has(s.step));
-  if (open.length === 0) return null;
-  const done = suggestions.length - open.length;
-  const chip = (s: Suggestion) =>
-    s.say ? (
-      <button type="button" key={s.step} class="chip" onClick={() => void send(s.say ?? "")} title={s.hint}><small>{s.title}</small>{s.say}</button>
-    ) : (
-      <span key={s.step} class="chip still" title={s.hint}><small>{s.title}</small>{s.hint}</span>
-    );
+  const cut = line.value?.phase === "paused";
+  const open = suggestions.filter((s) => !seen.value.has(s.step) && (s.step !== "replay" || cut));
+  const done = suggestions.filter((s) => seen.value.has(s.step)).length;
+  if (done === suggestions.length || open.length === 0) return null;
   return (
     <div class="hints" role="group" aria-label="Things to try">
-      <span class="progress" aria-label={`${done} of ${suggestions.length} tried`}>{suggestions.map((s) => <i key={s.step} class={seen.value.has(s.step) ? "on" : ""} />)}</span>
-      {open.slice(0, 2).map(chip)}
+      <span class="progress" role="img" aria-label={`${done} of ${suggestions.length} tried`}>{suggestions.map((s) => <i key={s.step} class={seen.value.has(s.step) ? "on" : ""} />)}</span>
+      {open.slice(0, 2).map((s) => {
+        const { text, run } = act(s);
+        return <button type="button" key={s.step} class="chip" onClick={run} title={s.hint}><small>{s.title}</small>{text}</button>;
+      })}
       <button type="button" class="icon-button" aria-label="Hide the hints" onClick={skipTour}><Icon name="close" /></button>
     </div>
   );

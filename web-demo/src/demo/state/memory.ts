@@ -19,6 +19,8 @@ export type Change = EventOf<"fact_update">["change"];
 export interface Pulse {
   count: number;
   delay: number;
+  /** `performance.now()` of the change: what is drawn anew much later must not glow again. */
+  at: number;
   kind: "learned" | "faded" | "recalled";
 }
 
@@ -41,6 +43,10 @@ export interface Fact {
   pulse: Pulse;
 }
 
+/** The longest attention animation in the style sheets, milliseconds. */
+const PULSE_MS = 3500;
+export const glows = (pulse: Pulse | null): pulse is Pulse => pulse !== null && pulse.count > 0 && performance.now() < pulse.at + pulse.delay + PULSE_MS;
+
 export interface Mention {
   entityId: string;
   name: string;
@@ -61,6 +67,7 @@ export interface CitationView {
 /** `sending`: on its way over HTTP; `unsent`: no answer yet, will be sent again; `stored`: the server has it. */
 export type Stage = "sending" | "unsent" | "stored" | "processed" | "failed" | "streaming";
 
+/** Never changed in place: a view that got the same object has nothing new to draw. */
 export interface Message {
   /** Stable for the page: the client's id of a message sent here, the server's id otherwise. */
   key: string;
@@ -148,7 +155,7 @@ export class Memory {
       relation: row.relation, phrase: this.#phrases.get(row.relation) ?? phraseFromName(row.relation),
       weight: row.weight, belief: row.belief, uncertainty: row.uncertainty, relativeWeight: row.relativeWeight, status: lower(row.status),
       rivals: known?.rivals ?? [], excerpt: known?.excerpt ?? null, change: known?.change ?? null,
-      order: known?.order ?? order, pulse: known?.pulse ?? { count: 0, delay: 0, kind: "learned" },
+      order: known?.order ?? order, pulse: known?.pulse ?? { count: 0, delay: 0, at: 0, kind: "learned" },
     };
   }
 
@@ -169,31 +176,29 @@ export class Memory {
     return message;
   }
 
+  #edit(message: Message, change: Partial<Message>): Message {
+    return this.#put({ ...message, ...change });
+  }
+
   /** A message typed here, before the server has it. */
-  sending(clientId: string, text: string): Message {
-    const message = this.messages.get(clientId) ?? this.#put(blank(clientId, text));
-    message.stage = "sending";
-    message.problem = null;
+  sending(clientId: string, text: string): void {
+    this.#edit(this.messages.get(clientId) ?? blank(clientId, text), { stage: "sending", problem: null });
     this.#sentAtTick.set(clientId, performance.now());
     this.#changed();
-    return message;
   }
 
   /** The server's answer to the send; the event may have come before it. */
   accepted(clientId: string, id: string): void {
     const message = this.messages.get(clientId);
     if (!message) return;
-    message.id = id;
-    this.#byServerId.set(id, message);
-    if (message.stage === "sending" || message.stage === "unsent") message.stage = "stored";
+    this.#edit(message, { id, stage: message.stage === "sending" || message.stage === "unsent" ? "stored" : message.stage });
     this.#changed();
   }
 
   refused(clientId: string, problem: string, final: boolean): void {
     const message = this.messages.get(clientId);
     if (!message || message.id) return;
-    message.stage = final ? "failed" : "unsent";
-    message.problem = problem;
+    this.#edit(message, { stage: final ? "failed" : "unsent", problem });
     this.#changed();
   }
 
@@ -204,13 +209,13 @@ export class Memory {
 
   #pulse(old: Pulse | undefined, kind: Pulse["kind"], meta: EventMeta | null): Pulse {
     const delay = meta?.replayed ? Math.min(REPLAY_MAX_MS, this.#replayed++ * REPLAY_STEP_MS) : 0;
-    return { count: (old?.count ?? 0) + 1, delay, kind };
+    return { count: (old?.count ?? 0) + 1, delay, at: performance.now(), kind };
   }
 
   apply(event: RecallEvent, meta: EventMeta | null): void {
     switch (event.type) {
       case "message_stored": this.#stored(event); break;
-      case "message_processed": this.#processed(event); break;
+      case "message_processed": this.#processed(event, meta); break;
       case "message_failed": this.#failed(event.message_id, `Could not be read (${event.code}).`); break;
       case "entity_update": {
         const { entity_id: id, name, entity_type: type, mention_count: mentionCount, is_viewer: isViewer } = event;
@@ -222,7 +227,7 @@ export class Memory {
       case "context_ready":
         for (const { fact_id } of event.facts) {
           const fact = this.facts.get(fact_id);
-          if (fact) fact.pulse = this.#pulse(fact.pulse, "recalled", meta);
+          if (fact) this.facts.set(fact_id, { ...fact, pulse: this.#pulse(fact.pulse, "recalled", meta) });
         }
         break;
       case "answer_completed": this.#answered(event); break;
@@ -235,38 +240,41 @@ export class Memory {
     const own = this.byId(event.message_id) ?? (event.client_message_id ? this.messages.get(event.client_message_id) : undefined);
     const streamed = event.answer_to ? this.messages.get(streamKey(event.answer_to)) : undefined;
     const message = own ?? streamed ?? blank(event.message_id, event.text);
-    Object.assign(message, { id: event.message_id, role: event.role, speaker: event.speaker, text: event.text, sentAt: event.sent_at, answerTo: event.answer_to });
-    if (message.stage !== "processed") message.stage = event.status === "processed" ? "processed" : "stored";
-    message.problem = null;
-    this.#put(message);
-    const question = this.byId(event.answer_to);
-    if (question) question.asking = false;
+    const arrived = event.status === "processed" ? "processed" : "stored";
+    this.#edit(message, {
+      id: event.message_id, role: event.role, speaker: event.speaker, text: event.text, sentAt: event.sent_at, answerTo: event.answer_to,
+      stage: message.stage === "processed" ? "processed" : arrived, problem: null,
+    });
+    this.#answerCame(event.answer_to);
   }
 
-  #processed(event: EventOf<"message_processed">) {
+  #answerCame(questionId: string | null) {
+    const question = this.byId(questionId);
+    if (question?.asking) this.#edit(question, { asking: false });
+  }
+
+  #processed(event: EventOf<"message_processed">, meta: EventMeta | null) {
     const message = this.byId(event.message_id);
     if (!message) return;
-    message.stage = "processed";
-    message.kind = event.kind;
-    message.mentions = event.mentions.map((m) => ({ entityId: m.entity_id, name: m.name, type: m.entity_type, start: m.start, end: m.end }));
     const answered = [...this.messages.values()].some((m) => m.answerTo === event.message_id);
-    message.asking = !answered && (event.kind === "question" || event.kind === "mixed");
-    this.#timed(message);
+    this.#edit(message, {
+      stage: "processed", kind: event.kind,
+      mentions: event.mentions.map((m) => ({ entityId: m.entity_id, name: m.name, type: m.entity_type, start: m.start, end: m.end })),
+      asking: !answered && (event.kind === "question" || event.kind === "mixed"),
+      roundTripMs: this.#timed(message, meta),
+    });
   }
 
-  #timed(message: Message) {
+  /** From Send to here; a replay says when the line came back, not how fast the server was. */
+  #timed(message: Message, meta: EventMeta | null): number | null {
     const started = this.#sentAtTick.get(message.key);
-    if (started === undefined) return;
     this.#sentAtTick.delete(message.key);
-    message.roundTripMs = performance.now() - started;
+    return started === undefined || meta?.replayed ? message.roundTripMs : performance.now() - started;
   }
 
   #failed(id: string, problem: string) {
     const message = this.byId(id);
-    if (!message) return;
-    message.stage = "failed";
-    message.asking = false;
-    message.problem = problem;
+    if (message) this.#edit(message, { stage: "failed", asking: false, problem });
   }
 
   #factUpdate(event: EventOf<"fact_update">, meta: EventMeta | null) {
@@ -283,33 +291,29 @@ export class Memory {
       order: ++this.#order, pulse: this.#pulse(known?.pulse, faded ? "faded" : "learned", meta),
     });
     const message = this.byId(event.message_id);
-    if (message) {
-      message.learned.set(event.fact_id, event.change);
-      this.#timed(message);
-    }
+    if (message) this.#edit(message, { learned: new Map(message.learned).set(event.fact_id, event.change), roundTripMs: this.#timed(message, meta) });
   }
 
   #delta(event: EventOf<"answer_delta">) {
     // The whole answer may be here already; a late piece of it says nothing new.
     if ([...this.messages.values()].some((m) => m.answerTo === event.answer_to && m.stage !== "streaming")) return;
     const key = streamKey(event.answer_to);
-    const message = this.messages.get(key) ?? this.#put({ ...blank(key, ""), role: "assistant", stage: "streaming", answerTo: event.answer_to });
-    message.text += event.text;
-    const question = this.byId(event.answer_to);
-    if (question) question.asking = false;
+    const message = this.messages.get(key) ?? { ...blank(key, ""), role: "assistant", stage: "streaming", answerTo: event.answer_to };
+    this.#edit(message, { text: message.text + event.text });
+    this.#answerCame(event.answer_to);
   }
 
   #answered(event: EventOf<"answer_completed">) {
-    const question = this.byId(event.answer_to);
-    if (question) question.asking = false;
+    this.#answerCame(event.answer_to);
     const message = this.byId(event.message_id) ?? this.messages.get(streamKey(event.answer_to));
     if (!message) return;
-    message.text = event.text;
-    message.stage = "processed";
-    message.citations = event.citations.map((c) => ({
-      index: c.index, messageId: c.message_id, factId: c.fact_id, excerpt: c.excerpt, sentAt: this.byId(c.message_id)?.sentAt ?? null,
-    }));
-    message.answerer = { name: event.answerer, totalMs: event.timings.total_ms, grounded: event.grounded };
+    this.#edit(message, {
+      text: event.text, stage: "processed",
+      citations: event.citations.map((c) => ({
+        index: c.index, messageId: c.message_id, factId: c.fact_id, excerpt: c.excerpt, sentAt: this.byId(c.message_id)?.sentAt ?? null,
+      })),
+      answerer: { name: event.answerer, totalMs: event.timings.total_ms, grounded: event.grounded },
+    });
   }
 }
 

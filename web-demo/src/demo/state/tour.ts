@@ -17,7 +17,7 @@ export const suggestions: Suggestion[] = [
   { step: "ask", title: "Ask", say: "Who does John like?", hint: "The answer cites where it comes from." },
   { step: "why", title: "How do you know?", hint: "Press a fact to see its evidence." },
   { step: "change", title: "Change your mind", say: "I no longer use React, I switched to Vue.", hint: "The old fact ends, it is not erased." },
-  { step: "cut", title: "Cut the line", say: "Sarah works on Phoenix.", hint: "Cut it above, then say this. Recall learns without you." },
+  { step: "cut", title: "Cut the line", say: "Sarah works on Phoenix.", hint: "Then say this: Recall learns without you." },
   { step: "replay", title: "Restore it", hint: "What you missed is replayed, each event once." },
 ];
 

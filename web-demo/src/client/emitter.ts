@@ -20,9 +20,7 @@ export class Emitter<Events extends { [name: string]: unknown[] }> {
         listener(...args);
       } catch (error) {
         // A listener's mistake must not stop the log: the next events would be lost for everybody.
-        queueMicrotask(() => {
-          throw error;
-        });
+        reportError(error);
       }
     }
   }

@@ -255,8 +255,10 @@ export class EventStream extends Emitter<StreamEvents> {
     this.#welcomedAt = this.#heardAt = Date.now();
     if (transport === this.#transports[0]) {
       this.#blocked = 0;
+      this.#upgradeAt = 0;
       this.#upgradeWait = this.#options.upgradeAfterMs ?? 60_000;
-    } else {
+    } else if (this.#upgradeAt === 0) {
+      // Not put off by a second choice that breaks and comes back: the first must get its turn.
       this.#upgradeAt = Date.now() + this.#upgradeWait;
     }
     if (this.#last === null) {

@@ -87,7 +87,8 @@ export function openWebRtc(request: LinkRequest, events: LinkEvents): Link {
     });
     if (response.status !== 201) {
       const refused = [401, 403, 404, 410].includes(response.status);
-      return down({ why: refused ? "refused" : response.status >= 500 && response.status !== 503 ? "unreachable" : "blocked", code: `SIGNALING_${response.status}` });
+      // 429 (no room for another peer) and the like speak of this transport; a server in trouble is in trouble for all.
+      return down({ why: refused ? "refused" : response.status >= 500 ? "unreachable" : "blocked", code: `SIGNALING_${response.status}` });
     }
     const location = response.headers.get("location");
     if (location) resource = new URL(location, response.url).href;

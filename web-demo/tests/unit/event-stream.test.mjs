@@ -42,7 +42,7 @@ function connector(log, transport = "webrtc", { refuse = () => null } = {}) {
     queueMicrotask(() => {
       const { resume } = request;
       const known = resume === null || (resume.epoch === log.epoch && resume.seq <= log.head);
-      events.welcome({ epoch: log.epoch, head: log.head, recovered: known && (resume === null || resume.seq + 1 >= log.floor), silenceMs: 7000 });
+      events.welcome({ epoch: log.epoch, head: log.head, recovered: known && (resume === null || resume.seq + 1 >= log.floor), silenceMs: 30_000 });
       let from = resume === null ? log.head + 1 : known ? resume.seq + 1 : 1;
       if (!known) {
         events.gap({ from: 1, to: log.head, reason: "cursor_unknown" });

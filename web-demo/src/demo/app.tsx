@@ -72,6 +72,7 @@ export function App() {
       <Sessions onChoose={() => setMenu(false)} />
       {menu && <button type="button" class="veil" aria-label="Close the sessions" onClick={() => setMenu(false)} />}
       <main aria-label={at.page === "entity" ? "Entity" : "Chat"}>
+        <LineNews />
         {at.page === "entity" ? <EntityView key={at.id} id={at.id} /> : <><Chat key={at.page === "session" ? at.id : ""} /><Composer /></>}
       </main>
       <aside aria-label="Memory">

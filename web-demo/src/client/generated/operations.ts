@@ -6,11 +6,11 @@ export type StreamHeadResult = { session: { head: string } | null };
 export type StreamHeadVariables = { sessionId: string };
 export const StreamHead = "query StreamHead($sessionId:ID!){session(id:$sessionId){head}}" as TypedDocument<StreamHeadResult, StreamHeadVariables>;
 
-export type CreateSessionResult = { createSession: { session: { id: string; title: string | null; createdAt: DateTime; updatedAt: DateTime; head: string } | null; errors: Array<{ code: string; message: string; path: string[] | null }> } };
+export type CreateSessionResult = { createSession: { session: { id: string; title: string | null; createdAt: DateTime; updatedAt: DateTime; head: string } | null; errors: Array<{ code: string; message: string; path: string[] }> } };
 export type CreateSessionVariables = { input: CreateSessionInput };
 export const CreateSession = "mutation CreateSession($input:CreateSessionInput!){createSession(input:$input){session{id title createdAt updatedAt head}errors{code message path}}}" as TypedDocument<CreateSessionResult, CreateSessionVariables>;
 
-export type SendMessageResult = { sendMessage: { status: MessageStatus | null; message: { id: string; role: MessageRole; speaker: string | null; text: string; kind: MessageKind | null; status: MessageStatus; sentAt: DateTime; createdAt: DateTime } | null; errors: Array<{ code: string; message: string; path: string[] | null }> } };
+export type SendMessageResult = { sendMessage: { status: MessageStatus | null; message: { id: string; role: MessageRole; speaker: string | null; text: string; kind: MessageKind | null; status: MessageStatus; sentAt: DateTime; createdAt: DateTime } | null; errors: Array<{ code: string; message: string; path: string[] }> } };
 export type SendMessageVariables = { input: SendMessageInput };
 export const SendMessage = "mutation SendMessage($input:SendMessageInput!){sendMessage(input:$input){status message{id role speaker text kind status sentAt createdAt}errors{code message path}}}" as TypedDocument<SendMessageResult, SendMessageVariables>;
 

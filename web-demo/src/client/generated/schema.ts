@@ -204,10 +204,10 @@ export interface RankedMessage {
 export interface Relation {
   name: string;
   phrase: string;
-  description: string | null;
+  description: string;
   symmetric: boolean;
   functional: boolean;
-  halfLifeDays: number | null;
+  halfLifeDays: number;
   opposite: string | null;
 }
 
@@ -218,8 +218,7 @@ export interface ResolveEntityInput {
 }
 
 export interface RetractFactInput {
-  factId: string;
-  reason?: string | null;
+  id: string;
 }
 
 export interface RetractFactPayload {
@@ -272,7 +271,7 @@ export interface SessionConnection {
 export interface UserError {
   code: string;
   message: string;
-  path: string[] | null;
+  path: string[];
 }
 
 export interface Viewer {

@@ -2,7 +2,7 @@
 import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useStickToEnd } from "../motion.ts";
-import { line, memory, openFact, send, spotlight, wantedMessage } from "../state/app.ts";
+import { line, memory, openFact, send, showEarlier, spotlight, wantedMessage } from "../state/app.ts";
 import type { Change, CitationView, Fact, Memory, Message } from "../state/memory.ts";
 import { seen } from "../state/tour.ts";
 import { clock, count, day, milliseconds, phraseFor } from "../state/words.ts";
@@ -130,6 +130,7 @@ export function Chat() {
     <div class="log" ref={box} role="log" aria-label="Conversation" aria-live="polite" tabIndex={0}>
       <div class="turns" ref={content}>
         {known && messages.length === 0 && <Welcome first={!seen.value.has("tell")} />}
+        {known?.earlier && <button type="button" class="earlier" onClick={() => void showEarlier()}>Show earlier messages</button>}
         {known && messages.map((message) => (
           <Fragment key={message.key}>
             <Bubble message={message} memory={known} />

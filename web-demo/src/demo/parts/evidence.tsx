@@ -1,6 +1,6 @@
 // "How do you know?": the messages a fact rests on, word for word, and how sure that makes it.
 import { useEffect, useState } from "preact/hooks";
-import { client, relations, sessionId, wantedMessage } from "../state/app.ts";
+import { client, relations, retract, sessionId, wantedMessage } from "../state/app.ts";
 import { FactEvidence, type FactEvidenceResult } from "../generated/operations.ts";
 import type { Fact } from "../state/memory.ts";
 import { go, sessionHref } from "../state/route.ts";
@@ -14,6 +14,12 @@ function summary(fact: Loaded): string {
   const against = fact.evidence.nodes.length - said;
   const sure = fact.belief >= 0.7 ? "quite sure" : fact.belief >= 0.55 ? "fairly sure" : fact.belief > 0.45 ? "undecided" : "doubtful";
   return `${said === 0 ? "Never stated outright" : `Stated ${said === 1 ? "once" : count(said, "time")}`}${against > 0 ? `, spoken against ${against === 1 ? "once" : count(against, "time")}` : ""}. That makes me ${sure}: belief ${Math.round(fact.belief * 100)} %.`;
+}
+
+function Retract({ factId }: { factId: string }) {
+  const [asked, setAsked] = useState(false);
+  if (!asked) return <button type="button" class="retract" onClick={() => setAsked(true)}>This is wrong</button>;
+  return <button type="button" class="retract sure" onBlur={() => setAsked(false)} onClick={() => void retract(factId)}>Take the fact back?</button>;
 }
 
 export function Evidence({ fact }: { fact: Fact }) {
@@ -60,6 +66,7 @@ export function Evidence({ fact }: { fact: Fact }) {
           ))}
         </ul>
       )}
+      <Retract factId={loaded.id} />
       {halfLife != null && loaded.status === "ACTIVE" && <p class="soft">Unless it is said again, half of its weight fades every {span(halfLife)}.</p>}
     </div>
   );

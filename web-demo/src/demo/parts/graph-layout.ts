@@ -75,6 +75,8 @@ export function picture(memory: Memory, before: Picture): Picture {
 }
 
 export interface Layout {
+  /** Tells the shape of the box (width / height), so that a tall one is filled from top to bottom. */
+  shape(aspect: number): void;
   show(next: Picture, changed: boolean): void;
   /** Moves a node by hand; null lets it go. */
   drag(node: GraphNode, to: { x: number; y: number } | null): void;
@@ -83,11 +85,14 @@ export interface Layout {
 
 export function layout(onTick: () => void): Layout {
   const link = forceLink<GraphNode, GraphEdge>().id((n) => n.id).distance((e) => 68 + e.source.r + e.target.r).strength(0.5);
+  const pull = (to: number) => (n: GraphNode) => (n.entity.isViewer ? 3 : 1) * to;
+  const pullX = forceX<GraphNode>(0);
+  const pullY = forceY<GraphNode>(0);
   const simulation = forceSimulation<GraphNode>()
     .force("charge", forceManyBody<GraphNode>().strength(-430).distanceMax(380))
     .force("collide", forceCollide<GraphNode>((n) => n.r + 17))
-    .force("x", forceX<GraphNode>(0).strength((n) => (n.entity.isViewer ? 0.14 : 0.045)))
-    .force("y", forceY<GraphNode>(0).strength((n) => (n.entity.isViewer ? 0.18 : 0.075)))
+    .force("x", pullX)
+    .force("y", pullY)
     .velocityDecay(0.34)
     .on("tick", onTick)
     .stop();
@@ -99,7 +104,14 @@ export function layout(onTick: () => void): Layout {
       simulation.alpha(Math.max(simulation.alpha(), alpha)).restart();
     }
   };
+  const shape = (aspect: number) => {
+    const bias = Math.min(2, Math.max(0.5, aspect));
+    pullX.strength(pull(0.052 / bias));
+    pullY.strength(pull(0.052 * bias));
+  };
+  shape(1.4);
   return {
+    shape,
     show(next, changed) {
       simulation.nodes(next.nodes);
       simulation.force("link", link.links(next.edges));

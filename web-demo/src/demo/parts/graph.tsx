@@ -63,7 +63,10 @@ export function Graph() {
 
   useEffect(() => {
     engine.current = layout(place);
-    const resize = new ResizeObserver(() => {
+    const resize = new ResizeObserver(([box]) => {
+      if (!box || box.contentRect.height === 0) return;
+      engine.current?.shape(box.contentRect.width / box.contentRect.height);
+      engine.current?.show(shown.current, true);
       view.current = { k: 1, x: 0, y: 0 };
       place();
     });

@@ -1,6 +1,6 @@
 // The bar at the top: name, state of the line with the button that cuts it, light or dark.
 import { useEffect, useState } from "preact/hooks";
-import { cutLine, line, restoreLine, retryNow } from "../state/app.ts";
+import { cutLine, line, reopen, restoreLine, retryNow } from "../state/app.ts";
 import { count, milliseconds } from "../state/words.ts";
 import { Icon } from "./icon.tsx";
 
@@ -37,7 +37,8 @@ export function LinePill() {
       {detail && <span class="detail">{detail}</span>}
       {phase === "paused" ? <button type="button" onClick={restoreLine}>Restore</button>
       : phase === "waiting" ? <button type="button" onClick={retryNow}>Try now</button>
-      : phase !== "closed" && <button type="button" onClick={cutLine}>Cut the line</button>}
+      : phase === "closed" ? <button type="button" onClick={reopen}>Open again</button>
+      : <button type="button" onClick={cutLine}>Cut the line</button>}
     </div>
   );
 }

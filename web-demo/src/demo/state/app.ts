@@ -1,7 +1,9 @@
 // The page's state and what a visitor can do with it. Views only read signals and call these functions.
 import { computed, signal } from "@preact/signals";
 import { EventStream, RecallClient, RecallError, type StreamState } from "../../client/index.ts";
-import { DeleteSession, Head, Sessions, Snapshot, Start, type SessionsResult, type StartResult } from "../generated/operations.ts";
+import {
+  DeleteSession, Earlier, Head, MoreFacts, RetractFact, Sessions, Snapshot, Start, type FactRow, type SessionsResult, type StartResult,
+} from "../generated/operations.ts";
 import { Memory } from "./memory.ts";
 import { go, replace, route, sessionHref } from "./route.ts";
 import { note } from "./tour.ts";
@@ -89,7 +91,7 @@ async function open(id: string): Promise<void> {
     }
     const load = async () => {
       const snapshot = await client.graphql(Snapshot, { id });
-      if (snapshot.session) mine.load(snapshot.session);
+      if (snapshot.session) mine.load(snapshot.session, await furtherFacts(id, snapshot.session.facts.pageInfo));
     };
     await load();
     if (sessionId.value !== id) return;
@@ -97,6 +99,40 @@ async function open(id: string): Promise<void> {
     listen(id, session.head, mine, load);
   } catch (error) {
     if (sessionId.value === id) broken.value = sentence(error);
+  }
+}
+
+/** The facts after the first page. The page shows some hundreds well; past that the entity pages and the API are the place. */
+async function furtherFacts(id: string, first: { hasNextPage: boolean; endCursor: string | null }): Promise<FactRow[]> {
+  const rows: FactRow[] = [];
+  for (let page = first; page.hasNextPage && page.endCursor && rows.length < 400; ) {
+    const { session } = await client.graphql(MoreFacts, { id, after: page.endCursor });
+    if (!session) break;
+    rows.push(...session.facts.nodes);
+    page = session.facts.pageInfo;
+  }
+  return rows;
+}
+
+export async function showEarlier(): Promise<void> {
+  const [id, mine] = [sessionId.value, memory.value];
+  if (!id || !mine?.earlier) return;
+  try {
+    const { session } = await client.graphql(Earlier, { id, before: mine.earlier });
+    if (session) mine.loadEarlier(session.messages);
+  } catch (error) {
+    problem.value = sentence(error);
+  }
+}
+
+/** Takes a fact back: it was never so. (What ended is said in the chat: "I no longer …".) */
+export async function retract(factId: string): Promise<void> {
+  try {
+    const { retractFact } = await client.graphql(RetractFact, { input: { id: factId } });
+    if (retractFact.fact) memory.value?.adopt(retractFact.fact);
+    else problem.value = retractFact.errors[0]?.message ?? "The fact could not be taken back.";
+  } catch (error) {
+    problem.value = sentence(error);
   }
 }
 
@@ -189,6 +225,10 @@ async function resend(): Promise<void> {
 
 export const cutLine = (): void => stream?.pause();
 export const restoreLine = (): void => void stream?.start();
+/** After the stream was closed for good: from the beginning, with a new snapshot. */
+export const reopen = (): void => {
+  if (sessionId.value) void open(sessionId.value);
+};
 export const retryNow = (): void => stream?.retryNow();
 
 document.addEventListener("visibilitychange", () => {

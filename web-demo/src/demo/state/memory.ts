@@ -126,14 +126,37 @@ export class Memory {
     return id === null ? undefined : this.#byServerId.get(id);
   }
 
-  load(session: NonNullable<SnapshotResult["session"]>): void {
+  /** Where the messages before the first one shown are; null when there are none. */
+  earlier: string | null = null;
+
+  load(session: NonNullable<SnapshotResult["session"]>, moreFacts: readonly FactRow[] = []): void {
     const unsent = [...this.messages.values()].filter((m) => m.stage === "sending" || m.stage === "unsent");
     this.messages.clear();
     this.#byServerId.clear();
     this.facts.clear();
-    for (const row of [...session.facts.nodes].sort((a, b) => a.updatedAt.localeCompare(b.updatedAt))) this.#fact(row);
+    for (const row of [...session.facts.nodes, ...moreFacts].sort((a, b) => a.updatedAt.localeCompare(b.updatedAt))) this.#fact(row);
     for (const row of session.messages.nodes) this.#messageRow(row);
     for (const message of unsent) this.messages.set(message.key, message);
+    this.#turnedTo(session.messages.pageInfo);
+  }
+
+  #turnedTo(page: NonNullable<SnapshotResult["session"]>["messages"]["pageInfo"]) {
+    this.earlier = page.hasPreviousPage ? page.startCursor : null;
+    this.#changed();
+  }
+
+  /** Puts a page of older messages before the ones that are here. */
+  loadEarlier(page: NonNullable<SnapshotResult["session"]>["messages"]): void {
+    const here = [...this.messages.values()];
+    this.messages.clear();
+    for (const row of page.nodes) this.#messageRow(row);
+    for (const message of here) this.messages.set(message.key, message);
+    this.#turnedTo(page.pageInfo);
+  }
+
+  /** Takes over what a mutation answered, before its event comes. */
+  adopt(row: FactRow): void {
+    this.#fact(row);
     this.#changed();
   }
 

@@ -23,7 +23,8 @@ export default defineConfig(({ mode }) => {
       modulePreload: { polyfill: false },
       // A strict content security policy forbids data: addresses.
       assetsInlineLimit: 0,
-      reportCompressedSize: true,
+      // Both pages are distributed with the server, so the licences of what is bundled go with them.
+      license: { fileName: graphiql ? "licenses/graphiql.md" : "licenses/demo.md" },
       chunkSizeWarningLimit: 4000,
       rollupOptions: {
         // Components of GraphiQL's libraries are marked for a server-side world that this build does not have.

@@ -1,2 +1,3 @@
-//! placeholder
+//! Chooses adapters, wires them, shuts down in order.
+
 fn main() {}

@@ -1,1 +1,5 @@
-//! placeholder
+//! One binary for all integration tests: linking is the slow part.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod house;

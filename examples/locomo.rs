@@ -1,0 +1,192 @@
+//! Measures recall on a set of conversations with questions whose evidence is known (the layout of LoCoMo, one JSON
+//! object a line), and the speed of the index with many messages of one user. The data is read from the paths given.
+//!
+//! ```text
+//! cargo run --release --example locomo -- recall TURNS.jsonl QUESTIONS.jsonl
+//! cargo run --release --example locomo -- speed TURNS.jsonl QUESTIONS.jsonl [MESSAGES]
+//! ```
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    sync::{Arc, atomic::Ordering},
+    time::Instant,
+};
+
+use anyhow::{Context as _, bail};
+use chrono::NaiveDateTime;
+use recall::{
+    adapters::local::{LocalEmbedder, RecallIndex, RecallIndexOptions},
+    domain::{
+        Caller, MessageId, SessionId, UserId, ViewerRole,
+        context::{Method, Scope},
+        message::index_text,
+    },
+    ports::{IndexQuery, MessageIndex},
+};
+use serde::Deserialize;
+use uuid::Uuid;
+
+#[path = "../src/adapters/local/index/fixture.rs"]
+mod fixture;
+use fixture::{MemoryFeed, Told};
+
+#[derive(Deserialize)]
+struct Turn {
+    conversation: String,
+    session: u32,
+    date: String,
+    turn: String,
+    speaker: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    conversation: String,
+    question: String,
+    category: String,
+    evidence: Vec<String>,
+}
+
+fn read<T: for<'a> Deserialize<'a>>(path: &str) -> anyhow::Result<Vec<T>> {
+    let text = fs::read_to_string(path).with_context(|| format!("reading {path}"))?;
+    text.lines().map(|line| serde_json::from_str(line).with_context(|| format!("a line of {path}"))).collect()
+}
+
+fn caller(name: &str) -> Caller {
+    Caller::verified(UserId(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())), ViewerRole::User)
+}
+
+fn message_id(user: &str, turn: &str) -> MessageId {
+    MessageId(Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{user}/{turn}").as_bytes()))
+}
+
+/// Stores turns as messages of one user per conversation, or of the one user given. `round` tells copies apart.
+fn tell(feed: &MemoryFeed, embedder: &LocalEmbedder, turns: &[Turn], user: Option<&str>, round: usize) -> anyhow::Result<()> {
+    for turn in turns {
+        let owner = user.unwrap_or(&turn.conversation);
+        let session = format!("{}/{}/{round}", turn.conversation, turn.session);
+        feed.tell(Told {
+            caller: &caller(owner),
+            message: message_id(owner, &format!("{}/{round}", turn.turn)),
+            session: SessionId(Uuid::new_v5(&Uuid::NAMESPACE_OID, session.as_bytes())),
+            speaker: Some(&turn.speaker),
+            sent_at: NaiveDateTime::parse_from_str(&turn.date, "%I:%M %p on %d %B, %Y")?.and_utc(),
+            text: &turn.text,
+            embedding: embedder.vector(&index_text(Some(&turn.speaker), &turn.text)).0,
+        });
+    }
+    Ok(())
+}
+
+fn query(embedder: &LocalEmbedder, text: &str, methods: &[Method]) -> IndexQuery {
+    IndexQuery {
+        text: text.into(),
+        embedding: Some(embedder.vector(text)),
+        scope: Scope::User,
+        first: 10,
+        methods: methods.to_vec(),
+        until: None,
+        exclude: None,
+        boosts: Vec::new(),
+    }
+}
+
+async fn recall_at_10(
+    index: &RecallIndex,
+    embedder: &LocalEmbedder,
+    questions: &[Question],
+    methods: &[Method],
+) -> anyhow::Result<BTreeMap<String, f64>> {
+    let mut sums: BTreeMap<String, (f64, u32)> = BTreeMap::new();
+    for question in questions.iter().filter(|q| !q.evidence.is_empty()) {
+        let result = index.search(&caller(&question.conversation), &query(embedder, &question.question, methods)).await?;
+        let wanted: Vec<MessageId> =
+            question.evidence.iter().map(|turn| message_id(&question.conversation, &format!("{turn}/0"))).collect();
+        let found = wanted.iter().filter(|id| result.hits.iter().any(|hit| hit.message == **id)).count();
+        for category in [question.category.as_str(), "all"] {
+            let sum = sums.entry(category.to_owned()).or_default();
+            sum.0 += found as f64 / wanted.len() as f64;
+            sum.1 += 1;
+        }
+    }
+    Ok(sums.into_iter().map(|(category, (sum, count))| (category, 100.0 * sum / f64::from(count))).collect())
+}
+
+fn resident_bytes() -> u64 {
+    let pages = fs::read_to_string("/proc/self/statm").ok().and_then(|s| s.split(' ').nth(1).and_then(|p| p.parse::<u64>().ok()));
+    pages.unwrap_or(0) * 4096
+}
+
+async fn measure_recall(turns: &[Turn], questions: &[Question]) -> anyhow::Result<()> {
+    let embedder = LocalEmbedder::load()?;
+    let feed = Arc::new(MemoryFeed::default());
+    tell(&feed, &embedder, turns, None, 0)?;
+    let index = RecallIndex::new(feed, &embedder, RecallIndexOptions::default());
+    for (name, methods) in
+        [("vector", &[Method::Vector][..]), ("keyword", &[Method::Keyword][..]), ("fused", &[Method::Vector, Method::Keyword][..])]
+    {
+        let figures = recall_at_10(&index, &embedder, questions, methods).await?;
+        let shown: Vec<String> = figures.iter().map(|(category, r)| format!("{category} {r:.1}")).collect();
+        println!("recall@10 {name:8} {}", shown.join("  "));
+    }
+    Ok(())
+}
+
+async fn measure_speed(turns: &[Turn], questions: &[Question], messages: usize) -> anyhow::Result<()> {
+    let before = resident_bytes();
+    let started = Instant::now();
+    let embedder = LocalEmbedder::load()?;
+    println!("embedder loaded in {:.1} ms, {:.1} MB", started.elapsed().as_secs_f64() * 1e3, (resident_bytes() - before) as f64 / 1e6);
+    let texts: Vec<String> = turns.iter().map(|t| index_text(Some(&t.speaker), &t.text)).collect();
+    let started = Instant::now();
+    texts.iter().for_each(|t| drop(std::hint::black_box(embedder.vector(t))));
+    println!("embedding: {:.1} us a text", started.elapsed().as_secs_f64() * 1e6 / texts.len() as f64);
+
+    let feed = Arc::new(MemoryFeed::default());
+    for round in 0..messages.div_ceil(turns.len()) {
+        let left = messages - round * turns.len();
+        tell(&feed, &embedder, &turns[..left.min(turns.len())], Some("one"), round)?;
+    }
+    let index = RecallIndex::new(Arc::clone(&feed) as Arc<_>, &embedder, RecallIndexOptions::default());
+    let both = [Method::Vector, Method::Keyword];
+    let (before, started) = (resident_bytes(), Instant::now());
+    index.search(&caller("one"), &query(&embedder, "hello", &both)).await?;
+    println!(
+        "index of {messages} messages made in {:.0} ms, {:.1} MB by its own count, {:.1} MB resident, {} pages",
+        started.elapsed().as_secs_f64() * 1e3,
+        index.bytes() as f64 / 1e6,
+        (resident_bytes() as f64 - before as f64) / 1e6,
+        feed.reads.load(Ordering::SeqCst)
+    );
+    let mut times: HashMap<&str, Vec<f64>> = HashMap::new();
+    for question in questions {
+        let query = query(&embedder, &question.question, &both);
+        let started = Instant::now();
+        let result = index.search(&caller("one"), &query).await?;
+        times.entry("search").or_default().push(started.elapsed().as_secs_f64() * 1e3);
+        times.entry("of it words").or_default().push(result.keyword_ms);
+        times.entry("of it vectors").or_default().push(result.vector_ms);
+    }
+    for (name, mut times) in times {
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN);
+        println!("{name}: p50 {:.2} ms, p99 {:.2} ms", at(0.5), at(0.99));
+    }
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [what, turns, questions, rest @ ..] = arguments.as_slice() else {
+        bail!("usage: locomo recall|speed TURNS.jsonl QUESTIONS.jsonl [MESSAGES]")
+    };
+    let (turns, questions) = (read::<Turn>(turns)?, read::<Question>(questions)?);
+    match what.as_str() {
+        "recall" => measure_recall(&turns, &questions).await,
+        "speed" => measure_speed(&turns, &questions, rest.first().map_or(Ok(100_000), |n| n.parse())?).await,
+        other => bail!("there is no measurement {other:?}"),
+    }
+}

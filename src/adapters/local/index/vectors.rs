@@ -1,0 +1,157 @@
+//! Vectors as 8-bit integers, scanned whole. Exact over all rows up to the quantisation, so that nothing is lost
+//! to an approximate search; knows nothing of messages.
+
+/// Rows of one chunk. Chunks are filled one after the other, so that growing never copies what is there and
+/// memory follows the number of rows.
+const CHUNK_ROWS: usize = 1024;
+
+/// A growing table of unit vectors, one byte per component and one scale per row.
+#[derive(Debug)]
+pub(super) struct Vectors {
+    dimension: usize,
+    chunks: Vec<Vec<i8>>,
+    scales: Vec<f32>,
+}
+
+/// A question's vector in the form in which rows are compared with it.
+#[derive(Debug)]
+pub(super) struct Probe {
+    /// Wider than a row's components, so that the compiler uses 16-bit multiply-add.
+    values: Vec<i16>,
+    scale: f32,
+}
+
+/// Symmetric quantisation: the largest component becomes 127.
+fn scale_of(vector: &[f32]) -> f32 {
+    vector.iter().fold(0.0_f32, |m, v| if v.is_finite() { m.max(v.abs()) } else { m }) / 127.0
+}
+
+impl Probe {
+    /// `None` for a zero vector, with which nothing can be compared.
+    pub(super) fn new(vector: &[f32]) -> Option<Self> {
+        let scale = scale_of(vector);
+        // The saturating cast maps what is not a number to 0.
+        (scale > 0.0).then(|| Self { values: vector.iter().map(|v| (v / scale).round().clamp(-127.0, 127.0) as i16).collect(), scale })
+    }
+
+    /// Number of components.
+    pub(super) fn dimension(&self) -> usize {
+        self.values.len()
+    }
+}
+
+impl Vectors {
+    pub(super) fn new(dimension: usize) -> Self {
+        Self { dimension, chunks: Vec::new(), scales: Vec::new() }
+    }
+
+    /// Length of the rows.
+    pub(super) fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Adds a row. A vector of another length (another model's) is kept as zero, which is like nothing.
+    pub(super) fn push(&mut self, vector: &[f32]) {
+        let scale = if vector.len() == self.dimension { scale_of(vector) } else { 0.0 };
+        if self.scales.len().is_multiple_of(CHUNK_ROWS) {
+            self.chunks.push(Vec::with_capacity(CHUNK_ROWS * self.dimension));
+        }
+        self.scales.push(scale);
+        let Some(chunk) = self.chunks.last_mut() else { return };
+        if scale > 0.0 {
+            chunk.extend(vector.iter().map(|v| (v / scale).round().clamp(-127.0, 127.0) as i8));
+        } else {
+            chunk.resize(chunk.len() + self.dimension, 0);
+        }
+    }
+
+    /// Cosine similarity with one row, -1 to 1; `None` when the row has no vector.
+    pub(super) fn similarity(&self, row: u32, probe: &Probe) -> Option<f32> {
+        let row = row as usize;
+        let scale = *self.scales.get(row)?;
+        let start = (row % CHUNK_ROWS) * self.dimension;
+        let values = self.chunks.get(row / CHUNK_ROWS)?.get(start..start + self.dimension)?;
+        (scale > 0.0).then(|| dot(&probe.values, values) as f32 * (probe.scale * scale))
+    }
+
+    /// Calls `found` with every row that has a vector, in order, with its cosine similarity.
+    pub(super) fn scan(&self, probe: &Probe, mut found: impl FnMut(u32, f32)) {
+        let mut row = 0_u32;
+        for (chunk, scales) in self.chunks.iter().zip(self.scales.chunks(CHUNK_ROWS)) {
+            for (values, scale) in chunk.chunks_exact(self.dimension.max(1)).zip(scales) {
+                if *scale > 0.0 {
+                    found(row, dot(&probe.values, values) as f32 * (probe.scale * scale));
+                }
+                row += 1;
+            }
+        }
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        self.chunks.iter().map(Vec::capacity).sum::<usize>() + self.scales.capacity() * size_of::<f32>()
+    }
+}
+
+/// Dot product. Written over blocks of fixed length because only then does the compiler keep the sums in
+/// vector registers; the sum of 65,536 products of 127 x 127 still fits.
+fn dot(probe: &[i16], row: &[i8]) -> i32 {
+    let (probe_blocks, probe_rest) = probe.as_chunks::<32>();
+    let (row_blocks, row_rest) = row.as_chunks::<32>();
+    let mut sum = 0_i32;
+    for (a, b) in probe_blocks.iter().zip(row_blocks) {
+        let mut part = 0_i32;
+        for i in 0..32 {
+            part += i32::from(a[i]) * i32::from(i16::from(b[i]));
+        }
+        sum += part;
+    }
+    sum + probe_rest.iter().zip(row_rest).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn unit(v: &[f32]) -> Vec<f32> {
+        let norm = v.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
+        v.iter().map(|x| x / norm).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn similarity_is_the_cosine_up_to_quantisation(rows in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 40), 1..40)) {
+            let rows: Vec<_> = rows.iter().map(|r| unit(r)).collect();
+            let mut table = Vectors::new(40);
+            rows.iter().for_each(|r| table.push(r));
+            let Some(probe) = Probe::new(&rows[0]) else { return Ok(()) };
+            let mut seen = 0;
+            table.scan(&probe, |row, found| {
+                let exact: f32 = rows[0].iter().zip(&rows[row as usize]).map(|(a, b)| a * b).sum();
+                assert!((found - exact).abs() < 0.02, "{found} for {exact}");
+                assert_eq!(table.similarity(row, &probe), Some(found));
+                seen += 1;
+            });
+            prop_assert_eq!(seen, rows.len());
+        }
+    }
+
+    #[test]
+    fn rows_across_chunks_are_found_and_strangers_are_skipped() {
+        let mut table = Vectors::new(2);
+        for i in 0..2500_u32 {
+            if i % 100 == 7 { table.push(&[]) } else { table.push(&[1.0, i as f32]) }
+        }
+        let probe = Probe::new(&[0.0, 1.0]).unwrap();
+        let mut rows = Vec::new();
+        table.scan(&probe, |row, _| rows.push(row));
+        assert_eq!(rows.len(), 2475);
+        assert!(rows.is_sorted() && !rows.contains(&107) && rows.contains(&2499));
+        assert_eq!(table.similarity(107, &probe), None);
+        assert_eq!(table.similarity(2500, &probe), None);
+        assert!(Probe::new(&[0.0, 0.0]).is_none() && Probe::new(&[f32::NAN]).is_none());
+    }
+}

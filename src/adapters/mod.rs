@@ -1,0 +1,5 @@
+//! The engines behind the ports, one room each. They never import each other.
+
+pub mod local;
+pub mod sqlite;
+pub mod system;

@@ -1,0 +1,111 @@
+//! Commands and flags.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::{Config, Flags};
+
+/// A memory server for chat applications.
+#[derive(Parser)]
+#[command(name = "recall", version, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+#[derive(Args, Default)]
+struct Settings {
+    /// Address and port for HTTP [default: 127.0.0.1:8080]
+    #[arg(long, global = true, value_name = "ADDRESS:PORT")]
+    listen: Option<String>,
+    /// Folder for everything this server writes [default: ./recall-data]
+    #[arg(long, global = true, value_name = "DIR")]
+    data: Option<String>,
+    /// File with settings; see recall.example.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// `sqlite:PATH`
+    #[arg(long, global = true, value_name = "URL")]
+    database_url: Option<String>,
+    /// The address that browsers use, when it is not the listener's own
+    #[arg(long, global = true, value_name = "URL")]
+    public_url: Option<String>,
+    /// Address and port for WebRTC
+    #[arg(long, global = true, value_name = "ADDRESS:PORT")]
+    udp_listen: Option<String>,
+    /// Addresses told to browsers for WebRTC, with commas
+    #[arg(long, global = true, value_name = "ADDRESSES")]
+    udp_public_addresses: Option<String>,
+    /// File with the relations to use instead of the built-in ones
+    #[arg(long, global = true, value_name = "FILE")]
+    ontology: Option<String>,
+    /// Which log events, such as `info` or `recall=debug`
+    #[arg(long, global = true, value_name = "FILTER")]
+    log: Option<String>,
+    /// `text` or `json`
+    #[arg(long, global = true, value_name = "FORMAT")]
+    log_format: Option<String>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs the server (also without any command)
+    Serve,
+    /// Extracts entities and facts from JSON lines on standard input
+    Extract,
+    /// Prints the GraphQL schema
+    Schema {
+        /// Prints the JSON schema of the events instead
+        #[arg(long)]
+        events: bool,
+    },
+    /// Applies migrations and exits
+    Migrate,
+    /// Checks the configuration, reaches every configured service and prints what it found
+    Check,
+}
+
+impl Settings {
+    fn load(self) -> anyhow::Result<Config> {
+        let given = [
+            ("server.listen", self.listen),
+            ("storage.data", self.data),
+            ("storage.database_url", self.database_url),
+            ("server.public_url", self.public_url),
+            ("stream.udp_listen", self.udp_listen),
+            ("stream.udp_public_addresses", self.udp_public_addresses),
+            ("understanding.ontology", self.ontology),
+            ("log.filter", self.log),
+            ("log.format", self.log_format),
+        ];
+        let flags = Flags { values: given.into_iter().filter_map(|(k, v)| v.map(|v| (k, v))).collect() };
+        let environment = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        Ok(Config::load(self.config.as_deref(), environment, &flags)?)
+    }
+}
+
+/// Runs the command given on the command line.
+///
+/// # Errors
+/// Whatever ended the command; the text is for people.
+pub fn run() -> anyhow::Result<()> {
+    let cli = Cli::parse();
+    match cli.command.unwrap_or(Command::Serve) {
+        Command::Schema { events } => {
+            let text = if events { crate::api::events_schema() } else { crate::api::sdl() };
+            print!("{text}");
+            Ok(())
+        }
+        Command::Extract => super::extract::run(&cli.settings.load()?),
+        Command::Serve => runtime()?.block_on(super::serve::run(cli.settings.load()?)),
+        Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
+        Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),
+    }
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+}

@@ -1,0 +1,11 @@
+//! The command line: what each command opens, in which order, and how it ends. Adapters are chosen here and nowhere else.
+
+mod check;
+mod cli;
+mod extract;
+mod maintenance;
+mod serve;
+mod telemetry;
+mod wiring;
+
+pub use cli::run;

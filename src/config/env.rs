@@ -1,0 +1,80 @@
+//! Environment variables and the keys they set.
+
+use super::ConfigError;
+
+/// One variable.
+#[derive(Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// The key of the file that it sets.
+    pub key: &'static str,
+}
+
+macro_rules! variables {
+    ($($name:literal => $key:literal),+ $(,)?) => {
+        &[$(Variable { name: $name, key: $key }),+]
+    };
+}
+
+/// All of them.
+pub const VARIABLES: &[Variable] = variables! {
+    "RECALL_LISTEN" => "server.listen",
+    "RECALL_PUBLIC_URL" => "server.public_url",
+    "RECALL_DATA" => "storage.data",
+    "RECALL_DATABASE_URL" => "storage.database_url",
+    "RECALL_MIGRATE" => "storage.migrate",
+    "RECALL_UDP_LISTEN" => "stream.udp_listen",
+    "RECALL_UDP_PUBLIC_ADDRESSES" => "stream.udp_public_addresses",
+    "RECALL_MAX_PEERS" => "stream.max_peers",
+    "RECALL_MAX_PEERS_PER_SESSION" => "stream.max_peers_per_session",
+    "RECALL_EVENTS_KEPT" => "stream.events_kept",
+    "RECALL_EVENTS_KEPT_HOURS" => "stream.events_kept_hours",
+    "RECALL_WORKERS" => "processing.workers",
+    "RECALL_ATTEMPTS" => "processing.attempts",
+    "RECALL_LEASE_SECONDS" => "processing.lease_seconds",
+    "RECALL_INDEX_MEGABYTES" => "retrieval.index_megabytes",
+    "RECALL_EXTRACTION" => "understanding.extraction",
+    "RECALL_ONTOLOGY" => "understanding.ontology",
+    "RECALL_LOG" => "log.filter",
+    "RECALL_LOG_FORMAT" => "log.format",
+};
+
+/// Settings of engines that this version does not have. Ignoring one would be worse than refusing it: a server that
+/// was told of a login provider must not run open.
+const NOT_YET: &[&str] = &["RECALL_NEO4J_", "RECALL_MODEL_", "RECALL_EMBEDDINGS_", "RECALL_OIDC_"];
+
+/// The variable that sets a key.
+pub(super) fn variable_of(key: &str) -> Option<&'static str> {
+    VARIABLES.iter().find(|v| v.key == key).map(|v| v.name)
+}
+
+/// Keys and values from the environment; `NAME_FILE` names a file that holds the value.
+pub(super) fn collect(environment: impl Iterator<Item = (String, String)>) -> Result<Vec<(String, String)>, ConfigError> {
+    let mut found = Vec::new();
+    for (name, value) in environment.filter(|(n, _)| n.starts_with("RECALL_")) {
+        if let Some(v) = VARIABLES.iter().find(|v| v.name == name) {
+            found.push((v.key.to_owned(), value));
+            continue;
+        }
+        let from_file = name.strip_suffix("_FILE").and_then(|n| VARIABLES.iter().find(|v| v.name == n));
+        if let Some(v) = from_file {
+            let text = std::fs::read_to_string(&value)
+                .map_err(|e| ConfigError::Value { key: name.clone(), problem: format!("{value} cannot be read: {e}") })?;
+            found.push((v.key.to_owned(), text.trim_end_matches(['\n', '\r']).to_owned()));
+            continue;
+        }
+        if NOT_YET.iter().any(|p| name.starts_with(p)) {
+            return Err(ConfigError::UnknownVariable(name, ": the engine it configures is not part of it".to_owned()));
+        }
+        let hint = closest(&name).map_or_else(String::new, |n| format!("; did you mean {n}?"));
+        return Err(ConfigError::UnknownVariable(name, hint));
+    }
+    Ok(found)
+}
+
+/// The variable that shares the longest start with a name.
+fn closest(name: &str) -> Option<&'static str> {
+    let shared = |v: &&Variable| v.name.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+    VARIABLES.iter().max_by_key(shared).filter(|v| shared(v) > "RECALL_".len()).map(|v| v.name)
+}

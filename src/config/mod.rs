@@ -1,0 +1,123 @@
+//! What can be set, from where, and whether it makes sense: one struct per concern, read once at start from defaults,
+//! file, environment and flags (later ones win), and checked whole before anything opens. Each error names the key.
+
+mod env;
+mod sections;
+
+use std::path::Path;
+
+use figment::{
+    Figment,
+    providers::{Format, Serialized, Toml},
+};
+use serde::{Deserialize, Serialize};
+
+pub use env::{VARIABLES, Variable};
+pub use sections::{
+    LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StorageConfig, StreamConfig, UnderstandingConfig,
+};
+
+/// Everything that can be set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where the server listens.
+    pub server: ServerConfig,
+    /// Where data is kept.
+    pub storage: StorageConfig,
+    /// The event stream and WebRTC.
+    pub stream: StreamConfig,
+    /// The fact processor.
+    pub processing: ProcessingConfig,
+    /// Finding messages.
+    pub retrieval: RetrievalConfig,
+    /// Finding facts.
+    pub understanding: UnderstandingConfig,
+    /// Logs.
+    pub log: LogConfig,
+}
+
+/// Why the server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A value of the wrong shape, or an unknown key of the file.
+    #[error("configuration: {0}")]
+    Shape(String),
+    /// A value that cannot work.
+    #[error("configuration: {key}: {problem}")]
+    Value {
+        /// Section and name, with the variable where there is one.
+        key: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A variable that starts with `RECALL_` and means nothing.
+    #[error("configuration: {0} is not a setting of this version{1}")]
+    UnknownVariable(String, String),
+    /// The file cannot be read.
+    #[error("configuration: --config: {path} cannot be read: {cause}")]
+    File {
+        /// As given.
+        path: String,
+        /// Why.
+        cause: std::io::Error,
+    },
+}
+
+/// Settings given as flags; absent ones say nothing.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Flags {
+    /// `section.name` with its value as text.
+    pub values: Vec<(&'static str, String)>,
+}
+
+impl Config {
+    /// Reads and checks everything.
+    ///
+    /// # Errors
+    /// Names the first key that is wrong.
+    pub fn load(file: Option<&Path>, environment: impl Iterator<Item = (String, String)>, flags: &Flags) -> Result<Self, ConfigError> {
+        let mut figment = Figment::from(Serialized::defaults(Self::default()));
+        if let Some(path) = file {
+            let text = std::fs::read_to_string(path).map_err(|cause| ConfigError::File { path: path.display().to_string(), cause })?;
+            figment = figment.merge(Toml::string(&text));
+        }
+        for (key, value) in env::collect(environment)? {
+            figment = figment.merge(Serialized::default(&key, value));
+        }
+        for (key, value) in &flags.values {
+            figment = figment.merge(Serialized::default(key, value));
+        }
+        let config: Self = figment.extract().map_err(|e| ConfigError::Shape(shape(&e)))?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        self.server.check()?;
+        self.storage.check()?;
+        self.stream.check(&self.server)?;
+        self.processing.check()?;
+        self.retrieval.check()?;
+        self.understanding.check()?;
+        self.log.check()
+    }
+}
+
+/// The key and the sentence, without the library's notes on where in its own tree it stood.
+fn shape(e: &figment::Error) -> String {
+    let key = e.path.join(".");
+    let named = match env::variable_of(&key) {
+        Some(v) => format!("{key} ({v})"),
+        None => key,
+    };
+    if named.is_empty() { e.kind.to_string() } else { format!("{named}: {}", e.kind) }
+}
+
+fn wrong(key: &str, problem: impl Into<String>) -> ConfigError {
+    let key = env::variable_of(key).map_or_else(|| key.to_owned(), |v| format!("{key} ({v})"));
+    ConfigError::Value { key, problem: problem.into() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,301 @@
+//! One struct per concern, each with its defaults and its checks.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{ConfigError, wrong};
+
+/// Where the server listens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServerConfig {
+    /// Address and port for HTTP. Port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The address that browsers use, when it is not the listener's own: `https://memory.example.org`.
+    pub public_url: Option<String>,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8080)), public_url: None }
+    }
+}
+
+impl ServerConfig {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if !self.listen.ip().is_loopback() {
+            return Err(wrong(
+                "server.listen",
+                format!(
+                    "{} can be reached from other machines, and no login is configured, so everybody there could read everything; \
+                     listen on 127.0.0.1 or [::1]",
+                    self.listen
+                ),
+            ));
+        }
+        if let Some(url) = &self.public_url {
+            let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+            let host = rest.map(|r| r.strip_suffix('/').unwrap_or(r)).filter(|h| !h.is_empty() && !h.contains(['/', '?', '#', ' ', '@']));
+            if host.is_none() {
+                return Err(wrong("server.public_url", "must be a scheme and a host, such as https://memory.example.org, without a path"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where data is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StorageConfig {
+    /// Folder for everything this server writes.
+    pub data: PathBuf,
+    /// `sqlite:PATH`; a file in the data folder when absent.
+    pub database_url: Option<String>,
+    /// Whether `serve` applies migrations.
+    #[serde(deserialize_with = "flexible")]
+    pub migrate: bool,
+}
+
+impl Default for StorageConfig {
+    fn default() -> Self {
+        Self { data: PathBuf::from("recall-data"), database_url: None, migrate: true }
+    }
+}
+
+impl StorageConfig {
+    /// The database file.
+    pub fn database(&self) -> PathBuf {
+        let given = self.database_url.as_deref().and_then(|u| u.strip_prefix("sqlite:")).map(|p| p.strip_prefix("//").unwrap_or(p));
+        given.map_or_else(|| self.data.join("recall.db"), PathBuf::from)
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let fail = |problem| Err(wrong("storage.database_url", problem));
+        match self.database_url.as_deref() {
+            None => Ok(()),
+            Some(url) if url.starts_with("postgres:") || url.starts_with("postgresql:") => {
+                fail("this version keeps its data in SQLite only")
+            }
+            Some(url) => match url.strip_prefix("sqlite:").map(|p| p.strip_prefix("//").unwrap_or(p)) {
+                None => fail("must start with sqlite:"),
+                Some("" | ":memory:") => fail("must name a file, for example sqlite:/var/lib/recall/recall.db"),
+                Some(_) => Ok(()),
+            },
+        }
+    }
+}
+
+/// The event stream and WebRTC.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StreamConfig {
+    /// Address and port for WebRTC; the HTTP listener's address and a free port when absent.
+    pub udp_listen: Option<SocketAddr>,
+    /// Addresses told to browsers, when they are not the listener's own.
+    #[serde(deserialize_with = "addresses")]
+    pub udp_public_addresses: Vec<IpAddr>,
+    /// Most WebRTC peers in all.
+    #[serde(deserialize_with = "flexible")]
+    pub max_peers: usize,
+    /// Most WebRTC peers of one session.
+    #[serde(deserialize_with = "flexible")]
+    pub max_peers_per_session: usize,
+    /// Most events kept per session for replay.
+    #[serde(deserialize_with = "flexible")]
+    pub events_kept: u64,
+    /// How long events are kept for replay, in hours.
+    #[serde(deserialize_with = "flexible")]
+    pub events_kept_hours: u32,
+}
+
+impl Default for StreamConfig {
+    fn default() -> Self {
+        Self {
+            udp_listen: None,
+            udp_public_addresses: Vec::new(),
+            max_peers: 2_000,
+            max_peers_per_session: 16,
+            events_kept: 10_000,
+            events_kept_hours: 24,
+        }
+    }
+}
+
+impl StreamConfig {
+    /// Where to listen for WebRTC.
+    pub fn udp_address(&self, server: &ServerConfig) -> SocketAddr {
+        self.udp_listen.unwrap_or_else(|| SocketAddr::new(server.listen.ip(), 0))
+    }
+
+    pub(super) fn check(&self, server: &ServerConfig) -> Result<(), ConfigError> {
+        if self.udp_address(server).ip().is_unspecified() && self.udp_public_addresses.is_empty() {
+            return Err(wrong("stream.udp_public_addresses", "is needed when stream.udp_listen takes every address"));
+        }
+        positive("stream.max_peers", self.max_peers as u64)?;
+        positive("stream.max_peers_per_session", self.max_peers_per_session as u64)?;
+        positive("stream.events_kept", self.events_kept)?;
+        positive("stream.events_kept_hours", u64::from(self.events_kept_hours))
+    }
+}
+
+/// The fact processor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProcessingConfig {
+    /// Messages worked on at a time.
+    #[serde(deserialize_with = "flexible")]
+    pub workers: usize,
+    /// Attempts before a message is given up.
+    #[serde(deserialize_with = "flexible")]
+    pub attempts: u32,
+    /// How long a worker may be silent before another takes over, in seconds.
+    #[serde(deserialize_with = "flexible")]
+    pub lease_seconds: u64,
+}
+
+impl Default for ProcessingConfig {
+    fn default() -> Self {
+        Self { workers: 4, attempts: 5, lease_seconds: 30 }
+    }
+}
+
+impl ProcessingConfig {
+    /// The lease.
+    pub fn lease(&self) -> Duration {
+        Duration::from_secs(self.lease_seconds)
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if self.workers == 0 || self.workers > 256 {
+            return Err(wrong("processing.workers", "must be 1 to 256"));
+        }
+        positive("processing.attempts", u64::from(self.attempts))?;
+        positive("processing.lease_seconds", self.lease_seconds)
+    }
+}
+
+/// Finding messages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetrievalConfig {
+    /// Memory for the indexes of all users, in megabytes; the least recently used one goes first.
+    #[serde(deserialize_with = "flexible")]
+    pub index_megabytes: u64,
+}
+
+impl Default for RetrievalConfig {
+    fn default() -> Self {
+        Self { index_megabytes: 512 }
+    }
+}
+
+impl RetrievalConfig {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        positive("retrieval.index_megabytes", self.index_megabytes)
+    }
+}
+
+/// Finding facts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UnderstandingConfig {
+    /// Who finds facts: `local`.
+    pub extraction: String,
+    /// A file with relations to use instead of the built-in ones.
+    pub ontology: Option<PathBuf>,
+}
+
+impl Default for UnderstandingConfig {
+    fn default() -> Self {
+        Self { extraction: "local".to_owned(), ontology: None }
+    }
+}
+
+impl UnderstandingConfig {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if self.extraction != "local" {
+            return Err(wrong("understanding.extraction", "must be `local` in this version"));
+        }
+        Ok(())
+    }
+}
+
+/// How logs look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For machines, one object a line.
+    Json,
+}
+
+/// Logs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogConfig {
+    /// Which events: `info`, `recall=debug,info`, and so on.
+    pub filter: String,
+    /// How they look.
+    pub format: LogFormat,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        // The WebRTC stack reports every unanswered check of a closed tab as a warning.
+        Self { filter: "info,webrtc=error,rtc=error,rtc_ice=error,rtc_sctp=error,rtc_dtls=error".to_owned(), format: LogFormat::Text }
+    }
+}
+
+impl LogConfig {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        tracing_subscriber::EnvFilter::try_new(&self.filter).map(|_| ()).map_err(|e| wrong("log.filter", e.to_string()))
+    }
+}
+
+fn positive(key: &str, value: u64) -> Result<(), ConfigError> {
+    if value == 0 { Err(wrong(key, "must be at least 1")) } else { Ok(()) }
+}
+
+/// A number or a switch, written as such in the file and as text in the environment.
+fn flexible<'de, D, T>(d: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either<T> {
+        Value(T),
+        Text(String),
+    }
+    match Either::<T>::deserialize(d) {
+        Ok(Either::Value(v)) => Ok(v),
+        Ok(Either::Text(s)) => s.trim().parse().map_err(|e| serde::de::Error::custom(format!("`{s}`: {e}"))),
+        Err(_) => Err(serde::de::Error::custom("is neither a value of the right kind nor text that holds one")),
+    }
+}
+
+/// Addresses as a list, or as text with commas.
+fn addresses<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<IpAddr>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        List(Vec<String>),
+        Text(String),
+    }
+    let items = match Either::deserialize(d)? {
+        Either::List(l) => l,
+        Either::Text(s) => s.split(',').map(str::to_owned).collect(),
+    };
+    let items = items.iter().map(|s| s.trim()).filter(|s| !s.is_empty());
+    items.map(|s| s.parse().map_err(|e| serde::de::Error::custom(format!("`{s}`: {e}")))).collect()
+}

@@ -1,0 +1,85 @@
+//! Every key can be set from everywhere, and every error names its key.
+
+use super::*;
+
+fn load(file: &str, env: &[(&str, &str)], flags: &[(&'static str, &str)]) -> Result<Config, ConfigError> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("recall.toml");
+    std::fs::write(&path, file).unwrap();
+    let flags = Flags { values: flags.iter().map(|(k, v)| (*k, (*v).to_owned())).collect() };
+    Config::load(Some(&path), env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())), &flags)
+}
+
+fn error(file: &str, env: &[(&str, &str)]) -> String {
+    load(file, env, &[]).unwrap_err().to_string()
+}
+
+#[test]
+fn without_anything_the_defaults_hold() {
+    let c = load("", &[("PATH", "/bin")], &[]).unwrap();
+    assert_eq!(c, Config::default());
+    assert_eq!(c.server.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(c.storage.database(), Path::new("recall-data/recall.db"));
+}
+
+#[test]
+fn flags_win_over_environment_over_file() {
+    let file = "[server]\nlisten = \"127.0.0.1:1\"\n[processing]\nworkers = 2\n[stream]\nmax_peers = 7";
+    let c = load(file, &[("RECALL_LISTEN", "127.0.0.1:2"), ("RECALL_WORKERS", "3")], &[("server.listen", "127.0.0.1:3")]).unwrap();
+    assert_eq!((c.server.listen.port(), c.processing.workers, c.stream.max_peers), (3, 3, 7));
+}
+
+#[test]
+fn every_variable_sets_a_key_that_exists() {
+    let sample = |key: &str| match key {
+        "server.listen" | "stream.udp_listen" => "127.0.0.1:9",
+        "server.public_url" => "https://a.example",
+        "storage.data" | "understanding.ontology" => "somewhere",
+        "storage.database_url" => "sqlite:/tmp/x.db",
+        "storage.migrate" => "false",
+        "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
+        "understanding.extraction" => "local",
+        "log.filter" => "debug",
+        "log.format" => "json",
+        _ => "9",
+    };
+    for v in VARIABLES {
+        let c = load("", &[(v.name, sample(v.key))], &[]).unwrap_or_else(|e| panic!("{}: {e}", v.name));
+        assert_ne!(
+            c,
+            if v.key == "understanding.extraction" { load("", &[("RECALL_LOG", "x")], &[]).unwrap() } else { Config::default() },
+            "{}",
+            v.name
+        );
+    }
+}
+
+#[test]
+fn errors_name_the_key() {
+    for (file, env, expected) in [
+        ("[server]\nlisten = \"nowhere\"", &[][..], "server.listen (RECALL_LISTEN)"),
+        ("", &[("RECALL_WORKERS", "many")][..], "processing.workers (RECALL_WORKERS)"),
+        ("", &[("RECALL_WORKERS", "0")][..], "processing.workers (RECALL_WORKERS)"),
+        ("", &[("RECALL_LISTEN", "0.0.0.0:8080")][..], "server.listen (RECALL_LISTEN): 0.0.0.0:8080 can be reached from other machines"),
+        ("", &[("RECALL_DATABASE_URL", "postgres://x")][..], "storage.database_url (RECALL_DATABASE_URL)"),
+        ("", &[("RECALL_LISTN", "x")][..], "RECALL_LISTN is not a setting of this version; did you mean RECALL_LISTEN?"),
+        ("", &[("RECALL_OIDC_ISSUER", "x")][..], "RECALL_OIDC_ISSUER is not a setting of this version"),
+        ("[server]\nlissen = 1", &[][..], "lissen"),
+        ("[log]\nformat = \"xml\"", &[][..], "log.format (RECALL_LOG_FORMAT)"),
+        ("", &[("RECALL_LOG", "a=b=c")][..], "log.filter (RECALL_LOG)"),
+        ("", &[("RECALL_LISTEN_FILE", "/does/not/exist")][..], "RECALL_LISTEN_FILE"),
+        ("", &[("RECALL_PUBLIC_URL", "memory.example.org/x")][..], "server.public_url (RECALL_PUBLIC_URL)"),
+    ] {
+        let e = error(file, env);
+        assert!(e.contains(expected), "{e:?} should contain {expected:?}");
+    }
+}
+
+#[test]
+fn a_value_may_come_from_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("listen");
+    std::fs::write(&path, "127.0.0.1:7777\n").unwrap();
+    let c = load("", &[("RECALL_LISTEN_FILE", path.to_str().unwrap())], &[]).unwrap();
+    assert_eq!(c.server.listen.port(), 7777);
+}

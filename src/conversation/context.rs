@@ -1,0 +1,173 @@
+//! Finding what bears on a question: things named in it, facts about them, messages by words and by meaning.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::Instant,
+};
+
+use super::{Conversation, UseCaseError, check, rank};
+use crate::domain::{
+    Caller, Entity, EntityId, Evidence, Fact, FactId, FactStatus, MessageId, Stance, UserText,
+    context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, Timings},
+};
+use crate::ports::IndexQuery;
+
+/// Most messages in one context.
+pub(super) const MAX_FIRST: u32 = 100;
+/// Most facts in one context.
+const MAX_FACTS: usize = 20;
+/// How many facts of each thing named are looked at, strongest first.
+const FACTS_PER_ENTITY: u32 = 200;
+/// How much evidence of each fact is looked at.
+const EVIDENCE_PER_FACT: u32 = 5;
+
+impl Conversation {
+    /// What bears on a question, best first.
+    ///
+    /// # Errors
+    /// `Invalid` for bad input, `NotFound` for a session that is not the caller's.
+    pub async fn context(&self, caller: &Caller, query: ContextQuery) -> Result<Context, UseCaseError> {
+        check::query(query.text.as_str())?;
+        if query.first == 0 || query.first > MAX_FIRST {
+            return Err(UseCaseError::invalid("FIRST_OUT_OF_RANGE", "first", format!("first must be 1 to {MAX_FIRST}")));
+        }
+        if let Scope::Session(id) = query.scope {
+            self.session(caller, id).await?;
+        }
+        let started = Instant::now();
+        let mut timings = Timings::default();
+        let wants = |m: Method| query.methods.is_empty() || query.methods.contains(&m);
+
+        let clock = Instant::now();
+        let embedding = match wants(Method::Vector) {
+            true => self.parts.embedder.embed(std::slice::from_ref(&query.text)).await?.into_iter().next(),
+            false => None,
+        };
+        timings.embed_ms = millis(clock);
+
+        let clock = Instant::now();
+        let (entities, facts) = if wants(Method::Graph) { self.graph(caller, &query).await? } else { (Vec::new(), Vec::new()) };
+        timings.graph_ms = millis(clock);
+
+        let boosts = boosts(&facts);
+        let found = self
+            .parts
+            .index
+            .search(
+                caller,
+                &IndexQuery {
+                    text: query.text.as_str().into(),
+                    embedding,
+                    scope: query.scope,
+                    first: query.first as usize,
+                    methods: [Method::Vector, Method::Keyword].into_iter().filter(|m| wants(*m)).collect(),
+                    until: query.as_of,
+                    exclude: query.exclude,
+                    boosts,
+                },
+            )
+            .await?;
+        timings.vector_ms = found.vector_ms;
+        timings.keyword_ms = found.keyword_ms;
+
+        let ids: Vec<MessageId> = found.hits.iter().map(|h| h.message).collect();
+        let mut loaded: HashMap<MessageId, _> =
+            self.parts.store.messages_by_id(caller, &ids).await?.into_iter().map(|m| (m.id, m)).collect();
+        let messages: Vec<RankedMessage> = found
+            .hits
+            .into_iter()
+            .filter_map(|h| Some(RankedMessage { message: loaded.remove(&h.message)?, score: f64::from(h.score), methods: h.methods }))
+            .collect();
+        let mut methods_used: Vec<Method> = messages.iter().flat_map(|m| m.methods.iter().copied()).collect();
+        if !facts.is_empty() {
+            methods_used.push(Method::Graph);
+        }
+        methods_used.sort();
+        methods_used.dedup();
+        timings.total_ms = millis(started);
+        metrics::histogram!("recall_context_seconds").record(started.elapsed().as_secs_f64());
+        for (part, ms) in
+            [("embed", timings.embed_ms), ("vector", timings.vector_ms), ("keyword", timings.keyword_ms), ("graph", timings.graph_ms)]
+        {
+            metrics::histogram!("recall_context_part_seconds", "part" => part).record(ms / 1000.0);
+        }
+        Ok(Context { messages, facts, entities, methods_used, timings })
+    }
+
+    /// Things named in the question and the facts about them, best first.
+    async fn graph(&self, caller: &Caller, query: &ContextQuery) -> Result<(Vec<Entity>, Vec<RankedFact>), UseCaseError> {
+        let store = &self.parts.store;
+        let asked = rank::Asked::of(query.text.as_str());
+        let mut named: Vec<Entity> = Vec::new();
+        for (_, e) in store.entities_by_key(caller, &asked.keys).await? {
+            if !named.iter().any(|n| n.id == e.id) {
+                named.push(e);
+            }
+        }
+        if asked.first_person {
+            named.extend(store.viewer_entity(caller).await?.filter(|v| !named.iter().any(|n| n.id == v.id)));
+        }
+        let ids: Vec<EntityId> = named.iter().map(|e| e.id).collect();
+        if ids.is_empty() {
+            return Ok((named, Vec::new()));
+        }
+        let mut facts = store.facts_of_entities(caller, &ids, FACTS_PER_ENTITY).await?;
+        facts.retain(|f| f.status != FactStatus::Retracted && query.as_of.is_none_or(|at| known_at(f, at)));
+        let now = query.as_of.unwrap_or_else(|| self.now());
+        let mut scored: Vec<(f64, Fact)> =
+            facts.into_iter().map(|f| (rank::score(&f, &ids, &asked, &self.parts.ontology, now), f)).collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.updated_at.cmp(&a.1.updated_at)).then_with(|| a.1.id.cmp(&b.1.id)));
+        if query.scope == Scope::User {
+            scored.truncate(MAX_FACTS);
+        }
+        let fact_ids: Vec<FactId> = scored.iter().map(|(_, f)| f.id).collect();
+        let mut evidence: HashMap<FactId, Vec<Evidence>> = HashMap::new();
+        for e in store.evidence_of(caller, &fact_ids, EVIDENCE_PER_FACT).await? {
+            evidence.entry(e.fact).or_default().push(e);
+        }
+        if let Scope::Session(session) = query.scope {
+            scored.retain(|(_, f)| evidence.get(&f.id).is_some_and(|l| l.iter().any(|e| e.session == session)));
+            scored.truncate(MAX_FACTS);
+        }
+        let sides: HashSet<EntityId> = scored.iter().flat_map(|(_, f)| [f.subject, f.object]).collect();
+        let sides: Vec<EntityId> = sides.into_iter().collect();
+        let names: HashMap<EntityId, Entity> = store.entities_by_id(caller, &sides).await?.into_iter().map(|e| (e.id, e)).collect();
+        let ranked = scored
+            .into_iter()
+            .filter_map(|(score, fact)| {
+                let (subject, object) = (names.get(&fact.subject)?.clone(), names.get(&fact.object)?.clone());
+                let evidence = evidence.remove(&fact.id).unwrap_or_default();
+                Some(RankedFact { fact, subject, object, evidence, score })
+            })
+            .collect();
+        Ok((named, ranked))
+    }
+}
+
+/// Whether a fact had been recorded and held at a moment.
+fn known_at(f: &Fact, at: crate::domain::Timestamp) -> bool {
+    f.valid_from.is_none_or(|v| v <= at) && f.valid_to.is_none_or(|v| v > at)
+}
+
+/// Messages that state the best facts, with the facts' scores.
+fn boosts(facts: &[RankedFact]) -> Vec<(MessageId, f32)> {
+    let mut best: HashMap<MessageId, f32> = HashMap::new();
+    for f in facts {
+        for e in f.evidence.iter().filter(|e| e.stance != Stance::Opposes || e.span.is_some()) {
+            let score = best.entry(e.message).or_default();
+            *score = score.max(f.score as f32);
+        }
+    }
+    let mut boosts: Vec<_> = best.into_iter().collect();
+    boosts.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    boosts
+}
+
+fn millis(since: Instant) -> f64 {
+    (since.elapsed().as_secs_f64() * 1e6).round() / 1e3
+}
+
+/// The question as a query over everything the caller has said, without the question itself.
+pub(super) fn of_question(text: &UserText, question: MessageId) -> ContextQuery {
+    ContextQuery { text: text.clone(), scope: Scope::User, first: 10, methods: Vec::new(), as_of: None, exclude: Some(question) }
+}

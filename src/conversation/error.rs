@@ -1,0 +1,104 @@
+//! Why a use case did not do what was asked. An error has three audiences: a stable code for programs, a sentence for
+//! people, a cause for the log. `api` maps the first two; the cause is logged where it is turned into an answer.
+
+use std::time::Duration;
+
+use crate::facts::LearnError;
+use crate::ports::{CommitError, EmbedError, StoreError};
+
+/// A refusal or a failure.
+#[derive(Debug, thiserror::Error)]
+pub enum UseCaseError {
+    /// The input is wrong; trying again with the same input cannot work.
+    #[error("{message}")]
+    Invalid {
+        /// Stable, upper case.
+        code: &'static str,
+        /// A sentence for people.
+        message: String,
+        /// The input field.
+        path: &'static str,
+    },
+    /// No such thing, or not the caller's, which must look the same.
+    #[error("this {noun} does not exist")]
+    NotFound {
+        /// What was looked for.
+        noun: &'static str,
+    },
+    /// May work later.
+    #[error("the memory is not available right now")]
+    Unavailable {
+        /// When to try again.
+        retry_after: Duration,
+        /// For the log.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A defect.
+    #[error("something went wrong on the server")]
+    Internal {
+        /// For the log.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl UseCaseError {
+    /// The stable code for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid { code, .. } => code,
+            Self::NotFound { .. } => "NOT_FOUND",
+            Self::Unavailable { .. } => "UNAVAILABLE",
+            Self::Internal { .. } => "INTERNAL",
+        }
+    }
+
+    /// An input error.
+    pub fn invalid(code: &'static str, path: &'static str, message: impl Into<String>) -> Self {
+        Self::Invalid { code, message: message.into(), path }
+    }
+
+    /// A store error in which `NotFound` means `noun`.
+    pub fn of(e: StoreError, noun: &'static str) -> Self {
+        match e {
+            StoreError::NotFound => Self::NotFound { noun },
+            StoreError::BadCursor => Self::invalid("BAD_CURSOR", "after", "this cursor is not valid here"),
+            e @ StoreError::Transient(_) => Self::Unavailable { retry_after: Duration::from_secs(1), cause: e.into() },
+            e @ StoreError::Permanent(_) => Self::Internal { cause: e.into() },
+        }
+    }
+}
+
+impl From<StoreError> for UseCaseError {
+    fn from(e: StoreError) -> Self {
+        Self::of(e, "item")
+    }
+}
+
+impl From<EmbedError> for UseCaseError {
+    fn from(e: EmbedError) -> Self {
+        match e {
+            EmbedError::Transient(_) => Self::Unavailable { retry_after: Duration::from_secs(1), cause: e.into() },
+            EmbedError::Permanent(_) => Self::Internal { cause: e.into() },
+        }
+    }
+}
+
+impl From<LearnError> for UseCaseError {
+    fn from(e: LearnError) -> Self {
+        match e {
+            LearnError::Store(e) => e.into(),
+            e => Self::Unavailable { retry_after: Duration::from_millis(200), cause: e.into() },
+        }
+    }
+}
+
+impl From<CommitError> for UseCaseError {
+    fn from(e: CommitError) -> Self {
+        match e {
+            CommitError::Store(e) => e.into(),
+            e => Self::Unavailable { retry_after: Duration::from_millis(200), cause: e.into() },
+        }
+    }
+}

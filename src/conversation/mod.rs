@@ -1,0 +1,122 @@
+//! The use cases: keep a message, find context, answer, and change what is known. One function per thing a person
+//! wants; everything that speaks HTTP or GraphQL stays in `api`, every engine behind `ports`.
+
+mod check;
+mod context;
+mod error;
+mod knowledge;
+mod rank;
+mod send;
+mod work;
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+pub use error::UseCaseError;
+pub use knowledge::{AssertFact, Resolution};
+pub use send::{MAX_IMPORT, SendMessage};
+pub use work::ConversationWork;
+
+use crate::domain::{Caller, Entity, Ontology, Session, SessionId, Timestamp, UserText};
+use crate::facts::Learner;
+use crate::ports::{Announcer, Answerer, Clock, Embedder, Extractor, Ids, MessageIndex, Store};
+
+/// Everything the use cases work with.
+#[derive(Clone)]
+pub struct Parts {
+    /// The truth.
+    pub store: Arc<dyn Store>,
+    /// Finds messages.
+    pub index: Arc<dyn MessageIndex>,
+    /// Makes vectors.
+    pub embedder: Arc<dyn Embedder>,
+    /// Finds facts in text.
+    pub extractor: Arc<dyn Extractor>,
+    /// Answers questions.
+    pub answerer: Arc<dyn Answerer>,
+    /// Tells listeners.
+    pub announcer: Arc<dyn Announcer>,
+    /// The relations in force.
+    pub ontology: Arc<Ontology>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Fresh ids.
+    pub ids: Arc<dyn Ids>,
+    /// Notified when a job was queued.
+    pub wake: Arc<Notify>,
+}
+
+/// The use cases.
+#[derive(Clone)]
+pub struct Conversation {
+    parts: Arc<Parts>,
+    learner: Learner,
+}
+
+impl Conversation {
+    /// The use cases over these parts.
+    pub fn new(parts: Parts) -> Self {
+        let learner = Learner::new(parts.store.clone(), parts.ontology.clone(), parts.clock.clone(), parts.ids.clone());
+        Self { parts: Arc::new(parts), learner }
+    }
+
+    /// The store, for reads that need no use case.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.parts.store
+    }
+
+    /// The relations in force.
+    pub fn ontology(&self) -> &Arc<Ontology> {
+        &self.parts.ontology
+    }
+
+    /// Now.
+    pub fn now(&self) -> Timestamp {
+        self.parts.clock.now()
+    }
+
+    /// Starts a conversation.
+    ///
+    /// # Errors
+    /// `Invalid` for a title that is empty or too long.
+    pub async fn create_session(&self, caller: &Caller, title: Option<String>) -> Result<Session, UseCaseError> {
+        let title = title.map(|t| check::title(&t)).transpose()?;
+        let p = &self.parts;
+        // The log's name only has to differ from that of any other log under this session id.
+        let epoch = format!("{:08x}", (p.ids.fresh().as_u128() & 0xffff_ffff) as u32);
+        Ok(p.store.create_session(caller, SessionId(p.ids.fresh()), title.map(UserText::from), epoch, p.clock.now()).await?)
+    }
+
+    /// Deletes a conversation with its messages. Facts that rest on other conversations stay and are weighed anew.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not the caller's.
+    pub async fn delete_session(&self, caller: &Caller, id: SessionId) -> Result<(), UseCaseError> {
+        let ontology = self.parts.ontology.clone();
+        let reweigh = move |fact: &crate::domain::Fact, left: &[crate::domain::Evidence]| {
+            crate::facts::weigh::reweigh(fact, left, crate::facts::weigh::half_life(ontology.get(&fact.relation)))
+        };
+        self.parts.store.delete_session(caller, id, &reweigh).await.map_err(|e| UseCaseError::of(e, "session"))?;
+        self.parts.index.forget(caller);
+        self.parts.announcer.deleted(caller, id);
+        Ok(())
+    }
+
+    /// The session, if it is the caller's.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not.
+    pub async fn session(&self, caller: &Caller, id: SessionId) -> Result<Session, UseCaseError> {
+        let found = self.parts.store.sessions_by_id(caller, &[id]).await?;
+        found.into_iter().next().ok_or(UseCaseError::NotFound { noun: "session" })
+    }
+
+    /// The user's own node, once a message has spoken of them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn viewer_entity(&self, caller: &Caller) -> Result<Option<Entity>, UseCaseError> {
+        Ok(self.parts.store.viewer_entity(caller).await?)
+    }
+}

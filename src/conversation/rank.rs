@@ -1,0 +1,73 @@
+//! Which facts bear on a question. Pure.
+
+use std::collections::HashSet;
+
+use crate::domain::{EntityId, EntityKey, Fact, FactStatus, Ontology, Timestamp};
+use crate::facts::standing;
+use crate::understand::terms;
+
+/// Longest name looked for in a question, in words.
+const MAX_NAME_WORDS: usize = 4;
+/// Most words of a question that are looked at for names.
+const MAX_WORDS: usize = 200;
+
+/// What a question names.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// Every run of up to four words, as a key.
+    pub(super) keys: Vec<EntityKey>,
+    /// Whether it speaks of the user.
+    pub(super) first_person: bool,
+    stems: HashSet<String>,
+}
+
+impl Asked {
+    pub(super) fn of(text: &str) -> Self {
+        let words: Vec<&str> = text.split_whitespace().take(MAX_WORDS).collect();
+        let mut keys: Vec<EntityKey> = Vec::new();
+        for n in 1..=MAX_NAME_WORDS {
+            keys.extend(words.windows(n).filter_map(|w| EntityKey::of(&w.join(" "))));
+        }
+        keys.sort();
+        keys.dedup();
+        let first_person = words.iter().any(|w| {
+            let w = w.to_lowercase();
+            let w = w.trim_matches(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
+            let w = w.split(['\'', '’']).next().unwrap_or_default();
+            matches!(w, "i" | "me" | "my" | "mine" | "myself" | "we" | "us" | "our" | "ours")
+        });
+        Self { keys, first_person, stems: terms(text).into_iter().map(|(t, _)| t).collect() }
+    }
+}
+
+/// How much a fact bears on the question, 0 to 1: the things named, the relation asked for, and how much it is believed.
+pub(super) fn score(fact: &Fact, named: &[EntityId], asked: &Asked, ontology: &Ontology, now: Timestamp) -> f64 {
+    let relation = ontology.get(&fact.relation);
+    let sides = [fact.subject, fact.object].iter().filter(|s| named.contains(s)).count();
+    let cued = relation.is_some_and(|r| {
+        let c = &r.cues;
+        let lists = [&c.verbs, &c.inverse_verbs, &c.nouns, &c.inverse_nouns, &c.adjectives, &c.ending_verbs];
+        std::iter::once(r.phrase.as_str()).chain(lists.into_iter().flatten().map(String::as_str)).any(|cue| {
+            let cue = terms(cue);
+            !cue.is_empty() && cue.iter().all(|(t, _)| asked.stems.contains(t))
+        })
+    });
+    let belief = standing(fact, relation, now).belief;
+    let named = if sides == 2 { 0.35 } else { 0.2 };
+    let holds = if fact.status == FactStatus::Active { 0.1 } else { 0.0 };
+    named + if cued { 0.35 } else { 0.0 } + 0.2 * belief + holds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_names_runs_of_words_and_the_user() {
+        let asked = Asked::of("Does the Backend Team know where I'm living?");
+        assert!(asked.first_person);
+        assert!(asked.keys.contains(&EntityKey::of("backend team").unwrap()));
+        assert!(!Asked::of("Who does John like?").first_person);
+        assert!(Asked::of("Is John's boss mean?").keys.contains(&EntityKey::of("John").unwrap()));
+    }
+}

@@ -1,0 +1,100 @@
+//! What is found for one question.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Entity, Evidence, Fact, Message, SessionId, Timestamp};
+
+/// Ways of finding.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// By meaning.
+    Vector,
+    /// By words.
+    Keyword,
+    /// By facts about the things named.
+    Graph,
+}
+
+/// Where to look.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Scope {
+    /// All sessions of the caller.
+    User,
+    /// One session.
+    Session(SessionId),
+}
+
+/// A question to the memory.
+#[derive(Clone, Debug)]
+pub struct ContextQuery {
+    /// The question as asked.
+    pub text: super::UserText,
+    /// Where to look.
+    pub scope: Scope,
+    /// How many messages at most, 1 to 100.
+    pub first: u32,
+    /// Which ways to use; all when empty.
+    pub methods: Vec<Method>,
+    /// Only what was known to hold, and had been said, at this moment.
+    pub as_of: Option<Timestamp>,
+    /// A message that must not be found: the question itself.
+    pub exclude: Option<super::MessageId>,
+}
+
+/// Everything found, best first.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// Messages, best first.
+    pub messages: Vec<RankedMessage>,
+    /// Facts, best first.
+    pub facts: Vec<RankedFact>,
+    /// Things named in the question.
+    pub entities: Vec<Entity>,
+    /// Ways that contributed.
+    pub methods_used: Vec<Method>,
+    /// How long each part took.
+    pub timings: Timings,
+}
+
+/// A message with its score.
+#[derive(Clone, Debug)]
+pub struct RankedMessage {
+    /// The message.
+    pub message: Message,
+    /// 0 to 1, comparable within one result.
+    pub score: f64,
+    /// Ways that found it.
+    pub methods: Vec<Method>,
+}
+
+/// A fact with its score.
+#[derive(Clone, Debug)]
+pub struct RankedFact {
+    /// The fact.
+    pub fact: Fact,
+    /// Name of its subject.
+    pub subject: Entity,
+    /// Name of its object.
+    pub object: Entity,
+    /// Its latest evidence, at most a few.
+    pub evidence: Vec<Evidence>,
+    /// 0 to 1, comparable within one result.
+    pub score: f64,
+}
+
+/// Milliseconds spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Timings {
+    /// Turning the question into a vector.
+    pub embed_ms: f64,
+    /// Searching by meaning.
+    pub vector_ms: f64,
+    /// Searching by words.
+    pub keyword_ms: f64,
+    /// Looking up facts.
+    pub graph_ms: f64,
+    /// All of it.
+    pub total_ms: f64,
+}

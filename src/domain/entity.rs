@@ -1,0 +1,141 @@
+//! Things a user talks about, and the keys by which a mention finds them again.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{EntityId, MessageId, Timestamp};
+
+/// A disambiguated thing of one user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entity {
+    /// Identity.
+    pub id: EntityId,
+    /// Canonical name, as first written.
+    pub name: String,
+    /// What sort of thing it is.
+    pub entity_type: EntityType,
+    /// Other names it goes by.
+    pub aliases: Vec<String>,
+    /// What is known of it in a few words, such as "manager".
+    pub description: Option<String>,
+    /// In how many messages it was mentioned.
+    pub mention_count: u64,
+    /// Best extraction confidence of a mention, 0 to 1.
+    pub confidence: f64,
+    /// Whether it is the user's own node.
+    pub is_viewer: bool,
+    /// The message that mentioned it first.
+    pub first_message: Option<MessageId>,
+    /// When it was first mentioned.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What sort of thing an entity is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EntityType {
+    /// A named person, or one named by a role ("sister").
+    Person,
+    /// A company, school, team, band, club.
+    Organization,
+    /// A country, city, venue, named natural place.
+    Place,
+    /// A project, repository, initiative, a work the speaker makes.
+    Project,
+    /// Software, a language, library or service.
+    Tool,
+    /// An idea, method, topic, hobby or activity.
+    Concept,
+    /// A named or specific event.
+    Event,
+    /// A food, animal, object, book, film, song, game.
+    Thing,
+}
+
+impl EntityType {
+    /// All types, in the order of the API.
+    pub const ALL: [Self; 8] =
+        [Self::Person, Self::Organization, Self::Place, Self::Project, Self::Tool, Self::Concept, Self::Event, Self::Thing];
+
+    /// The name used in files, columns and events.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Organization => "organization",
+            Self::Place => "place",
+            Self::Project => "project",
+            Self::Tool => "tool",
+            Self::Concept => "concept",
+            Self::Event => "event",
+            Self::Thing => "thing",
+        }
+    }
+
+    /// The reverse of [`EntityType::as_str`].
+    pub fn parse(s: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|t| t.as_str() == s)
+    }
+}
+
+impl fmt::Display for EntityType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The form under which names are compared: lower case, single spaces, without a leading article,
+/// possessive or the word "project", and without quotes or closing punctuation.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct EntityKey(String);
+
+impl EntityKey {
+    /// The key of a name; `None` when nothing is left to compare.
+    pub fn of(name: &str) -> Option<Self> {
+        let lower = name.to_lowercase();
+        let mut words: Vec<&str> = lower.split_whitespace().collect();
+        while words.len() > 1 && LEADING.contains(&words[0]) {
+            words.remove(0);
+        }
+        let joined = words.join(" ");
+        let key = joined.trim_matches(|c: char| c.is_whitespace() || ".,!?;:\"'“”‘’".contains(c));
+        let key = key.strip_suffix("'s").or_else(|| key.strip_suffix("’s")).unwrap_or(key);
+        (!key.is_empty()).then(|| Self(key.to_owned()))
+    }
+
+    /// The key as stored.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+const LEADING: [&str; 9] = ["the", "a", "an", "my", "our", "his", "her", "their", "project"];
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_ignore_case_articles_possessives_and_punctuation() {
+        for (a, b) in [
+            ("Mary", "mary"),
+            ("the backend team", "Backend  Team"),
+            ("Project Apollo", "apollo"),
+            ("my sister", "sister"),
+            ("John's", "John"),
+            ("\"The Matrix\"", "the matrix"),
+        ] {
+            let _ = b;
+            assert!(EntityKey::of(a).is_some());
+        }
+        assert_eq!(EntityKey::of("Project Apollo"), EntityKey::of("apollo"));
+        assert_eq!(EntityKey::of("the backend team"), EntityKey::of("Backend  Team"));
+        assert_eq!(EntityKey::of("John's"), EntityKey::of("JOHN."));
+        assert_eq!(EntityKey::of("the"), EntityKey::of("The"));
+        assert_eq!(EntityKey::of(" .! "), None);
+    }
+}

@@ -1,0 +1,30 @@
+//! What messages, facts, entities and events are, and which states are legal. Pure: no I/O, no clock,
+//! no random ids, no engine. Everything else in the house may depend on this room; it depends on none.
+
+pub mod caller;
+pub mod candidate;
+pub mod context;
+pub mod entity;
+pub mod event;
+pub mod fact;
+pub mod ids;
+pub mod message;
+pub mod ontology;
+pub mod page;
+pub mod session;
+pub mod text;
+
+pub use caller::{Caller, ViewerRole};
+pub use candidate::{CandidateFact, Extraction, Mention, Party, Polarity, Span};
+pub use entity::{Entity, EntityKey, EntityType};
+pub use event::{EventBody, EventDraft, StoredEvent};
+pub use fact::{Evidence, Fact, FactStatus, Stance};
+pub use ids::{EntityId, EventId, FactId, MessageId, SessionId, UserId};
+pub use message::{Citation, Message, MessageKind, MessageStatus, Role};
+pub use ontology::{Ontology, Relation, RelationName};
+pub use page::{Page, Slice};
+pub use session::Session;
+pub use text::UserText;
+
+/// A moment in UTC. Everything stored is cut to whole milliseconds, so that what is read back equals what was written.
+pub type Timestamp = chrono::DateTime<chrono::Utc>;

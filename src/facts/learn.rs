@@ -1,0 +1,113 @@
+//! Loads what is known, decides, commits, and starts again when the plan was stale. The only room that turns
+//! candidates into stored knowledge.
+
+use std::sync::Arc;
+
+use crate::domain::{Caller, Entity, EntityId, Extraction, Fact, FactId, MessageId, Ontology, SessionId, Timestamp, UserText};
+use crate::facts::{
+    cast::{Cast, keys_of},
+    decide::{Known, decide},
+};
+use crate::ports::{Claim, Clock, CommitError, Ids, JobWork, KnowledgeCommit, Store, StoreError};
+
+/// How often a stale plan is made anew. Each time another worker of the same user has made progress.
+const MAX_STALE: u32 = 50;
+/// How much evidence of each rival is copied to a new fact.
+const RIVAL_EVIDENCE: u32 = 50;
+
+/// A message with what was found in it.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The message.
+    pub message: MessageId,
+    /// Its session.
+    pub session: SessionId,
+    /// When it was said; facts are dated by this.
+    pub at: Timestamp,
+    /// Its text, for excerpts.
+    pub text: UserText,
+    /// Who says it, when that is not the user.
+    pub speaker: Option<String>,
+    /// What was found.
+    pub extraction: Extraction,
+}
+
+/// Why nothing was learned.
+#[derive(Debug, thiserror::Error)]
+pub enum LearnError {
+    /// The job is not ours any more, or was done before.
+    #[error("the job is no longer ours")]
+    NotOurs,
+    /// Others kept changing the same knowledge.
+    #[error("the knowledge changed too often meanwhile")]
+    Contended,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Turns candidates into knowledge.
+#[derive(Clone)]
+pub struct Learner {
+    store: Arc<dyn Store>,
+    ontology: Arc<Ontology>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+}
+
+impl Learner {
+    /// A learner over a store.
+    pub fn new(store: Arc<dyn Store>, ontology: Arc<Ontology>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
+        Self { store, ontology, clock, ids }
+    }
+
+    /// Commits what a message states, with the end of its job and the work that follows. Returns the facts it changed.
+    ///
+    /// # Errors
+    /// See [`LearnError`]; nothing is written then.
+    pub async fn learn(
+        &self,
+        caller: &Caller,
+        s: &Statement,
+        follow_up: Option<JobWork>,
+        claim: Option<&Claim>,
+    ) -> Result<Vec<Fact>, LearnError> {
+        for _ in 0..MAX_STALE {
+            let plan = KnowledgeCommit { follow_up, ..self.plan(caller, s).await? };
+            match self.store.commit(caller, &plan, claim).await {
+                Ok(_) => return Ok(plan.facts),
+                Err(CommitError::Stale) => metrics::counter!("recall_stale_plans_total").increment(1),
+                Err(CommitError::NotOurs) => return Err(LearnError::NotOurs),
+                Err(CommitError::Store(e)) => return Err(e.into()),
+            }
+        }
+        Err(LearnError::Contended)
+    }
+
+    async fn plan(&self, caller: &Caller, s: &Statement) -> Result<KnowledgeCommit, StoreError> {
+        let store = &self.store;
+        // Read first, so that whatever changes while the rest is read makes the plan stale.
+        let version = store.knowledge_version(caller).await?;
+        let keys = keys_of(s);
+        let by_key = if keys.is_empty() { Vec::new() } else { store.entities_by_key(caller, &keys).await? };
+        let viewer = if s.speaker.is_none() && !s.extraction.facts.is_empty() { store.viewer_entity(caller).await? } else { None };
+        let now = self.clock.now();
+        let mut fresh = || self.ids.fresh();
+        let cast = Cast::assemble(s, viewer.as_ref(), &by_key, &mut fresh, now);
+        let fact_keys = cast.fact_keys(s, &self.ontology);
+        let known =
+            if fact_keys.is_empty() { Known { version, ..Known::default() } } else { self.known(caller, version, &fact_keys).await? };
+        Ok(decide(s, &cast, known, &self.ontology, &mut fresh, now))
+    }
+
+    async fn known(&self, caller: &Caller, version: u64, keys: &[crate::ports::FactKey]) -> Result<Known, StoreError> {
+        let facts = self.store.facts_by_key(caller, keys).await?;
+        let ids: Vec<FactId> = facts.iter().map(|f| f.id).collect();
+        let evidence = self.store.evidence_of(caller, &ids, RIVAL_EVIDENCE).await?;
+        let mut sides: Vec<EntityId> = facts.iter().flat_map(|f| [f.subject, f.object]).collect();
+        sides.sort();
+        sides.dedup();
+        let entities: Vec<Entity> = self.store.entities_by_id(caller, &sides).await?;
+        Ok(Known { version, facts, evidence, entities })
+    }
+}

@@ -1,0 +1,246 @@
+//! The durable processor: claims jobs from the queue, hands them to workers, keeps their leases alive, retries with
+//! backoff, buries what cannot be done, and drains on shutdown. It does not know what the work is.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use tokio::{
+    sync::Notify,
+    task::{JoinHandle, JoinSet},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+use crate::domain::EventDraft;
+use crate::ports::{Announcer, Clock, CommitError, Job, JobQueue};
+
+/// What became of a job.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Done and committed, together with the end of the job.
+    Done,
+    /// Was done before, or is another worker's by now.
+    NotOurs,
+    /// May work later. `code` is for operators.
+    Retry {
+        /// A stable code.
+        code: &'static str,
+        /// The cause, for the log.
+        cause: String,
+    },
+    /// Will never work.
+    Hopeless {
+        /// A stable code.
+        code: &'static str,
+        /// The cause, for the log.
+        cause: String,
+    },
+}
+
+/// Does one job. Must be safe to repeat and safe to drop at any await.
+#[async_trait]
+pub trait Work: Send + Sync + 'static {
+    /// Does the job and commits it with its claim.
+    async fn run(&self, job: &Job) -> Outcome;
+    /// The event that tells clients that a job was given up.
+    fn gave_up(&self, job: &Job, code: &str) -> EventDraft;
+}
+
+/// How the processor behaves.
+#[derive(Clone, Debug)]
+pub struct ProcessorConfig {
+    /// Jobs at a time.
+    pub workers: usize,
+    /// How long a claim lasts without being extended; another instance takes over after that.
+    pub lease: Duration,
+    /// Longest time one attempt may take.
+    pub timeout: Duration,
+    /// Attempts before a job is buried.
+    pub attempts: u32,
+    /// Delay before the second attempt; doubles each time, up to a minute.
+    pub backoff: Duration,
+}
+
+impl Default for ProcessorConfig {
+    fn default() -> Self {
+        Self {
+            workers: 4,
+            lease: Duration::from_secs(30),
+            timeout: Duration::from_secs(120),
+            attempts: 5,
+            backoff: Duration::from_millis(250),
+        }
+    }
+}
+
+/// Longest wait between two looks at the queue: jobs that another instance left are found by then.
+const LONGEST_NAP: Duration = Duration::from_secs(1);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
+
+/// A running processor. Dropping it stops it at once; [`Processor::shutdown`] drains it.
+#[derive(Debug)]
+pub struct Processor {
+    wake: Arc<Notify>,
+    stop: CancellationToken,
+    abort: CancellationToken,
+    task: Option<JoinHandle<()>>,
+}
+
+struct Inner {
+    queue: Arc<dyn JobQueue>,
+    work: Arc<dyn Work>,
+    clock: Arc<dyn Clock>,
+    announcer: Arc<dyn Announcer>,
+    config: ProcessorConfig,
+}
+
+impl Processor {
+    /// Starts the processor. `wake` is notified by whoever queues a job.
+    pub fn start(
+        queue: Arc<dyn JobQueue>,
+        work: Arc<dyn Work>,
+        clock: Arc<dyn Clock>,
+        announcer: Arc<dyn Announcer>,
+        wake: Arc<Notify>,
+        config: ProcessorConfig,
+    ) -> Self {
+        let (stop, abort) = (CancellationToken::new(), CancellationToken::new());
+        let inner = Arc::new(Inner { queue, work, clock, announcer, config });
+        let task = tokio::spawn(dispatch(inner, wake.clone(), stop.clone(), abort.clone()));
+        Self { wake, stop, abort, task: Some(task) }
+    }
+
+    /// Stops claiming, waits for running jobs up to `grace`, then gives back what is left.
+    pub async fn shutdown(mut self, grace: Duration) {
+        self.stop.cancel();
+        self.wake.notify_one();
+        let Some(mut task) = self.task.take() else { return };
+        if tokio::time::timeout(grace, &mut task).await.is_err() {
+            self.abort.cancel();
+            // Releasing a claim is one short transaction; a store that hangs must not hold up the exit.
+            if tokio::time::timeout(Duration::from_secs(2), &mut task).await.is_err() {
+                task.abort();
+            }
+        }
+    }
+}
+
+impl Drop for Processor {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.abort();
+        }
+    }
+}
+
+async fn dispatch(inner: Arc<Inner>, wake: Arc<Notify>, stop: CancellationToken, abort: CancellationToken) {
+    let mut running: JoinSet<()> = JoinSet::new();
+    let mut failures = 0u32;
+    while !stop.is_cancelled() {
+        let free = inner.config.workers.saturating_sub(running.len());
+        let mut claimed = 0;
+        if free > 0 {
+            match inner.queue.claim(inner.clock.now(), inner.config.lease, free as u32).await {
+                Ok(jobs) => {
+                    failures = 0;
+                    claimed = jobs.len();
+                    for job in jobs {
+                        running.spawn(attempt(inner.clone(), job, abort.clone()));
+                    }
+                }
+                Err(e) => {
+                    failures += 1;
+                    warn!(error = %e, failures, "the queue could not be read");
+                }
+            }
+        }
+        metrics::gauge!("recall_jobs_running").set(running.len() as f64);
+        if claimed > 0 && running.len() < inner.config.workers {
+            continue;
+        }
+        let nap = nap(&inner, failures).await;
+        tokio::select! {
+            () = stop.cancelled() => break,
+            () = wake.notified(), if failures == 0 => {}
+            // A finished job frees a worker, and the next job of its session.
+            Some(_) = running.join_next() => {}
+            () = tokio::time::sleep(nap) => {}
+        }
+    }
+    info!(running = running.len(), "the fact processor drains");
+    while running.join_next().await.is_some() {}
+}
+
+/// How long to sleep when nobody wakes us: until the next retry is due, at most a second.
+async fn nap(inner: &Inner, failures: u32) -> Duration {
+    if failures > 0 {
+        return (inner.config.backoff * 2u32.saturating_pow(failures.min(8))).min(Duration::from_secs(5));
+    }
+    match inner.queue.next_due().await {
+        Ok(Some(due)) => {
+            let until = (due - inner.clock.now()).to_std().unwrap_or(Duration::ZERO);
+            // What is due but not claimable waits for a running job of its session, which wakes us.
+            if until.is_zero() { LONGEST_NAP } else { until.min(LONGEST_NAP) }
+        }
+        _ => LONGEST_NAP,
+    }
+}
+
+async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
+    let started = Instant::now();
+    let outcome = {
+        let work = inner.work.run(&job);
+        tokio::pin!(work);
+        let mut beat = tokio::time::interval_at(started + inner.config.lease / 3, inner.config.lease / 3);
+        let deadline = tokio::time::sleep_until(started + inner.config.timeout);
+        tokio::pin!(deadline);
+        loop {
+            tokio::select! {
+                outcome = &mut work => break Some(outcome),
+                () = abort.cancelled() => break None,
+                () = &mut deadline => break Some(Outcome::Retry { code: "TIMEOUT", cause: "the attempt took too long".into() }),
+                _ = beat.tick() => match inner.queue.extend(&job.claim, inner.clock.now(), inner.config.lease).await {
+                    Ok(true) => {}
+                    Ok(false) => break Some(Outcome::NotOurs),
+                    Err(e) => warn!(error = %e, "a lease could not be extended"),
+                },
+            }
+        }
+    };
+    metrics::histogram!("recall_job_seconds").record(started.elapsed().as_secs_f64());
+    match outcome {
+        None => {
+            if let Err(e) = inner.queue.release(std::slice::from_ref(&job.claim)).await {
+                warn!(error = %e, "a job could not be given back; its lease will expire");
+            }
+        }
+        Some(Outcome::Done) => {
+            let waited = (inner.clock.now() - job.queued_at).num_milliseconds().max(0) as f64 / 1000.0;
+            metrics::histogram!("recall_processing_latency_seconds").record(waited);
+            metrics::counter!("recall_jobs_total", "outcome" => "done").increment(1);
+        }
+        Some(Outcome::NotOurs) => metrics::counter!("recall_jobs_total", "outcome" => "not_ours").increment(1),
+        Some(Outcome::Retry { code, cause }) if job.attempts < inner.config.attempts => {
+            metrics::counter!("recall_jobs_total", "outcome" => "retried").increment(1);
+            warn!(job = job.claim.job, attempt = job.attempts, code, cause, "a job failed and will be tried again");
+            let delay = (inner.config.backoff * 2u32.saturating_pow(job.attempts.saturating_sub(1).min(16))).min(LONGEST_BACKOFF);
+            let due = inner.clock.now() + chrono::Duration::from_std(delay).unwrap_or_default();
+            if let Err(e) = inner.queue.retry(&job.claim, due, code).await {
+                warn!(error = %e, "a job could not be given back; its lease will expire");
+            }
+        }
+        Some(Outcome::Retry { code, cause } | Outcome::Hopeless { code, cause }) => bury(&inner, &job, code, &cause).await,
+    }
+}
+
+async fn bury(inner: &Inner, job: &Job, code: &str, cause: &str) {
+    metrics::counter!("recall_jobs_total", "outcome" => "dead").increment(1);
+    error!(job = job.claim.job, attempts = job.attempts, code, cause, "a job was given up");
+    let event = inner.work.gave_up(job, code);
+    match inner.queue.bury(&job.caller, &job.claim, &event, code, inner.clock.now()).await {
+        Ok(()) => inner.announcer.committed(&job.caller, job.session),
+        Err(CommitError::NotOurs) => {}
+        Err(e) => warn!(error = %e, "a dead letter could not be written; its lease will expire"),
+    }
+}

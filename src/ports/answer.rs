@@ -1,0 +1,45 @@
+//! A question and its context to an answer with citations.
+
+use async_trait::async_trait;
+
+use crate::domain::{Citation, UserText, context::Context};
+
+/// Answers from the context it is given and from nothing else.
+#[async_trait]
+pub trait Answerer: Send + Sync {
+    /// Names the answerer in answers: `extractive`, or a model's name.
+    fn name(&self) -> &str;
+    /// An answer. When the context does not support one, it says so and `grounded` is false.
+    ///
+    /// # Errors
+    /// When the answerer cannot work; the caller decides whether to try again.
+    async fn answer(&self, question: &UserText, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError>;
+}
+
+/// Takes the text of an answer while it is being made.
+pub trait AnswerSink: Send + Sync {
+    /// The next piece of text. May be dropped on the way to a slow reader.
+    fn delta(&self, text: &str);
+}
+
+/// A finished answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// Text with marks like `[1]`.
+    pub text: UserText,
+    /// What the marks point to.
+    pub citations: Vec<Citation>,
+    /// Whether something in the context supports it.
+    pub grounded: bool,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerError {
+    /// May work later.
+    #[error("the answerer is not reachable: {0}")]
+    Transient(String),
+    /// Will not work for this question.
+    #[error("the answerer failed: {0}")]
+    Permanent(String),
+}

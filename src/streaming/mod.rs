@@ -1,0 +1,88 @@
+//! Serves the event logs of sessions as the source of `signaling`. The only room that knows both.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::SecondsFormat;
+use signaling::{ByeCode, EventSource, Hub, LogHead, NumberedEvent, SourceError};
+
+use crate::domain::{Caller, SessionId};
+use crate::ports::{Announcer, Store, StoreError};
+
+/// Names a session's log together with who may read it. Two callers never share a key, so that nothing buffered for one
+/// can reach the other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SessionStream {
+    /// Who reads.
+    pub caller: Caller,
+    /// What is read.
+    pub session: SessionId,
+}
+
+/// The store's event logs.
+pub struct LogSource {
+    store: Arc<dyn Store>,
+}
+
+/// The hub that serves all sessions.
+pub type EventHub = Hub<LogSource>;
+
+impl LogSource {
+    /// The logs of a store.
+    pub fn new(store: Arc<dyn Store>) -> Arc<Self> {
+        Arc::new(Self { store })
+    }
+}
+
+#[async_trait]
+impl EventSource for LogSource {
+    type Stream = SessionStream;
+
+    fn name(stream: &SessionStream) -> String {
+        stream.session.to_string()
+    }
+
+    async fn head(&self, stream: &SessionStream) -> Result<LogHead, SourceError> {
+        let state = self.store.log_state(&stream.caller, stream.session).await.map_err(failure)?;
+        Ok(LogHead { epoch: state.epoch, head: state.head, floor: state.floor })
+    }
+
+    async fn read(&self, stream: &SessionStream, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError> {
+        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+        let events = self.store.events_after(&stream.caller, stream.session, after, limit).await.map_err(failure)?;
+        Ok(events
+            .into_iter()
+            .map(|e| NumberedEvent {
+                seq: e.seq,
+                id: e.id.to_string(),
+                kind: e.kind,
+                ts: e.created_at.to_rfc3339_opts(SecondsFormat::Millis, true),
+                data: e.data,
+            })
+            .collect())
+    }
+}
+
+fn failure(e: StoreError) -> SourceError {
+    match e {
+        StoreError::NotFound => SourceError::NotFound,
+        e => SourceError::Unavailable(Box::new(e)),
+    }
+}
+
+/// Tells the hub what the core did.
+pub struct HubAnnouncer(pub Arc<EventHub>);
+
+impl Announcer for HubAnnouncer {
+    fn committed(&self, caller: &Caller, session: SessionId) {
+        self.0.wake(&SessionStream { caller: *caller, session });
+    }
+
+    fn ephemeral(&self, caller: &Caller, session: SessionId, kind: &str, data: serde_json::Value) {
+        self.0.ephemeral(&SessionStream { caller: *caller, session }, kind, data);
+    }
+
+    fn deleted(&self, caller: &Caller, session: SessionId) {
+        self.0.end(&SessionStream { caller: *caller, session }, ByeCode::Deleted);
+    }
+}

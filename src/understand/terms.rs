@@ -1,0 +1,54 @@
+//! Index terms: the words of a text in the form in which they are compared. Knows nothing of the index.
+
+use std::collections::HashMap;
+
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Words that stand in almost every message and tell none apart. Sorted.
+const STOP: &[&str] = &[
+    "a", "about", "am", "an", "and", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could", "did", "do", "does", "doing",
+    "for", "from", "had", "has", "have", "he", "her", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just",
+    "me", "my", "of", "on", "or", "our", "ours", "she", "so", "such", "than", "that", "the", "their", "theirs", "them", "then", "there",
+    "these", "they", "this", "those", "to", "too", "us", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose",
+    "why", "will", "with", "would", "you", "your", "yours",
+];
+
+/// The terms of a text with their counts, in order of first appearance: Unicode words, lower case, without
+/// possessive, stemmed by Porter's English algorithm, without stop words.
+pub fn terms(text: &str) -> Vec<(String, u32)> {
+    let stemmer = Stemmer::create(Algorithm::English);
+    let mut found: Vec<(String, u32)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for word in text.unicode_words() {
+        let lower = word.to_lowercase().replace('’', "'");
+        let bare = lower.strip_suffix("'s").unwrap_or(&lower);
+        if bare.is_empty() || STOP.binary_search(&bare).is_ok() {
+            continue;
+        }
+        let term = stemmer.stem(bare).into_owned();
+        match places.get(&term) {
+            Some(&place) => found[place].1 += 1,
+            None => {
+                places.insert(term.clone(), found.len());
+                found.push((term, 1));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_stemmed_counted_and_kept_in_order() {
+        assert_eq!(
+            terms("Mary's running, and Mary runs in 2023!"),
+            vec![("mari".to_owned(), 2), ("run".to_owned(), 2), ("2023".to_owned(), 1)]
+        );
+        assert!(terms("the of and").is_empty());
+        assert!(STOP.is_sorted());
+    }
+}

@@ -27,59 +27,51 @@ fn edited(seed: &str, bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn fuzz_client_frame() {
-    bolero::check!()
-        .with_iterations(ITERATIONS)
-        .for_each(|bytes: &[u8]| {
-            for text in [bytes.to_vec(), edited(HELLO, bytes)] {
-                if let Ok(ClientFrame::Hello { stream, .. }) = ClientFrame::parse(&text) {
-                    assert!(stream.len() < text.len() && text.len() <= MAX_FRAME_BYTES);
-                }
+    bolero::check!().with_iterations(ITERATIONS).for_each(|bytes: &[u8]| {
+        for text in [bytes.to_vec(), edited(HELLO, bytes)] {
+            if let Ok(ClientFrame::Hello { stream, .. }) = ClientFrame::parse(&text) {
+                assert!(stream.len() < text.len() && text.len() <= MAX_FRAME_BYTES);
             }
-        });
+        }
+    });
 }
 
 #[test]
 fn fuzz_offer() {
-    bolero::check!()
-        .with_iterations(ITERATIONS)
-        .for_each(|bytes: &[u8]| {
-            for text in [bytes.to_vec(), edited(OFFER, bytes)] {
-                let text = String::from_utf8_lossy(&text);
-                if let Ok(offer) = Offer::parse(&text, LIMIT) {
-                    // What is accepted is what is understood: written again, it reads the same.
-                    let written = offer.to_sdp(1);
-                    assert_eq!(Offer::parse(&written, LIMIT).unwrap(), offer);
-                    webrtc::peer_connection::RTCSessionDescription::offer(written).unwrap();
-                }
-                let _ = Patch::parse(&text, LIMIT);
+    bolero::check!().with_iterations(ITERATIONS).for_each(|bytes: &[u8]| {
+        for text in [bytes.to_vec(), edited(OFFER, bytes)] {
+            let text = String::from_utf8_lossy(&text);
+            if let Ok(offer) = Offer::parse(&text, LIMIT) {
+                // What is accepted is what is understood: written again, it reads the same.
+                let written = offer.to_sdp(1);
+                assert_eq!(Offer::parse(&written, LIMIT).unwrap(), offer);
+                webrtc::peer_connection::RTCSessionDescription::offer(written).unwrap();
             }
-        });
+            let _ = Patch::parse(&text, LIMIT);
+        }
+    });
 }
 
 #[test]
 fn fuzz_stun() {
-    bolero::check!()
-        .with_iterations(ITERATIONS)
-        .for_each(|bytes: &[u8]| {
-            let mut request = vec![0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42];
-            request.extend_from_slice(bytes);
-            for datagram in [bytes, &request] {
-                if let Some(name) = fuzzing::requester_of(datagram) {
-                    assert!(name.len() < datagram.len() && !name.contains(':'));
-                }
-                fuzzing::is_stun(datagram);
+    bolero::check!().with_iterations(ITERATIONS).for_each(|bytes: &[u8]| {
+        let mut request = vec![0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42];
+        request.extend_from_slice(bytes);
+        for datagram in [bytes, &request] {
+            if let Some(name) = fuzzing::requester_of(datagram) {
+                assert!(name.len() < datagram.len() && !name.contains(':'));
             }
-        });
+            fuzzing::is_stun(datagram);
+        }
+    });
 }
 
 #[test]
 fn fuzz_cursor() {
-    bolero::check!()
-        .with_iterations(ITERATIONS)
-        .for_each(|bytes: &[u8]| {
-            let text = String::from_utf8_lossy(bytes);
-            if let Ok(cursor) = text.parse::<Cursor>() {
-                assert_eq!(cursor.to_string().parse::<Cursor>(), Ok(cursor));
-            }
-        });
+    bolero::check!().with_iterations(ITERATIONS).for_each(|bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        if let Ok(cursor) = text.parse::<Cursor>() {
+            assert_eq!(cursor.to_string().parse::<Cursor>(), Ok(cursor));
+        }
+    });
 }

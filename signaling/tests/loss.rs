@@ -36,9 +36,7 @@ impl Relay {
 
     /// Steele, Lea, Flood: SplitMix64.
     fn loses(&self) -> bool {
-        let mut z = self
-            .random
-            .fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        let mut z = self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         let lost = (z ^ (z >> 31)) % 1000 < u64::from(self.loss.load(Ordering::Relaxed));
@@ -56,10 +54,7 @@ impl Relay {
                 None => {
                     let upstream = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
                     upstream.connect(server).await.unwrap();
-                    self.upstream
-                        .lock()
-                        .unwrap()
-                        .insert(client, upstream.clone());
+                    self.upstream.lock().unwrap().insert(client, upstream.clone());
                     let (relay, back, down) = (self.clone(), upstream.clone(), socket.clone());
                     tokio::spawn(async move {
                         let mut buffer = [0; 2048];
@@ -82,11 +77,7 @@ impl Relay {
 async fn server_behind_relay() -> (Server, Arc<Relay>) {
     let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
     let relay = Relay::bind(&socket).await;
-    let config = SignalingConfig {
-        public_addresses: vec![relay.address],
-        max_peers_per_stream: 1000,
-        ..SignalingConfig::default()
-    };
+    let config = SignalingConfig { public_addresses: vec![relay.address], max_peers_per_stream: 1000, ..SignalingConfig::default() };
     let server = Server::start(config).await;
     tokio::spawn(relay.clone().run(socket, server.signaling.udp_addr()));
     (server, relay)
@@ -131,16 +122,11 @@ async fn opens_under_loss() {
         let server = server.clone();
         opens.spawn(async move {
             let start = std::time::Instant::now();
-            let client =
-                tokio::time::timeout(std::time::Duration::from_secs(14), Client::open(&server))
-                    .await;
+            let client = tokio::time::timeout(std::time::Duration::from_secs(14), Client::open(&server)).await;
             (client.is_ok(), start.elapsed().as_millis())
         });
     }
     let mut all = opens.join_all().await;
     all.sort_by_key(|(_, took)| *took);
-    println!(
-        "{} of 60 opened: {all:?}",
-        all.iter().filter(|(opened, _)| *opened).count()
-    );
+    println!("{} of 60 opened: {all:?}", all.iter().filter(|(opened, _)| *opened).count());
 }

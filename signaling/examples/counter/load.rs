@@ -15,8 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use webrtc::data_channel::{DataChannel, DataChannelEvent};
 use webrtc::peer_connection::{
-    PeerConnection, PeerConnectionBuilder, PeerConnectionEventHandler, RTCIceGatheringState,
-    RTCSessionDescription, SettingEngineBuilder,
+    PeerConnection, PeerConnectionBuilder, PeerConnectionEventHandler, RTCIceGatheringState, RTCSessionDescription, SettingEngineBuilder,
 };
 
 use crate::log::now_us;
@@ -56,10 +55,7 @@ pub(crate) async fn run(http: &str, peers: usize, seconds: u64) -> Result<(), Fa
                 tokio::spawn(listen(channel, totals.clone(), sender.clone()));
                 connections.push(connection);
             }
-            failure => println!(
-                "a peer did not open: {:?}",
-                failure.map(|result| result.is_ok())
-            ),
+            failure => println!("a peer did not open: {:?}", failure.map(|result| result.is_ok())),
         }
     }
     drop(sender);
@@ -85,8 +81,7 @@ pub(crate) async fn run(http: &str, peers: usize, seconds: u64) -> Result<(), Fa
     }
     report("event to client, ms", &mut all);
     let events = totals.events.load(Ordering::Relaxed);
-    let cpu = after["cpu_ms"].as_i64().unwrap_or_default()
-        - connected["cpu_ms"].as_i64().unwrap_or_default();
+    let cpu = after["cpu_ms"].as_i64().unwrap_or_default() - connected["cpu_ms"].as_i64().unwrap_or_default();
     println!(
         "{events} events, {} out of order, {} gaps, {} closed; {:.1} us of server CPU an event; server {} kB",
         totals.wrong.load(Ordering::Relaxed),
@@ -103,11 +98,7 @@ pub(crate) async fn run(http: &str, peers: usize, seconds: u64) -> Result<(), Fa
     while stats(http).await?["peers"] != 0 && start.elapsed() < Duration::from_secs(30) {
         sleep(Duration::from_millis(100)).await;
     }
-    println!(
-        "all gone after {:.1} s: {}",
-        start.elapsed().as_secs_f64(),
-        stats(http).await?
-    );
+    println!("all gone after {:.1} s: {}", start.elapsed().as_secs_f64(), stats(http).await?);
     Ok(())
 }
 
@@ -127,11 +118,7 @@ fn report(what: &str, micros: &mut [u64]) {
     );
 }
 
-async fn listen(
-    channel: Arc<dyn DataChannel>,
-    totals: Arc<Totals>,
-    delays: mpsc::UnboundedSender<u64>,
-) {
+async fn listen(channel: Arc<dyn DataChannel>, totals: Arc<Totals>, delays: mpsc::UnboundedSender<u64>) {
     let mut last = None;
     while let Some(event) = channel.poll().await {
         let DataChannelEvent::OnMessage(message) = event else {
@@ -173,14 +160,10 @@ impl PeerConnectionEventHandler for Handler {
     }
 }
 
-async fn connect(
-    http: &str,
-) -> Result<(Arc<dyn PeerConnection>, Arc<dyn DataChannel>, Duration), Failure> {
+async fn connect(http: &str) -> Result<(Arc<dyn PeerConnection>, Arc<dyn DataChannel>, Duration), Failure> {
     let (sender, mut states) = mpsc::unbounded_channel();
-    let settings = SettingEngineBuilder::new()
-        .with_multicast_dns_mode(MulticastDnsMode::Disabled)
-        .with_include_loopback_candidate(true)
-        .build();
+    let settings =
+        SettingEngineBuilder::new().with_multicast_dns_mode(MulticastDnsMode::Disabled).with_include_loopback_candidate(true).build();
     let connection = PeerConnectionBuilder::new()
         .with_setting_engine(settings)
         .with_handler(Arc::new(Handler(sender)))
@@ -191,36 +174,25 @@ async fn connect(
     let channel = connection.create_data_channel("events", None).await?;
     let offer = connection.create_offer(None).await?;
     connection.set_local_description(offer.clone()).await?;
-    while !matches!(
-        states.recv().await,
-        Some(RTCIceGatheringState::Complete) | None
-    ) {}
+    while !matches!(states.recv().await, Some(RTCIceGatheringState::Complete) | None) {}
     let start = Instant::now();
     let answer = request(http, "POST", "/signaling/counter", &offer.sdp).await?;
-    connection
-        .set_remote_description(RTCSessionDescription::answer(answer)?)
-        .await?;
+    connection.set_remote_description(RTCSessionDescription::answer(answer)?).await?;
     while !matches!(channel.poll().await, Some(DataChannelEvent::OnOpen)) {}
     let took = start.elapsed();
-    channel
-        .send_text(r#"{"t":"hello","v":1,"stream":"counter","resume":null}"#)
-        .await?;
+    channel.send_text(r#"{"t":"hello","v":1,"stream":"counter","resume":null}"#).await?;
     Ok((connection, channel, took))
 }
 
 async fn stats(http: &str) -> Result<Value, Failure> {
-    Ok(serde_json::from_str(
-        &request(http, "GET", "/stats", "").await?,
-    )?)
+    Ok(serde_json::from_str(&request(http, "GET", "/stats", "").await?)?)
 }
 
 /// One HTTP/1.1 request; the body of its answer, when that is a success.
 async fn request(http: &str, method: &str, path: &str, body: &str) -> Result<String, Failure> {
     let mut stream = TcpStream::connect(http).await?;
     let length = body.len();
-    let text = format!(
-        "{method} {path} HTTP/1.1\r\nhost: {http}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
-    );
+    let text = format!("{method} {path} HTTP/1.1\r\nhost: {http}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}");
     stream.write_all(text.as_bytes()).await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;

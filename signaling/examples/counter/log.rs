@@ -23,9 +23,7 @@ impl Default for CounterLog {
 }
 
 pub(crate) fn now_us() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
@@ -54,19 +52,10 @@ impl EventSource for CounterLog {
         }
         let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let head = log.1 - 1 + log.0.len() as u64;
-        Ok(LogHead {
-            epoch: self.1.clone(),
-            head,
-            floor: log.1,
-        })
+        Ok(LogHead { epoch: self.1.clone(), head, floor: log.1 })
     }
 
-    async fn read(
-        &self,
-        _: &String,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<NumberedEvent>, SourceError> {
+    async fn read(&self, _: &String, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError> {
         let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let first = (after + 1).max(log.1);
         let skip = usize::try_from(first - log.1).unwrap_or(usize::MAX);

@@ -48,20 +48,11 @@ async fn main() -> Result<(), Failure> {
 async fn serve(http: &str, udp: &str) -> Result<(), Failure> {
     let log = Arc::new(CounterLog::default());
     let hub = Hub::new(log.clone(), HubConfig::default());
-    let config = SignalingConfig {
-        udp_listen: udp.parse()?,
-        max_peers: 10_000,
-        max_peers_per_stream: 10_000,
-        ..SignalingConfig::default()
-    };
+    let config =
+        SignalingConfig { udp_listen: udp.parse()?, max_peers: 10_000, max_peers_per_stream: 10_000, ..SignalingConfig::default() };
     let signaling = Signaling::bind(config, hub.clone()).await?;
     let udp = signaling.udp_addr();
-    let server = Arc::new(Server {
-        log,
-        hub,
-        signaling,
-        rate: AtomicU64::new(1),
-    });
+    let server = Arc::new(Server { log, hub, signaling, rate: AtomicU64::new(1) });
     let counting = tokio::spawn(count(server.clone()));
     let routes = Router::new()
         .route("/", get(async || Html(include_str!("page.html"))))
@@ -118,12 +109,7 @@ async fn stats(State(server): State<Arc<Server>>) -> String {
     let rss = rss.unwrap_or("0 kB").trim().trim_end_matches(" kB");
     let process = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // Fields 14 and 15 of proc_pid_stat(5): user and system time in ticks of 10 ms.
-    let ticks: u64 = process
-        .split(' ')
-        .skip(13)
-        .take(2)
-        .flat_map(str::parse::<u64>)
-        .sum();
+    let ticks: u64 = process.split(' ').skip(13).take(2).flat_map(str::parse::<u64>).sum();
     serde_json::json!({
         "peers": stats.peers,
         "open": stats.open,
@@ -134,19 +120,11 @@ async fn stats(State(server): State<Arc<Server>>) -> String {
     .to_string()
 }
 
-async fn offer(
-    State(server): State<Arc<Server>>,
-    Path(stream): Path<String>,
-    body: String,
-) -> Response {
+async fn offer(State(server): State<Arc<Server>>, Path(stream): Path<String>, body: String) -> Response {
     match server.signaling.offer(stream.clone(), &body).await {
         Ok(answer) => {
             let location = format!("/signaling/{stream}/{}", answer.peer_id);
-            let headers = [
-                (header::CONTENT_TYPE, "application/sdp".to_owned()),
-                (header::LOCATION, location),
-                (header::ETAG, answer.etag),
-            ];
+            let headers = [(header::CONTENT_TYPE, "application/sdp".to_owned()), (header::LOCATION, location), (header::ETAG, answer.etag)];
             (StatusCode::CREATED, headers, answer.sdp).into_response()
         }
         Err(error) => {
@@ -168,9 +146,7 @@ async fn change(
     headers: HeaderMap,
     body: String,
 ) -> Response {
-    let tag = headers
-        .get(header::IF_MATCH)
-        .and_then(|value| value.to_str().ok());
+    let tag = headers.get(header::IF_MATCH).and_then(|value| value.to_str().ok());
     match server.signaling.patch(&stream, &peer, tag, &body).await {
         Ok(PatchOutcome::Candidates { .. }) => StatusCode::NO_CONTENT.into_response(),
         Ok(PatchOutcome::Restarted { sdp_fragment, etag }) => {
@@ -192,10 +168,7 @@ async fn change(
     }
 }
 
-async fn remove(
-    State(server): State<Arc<Server>>,
-    Path((stream, peer)): Path<(String, String)>,
-) -> StatusCode {
+async fn remove(State(server): State<Arc<Server>>, Path((stream, peer)): Path<(String, String)>) -> StatusCode {
     match server.signaling.delete(&stream, &peer) {
         true => StatusCode::OK,
         false => StatusCode::NOT_FOUND,

@@ -102,7 +102,8 @@ async fn recall_at_10(
     let mut sums: BTreeMap<String, (f64, u32)> = BTreeMap::new();
     for question in questions.iter().filter(|q| !q.evidence.is_empty()) {
         let result = index.search(&caller(&question.conversation), &query(embedder, &question.question, methods)).await?;
-        let wanted: Vec<MessageId> = question.evidence.iter().map(|turn| message_id(&question.conversation, &format!("{turn}/0"))).collect();
+        let wanted: Vec<MessageId> =
+            question.evidence.iter().map(|turn| message_id(&question.conversation, &format!("{turn}/0"))).collect();
         let found = wanted.iter().filter(|id| result.hits.iter().any(|hit| hit.message == **id)).count();
         for category in [question.category.as_str(), "all"] {
             let sum = sums.entry(category.to_owned()).or_default();

@@ -1,11 +1,9 @@
 //! Which users' indexes are in memory, within one byte budget, and whose turn it is to bring one up to date.
 //! Knows nothing of what an index holds.
 
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
 };
 
 use lru::LruCache;

@@ -149,7 +149,8 @@ impl UserIndex {
 
     /// Speakers named in a question: by one of the words of their name, or by "I".
     fn named(&self, text: &str, words: &[String]) -> Vec<u32> {
-        let first_person = text.split(|c: char| !c.is_alphanumeric()).any(|w| matches!(w, "I" | "i" | "my" | "My" | "me" | "mine" | "myself"));
+        let first_person =
+            text.split(|c: char| !c.is_alphanumeric()).any(|w| matches!(w, "I" | "i" | "my" | "My" | "me" | "mine" | "myself"));
         let by_name = self.speaker_names.iter().enumerate().filter(|(_, name)| name.iter().any(|part| words.contains(part)));
         let mut named: Vec<u32> = by_name.filter_map(|(i, _)| u32::try_from(i).ok()).collect();
         if first_person {
@@ -177,7 +178,8 @@ impl UserIndex {
 
         let started = Instant::now();
         let mut pool = Vec::new();
-        let by_words = if query.methods.contains(&Method::Keyword) { self.by_words(&query.text, &words, &named, tuning) } else { Vec::new() };
+        let by_words =
+            if query.methods.contains(&Method::Keyword) { self.by_words(&query.text, &words, &named, tuning) } else { Vec::new() };
         let mut top = Top::new(size);
         for (row, score) in by_words.iter().enumerate().filter(|(_, score)| **score > 0.0) {
             let row = row as u32;
@@ -200,7 +202,11 @@ impl UserIndex {
                     let similar = rows.iter().filter_map(|row| Some((*row, vectors.similarity(*row, probe)?)));
                     similar.filter(|(row, _)| in_scope(*row)).for_each(|(row, s)| top.offer(row, s));
                 } else {
-                    vectors.scan(probe, |row, s| if s >= top.floor() && in_scope(row) { top.offer(row, s) });
+                    vectors.scan(probe, |row, s| {
+                        if s >= top.floor() && in_scope(row) {
+                            top.offer(row, s)
+                        }
+                    });
                 }
                 near = top.rows();
             }

@@ -26,11 +26,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+pub use self::rank::Tuning;
 use self::{
     cache::{Cache, Held, Slot},
     memory::UserIndex,
 };
-pub use self::rank::Tuning;
 use crate::{
     domain::{
         Caller, MessageId,
@@ -146,7 +146,8 @@ impl RecallIndex {
 
     /// The store's nearest messages, when the question has a vector and meaning was asked for.
     async fn nearest(&self, caller: &Caller, query: &IndexQuery) -> Result<Vec<(MessageId, f32)>, StoreError> {
-        let Some(vector) = query.embedding.as_ref().filter(|v| query.methods.contains(&Method::Vector) && v.0.iter().any(|x| *x != 0.0)) else {
+        let Some(vector) = query.embedding.as_ref().filter(|v| query.methods.contains(&Method::Vector) && v.0.iter().any(|x| *x != 0.0))
+        else {
             return Ok(Vec::new());
         };
         let session = match query.scope {

@@ -175,7 +175,8 @@ mod tests {
 
     #[test]
     fn a_better_keyword_score_ranks_higher_all_else_equal() {
-        let pool = [0.0, 1.0, 3.0].map(|keyword| Candidate { keyword, vector: Some(0.3), neighbours: [u32::MAX; 2], ..Candidate::default() });
+        let pool =
+            [0.0, 1.0, 3.0].map(|keyword| Candidate { keyword, vector: Some(0.3), neighbours: [u32::MAX; 2], ..Candidate::default() });
         let scores = fuse(&pool, true, true, &Tuning::default());
         assert!(scores[0] < scores[1] && scores[1] < scores[2]);
     }

@@ -125,9 +125,7 @@ fn decide<'a>(found: Vec<&'a RankedFact>, contrary: Vec<&'a RankedFact>) -> Foun
 fn choose<'a>(found: Vec<&'a RankedFact>, question: &Question, book: &CueBook) -> Vec<&'a RankedFact> {
     let (ended, active): (Vec<&RankedFact>, Vec<&RankedFact>) = found.into_iter().partition(|f| f.fact.status == FactStatus::Ended);
     let functional = |f: &&RankedFact| book.by_name(&f.fact.relation).is_some_and(|r| r.functional);
-    let mut chosen = if question.tense == Tense::Past {
-        ended
-    } else if active.is_empty() {
+    let mut chosen = if question.tense == Tense::Past || active.is_empty() {
         ended
     } else {
         let (denied, held): (Vec<&RankedFact>, Vec<&RankedFact>) = active.into_iter().partition(|f| is_denied(f));

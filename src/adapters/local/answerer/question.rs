@@ -152,7 +152,8 @@ impl Question {
     /// answers another question.
     pub(super) fn rest(&self, cue: Option<&CueMatch>) -> Vec<&Word> {
         let explained = |i: usize| self.in_name(i) || self.class_places.contains(&i) || cue.is_some_and(|c| c.places.contains(&i));
-        let rest = self.words.iter().enumerate().filter(|(i, w)| !explained(*i) && !is_function(w) && !(cue.is_none() && is_asking(w)));
+        let glue = |w: &Word| is_function(w) || (cue.is_none() && is_asking(w));
+        let rest = self.words.iter().enumerate().filter(|(i, w)| !(explained(*i) || glue(w)));
         rest.map(|(_, w)| w).collect()
     }
 

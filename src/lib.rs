@@ -2,14 +2,18 @@
 //!
 //! The map of the house, from the street inwards: `api` (GraphQL, REST, pages) calls `conversation` (use cases),
 //! which uses `understand` (a message to candidates) and `facts` (candidates to a plan, pure), which speak to the
-//! world through `ports`; `adapters` implement those and never import each other. `domain` lies below all.
+//! world through `ports`; `adapters` implement those and never import each other. `domain` lies below all. `streaming`
+//! serves the event logs to `signaling`; `app` reads the `config`, chooses adapters and wires everything.
 
 pub mod adapters;
+pub mod api;
+pub mod app;
 pub mod config;
 pub mod conversation;
 pub mod domain;
 pub mod facts;
 pub mod ports;
+pub mod streaming;
 pub mod understand;
 
 // Test fixtures are shared with the examples, which know this crate by its name.

@@ -1,4 +1,5 @@
-//! What speaks to the world: each room implements ports for one engine. Rooms never import each other.
+//! The engines behind the ports, one room each. They never import each other.
 
 pub mod local;
+pub mod sqlite;
 pub mod system;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
-use super::decide::{FactEvent, fact_event};
+use super::cast::VIEWER_NAME;
+use super::news::{FactEvent, fact_event};
 use super::weigh::{apply, half_life, reweigh};
 use crate::domain::{
     Entity, EntityId, EntityKey, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Ontology, SessionId, Stance,
@@ -68,7 +69,7 @@ pub fn rename(
     let mut entity = entity.clone();
     let old = std::mem::replace(&mut entity.name, name.to_owned());
     // "You" is how the server calls a user who has not said their name; nobody ever went by it.
-    let never_used = entity.is_viewer && old == "You";
+    let never_used = entity.is_viewer && old == VIEWER_NAME;
     if old != name && !never_used && !entity.aliases.contains(&old) {
         entity.aliases.push(old);
     }

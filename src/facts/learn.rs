@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use crate::domain::{Caller, Entity, EntityId, Extraction, Fact, FactId, MessageId, Ontology, SessionId, Timestamp, UserText};
-use crate::facts::decide::{Cast, Known, decide, keys_of};
+use crate::facts::{
+    cast::{Cast, keys_of},
+    decide::{Known, decide},
+};
 use crate::ports::{Claim, Clock, CommitError, Ids, JobWork, KnowledgeCommit, Store, StoreError};
 
 /// How often a stale plan is made anew. Each time another worker of the same user has made progress.

@@ -1,14 +1,16 @@
 //! Candidate facts and what is known become a plan, and a plan becomes one commit.
 //!
-//! `weigh`, `resolve`, `decide` and `edit` are pure: time and ids are arguments, the same input gives the same plan.
+//! All but `learn` and `processor` is pure: time and ids are arguments, the same input gives the same plan.
 //! `learn` loads, decides, commits and starts again when the plan was stale. `processor` runs the durable queue.
 //! Invariant: nothing in here calls a model; candidates arrive as data. A test scans the imports.
 
-pub mod decide;
+mod cast;
+mod decide;
 pub mod edit;
 pub mod learn;
+mod news;
 pub mod processor;
-pub mod resolve;
+mod resolve;
 pub mod weigh;
 
 pub use learn::{LearnError, Learner, Statement};

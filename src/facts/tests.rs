@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use super::decide::{Cast, Known, decide, keys_of};
+use super::cast::{Cast, keys_of};
+use super::decide::{Known, decide};
 use super::weigh::{apply, decay, half_life, relative_weight, reweigh, standing};
 use super::{Statement, is_rival};
 use crate::domain::{

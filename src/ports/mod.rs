@@ -5,6 +5,7 @@ pub mod embed;
 pub mod extract;
 pub mod ids;
 pub mod index;
+pub mod queue;
 pub mod store;
 pub mod stream;
 
@@ -13,8 +14,9 @@ pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{ExtractError, ExtractInput, Extractor};
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
+pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
-    AnswerCommit, Appended, Claim, CommitError, EntityFilter, EventLog, FactFilter, FactKey, FeedRow, Inspect, Job, JobQueue, JobWork,
-    KnowledgeCommit, KnowledgeStore, LogState, MessageStore, Mining, NewMessage, Prepared, SessionStore, Store, StoreError,
+    AnswerCommit, Appended, CommitError, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, KnowledgeStore, MessageStore, Mined,
+    Mining, NewMessage, Prepared, Reweigh, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;

@@ -2,16 +2,14 @@
 //! else (index, graph engine, streams) is made from it.
 //!
 //! Every function takes a [`Caller`] and touches that user's rows only. The one exception is
-//! [`JobQueue`], which hands out work together with the caller it belongs to.
-
-use std::time::Duration;
+//! [`JobQueue`](super::JobQueue), which hands out work together with the caller it belongs to.
 
 use async_trait::async_trait;
 
-use super::Embedding;
+use super::{Claim, Embedding, EventLog, Inspect, JobQueue, JobWork};
 use crate::domain::{
     Caller, Citation, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId,
-    MessageKind, Page, Role, Session, SessionId, Slice, StoredEvent, Timestamp, UserId, UserText,
+    MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserText,
 };
 
 /// All of the store.
@@ -35,6 +33,10 @@ pub enum StoreError {
     Permanent(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// What becomes of a fact that loses evidence, given all that is left, oldest first; `None` deletes it. An alias, because
+/// `async_trait` would otherwise name the lifetimes of its arguments and no store could call it with its own rows.
+pub type Reweigh<'a> = &'a (dyn Fn(&Fact, &[Evidence]) -> Option<Fact> + Send + Sync);
+
 /// Sessions.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
@@ -56,12 +58,7 @@ pub trait SessionStore: Send + Sync {
     /// Deletes a session with its messages, events, jobs and evidence, in one transaction. The facts that lose
     /// evidence are weighed anew by `reweigh`, which gets the fact and all evidence left, oldest first, and returns the
     /// new fact or `None` to delete it. Entities without mention and without fact go too.
-    async fn delete_session(
-        &self,
-        caller: &Caller,
-        id: SessionId,
-        reweigh: &(dyn Fn(&Fact, &[Evidence]) -> Option<Fact> + Send + Sync),
-    ) -> Result<(), StoreError>;
+    async fn delete_session(&self, caller: &Caller, id: SessionId, reweigh: Reweigh<'_>) -> Result<(), StoreError>;
 }
 
 /// A message to be stored, with everything that its one transaction writes.
@@ -330,108 +327,4 @@ pub trait KnowledgeStore: Send + Sync {
     async fn list_mentions(&self, caller: &Caller, entity: EntityId, page: &Page) -> Result<Slice<(MessageId, Mention)>, StoreError>;
     /// Sessions with evidence of a fact, latest first, at most `limit`.
     async fn sessions_of_fact(&self, caller: &Caller, fact: FactId, limit: u32) -> Result<Vec<SessionId>, StoreError>;
-}
-
-/// What is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobWork {
-    /// Find a message's facts.
-    Understand {
-        /// The message.
-        message: MessageId,
-        /// Whether it is to be answered if it asks.
-        answer: bool,
-    },
-    /// Answer a question.
-    Answer(MessageId),
-}
-
-/// Work that is ours until the lease expires.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Job {
-    /// Proves that it is ours.
-    pub claim: Claim,
-    /// On whose behalf.
-    pub caller: Caller,
-    /// In which session.
-    pub session: SessionId,
-    /// What.
-    pub work: JobWork,
-    /// How often it was claimed, this time included.
-    pub attempts: u32,
-    /// When it was queued.
-    pub queued_at: Timestamp,
-}
-
-/// A held lease. The token makes a late worker's commit fail after its lease went to another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// Which job.
-    pub job: u64,
-    /// Whose turn it is; another number after every claim.
-    pub token: u64,
-}
-
-/// The durable queue. Jobs of one session and one kind of work are handed out in order, one at a time; jobs of
-/// different sessions run side by side. Delivery is at least once, effects are once: commits check the claim.
-#[async_trait]
-pub trait JobQueue: Send + Sync {
-    /// Claims up to `limit` jobs that are due. A job whose lease expired is due again.
-    async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError>;
-    /// Prolongs a lease; false when it is no longer ours.
-    async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError>;
-    /// Gives a job back, to be tried again at `due`. `code` says why, for operators.
-    async fn retry(&self, claim: &Claim, due: Timestamp, code: &str) -> Result<(), CommitError>;
-    /// Gives jobs back untouched, on shutdown; the attempt does not count.
-    async fn release(&self, claims: &[Claim]) -> Result<(), StoreError>;
-    /// Ends a job as a dead letter: the message becomes `failed` (for `Understand`), the event is written, the queue goes on.
-    async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError>;
-    /// The earliest moment at which a waiting job becomes due.
-    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError>;
-    /// Jobs waiting or running, and dead letters.
-    async fn depth(&self) -> Result<(u64, u64), StoreError>;
-}
-
-/// Where a session's log stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogState {
-    /// Names the log.
-    pub epoch: String,
-    /// Number of the newest event, 0 when there is none.
-    pub head: u64,
-    /// Number of the oldest event still there, `head + 1` when there is none.
-    pub floor: u64,
-}
-
-/// The numbered log of each session.
-#[async_trait]
-pub trait EventLog: Send + Sync {
-    /// Where it stands.
-    async fn log_state(&self, caller: &Caller, session: SessionId) -> Result<LogState, StoreError>;
-    /// Up to `limit` events after `after`, ascending, without holes.
-    async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError>;
-    /// Appends events outside any plan. Returns their numbers.
-    async fn append_events(
-        &self,
-        caller: &Caller,
-        session: SessionId,
-        events: &[EventDraft],
-        now: Timestamp,
-    ) -> Result<Vec<u64>, StoreError>;
-    /// Removes events of all sessions that are older than `before` or beyond the newest `keep`, a bounded number per call.
-    /// Returns how many went.
-    async fn prune_events(&self, before: Timestamp, keep: u64) -> Result<u64, StoreError>;
-}
-
-/// What operators ask.
-#[async_trait]
-pub trait Inspect: Send + Sync {
-    /// Names the engine: `sqlite`.
-    fn engine(&self) -> &'static str;
-    /// Whether it answers now.
-    async fn ping(&self) -> Result<(), StoreError>;
-    /// The id of this installation's local user, made at the first start.
-    async fn local_user(&self) -> Result<UserId, StoreError>;
-    /// Flushes and closes.
-    async fn close(&self);
 }

@@ -1,1 +1,8 @@
 //! One binary for all integration tests: linking is the slow part.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod contract;
+mod crash;
+mod house;
+mod server;

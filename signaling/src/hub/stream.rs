@@ -1,0 +1,192 @@
+//! What one stream that somebody listens to shares between its tailer and its subscribers.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::HubConfig;
+use super::ephemeral::{Ephemeral, EphemeralLog};
+use super::ring::Ring;
+use crate::frame::Bye;
+use crate::lock::lock;
+use crate::source::{EventSource, LogHead, NumberedEvent};
+
+pub(super) struct ActiveStream<S: EventSource> {
+    pub(super) key: S::Stream,
+    /// Does not change: a stream whose log is rebuilt is ended and made anew.
+    epoch: String,
+    shared: Mutex<Shared>,
+    /// Counts changes of `shared`. A subscriber marks it as seen before it looks, so that a change
+    /// between its look and its wait wakes it.
+    version: watch::Sender<u64>,
+    wake: Notify,
+    subscribers: AtomicUsize,
+    /// Ends the tailer.
+    pub(super) stop: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Shared {
+    head: u64,
+    ring: Ring,
+    ephemerals: EphemeralLog,
+    ended: Option<Bye>,
+    idle_since: Instant,
+}
+
+/// What a subscriber finds when it looks for its next delivery.
+pub(super) enum Next {
+    Ended(Bye),
+    Ephemeral(u64, Arc<Ephemeral>),
+    Event(Arc<NumberedEvent>),
+    /// The next event exists but is only in the log.
+    InLog,
+    /// The position is at or past this head.
+    AtHead(u64),
+}
+
+impl<S: EventSource> ActiveStream<S> {
+    pub(super) fn new(key: S::Stream, head: &LogHead, config: &HubConfig, stop: CancellationToken) -> Self {
+        Self {
+            key,
+            epoch: head.epoch.clone(),
+            shared: Mutex::new(Shared {
+                head: head.head,
+                ring: Ring::new(config.ring_events, config.ring_bytes),
+                ephemerals: EphemeralLog::default(),
+                ended: None,
+                idle_since: Instant::now(),
+            }),
+            version: watch::Sender::new(0),
+            wake: Notify::new(),
+            subscribers: AtomicUsize::new(0),
+            stop,
+        }
+    }
+
+    pub(super) fn epoch(&self) -> &str {
+        &self.epoch
+    }
+
+    pub(super) fn head(&self) -> u64 {
+        lock(&self.shared).head
+    }
+
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
+    }
+
+    fn changed(&self) {
+        self.version.send_modify(|version| *version += 1);
+    }
+
+    // Subscribers
+
+    pub(super) fn subscribers(&self) -> usize {
+        self.subscribers.load(Ordering::Acquire)
+    }
+
+    /// One more subscriber. Only under the lock of the hub's table, which is what keeps a stream
+    /// from being retired at the same moment.
+    pub(super) fn join(&self) {
+        self.subscribers.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(super) fn leave(&self) {
+        let mut shared = lock(&self.shared);
+        if self.subscribers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            shared.idle_since = Instant::now();
+            shared.ephemerals.clear();
+        }
+    }
+
+    /// Since when nobody listens, if so.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let shared = lock(&self.shared);
+        (self.subscribers() == 0).then_some(shared.idle_since)
+    }
+
+    /// Number of the next ephemeral event to come.
+    pub(super) fn next_ephemeral(&self) -> u64 {
+        lock(&self.shared).ephemerals.next()
+    }
+
+    /// What comes after `position`, and from ephemeral number `ephemeral` on.
+    pub(super) fn next(&self, position: u64, ephemeral: u64) -> Next {
+        let shared = lock(&self.shared);
+        if let Some(bye) = shared.ended {
+            return Next::Ended(bye);
+        }
+        if let Some((number, found)) = shared.ephemerals.get(ephemeral)
+            && found.after <= position
+        {
+            return Next::Ephemeral(number, found.clone());
+        }
+        if position >= shared.head {
+            return Next::AtHead(shared.head);
+        }
+        match shared.ring.get(position + 1) {
+            Some(event) => Next::Event(event.clone()),
+            None => Next::InLog,
+        }
+    }
+
+    // Writers
+
+    pub(super) fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    pub(super) async fn woken(&self) {
+        self.wake.notified().await;
+    }
+
+    pub(super) fn ephemeral(&self, kind: &str, data: Value) {
+        if self.subscribers() == 0 {
+            return;
+        }
+        {
+            let mut shared = lock(&self.shared);
+            let after = shared.head;
+            shared.ephemerals.push(Ephemeral { kind: kind.to_owned(), data, after });
+        }
+        self.changed();
+    }
+
+    /// Appends what the tailer read. Entries at or before the head are dropped as known.
+    pub(super) fn append(&self, events: Vec<NumberedEvent>) {
+        {
+            let mut shared = lock(&self.shared);
+            for event in events {
+                if event.seq > shared.head {
+                    shared.head = event.seq;
+                    shared.ring.push(Arc::new(event));
+                }
+            }
+        }
+        self.changed();
+    }
+
+    /// Moves the head over entries that were removed from the log before they were read.
+    pub(super) fn skip_to(&self, head: u64) {
+        {
+            let mut shared = lock(&self.shared);
+            if head > shared.head {
+                shared.head = head;
+                shared.ring.clear();
+            }
+        }
+        self.changed();
+    }
+
+    /// Ends all subscriptions and the tailer. The first reason stays.
+    pub(super) fn end(&self, bye: Bye) {
+        lock(&self.shared).ended.get_or_insert(bye);
+        self.stop.cancel();
+        self.changed();
+    }
+}

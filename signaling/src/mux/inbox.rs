@@ -1,0 +1,166 @@
+//! The datagrams that wait for one peer, bounded, and what the multiplexer knows of it.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::task::{Context, Poll, Waker};
+
+use crate::lock::lock;
+use crate::stun;
+
+/// Datagrams that may wait. What comes beyond is dropped, as a kernel socket would.
+const MAX_WAITING: usize = 256;
+/// First byte of a DTLS record that carries application data (RFC 7983, RFC 6347): the connection
+/// is up.
+const DTLS_APPLICATION_DATA: u8 = 23;
+
+pub(super) enum Pushed {
+    Queued(Option<Waker>),
+    Full,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Inbox(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<(SocketAddr, Box<[u8]>)>,
+    reader: Option<Waker>,
+    nomination: Nomination,
+    fragments: Vec<String>,
+    addresses: VecDeque<SocketAddr>,
+    closed: bool,
+}
+
+/// `rtc-ice` 0.21 neither answers nor remembers a request with USE-CANDIDATE that arrives before
+/// its own check of the pair has succeeded, so the connection would wait for the browser's next one,
+/// about 100 ms later. The request is kept and presented again behind the first success response.
+#[derive(Debug, Default)]
+enum Nomination {
+    #[default]
+    None,
+    Request(SocketAddr, Box<[u8]>),
+    /// The connection is up; later requests only keep it alive.
+    Done,
+}
+
+impl Inbox {
+    pub(super) fn push(&self, from: SocketAddr, datagram: &[u8]) -> Pushed {
+        let mut state = lock(&self.0);
+        if state.closed || state.waiting.len() >= MAX_WAITING {
+            return Pushed::Full;
+        }
+        state.waiting.push_back((from, datagram.into()));
+        if stun::is_stun(datagram) {
+            if stun::is_binding_request(datagram) {
+                if stun::nominates(datagram) && !matches!(state.nomination, Nomination::Done) {
+                    state.nomination = Nomination::Request(from, datagram.into());
+                }
+            } else if stun::is_binding_success(datagram)
+                && let Nomination::Request(address, _) = &state.nomination
+                && *address == from
+                && let Nomination::Request(address, request) = std::mem::take(&mut state.nomination)
+            {
+                state.waiting.push_back((address, request));
+            }
+        } else if datagram.first() == Some(&DTLS_APPLICATION_DATA) {
+            state.nomination = Nomination::Done;
+        }
+        Pushed::Queued(state.reader.take())
+    }
+
+    /// Takes the oldest datagram into `buffer`; its length and source.
+    pub(super) fn poll_take(&self, context: &mut Context<'_>, buffer: &mut [u8]) -> Poll<(usize, SocketAddr)> {
+        let mut state = lock(&self.0);
+        let Some((from, datagram)) = state.waiting.pop_front() else {
+            state.reader = Some(context.waker().clone());
+            // A burst must not keep its memory for as long as the peer lives.
+            if state.waiting.capacity() > 32 {
+                state.waiting.shrink_to(8);
+            }
+            return Poll::Pending;
+        };
+        let length = datagram.len().min(buffer.len());
+        if let (Some(target), Some(source)) = (buffer.get_mut(..length), datagram.get(..length)) {
+            target.copy_from_slice(source);
+        }
+        Poll::Ready((length, from))
+    }
+
+    /// Remembers that `address` is this peer's; the one to forget instead when there are too many.
+    pub(super) fn add_address(&self, address: SocketAddr, most: usize) -> Option<SocketAddr> {
+        let mut state = lock(&self.0);
+        if !state.addresses.contains(&address) {
+            state.addresses.push_back(address);
+        }
+        match state.addresses.len() > most {
+            true => state.addresses.pop_front(),
+            false => None,
+        }
+    }
+
+    /// New ICE credentials: the next nomination counts again.
+    pub(super) fn restart(&self, fragment: &str) {
+        let mut state = lock(&self.0);
+        state.nomination = Nomination::None;
+        state.fragments.push(fragment.to_owned());
+    }
+
+    /// Takes nothing more; the credentials and addresses that were this peer's.
+    pub(super) fn close(&self) -> (Vec<String>, VecDeque<SocketAddr>) {
+        let mut state = lock(&self.0);
+        state.closed = true;
+        state.waiting = VecDeque::new();
+        (std::mem::take(&mut state.fragments), std::mem::take(&mut state.addresses))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+    use crate::stun::tests::request;
+
+    fn drain(inbox: &Inbox) -> Vec<Vec<u8>> {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut buffer = [0; 1500];
+        let mut all = vec![];
+        while let Poll::Ready((length, _)) = inbox.poll_take(&mut context, &mut buffer) {
+            all.push(buffer[..length].to_vec());
+        }
+        all
+    }
+
+    #[test]
+    fn a_nomination_is_presented_again_after_the_first_success() {
+        let inbox = Inbox::default();
+        let from = "127.0.0.1:9".parse().unwrap();
+        let nominating = request("a:b", "p", true);
+        let mut success = request("a:b", "p", false);
+        success[0] = 1;
+        inbox.push(from, &nominating);
+        inbox.push(from, &success);
+        inbox.push(from, &success);
+        assert_eq!(drain(&inbox), [nominating.clone(), success.clone(), nominating.clone(), success.clone()]);
+        inbox.push(from, &[DTLS_APPLICATION_DATA, 1, 2]);
+        inbox.push(from, &nominating);
+        inbox.push(from, &success);
+        assert_eq!(drain(&inbox).len(), 3, "an open connection needs no second presentation");
+        inbox.restart("c");
+        inbox.push(from, &nominating);
+        inbox.push(from, &success);
+        assert_eq!(drain(&inbox).len(), 3, "after an ICE restart it does");
+    }
+
+    #[test]
+    fn is_bounded() {
+        let inbox = Inbox::default();
+        let from = "127.0.0.1:9".parse().unwrap();
+        for _ in 0..10 * MAX_WAITING {
+            inbox.push(from, &[0; 100]);
+        }
+        assert_eq!(drain(&inbox).len(), MAX_WAITING);
+        let forgotten: Vec<_> = (1..=40u16).filter_map(|port| inbox.add_address(SocketAddr::from(([127, 0, 0, 1], port)), 16)).collect();
+        assert_eq!(forgotten.len(), 24);
+    }
+}

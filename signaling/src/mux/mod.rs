@@ -1,0 +1,317 @@
+//! One UDP port for all peers.
+//!
+//! `webrtc` 0.21 binds a socket per peer and has no multiplexer. It does take a `Runtime` per peer,
+//! whose `wrap_udp_socket` may return any socket: [`socket`] returns a virtual one that is fed
+//! from here. Only public API is used.
+//!
+//! Who gets a datagram is decided by its source address; a source address belongs to a peer once a
+//! STUN request came from it that was signed with that peer's ICE password. Nothing is ever sent to
+//! an address that has not done so, so nobody can have the server send packets to a third party.
+//!
+//! Invariant: no handle of a peer's connection lives in the tables, and no waker is called and no
+//! socket is touched under their lock.
+
+mod inbox;
+mod socket;
+
+use std::collections::HashMap;
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
+use std::time::Duration;
+
+use rtc::crypto::RTCCryptoProvider;
+use tokio::io::Interest;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use webrtc::runtime::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+
+use crate::lock::lock;
+use crate::stun;
+use inbox::{Inbox, Pushed};
+pub(crate) use socket::MuxRuntime;
+
+/// Asked of the kernel for the one socket. A burst to a thousand peers must fit.
+const SOCKET_BUFFER_BYTES: usize = 4 << 20;
+/// Largest datagram that is looked at. WebRTC stays below the Ethernet MTU.
+const MAX_DATAGRAM: usize = 2048;
+/// Addresses one peer may have proved at a time. A client changes its address with its network, and
+/// a browser may try several interfaces at once; more is somebody filling the table.
+const MAX_ADDRESSES_PER_PEER: usize = 16;
+
+/// Counts of datagrams since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MuxStats {
+    /// Handed to a peer.
+    pub routed: u64,
+    /// From nobody known.
+    pub unroutable: u64,
+    /// Dropped because the peer's inbox was full.
+    pub overflow: u64,
+    /// STUN requests for a known peer with a wrong signature.
+    pub bad_integrity: u64,
+    /// Not sent: unproved address, or refused by the operating system.
+    pub unsent: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    routed: AtomicU64,
+    unroutable: AtomicU64,
+    overflow: AtomicU64,
+    bad_integrity: AtomicU64,
+    unsent: AtomicU64,
+}
+
+#[derive(Default)]
+struct Tables {
+    by_fragment: HashMap<String, Credential>,
+    by_address: HashMap<SocketAddr, Route>,
+}
+
+struct Credential {
+    password: Arc<str>,
+    inbox: Arc<Inbox>,
+}
+
+struct Route {
+    inbox: Arc<Inbox>,
+    /// The local address the peer talks to. Answers must come from it, or the peer's ICE agent
+    /// drops them; on a wildcard socket the kernel would choose another.
+    local: Option<IpAddr>,
+}
+
+/// The one socket and the tables that say whose a datagram is.
+pub(crate) struct Mux {
+    socket: tokio::net::UdpSocket,
+    state: UdpSocketState,
+    address: SocketAddr,
+    tables: Mutex<Tables>,
+    counters: Counters,
+    /// Connections that wait until the socket takes datagrams again.
+    blocked: Mutex<Vec<Waker>>,
+    unblock: Notify,
+    crypto: Arc<dyn RTCCryptoProvider>,
+}
+
+impl Mux {
+    /// Opens the port and starts reading it until `stop`.
+    pub(crate) async fn bind(listen: SocketAddr, crypto: Arc<dyn RTCCryptoProvider>, stop: CancellationToken) -> io::Result<Arc<Self>> {
+        let socket = tokio::net::UdpSocket::bind(listen).await?;
+        let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+        // The kernel caps these at its own limits; less only means less room for bursts.
+        let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), SOCKET_BUFFER_BYTES);
+        let _ = state.set_send_buffer_size(UdpSockRef::from(&socket), SOCKET_BUFFER_BYTES);
+        let mux = Arc::new(Self {
+            address: socket.local_addr()?,
+            socket,
+            state,
+            tables: Mutex::default(),
+            counters: Counters::default(),
+            blocked: Mutex::default(),
+            unblock: Notify::new(),
+            crypto,
+        });
+        let reader = mux.clone();
+        let reader_stop = stop.clone();
+        tokio::spawn(async move { reader_stop.run_until_cancelled(reader.read()).await });
+        let writer = mux.clone();
+        tokio::spawn(async move { stop.run_until_cancelled(writer.wake_blocked()).await });
+        Ok(mux)
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn stats(&self) -> MuxStats {
+        let counters = &self.counters;
+        MuxStats {
+            routed: counters.routed.load(Relaxed),
+            unroutable: counters.unroutable.load(Relaxed),
+            overflow: counters.overflow.load(Relaxed),
+            bad_integrity: counters.bad_integrity.load(Relaxed),
+            unsent: counters.unsent.load(Relaxed),
+        }
+    }
+
+    /// Number of known credentials and addresses.
+    #[cfg(test)]
+    fn sizes(&self) -> (usize, usize) {
+        let tables = lock(&self.tables);
+        (tables.by_fragment.len(), tables.by_address.len())
+    }
+
+    /// A place on the port for one more peer, until the result is dropped.
+    pub(crate) fn attach(self: &Arc<Self>) -> Attachment {
+        Attachment { mux: self.clone(), inbox: Arc::new(Inbox::default()) }
+    }
+
+    async fn read(self: Arc<Self>) {
+        let datagram_room = self.state.gro_segments().clamp(1, 64) * MAX_DATAGRAM;
+        let mut buffers: Vec<Vec<u8>> = (0..BATCH_SIZE).map(|_| vec![0; datagram_room]).collect();
+        let mut meta = [RecvMeta::default(); BATCH_SIZE];
+        loop {
+            let mut slices: Vec<IoSliceMut<'_>> = buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+            let received =
+                self.socket.async_io(Interest::READABLE, || self.state.recv(UdpSockRef::from(&self.socket), &mut slices, &mut meta)).await;
+            match received {
+                Ok(count) => {
+                    for (buffer, meta) in buffers.iter().zip(&meta).take(count) {
+                        let filled = buffer.get(..meta.len).unwrap_or_default();
+                        for datagram in filled.chunks(meta.stride.max(1)) {
+                            self.route(datagram, meta.addr, meta.dst_ip);
+                        }
+                    }
+                }
+                Err(error) => {
+                    // ICMP errors of single peers come out here and must not stop the port. The
+                    // pause keeps a lasting error from becoming a busy loop.
+                    tracing::debug!(%error, "reading from the UDP port failed");
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            }
+        }
+    }
+
+    async fn wake_blocked(self: Arc<Self>) {
+        loop {
+            self.unblock.notified().await;
+            if self.socket.writable().await.is_err() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            let blocked = std::mem::take(&mut *lock(&self.blocked));
+            for waker in blocked {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Hands a datagram to the peer it is for.
+    fn route(&self, datagram: &[u8], from: SocketAddr, local: Option<IpAddr>) {
+        let is_request = stun::is_stun(datagram) && stun::is_binding_request(datagram);
+        let inbox = match is_request {
+            true => self.claim(datagram, from, local),
+            false => lock(&self.tables).by_address.get(&from).map(|route| route.inbox.clone()),
+        };
+        let Some(inbox) = inbox else {
+            self.counters.unroutable.fetch_add(1, Relaxed);
+            return;
+        };
+        match inbox.push(from, datagram) {
+            Pushed::Queued(waker) => {
+                self.counters.routed.fetch_add(1, Relaxed);
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+            }
+            Pushed::Full => {
+                self.counters.overflow.fetch_add(1, Relaxed);
+            }
+        }
+    }
+
+    /// The peer a STUN request is for. From an address that is not that peer's yet, only somebody
+    /// who knows the ICE password may claim the address.
+    fn claim(&self, datagram: &[u8], from: SocketAddr, local: Option<IpAddr>) -> Option<Arc<Inbox>> {
+        let fragment = stun::requester_of(datagram)?;
+        let (inbox, password) = {
+            let mut tables = lock(&self.tables);
+            let credential = tables.by_fragment.get(fragment)?;
+            let (inbox, password) = (credential.inbox.clone(), credential.password.clone());
+            if let Some(route) = tables.by_address.get_mut(&from)
+                && Arc::ptr_eq(&route.inbox, &inbox)
+            {
+                route.local = local.or(route.local);
+                return Some(inbox);
+            }
+            (inbox, password)
+        };
+        if !stun::has_integrity(datagram, &password, self.crypto.crypto()) {
+            self.counters.bad_integrity.fetch_add(1, Relaxed);
+            return None;
+        }
+        let mut tables = lock(&self.tables);
+        // The peer may have left while the signature was checked.
+        tables.by_fragment.get(fragment)?;
+        if let Some(oldest) = inbox.add_address(from, MAX_ADDRESSES_PER_PEER)
+            && tables.by_address.get(&oldest).is_some_and(|route| Arc::ptr_eq(&route.inbox, &inbox))
+        {
+            tables.by_address.remove(&oldest);
+        }
+        let route = Route { inbox: inbox.clone(), local };
+        tables.by_address.insert(from, route);
+        Some(inbox)
+    }
+
+    /// Sends for the peer that owns `inbox`; `Ok(false)` when the socket takes nothing now.
+    fn send(&self, inbox: &Arc<Inbox>, transmit: &Transmit<'_>) -> bool {
+        let local = match lock(&self.tables).by_address.get(&transmit.destination) {
+            Some(route) if Arc::ptr_eq(&route.inbox, inbox) => route.local,
+            _ => {
+                self.counters.unsent.fetch_add(1, Relaxed);
+                return true;
+            }
+        };
+        let transmit = Transmit { src_ip: local, ..transmit.clone() };
+        let sent = self.socket.try_io(Interest::WRITABLE, || self.state.try_send(UdpSockRef::from(&self.socket), &transmit));
+        match sent {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
+            Err(error) => {
+                // A datagram may be lost, that is what UDP promises. Handed on, the error would
+                // end the whole connection.
+                tracing::debug!(%error, "a datagram could not be sent");
+                self.counters.unsent.fetch_add(1, Relaxed);
+                true
+            }
+        }
+    }
+
+    /// Wakes `waker` once the socket takes datagrams again.
+    fn wait_until_writable(&self, waker: &Waker) {
+        lock(&self.blocked).push(waker.clone());
+        self.unblock.notify_one();
+    }
+}
+
+/// One peer's place on the port. Dropping it frees its addresses and credentials.
+pub(crate) struct Attachment {
+    mux: Arc<Mux>,
+    inbox: Arc<Inbox>,
+}
+
+impl Attachment {
+    /// The runtime to build this peer's connection with.
+    pub(crate) fn runtime(&self) -> Arc<MuxRuntime> {
+        Arc::new(MuxRuntime::new(self.mux.clone(), self.inbox.clone()))
+    }
+
+    /// Makes the peer reachable under the ICE credentials of its local description. Called again
+    /// after an ICE restart; the former ones stay valid until the client has moved.
+    pub(crate) fn register(&self, fragment: &str, password: &str) {
+        self.inbox.restart(fragment);
+        let credential = Credential { password: password.into(), inbox: self.inbox.clone() };
+        lock(&self.mux.tables).by_fragment.insert(fragment.to_owned(), credential);
+    }
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        let (fragments, addresses) = self.inbox.close();
+        let mut tables = lock(&self.mux.tables);
+        for fragment in fragments {
+            tables.by_fragment.remove(&fragment);
+        }
+        for address in addresses {
+            if tables.by_address.get(&address).is_some_and(|route| Arc::ptr_eq(&route.inbox, &self.inbox)) {
+                tables.by_address.remove(&address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use super::*;
+use crate::stun::tests::request;
+use std::task::{Context, Poll};
+
+async fn mux() -> (Arc<Mux>, CancellationToken) {
+    let stop = CancellationToken::new();
+    let crypto = rtc::crypto::default_provider().unwrap();
+    let listen = "127.0.0.1:0".parse().unwrap();
+    (Mux::bind(listen, crypto, stop.clone()).await.unwrap(), stop)
+}
+
+fn waiting(attachment: &Attachment) -> usize {
+    let mut context = Context::from_waker(Waker::noop());
+    let mut buffer = [0; 1500];
+    let mut count = 0;
+    while let Poll::Ready(_) = attachment.inbox.poll_take(&mut context, &mut buffer) {
+        count += 1;
+    }
+    count
+}
+
+#[tokio::test]
+async fn an_address_belongs_to_whoever_signed_from_it() {
+    let (mux, stop) = mux().await;
+    let (alice, bob) = (mux.attach(), mux.attach());
+    alice.register("alice", "alice's password");
+    bob.register("bob", "bob's password");
+    let from = "127.0.0.1:4000".parse().unwrap();
+
+    mux.route(&request("alice:x", "guess", false), from, None);
+    mux.route(b"\x16dtls from nobody", from, None);
+    mux.route(&request("carol:x", "guess", false), from, None);
+    assert_eq!((waiting(&alice), waiting(&bob)), (0, 0));
+    assert_eq!(mux.stats().bad_integrity, 1);
+    assert_eq!(mux.stats().unroutable, 3);
+
+    mux.route(&request("alice:x", "alice's password", false), from, None);
+    mux.route(b"\x16dtls of alice", from, None);
+    assert_eq!((waiting(&alice), waiting(&bob)), (2, 0));
+
+    mux.route(&request("bob:x", "guess", false), from, None);
+    mux.route(b"\x16dtls of alice", from, None);
+    assert_eq!((waiting(&alice), waiting(&bob)), (1, 0), "a guess takes no address");
+
+    mux.route(&request("bob:x", "bob's password", false), from, None);
+    mux.route(b"\x16dtls of bob", from, None);
+    assert_eq!((waiting(&alice), waiting(&bob)), (0, 2));
+    drop(alice);
+    mux.route(b"\x16dtls of bob", from, None);
+    assert_eq!(waiting(&bob), 1, "whoever lost an address does not take it along");
+    drop(bob);
+    assert_eq!(mux.sizes(), (0, 0));
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn nothing_is_sent_to_an_address_that_proved_nothing() {
+    let (mux, stop) = mux().await;
+    let stranger = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let alice = mux.attach();
+    alice.register("alice", "password");
+    let transmit =
+        Transmit { destination: stranger.local_addr().unwrap(), ecn: None, contents: b"hello", segment_size: None, src_ip: None };
+    assert!(mux.send(&alice.inbox, &transmit));
+    assert_eq!(mux.stats().unsent, 1);
+    stranger.send_to(&request("alice:x", "password", false), mux.address()).await.unwrap();
+    while mux.stats().routed == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(mux.send(&alice.inbox, &transmit));
+    let mut buffer = [0; 100];
+    let (length, from) = stranger.recv_from(&mut buffer).await.unwrap();
+    assert_eq!((&buffer[..length], from), (&b"hello"[..], mux.address()));
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn addresses_of_one_peer_are_bounded() {
+    let (mux, stop) = mux().await;
+    let alice = mux.attach();
+    alice.register("alice", "password");
+    for port in 1..=100 {
+        let from = SocketAddr::from(([127, 0, 0, 1], port));
+        mux.route(&request("alice:x", "password", false), from, None);
+    }
+    assert_eq!(mux.sizes(), (1, MAX_ADDRESSES_PER_PEER));
+    stop.cancel();
+}

@@ -1,0 +1,145 @@
+//! Who is in: peers by id, counted in all and per stream.
+//!
+//! Invariant: a peer is counted from its admission until its [`Handle`] is dropped, whatever
+//! happens in between, so limits can neither be passed by offers at the same moment nor leak away.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::lock::lock;
+
+pub(super) enum Refusal {
+    Full,
+    StreamFull,
+}
+
+pub(super) struct Admission<K, R> {
+    max_peers: usize,
+    max_per_stream: usize,
+    table: Mutex<Table<K, R>>,
+}
+
+struct Table<K, R> {
+    peers: HashMap<String, Entry<K, R>>,
+    per_stream: HashMap<K, usize>,
+}
+
+struct Entry<K, R> {
+    stream: K,
+    close: CancellationToken,
+    /// Absent until the offer is answered.
+    record: Option<Arc<R>>,
+}
+
+/// One admitted peer. Dropping it takes the peer out.
+pub(super) struct Handle<K: Eq + Hash, R> {
+    admission: Arc<Admission<K, R>>,
+    peer_id: String,
+    pub(super) close: CancellationToken,
+}
+
+impl<K: Clone + Eq + Hash, R> Admission<K, R> {
+    pub(super) fn new(max_peers: usize, max_per_stream: usize) -> Self {
+        Self { max_peers, max_per_stream, table: Mutex::new(Table { peers: HashMap::new(), per_stream: HashMap::new() }) }
+    }
+
+    pub(super) fn peers(&self) -> usize {
+        lock(&self.table).peers.len()
+    }
+
+    pub(super) fn admit(self: &Arc<Self>, stream: K, peer_id: String) -> Result<Handle<K, R>, Refusal> {
+        let close = CancellationToken::new();
+        let mut table = lock(&self.table);
+        if table.peers.len() >= self.max_peers {
+            return Err(Refusal::Full);
+        }
+        let of_stream = table.per_stream.get(&stream).copied().unwrap_or_default();
+        if of_stream >= self.max_per_stream {
+            return Err(Refusal::StreamFull);
+        }
+        table.per_stream.insert(stream.clone(), of_stream + 1);
+        let entry = Entry { stream, close: close.clone(), record: None };
+        table.peers.insert(peer_id.clone(), entry);
+        Ok(Handle { admission: self.clone(), peer_id, close })
+    }
+
+    /// The record of a peer, under the stream it was made for.
+    pub(super) fn find(&self, stream: &K, peer_id: &str) -> Option<Arc<R>> {
+        let table = lock(&self.table);
+        let entry = table.peers.get(peer_id)?;
+        (entry.stream == *stream).then(|| entry.record.clone())?
+    }
+
+    /// Tells a peer to close; false when this stream has no such peer.
+    pub(super) fn close(&self, stream: &K, peer_id: &str) -> bool {
+        let table = lock(&self.table);
+        match table.peers.get(peer_id) {
+            Some(entry) if entry.stream == *stream => {
+                entry.close.cancel();
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl<K: Eq + Hash, R> Handle<K, R> {
+    /// Makes the peer's record known to [`Admission::find`].
+    pub(super) fn publish(&self, record: Arc<R>) {
+        if let Some(entry) = lock(&self.admission.table).peers.get_mut(&self.peer_id) {
+            entry.record = Some(record);
+        }
+    }
+}
+
+impl<K: Eq + Hash, R> Drop for Handle<K, R> {
+    fn drop(&mut self) {
+        // Returned out of the lock: dropping the last handle of a peer's connection inside it could
+        // come back to the same lock.
+        let _removed = {
+            let mut table = lock(&self.admission.table);
+            let removed = table.peers.remove(&self.peer_id);
+            if let Some(entry) = &removed
+                && let Some(count) = table.per_stream.get_mut(&entry.stream)
+            {
+                *count -= 1;
+                if *count == 0 {
+                    table.per_stream.remove(&entry.stream);
+                }
+            }
+            removed
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+
+    #[test]
+    fn counts_from_admission_to_drop() {
+        let admission = Arc::new(Admission::<&str, ()>::new(3, 2));
+        let admit = |stream, id: &str| admission.admit(stream, id.to_owned());
+        let first = admit("a", "1").ok().unwrap();
+        let _second = admit("a", "2").ok().unwrap();
+        assert!(matches!(admit("a", "3"), Err(Refusal::StreamFull)));
+        let third = admit("b", "3").ok().unwrap();
+        assert!(matches!(admit("b", "4"), Err(Refusal::Full)));
+        assert!(admission.find(&"a", "1").is_none(), "not before it is answered");
+        first.publish(Arc::new(()));
+        assert!(admission.find(&"a", "1").is_some());
+        assert!(admission.find(&"b", "1").is_none(), "not under a foreign stream");
+        assert!(!admission.close(&"b", "1"));
+        assert!(admission.close(&"a", "1") && first.close.is_cancelled());
+        drop(first);
+        drop(third);
+        assert_eq!(admission.peers(), 1);
+        assert!(admit("a", "4").is_ok());
+        drop(_second);
+        assert!(lock(&admission.table).per_stream.is_empty());
+    }
+}

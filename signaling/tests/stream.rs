@@ -1,0 +1,275 @@
+//! The stream over a real WebRTC connection: a native client on loopback, through the one UDP port.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use signaling::*;
+use support::{Client, Server};
+
+fn resume(seq: u64) -> Value {
+    json!({"epoch": "e1", "seq": seq})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_live_client_gets_what_comes() {
+    let server = Server::start(SignalingConfig::default()).await;
+    server.say(json!("before"));
+    let client = Client::hello(&server, Value::Null).await;
+    let welcome = client.expect("welcome").await;
+    assert_eq!(
+        (&welcome["v"], &welcome["head"], &welcome["recovered"], &welcome["epoch"]),
+        (&json!(1), &json!(1), &json!(true), &json!("e1"))
+    );
+    assert_eq!(client.expect("caught_up").await["seq"], 1);
+    server.say(json!({"hello": "world"}));
+    let event = client.expect("ev").await;
+    assert_eq!(event["d"], json!({"hello": "world"}));
+    assert_eq!((&event["seq"], &event["id"], &event["type"]), (&json!(2), &json!("s-2"), &json!("counted")));
+    server.hub.ephemeral(&"s".into(), "answer_delta", json!("He"));
+    let ephemeral = client.expect("eph").await;
+    assert_eq!((&ephemeral["type"], &ephemeral["d"]), (&json!("answer_delta"), &json!("He")));
+    client.say(json!({"t": "ack", "seq": 2})).await;
+    client.say(json!({"t": "from the future", "x": [1]})).await;
+    server.say(json!(3));
+    client.expect_events(3, 3).await;
+    let stats = server.signaling.stats();
+    assert_eq!((stats.peers, stats.open, stats.udp.bad_integrity), (1, 1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_returning_client_gets_what_it_missed() {
+    let ring = HubConfig { ring_events: 16, page: 50, ..HubConfig::default() };
+    let server = Server::with_hub(SignalingConfig::default(), ring).await;
+    server.say_many(1000);
+    let client = Client::hello(&server, resume(10)).await;
+    assert_eq!(client.expect("welcome").await["recovered"], true);
+    client.expect_events(11, 500).await;
+    server.say_many(100);
+    // Whether the replay had reached the head before there was more is a matter of speed.
+    let (mut last, mut caught_up) = (500, 0);
+    while last < 1100 || caught_up < 1100 {
+        let frame = client.next().await.unwrap();
+        match frame["t"].as_str().unwrap() {
+            "ev" => {
+                assert_eq!(frame["seq"], last + 1);
+                last += 1;
+            }
+            "caught_up" => {
+                caught_up = frame["seq"].as_u64().unwrap();
+                assert_eq!(caught_up, last);
+                if last == 1000 {
+                    // Live from here on, so it is not said again.
+                    client.expect_events(1001, 1100).await;
+                    break;
+                }
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_replayed_is_a_gap() {
+    let server = Server::start(SignalingConfig::default()).await;
+    server.say_many(20);
+    server.log.logs.lock().unwrap().get_mut("s").unwrap().floor = 8;
+    for (cursor, reason, from, to) in
+        [(resume(3), "expired", 4, 7), (resume(99), "ahead_of_log", 1, 20), (json!({"epoch": "e0", "seq": 3}), "epoch_changed", 1, 20)]
+    {
+        let client = Client::hello(&server, cursor).await;
+        let welcome = client.expect("welcome").await;
+        assert_eq!((&welcome["recovered"], &welcome["reason"]), (&json!(false), &json!(reason)));
+        let gap = client.expect("gap").await;
+        assert_eq!((&gap["from"], &gap["to"], &gap["reason"]), (&json!(from), &json!(to), &json!(reason)));
+        client.expect_events(to + 1, 20).await;
+        assert_eq!(client.expect("caught_up").await["seq"], 20);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_too_large_for_a_frame_is_a_gap() {
+    let server = Server::start(SignalingConfig::default()).await;
+    let client = Client::hello(&server, Value::Null).await;
+    client.expect("welcome").await;
+    client.expect("caught_up").await;
+    server.say(json!("x".repeat(60_000)));
+    server.say(json!("x".repeat(MAX_FRAME_BYTES)));
+    server.say(json!(3));
+    client.expect_events(1, 1).await;
+    let gap = client.expect("gap").await;
+    assert_eq!((&gap["from"], &gap["to"], &gap["reason"]), (&json!(2), &json!(2), &json!("too_large")));
+    client.expect_events(3, 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_takes_nothing_is_cut_and_loses_nothing() {
+    let config = SignalingConfig { slow_after: Duration::from_millis(500), ..SignalingConfig::default() };
+    let server = Server::start(config).await;
+    let client = Client::hello(&server, Value::Null).await;
+    client.expect("welcome").await;
+    client.expect("caught_up").await;
+    // Far more than the client's buffers and the server's limit hold together.
+    for _ in 0..400 {
+        server.say(json!("x".repeat(30_000)));
+    }
+    server.until_peers(0).await;
+    let mut last = 0;
+    while let Some(frame) = client.next().await {
+        match frame["t"].as_str().unwrap() {
+            "ev" => {
+                assert_eq!(frame["seq"], last + 1);
+                last += 1;
+            }
+            "bye" => assert_eq!(frame["code"], "slow"),
+            "caught_up" => {}
+            other => panic!("{other}"),
+        }
+    }
+    assert!(last < 400);
+    let again = Client::hello(&server, resume(last)).await;
+    assert_eq!(again.expect("welcome").await["recovered"], true);
+    again.expect_events(last + 1, 400).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_closes_is_gone_at_once() {
+    let server = Server::start(SignalingConfig::default()).await;
+    let client = Client::hello(&server, Value::Null).await;
+    client.expect("welcome").await;
+    client.channel.close().await.unwrap();
+    server.until_peers(0).await;
+    let client = Client::hello(&server, Value::Null).await;
+    client.expect("welcome").await;
+    client.connection.close().await.unwrap();
+    server.until_peers(0).await;
+    assert_eq!(server.signaling.stats().open, 0);
+    assert_eq!(server.hub.stats().subscribers, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_client_counts_as_dead() {
+    let config =
+        SignalingConfig { heartbeat: Duration::from_secs(1), dead_after: Duration::from_millis(2500), ..SignalingConfig::default() };
+    let server = Server::start(config).await;
+    let answering = Client::hello(&server, Value::Null).await;
+    let silent = Client::hello(&server, Value::Null).await;
+    server.until_peers(2).await;
+    let (_, ended) = tokio::join!(
+        async {
+            server.until_peers(1).await;
+            server.say(json!("still there"));
+        },
+        async {
+            loop {
+                if answering.expect("welcome").await["t"] == "welcome" {
+                    break;
+                }
+            }
+            answering.expect("caught_up").await;
+            answering.expect("ev").await
+        }
+    );
+    assert_eq!(ended["seq"], 1);
+    drop(silent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_hello_the_channel_is_closed() {
+    let config = SignalingConfig { hello_timeout: Duration::from_millis(200), ..SignalingConfig::default() };
+    let server = Server::start(config).await;
+    Client::open(&server).await.expect_bye("timeout").await;
+    server.until_peers(0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_channel_the_peer_is_removed() {
+    let config = SignalingConfig { open_timeout: Duration::from_millis(200), ..SignalingConfig::default() };
+    let server = Server::start(config).await;
+    let (_client, offer) = Client::new("events").await;
+    server.signaling.offer("s".into(), &offer).await.unwrap();
+    assert_eq!(server.signaling.stats().peers, 1);
+    server.until_peers(0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_channel_of_another_name_is_not_served() {
+    let config = SignalingConfig { open_timeout: Duration::from_secs(2), ..SignalingConfig::default() };
+    let server = Server::start(config).await;
+    let (mut client, offer) = Client::new("files").await;
+    client.accept(server.signaling.offer("s".into(), &offer).await.unwrap()).await;
+    client.until_open().await;
+    assert_eq!(client.next().await, None);
+    server.until_peers(0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn broken_frames_end_the_stream() {
+    let server = Server::start(SignalingConfig::default()).await;
+    let hello = json!({"t": "hello", "v": 1, "stream": "s", "resume": null}).to_string();
+    for first in [
+        "".to_owned(),
+        "{".to_owned(),
+        json!({"t": "ack", "seq": 1}).to_string(),
+        json!({"t": "hello", "v": 2, "stream": "s", "resume": null}).to_string(),
+        json!({"t": "hello", "v": 1, "stream": "other", "resume": null}).to_string(),
+        json!({"t": "hello", "v": 1, "stream": "s"}).to_string(),
+    ] {
+        let client = Client::open(&server).await;
+        client.channel.send_text(&first).await.unwrap();
+        client.expect_bye("protocol").await;
+    }
+    for second in [hello.clone(), "[]".to_owned(), json!({"t": "ack", "seq": 7}).to_string()] {
+        let client = Client::open(&server).await;
+        client.channel.send_text(&hello).await.unwrap();
+        client.expect("welcome").await;
+        client.expect("caught_up").await;
+        client.channel.send_text(&second).await.unwrap();
+        client.expect_bye("protocol").await;
+    }
+    let client = Client::open(&server).await;
+    client.channel.send(bytes::BytesMut::from(hello.as_bytes())).await.unwrap();
+    client.expect_bye("protocol").await;
+    server.until_peers(0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ends_are_told() {
+    let server = Server::start(SignalingConfig::default()).await;
+    let client = Client::hello(&server, Value::Null).await;
+    client.expect("welcome").await;
+    client.expect("caught_up").await;
+    server.hub.end(&"s".into(), ByeCode::AuthExpired);
+    let bye = client.expect("bye").await;
+    assert_eq!(bye, json!({"t": "bye", "code": "auth_expired", "reconnect": false, "after_ms": 0}));
+
+    let client = Client::hello(&server, Value::Null).await;
+    client.expect("welcome").await;
+    client.expect("caught_up").await;
+    let (_, bye) = tokio::join!(server.signaling.shutdown(Duration::from_secs(10)), client.expect("bye"));
+    assert_eq!((&bye["code"], &bye["reconnect"]), (&json!("restart"), &json!(true)));
+    assert_eq!(server.signaling.stats().peers, 0);
+    let (_client, offer) = Client::new("events").await;
+    let refused = server.signaling.offer("s".into(), &offer).await.unwrap_err();
+    assert_eq!(refused.code(), "UNAVAILABLE");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rebuilt_log_sends_everybody_back() {
+    let hub = HubConfig { poll: Duration::from_millis(50), ..HubConfig::default() };
+    let server = Server::with_hub(SignalingConfig::default(), hub).await;
+    server.say_many(5);
+    let client = Client::hello(&server, resume(0)).await;
+    client.expect("welcome").await;
+    client.expect_events(1, 5).await;
+    client.expect("caught_up").await;
+    server.log.logs.lock().unwrap().get_mut("s").unwrap().epoch = "e2".into();
+    client.expect_bye("restart").await;
+    let client = Client::hello(&server, resume(5)).await;
+    let welcome = client.expect("welcome").await;
+    assert_eq!((&welcome["epoch"], &welcome["reason"]), (&json!("e2"), &json!("epoch_changed")));
+    assert_eq!(client.expect("gap").await["to"], 5);
+    client.expect("caught_up").await;
+}

@@ -1,0 +1,53 @@
+//! The two places where this adapter speaks C: registering sqlite-vec, and counting statements. The only unsafe code of the
+//! store; everything else goes through sqlx.
+#![allow(unsafe_code)]
+
+use std::{
+    ffi::{c_char, c_int, c_uint, c_void},
+    sync::{
+        Once,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use libsqlite3_sys::{SQLITE_TRACE_STMT, sqlite3, sqlite3_api_routines, sqlite3_auto_extension, sqlite3_trace_v2};
+use sqlx::SqliteConnection;
+
+type EntryPoint = unsafe extern "C" fn(*mut sqlite3, *mut *mut c_char, *const sqlite3_api_routines) -> c_int;
+
+/// Makes `vec_distance_cosine` known to every connection that this process opens from now on.
+pub(super) fn register_vectors() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: `sqlite3_vec_init` is declared without parameters by its crate, but is compiled from
+        // `int sqlite3_vec_init(sqlite3*, char**, const sqlite3_api_routines*)`, which is `EntryPoint`. It is linked
+        // statically (SQLITE_CORE), so it lives as long as the process, and registering takes SQLite's own lock.
+        unsafe {
+            let entry = std::mem::transmute::<*const (), EntryPoint>(sqlite_vec::sqlite3_vec_init as *const ());
+            sqlite3_auto_extension(Some(entry));
+        }
+    });
+}
+
+/// Counts in `counter` each statement that starts on this connection, transaction control included.
+pub(super) async fn count_statements(connection: &mut SqliteConnection, counter: &'static AtomicU64) -> Result<(), sqlx::Error> {
+    let mut handle = connection.lock_handle().await?;
+    // SAFETY: the handle is open and locked. The context is a reference that lives as long as the process, so the
+    // callback can never see it freed, and it is only read as the `AtomicU64` that it is.
+    unsafe {
+        sqlite3_trace_v2(
+            handle.as_raw_handle().as_ptr(),
+            SQLITE_TRACE_STMT,
+            Some(on_statement),
+            std::ptr::from_ref(counter).cast_mut().cast::<c_void>(),
+        );
+    }
+    Ok(())
+}
+
+unsafe extern "C" fn on_statement(_event: c_uint, context: *mut c_void, _statement: *mut c_void, _sql: *mut c_void) -> c_int {
+    // SAFETY: `context` is the `&'static AtomicU64` given to `sqlite3_trace_v2` above.
+    let counter = unsafe { &*context.cast::<AtomicU64>() };
+    counter.fetch_add(1, Ordering::Relaxed);
+    0
+}

@@ -1,0 +1,255 @@
+//! The durable queue. A lane is one kind of work of one session: its jobs run in order, one at a time. Only the head of a
+//! lane can be claimed, and the head is marked, so that claiming costs the same however many jobs wait behind it.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::{QueryBuilder, Row, Sqlite, SqliteConnection};
+use uuid::Uuid;
+
+use super::{
+    SqliteStore,
+    codec::{Word, bytes, duration_millis, millis, signed},
+    events,
+    failure::Failure,
+    rows::Columns,
+};
+use crate::{
+    domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId},
+    ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError},
+};
+
+/// Takes the heads that have been ready longest. A lane that gets its turn goes to the back (see [`promote`]), so lanes share
+/// the workers evenly. `?1` now, `?2` end of the lease, `?3` how many.
+const CLAIM: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1
+    WHERE id IN (SELECT id FROM jobs WHERE head = 1 AND ready_at <= ?1 ORDER BY ready_at, id LIMIT ?3)
+    RETURNING *";
+
+#[async_trait]
+impl JobQueue for SqliteStore {
+    async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError> {
+        let now = millis(now);
+        // Workers ask often and mostly in vain; only a hit is worth a write.
+        let due = sqlx::query("SELECT 1 FROM jobs WHERE head = 1 AND ready_at <= ? LIMIT 1").bind(now);
+        if due.fetch_optional(&self.readers).await.map_err(Failure::from)?.is_none() {
+            return Ok(Vec::new());
+        }
+        let until = now.saturating_add(duration_millis(lease));
+        let mut jobs = self
+            .write(move |c| {
+                Box::pin(async move {
+                    let rows = sqlx::query(CLAIM).bind(now).bind(until).bind(i64::from(limit)).fetch_all(c).await?;
+                    rows.iter().map(job).collect::<Result<Vec<_>, _>>()
+                })
+            })
+            .await?;
+        jobs.sort_by_key(|job| job.claim.job);
+        Ok(jobs)
+    }
+
+    async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
+        let (job, token) = numbers(claim);
+        let until = millis(now).saturating_add(duration_millis(lease));
+        let extended = self.write(move |c| {
+            Box::pin(async move {
+                let done = sqlx::query("UPDATE jobs SET ready_at = ? WHERE id = ? AND token = ? AND state = 'live'");
+                Ok(done.bind(until).bind(job).bind(token).execute(c).await?.rows_affected() == 1)
+            })
+        });
+        Ok(extended.await?)
+    }
+
+    async fn retry(&self, claim: &Claim, due: Timestamp, code: &str) -> Result<(), CommitError> {
+        let (job, token) = numbers(claim);
+        let code = code.to_owned();
+        let done = self.write(move |c| {
+            Box::pin(async move {
+                let done =
+                    sqlx::query("UPDATE jobs SET ready_at = ?, token = token + 1, code = ? WHERE id = ? AND token = ? AND state = 'live'");
+                match done.bind(millis(due)).bind(code).bind(job).bind(token).execute(c).await?.rows_affected() {
+                    0 => Err(Failure::NotOurs),
+                    _ => Ok(()),
+                }
+            })
+        });
+        Ok(done.await?)
+    }
+
+    async fn release(&self, claims: &[Claim]) -> Result<(), StoreError> {
+        let claims: Vec<_> = claims.iter().map(numbers).collect();
+        let done = self.write(move |c| {
+            Box::pin(async move {
+                for (job, token) in claims {
+                    sqlx::query(
+                        "UPDATE jobs SET ready_at = queued_at, token = token + 1, attempts = attempts - 1
+                         WHERE id = ? AND token = ? AND state = 'live'",
+                    )
+                    .bind(job)
+                    .bind(token)
+                    .execute(&mut *c)
+                    .await?;
+                }
+                Ok(())
+            })
+        });
+        Ok(done.await?)
+    }
+
+    async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError> {
+        let (user, claim, event, code) = (caller.user(), claim.clone(), event.clone(), code.to_owned());
+        Ok(self.write(move |c| Box::pin(async move { bury(c, user, &claim, event, &code, now).await })).await?)
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        let due = sqlx::query("SELECT ready_at FROM jobs WHERE head = 1 ORDER BY ready_at LIMIT 1").fetch_optional(&self.readers);
+        let due = due.await.map_err(Failure::from)?;
+        Ok(due.map(|row| Columns::of(&row, "jobs").time("ready_at")).transpose()?)
+    }
+
+    async fn depth(&self) -> Result<(u64, u64), StoreError> {
+        let row = sqlx::query(
+            "SELECT (SELECT COUNT(*) FROM jobs WHERE state = 'live') AS live, (SELECT COUNT(*) FROM jobs WHERE state = 'dead') AS dead",
+        );
+        let row = row.fetch_one(&self.readers).await.map_err(Failure::from)?;
+        let c = Columns::of(&row, "jobs");
+        Ok((c.count("live")?, c.count("dead")?))
+    }
+}
+
+fn numbers(claim: &Claim) -> (i64, i64) {
+    (signed(claim.job), signed(claim.token))
+}
+
+/// The lane of a piece of work, its message, and whether that is to be answered later.
+fn lane(work: JobWork) -> (&'static str, MessageId, bool) {
+    match work {
+        JobWork::Understand { message, answer } => ("understand", message, answer),
+        JobWork::Answer(message) => ("answer", message, false),
+    }
+}
+
+fn job(row: &sqlx::sqlite::SqliteRow) -> Result<Job, Failure> {
+    let c = Columns::of(row, "jobs");
+    let message = MessageId(c.id("message_id")?);
+    Ok(Job {
+        claim: Claim { job: c.count("id")?, token: c.count("token")? },
+        // The store vouches for the identity: it was verified when the job was queued.
+        caller: Caller::verified(UserId(c.id("user_id")?), c.word("role")?),
+        session: SessionId(c.id("session_id")?),
+        work: match c.text("lane")?.as_str() {
+            "understand" => JobWork::Understand { message, answer: c.count("answer")? == 1 },
+            "answer" => JobWork::Answer(message),
+            _ => return Err(Failure::Damaged { table: "jobs", column: "lane" }),
+        },
+        attempts: c.small("attempts")?,
+        queued_at: c.time("queued_at")?,
+    })
+}
+
+/// Queues work of one session. The first job of an empty lane becomes its head.
+pub(super) async fn enqueue(
+    c: &mut SqliteConnection,
+    caller: &Caller,
+    session: SessionId,
+    work: &[(JobWork, Timestamp)],
+) -> Result<(), Failure> {
+    let user = caller.user().0;
+    for name in ["understand", "answer"] {
+        let mut jobs = work.iter().map(|&(work, at)| (lane(work), at)).filter(|((lane, ..), _)| *lane == name);
+        let Some(((_, message, answer), at)) = jobs.next() else { continue };
+        sqlx::query(
+            "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, NOT EXISTS (
+                 SELECT 1 FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live'))",
+        )
+        .bind(bytes(&user))
+        .bind(bytes(&session.0))
+        .bind(name)
+        .bind(bytes(&message.0))
+        .bind(caller.role().word())
+        .bind(millis(at))
+        .bind(answer)
+        .execute(&mut *c)
+        .await?;
+        let rest: Vec<_> = jobs.collect();
+        if rest.is_empty() {
+            continue;
+        }
+        let mut sql = QueryBuilder::<Sqlite>::new(
+            "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head) ",
+        );
+        sql.push_values(rest, |mut row, ((lane, message, answer), at)| {
+            row.push_bind(bytes(&user)).push_bind(bytes(&session.0)).push_bind(lane).push_bind(bytes(&message.0));
+            row.push_bind(caller.role().word()).push_bind(millis(at)).push_bind(millis(at)).push_bind(answer).push_bind(0);
+        });
+        sql.build().persistent(false).execute(&mut *c).await?;
+    }
+    Ok(())
+}
+
+/// The job that a claim holds.
+pub(super) struct Held {
+    id: i64,
+    user: Uuid,
+    session: Uuid,
+    lane: String,
+    message: Uuid,
+}
+
+/// Checks that the claim still holds its job, in the transaction that is to end it.
+///
+/// # Errors
+/// `NotOurs` when the lease went to another, or the job was done, given back or buried, or is another user's.
+pub(super) async fn held(c: &mut SqliteConnection, user: UserId, claim: &Claim) -> Result<Held, Failure> {
+    let (id, token) = numbers(claim);
+    let row = sqlx::query("SELECT * FROM jobs WHERE id = ? AND token = ? AND user_id = ? AND state = 'live'")
+        .bind(id)
+        .bind(token)
+        .bind(bytes(&user.0))
+        .fetch_optional(c)
+        .await?
+        .ok_or(Failure::NotOurs)?;
+    let columns = Columns::of(&row, "jobs");
+    Ok(Held { id, user: user.0, session: columns.id("session_id")?, lane: row.try_get("lane")?, message: columns.id("message_id")? })
+}
+
+/// Ends a job that was done: its row goes, the next of its lane may be claimed.
+pub(super) async fn finish(c: &mut SqliteConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+    sqlx::query("DELETE FROM jobs WHERE id = ?").bind(held.id).execute(&mut *c).await?;
+    promote(c, held, now).await
+}
+
+/// Makes the next live job of the lane its head. It is ready from now on and not since it was queued: else a lane with a long
+/// backlog would always be older than everyone else's, and take every worker before them.
+async fn promote(c: &mut SqliteConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+    sqlx::query(
+        "UPDATE jobs SET head = 1, ready_at = MAX(ready_at, ?4) WHERE id = (
+             SELECT MIN(id) FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live')",
+    )
+    .bind(bytes(&held.user))
+    .bind(bytes(&held.session))
+    .bind(&held.lane)
+    .bind(millis(now))
+    .execute(c)
+    .await?;
+    Ok(())
+}
+
+async fn bury(c: &mut SqliteConnection, user: UserId, claim: &Claim, event: EventDraft, code: &str, now: Timestamp) -> Result<(), Failure> {
+    let held = held(c, user, claim).await?;
+    sqlx::query("UPDATE jobs SET state = 'dead', head = 0, token = token + 1, code = ? WHERE id = ?")
+        .bind(code)
+        .bind(held.id)
+        .execute(&mut *c)
+        .await?;
+    promote(c, &held, now).await?;
+    if held.lane == "understand" {
+        sqlx::query("UPDATE messages SET status = 'failed' WHERE user_id = ? AND id = ?")
+            .bind(bytes(&held.user))
+            .bind(bytes(&held.message))
+            .execute(&mut *c)
+            .await?;
+    }
+    events::append(c, held.user, SessionId(held.session), &[event], now).await?;
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Sessions: made, read, listed. Their deletion is in `delete`.
+
+use async_trait::async_trait;
+
+use super::{
+    SqliteStore,
+    codec::{bytes, id_list, millis},
+    delete,
+    failure::Failure,
+    keys, rows,
+};
+use crate::{
+    domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserText},
+    ports::{Reweigh, SessionStore, StoreError},
+};
+
+#[async_trait]
+impl SessionStore for SqliteStore {
+    async fn create_session(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        title: Option<UserText>,
+        epoch: String,
+        now: Timestamp,
+    ) -> Result<Session, StoreError> {
+        let user = caller.user().0;
+        let session = self.write(move |c| {
+            Box::pin(async move {
+                sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
+                let row = sqlx::query(
+                    "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch) VALUES (?1, ?2, ?3, ?4, ?4, ?5) RETURNING *",
+                )
+                .bind(bytes(&user))
+                .bind(bytes(&id.0))
+                .bind(title.map(UserText::into_string))
+                .bind(millis(now))
+                .bind(epoch)
+                .fetch_one(c)
+                .await?;
+                rows::session(&row)
+            })
+        });
+        Ok(session.await?)
+    }
+
+    async fn sessions_by_id(&self, caller: &Caller, ids: &[SessionId]) -> Result<Vec<Session>, StoreError> {
+        let found = sqlx::query("SELECT * FROM sessions WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
+            .bind(bytes(&caller.user().0))
+            .bind(id_list(ids.iter().map(|id| &id.0)))
+            .fetch_all(&self.readers)
+            .await
+            .map_err(Failure::from)?;
+        Ok(found.iter().map(rows::session).collect::<Result<_, _>>()?)
+    }
+
+    async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
+        let user = caller.user().0;
+        let query = match &page.after {
+            None => sqlx::query("SELECT * FROM sessions WHERE user_id = ? ORDER BY updated_at DESC, id DESC LIMIT ?").bind(bytes(&user)),
+            Some(key) => {
+                let (updated_at, id) = keys::parse_number_and_id(key)?;
+                sqlx::query(
+                    "SELECT * FROM sessions WHERE user_id = ? AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?",
+                )
+                .bind(bytes(&user))
+                .bind(updated_at)
+                .bind(bytes(&id))
+            }
+        };
+        let found = query.bind(keys::limit(page)).fetch_all(&self.readers).await.map_err(Failure::from)?;
+        let items = found.iter().map(|row| {
+            let session = rows::session(row)?;
+            Ok((keys::number_and_id(millis(session.updated_at), session.id.0), session))
+        });
+        Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+    }
+
+    async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
+        let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM sessions WHERE user_id = ?")
+            .bind(bytes(&caller.user().0))
+            .fetch_one(&self.readers)
+            .await
+            .map_err(Failure::from)?;
+        Ok(count.unsigned_abs())
+    }
+
+    async fn delete_session(&self, caller: &Caller, id: SessionId, reweigh: Reweigh<'_>) -> Result<(), StoreError> {
+        Ok(delete::session(self, caller.user(), id, reweigh).await?)
+    }
+}

@@ -1,0 +1,222 @@
+//! The one writer: a task that owns the only writing connection and commits waiting writes together.
+//!
+//! Each commit waits for the disk, so writes that queued meanwhile share the next one (group commit). A write runs to its
+//! end whether or not its caller still waits: a client that hangs up can neither leave a transaction open nor block others.
+//! Invariant: a caller hears of success only after the disk has it.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{Opener, failure::Failure};
+
+/// Writes that may wait. Beyond it callers wait for a place, at most [`QUEUE_WAIT`].
+const QUEUE: usize = 256;
+const QUEUE_WAIT: Duration = Duration::from_secs(10);
+/// A transaction that the disk does not confirm in this time is reported as not confirmed. It may still happen.
+const CONFIRM_WAIT: Duration = Duration::from_secs(60);
+/// A batch takes no further writes after this much work, so that a small one does not wait for many large ones.
+const BATCH_TIME: Duration = Duration::from_millis(4);
+const BATCH_WRITES: usize = 64;
+
+/// Handle to the writer task. The task ends when the handle is dropped or [`Writer::close`] is called.
+pub(super) struct Writer {
+    queue: mpsc::Sender<Box<dyn Write>>,
+    stop: CancellationToken,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    /// Starts the task on an open connection; `opener` makes another one should it fail.
+    pub(super) fn start(connection: SqliteConnection, options: SqliteConnectOptions, opener: Opener) -> Self {
+        let (queue, waiting) = mpsc::channel(QUEUE);
+        let stop = CancellationToken::new();
+        let task = Task { waiting, stop: stop.clone(), connection: Some(connection), options, opener };
+        Self { queue, stop, task: Mutex::new(Some(tokio::spawn(task.run()))) }
+    }
+
+    /// Runs `write` in a transaction and returns its result once that is committed. An error of `write` undoes all it did.
+    pub(super) async fn run<R, F>(&self, write: F) -> Result<R, Failure>
+    where
+        R: Send + 'static,
+        F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let pending = Box::new(Pending { write: Some(write), result: None, reply });
+        match self.queue.send_timeout(pending, QUEUE_WAIT).await {
+            Ok(()) => {}
+            Err(mpsc::error::SendTimeoutError::Timeout(_)) => return Err(Failure::WriterBusy(QUEUE_WAIT)),
+            Err(mpsc::error::SendTimeoutError::Closed(_)) => return Err(Failure::Closed),
+        }
+        match tokio::time::timeout(CONFIRM_WAIT, answer).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(Failure::Closed),
+            Err(_) => Err(Failure::NotConfirmed(CONFIRM_WAIT)),
+        }
+    }
+
+    /// Whether writes are still taken.
+    pub(super) fn is_open(&self) -> bool {
+        !self.queue.is_closed()
+    }
+
+    /// Finishes the writes that wait, then closes the connection.
+    pub(super) async fn close(&self) {
+        self.stop.cancel();
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task
+            && let Err(e) = task.await
+        {
+            tracing::error!(error = %e, "the store's writer ended badly");
+        }
+    }
+}
+
+/// A write with its type forgotten.
+trait Write: Send {
+    /// Does the work inside the open transaction and keeps the result. False when it has to be undone.
+    fn perform<'a>(&'a mut self, connection: &'a mut SqliteConnection) -> BoxFuture<'a, bool>;
+    /// Tells the caller. `failed` overrides a success.
+    fn finish(self: Box<Self>, failed: Option<Failure>);
+}
+
+struct Pending<R, F> {
+    write: Option<F>,
+    result: Option<Result<R, Failure>>,
+    reply: oneshot::Sender<Result<R, Failure>>,
+}
+
+impl<R, F> Write for Pending<R, F>
+where
+    R: Send + 'static,
+    F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
+{
+    fn perform<'a>(&'a mut self, connection: &'a mut SqliteConnection) -> BoxFuture<'a, bool> {
+        async move {
+            let Some(write) = self.write.take() else { return false };
+            // A panic is a defect of one write. Without the catch it would end the task, and no write would ever succeed again.
+            let result = AssertUnwindSafe(async { write(connection).await }).catch_unwind().await.unwrap_or(Err(Failure::Panicked));
+            let keep = result.is_ok();
+            self.result = Some(result);
+            keep
+        }
+        .boxed()
+    }
+
+    fn finish(self: Box<Self>, failed: Option<Failure>) {
+        let result = match (self.result, failed) {
+            // What a write found wrong stays wrong whether or not the others were committed.
+            (Some(Err(e)), _) => Err(e),
+            (_, Some(e)) => Err(e),
+            (Some(Ok(r)), None) => Ok(r),
+            (None, None) => Err(Failure::Closed),
+        };
+        // The caller may have hung up; the write counts all the same.
+        let _ = self.reply.send(result);
+    }
+}
+
+struct Task {
+    waiting: mpsc::Receiver<Box<dyn Write>>,
+    stop: CancellationToken,
+    connection: Option<SqliteConnection>,
+    options: SqliteConnectOptions,
+    opener: Opener,
+}
+
+impl Task {
+    async fn run(mut self) {
+        loop {
+            let first = tokio::select! {
+                biased;
+                () = self.stop.cancelled(), if !self.waiting.is_closed() => {
+                    // No new writes; those that wait are still received below.
+                    self.waiting.close();
+                    continue;
+                }
+                write = self.waiting.recv() => write,
+            };
+            let Some(first) = first else { break };
+            self.batch(first).await;
+        }
+        if let Some(connection) = self.connection.take()
+            && let Err(e) = connection.close().await
+        {
+            tracing::warn!(error = %e, "the store's writing connection did not close cleanly");
+        }
+    }
+
+    /// One transaction with `first` and whatever waits behind it.
+    async fn batch(&mut self, mut first: Box<dyn Write>) {
+        let mut connection = match self.begin().await {
+            Ok(connection) => connection,
+            Err(e) => return first.finish(Some(e)),
+        };
+        let started = Instant::now();
+        if !first.perform(&mut connection).await {
+            // Alone in its transaction, so the whole of it goes.
+            if execute(&mut connection, "ROLLBACK").await.is_ok() {
+                self.connection = Some(connection);
+            }
+            return first.finish(None);
+        }
+        let mut done = vec![first];
+        let mut outcome = Ok(());
+        while outcome.is_ok() && done.len() < BATCH_WRITES && started.elapsed() < BATCH_TIME {
+            let Ok(mut next) = self.waiting.try_recv() else { break };
+            outcome = shared(&mut connection, &mut next).await;
+            done.push(next);
+        }
+        if outcome.is_ok() {
+            outcome = execute(&mut connection, "COMMIT").await;
+        }
+        match outcome {
+            Ok(()) => {
+                self.connection = Some(connection);
+                done.into_iter().for_each(|w| w.finish(None));
+            }
+            Err(e) => {
+                // Closing rolls back. A fresh connection knows for sure what it holds.
+                drop(connection);
+                let e = Arc::new(e);
+                done.into_iter().for_each(|w| w.finish(Some(Failure::NotCommitted(e.clone()))));
+            }
+        }
+    }
+
+    /// An open transaction that already holds the write lock.
+    async fn begin(&mut self) -> Result<SqliteConnection, Failure> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.opener.open(&self.options).await?,
+        };
+        execute(&mut connection, "BEGIN IMMEDIATE").await?;
+        Ok(connection)
+    }
+}
+
+/// A further write in the same transaction, undone alone if it fails. An error means that the transaction itself is in
+/// doubt: a disk error ends it inside SQLite, and then the savepoint is gone.
+async fn shared(connection: &mut SqliteConnection, write: &mut Box<dyn Write>) -> Result<(), Failure> {
+    execute(connection, "SAVEPOINT w").await?;
+    if !write.perform(connection).await {
+        execute(connection, "ROLLBACK TO w").await?;
+    }
+    execute(connection, "RELEASE w").await
+}
+
+async fn execute(connection: &mut SqliteConnection, sql: &'static str) -> Result<(), Failure> {
+    sqlx::query(sql).execute(connection).await?;
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! Refuses requests that a foreign web page causes. A server on loopback is open to every page in the browser unless it
+//! looks at where a request comes from: a page can post to 127.0.0.1, and by DNS rebinding even be "same origin".
+//! Must not look at bodies or identities.
+
+use std::{net::IpAddr, str::FromStr, sync::Arc};
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, Uri, header, uri::Authority},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use super::super::error::ApiError;
+
+/// Scheme, host and port of a page or server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    scheme: String,
+    host: String,
+    port: u16,
+}
+
+/// A text is not an `http` or `https` origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be an address such as https://recall.example.org, without a path")]
+pub struct NotAnOrigin;
+
+impl FromStr for Origin {
+    type Err = NotAnOrigin;
+
+    fn from_str(text: &str) -> Result<Self, NotAnOrigin> {
+        let uri: Uri = text.trim_end_matches('/').parse().map_err(|_| NotAnOrigin)?;
+        let scheme = uri.scheme_str().ok_or(NotAnOrigin)?.to_ascii_lowercase();
+        let authority = uri.authority().ok_or(NotAnOrigin)?;
+        if !matches!(scheme.as_str(), "http" | "https") || !matches!(uri.path(), "" | "/") || uri.query().is_some() {
+            return Err(NotAnOrigin);
+        }
+        Self::of(&scheme, authority).ok_or(NotAnOrigin)
+    }
+}
+
+impl Origin {
+    fn of(scheme: &str, authority: &Authority) -> Option<Self> {
+        if authority.as_str().contains('@') || authority.host().is_empty() {
+            return None;
+        }
+        let port = match authority.port() {
+            Some(port) => port.as_str().parse().ok()?,
+            None if authority.as_str().ends_with(':') => return None,
+            None if scheme == "https" => 443,
+            None => 80,
+        };
+        let host = authority.host().trim_end_matches('.').to_ascii_lowercase();
+        Some(Self { scheme: scheme.to_owned(), host, port })
+    }
+
+    fn is_loopback(&self) -> bool {
+        let host = self.host.trim_start_matches('[').trim_end_matches(']');
+        // Browsers resolve these names themselves, to loopback only; no name server can rebind them.
+        host == "localhost" || host.ends_with(".localhost") || IpAddr::from_str(host).is_ok_and(|ip| ip.to_canonical().is_loopback())
+    }
+
+    fn same_place(&self, other: &Self) -> bool {
+        self.host == other.host && self.port == other.port
+    }
+}
+
+/// What counts as this server.
+#[derive(Clone, Debug)]
+pub struct OriginPolicy {
+    /// Port of the listener.
+    pub port: u16,
+    /// Where people reach it, when that is not a loopback address.
+    pub public: Option<Origin>,
+}
+
+impl OriginPolicy {
+    /// Checks the head of a request.
+    ///
+    /// # Errors
+    /// 403 when it is meant for another host or comes from another page.
+    pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
+        let host = self.host(uri, headers)?;
+        self.check_origin(&host, headers)?;
+        // A request without `Origin` may still come from a page: an image, a script, a frame. Links to the page are fine.
+        let site = headers.get("sec-fetch-site").map(|v| v.as_bytes());
+        let navigates = headers.get("sec-fetch-mode").is_some_and(|v| v == "navigate");
+        match site {
+            None | Some(b"same-origin" | b"none") => Ok(()),
+            Some(_) if navigates => Ok(()),
+            Some(_) => Err(foreign_origin()),
+        }
+    }
+
+    /// The host that the request is meant for, if it is this server.
+    fn host(&self, uri: &Uri, headers: &HeaderMap) -> Result<Origin, ApiError> {
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let authority = match (hosts.next(), hosts.next()) {
+            (Some(host), None) => host.to_str().ok().and_then(|h| Authority::from_str(h).ok()),
+            (None, _) => uri.authority().cloned(),
+            (Some(_), Some(_)) => None,
+        };
+        let scheme = self.public.as_ref().map_or("http", |p| p.scheme.as_str());
+        let authority = authority.ok_or_else(foreign_host)?;
+        if let (Some(public), Some(host)) = (&self.public, Origin::of(scheme, &authority))
+            && public.same_place(&host)
+        {
+            return Ok(host);
+        }
+        match Origin::of("http", &authority) {
+            Some(host) if host.is_loopback() && host.port == self.port => Ok(host),
+            _ => Err(foreign_host()),
+        }
+    }
+
+    fn check_origin(&self, host: &Origin, headers: &HeaderMap) -> Result<(), ApiError> {
+        let mut origins = headers.get_all(header::ORIGIN).iter();
+        match (origins.next(), origins.next()) {
+            (None, _) => Ok(()),
+            (Some(origin), None) => {
+                let origin = origin.to_str().ok().and_then(|o| Origin::from_str(o).ok()).ok_or_else(foreign_origin)?;
+                let same = origin == *host || self.public.as_ref() == Some(&origin);
+                if same { Ok(()) } else { Err(foreign_origin()) }
+            }
+            (Some(_), Some(_)) => Err(foreign_origin()),
+        }
+    }
+}
+
+fn foreign_host() -> ApiError {
+    ApiError::refused(
+        StatusCode::FORBIDDEN,
+        "FOREIGN_HOST",
+        "This server does not answer under that host name. Use a loopback address with its port, or configure its public URL.",
+    )
+}
+
+fn foreign_origin() -> ApiError {
+    ApiError::refused(StatusCode::FORBIDDEN, "FOREIGN_ORIGIN", "Requests from other web pages are refused.")
+}
+
+/// Middleware: lets pass what is meant for this server and comes from its own pages or from a program.
+pub(crate) async fn guard(State(policy): State<Arc<OriginPolicy>>, request: Request, next: Next) -> Response {
+    match policy.check(request.uri(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(error) => error.into_response(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use axum::http::HeaderName;
+
+    use super::*;
+
+    fn check(public: Option<&str>, headers: &[(&str, &str)]) -> bool {
+        let policy = OriginPolicy { port: 8080, public: public.map(|p| p.parse().unwrap()) };
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(HeaderName::from_str(name).unwrap(), value.parse().unwrap());
+        }
+        policy.check(&Uri::from_static("/graphql"), &map).is_ok()
+    }
+
+    #[test]
+    fn only_loopback_names_with_the_port_are_this_server() {
+        for good in ["127.0.0.1:8080", "localhost:8080", "LOCALHOST:8080", "[::1]:8080", "recall.localhost:8080", "127.1.2.3:8080"] {
+            assert!(check(None, &[("host", good)]), "{good}");
+        }
+        for bad in
+            ["evil.example:8080", "localhost", "127.0.0.1:8081", "localhost.evil.example:8080", "192.168.0.1:8080", "a@localhost:8080", ""]
+        {
+            assert!(!check(None, &[("host", bad)]), "{bad}");
+        }
+        assert!(!check(None, &[]), "no host at all");
+        assert!(!check(None, &[("host", "localhost:8080"), ("host", "evil.example:8080")]), "two hosts");
+    }
+
+    #[test]
+    fn a_foreign_page_is_refused_whatever_it_calls_itself() {
+        let host = ("host", "127.0.0.1:8080");
+        assert!(check(None, &[host, ("origin", "http://127.0.0.1:8080")]));
+        for bad in ["http://evil.example", "http://127.0.0.1:3000", "https://127.0.0.1:8080", "null", "http://localhost:8080", "file://"] {
+            assert!(!check(None, &[host, ("origin", bad)]), "{bad}");
+        }
+        assert!(!check(None, &[host, ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")]));
+        assert!(!check(None, &[host, ("sec-fetch-site", "same-site"), ("sec-fetch-mode", "cors")]));
+        assert!(check(None, &[host, ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")]), "a link to the page");
+        assert!(check(None, &[host, ("sec-fetch-site", "same-origin")]));
+    }
+
+    #[test]
+    fn a_public_address_counts_beside_loopback() {
+        let public = Some("https://recall.example.org");
+        assert!(check(public, &[("host", "recall.example.org"), ("origin", "https://recall.example.org")]));
+        assert!(check(public, &[("host", "recall.example.org:443")]));
+        assert!(!check(public, &[("host", "recall.example.org"), ("origin", "http://recall.example.org")]));
+        assert!(!check(public, &[("host", "recall.example.org:8080")]));
+        assert!(check(public, &[("host", "127.0.0.1:8080")]));
+        for bad in ["recall.example.org", "ftp://x", "https://x/path", "https://u@x"] {
+            assert!(Origin::from_str(bad).is_err(), "{bad}");
+        }
+    }
+}

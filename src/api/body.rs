@@ -1,0 +1,46 @@
+//! Reading request bodies: the declared type is checked, because a foreign page can post plain text without asking.
+
+use axum::{
+    body::Bytes,
+    extract::rejection::BytesRejection,
+    http::{HeaderMap, StatusCode, header},
+};
+use serde::de::DeserializeOwned;
+
+use super::error::ApiError;
+
+/// Refuses a body of another type than `wanted`. Parameters such as a charset do not count.
+pub(crate) fn require_type(headers: &HeaderMap, wanted: &str) -> Result<(), ApiError> {
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
+    let declared = match (types.next(), types.next()) {
+        (Some(one), None) => one.to_str().ok(),
+        _ => None,
+    };
+    let essence = declared.and_then(|d| d.split(';').next()).map(str::trim);
+    if essence.is_some_and(|e| e.eq_ignore_ascii_case(wanted)) {
+        return Ok(());
+    }
+    let message = format!("The body must be declared as `content-type: {wanted}`.");
+    Err(ApiError::refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message))
+}
+
+/// The bytes of a body.
+pub(crate) fn bytes(read: Result<Bytes, BytesRejection>) -> Result<Bytes, ApiError> {
+    read.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => ApiError::refused(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "The body is too large."),
+        _ => ApiError::refused(StatusCode::BAD_REQUEST, "BODY_UNREADABLE", "The body ended early."),
+    })
+}
+
+/// A body of JSON.
+pub(crate) fn json<T: DeserializeOwned>(headers: &HeaderMap, read: Result<Bytes, BytesRejection>) -> Result<T, ApiError> {
+    require_type(headers, "application/json")?;
+    serde_json::from_slice(&bytes(read)?)
+        .map_err(|e| ApiError::refused(StatusCode::BAD_REQUEST, "BAD_JSON", format!("The body is not the JSON expected here: {e}.")))
+}
+
+/// A body of text.
+pub(crate) fn text(headers: &HeaderMap, wanted: &str, read: Result<Bytes, BytesRejection>) -> Result<String, ApiError> {
+    require_type(headers, wanted)?;
+    String::from_utf8(bytes(read)?.into()).map_err(|_| ApiError::refused(StatusCode::BAD_REQUEST, "BAD_TEXT", "The body is not UTF-8."))
+}

@@ -1,0 +1,235 @@
+//! Errors of the API. An error has three audiences: a stable code for programs, a sentence for people, a cause for the
+//! log. This is the one place that maps them; the cause never leaves the server.
+
+use std::{error::Error, sync::Arc, time::Duration};
+
+use async_graphql::{ErrorExtensionValues, ErrorExtensions};
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+
+use crate::{conversation::UseCaseError, ports::StoreError};
+
+/// An error on its way to a client.
+#[derive(Clone, Debug)]
+pub struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    path: Vec<String>,
+    retry_after: Option<Duration>,
+    cause: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl ApiError {
+    /// The client did something that it can put right: `status` is in the 400s.
+    pub fn refused(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), path: Vec::new(), retry_after: None, cause: None }
+    }
+
+    /// An argument is wrong. `path` names it with dots: `input.text`.
+    pub fn invalid(code: &'static str, message: impl Into<String>, path: &str) -> Self {
+        Self { path: split(path), ..Self::refused(StatusCode::BAD_REQUEST, code, message) }
+    }
+
+    /// There is no such thing, or it is not the caller's: both look the same.
+    pub fn not_found(noun: &str) -> Self {
+        Self::refused(StatusCode::NOT_FOUND, "NOT_FOUND", format!("There is no such {noun}."))
+    }
+
+    /// The same request may succeed later.
+    pub fn unavailable(retry_after: Duration, cause: impl Into<Arc<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            retry_after: Some(retry_after),
+            cause: Some(cause.into()),
+            ..Self::refused(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "The server cannot do this right now. Try again.")
+        }
+    }
+
+    /// It took too long.
+    pub fn timeout() -> Self {
+        Self::refused(
+            StatusCode::GATEWAY_TIMEOUT,
+            "TIMEOUT",
+            "The operation took too long and was stopped; a change may have been made or not.",
+        )
+    }
+
+    /// A defect of the server.
+    pub fn internal(cause: impl Into<Arc<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            cause: Some(cause.into()),
+            ..Self::refused(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", "Something went wrong in the server. It has been logged.")
+        }
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// The sentence for people.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The HTTP status that fits.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The argument that is wrong, from the outside in; empty when it is none in particular.
+    pub fn path(&self) -> &[String] {
+        &self.path
+    }
+
+    /// Whether the client can put it right, so that a mutation reports it in its payload.
+    pub fn is_expected(&self) -> bool {
+        self.status.is_client_error()
+    }
+
+    /// Names the argument that is wrong, when the error does not know it itself.
+    pub fn at(mut self, path: &str) -> Self {
+        if self.path.is_empty() {
+            self.path = split(path);
+        }
+        self
+    }
+
+    /// Writes the cause to the log, for errors that are not the client's.
+    fn report(&self) {
+        if !self.is_expected() {
+            let causes = self.cause.as_deref().map(|cause| chain(cause));
+            tracing::error!(code = self.code, cause = causes.as_deref(), "a request failed");
+        }
+    }
+}
+
+fn split(path: &str) -> Vec<String> {
+    path.split('.').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// An error with everything behind it, for the log.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        // Many errors repeat their source in their own text.
+        let part = source.to_string();
+        if !text.ends_with(&part) {
+            text.push_str(": ");
+            text.push_str(&part);
+        }
+        next = source.source();
+    }
+    text
+}
+
+impl From<UseCaseError> for ApiError {
+    fn from(error: UseCaseError) -> Self {
+        let code = error.code();
+        match error {
+            UseCaseError::Invalid { message, path, .. } => Self::invalid(code, message, path),
+            UseCaseError::NotFound { noun } => Self { code, ..Self::not_found(noun) },
+            UseCaseError::Unavailable { retry_after, .. } => Self { code, ..Self::unavailable(retry_after, Arc::new(error) as Arc<_>) },
+            UseCaseError::Internal { .. } => Self { code, ..Self::internal(Arc::new(error) as Arc<_>) },
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound => Self::not_found("object"),
+            StoreError::BadCursor => Self::invalid("BAD_CURSOR", "The cursor is not one of this list.", ""),
+            StoreError::Transient(_) => Self::unavailable(Duration::from_secs(1), Arc::new(error) as Arc<_>),
+            StoreError::Permanent(_) => Self::internal(Arc::new(error) as Arc<_>),
+        }
+    }
+}
+
+impl From<signaling::SourceError> for ApiError {
+    fn from(error: signaling::SourceError) -> Self {
+        match error {
+            signaling::SourceError::NotFound => Self::not_found("session"),
+            signaling::SourceError::Unavailable(_) => Self::unavailable(Duration::from_secs(1), Arc::new(error) as Arc<_>),
+        }
+    }
+}
+
+/// The error as an entry of a GraphQL response's `errors`.
+impl From<ApiError> for async_graphql::Error {
+    fn from(error: ApiError) -> Self {
+        error.report();
+        async_graphql::Error::new(error.message.clone()).extend_with(|_, values: &mut ErrorExtensionValues| {
+            values.set("code", error.code);
+            if !error.path.is_empty() {
+                values.set("argument", error.path.clone());
+            }
+            if let Some(after) = error.retry_after {
+                values.set("retryAfterMs", u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
+            }
+        })
+    }
+}
+
+/// Body of `application/problem+json` (RFC 9457).
+#[derive(Serialize)]
+struct Problem<'a> {
+    r#type: &'static str,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    code: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    path: &'a [String],
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        self.report();
+        let problem = Problem {
+            r#type: "about:blank",
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            detail: &self.message,
+            code: self.code,
+            path: &self.path,
+        };
+        let mut response = Response::new(Body::from(serde_json::to_vec(&problem).unwrap_or_default()));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(after) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_stays_in_the_server() {
+        let error = ApiError::internal(Arc::new(std::io::Error::other("secret detail")) as Arc<_>);
+        assert!(!error.is_expected());
+        let graphql = async_graphql::Error::from(error.clone());
+        assert!(!format!("{graphql:?}").contains("secret"));
+        let response = error.into_response();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
+    }
+
+    #[test]
+    fn a_path_is_split_and_not_overwritten() {
+        let error = ApiError::invalid("TEXT_EMPTY", "Say something.", "input.text").at("input");
+        assert_eq!(error.path(), ["input", "text"]);
+        assert_eq!(ApiError::not_found("fact").at("input.id").path(), ["input", "id"]);
+    }
+}

@@ -1,0 +1,193 @@
+//! Runs operations: every transport hands its requests here, and here every limit applies. Documents are checked before
+//! they are parsed, an operation has a time limit, and every error leaves with a stable code.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_graphql::{
+    Data, ErrorExtensionValues, Executor, Request, Response, Schema, ServerError,
+    parser::types::{ExecutableDocument, OperationType},
+};
+use futures_util::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
+
+use super::{
+    document,
+    model::{EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode},
+    mutation::Mutation,
+    page::Connection,
+    query::Query,
+    scope::Scope,
+    subscription::Subscription,
+};
+use crate::{
+    api::{IceServer, Limits, error::ApiError},
+    conversation::Conversation,
+    domain::Caller,
+    streaming::EventHub,
+};
+
+/// The schema of the API.
+pub(crate) type ApiSchema = Schema<Query, Mutation, Subscription>;
+
+/// What operations on event streams need.
+pub(crate) struct Streams {
+    pub(crate) hub: Arc<EventHub>,
+    pub(crate) signaling: Arc<crate::api::Signaling>,
+    pub(crate) ice_servers: Vec<IceServer>,
+}
+
+/// The schema with its limits.
+pub(crate) fn schema(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mutation, Subscription> {
+    Schema::build(Query::default(), Mutation::default(), Subscription)
+        .limit_depth(limits.query_depth)
+        .limit_complexity(limits.query_complexity)
+        .limit_directives(8)
+        .limit_recursive_depth(48)
+        .override_output_type_description::<Connection<SessionNode>>("A page of sessions.")
+        .override_output_type_description::<Connection<MessageNode>>("A page of messages.")
+        .override_output_type_description::<Connection<EntityNode>>("A page of entities.")
+        .override_output_type_description::<Connection<FactNode>>("A page of facts.")
+        .override_output_type_description::<Connection<EvidenceNode>>("A page of evidence.")
+}
+
+/// Runs operations on behalf of callers.
+#[derive(Clone)]
+pub(crate) struct Engine {
+    schema: ApiSchema,
+    conversation: Conversation,
+    limits: Arc<Limits>,
+}
+
+impl Engine {
+    pub(crate) fn new(conversation: Conversation, streams: Streams, limits: Arc<Limits>) -> Self {
+        Self { schema: schema(&limits).data(streams).finish(), conversation, limits }
+    }
+
+    /// An executor for one caller, which runs at most `concurrent` operations at once.
+    pub(crate) fn on_behalf_of(&self, caller: Caller, concurrent: usize) -> Operations {
+        Operations { engine: self.clone(), caller, concurrent, running: Arc::default() }
+    }
+
+    fn prepare(&self, caller: Caller, mut request: Request) -> Result<(Request, Option<OperationType>), ApiError> {
+        let document = document::parse(&request.query, &self.limits.document)?;
+        let kind = operation_type(&document, request.operation_name.as_deref());
+        request.set_parsed_query(document);
+        Ok((request.data(Scope::new(caller, self.conversation.clone())), kind))
+    }
+}
+
+fn operation_type(document: &ExecutableDocument, name: Option<&str>) -> Option<OperationType> {
+    let wanted = |n: Option<&str>| name.is_none() || n == name;
+    document.operations.iter().find(|(n, _)| wanted(n.map(|n| n.as_str()))).map(|(_, o)| o.node.ty)
+}
+
+/// Operations of one caller over one connection.
+#[derive(Clone)]
+pub(crate) struct Operations {
+    engine: Engine,
+    caller: Caller,
+    concurrent: usize,
+    running: Arc<AtomicUsize>,
+}
+
+/// Counts an operation as running until dropped.
+struct Running(Arc<AtomicUsize>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Operations {
+    fn start(&self) -> Option<Running> {
+        let before = self.running.fetch_add(1, Ordering::AcqRel);
+        let running = Running(self.running.clone());
+        (before < self.concurrent).then_some(running)
+    }
+}
+
+impl Executor for Operations {
+    async fn execute(&self, request: Request) -> Response {
+        let (request, kind) = match self.engine.prepare(self.caller, request) {
+            Ok(prepared) => prepared,
+            Err(error) => return refusal(error),
+        };
+        if kind == Some(OperationType::Subscription) {
+            let status = axum::http::StatusCode::BAD_REQUEST;
+            return refusal(ApiError::refused(status, "SUBSCRIPTION_NEEDS_WEBSOCKET", "Subscriptions are served over `/graphql/ws`."));
+        }
+        within(self.engine.limits.operation_timeout, self.engine.schema.execute(request)).await
+    }
+
+    fn execute_stream(&self, request: Request, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
+        let one = |error| stream::once(async move { refusal(error) }).boxed();
+        let Some(running) = self.start() else {
+            let status = axum::http::StatusCode::TOO_MANY_REQUESTS;
+            let message = format!("A connection runs at most {} operations at once.", self.concurrent);
+            return one(ApiError::refused(status, "TOO_MANY_OPERATIONS", message));
+        };
+        let (request, kind) = match self.engine.prepare(self.caller, request) {
+            Ok(prepared) => prepared,
+            Err(error) => return one(error),
+        };
+        if kind != Some(OperationType::Subscription) {
+            let (schema, limit) = (self.engine.schema.clone(), self.engine.limits.operation_timeout);
+            return stream::once(async move {
+                let _running = running;
+                within(limit, schema.execute(request)).await
+            })
+            .boxed();
+        }
+        let responses = match session_data {
+            Some(data) => self.engine.schema.execute_stream_with_session_data(request, data).boxed(),
+            None => self.engine.schema.execute_stream(request).boxed(),
+        };
+        responses
+            .map(move |response| {
+                let _held = &running;
+                coded(response)
+            })
+            .boxed()
+    }
+}
+
+async fn within(limit: Duration, operation: impl Future<Output = Response>) -> Response {
+    match tokio::time::timeout(limit, operation).await {
+        Ok(response) => coded(response),
+        Err(_) => refusal(ApiError::timeout()),
+    }
+}
+
+fn refusal(error: ApiError) -> Response {
+    Response::from_errors(vec![async_graphql::Error::from(error).into_server_error(Default::default())])
+}
+
+/// Gives each error that has no code yet the one of the stage in which it arose. Resolvers always set their own.
+fn coded(mut response: Response) -> Response {
+    for error in &mut response.errors {
+        if error.extensions.as_ref().is_none_or(|e| e.get("code").is_none()) {
+            let code = stage(error);
+            error.extensions.get_or_insert_with(ErrorExtensionValues::default).set("code", code);
+        }
+    }
+    response
+}
+
+fn stage(error: &ServerError) -> &'static str {
+    match error.message.as_str() {
+        "Query is too complex." => "QUERY_TOO_COMPLEX",
+        "Query is nested too deep." => "QUERY_TOO_DEEP",
+        // An argument that does not fit its type; everything else with a path comes from a resolver.
+        _ if !error.path.is_empty() => "INVALID_ARGUMENT",
+        _ => "GRAPHQL_VALIDATION_FAILED",
+    }
+}

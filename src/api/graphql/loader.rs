@@ -1,0 +1,180 @@
+//! Batched reads. Fields of many objects that ask for the same sort of thing at the same time become one statement.
+//! Every batch is read on behalf of the one caller of the operation.
+
+use std::{
+    collections::{HashMap, HashSet},
+    hash::{Hash, Hasher},
+};
+
+use async_graphql::dataloader;
+
+use crate::{
+    api::error::ApiError,
+    conversation::Conversation,
+    domain::{Caller, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Session, SessionId},
+    facts::weigh,
+};
+
+/// Reads batches for one caller.
+pub(crate) struct Loader {
+    caller: Caller,
+    conversation: Conversation,
+}
+
+impl Loader {
+    pub(crate) fn new(caller: Caller, conversation: Conversation) -> Self {
+        Self { caller, conversation }
+    }
+}
+
+/// The answer to a question.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct AnswerTo(pub(crate) MessageId);
+
+/// What a message mentions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct MentionsIn(pub(crate) MessageId);
+
+/// The facts that a message is evidence for or against.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct FactsIn(pub(crate) MessageId);
+
+/// The latest evidence of a fact, at most so much.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct EvidenceOf(pub(crate) FactId, pub(crate) u32);
+
+/// The facts that contradict a fact.
+#[derive(Clone)]
+pub(crate) struct RivalsOf(pub(crate) Fact);
+
+impl PartialEq for RivalsOf {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id == other.0.id
+    }
+}
+impl Eq for RivalsOf {}
+impl Hash for RivalsOf {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.id.hash(state);
+    }
+}
+
+type Batch<K, V> = Result<HashMap<K, V>, ApiError>;
+
+impl dataloader::Loader<SessionId> for Loader {
+    type Value = Session;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[SessionId]) -> Batch<SessionId, Session> {
+        Ok(self.conversation.store().sessions_by_id(&self.caller, keys).await?.into_iter().map(|s| (s.id, s)).collect())
+    }
+}
+
+impl dataloader::Loader<MessageId> for Loader {
+    type Value = Message;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[MessageId]) -> Batch<MessageId, Message> {
+        Ok(self.conversation.store().messages_by_id(&self.caller, keys).await?.into_iter().map(|m| (m.id, m)).collect())
+    }
+}
+
+impl dataloader::Loader<EntityId> for Loader {
+    type Value = Entity;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[EntityId]) -> Batch<EntityId, Entity> {
+        let store = self.conversation.store();
+        let mut found: HashMap<_, _> = store.entities_by_id(&self.caller, keys).await?.into_iter().map(|e| (e.id, e)).collect();
+        // An id that was merged away is answered with the entity that took over, which only a question of its own can tell.
+        for key in keys {
+            if !found.contains_key(key)
+                && let Some(heir) = store.entities_by_id(&self.caller, &[*key]).await?.into_iter().next()
+            {
+                found.insert(*key, heir);
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl dataloader::Loader<FactId> for Loader {
+    type Value = Fact;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[FactId]) -> Batch<FactId, Fact> {
+        Ok(self.conversation.store().facts_by_id(&self.caller, keys).await?.into_iter().map(|f| (f.id, f)).collect())
+    }
+}
+
+impl dataloader::Loader<AnswerTo> for Loader {
+    type Value = Message;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[AnswerTo]) -> Batch<AnswerTo, Message> {
+        let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
+        let answers = self.conversation.store().answers_to(&self.caller, &ids).await?;
+        Ok(answers.into_iter().map(|(question, answer)| (AnswerTo(question), answer)).collect())
+    }
+}
+
+impl dataloader::Loader<MentionsIn> for Loader {
+    type Value = Vec<(EntityId, Mention)>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[MentionsIn]) -> Batch<MentionsIn, Self::Value> {
+        let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
+        let mut found: HashMap<_, Self::Value> = HashMap::new();
+        for (message, entity, mention) in self.conversation.store().mentions_in(&self.caller, &ids).await? {
+            found.entry(MentionsIn(message)).or_default().push((entity, mention));
+        }
+        Ok(found)
+    }
+}
+
+impl dataloader::Loader<FactsIn> for Loader {
+    type Value = Vec<FactId>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[FactsIn]) -> Batch<FactsIn, Self::Value> {
+        let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
+        let mut found: HashMap<_, Self::Value> = HashMap::new();
+        for (message, fact) in self.conversation.store().facts_in(&self.caller, &ids).await? {
+            let facts = found.entry(FactsIn(message)).or_default();
+            if !facts.contains(&fact) {
+                facts.push(fact);
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl dataloader::Loader<EvidenceOf> for Loader {
+    type Value = Vec<Evidence>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[EvidenceOf]) -> Batch<EvidenceOf, Self::Value> {
+        let ids: Vec<_> = keys.iter().map(|k| k.0).collect::<HashSet<_>>().into_iter().collect();
+        let most = keys.iter().map(|k| k.1).max().unwrap_or(1);
+        let mut by_fact: HashMap<FactId, Vec<Evidence>> = HashMap::new();
+        for evidence in self.conversation.store().evidence_of(&self.caller, &ids, most).await? {
+            by_fact.entry(evidence.fact).or_default().push(evidence);
+        }
+        let cut = |key: &EvidenceOf| by_fact.get(&key.0).map(|all| all.iter().take(key.1 as usize).cloned().collect());
+        Ok(keys.iter().map(|key| (*key, cut(key).unwrap_or_default())).collect())
+    }
+}
+
+impl dataloader::Loader<RivalsOf> for Loader {
+    type Value = Vec<Fact>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[RivalsOf]) -> Batch<RivalsOf, Self::Value> {
+        let ontology = self.conversation.ontology();
+        let patterns: HashSet<_> = keys.iter().flat_map(|k| weigh::rival_keys(&k.0, ontology)).collect();
+        let patterns: Vec<_> = patterns.into_iter().collect();
+        let found = if patterns.is_empty() { Vec::new() } else { self.conversation.store().facts_by_key(&self.caller, &patterns).await? };
+        let rivals = |fact: &Fact| found.iter().filter(|f| f.id != fact.id && weigh::is_rival(fact, f, ontology)).cloned().collect();
+        Ok(keys.iter().map(|k| (k.clone(), rivals(&k.0))).collect())
+    }
+}

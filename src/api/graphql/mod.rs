@@ -1,0 +1,33 @@
+//! The GraphQL API: one schema, several transports, one engine with the limits. Resolvers call use cases and loaders;
+//! they must not decide anything themselves.
+
+pub mod document;
+mod engine;
+mod http;
+mod loader;
+mod model;
+mod mutation;
+mod page;
+mod query;
+mod scope;
+mod subscription;
+mod websocket;
+
+use async_graphql::SDLExportOptions;
+
+pub(crate) use engine::{Engine, Streams};
+pub(crate) use http::post;
+pub(crate) use loader::RivalsOf;
+pub(crate) use scope::Scope;
+pub(crate) use websocket::open;
+
+use super::Limits;
+
+/// The schema as text, in a stable order: the content of `schema.graphql`.
+pub fn sdl() -> String {
+    let options = SDLExportOptions::new().use_space_ident().include_specified_by();
+    engine::schema(&Limits::default()).finish().sdl_with_options(options)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! A thing that a user talks about.
+
+use async_graphql::{Context, ID, Object};
+
+use super::{
+    FactNode, MessageNode,
+    enums::{EntityType, FactStatus},
+};
+use crate::{
+    api::{
+        error::ApiError,
+        graphql::{
+            page::{self, Connection, Total, cost},
+            scope::scope,
+        },
+    },
+    domain::{Entity, Slice, Timestamp},
+    ports::FactFilter,
+};
+
+/// A thing that the user talks about, told apart from others of the same name.
+#[derive(Clone)]
+pub(crate) struct EntityNode(pub(crate) Entity);
+
+/// A thing that the user talks about, told apart from others of the same name.
+#[Object(name = "Entity")]
+impl EntityNode {
+    /// Identity.
+    async fn id(&self) -> ID {
+        ID::from(self.0.id)
+    }
+
+    /// Its name, as first written or as renamed.
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// What sort of thing it is.
+    async fn r#type(&self) -> EntityType {
+        self.0.entity_type.into()
+    }
+
+    /// Other names it goes by.
+    async fn aliases(&self) -> &[String] {
+        &self.0.aliases
+    }
+
+    /// What is known of it in a few words, such as "manager".
+    async fn description(&self) -> Option<&str> {
+        self.0.description.as_deref()
+    }
+
+    /// In how many messages it was mentioned.
+    async fn mention_count(&self) -> u64 {
+        self.0.mention_count
+    }
+
+    /// Best confidence with which a mention was recognised, 0 to 1.
+    async fn confidence(&self) -> f64 {
+        self.0.confidence
+    }
+
+    /// Whether it is the user's own node.
+    async fn is_viewer(&self) -> bool {
+        self.0.is_viewer
+    }
+
+    /// When it was first mentioned.
+    async fn created_at(&self) -> Timestamp {
+        self.0.created_at
+    }
+
+    /// When it last changed.
+    async fn updated_at(&self) -> Timestamp {
+        self.0.updated_at
+    }
+
+    /// Facts with it on either side, latest change first.
+    #[graphql(complexity = "cost(first, child_complexity)")]
+    async fn facts(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
+        #[graphql(desc = "Go on after this cursor.")] after: Option<String>,
+        #[graphql(desc = "Only facts with this status.")] status: Option<FactStatus>,
+    ) -> async_graphql::Result<Connection<FactNode>> {
+        let s = scope(ctx)?;
+        let page = page::page(first, after)?;
+        let filter = FactFilter { entity: Some(self.0.id), status: status.map(Into::into), ..FactFilter::default() };
+        let slice = s.store().list_facts(&s.caller, &filter, &page).await.map_err(ApiError::from)?;
+        Ok(page::forwards(slice, &page, Total::Facts(filter), FactNode))
+    }
+
+    /// Messages that mention it, latest first.
+    #[graphql(complexity = "cost(first, child_complexity)")]
+    async fn mentions(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
+        #[graphql(desc = "Go on after this cursor.")] after: Option<String>,
+    ) -> async_graphql::Result<Connection<MessageNode>> {
+        let s = scope(ctx)?;
+        let page = page::page(first, after)?;
+        let slice = s.store().list_mentions(&s.caller, self.0.id, &page).await.map_err(ApiError::from)?;
+        let mut messages = s.load.load_many(slice.items.iter().map(|(_, (message, _))| *message)).await?;
+        // A message that was deleted between the two reads is left out; its neighbours keep their cursors.
+        let items = slice.items.into_iter().filter_map(|(key, (id, _))| Some((key, messages.remove(&id)?))).collect();
+        let total = Total::Known(self.0.mention_count);
+        Ok(page::forwards(Slice { items, has_next: slice.has_next }, &page, total, MessageNode))
+    }
+}

@@ -1,0 +1,195 @@
+//! One turn of a conversation, what it mentions, what it is evidence for, and what an answer cites.
+
+use std::collections::HashSet;
+
+use async_graphql::{Context, ID, Object, SimpleObject};
+
+use super::{
+    EntityNode, FactNode, SessionNode,
+    enums::{MessageKind, MessageRole, MessageStatus},
+};
+use crate::{
+    api::{
+        error::ApiError,
+        graphql::{
+            loader::{AnswerTo, FactsIn, MentionsIn},
+            scope::scope,
+        },
+    },
+    domain::{Citation, EntityId, FactId, Mention, Message, MessageId, Span, Timestamp},
+};
+
+/// One turn of a conversation.
+#[derive(Clone)]
+pub(crate) struct MessageNode(pub(crate) Message);
+
+/// One turn of a conversation.
+#[Object(name = "Message")]
+impl MessageNode {
+    /// Identity.
+    async fn id(&self) -> ID {
+        ID::from(self.0.id)
+    }
+
+    /// Who wrote it.
+    async fn role(&self) -> MessageRole {
+        self.0.role.into()
+    }
+
+    /// Who says it, when that is not the user; "I" in the text then means that person.
+    async fn speaker(&self) -> Option<&str> {
+        self.0.speaker.as_deref()
+    }
+
+    /// What was said.
+    async fn text(&self) -> &str {
+        self.0.text.as_str()
+    }
+
+    /// What it does; null until it is processed.
+    async fn kind(&self) -> Option<MessageKind> {
+        self.0.kind.map(Into::into)
+    }
+
+    /// How far it has come.
+    async fn status(&self) -> MessageStatus {
+        self.0.status.into()
+    }
+
+    /// When it was said, by the client's word. Facts are dated by this.
+    async fn sent_at(&self) -> Timestamp {
+        self.0.sent_at
+    }
+
+    /// When it was stored.
+    async fn created_at(&self) -> Timestamp {
+        self.0.created_at
+    }
+
+    /// Whatever the client keeps with it.
+    async fn source_metadata(&self) -> Option<serde_json::Value> {
+        self.0.source_metadata.clone()
+    }
+
+    /// The client's own id (`clientMessageId` or `externalId` when it was sent).
+    async fn external_id(&self) -> Option<&str> {
+        self.0.external_id.as_deref()
+    }
+
+    /// The conversation it belongs to.
+    async fn session(&self, ctx: &Context<'_>) -> async_graphql::Result<SessionNode> {
+        let session = scope(ctx)?.load.load_one(self.0.session).await?;
+        Ok(SessionNode(session.ok_or_else(|| ApiError::not_found("session"))?))
+    }
+
+    /// The answer to it, once there is one.
+    async fn answer(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<MessageNode>> {
+        Ok(scope(ctx)?.load.load_one(AnswerTo(self.0.id)).await?.map(MessageNode))
+    }
+
+    /// The question that it answers.
+    async fn answer_to(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<MessageNode>> {
+        message(ctx, self.0.answer_to).await
+    }
+
+    /// What an answer rests on, by the numbers in its text.
+    async fn citations(&self) -> Vec<CitationNode> {
+        self.0.citations.iter().cloned().map(CitationNode).collect()
+    }
+
+    /// The things it mentions, each once, in order of appearance.
+    async fn entities(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<EntityNode>> {
+        let s = scope(ctx)?;
+        let mentions = s.load.load_one(MentionsIn(self.0.id)).await?.unwrap_or_default();
+        let entities = s.load.load_many(mentions.iter().map(|m| m.0)).await?;
+        let mut seen = HashSet::new();
+        let named = mentions.iter().filter_map(|(id, _)| entities.get(id)).filter(|e| seen.insert(e.id));
+        Ok(named.cloned().map(EntityNode).collect())
+    }
+
+    /// Where it mentions them.
+    async fn mentions(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<MentionNode>> {
+        let s = scope(ctx)?;
+        let mentions = s.load.load_one(MentionsIn(self.0.id)).await?.unwrap_or_default();
+        let entities = s.load.load_many(mentions.iter().map(|m| m.0)).await?;
+        let node = |(id, mention): (EntityId, Mention)| {
+            let entity = EntityNode(entities.get(&id)?.clone());
+            let Span { start, end } = mention.span;
+            Some(MentionNode { entity, start, end, surface: cut(self.0.text.as_str(), mention.span) })
+        };
+        Ok(mentions.into_iter().filter_map(node).collect())
+    }
+
+    /// The facts it is evidence for or against.
+    async fn facts(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<FactNode>> {
+        let s = scope(ctx)?;
+        let ids = s.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
+        let facts = s.load.load_many(ids.iter().copied()).await?;
+        Ok(ids.iter().filter_map(|id| facts.get(id)).cloned().map(FactNode).collect())
+    }
+}
+
+/// Where a message mentions a thing.
+#[derive(SimpleObject)]
+#[graphql(name = "Mention")]
+pub(crate) struct MentionNode {
+    /// The thing.
+    entity: EntityNode,
+    /// First Unicode code point of the message text.
+    start: u32,
+    /// One past the last code point.
+    end: u32,
+    /// The words as they stand there.
+    surface: String,
+}
+
+/// What one numbered mark in an answer points to.
+pub(crate) struct CitationNode(pub(crate) Citation);
+
+/// What one numbered mark in an answer points to.
+#[Object(name = "Citation")]
+impl CitationNode {
+    /// The number in the text, from 1.
+    async fn index(&self) -> u32 {
+        self.0.index
+    }
+
+    /// The message cited; null when it has been deleted since.
+    async fn message(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<MessageNode>> {
+        message(ctx, self.0.message_id).await
+    }
+
+    /// The fact that the message is evidence for, if one was used.
+    async fn fact(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<FactNode>> {
+        let Some(id): Option<FactId> = self.0.fact_id else { return Ok(None) };
+        Ok(scope(ctx)?.load.load_one(id).await?.map(FactNode))
+    }
+
+    /// The words cited.
+    async fn excerpt(&self) -> &str {
+        self.0.excerpt.as_str()
+    }
+}
+
+async fn message(ctx: &Context<'_>, id: Option<MessageId>) -> async_graphql::Result<Option<MessageNode>> {
+    let Some(id) = id else { return Ok(None) };
+    Ok(scope(ctx)?.load.load_one(id).await?.map(MessageNode))
+}
+
+/// A piece of a text by code points; what lies outside is left out.
+fn cut(text: &str, span: Span) -> String {
+    let length = span.end.saturating_sub(span.start) as usize;
+    text.chars().skip(span.start as usize).take(length).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_count_code_points() {
+        assert_eq!(cut("Zoë ❤ Noël", Span { start: 6, end: 10 }), "Noël");
+        assert_eq!(cut("Zoë", Span { start: 2, end: 99 }), "ë");
+        assert_eq!(cut("Zoë", Span { start: 9, end: 3 }), "");
+    }
+}

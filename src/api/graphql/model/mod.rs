@@ -1,0 +1,23 @@
+//! The nouns of the GraphQL API. Each wraps a domain type and adds edges, read through loaders.
+
+mod context;
+mod entity;
+mod enums;
+mod event;
+mod fact;
+mod message;
+mod relation;
+mod session;
+mod user_error;
+mod viewer;
+
+pub(crate) use context::{ContextNode, Resolution};
+pub(crate) use entity::EntityNode;
+pub(crate) use enums::{ContextScope, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod};
+pub(crate) use event::EventNode;
+pub(crate) use fact::{EvidenceNode, FactNode};
+pub(crate) use message::MessageNode;
+pub(crate) use relation::RelationNode;
+pub(crate) use session::SessionNode;
+pub(crate) use user_error::{UserError, settle};
+pub(crate) use viewer::Viewer;

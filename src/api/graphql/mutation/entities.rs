@@ -1,0 +1,87 @@
+//! Putting entities right.
+
+use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
+
+use crate::{
+    api::{
+        error::ApiError,
+        graphql::{
+            model::{EntityNode, UserError, settle},
+            scope::{read_id, scope},
+        },
+    },
+    domain::EntityId,
+};
+
+/// Another name for an entity.
+#[derive(InputObject)]
+pub(crate) struct RenameEntityInput {
+    /// Which one.
+    id: ID,
+    /// Its new name. The old one stays an alias.
+    name: String,
+}
+
+/// What came of `renameEntity`.
+#[derive(SimpleObject)]
+pub(crate) struct RenameEntityPayload {
+    /// The entity under its new name.
+    entity: Option<EntityNode>,
+    /// Why it was not renamed.
+    errors: Vec<UserError>,
+}
+
+/// Two entities that are one.
+#[derive(InputObject)]
+pub(crate) struct MergeEntitiesInput {
+    /// The one that stays.
+    into_id: ID,
+    /// The one whose names, facts and mentions it takes over.
+    from_id: ID,
+}
+
+/// What came of `mergeEntities`.
+#[derive(SimpleObject)]
+pub(crate) struct MergeEntitiesPayload {
+    /// The entity that stays.
+    entity: Option<EntityNode>,
+    /// Why they were not merged.
+    errors: Vec<UserError>,
+}
+
+#[derive(Default)]
+pub(super) struct EntityMutations;
+
+#[Object]
+impl EntityMutations {
+    /// Gives an entity another name.
+    async fn rename_entity(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The entity and its new name.")] input: RenameEntityInput,
+    ) -> async_graphql::Result<RenameEntityPayload> {
+        let s = scope(ctx)?;
+        let rename = async {
+            let id: EntityId = read_id(&input.id, "input.id")?;
+            s.conversation.rename_entity(&s.caller, id, input.name).await.map_err(ApiError::from)
+        };
+        let (entity, errors) = settle(rename.await)?;
+        Ok(RenameEntityPayload { entity: entity.map(EntityNode), errors })
+    }
+
+    /// Says that two entities are one and the same.
+    async fn merge_entities(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The entities.")] input: MergeEntitiesInput,
+    ) -> async_graphql::Result<MergeEntitiesPayload> {
+        let s = scope(ctx)?;
+        let merge = async {
+            let into: EntityId = read_id(&input.into_id, "input.intoId")?;
+            let from: EntityId = read_id(&input.from_id, "input.fromId")?;
+            s.conversation.merge_entities(&s.caller, into, from).await.map_err(ApiError::from)
+        };
+        let (entity, errors) = settle(merge.await)?;
+        Ok(MergeEntitiesPayload { entity: entity.map(EntityNode), errors })
+    }
+}

@@ -1,0 +1,137 @@
+//! Saying things.
+
+use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
+
+use crate::{
+    api::{
+        error::ApiError,
+        graphql::{
+            model::{MessageNode, MessageRole, MessageStatus, UserError, settle},
+            scope::{read_id, scope},
+        },
+    },
+    conversation::SendMessage,
+    domain::{SessionId, Timestamp},
+};
+
+/// A message to be stored and understood.
+#[derive(InputObject)]
+pub(crate) struct SendMessageInput {
+    /// The session it belongs to.
+    session_id: ID,
+    /// What is said, up to 64 KiB.
+    text: String,
+    /// Who writes it.
+    #[graphql(default_with = "MessageRole::User")]
+    role: MessageRole,
+    /// Who says it, when that is not the user; "I" in the text then means that person.
+    speaker: Option<String>,
+    /// When it was said; now when nothing is said.
+    sent_at: Option<Timestamp>,
+    /// Whatever the client wants to keep with it.
+    source_metadata: Option<serde_json::Value>,
+    /// The client's own id. A second message of the session with the same one is the first one again.
+    client_message_id: Option<String>,
+}
+
+/// What came of `sendMessage`.
+#[derive(SimpleObject)]
+pub(crate) struct SendMessagePayload {
+    /// The message as stored.
+    message: Option<MessageNode>,
+    /// How far it has come: its facts follow as events.
+    status: Option<MessageStatus>,
+    /// Why it was not stored.
+    errors: Vec<UserError>,
+}
+
+/// Messages of a conversation that took place elsewhere.
+#[derive(InputObject)]
+pub(crate) struct ImportMessagesInput {
+    /// The session they belong to.
+    session_id: ID,
+    /// The messages in order, up to 500. All are stored or none.
+    messages: Vec<ImportedMessage>,
+}
+
+/// One message of an import.
+#[derive(InputObject)]
+pub(crate) struct ImportedMessage {
+    /// Who wrote it.
+    #[graphql(default_with = "MessageRole::User")]
+    role: MessageRole,
+    /// Who said it, when that is not the user.
+    speaker: Option<String>,
+    /// What was said, up to 64 KiB.
+    text: String,
+    /// When it was said; now when nothing is said.
+    sent_at: Option<Timestamp>,
+    /// Its id elsewhere. A second message of the session with the same one is the first one again.
+    external_id: Option<String>,
+}
+
+/// What came of `importMessages`.
+#[derive(SimpleObject)]
+pub(crate) struct ImportMessagesPayload {
+    /// The messages as stored, in the order given.
+    messages: Vec<MessageNode>,
+    /// Why nothing was stored.
+    errors: Vec<UserError>,
+}
+
+#[derive(Default)]
+pub(super) struct MessageMutations;
+
+#[Object]
+impl MessageMutations {
+    /// Stores a message and answers at once; what it means is worked out afterwards and told by events.
+    async fn send_message(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The message.")] input: SendMessageInput,
+    ) -> async_graphql::Result<SendMessagePayload> {
+        let s = scope(ctx)?;
+        let send = async {
+            let session: SessionId = read_id(&input.session_id, "input.sessionId")?;
+            let message = SendMessage {
+                session,
+                text: input.text,
+                role: input.role.into(),
+                speaker: input.speaker,
+                sent_at: input.sent_at,
+                source_metadata: input.source_metadata,
+                client_message_id: input.client_message_id,
+            };
+            s.conversation.send(&s.caller, message).await.map_err(ApiError::from)
+        };
+        let (message, errors) = settle(send.await)?;
+        let status = message.as_ref().map(|m| m.status.into());
+        Ok(SendMessagePayload { message: message.map(MessageNode), status, errors })
+    }
+
+    /// Stores messages of a conversation that took place elsewhere, with their own times and speakers.
+    #[graphql(complexity = "10 + 500 * child_complexity")]
+    async fn import_messages(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The messages.")] input: ImportMessagesInput,
+    ) -> async_graphql::Result<ImportMessagesPayload> {
+        let s = scope(ctx)?;
+        let import = async {
+            let session: SessionId = read_id(&input.session_id, "input.sessionId")?;
+            let message = |m: ImportedMessage| SendMessage {
+                session,
+                text: m.text,
+                role: m.role.into(),
+                speaker: m.speaker,
+                sent_at: m.sent_at,
+                source_metadata: None,
+                client_message_id: m.external_id,
+            };
+            let messages = input.messages.into_iter().map(message).collect();
+            s.conversation.import(&s.caller, session, messages).await.map_err(ApiError::from)
+        };
+        let (messages, errors) = settle(import.await)?;
+        Ok(ImportMessagesPayload { messages: messages.unwrap_or_default().into_iter().map(MessageNode).collect(), errors })
+    }
+}

@@ -1,0 +1,19 @@
+//! Changing. Each mutation takes one `input`, calls one use case, and returns the result or typed `errors`.
+
+mod entities;
+mod facts;
+mod messages;
+mod sessions;
+mod stream;
+
+use async_graphql::MergedObject;
+
+/// Everything that can be changed.
+#[derive(MergedObject, Default)]
+pub(crate) struct Mutation(
+    sessions::SessionMutations,
+    messages::MessageMutations,
+    facts::FactMutations,
+    entities::EntityMutations,
+    stream::StreamMutations,
+);

@@ -1,0 +1,103 @@
+//! What the memory knows about a question, and what a name means.
+
+use async_graphql::{Context, ID, InputObject, Object};
+
+use crate::{
+    api::{
+        error::ApiError,
+        graphql::{
+            model::{ContextNode, ContextScope, EntityType, Resolution, RetrievalMethod},
+            page::MAX_PAGE,
+            scope::{read_optional_id, scope},
+        },
+    },
+    domain::{
+        SessionId, Timestamp,
+        context::{ContextQuery, Scope},
+    },
+};
+
+/// A question to the memory.
+#[derive(InputObject)]
+pub(crate) struct ContextInput {
+    /// The question as asked.
+    query: String,
+    /// The session to look in, when `scope` is `SESSION`.
+    session_id: Option<ID>,
+    /// Where to look.
+    #[graphql(default_with = "ContextScope::User")]
+    scope: ContextScope,
+    /// How many messages at most, 1 to 100.
+    #[graphql(default = 10)]
+    first: i32,
+    /// Which ways of finding to use; all when nothing is said.
+    methods: Option<Vec<RetrievalMethod>>,
+    /// Only what had been said, and was known to hold, at this moment.
+    as_of: Option<Timestamp>,
+}
+
+impl ContextInput {
+    fn read(self) -> Result<ContextQuery, ApiError> {
+        let first = u32::try_from(self.first).ok().filter(|n| (1..=MAX_PAGE).contains(n));
+        let session: Option<SessionId> = read_optional_id(self.session_id.as_ref(), "input.sessionId")?;
+        let scope = match (self.scope, session) {
+            (ContextScope::User, _) => Scope::User,
+            (ContextScope::Session, Some(session)) => Scope::Session(session),
+            (ContextScope::Session, None) => {
+                let message = "The scope SESSION needs a `sessionId`.";
+                return Err(ApiError::invalid("SESSION_REQUIRED", message, "input.sessionId"));
+            }
+        };
+        Ok(ContextQuery {
+            text: self.query.into(),
+            scope,
+            first: first.ok_or_else(|| {
+                ApiError::invalid("INVALID_PAGE_SIZE", format!("`first` must be between 1 and {MAX_PAGE}."), "input.first")
+            })?,
+            methods: self.methods.unwrap_or_default().into_iter().map(Into::into).collect(),
+            as_of: self.as_of,
+            exclude: None,
+        })
+    }
+}
+
+/// A name to be resolved.
+#[derive(InputObject)]
+pub(crate) struct ResolveEntityInput {
+    /// The name as it stands in a text, such as "my sister" or "Mary".
+    mention: String,
+    /// What sort of thing it should be.
+    r#type: Option<EntityType>,
+    /// Prefer what this session talks about.
+    session_id: Option<ID>,
+}
+
+#[derive(Default)]
+pub(super) struct ContextQueries;
+
+#[Object]
+impl ContextQueries {
+    /// What the memory knows about a question: messages, facts and things, best first.
+    #[graphql(complexity = "20 + 20 * child_complexity")]
+    async fn context(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The question and where to look.")] input: ContextInput,
+    ) -> async_graphql::Result<ContextNode> {
+        let s = scope(ctx)?;
+        let found = s.conversation.context(&s.caller, input.read()?).await.map_err(ApiError::from)?;
+        Ok(found.into())
+    }
+
+    /// The thing that a name means to the viewer.
+    async fn resolve_entity(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The name and what is known about it.")] input: ResolveEntityInput,
+    ) -> async_graphql::Result<Resolution> {
+        let s = scope(ctx)?;
+        let session = read_optional_id(input.session_id.as_ref(), "input.sessionId")?;
+        let resolved = s.conversation.resolve(&s.caller, &input.mention, input.r#type.map(Into::into), session).await;
+        Ok(resolved.map_err(ApiError::from)?.into())
+    }
+}

@@ -1,0 +1,11 @@
+//! Reading. One file per room of the memory; nothing here changes anything.
+
+mod context;
+mod knowledge;
+mod sessions;
+
+use async_graphql::MergedObject;
+
+/// Everything that can be read.
+#[derive(MergedObject, Default)]
+pub(crate) struct Query(sessions::SessionQueries, context::ContextQueries, knowledge::KnowledgeQueries);

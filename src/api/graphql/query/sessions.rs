@@ -1,0 +1,52 @@
+//! The viewer, sessions and messages.
+
+use async_graphql::{Context, ID, Object};
+
+use crate::{
+    api::{
+        error::ApiError,
+        graphql::{
+            model::{MessageNode, SessionNode, Viewer},
+            page::{self, Connection, Total, cost},
+            scope::{read_id, scope},
+        },
+    },
+    domain::{MessageId, SessionId},
+};
+
+#[derive(Default)]
+pub(super) struct SessionQueries;
+
+#[Object]
+impl SessionQueries {
+    /// The one who asks.
+    async fn viewer(&self) -> Viewer {
+        Viewer
+    }
+
+    /// One of the viewer's sessions; null when there is no such.
+    async fn session(&self, ctx: &Context<'_>, #[graphql(desc = "Which one.")] id: ID) -> async_graphql::Result<Option<SessionNode>> {
+        let id: SessionId = read_id(&id, "id")?;
+        Ok(scope(ctx)?.load.load_one(id).await?.map(SessionNode))
+    }
+
+    /// The viewer's sessions, latest change first.
+    #[graphql(complexity = "cost(first, child_complexity)")]
+    async fn sessions(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
+        #[graphql(desc = "Go on after this cursor.")] after: Option<String>,
+    ) -> async_graphql::Result<Connection<SessionNode>> {
+        let s = scope(ctx)?;
+        let page = page::page(first, after)?;
+        let slice = s.store().list_sessions(&s.caller, &page).await.map_err(ApiError::from)?;
+        Ok(page::forwards(slice, &page, Total::Sessions, SessionNode))
+    }
+
+    /// One of the viewer's messages; null when there is no such.
+    async fn message(&self, ctx: &Context<'_>, #[graphql(desc = "Which one.")] id: ID) -> async_graphql::Result<Option<MessageNode>> {
+        let id: MessageId = read_id(&id, "id")?;
+        Ok(scope(ctx)?.load.load_one(id).await?.map(MessageNode))
+    }
+}

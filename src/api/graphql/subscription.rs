@@ -1,0 +1,66 @@
+//! Following a session's event log over a WebSocket, where a data channel cannot be opened. The same log, the same cursor.
+
+use async_graphql::{Context, ID, Subscription};
+use futures_util::Stream;
+use signaling::{Cursor, Delivery};
+
+use super::{
+    engine::Streams,
+    model::EventNode,
+    scope::{read_id, scope},
+};
+use crate::{
+    api::stream::{self, gap_json},
+    domain::{SessionId, Timestamp},
+};
+
+/// Everything that can be followed.
+#[derive(Default)]
+pub(crate) struct Subscription;
+
+/// Everything that can be followed.
+#[Subscription]
+impl Subscription {
+    /// The events of a session. Nothing is lost silently: what cannot be delivered is an event of type `gap`. Ends when the
+    /// session is deleted or the server stops; go on with the last cursor.
+    async fn session_events(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The session.")] session_id: ID,
+        #[graphql(desc = "Go on after this cursor; from now on when nothing is said.")] after: Option<String>,
+    ) -> async_graphql::Result<impl Stream<Item = EventNode> + use<>> {
+        let s = scope(ctx)?;
+        let session: SessionId = read_id(&session_id, "sessionId")?;
+        let hub = &ctx.data::<Streams>()?.hub;
+        let subscription = stream::subscribe(hub, s.caller, session, after.as_deref()).await?;
+        let conversation = s.conversation.clone();
+        let epoch = subscription.welcome().epoch.clone();
+        let seq = stream::start(&subscription, after.as_deref());
+        let state = (subscription, conversation, epoch, seq);
+        Ok(futures_util::stream::unfold(state, |(mut subscription, conversation, epoch, mut seq)| async move {
+            loop {
+                let now = conversation.now();
+                let event = match subscription.next().await? {
+                    Delivery::Event(event) => {
+                        seq = event.seq;
+                        let at = Timestamp::from(chrono::DateTime::parse_from_rfc3339(&event.ts).unwrap_or(now.into()));
+                        node(&epoch, seq, event.kind.clone(), at, event.data.clone())
+                    }
+                    Delivery::Ephemeral { kind, data } => node(&epoch, seq, kind, now, data),
+                    Delivery::Gap { from, to, reason } => {
+                        seq = to;
+                        node(&epoch, seq, "gap".to_owned(), now, gap_json(from, to, reason))
+                    }
+                    Delivery::CaughtUp { .. } => continue,
+                    Delivery::End(_) => return None,
+                };
+                return Some((event, (subscription, conversation, epoch, seq)));
+            }
+        }))
+    }
+}
+
+fn node(epoch: &str, seq: u64, kind: String, created_at: Timestamp, data: serde_json::Value) -> EventNode {
+    let cursor = Cursor { epoch: epoch.to_owned(), seq }.to_string();
+    EventNode { seq, cursor, r#type: kind, created_at, data }
+}

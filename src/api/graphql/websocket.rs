@@ -1,0 +1,119 @@
+//! `/graphql/ws`: the protocol graphql-transport-ws. Bounds: time until `connection_init`, operations at once, size of a
+//! frame, time to take a frame, silence of the other side.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use async_graphql::{
+    Data,
+    http::{WebSocket as Protocol, WebSocketProtocols, WsMessage},
+};
+use axum::{
+    body::Bytes,
+    extract::{
+        State,
+        ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
+    },
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use futures_util::{SinkExt, StreamExt, future};
+use tokio::time::{Instant, interval_at, sleep, timeout};
+
+use super::engine::{Engine, Operations};
+use crate::api::{auth::Authenticated, error::ApiError};
+
+const PROTOCOL: &str = "graphql-transport-ws";
+const MAX_FRAME: usize = 1024 * 1024;
+/// Time until the client must have said `connection_init`.
+const INIT_WITHIN: Duration = Duration::from_secs(10);
+/// Time a client may take to receive a frame. A subscription is read no further meanwhile.
+const SEND_WITHIN: Duration = Duration::from_secs(30);
+const PING_EVERY: Duration = Duration::from_secs(20);
+/// A closed laptop sends nothing, not even an end.
+const SILENT_AFTER: Duration = Duration::from_secs(65);
+/// Operations at once over one connection.
+const OPERATIONS: usize = 50;
+
+/// Opens a connection.
+pub(crate) async fn open(
+    State(engine): State<Engine>,
+    Authenticated(caller): Authenticated,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
+    let upgrade = match upgrade {
+        Ok(upgrade) => upgrade.protocols([PROTOCOL]).max_message_size(MAX_FRAME).max_frame_size(MAX_FRAME),
+        Err(_) => {
+            let message = "This is the address for WebSocket connections with the protocol graphql-transport-ws.";
+            return ApiError::refused(StatusCode::UPGRADE_REQUIRED, "WEBSOCKET_REQUIRED", message).into_response();
+        }
+    };
+    if upgrade.selected_protocol().is_none() {
+        let message = "The WebSocket protocol must be graphql-transport-ws.";
+        return ApiError::refused(StatusCode::BAD_REQUEST, "UNKNOWN_SUBPROTOCOL", message).into_response();
+    }
+    let operations = engine.on_behalf_of(caller, OPERATIONS);
+    upgrade.on_upgrade(move |socket| serve(socket, operations))
+}
+
+async fn serve(socket: WebSocket, operations: Operations) {
+    let (mut sink, stream) = socket.split();
+    let begun = Arc::new(AtomicBool::new(false));
+    let heard = Arc::new(AtomicBool::new(true));
+    let listening = heard.clone();
+    let input = stream
+        .take_while(|frame| future::ready(frame.is_ok()))
+        .filter_map(move |frame| {
+            listening.store(true, Ordering::Relaxed);
+            future::ready(match frame {
+                Ok(text @ (Message::Text(_) | Message::Binary(_))) => Some(text.into_data()),
+                _ => None,
+            })
+        })
+        .boxed();
+    let mark = begun.clone();
+    let mut output = Protocol::new(operations, input, WebSocketProtocols::GraphQLWS).on_connection_init(move |_| {
+        mark.store(true, Ordering::Relaxed);
+        future::ready(Ok(Data::default()))
+    });
+
+    let init_deadline = sleep(INIT_WITHIN);
+    tokio::pin!(init_deadline);
+    let mut ping = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+    let mut last_heard = Instant::now();
+    loop {
+        let frame = tokio::select! {
+            message = output.next() => match message {
+                Some(WsMessage::Text(text)) => Message::Text(text.into()),
+                Some(WsMessage::Close(code, reason)) => close(code, &reason),
+                None => break,
+            },
+            () = &mut init_deadline, if !begun.load(Ordering::Relaxed) => close(4408, "Connection initialisation timeout"),
+            _ = ping.tick() => {
+                if heard.swap(false, Ordering::Relaxed) {
+                    last_heard = Instant::now();
+                }
+                if last_heard.elapsed() > SILENT_AFTER { break; }
+                Message::Ping(Bytes::new())
+            }
+        };
+        let closes = matches!(frame, Message::Close(_));
+        if !matches!(timeout(SEND_WITHIN, sink.send(frame)).await, Ok(Ok(()))) || closes {
+            break;
+        }
+    }
+}
+
+/// A close frame; its reason may have 123 bytes at most.
+fn close(code: u16, reason: &str) -> Message {
+    let mut end = reason.len().min(123);
+    while !reason.is_char_boundary(end) {
+        end -= 1;
+    }
+    Message::Close(Some(CloseFrame { code, reason: reason[..end].into() }))
+}

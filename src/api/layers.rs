@@ -1,0 +1,151 @@
+//! What happens to every request on its way in and out: a name, a span without user text, counting, safe headers, a time
+//! limit, and an end for panics.
+
+use std::{
+    any::Any,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use tracing::Instrument;
+
+use super::error::ApiError;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Longest request id that is taken over from a client.
+const MAX_REQUEST_ID: usize = 64;
+
+/// No inline script, nothing from elsewhere, no framing. Inline styles are needed by the charts and the editor.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; \
+     connect-src 'self' ws: wss:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// Names requests: `start of the process`-`count`, unique without a random number.
+#[derive(Clone)]
+pub(crate) struct RequestIds {
+    prefix: Arc<str>,
+    count: Arc<AtomicU64>,
+}
+
+impl RequestIds {
+    pub(crate) fn starting_at(now: crate::domain::Timestamp) -> Self {
+        Self { prefix: format!("{:x}", now.timestamp_millis()).into(), count: Arc::default() }
+    }
+
+    /// The client's own id, if it is one that can be logged, else a new one.
+    fn of(&self, headers: &HeaderMap) -> String {
+        let given = headers.get(&REQUEST_ID).and_then(|v| v.to_str().ok());
+        let plain = |id: &&str| {
+            (1..=MAX_REQUEST_ID).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+        };
+        match given.filter(plain) {
+            Some(id) => id.to_owned(),
+            None => format!("{}-{}", self.prefix, self.count.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+}
+
+/// Outermost middleware of routes: request id, span, metrics.
+pub(crate) async fn observe(State(ids): State<RequestIds>, mut request: Request, next: Next) -> Response {
+    let id = ids.of(request.headers());
+    let method = method(request.method());
+    let route = request.extensions().get::<MatchedPath>().map_or_else(|| "page".to_owned(), |path| path.as_str().to_owned());
+    // Only the route, never the address: questions and ids of users stand there.
+    let span = tracing::info_span!("request", id = %id, method, route);
+    let id = HeaderValue::from_str(&id).unwrap_or_else(|_| HeaderValue::from_static("-"));
+    request.headers_mut().insert(REQUEST_ID, id.clone());
+    let started = Instant::now();
+    let mut response = async {
+        let response = next.run(request).await;
+        let ms = started.elapsed().as_secs_f64() * 1e3;
+        tracing::debug!(status = response.status().as_u16(), ms, "answered");
+        response
+    }
+    .instrument(span)
+    .await;
+    let status = response.status().as_str().to_owned();
+    metrics::counter!("recall_http_requests_total", "method" => method, "route" => route.clone(), "status" => status).increment(1);
+    metrics::histogram!("recall_http_request_seconds", "method" => method, "route" => route).record(started.elapsed().as_secs_f64());
+    response.headers_mut().insert(REQUEST_ID, id);
+    response
+}
+
+/// A method name; others than the usual ones are one, so that strangers cannot make labels without end.
+fn method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::HEAD => "HEAD",
+        Method::OPTIONS => "OPTIONS",
+        Method::PUT => "PUT",
+        _ => "OTHER",
+    }
+}
+
+/// Middleware: headers that keep a browser from doing harm with a response.
+pub(crate) async fn secure(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
+    set(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY);
+    set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    set(header::X_FRAME_OPTIONS, "DENY");
+    set(header::REFERRER_POLICY, "no-referrer");
+    set(HeaderName::from_static("cross-origin-resource-policy"), "same-origin");
+    set(HeaderName::from_static("cross-origin-opener-policy"), "same-origin");
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Middleware: a request that is neither a stream nor done in time ends with `TIMEOUT`.
+pub(crate) async fn deadline(State(limit): State<Duration>, request: Request, next: Next) -> Response {
+    match tokio::time::timeout(limit, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => ApiError::timeout().into_response(),
+    }
+}
+
+/// What is answered when a handler panics. The message of the panic may hold user text and stays out of the answer and the log.
+pub(crate) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
+    metrics::counter!("recall_http_panics_total").increment(1);
+    ApiError::internal(Arc::new(std::io::Error::other("a handler panicked")) as Arc<_>).into_response()
+}
+
+/// Describes the metrics of this room, once the recorder is installed.
+pub fn describe_metrics() {
+    metrics::describe_counter!("recall_http_requests_total", "Requests answered, by method, route and status");
+    metrics::describe_histogram!("recall_http_request_seconds", "Time to the head of the answer, by method and route");
+    metrics::describe_counter!("recall_http_panics_total", "Handlers that panicked");
+    metrics::describe_gauge!("recall_http_connections", "Open connections");
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_id_of_a_client_is_taken_only_if_it_is_plain() {
+        let ids = RequestIds::starting_at(chrono::DateTime::UNIX_EPOCH);
+        let with = |value: &'static [u8]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(REQUEST_ID, HeaderValue::from_bytes(value).unwrap());
+            ids.of(&headers)
+        };
+        assert_eq!(with(b"abc-1.2_Z"), "abc-1.2_Z");
+        assert_eq!(with(b"a b"), "0-0");
+        assert_eq!(with(&[b'a'; 65]), "0-1");
+        assert_eq!(with("ä".as_bytes()), "0-2");
+        assert_eq!(ids.of(&HeaderMap::new()), "0-3");
+    }
+}

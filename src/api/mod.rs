@@ -1,0 +1,176 @@
+//! The street side of the house: HTTP, GraphQL, REST, signaling, pages and operations. Turns requests into calls of use
+//! cases and outcomes into answers. Must not decide anything about memory, and must not name an engine.
+
+pub mod auth;
+mod body;
+mod error;
+pub mod graphql;
+mod layers;
+mod operations;
+mod rest;
+mod server;
+mod stream;
+mod web;
+mod whip;
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    middleware::{from_fn, from_fn_with_state},
+    routing::{get, patch, post},
+};
+use metrics_exporter_prometheus::PrometheusHandle;
+use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
+
+pub use auth::{Authenticator, LocalUser, origin::Origin};
+pub use error::ApiError;
+pub use graphql::sdl;
+pub use layers::describe_metrics;
+pub use operations::Check;
+pub use server::{ServerConfig, serve};
+
+use crate::{
+    conversation::Conversation,
+    domain::EventBody,
+    streaming::{EventHub, LogSource},
+};
+
+/// The signaling service over the sessions' event logs.
+pub type Signaling = signaling::Signaling<LogSource>;
+
+/// Everything that the API works with.
+#[derive(Clone)]
+pub struct ApiState {
+    /// The use cases.
+    pub conversation: Conversation,
+    /// Serves event logs.
+    pub hub: Arc<EventHub>,
+    /// Serves them over WebRTC.
+    pub signaling: Arc<Signaling>,
+    /// Says who asks.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// Addresses and bounds.
+    pub config: ApiConfig,
+    /// Renders the metrics.
+    pub metrics: PrometheusHandle,
+    /// What must be reachable besides the store, for `/readyz`.
+    pub checks: Vec<Arc<dyn Check>>,
+}
+
+/// Addresses and bounds of the API.
+#[derive(Clone, Debug)]
+pub struct ApiConfig {
+    /// Where the listener really listens: with the port that it got.
+    pub listen: SocketAddr,
+    /// Where people reach it, when that is not a loopback address.
+    pub public_url: Option<Origin>,
+    /// STUN and TURN servers that clients are told.
+    pub ice_servers: Vec<IceServer>,
+    /// Bounds of single requests.
+    pub limits: Limits,
+}
+
+impl ApiConfig {
+    /// The defaults behind a listener.
+    pub fn at(listen: SocketAddr) -> Self {
+        Self { listen, public_url: None, ice_servers: Vec::new(), limits: Limits::default() }
+    }
+}
+
+/// A STUN or TURN server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IceServer {
+    /// Its address, such as `stun:stun.example.org:3478`.
+    pub url: String,
+    /// Name to sign in with, for TURN.
+    pub username: Option<String>,
+    /// Secret to sign in with, for TURN. It is given to every client.
+    pub credential: Option<String>,
+}
+
+/// Bounds of single requests.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Longest body in bytes.
+    pub body_bytes: usize,
+    /// Fields within fields of a GraphQL operation.
+    pub query_depth: usize,
+    /// Cost of a GraphQL operation: a field counts 1, a list its page size times what is asked per item.
+    pub query_complexity: usize,
+    /// Bounds of the document before it is parsed.
+    pub document: graphql::document::DocumentLimits,
+    /// Longest time of one operation.
+    pub operation_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 1024 * 1024,
+            query_depth: 15,
+            query_complexity: 20_000,
+            document: graphql::document::DocumentLimits::default(),
+            operation_timeout: Duration::from_secs(20),
+        }
+    }
+}
+
+/// The JSON Schema of event bodies: the content of `schema.events.json`.
+pub fn events_schema() -> String {
+    let schema = schemars::schema_for!(EventBody);
+    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// All routes.
+pub fn router(state: ApiState) -> Router {
+    let ApiState { conversation, hub, signaling, authenticator, config, metrics, checks } = state;
+    let limits = Arc::new(config.limits);
+    let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
+    let engine = graphql::Engine::new(conversation.clone(), streams, limits.clone());
+    let whip = whip::Whip::new(signaling, &config.ice_servers);
+    let policy = Arc::new(auth::origin::OriginPolicy { port: config.listen.port(), public: config.public_url });
+    let request_ids = layers::RequestIds::starting_at(conversation.now());
+    let mut all_checks: Vec<Arc<dyn Check>> = vec![Arc::new(operations::StoreCheck(conversation.store().clone()))];
+    all_checks.extend(checks);
+
+    // The operation has its own limit; this one ends bodies that trickle in.
+    let limit = limits.operation_timeout + Duration::from_secs(10);
+    let timed = Router::new()
+        .route("/graphql", post(graphql::post).get(web::graphiql))
+        .with_state(engine.clone())
+        .merge(rest::routes().with_state(conversation))
+        .merge(
+            Router::new()
+                .route("/signaling/{session_id}", post(whip::post))
+                .route("/signaling/{session_id}/{peer_id}", patch(whip::patch).delete(whip::delete))
+                .with_state(whip),
+        )
+        .layer(from_fn_with_state(limit, layers::deadline));
+    let streaming = Router::new()
+        .route("/graphql/ws", get(graphql::open))
+        .with_state(engine)
+        .merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state(hub));
+    let api =
+        timed.merge(streaming).layer(DefaultBodyLimit::max(limits.body_bytes)).layer(from_fn_with_state(authenticator, auth::authenticate));
+    let pages = Router::new().fallback(web::file).layer(CompressionLayer::new());
+    let guarded = Router::new()
+        .merge(api)
+        .merge(Router::new().route("/metrics", get(operations::metrics)).with_state(metrics))
+        .fallback_service(pages)
+        .layer(from_fn_with_state(policy, auth::origin::guard));
+    // Probes come by address, not by name, and learn nothing about anybody.
+    let probes = Router::new().route("/healthz", get(operations::healthz)).route("/readyz", get(operations::readyz)).with_state(Arc::<
+        [Arc<dyn Check>],
+    >::from(
+        all_checks,
+    ));
+    guarded
+        .merge(probes)
+        .layer(CatchPanicLayer::custom(layers::panicked))
+        .layer(from_fn(layers::secure))
+        .layer(from_fn_with_state(request_ids, layers::observe))
+}

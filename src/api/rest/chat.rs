@@ -1,0 +1,83 @@
+//! `POST /chat`: say something.
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{State, rejection::BytesRejection},
+    http::{HeaderMap, StatusCode},
+};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{
+    api::{auth::Authenticated, body, error::ApiError},
+    conversation::{Conversation, SendMessage},
+    domain::{MessageId, MessageStatus, Role, SessionId},
+};
+
+#[derive(Deserialize)]
+pub(super) struct Request {
+    session_id: Option<String>,
+    user_id: Option<Uuid>,
+    message: String,
+    #[serde(default = "user")]
+    role: Role,
+}
+
+fn user() -> Role {
+    Role::User
+}
+
+#[derive(Serialize)]
+pub(super) struct Accepted {
+    status: MessageStatus,
+    /// `pending` while an answer may follow; it comes over the event stream.
+    llm_response: Option<&'static str>,
+    session_id: SessionId,
+    message_id: MessageId,
+}
+
+/// Stores a message; without a session it starts one.
+pub(super) async fn post(
+    State(conversation): State<Conversation>,
+    Authenticated(caller): Authenticated,
+    headers: HeaderMap,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Result<(StatusCode, Json<Accepted>), ApiError> {
+    let request: Request = body::json(&headers, bytes)?;
+    // Whose memory this is follows from who asks. A body that says otherwise is a mistake or an attempt.
+    if request.user_id.is_some_and(|id| id != caller.user().0) {
+        return Err(ApiError::refused(StatusCode::FORBIDDEN, "FOREIGN_USER", "`user_id` is not the one who asks; leave it out."));
+    }
+    let given: Option<SessionId> = match &request.session_id {
+        Some(id) => Some(id.parse().map_err(|_| ApiError::invalid("INVALID_ID", "An id is a UUID.", "session_id"))?),
+        None => None,
+    };
+    let session = match given {
+        Some(id) => id,
+        None => conversation.create_session(&caller, None).await?.id,
+    };
+    let message = SendMessage {
+        session,
+        text: request.message,
+        role: request.role,
+        speaker: None,
+        sent_at: None,
+        source_metadata: None,
+        client_message_id: None,
+    };
+    match conversation.send(&caller, message).await {
+        Ok(message) => {
+            let llm_response = (message.status == MessageStatus::Processing).then_some("pending");
+            let accepted = Accepted { status: message.status, llm_response, session_id: session, message_id: message.id };
+            Ok((StatusCode::ACCEPTED, Json(accepted)))
+        }
+        Err(error) => {
+            if given.is_none() {
+                // The session was made for this message alone.
+                let _ = conversation.delete_session(&caller, session).await;
+            }
+            Err(ApiError::from(error))
+        }
+    }
+}

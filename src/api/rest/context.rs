@@ -1,0 +1,88 @@
+//! `GET /context/{session_id}?q=…`: what the memory knows about a question.
+
+use axum::{
+    Json,
+    extract::{Path, Query, State},
+};
+use serde::{Deserialize, Serialize};
+
+use super::view::{EntityView, FactView, MessageView};
+use crate::{
+    api::{auth::Authenticated, error::ApiError, graphql::Scope},
+    conversation::Conversation,
+    domain::{
+        SessionId,
+        context::{ContextQuery, Method, Scope as Where, Timings},
+    },
+};
+
+#[derive(Deserialize)]
+pub(super) struct Question {
+    q: Option<String>,
+    first: Option<u32>,
+    scope: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Found {
+    session_id: SessionId,
+    messages: Vec<RankedMessage>,
+    facts: Vec<RankedFact>,
+    entities: Vec<EntityView>,
+    methods_used: Vec<Method>,
+    timings: Timings,
+}
+
+#[derive(Serialize)]
+struct RankedMessage {
+    message: MessageView,
+    score: f64,
+    methods: Vec<Method>,
+}
+
+#[derive(Serialize)]
+struct RankedFact {
+    fact: FactView,
+    score: f64,
+}
+
+/// The context of a question asked in a session: from all of the caller's sessions, or with `scope=session` from this one.
+pub(super) async fn get(
+    State(conversation): State<Conversation>,
+    Authenticated(caller): Authenticated,
+    Path(session): Path<String>,
+    Query(question): Query<Question>,
+) -> Result<Json<Found>, ApiError> {
+    let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
+    let session = conversation.session(&caller, session).await?;
+    let scope = match question.scope.as_deref() {
+        None | Some("user") => Where::User,
+        Some("session") => Where::Session(session.id),
+        Some(_) => return Err(ApiError::invalid("INVALID_SCOPE", "`scope` is `user` or `session`.", "scope")),
+    };
+    let first = question.first.unwrap_or(10);
+    if !(1..=100).contains(&first) {
+        return Err(ApiError::invalid("INVALID_PAGE_SIZE", "`first` must be between 1 and 100.", "first"));
+    }
+    let text = question.q.ok_or_else(|| ApiError::invalid("QUERY_REQUIRED", "Ask something: `?q=…`.", "q"))?;
+    let query = ContextQuery { text: text.into(), scope, first, methods: Vec::new(), as_of: None, exclude: None };
+    let context = conversation.context(&caller, query).await?;
+    let scope = Scope::new(caller, conversation);
+    Ok(Json(Found {
+        session_id: session.id,
+        messages: context
+            .messages
+            .into_iter()
+            .map(|m| RankedMessage { message: m.message.into(), score: m.score, methods: m.methods })
+            .collect(),
+        facts: FactView::of(&scope, &context.facts)
+            .await?
+            .into_iter()
+            .zip(&context.facts)
+            .map(|(fact, ranked)| RankedFact { fact, score: ranked.score })
+            .collect(),
+        entities: context.entities.iter().map(EntityView::from).collect(),
+        methods_used: context.methods_used,
+        timings: context.timings,
+    }))
+}

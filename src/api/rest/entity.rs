@@ -1,0 +1,61 @@
+//! `POST /entity/resolve`: which thing a name means.
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{State, rejection::BytesRejection},
+    http::HeaderMap,
+};
+use serde::{Deserialize, Serialize};
+
+use super::view::EntityView;
+use crate::{
+    api::{auth::Authenticated, body, error::ApiError},
+    conversation::Conversation,
+    domain::{EntityId, EntityType},
+};
+
+#[derive(Deserialize)]
+pub(super) struct Request {
+    mention: String,
+    r#type: Option<String>,
+    session_id: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Resolved {
+    canonical_form: Option<String>,
+    entity_id: Option<EntityId>,
+    confidence: f64,
+    candidates: Vec<Candidate>,
+}
+
+#[derive(Serialize)]
+struct Candidate {
+    #[serde(flatten)]
+    entity: EntityView,
+    confidence: f64,
+}
+
+/// Resolves a mention.
+pub(super) async fn resolve(
+    State(conversation): State<Conversation>,
+    Authenticated(caller): Authenticated,
+    headers: HeaderMap,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Result<Json<Resolved>, ApiError> {
+    let request: Request = body::json(&headers, bytes)?;
+    let unknown_type =
+        || ApiError::invalid("UNKNOWN_TYPE", "`type` is one of person, organization, place, project, tool, concept, event, thing.", "type");
+    let wanted = request.r#type.map(|t| EntityType::parse(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
+    let bad_id = |_| ApiError::invalid("INVALID_ID", "An id is a UUID.", "session_id");
+    let session = request.session_id.map(|id| id.parse().map_err(bad_id)).transpose()?;
+    let found = conversation.resolve(&caller, &request.mention, wanted, session).await?;
+    let candidate = |(entity, confidence): &(_, f64)| Candidate { entity: EntityView::from(entity), confidence: *confidence };
+    Ok(Json(Resolved {
+        canonical_form: found.canonical_form,
+        entity_id: found.entity.as_ref().map(|e| e.id),
+        confidence: found.confidence,
+        candidates: found.candidates.iter().map(candidate).collect(),
+    }))
+}

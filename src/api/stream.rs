@@ -1,0 +1,104 @@
+//! Following a session's event log over HTTP: what subscriptions and server-sent events have in common, and the latter.
+//! One cursor for all transports; nothing is lost silently.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use axum::{
+    extract::{Path, Query, State},
+    http::HeaderMap,
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures_util::stream;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use signaling::{Cursor, Delivery, GapReason, Resume, Subscription};
+
+use super::{auth::Authenticated, error::ApiError};
+use crate::{
+    domain::{Caller, SessionId},
+    streaming::{EventHub, LogSource, SessionStream},
+};
+
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Subscribes a caller to a session of theirs, after a cursor or from now on.
+pub(crate) async fn subscribe(
+    hub: &Arc<EventHub>,
+    caller: Caller,
+    session: SessionId,
+    after: Option<&str>,
+) -> Result<Subscription<LogSource>, ApiError> {
+    let resume = Resume::from(after.map(read_cursor).transpose()?);
+    Ok(hub.subscribe(SessionStream { caller, session }, resume).await?)
+}
+
+fn read_cursor(text: &str) -> Result<Cursor, ApiError> {
+    text.parse().map_err(|_| {
+        ApiError::invalid("BAD_CURSOR", "A cursor has the form `epoch:seq`; take it from an event or from `Session.head`.", "after")
+    })
+}
+
+/// The number after which a new subscription begins to deliver.
+pub(crate) fn start(subscription: &Subscription<LogSource>, after: Option<&str>) -> u64 {
+    let welcome = subscription.welcome();
+    let resumed = after.filter(|_| welcome.recovered).and_then(|a| read_cursor(a).ok());
+    resumed.map_or(welcome.head, |cursor| cursor.seq)
+}
+
+/// Content of a `gap`: events `from` to `to` cannot be delivered.
+pub(crate) fn gap_json(from: u64, to: u64, reason: GapReason) -> Value {
+    json!({ "from": from, "to": to, "reason": reason })
+}
+
+#[derive(Deserialize)]
+pub(crate) struct After {
+    after: Option<String>,
+}
+
+/// `GET /sessions/{session_id}/events`: the log as server-sent events. `Last-Event-ID`, which browsers send by themselves
+/// when they connect again, wins over `?after=`.
+pub(crate) async fn events(
+    State(hub): State<Arc<EventHub>>,
+    Authenticated(caller): Authenticated,
+    Path(session): Path<String>,
+    Query(query): Query<After>,
+    headers: HeaderMap,
+) -> Response {
+    let last = headers.get("last-event-id").and_then(|v| v.to_str().ok()).filter(|v| !v.is_empty()).map(str::to_owned);
+    let after = last.or(query.after);
+    let subscribed = async {
+        let session = session.parse().map_err(|_| ApiError::not_found("session"))?;
+        subscribe(&hub, caller, session, after.as_deref()).await
+    };
+    let subscription = match subscribed.await {
+        Ok(subscription) => subscription,
+        Err(error) => return error.into_response(),
+    };
+    let epoch = subscription.welcome().epoch.clone();
+    let events = stream::unfold(Some((subscription, epoch)), |state| async move {
+        let (mut subscription, epoch) = state?;
+        let delivery = subscription.next().await?;
+        let last = matches!(delivery, Delivery::End(_));
+        let event = frame(&epoch, delivery);
+        Some((Ok::<_, Infallible>(event), (!last).then_some((subscription, epoch))))
+    });
+    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
+    // A proxy that collects a response before it passes it on would hold back every event.
+    response.headers_mut().insert("x-accel-buffering", axum::http::HeaderValue::from_static("no"));
+    response
+}
+
+fn frame(epoch: &str, delivery: Delivery) -> Event {
+    let id = |seq| Cursor { epoch: epoch.to_owned(), seq }.to_string();
+    match delivery {
+        Delivery::Event(event) => Event::default().id(id(event.seq)).event(&event.kind).data(event.data.to_string()),
+        // Not numbered, so without id: the place to resume stays that of the last event that is kept.
+        Delivery::Ephemeral { kind, data } => Event::default().event(kind).data(data.to_string()),
+        Delivery::Gap { from, to, reason } => Event::default().id(id(to)).event("gap").data(gap_json(from, to, reason).to_string()),
+        Delivery::CaughtUp { seq } => Event::default().id(id(seq)).event("caught_up").data(json!({ "seq": seq }).to_string()),
+        Delivery::End(bye) => Event::default().event("bye").data(json!(bye).to_string()),
+    }
+}

@@ -1,0 +1,153 @@
+//! WebRTC signaling over HTTP in the manner of WHIP (RFC 9725): offer, trickle and restart, delete. Knows HTTP and who
+//! asks; everything about WebRTC is in the crate `signaling`.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Bytes,
+    extract::{Path, State, rejection::BytesRejection},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use signaling::{OfferError, PatchError, PatchOutcome};
+
+use super::{IceServer, Signaling, auth::Authenticated, body, error::ApiError};
+use crate::{
+    domain::{Caller, SessionId},
+    streaming::SessionStream,
+};
+
+const SDP: &str = "application/sdp";
+const FRAGMENT: &str = "application/trickle-ice-sdpfrag";
+
+/// What signaling routes need.
+#[derive(Clone)]
+pub(crate) struct Whip {
+    pub(crate) signaling: Arc<Signaling>,
+    /// `Link` header values.
+    pub(crate) links: Arc<[HeaderValue]>,
+}
+
+impl Whip {
+    pub(crate) fn new(signaling: Arc<Signaling>, servers: &[IceServer]) -> Self {
+        Self { signaling, links: servers.iter().filter_map(link).collect() }
+    }
+}
+
+fn link(server: &IceServer) -> Option<HeaderValue> {
+    let mut value = format!("<{}>; rel=\"ice-server\"", server.url);
+    if let (Some(name), Some(secret)) = (&server.username, &server.credential) {
+        value.push_str(&format!("; username=\"{name}\"; credential=\"{secret}\"; credential-type=\"password\""));
+    }
+    HeaderValue::from_str(&value).ok()
+}
+
+/// An answered offer.
+pub(crate) struct Opened {
+    pub(crate) peer_id: String,
+    pub(crate) answer: String,
+    pub(crate) etag: String,
+    pub(crate) location: String,
+}
+
+/// Answers an offer for the events of a session.
+pub(crate) async fn offer(signaling: &Arc<Signaling>, caller: Caller, session: SessionId, offer: &str) -> Result<Opened, ApiError> {
+    let answer = signaling.offer(SessionStream { caller, session }, offer).await?;
+    let location = format!("/signaling/{session}/{}", answer.peer_id);
+    Ok(Opened { location, peer_id: answer.peer_id, answer: answer.sdp, etag: answer.etag })
+}
+
+impl From<OfferError> for ApiError {
+    fn from(error: OfferError) -> Self {
+        let status = match &error {
+            OfferError::UnknownStream => return Self::not_found("session"),
+            OfferError::Unavailable(_) => return Self::unavailable(std::time::Duration::from_secs(1), Arc::new(error) as Arc<_>),
+            OfferError::BadSdp(_) | OfferError::NoDataChannel => StatusCode::BAD_REQUEST,
+            OfferError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            OfferError::TooManyPeers { .. } | OfferError::TooManyPeersForStream { .. } => StatusCode::TOO_MANY_REQUESTS,
+        };
+        Self::refused(status, error.code(), sentence(&error.to_string()))
+    }
+}
+
+impl From<PatchError> for ApiError {
+    fn from(error: PatchError) -> Self {
+        let status = match &error {
+            PatchError::UnknownPeer => return Self::not_found("peer"),
+            PatchError::Unavailable(_) => return Self::unavailable(std::time::Duration::from_secs(1), Arc::new(error) as Arc<_>),
+            PatchError::PreconditionRequired => StatusCode::PRECONDITION_REQUIRED,
+            PatchError::PreconditionFailed { .. } => StatusCode::PRECONDITION_FAILED,
+            PatchError::BadFragment(_) => StatusCode::BAD_REQUEST,
+            PatchError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        };
+        Self::refused(status, error.code(), sentence(&error.to_string()))
+    }
+}
+
+/// The crate's messages are for logs: lower case, without a full stop.
+fn sentence(message: &str) -> String {
+    let mut chars = message.chars();
+    chars.next().map(|first| format!("{}{}.", first.to_uppercase(), chars.as_str())).unwrap_or_default()
+}
+
+fn session(text: &str) -> Result<SessionId, ApiError> {
+    text.parse().map_err(|_| ApiError::not_found("session"))
+}
+
+/// `POST /signaling/{session_id}`
+pub(crate) async fn post(
+    State(whip): State<Whip>,
+    Authenticated(caller): Authenticated,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let sdp = body::text(&headers, SDP, bytes)?;
+    let opened = offer(&whip.signaling, caller, session(&id)?, &sdp).await?;
+    let mut response = (StatusCode::CREATED, opened.answer).into_response();
+    let answer = response.headers_mut();
+    answer.insert(header::CONTENT_TYPE, HeaderValue::from_static(SDP));
+    answer.insert(header::LOCATION, text_header(&opened.location)?);
+    answer.insert(header::ETAG, text_header(&opened.etag)?);
+    answer.insert("accept-patch", HeaderValue::from_static(FRAGMENT));
+    for link in whip.links.iter() {
+        answer.append(header::LINK, link.clone());
+    }
+    Ok(response)
+}
+
+/// `PATCH /signaling/{session_id}/{peer_id}`: candidates, or a restart of ICE.
+pub(crate) async fn patch(
+    State(whip): State<Whip>,
+    Authenticated(caller): Authenticated,
+    Path((id, peer)): Path<(String, String)>,
+    headers: HeaderMap,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let fragment = body::text(&headers, FRAGMENT, bytes)?;
+    let stream = SessionStream { caller, session: session(&id)? };
+    let tag = headers.get(header::IF_MATCH).and_then(|v| v.to_str().ok());
+    match whip.signaling.patch(&stream, &peer, tag, &fragment).await? {
+        PatchOutcome::Candidates { .. } => Ok(StatusCode::NO_CONTENT.into_response()),
+        PatchOutcome::Restarted { sdp_fragment, etag } => {
+            let mut response = sdp_fragment.into_response();
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(FRAGMENT));
+            response.headers_mut().insert(header::ETAG, text_header(&etag)?);
+            Ok(response)
+        }
+    }
+}
+
+/// `DELETE /signaling/{session_id}/{peer_id}`
+pub(crate) async fn delete(
+    State(whip): State<Whip>,
+    Authenticated(caller): Authenticated,
+    Path((id, peer)): Path<(String, String)>,
+) -> Result<StatusCode, ApiError> {
+    let stream = SessionStream { caller, session: session(&id)? };
+    if whip.signaling.delete(&stream, &peer) { Ok(StatusCode::OK) } else { Err(ApiError::not_found("peer")) }
+}
+
+fn text_header(text: &str) -> Result<HeaderValue, ApiError> {
+    HeaderValue::from_str(text).map_err(|e| ApiError::internal(Arc::new(e) as Arc<_>))
+}

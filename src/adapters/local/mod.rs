@@ -1,0 +1,3 @@
+//! What works without any service: everything here runs in the process itself.
+
+pub mod extractor;

@@ -226,7 +226,6 @@ pub struct KnowledgeCommit {
     /// The session whose log gets the events.
     pub session: SessionId,
     /// The message behind it: its kind, mentions and new status are written. `None` for a change that no message caused.
-    #[allow(clippy::type_complexity)]
     pub message: Option<(MessageId, MessageKind, Vec<(EntityId, Mention)>)>,
     /// New or changed entities, whole.
     pub entities: Vec<Entity>,

@@ -52,8 +52,7 @@ impl Relay {
     fn picks(&self, datagram: &[u8]) -> bool {
         let mut losing = self.losing.lock().unwrap();
         let found = losing.iter().position(|(content, handshake)| {
-            datagram.first() == Some(content)
-                && handshake.is_none_or(|kind| datagram.get(13) == Some(&kind))
+            datagram.first() == Some(content) && handshake.is_none_or(|kind| datagram.get(13) == Some(&kind))
         });
         found.map(|index| losing.swap_remove(index)).is_some()
     }
@@ -134,10 +133,7 @@ async fn lost_handshake_flights_are_repeated() {
     const SERVER_HELLO: u8 = 2;
     for lost in [
         vec![(HANDSHAKE, Some(SERVER_HELLO))],
-        vec![
-            (HANDSHAKE, Some(SERVER_HELLO)),
-            (HANDSHAKE, Some(SERVER_HELLO)),
-        ],
+        vec![(HANDSHAKE, Some(SERVER_HELLO)), (HANDSHAKE, Some(SERVER_HELLO))],
         vec![(HANDSHAKE, Some(HELLO_VERIFY_REQUEST))],
         vec![(CHANGE_CIPHER_SPEC, None)],
     ] {
@@ -145,11 +141,7 @@ async fn lost_handshake_flights_are_repeated() {
         relay.losing.lock().unwrap().clone_from(&lost);
         let start = std::time::Instant::now();
         Client::open(&server).await;
-        println!(
-            "{lost:?} opened after {:?}, not met {:?}",
-            start.elapsed(),
-            relay.losing.lock().unwrap()
-        );
+        println!("{lost:?} opened after {:?}, not met {:?}", start.elapsed(), relay.losing.lock().unwrap());
     }
 }
 

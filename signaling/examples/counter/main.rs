@@ -41,9 +41,7 @@ async fn main() -> Result<(), Failure> {
         [] => serve("127.0.0.1:8090", "127.0.0.1:0", &[]).await,
         ["serve", http, udp, ref public @ ..] => serve(http, udp, public).await,
         ["load", http, peers, seconds] => load::run(http, peers.parse()?, seconds.parse()?).await,
-        _ => {
-            Err("usage: counter [serve HTTP UDP [PUBLIC_UDP...] | load HTTP PEERS SECONDS]".into())
-        }
+        _ => Err("usage: counter [serve HTTP UDP [PUBLIC_UDP...] | load HTTP PEERS SECONDS]".into()),
     }
 }
 
@@ -52,10 +50,7 @@ async fn serve(http: &str, udp: &str, public: &[&str]) -> Result<(), Failure> {
     let hub = Hub::new(log.clone(), HubConfig::default());
     let config = SignalingConfig {
         udp_listen: udp.parse()?,
-        public_addresses: public
-            .iter()
-            .map(|address| address.parse())
-            .collect::<Result<_, _>>()?,
+        public_addresses: public.iter().map(|address| address.parse()).collect::<Result<_, _>>()?,
         max_peers: 10_000,
         max_peers_per_stream: 10_000,
         ..SignalingConfig::default()

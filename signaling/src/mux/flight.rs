@@ -47,10 +47,7 @@ impl LastFlight {
         if std::mem::take(&mut self.answered) || self.sent.len() >= MAX_DATAGRAMS {
             self.sent.clear();
         }
-        self.sent.push(Sent {
-            contents: contents.into(),
-            segment_size,
-        });
+        self.sent.push(Sent { contents: contents.into(), segment_size });
     }
 
     /// Looks at what comes in; the flight to send again when the peer repeats its own.
@@ -59,10 +56,7 @@ impl LastFlight {
             return Vec::new();
         }
         if datagram.first() == Some(&APPLICATION_DATA) {
-            *self = Self {
-                complete: true,
-                ..Self::default()
-            };
+            *self = Self { complete: true, ..Self::default() };
             return Vec::new();
         }
         let Some(position) = message_position(datagram) else {
@@ -90,10 +84,7 @@ fn message_position(datagram: &[u8]) -> Option<(u16, u32)> {
     let [_, _, _, _, s0, s1, o0, o1, o2] = *datagram.get(RECORD_HEADER..RECORD_HEADER + 9)? else {
         return None;
     };
-    Some((
-        u16::from_be_bytes([s0, s1]),
-        u32::from_be_bytes([0, o0, o1, o2]),
-    ))
+    Some((u16::from_be_bytes([s0, s1]), u32::from_be_bytes([0, o0, o1, o2])))
 }
 
 #[cfg(test)]
@@ -113,10 +104,7 @@ mod tests {
         assert!(flight.arrived(&message(0, 0)).is_empty());
         flight.sent(b"\x16verify", None);
         assert_eq!(flight.arrived(&message(0, 0)).len(), 1);
-        assert!(
-            flight.arrived(&message(1, 0)).is_empty(),
-            "the client went on"
-        );
+        assert!(flight.arrived(&message(1, 0)).is_empty(), "the client went on");
         flight.sent(b"\x16hello", None);
         flight.sent(b"\x16certificate", Some(7));
         flight.sent(b"\x17data", None);
@@ -126,17 +114,11 @@ mod tests {
         assert_eq!(contents, [&b"\x16hello"[..], b"\x16certificate"]);
         assert_eq!(again.last().map(|sent| sent.segment_size), Some(Some(7)));
         assert!(flight.arrived(&message(2, 0)).is_empty());
-        assert!(
-            flight.arrived(&message(2, 9)).is_empty(),
-            "a further fragment"
-        );
+        assert!(flight.arrived(&message(2, 9)).is_empty(), "a further fragment");
         flight.sent(b"\x14finished", None);
         assert_eq!(flight.arrived(&message(2, 0)).len(), 1);
         assert!(flight.arrived(b"\x17data").is_empty());
-        assert!(
-            flight.arrived(&message(2, 0)).is_empty(),
-            "the handshake is over"
-        );
+        assert!(flight.arrived(&message(2, 0)).is_empty(), "the handshake is over");
     }
 
     #[test]

@@ -208,13 +208,8 @@ impl Mux {
                     waker.wake();
                 }
                 for sent in again {
-                    let transmit = Transmit {
-                        destination: from,
-                        ecn: None,
-                        contents: &sent.contents,
-                        segment_size: sent.segment_size,
-                        src_ip: None,
-                    };
+                    let transmit =
+                        Transmit { destination: from, ecn: None, contents: &sent.contents, segment_size: sent.segment_size, src_ip: None };
                     // When the socket takes nothing now, the peer's next repetition tries again.
                     self.send(&inbox, &transmit);
                 }

@@ -14,11 +14,7 @@ fn waiting(attachment: &Attachment) -> usize {
     let mut context = Context::from_waker(Waker::noop());
     let mut buffer = [0; 1500];
     let mut count = 0;
-    while attachment
-        .inbox
-        .poll_take(&mut context, &mut buffer)
-        .is_ready()
-    {
+    while attachment.inbox.poll_take(&mut context, &mut buffer).is_ready() {
         count += 1;
     }
     count

@@ -7,6 +7,7 @@
 
 pub mod adapters;
 pub mod api;
+pub mod app;
 pub mod config;
 pub mod conversation;
 pub mod domain;

@@ -1,3 +1,11 @@
-//! Chooses adapters, wires them, shuts down in order.
+//! The `recall` binary. Everything is in the library, so that tests and benches reach it; `app` chooses and wires.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    match recall::app::run() {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("recall: {error:#}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}

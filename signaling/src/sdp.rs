@@ -94,7 +94,7 @@ impl Offer {
     }
 
     /// The description for the WebRTC stack. `generation` counts ICE sessions of the peer.
-    pub(crate) fn to_sdp(&self, generation: u32) -> String {
+    pub fn to_sdp(&self, generation: u32) -> String {
         let Self { ice, fingerprint, active, mid, sctp_port, max_message_size } = self;
         let setup = if *active { "active" } else { "actpass" };
         let (fragment, password) = (&ice.fragment, &ice.password);

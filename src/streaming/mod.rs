@@ -1,22 +1,45 @@
 //! Serves the event logs of sessions as the source of `signaling`. The only room that knows both.
 
-use std::sync::Arc;
+use std::{
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use chrono::SecondsFormat;
 use signaling::{ByeCode, EventSource, Hub, LogHead, NumberedEvent, SourceError};
 
-use crate::domain::{Caller, SessionId};
+use crate::domain::{Caller, SessionId, UserId};
 use crate::ports::{Announcer, Store, StoreError};
 
-/// Names a session's log together with who may read it. Two callers never share a key, so that nothing buffered for one
-/// can reach the other.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// Names a session's log together with who may read it. Two users never share a key, so that nothing buffered for one
+/// can reach the other; a user's role makes no difference, or a job that was queued before a promotion would wake nobody.
+#[derive(Clone, Copy, Debug)]
 pub struct SessionStream {
     /// Who reads.
     pub caller: Caller,
     /// What is read.
     pub session: SessionId,
+}
+
+impl SessionStream {
+    fn key(&self) -> (UserId, SessionId) {
+        (self.caller.user(), self.session)
+    }
+}
+
+impl PartialEq for SessionStream {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for SessionStream {}
+
+impl Hash for SessionStream {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
 }
 
 /// The store's event logs.

@@ -38,6 +38,8 @@ pub(super) enum Failure {
     NeverStill(u32),
     #[error("migration {0} of this database is unknown: it was written by a newer version of this program")]
     NewerDatabase(i64),
+    #[error("the database is older than this program: run `recall migrate` first")]
+    OlderDatabase,
     #[error("the migrations failed: {0}")]
     Migration(#[source] sqlx::migrate::MigrateError),
     #[error("the database file cannot be made: {0}")]

@@ -25,6 +25,22 @@ pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), Failure
     })
 }
 
+/// Refuses a database that lacks one of the files, or knows more of them.
+pub(super) async fn verify(connection: &mut SqliteConnection) -> Result<(), Failure> {
+    let table = sqlx::query("SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations'").fetch_optional(&mut *connection).await?;
+    if table.is_none() {
+        return Err(Failure::OlderDatabase);
+    }
+    let applied: i64 =
+        sqlx::query_scalar("SELECT COALESCE(MAX(version), 0) FROM _sqlx_migrations WHERE success = TRUE").fetch_one(connection).await?;
+    let known = FILES.iter().map(|f| f.0).max().unwrap_or(0);
+    match applied.cmp(&known) {
+        std::cmp::Ordering::Less => Err(Failure::OlderDatabase),
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Greater => Err(Failure::NewerDatabase(applied)),
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

@@ -17,6 +17,8 @@ mod messages;
 mod migrate;
 mod rows;
 mod sessions;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::{
@@ -45,11 +47,19 @@ pub struct SqliteConfig {
     pub acquire_timeout: Duration,
     /// Page cache of each connection in KiB; filled only as far as used.
     pub cache_kib: u32,
+    /// Whether missing migrations are applied; otherwise a database that lacks one is refused.
+    pub migrate: bool,
 }
 
 impl Default for SqliteConfig {
     fn default() -> Self {
-        Self { readers: 4, busy_timeout: Duration::from_secs(5), acquire_timeout: Duration::from_secs(10), cache_kib: 8 * 1024 }
+        Self {
+            readers: 4,
+            busy_timeout: Duration::from_secs(5),
+            acquire_timeout: Duration::from_secs(10),
+            cache_kib: 8 * 1024,
+            migrate: true,
+        }
     }
 }
 
@@ -68,16 +78,6 @@ impl SqliteStore {
     /// When the file cannot be opened, was written by a newer version of this program, or has changed migrations.
     pub async fn open(path: &Path, config: SqliteConfig, now: Timestamp) -> Result<Self, StoreError> {
         Ok(Self::open_inner(path, config, now).await?)
-    }
-
-    /// Brings the database file `path` to the current schema and closes it.
-    ///
-    /// # Errors
-    /// As [`SqliteStore::open`].
-    pub async fn migrate_only(path: &Path, config: SqliteConfig, now: Timestamp) -> Result<(), StoreError> {
-        let store = Self::open_inner(path, config, now).await?;
-        store.close_inner().await;
-        Ok(())
     }
 
     /// How many SQL statements ran since the store was opened, transaction control included. For tests that count the
@@ -105,7 +105,10 @@ impl SqliteStore {
             .disable_statement_logging();
 
         let mut connection = opener.open(&options).await?;
-        migrate::run(&mut connection).await?;
+        match config.migrate {
+            true => migrate::run(&mut connection).await?,
+            false => migrate::verify(&mut connection).await?,
+        }
         inspect::found_installation(&mut connection, now).await?;
 
         let readers = SqlitePoolOptions::new()

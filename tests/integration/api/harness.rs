@@ -6,14 +6,14 @@ use async_trait::async_trait;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use recall::{
     adapters::{
-        local::{ExtractiveAnswerer, LocalEmbedder, RecallIndex, RecallIndexOptions},
+        local::{LocalEmbedder, RecallIndex, RecallIndexOptions},
         sqlite::{SqliteConfig, SqliteStore},
         system::{RandomIds, SystemClock},
     },
     api::{self, ApiConfig, ApiState, Authenticator, auth::AuthError},
     conversation::{Conversation, Parts},
-    domain::{Caller, Extraction, Ontology, UserId, ViewerRole},
-    ports::{Clock, ExtractError, ExtractInput, Extractor, Store},
+    domain::{Caller, Extraction, Ontology, UserId, UserText, ViewerRole, context::Context},
+    ports::{AnswerError, AnswerSink, Answerer, Clock, Draft, ExtractError, ExtractInput, Extractor},
     streaming::{HubAnnouncer, LogSource},
 };
 use serde_json::{Value, json};
@@ -58,13 +58,24 @@ impl Authenticator for ByHeader {
     }
 }
 
-/// No worker runs in these tests, so nothing is ever mined: facts are asserted.
+/// No worker runs in these tests, so nothing is ever mined or answered: facts are asserted.
 struct NoWorker;
 
 #[async_trait]
 impl Extractor for NoWorker {
     async fn extract(&self, _: &ExtractInput) -> Result<Extraction, ExtractError> {
         Err(ExtractError::Permanent("no worker runs here".to_owned()))
+    }
+}
+
+#[async_trait]
+impl Answerer for NoWorker {
+    fn name(&self) -> &str {
+        "none"
+    }
+
+    async fn answer(&self, _: &UserText, _: &Context, _: &dyn AnswerSink) -> Result<Draft, AnswerError> {
+        Err(AnswerError::Permanent("no worker runs here".to_owned()))
     }
 }
 
@@ -95,12 +106,12 @@ impl Server {
             store: store.clone(),
             index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
             extractor: Arc::new(NoWorker),
-            answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone())),
+            answerer: Arc::new(NoWorker),
             embedder: Arc::new(embedder),
             announcer: Arc::new(HubAnnouncer(hub.clone())),
             ontology,
             clock,
-            ids: Arc::new(RandomIds),
+            ids: Arc::new(RandomIds::default()),
             wake: Arc::new(Notify::new()),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

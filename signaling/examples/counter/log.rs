@@ -1,0 +1,72 @@
+//! The counter as a numbered log in memory: event n says that the counter stands at n, and when.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use signaling::{EventSource, LogHead, NumberedEvent, SourceError};
+
+/// The one stream.
+pub(crate) const STREAM: &str = "counter";
+/// Counts that are kept for those who come back.
+const KEPT: usize = 200_000;
+
+/// When each of the last counts happened, in microseconds since 1970, and the number of the first.
+pub(crate) struct CounterLog(Mutex<(VecDeque<u64>, u64)>, String);
+
+impl Default for CounterLog {
+    fn default() -> Self {
+        // A restarted counter begins anew, so its log has another epoch.
+        Self(Mutex::new((VecDeque::new(), 1)), format!("e{}", now_us()))
+    }
+}
+
+pub(crate) fn now_us() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}
+
+impl CounterLog {
+    pub(crate) fn count(&self) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        log.0.push_back(now_us());
+        if log.0.len() > KEPT {
+            log.0.pop_front();
+            log.1 += 1;
+        }
+    }
+}
+
+#[async_trait]
+impl EventSource for CounterLog {
+    type Stream = String;
+
+    fn name(stream: &String) -> String {
+        stream.clone()
+    }
+
+    async fn head(&self, stream: &String) -> Result<LogHead, SourceError> {
+        if stream != STREAM {
+            return Err(SourceError::NotFound);
+        }
+        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let head = log.1 - 1 + log.0.len() as u64;
+        Ok(LogHead { epoch: self.1.clone(), head, floor: log.1 })
+    }
+
+    async fn read(&self, _: &String, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError> {
+        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = (after + 1).max(log.1);
+        let skip = usize::try_from(first - log.1).unwrap_or(usize::MAX);
+        let counts = (first..).zip(log.0.iter().skip(skip)).take(limit);
+        let events = counts.map(|(seq, at_us)| NumberedEvent {
+            seq,
+            id: format!("count-{seq}"),
+            kind: "counted".to_owned(),
+            ts: String::new(),
+            data: serde_json::json!({"count": seq, "at_us": at_us}),
+        });
+        Ok(events.collect())
+    }
+}

@@ -1,0 +1,38 @@
+//! `recall migrate` and `recall check`.
+
+use crate::adapters::{local::LocalEmbedder, system::SystemClock};
+use crate::config::Config;
+use crate::ports::{Clock, Embedder, Inspect, JobQueue};
+
+use super::wiring;
+
+/// Applies migrations.
+pub(super) async fn migrate(config: &Config) -> anyhow::Result<()> {
+    let path = config.storage.database();
+    let store = wiring::store(config, true).await?;
+    store.close().await;
+    println!("database: {} is up to date", path.display());
+    Ok(())
+}
+
+/// Reaches everything that is configured and prints what it found.
+pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
+    println!("configuration: valid; listens on {}", config.server.listen);
+    let ontology = wiring::ontology(config)?;
+    println!("ontology: {} relations", ontology.iter().count());
+    let path = config.storage.database();
+    if path.exists() {
+        let store = wiring::store(config, false).await?;
+        store.ping().await?;
+        let (waiting, dead) = store.depth().await?;
+        println!("database: {} answers; {waiting} jobs wait, {dead} were given up", path.display());
+        store.close().await;
+    } else {
+        println!("database: {} does not exist yet; the first start makes it", path.display());
+    }
+    let started = std::time::Instant::now();
+    let embedder = LocalEmbedder::load()?;
+    println!("embedder: {}, {} dimensions, loaded in {} ms", embedder.model(), embedder.dimension(), started.elapsed().as_millis());
+    println!("extractor: local; answerer: extractive; clock: {}", SystemClock.now().to_rfc3339());
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! `recall serve`: starts everything, says where it is, and ends it in order.
+
+use std::{io::Write, net::SocketAddr, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use signaling::{Bye, ByeCode, SignalingConfig};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+use super::{maintenance, telemetry, wiring};
+use crate::api::{self, ApiConfig, ApiState, LocalUser, Origin};
+use crate::config::Config;
+use crate::conversation::ConversationWork;
+use crate::facts::{Processor, ProcessorConfig};
+
+/// Time for peers to hear the goodbye.
+const STREAM_GRACE: Duration = Duration::from_secs(1);
+/// Time for running jobs to end.
+const JOB_GRACE: Duration = Duration::from_secs(10);
+/// Time for the store to close.
+const STORE_GRACE: Duration = Duration::from_secs(5);
+
+/// Runs until a signal asks it to stop.
+pub(super) async fn run(config: Config) -> anyhow::Result<()> {
+    telemetry::logs(&config.log)?;
+    let metrics = telemetry::metrics()?;
+    api::describe_metrics();
+    let house = wiring::house(&config).await?;
+    let listener = TcpListener::bind(config.server.listen)
+        .await
+        .with_context(|| format!("server.listen (RECALL_LISTEN): {} cannot be used", config.server.listen))?;
+    let address = listener.local_addr()?;
+    let authenticator = Arc::new(LocalUser::behind(address, house.store.local_user().await?)?);
+    let udp = config.stream.udp_address(&config.server);
+    let signaling = api::Signaling::bind(
+        SignalingConfig {
+            udp_listen: udp,
+            public_addresses: config.stream.udp_public_addresses.iter().map(|ip| SocketAddr::new(*ip, 0)).collect(),
+            max_peers: config.stream.max_peers,
+            max_peers_per_stream: config.stream.max_peers_per_session,
+            ..SignalingConfig::default()
+        },
+        house.hub.clone(),
+    )
+    .await
+    .with_context(|| format!("stream.udp_listen (RECALL_UDP_LISTEN): {udp} cannot be used"))?;
+
+    let processor = Processor::start(
+        house.store.clone(),
+        ConversationWork::new(house.conversation.clone()),
+        house.clock.clone(),
+        house.announcer.clone(),
+        house.wake.clone(),
+        ProcessorConfig {
+            workers: config.processing.workers,
+            attempts: config.processing.attempts,
+            lease: config.processing.lease(),
+            ..ProcessorConfig::default()
+        },
+    );
+    let stop = CancellationToken::new();
+    let maintenance = tokio::spawn(maintenance::run(house.store.clone(), house.clock.clone(), config.stream.clone(), stop.clone()));
+
+    let mut api_config = ApiConfig::at(address);
+    api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;
+    let router = api::router(ApiState {
+        conversation: house.conversation.clone(),
+        hub: house.hub.clone(),
+        signaling: signaling.clone(),
+        authenticator,
+        config: api_config,
+        metrics,
+        checks: Vec::new(),
+    });
+    let server = tokio::spawn(api::serve(listener, router, api::ServerConfig::default(), stop.clone().cancelled_owned()));
+
+    announce(address)?;
+    info!(%address, udp = %signaling.udp_addr(), store = house.store.engine(), "recall serves");
+    signal().await?;
+
+    info!("recall stops");
+    // Streams first: they would hold up the requests they are, and their peers should come back to the next server soon.
+    stop.cancel();
+    house.hub.shutdown(Bye::from(ByeCode::Restart));
+    signaling.shutdown(STREAM_GRACE).await;
+    server.await.context("the server's task failed")?;
+    processor.shutdown(JOB_GRACE).await;
+    maintenance.await.context("the maintenance task failed")?;
+    let _ = tokio::time::timeout(STORE_GRACE, house.store.close()).await;
+    info!("recall has stopped");
+    Ok(())
+}
+
+/// The one line on standard output, for people and for scripts that wait for it.
+fn announce(address: SocketAddr) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "Recall listens on http://{address}")?;
+    out.flush()
+}
+
+/// Waits for SIGTERM or SIGINT.
+async fn signal() -> anyhow::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            done = tokio::signal::ctrl_c() => done?,
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await?;
+    Ok(())
+}

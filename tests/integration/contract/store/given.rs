@@ -1,0 +1,213 @@
+//! What the tests of the store begin with: callers, messages, things and facts, with ids and times that are counted and not read.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use recall::{
+    domain::{
+        Caller, Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention,
+        Message, MessageId, MessageKind, Role, SessionId, Span, Stance, Timestamp, UserId, ViewerRole, event::AnswerFailed,
+    },
+    ports::{Embedding, Job, KnowledgeCommit, Mining, NewMessage, Prepared, Store},
+};
+use uuid::Uuid;
+
+pub(super) const MODEL: &str = "test-model-1";
+pub(super) const LEASE: Duration = Duration::from_secs(30);
+
+pub(super) fn fresh() -> Uuid {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    Uuid::from_u128((0x0190_0000_0000_7000 << 64) | u128::from(NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// `ms` after a fixed morning.
+pub(super) fn at(ms: i64) -> Timestamp {
+    Timestamp::from_timestamp_millis(1_700_000_000_000 + ms).unwrap()
+}
+
+pub(super) fn event(session: SessionId) -> EventDraft {
+    let body = AnswerFailed { session_id: session, message_id: MessageId(fresh()), code: "test".into(), message: "a test".into() };
+    EventDraft { id: EventId(fresh()), body: EventBody::AnswerFailed(body) }
+}
+
+pub(super) fn new_message(session: SessionId, text: &str) -> NewMessage {
+    NewMessage {
+        id: MessageId(fresh()),
+        session,
+        role: Role::User,
+        speaker: None,
+        text: text.into(),
+        sent_at: at(0),
+        created_at: at(0),
+        source_metadata: None,
+        external_id: None,
+        prepared: Prepared {
+            terms: vec![("like".into(), 2), ("mary".into(), 1)],
+            model: MODEL.into(),
+            embedding: Embedding(vec![1.0, 0.0]),
+        },
+        mining: Mining::Facts,
+        kind: None,
+        event: EventId(fresh()),
+        title: None,
+    }
+}
+
+pub(super) fn with_external_id(mut message: NewMessage, id: &str) -> NewMessage {
+    message.external_id = Some(id.into());
+    message
+}
+
+pub(super) fn entity(name: &str) -> Entity {
+    Entity {
+        id: EntityId(fresh()),
+        name: name.into(),
+        entity_type: EntityType::Person,
+        aliases: vec![],
+        description: None,
+        mention_count: 0,
+        confidence: 0.9,
+        is_viewer: false,
+        first_message: None,
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+pub(super) fn fact(subject: &Entity, relation: &str, object: &Entity) -> Fact {
+    Fact {
+        id: FactId(fresh()),
+        subject: subject.id,
+        relation: relation.into(),
+        object: object.id,
+        support: 1.0,
+        opposition: 0.0,
+        weighed_at: at(0),
+        status: FactStatus::Active,
+        flagged: false,
+        valid_from: Some(at(0)),
+        valid_to: None,
+        last_support: Some(at(0)),
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+pub(super) fn evidence(fact: &Fact, message: &Message, stance: Stance) -> Evidence {
+    Evidence {
+        fact: fact.id,
+        message: message.id,
+        session: message.session,
+        stance,
+        confidence: 1.0,
+        span: Some(Span { start: 0, end: 4 }),
+        excerpt: "John".into(),
+        created_at: message.sent_at,
+    }
+}
+
+pub(super) fn mention(name: &str) -> Mention {
+    let end = u32::try_from(name.len()).unwrap();
+    Mention {
+        name: name.into(),
+        entity_type: EntityType::Person,
+        span: Span { start: 0, end },
+        confidence: 0.9,
+        description: Some("friend".into()),
+    }
+}
+
+/// One user of one store.
+#[derive(Clone)]
+pub(super) struct World {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) caller: Caller,
+}
+
+impl World {
+    pub(super) fn new(store: &Arc<dyn Store>) -> Self {
+        Self { store: store.clone(), caller: Caller::verified(UserId(fresh()), ViewerRole::User) }
+    }
+
+    pub(super) async fn session(&self) -> SessionId {
+        let id = SessionId(fresh());
+        self.store.create_session(&self.caller, id, None, format!("epoch-{id}"), at(0)).await.unwrap().id
+    }
+
+    pub(super) async fn append(&self, message: NewMessage) -> Message {
+        let session = message.session;
+        self.store.append(&self.caller, session, vec![message]).await.unwrap().remove(0).message
+    }
+
+    pub(super) async fn say(&self, session: SessionId, text: &str) -> Message {
+        self.append(new_message(session, text)).await
+    }
+
+    /// Stored without a job.
+    pub(super) async fn note(&self, session: SessionId, text: &str) -> Message {
+        self.append(NewMessage { mining: Mining::Nothing, ..new_message(session, text) }).await
+    }
+
+    /// An empty plan on what is known now.
+    pub(super) async fn plan(&self, session: SessionId) -> KnowledgeCommit {
+        KnowledgeCommit {
+            version: self.store.knowledge_version(&self.caller).await.unwrap(),
+            session,
+            message: None,
+            entities: vec![],
+            keys: vec![],
+            facts: vec![],
+            evidence: vec![],
+            merged: vec![],
+            dropped_facts: vec![],
+            events: vec![],
+            follow_up: None,
+            now: at(0),
+        }
+    }
+
+    /// Commits the plan without a job.
+    pub(super) async fn commit(&self, plan: KnowledgeCommit) {
+        self.store.commit(&self.caller, &plan, None).await.unwrap();
+    }
+
+    /// All jobs that are due at `ms`, most 1,000.
+    pub(super) async fn claim(&self, ms: i64) -> Vec<Job> {
+        self.store.claim(at(ms), LEASE, 1_000).await.unwrap()
+    }
+
+    /// John likes Mary, said once, with everything that this leaves in the store.
+    pub(super) async fn john_likes_mary(&self) -> Known {
+        let session = self.session().await;
+        let message = self.append(with_external_id(new_message(session, "John likes Mary."), "first")).await;
+        let (john, mary) =
+            (Entity { mention_count: 1, first_message: Some(message.id), ..entity("John") }, Entity { mention_count: 1, ..entity("Mary") });
+        let fact = fact(&john, "LIKES", &mary);
+        let evidence = evidence(&fact, &message, Stance::Supports);
+        let plan = KnowledgeCommit {
+            message: Some((message.id, MessageKind::Statement, vec![(john.id, mention("John")), (mary.id, mention("Mary"))])),
+            entities: vec![john.clone(), mary.clone()],
+            keys: vec![(john.id, EntityKey::of("John").unwrap()), (mary.id, EntityKey::of("Mary").unwrap())],
+            facts: vec![fact.clone()],
+            evidence: vec![evidence.clone()],
+            events: vec![event(session)],
+            ..self.plan(session).await
+        };
+        self.commit(plan).await;
+        Known { session, message, john, mary, fact, evidence }
+    }
+}
+
+pub(super) struct Known {
+    pub(super) session: SessionId,
+    pub(super) message: Message,
+    pub(super) john: Entity,
+    pub(super) mary: Entity,
+    pub(super) fact: Fact,
+    pub(super) evidence: Evidence,
+}

@@ -1,0 +1,143 @@
+//! No function shows, changes or counts anything of another user, even for one who knows every id.
+
+use std::sync::Arc;
+
+use recall::{
+    domain::{Entity, EntityKey, Fact, Message, MessageKind, Page, Session, StoredEvent},
+    ports::{
+        AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, Store, StoreError,
+    },
+};
+
+use super::given::{MODEL, World, at, event, mention, new_message};
+
+const PAGE: Page = Page { first: 100, after: None };
+
+/// Everything that one user sees of one session.
+#[derive(Debug, PartialEq)]
+struct View {
+    sessions: Vec<(String, Session)>,
+    messages: Vec<(String, Message)>,
+    entities: Vec<(String, Entity)>,
+    facts: Vec<(String, Fact)>,
+    evidence: usize,
+    events: Vec<StoredEvent>,
+    feed: Vec<FeedRow>,
+    log: LogState,
+    counters: (u64, u64),
+}
+
+async fn view(w: &World, known: &super::given::Known) -> View {
+    let (s, c) = (&w.store, &w.caller);
+    View {
+        sessions: s.list_sessions(c, &PAGE).await.unwrap().items,
+        messages: s.list_messages(c, known.session, &PAGE, false).await.unwrap().items,
+        entities: s.list_entities(c, &EntityFilter::default(), &PAGE).await.unwrap().items,
+        facts: s.list_facts(c, &FactFilter::default(), &PAGE).await.unwrap().items,
+        evidence: s.evidence_of(c, &[known.fact.id], 100).await.unwrap().len(),
+        events: s.events_after(c, known.session, 0, 100).await.unwrap(),
+        feed: s.feed(c, MODEL, 0, 100).await.unwrap(),
+        log: s.log_state(c, known.session).await.unwrap(),
+        counters: (s.knowledge_version(c).await.unwrap(), s.feed_generation(c).await.unwrap()),
+    }
+}
+
+pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Arc<dyn Store>) {
+    let (a, b) = (World::new(&store), World::new(&store));
+    let known = a.john_likes_mary().await;
+    let answer_job = {
+        let plan = KnowledgeCommit { follow_up: Some(recall::ports::JobWork::Answer(known.message.id)), ..a.plan(known.session).await };
+        a.commit(plan).await;
+        a.claim(0).await.into_iter().next().unwrap()
+    };
+    let own = b.session().await;
+    let before = view(&a, &known).await;
+    let (s, c) = (&store, &b.caller);
+
+    // Reading.
+    assert!(s.sessions_by_id(c, &[known.session]).await.unwrap().is_empty());
+    assert_eq!(s.list_sessions(c, &PAGE).await.unwrap().items.len(), 1);
+    assert_eq!(s.count_sessions(c).await.unwrap(), 1);
+    assert!(s.messages_by_id(c, &[known.message.id]).await.unwrap().is_empty());
+    assert!(s.list_messages(c, known.session, &PAGE, false).await.unwrap().items.is_empty());
+    assert!(s.list_messages(c, known.session, &PAGE, true).await.unwrap().items.is_empty());
+    assert!(s.messages_before(c, known.session, 100, 10).await.unwrap().is_empty());
+    assert!(s.answers_to(c, &[known.message.id]).await.unwrap().is_empty());
+    assert!(s.feed(c, MODEL, 0, 100).await.unwrap().is_empty());
+    assert_eq!(s.feed_generation(c).await.unwrap(), 0);
+    let vector = Embedding(vec![1.0, 0.0]);
+    assert!(s.nearest(c, MODEL, &vector, None, 10).await.unwrap().is_empty());
+    assert!(s.nearest(c, MODEL, &vector, Some(known.session), 10).await.unwrap().is_empty());
+    assert_eq!(s.knowledge_version(c).await.unwrap(), 0);
+    assert_eq!(s.viewer_entity(c).await.unwrap(), None);
+    assert!(s.entities_by_key(c, &[EntityKey::of("John").unwrap()]).await.unwrap().is_empty());
+    assert!(s.entities_by_id(c, &[known.john.id]).await.unwrap().is_empty());
+    let key = FactKey { subject: known.john.id, relation: "LIKES".into(), object: None };
+    assert!(s.facts_by_key(c, &[key]).await.unwrap().is_empty());
+    assert!(s.facts_by_id(c, &[known.fact.id]).await.unwrap().is_empty());
+    assert!(s.facts_of_entities(c, &[known.john.id], 10).await.unwrap().is_empty());
+    for filter in [EntityFilter::default(), EntityFilter { session: Some(known.session), ..EntityFilter::default() }] {
+        assert!(s.list_entities(c, &filter, &PAGE).await.unwrap().items.is_empty());
+        assert_eq!(s.count_entities(c, &filter).await.unwrap(), 0);
+    }
+    for filter in [
+        FactFilter::default(),
+        FactFilter { subject: Some(known.john.id), ..FactFilter::default() },
+        FactFilter { session: Some(known.session), ..FactFilter::default() },
+        FactFilter { message: Some(known.message.id), ..FactFilter::default() },
+        FactFilter { text: Some("John".into()), ..FactFilter::default() },
+    ] {
+        assert!(s.list_facts(c, &filter, &PAGE).await.unwrap().items.is_empty());
+        assert_eq!(s.count_facts(c, &filter).await.unwrap(), 0);
+    }
+    assert!(s.evidence_of(c, &[known.fact.id], 10).await.unwrap().is_empty());
+    assert!(s.list_evidence(c, known.fact.id, &PAGE).await.unwrap().items.is_empty());
+    assert!(s.mentions_in(c, &[known.message.id]).await.unwrap().is_empty());
+    assert!(s.facts_in(c, &[known.message.id]).await.unwrap().is_empty());
+    assert!(s.list_mentions(c, known.john.id, &PAGE).await.unwrap().items.is_empty());
+    assert!(s.sessions_of_fact(c, known.fact.id, 10).await.unwrap().is_empty());
+    assert!(matches!(s.log_state(c, known.session).await, Err(StoreError::NotFound)));
+    assert!(matches!(s.events_after(c, known.session, 0, 10).await, Err(StoreError::NotFound)));
+
+    // Writing.
+    let message = new_message(known.session, "mine now");
+    assert!(matches!(s.append(c, known.session, vec![message.clone()]).await, Err(StoreError::NotFound)));
+    assert!(matches!(s.append(c, known.session, vec![]).await, Err(StoreError::NotFound)));
+    assert!(matches!(s.append_events(c, known.session, &[event(known.session)], at(1)).await, Err(StoreError::NotFound)));
+    assert!(matches!(s.delete_session(c, known.session, &|_, _| None).await, Err(StoreError::NotFound)));
+    let refused = |r: Result<Vec<u64>, CommitError>| assert!(matches!(r, Err(CommitError::Store(_))), "{r:?}");
+    refused(s.commit(c, &KnowledgeCommit { session: known.session, ..b.plan(own).await }, None).await);
+    let foreign_message = Some((known.message.id, MessageKind::Other, vec![(known.john.id, mention("John"))]));
+    refused(s.commit(c, &KnowledgeCommit { message: foreign_message, ..b.plan(own).await }, None).await);
+    refused(s.commit(c, &KnowledgeCommit { facts: vec![known.fact.clone()], ..b.plan(own).await }, None).await);
+    refused(s.commit(c, &KnowledgeCommit { evidence: vec![known.evidence.clone()], ..b.plan(own).await }, None).await);
+    let answer = AnswerCommit { message, answer_to: known.message.id, citations: vec![], events: vec![] };
+    assert!(matches!(s.commit_answer(c, &answer, &answer_job.claim).await, Err(CommitError::NotOurs)));
+    assert!(matches!(s.commit(c, &b.plan(own).await, Some(&answer_job.claim)).await, Err(CommitError::NotOurs)));
+    let buried = s.bury(c, &answer_job.claim, &event(own), "test", at(1)).await;
+    assert!(matches!(buried, Err(CommitError::NotOurs)));
+
+    assert_eq!(view(&a, &known).await, before);
+    assert_eq!(s.log_state(c, own).await.unwrap().head, 0, "a refused commit wrote into the caller's own log");
+    assert_eq!(s.knowledge_version(c).await.unwrap(), 0, "a refused commit counted");
+    // The job is still held by its worker.
+    assert!(s.extend(&answer_job.claim, at(1), super::given::LEASE).await.unwrap());
+}
+
+pub(super) async fn the_same_ids_may_exist_for_two_users(store: Arc<dyn Store>) {
+    let (a, b) = (World::new(&store), World::new(&store));
+    let known = a.john_likes_mary().await;
+    // Ids are chosen by the server, but nothing may break, or leak by an error, if they meet.
+    store.create_session(&b.caller, known.session, None, "other".into(), at(0)).await.unwrap();
+    let plan = KnowledgeCommit {
+        entities: vec![known.john.clone(), known.mary.clone()],
+        facts: vec![Fact { support: 7.0, ..known.fact.clone() }],
+        ..b.plan(known.session).await
+    };
+    b.commit(plan).await;
+    assert_eq!(store.facts_by_id(&a.caller, &[known.fact.id]).await.unwrap()[0].support, 1.0);
+    assert_eq!(store.facts_by_id(&b.caller, &[known.fact.id]).await.unwrap()[0].support, 7.0);
+    store.delete_session(&b.caller, known.session, &|_, _| None).await.unwrap();
+    assert_eq!(store.count_sessions(&a.caller).await.unwrap(), 1);
+    assert_eq!(store.messages_by_id(&a.caller, &[known.message.id]).await.unwrap().len(), 1);
+}

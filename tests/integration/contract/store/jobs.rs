@@ -1,0 +1,197 @@
+//! The queue: order, leases, fencing, dead letters, fairness.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use recall::{
+    domain::{Caller, MessageStatus, UserId, ViewerRole},
+    ports::{CommitError, JobWork, KnowledgeCommit, Store},
+};
+
+use super::given::{LEASE, World, at, event, fresh, new_message};
+
+const LEASE_MS: i64 = 30_000;
+
+pub(super) async fn jobs_of_a_lane_run_in_order_one_at_a_time(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let batch = (0..3).map(|_| new_message(session, "m")).collect();
+    let mut waiting: Vec<_> = store.append(&w.caller, session, batch).await.unwrap().into_iter().map(|a| a.message.id).collect();
+    waiting.push(w.say(session, "m").await.id);
+    for message in waiting {
+        let jobs = w.claim(0).await;
+        assert_eq!(jobs.len(), 1, "a lane hands out one job at a time");
+        assert_eq!(
+            (jobs[0].work, jobs[0].session, jobs[0].attempts),
+            (JobWork::Understand { message: message, answer: false }, session, 1)
+        );
+        assert!(w.claim(0).await.is_empty());
+        store.commit(&w.caller, &w.plan(session).await, Some(&jobs[0].claim)).await.unwrap();
+    }
+    assert!(w.claim(0).await.is_empty());
+    assert_eq!(store.depth().await.unwrap(), (0, 0));
+    assert_eq!(store.next_due().await.unwrap(), None);
+}
+
+pub(super) async fn two_lanes_of_a_session_run_side_by_side(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let question = w.say(session, "Who?").await;
+    let job = w.claim(0).await.remove(0);
+    let plan = KnowledgeCommit { follow_up: Some(JobWork::Answer(question.id)), ..w.plan(session).await };
+    store.commit(&w.caller, &plan, Some(&job.claim)).await.unwrap();
+    let next = w.say(session, "And John likes Mary.").await;
+    let works: HashSet<_> = w.claim(0).await.iter().map(|j| format!("{:?}", j.work)).collect();
+    assert_eq!(
+        works,
+        [JobWork::Answer(question.id), JobWork::Understand { message: next.id, answer: false }].iter().map(|w| format!("{w:?}")).collect()
+    );
+}
+
+pub(super) async fn an_expired_lease_is_due_again_and_the_late_worker_is_fenced(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    w.say(session, "m").await;
+    let late = w.claim(0).await.remove(0);
+    assert_eq!(store.next_due().await.unwrap(), Some(at(LEASE_MS)));
+    assert!(w.claim(LEASE_MS - 1).await.is_empty());
+    assert!(store.extend(&late.claim, at(LEASE_MS - 1), LEASE).await.unwrap());
+    assert!(w.claim(LEASE_MS).await.is_empty(), "an extended lease holds");
+    let taken = w.claim(2 * LEASE_MS).await.remove(0);
+    assert_eq!((taken.claim.job, taken.attempts), (late.claim.job, 2));
+    assert_ne!(taken.claim.token, late.claim.token);
+
+    let plan = KnowledgeCommit { events: vec![event(session)], ..w.plan(session).await };
+    let head = store.log_state(&w.caller, session).await.unwrap();
+    assert!(matches!(store.commit(&w.caller, &plan, Some(&late.claim)).await, Err(CommitError::NotOurs)));
+    assert!(matches!(store.retry(&late.claim, at(0), "late").await, Err(CommitError::NotOurs)));
+    assert!(matches!(store.bury(&w.caller, &late.claim, &event(session), "late", at(0)).await, Err(CommitError::NotOurs)));
+    assert!(!store.extend(&late.claim, at(0), LEASE).await.unwrap());
+    store.release(std::slice::from_ref(&late.claim)).await.unwrap();
+    assert_eq!(store.log_state(&w.caller, session).await.unwrap(), head);
+    // None of it touched the lease of the worker that has it now.
+    store.commit(&w.caller, &plan, Some(&taken.claim)).await.unwrap();
+    let again = KnowledgeCommit { version: plan.version + 1, ..plan };
+    assert!(matches!(store.commit(&w.caller, &again, Some(&taken.claim)).await, Err(CommitError::NotOurs)), "a job is done once");
+}
+
+pub(super) async fn a_retried_job_waits_and_keeps_its_place(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let (first, second) = (w.say(session, "1").await, w.say(session, "2").await);
+    let job = w.claim(0).await.remove(0);
+    store.retry(&job.claim, at(500), "model_unreachable").await.unwrap();
+    assert!(matches!(store.retry(&job.claim, at(0), "twice").await, Err(CommitError::NotOurs)));
+    assert!(w.claim(499).await.is_empty(), "the second job must not overtake the first");
+    assert_eq!(store.next_due().await.unwrap(), Some(at(500)));
+    let job = w.claim(500).await.remove(0);
+    assert_eq!((job.work, job.attempts), (JobWork::Understand { message: first.id, answer: false }, 2));
+    store.commit(&w.caller, &w.plan(session).await, Some(&job.claim)).await.unwrap();
+    assert_eq!(w.claim(500).await[0].work, JobWork::Understand { message: second.id, answer: false });
+}
+
+pub(super) async fn a_released_job_loses_no_attempt(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    w.say(session, "m").await;
+    let held = w.claim(0).await.remove(0);
+    store.release(std::slice::from_ref(&held.claim)).await.unwrap();
+    assert!(!store.extend(&held.claim, at(0), LEASE).await.unwrap(), "what was given back is no longer ours");
+    let job = w.claim(0).await.remove(0);
+    assert_eq!(job.attempts, 1);
+    assert_ne!(job.claim.token, held.claim.token);
+}
+
+pub(super) async fn a_buried_job_never_blocks(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let (bad, good) = (w.say(session, "bad").await, w.say(session, "good").await);
+    let job = w.claim(0).await.remove(0);
+    let letter = event(session);
+    store.bury(&w.caller, &job.claim, &letter, "extractor_failed", at(7)).await.unwrap();
+    assert_eq!(store.messages_by_id(&w.caller, &[bad.id]).await.unwrap()[0].status, MessageStatus::Failed);
+    let last = store.events_after(&w.caller, session, 2, 10).await.unwrap();
+    assert_eq!(last.iter().map(|e| (e.seq, e.id, e.created_at)).collect::<Vec<_>>(), [(3, letter.id, at(7))]);
+    assert_eq!(store.depth().await.unwrap(), (1, 1));
+    let next = w.claim(7).await.remove(0);
+    assert_eq!(next.work, JobWork::Understand { message: good.id, answer: false });
+    assert!(matches!(store.bury(&w.caller, &job.claim, &event(session), "x", at(8)).await, Err(CommitError::NotOurs)));
+    assert!(w.claim(10 * LEASE_MS).await.iter().all(|j| j.claim.job != job.claim.job), "a dead letter came back");
+
+    // The failure of an answer says nothing about the question's facts.
+    let other = w.session().await;
+    let question = w.note(other, "Who?").await;
+    w.commit(KnowledgeCommit { follow_up: Some(JobWork::Answer(question.id)), ..w.plan(other).await }).await;
+    let job = w.claim(20 * LEASE_MS).await.into_iter().find(|j| j.session == other).unwrap();
+    store.bury(&w.caller, &job.claim, &event(other), "answerer_failed", at(9)).await.unwrap();
+    assert_eq!(store.messages_by_id(&w.caller, &[question.id]).await.unwrap()[0].status, MessageStatus::Processed);
+}
+
+pub(super) async fn a_long_backlog_does_not_starve_another_session(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let backlog = w.session().await;
+    store.append(&w.caller, backlog, (0..50).map(|_| new_message(backlog, "old")).collect()).await.unwrap();
+    let quick = w.session().await;
+    let message = recall::ports::NewMessage { created_at: at(1_000), ..new_message(quick, "new") };
+    w.append(message).await;
+    let mut before = 0;
+    loop {
+        // One worker that takes one job at a time.
+        let job = store.claim(at(2_000 + before), LEASE, 1).await.unwrap().remove(0);
+        if job.session == quick {
+            break;
+        }
+        before += 1;
+        let plan = KnowledgeCommit { now: at(2_000 + before), ..w.plan(backlog).await };
+        store.commit(&w.caller, &plan, Some(&job.claim)).await.unwrap();
+    }
+    assert!(before <= 1, "{before} old jobs ran before the new session's first");
+}
+
+pub(super) async fn concurrent_workers_never_hold_the_same_job(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    for _ in 0..20 {
+        let session = w.session().await;
+        store.append(&w.caller, session, (0..3).map(|_| new_message(session, "m")).collect()).await.unwrap();
+    }
+    let workers: Vec<_> = (0..4)
+        .map(|_| {
+            let w = w.clone();
+            tokio::spawn(async move {
+                let mut done = Vec::new();
+                loop {
+                    let jobs = w.store.claim(at(0), LEASE, 2).await.unwrap();
+                    if jobs.is_empty() && w.store.depth().await.unwrap().0 == 0 {
+                        return done;
+                    }
+                    for job in jobs {
+                        loop {
+                            let plan = w.plan(job.session).await;
+                            match w.store.commit(&w.caller, &plan, Some(&job.claim)).await {
+                                Ok(_) => break,
+                                Err(CommitError::Stale) => {}
+                                Err(e) => panic!("{e}"),
+                            }
+                        }
+                        done.push((job.session, job.claim.job));
+                    }
+                }
+            })
+        })
+        .collect();
+    let mut all = Vec::new();
+    for worker in workers {
+        all.extend(tokio::time::timeout(Duration::from_secs(60), worker).await.unwrap().unwrap());
+    }
+    assert_eq!(all.len(), 60);
+    assert_eq!(all.iter().map(|(_, job)| job).collect::<HashSet<_>>().len(), 60);
+}
+
+pub(super) async fn a_job_remembers_whose_it_is(store: Arc<dyn Store>) {
+    for role in [ViewerRole::Admin, ViewerRole::User, ViewerRole::Anonymous] {
+        let w = World { store: store.clone(), caller: Caller::verified(UserId(fresh()), role) };
+        let session = w.session().await;
+        w.append(recall::ports::NewMessage { created_at: at(3), ..new_message(session, "m") }).await;
+        let job = w.claim(3).await.into_iter().find(|j| j.session == session).unwrap();
+        assert_eq!((job.caller, job.queued_at), (w.caller, at(3)));
+    }
+}

@@ -1,0 +1,143 @@
+//! Pages: complete, in order, stable while others write, and never from a key that the store did not make.
+
+use std::{fmt::Debug, future::Future, sync::Arc};
+
+use recall::{
+    domain::{Entity, EntityKey, Fact, MessageKind, Page, Slice, Stance},
+    ports::{EntityFilter, FactFilter, KnowledgeCommit, Mining, NewMessage, Store, StoreError},
+};
+
+use super::given::{World, at, entity, evidence, fact, mention, new_message};
+
+/// All items, read in pages of `first`.
+async fn all<T, F>(first: u32, list: impl Fn(Page) -> F) -> Vec<T>
+where
+    F: Future<Output = Result<Slice<T>, StoreError>>,
+{
+    let mut page = Page::first(first);
+    let mut items = Vec::new();
+    loop {
+        let slice = list(page.clone()).await.unwrap();
+        assert!(slice.items.len() <= first as usize);
+        assert!(!slice.has_next || slice.items.len() == first as usize, "a page before the last is full");
+        page.after = slice.items.last().map(|i| i.0.clone());
+        items.extend(slice.items.into_iter().map(|i| i.1));
+        if !slice.has_next {
+            return items;
+        }
+    }
+}
+
+async fn same_in_any_pages<T, F>(expected: usize, list: impl Fn(Page) -> F) -> Vec<T>
+where
+    T: PartialEq + Debug,
+    F: Future<Output = Result<Slice<T>, StoreError>>,
+{
+    let whole = all(100, &list).await;
+    assert_eq!(whole.len(), expected);
+    for first in [1, 2, 3, 7] {
+        assert_eq!(all(first, &list).await, whole);
+    }
+    whole
+}
+
+/// Ten of everything; times and counts collide on purpose, so that ids must break the ties.
+async fn ten_of_everything(w: &World) -> (recall::domain::SessionId, Entity, Fact) {
+    let session = w.session().await;
+    for _ in 0..9 {
+        w.session().await;
+    }
+    let john = Entity { mention_count: 4, ..entity("John") };
+    let mut plan = w.plan(session).await;
+    plan.entities.push(john.clone());
+    plan.keys.push((john.id, EntityKey::of("John").unwrap()));
+    for i in 0..10 {
+        let other = Entity { mention_count: i / 3, ..entity(&format!("E{i}")) };
+        let fact = Fact { updated_at: at(i64::try_from(i / 4).unwrap()), ..fact(&john, "LIKES", &other) };
+        plan.entities.push(other);
+        plan.facts.push(fact);
+    }
+    let first = plan.facts[0].clone();
+    w.commit(plan).await;
+    for i in 0..10 {
+        let message = w.append(NewMessage { sent_at: at(i / 3), mining: Mining::Nothing, ..new_message(session, "m") }).await;
+        let plan = KnowledgeCommit {
+            message: Some((message.id, MessageKind::Statement, vec![(john.id, mention("John")), (john.id, mention("he"))])),
+            evidence: vec![evidence(&first, &message, Stance::Supports), evidence(&first, &message, Stance::Ends)],
+            ..w.plan(session).await
+        };
+        w.commit(plan).await;
+    }
+    (session, john, first)
+}
+
+pub(super) async fn every_list_is_complete_in_pages_of_any_size(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let (session, john, fact) = ten_of_everything(&w).await;
+    let (s, c) = (&store, &w.caller);
+    let sessions = same_in_any_pages(10, async |p| s.list_sessions(c, &p).await).await;
+    assert!(sessions.is_sorted_by(|a, b| a.updated_at >= b.updated_at));
+    let messages = same_in_any_pages(10, async |p| s.list_messages(c, session, &p, false).await).await;
+    assert!(messages.iter().map(|m| m.position).eq(1..=10));
+    let messages = same_in_any_pages(10, async |p| s.list_messages(c, session, &p, true).await).await;
+    assert!(messages.iter().map(|m| m.position).eq((1..=10).rev()));
+    let entities = same_in_any_pages(11, async |p| s.list_entities(c, &EntityFilter::default(), &p).await).await;
+    assert!(entities.is_sorted_by(|a, b| a.mention_count >= b.mention_count));
+    let facts = same_in_any_pages(10, async |p| s.list_facts(c, &FactFilter::default(), &p).await).await;
+    assert!(facts.is_sorted_by(|a, b| a.updated_at >= b.updated_at));
+    let filtered = FactFilter { entity: Some(john.id), text: Some("E".into()), ..FactFilter::default() };
+    same_in_any_pages(10, async |p| s.list_facts(c, &filtered, &p).await).await;
+    let evidence = same_in_any_pages(20, async |p| s.list_evidence(c, fact.id, &p).await).await;
+    assert!(evidence.is_sorted_by(|a, b| a.created_at >= b.created_at));
+    assert_eq!(s.evidence_of(c, &[fact.id], 5).await.unwrap(), evidence[..5]);
+    same_in_any_pages(10, async |p| s.list_mentions(c, john.id, &p).await).await;
+}
+
+pub(super) async fn rows_that_come_between_pages_neither_repeat_nor_hide_others(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let (session, john, _) = ten_of_everything(&w).await;
+    let (s, c) = (&store, &w.caller);
+    let before: Vec<_> = all(100, async |p| s.list_facts(c, &FactFilter::default(), &p).await).await;
+    let oldest_first: Vec<_> = all(100, async |p| s.list_messages(c, session, &p, false).await).await;
+
+    let facts = s.list_facts(c, &FactFilter::default(), &Page::first(4)).await.unwrap();
+    let messages = s.list_messages(c, session, &Page::first(4), false).await.unwrap();
+    let newest = s.list_messages(c, session, &Page::first(4), true).await.unwrap();
+    // A newer fact lands at the front of the list, a message at its end.
+    let late = entity("late");
+    let fact = Fact { updated_at: at(99), ..fact(&john, "LIKES", &late) };
+    w.commit(KnowledgeCommit { entities: vec![late], facts: vec![fact], ..w.plan(session).await }).await;
+    let said = w.note(session, "late").await;
+
+    let rest = Page { first: 100, after: Some(facts.items[3].0.clone()) };
+    let rest: Vec<_> = s.list_facts(c, &FactFilter::default(), &rest).await.unwrap().items.into_iter().map(|i| i.1).collect();
+    assert_eq!(rest, before[4..]);
+    let rest = Page { first: 100, after: Some(messages.items[3].0.clone()) };
+    let rest: Vec<_> = s.list_messages(c, session, &rest, false).await.unwrap().items.into_iter().map(|i| i.1).collect();
+    assert_eq!(rest[..6], oldest_first[4..]);
+    assert_eq!(rest[6..], [said]);
+    let rest = Page { first: 100, after: Some(newest.items[3].0.clone()) };
+    let rest: Vec<_> = s.list_messages(c, session, &rest, true).await.unwrap().items.into_iter().map(|i| i.1.position).collect();
+    assert_eq!(rest, [6, 5, 4, 3, 2, 1]);
+}
+
+pub(super) async fn a_foreign_cursor_is_refused(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let (session, john, fact) = ten_of_everything(&w).await;
+    let (s, c) = (&store, &w.caller);
+    for key in ["", "x", "1.", ".", "1.2", "-", "1 ", "9999999999999999999999", "1.00000000000000000000000000000000.likes", "'; --", "é"] {
+        let page = Page { first: 3, after: Some(key.to_owned()) };
+        let refused = [
+            ("sessions", s.list_sessions(c, &page).await.err()),
+            ("messages", s.list_messages(c, session, &page, false).await.err()),
+            ("messages backwards", s.list_messages(c, session, &page, true).await.err()),
+            ("entities", s.list_entities(c, &EntityFilter::default(), &page).await.err()),
+            ("facts", s.list_facts(c, &FactFilter::default(), &page).await.err()),
+            ("evidence", s.list_evidence(c, fact.id, &page).await.err()),
+            ("mentions", s.list_mentions(c, john.id, &page).await.err()),
+        ];
+        for (list, error) in refused {
+            assert!(matches!(error, Some(StoreError::BadCursor)), "{list} took the key {key:?}: {error:?}");
+        }
+    }
+}

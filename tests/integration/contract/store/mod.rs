@@ -1,0 +1,70 @@
+//! The contract of `ports::store`. Each test takes a fresh store and knows no engine; an adapter runs them all with one line.
+
+mod deletion;
+mod events;
+mod given;
+mod isolation;
+mod jobs;
+mod knowledge;
+mod lists;
+mod messages;
+mod sqlite;
+
+/// Runs the whole contract against the stores of a factory with `async fn store(&self) -> Arc<dyn Store>`.
+macro_rules! store_contract {
+    ($factory:expr) => {
+        $crate::contract::store::store_contract! { @tests $factory;
+            isolation::nothing_of_another_user_is_seen_changed_or_counted,
+            isolation::the_same_ids_may_exist_for_two_users,
+            messages::what_is_stored_reads_back_the_same,
+            messages::an_external_id_stores_once,
+            messages::duplicates_within_one_batch_store_once,
+            messages::concurrent_duplicates_store_once,
+            messages::an_unknown_session_stores_nothing,
+            messages::numbers_have_no_holes_under_concurrent_appends,
+            messages::the_feed_grows_in_order_and_hides_vectors_of_other_models,
+            messages::the_feed_never_misses_a_row_under_concurrent_appends,
+            messages::nearest_equals_brute_force,
+            messages::context_before_a_message_is_oldest_first,
+            messages::a_session_takes_its_title_once,
+            jobs::jobs_of_a_lane_run_in_order_one_at_a_time,
+            jobs::two_lanes_of_a_session_run_side_by_side,
+            jobs::an_expired_lease_is_due_again_and_the_late_worker_is_fenced,
+            jobs::a_retried_job_waits_and_keeps_its_place,
+            jobs::a_released_job_loses_no_attempt,
+            jobs::a_buried_job_never_blocks,
+            jobs::a_long_backlog_does_not_starve_another_session,
+            jobs::concurrent_workers_never_hold_the_same_job,
+            jobs::a_job_remembers_whose_it_is,
+            events::numbers_have_no_holes_and_read_back,
+            events::pruning_keeps_the_head_and_a_prefix_goes,
+            events::pruning_by_age_and_in_bounded_steps,
+            knowledge::a_plan_is_committed_whole_and_ends_its_job,
+            knowledge::a_plan_from_an_older_version_is_refused,
+            knowledge::of_two_concurrent_plans_one_is_stale,
+            knowledge::a_refused_plan_leaves_nothing_behind,
+            knowledge::evidence_counts_once,
+            knowledge::merging_moves_everything_and_old_ids_still_find,
+            knowledge::facts_are_found_by_key_and_by_entity,
+            knowledge::facts_as_of_a_moment,
+            knowledge::filters_of_facts_and_entities,
+            knowledge::an_answer_is_stored_with_its_events_once,
+            knowledge::follow_up_work_is_queued_with_the_commit,
+            lists::every_list_is_complete_in_pages_of_any_size,
+            lists::rows_that_come_between_pages_neither_repeat_nor_hide_others,
+            lists::a_foreign_cursor_is_refused,
+            deletion::a_deleted_session_leaves_nothing_behind,
+            deletion::facts_with_evidence_elsewhere_are_weighed_anew,
+            deletion::deleting_what_is_not_there_is_not_found,
+            deletion::deletion_survives_concurrent_commits,
+        }
+    };
+    (@tests $factory:expr; $($module:ident :: $test:ident),+ $(,)?) => {$(
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $test() {
+            let factory = $factory;
+            $crate::contract::store::$module::$test(factory.store().await).await;
+        }
+    )+};
+}
+use store_contract;

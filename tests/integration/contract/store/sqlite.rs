@@ -1,0 +1,214 @@
+//! The contract on SQLite, and what only this engine must show.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use recall::{
+    adapters::sqlite::{SqliteConfig, SqliteStore},
+    domain::{Page, SessionId},
+    ports::{EventLog, MessageStore, Store, StoreError},
+};
+use sqlx::{Connection, SqliteConnection};
+use tempfile::TempDir;
+
+use super::given::{World, at, fresh, new_message};
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("data").join("recall.sqlite")
+    }
+
+    async fn open(&self) -> Result<SqliteStore, StoreError> {
+        SqliteStore::open(&self.path(), SqliteConfig { busy_timeout: Duration::from_millis(50), ..SqliteConfig::default() }, at(0)).await
+    }
+
+    async fn store(&self) -> Arc<dyn Store> {
+        Arc::new(self.open().await.unwrap())
+    }
+
+    /// A connection past the store, as another program would open the file.
+    async fn other_program(&self) -> SqliteConnection {
+        SqliteConnection::connect(&format!("sqlite:{}", self.path().display())).await.unwrap()
+    }
+}
+
+mod contract {
+    crate::contract::store::store_contract!(super::Folder::new());
+}
+
+#[tokio::test]
+async fn reopening_keeps_everything() {
+    let folder = Folder::new();
+    let first = folder.store().await;
+    let local = first.local_user().await.unwrap();
+    let w = World::new(&first);
+    let known = w.john_likes_mary().await;
+    let log = first.log_state(&w.caller, known.session).await.unwrap();
+    first.close().await;
+    let refused = first.append(&w.caller, known.session, vec![new_message(known.session, "x")]).await;
+    assert!(matches!(refused, Err(StoreError::Transient(_))), "a closed store says so");
+    assert!(first.ping().await.is_err());
+
+    let second = folder.store().await;
+    assert_eq!(second.engine(), "sqlite");
+    second.ping().await.unwrap();
+    assert_eq!(second.local_user().await.unwrap(), local);
+    assert_eq!(second.log_state(&w.caller, known.session).await.unwrap(), log);
+    assert_eq!(second.facts_by_id(&w.caller, &[known.fact.id]).await.unwrap(), [known.fact]);
+    assert_eq!(second.messages_by_id(&w.caller, &[known.message.id]).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn two_installations_have_two_local_users() {
+    let (one, two) = (Folder::new(), Folder::new());
+    assert_ne!(one.store().await.local_user().await.unwrap(), two.store().await.local_user().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_program_is_refused_and_left_alone() {
+    let folder = Folder::new();
+    folder.store().await.close().await;
+    let mut other = folder.other_program().await;
+    sqlx::query(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'future', 1, x'00', 0)",
+    )
+    .execute(&mut other)
+    .await
+    .unwrap();
+    other.close().await.unwrap();
+    let Err(error) = folder.open().await else { panic!("a newer database was opened") };
+    assert!(matches!(error, StoreError::Permanent(_)));
+    assert!(error.to_string().contains("9999") && error.to_string().contains("newer version"), "{error}");
+}
+
+#[tokio::test]
+async fn a_database_with_changed_migrations_is_refused() {
+    let folder = Folder::new();
+    folder.store().await.close().await;
+    let mut other = folder.other_program().await;
+    sqlx::query("UPDATE _sqlx_migrations SET checksum = x'00'").execute(&mut other).await.unwrap();
+    other.close().await.unwrap();
+    assert!(matches!(folder.open().await, Err(StoreError::Permanent(_))));
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_refused() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path().parent().unwrap()).unwrap();
+    std::fs::write(folder.path(), "this is not a database, it is a text of some length".repeat(200)).unwrap();
+    assert!(matches!(folder.open().await, Err(StoreError::Permanent(_))));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn only_the_owner_may_read_the_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let store = folder.store().await;
+    World::new(&store).session().await;
+    for name in ["recall.sqlite", "recall.sqlite-wal", "recall.sqlite-shm"] {
+        let mode = std::fs::metadata(folder.path().with_file_name(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_readers_read_while_writes_go_on() {
+    let folder = Folder::new();
+    let store = folder.store().await;
+    let w = World::new(&store);
+    let session = w.session().await;
+    w.say(session, "first").await;
+    let writer = {
+        let w = w.clone();
+        tokio::spawn(async move {
+            for _ in 0..20 {
+                w.store.append(&w.caller, session, (0..50).map(|_| new_message(session, "m")).collect()).await.unwrap();
+            }
+        })
+    };
+    let readers: Vec<_> = (0..12)
+        .map(|_| {
+            let w = w.clone();
+            tokio::spawn(async move {
+                let mut last = 0;
+                for _ in 0..30 {
+                    // What a reader saw once it sees again, and whole transactions only.
+                    let stored = w.store.sessions_by_id(&w.caller, &[session]).await.unwrap().remove(0);
+                    assert!(stored.head >= last && (stored.head - 1).is_multiple_of(50));
+                    last = stored.head;
+                    let page = w.store.list_messages(&w.caller, session, &Page::first(1), true).await.unwrap();
+                    assert!(page.items[0].1.position >= last);
+                }
+            })
+        })
+        .collect();
+    for reader in readers {
+        reader.await.unwrap();
+    }
+    writer.await.unwrap();
+    assert_eq!(store.log_state(&w.caller, session).await.unwrap().head, 1_001);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_hangs_up_leaves_the_writer_usable() {
+    let folder = Folder::new();
+    let store = folder.store().await;
+    let w = World::new(&store);
+    let session = w.session().await;
+    for polls in 0..40 {
+        let mut append = store.append(&w.caller, session, vec![new_message(session, "cut"), new_message(session, "off")]);
+        // Polled a few times, then dropped somewhere in the middle.
+        for _ in 0..polls % 4 {
+            let _ = futures_util::poll!(&mut append);
+            tokio::task::yield_now().await;
+        }
+        drop(append);
+    }
+    let last = w.say(session, "after").await;
+    let stored = store.sessions_by_id(&w.caller, &[session]).await.unwrap().remove(0);
+    assert_eq!(last.position, stored.message_count);
+    assert_eq!(stored.message_count % 2, 1, "a message was stored without its pair");
+    assert_eq!(stored.head, stored.message_count);
+}
+
+#[tokio::test]
+async fn a_locked_database_is_transient_and_recovers() {
+    let folder = Folder::new();
+    let store = folder.store().await;
+    let w = World::new(&store);
+    let session = w.session().await;
+    let mut other = folder.other_program().await;
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let refused = store.append(&w.caller, session, vec![new_message(session, "x")]).await;
+    assert!(matches!(refused, Err(StoreError::Transient(_))), "{refused:?}");
+    assert_eq!(store.count_sessions(&w.caller).await.unwrap(), 1, "readers are not disturbed");
+    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    assert_eq!(w.say(session, "x").await.position, 1);
+}
+
+#[tokio::test]
+async fn statements_are_counted() {
+    let folder = Folder::new();
+    let store = Arc::new(folder.open().await.unwrap());
+    let shared: Arc<dyn Store> = store.clone();
+    let w = World::new(&shared);
+    let session = w.session().await;
+    let message = w.say(session, "m").await;
+    store.messages_by_id(&w.caller, &[message.id]).await.unwrap();
+    let before = store.statements();
+    store.messages_by_id(&w.caller, &[message.id]).await.unwrap();
+    assert_eq!(store.statements() - before, 1);
+    let before = store.statements();
+    store.append(&w.caller, session, (0..100).map(|_| new_message(session, "m")).collect()).await.unwrap();
+    let batch = store.statements() - before;
+    let before = store.statements();
+    store.append(&w.caller, session, (0..200).map(|_| new_message(session, "m")).collect()).await.unwrap();
+    assert_eq!(store.statements() - before, batch, "statements of a batch do not grow with it");
+    assert!(matches!(store.log_state(&w.caller, SessionId(fresh())).await, Err(StoreError::NotFound)));
+}

@@ -1,0 +1,155 @@
+//! `kill -9` at random moments under load: what was acknowledged is there, processed once, and the facts are those of a
+//! run that nobody disturbed.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+
+use crate::server::Server;
+
+const SESSIONS: usize = 4;
+const MESSAGES: usize = 15;
+
+/// What session `s` says as its `i`th message. Facts repeat, contradict each other and end, across sessions.
+fn text(s: usize, i: usize) -> String {
+    let people = ["John", "Mary", "Dave", "Sarah"];
+    let tools = ["React", "Vue", "Docker", "PostgreSQL", "Rust"];
+    let (a, b, t) = (people[s % 4], people[(s + 1 + i % 3) % 4], tools[i % 5]);
+    match i % 5 {
+        0 => format!("{a} likes {b}."),
+        1 => format!("I use {t}."),
+        2 => format!("{a} knows {b}."),
+        3 => format!("I no longer use {t}."),
+        _ => format!("{a} works on Project Apollo."),
+    }
+}
+
+fn input(session: &str, s: usize, i: usize) -> Value {
+    // Fixed moments: weights must not depend on when the test ran, or in which order the sessions were worked on.
+    let sent_at = format!("2026-01-{:02}T{:02}:{:02}:00Z", 1 + i, s, i);
+    json!({ "sessionId": session, "text": text(s, i), "sentAt": sent_at, "clientMessageId": format!("{s}-{i}") })
+}
+
+/// Sends everything from several tasks until it is acknowledged or the server is gone. Returns what was acknowledged.
+async fn load(server: &Arc<Server>, sessions: &[String], done: &mut BTreeMap<(usize, usize), String>) -> bool {
+    let mut tasks = Vec::new();
+    for (s, session) in sessions.iter().cloned().enumerate() {
+        let (server, next) = (server.clone(), (0..MESSAGES).find(|i| !done.contains_key(&(s, *i))).unwrap_or(MESSAGES));
+        tasks.push(tokio::spawn(async move {
+            let mut acknowledged = Vec::new();
+            for i in next..MESSAGES {
+                match server.send(input(&session, s, i)).await {
+                    Some(message) => acknowledged.push(((s, i), message["id"].as_str().unwrap().to_owned())),
+                    None => break,
+                }
+            }
+            acknowledged
+        }));
+    }
+    for task in tasks {
+        for (key, id) in task.await.unwrap() {
+            let known = done.insert(key, id.clone());
+            assert!(known.is_none_or(|k| k == id), "a repeated clientMessageId must give the first message");
+        }
+    }
+    done.len() == SESSIONS * MESSAGES
+}
+
+async fn undisturbed() -> Vec<(String, f64, f64, String)> {
+    let data = tempfile::tempdir().unwrap();
+    let server = Arc::new(Server::start(data.path()));
+    let mut sessions = Vec::new();
+    for _ in 0..SESSIONS {
+        sessions.push(server.create_session().await);
+    }
+    assert!(load(&server, &sessions, &mut BTreeMap::new()).await);
+    for session in &sessions {
+        server.settle(session).await;
+    }
+    let facts = server.facts().await;
+    assert!(facts.len() > 10, "the load must state facts: {facts:?}");
+    facts
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kill_nine_loses_nothing_and_doubles_nothing() {
+    let kills: usize = std::env::var("CRASH_KILLS").ok().and_then(|v| v.parse().ok()).unwrap_or(20);
+    let expected = undisturbed().await;
+    let mut state = std::time::Instant::now().elapsed().as_nanos() as u64 ^ u64::from(std::process::id()) ^ 0x9e37_79b9_7f4a_7c15;
+    let mut random = move |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let mut killed = 0;
+    while killed < kills {
+        let data = tempfile::tempdir().unwrap();
+        let mut server = Arc::new(Server::start(data.path()));
+        let mut sessions = Vec::new();
+        for _ in 0..SESSIONS {
+            sessions.push(server.create_session().await);
+        }
+        let mut done = BTreeMap::new();
+        // Several kills into one database: the later ones meet the leases and the half-done work of the earlier ones.
+        for _ in 0..5.min(kills - killed) {
+            let loader = {
+                let server = server.clone();
+                let sessions = sessions.clone();
+                let mut done = done.clone();
+                tokio::spawn(async move {
+                    load(&server, &sessions, &mut done).await;
+                    done
+                })
+            };
+            tokio::time::sleep(Duration::from_millis(random(250))).await;
+            let pid = server.pid();
+            assert!(std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
+            done = loader.await.unwrap();
+            drop(server);
+            killed += 1;
+            server = Arc::new(Server::start_with(data.path(), &[("RECALL_LEASE_SECONDS", "1")]));
+        }
+        assert!(load(&server, &sessions, &mut done).await);
+        for (s, session) in sessions.iter().enumerate() {
+            server.settle(session).await;
+            check_log(&server, session, s, &done).await;
+        }
+        let facts = server.facts().await;
+        assert_eq!(facts.len(), expected.len(), "{facts:#?}\n{expected:#?}");
+        for (got, want) in facts.iter().zip(&expected) {
+            let close = (got.1 - want.1).abs() < 1e-3 && (got.2 - want.2).abs() < 1e-3;
+            assert!(got.0 == want.0 && got.3 == want.3 && close, "{got:?} should be {want:?}");
+        }
+    }
+}
+
+/// Each acknowledged message is in the log once as stored and once as processed, and the log has no holes.
+async fn check_log(server: &Server, session: &str, s: usize, done: &BTreeMap<(usize, usize), String>) {
+    let events = server.events(session).await;
+    let numbers: Vec<u64> = events.iter().map(|e| e["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    for i in 0..MESSAGES {
+        let id = &done[&(s, i)];
+        for kind in ["message_stored", "message_processed"] {
+            let n = events.iter().filter(|e| e["type"] == kind && e["message_id"] == id.as_str()).count();
+            assert_eq!(n, 1, "{kind} of message {i} of session {s}");
+        }
+    }
+    let stored = events.iter().filter(|e| e["type"] == "message_stored").count();
+    assert_eq!(stored, MESSAGES, "a message was doubled");
+}
+
+#[tokio::test]
+async fn a_server_asked_to_stop_ends_in_order_and_goes_on_later() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    let session = server.create_session().await;
+    for i in 0..10 {
+        server.send(input(&session, 0, i)).await.unwrap();
+    }
+    let (well, _) = server.stop();
+    assert!(well, "the exit status tells that it stopped in order");
+    let server = Server::start(data.path());
+    server.settle(&session).await;
+    let events = server.events(&session).await;
+    assert_eq!(events.iter().filter(|e| e["type"] == "message_processed").count(), 10);
+}

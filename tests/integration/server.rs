@@ -1,0 +1,182 @@
+//! The built binary as tests start it: free ports, a folder of its own, killed when dropped.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+/// Longest wait for anything; far more than ever needed, so that only a hang fails.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running server.
+pub struct Server {
+    child: Child,
+    pub address: String,
+    pub http: reqwest::Client,
+}
+
+impl Server {
+    /// Starts the binary over a data folder and waits for its line.
+    pub fn start(data: &Path) -> Self {
+        Self::start_with(data, &[])
+    }
+
+    /// As [`Server::start`], with more environment variables.
+    pub fn start_with(data: &Path, env: &[(&str, &str)]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
+        // Settings of the machine that runs the tests must not reach the server.
+        for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("RECALL_")) {
+            command.env_remove(name);
+        }
+        command
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(data)
+            .args(["--log", "warn"])
+            .envs(env.iter().copied())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit());
+        let mut child = command.spawn().expect("the binary starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().rsplit_once("http://").unwrap_or_else(|| panic!("no address in {line:?}")).1.to_owned();
+        let http = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
+        Self { child, address, http }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// `kill -9`.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// SIGTERM; returns whether it ended well, and how long that took.
+    pub fn stop(mut self) -> (bool, Duration) {
+        let started = Instant::now();
+        let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+        let ended = self.child.wait().unwrap();
+        (ended.success(), started.elapsed())
+    }
+
+    /// Runs an operation that must succeed.
+    pub async fn graphql(&self, query: &str, variables: Value) -> Value {
+        let answer = self.try_graphql(query, variables).await.expect("the server answers");
+        assert!(answer.get("errors").is_none(), "{answer}");
+        answer["data"].clone()
+    }
+
+    /// Runs an operation; `None` when the server is gone.
+    pub async fn try_graphql(&self, query: &str, variables: Value) -> Option<Value> {
+        let body = json!({ "query": query, "variables": variables });
+        self.http.post(self.url("/graphql")).json(&body).send().await.ok()?.json().await.ok()
+    }
+
+    pub async fn create_session(&self) -> String {
+        let data = self.graphql("mutation { createSession(input: {}) { session { id } errors { code } } }", json!({})).await;
+        data["createSession"]["session"]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Sends a message; `None` when it was not acknowledged.
+    pub async fn send(&self, input: Value) -> Option<Value> {
+        let query = "mutation($input: SendMessageInput!) { sendMessage(input: $input) { status message { id } errors { code message } } }";
+        let answer = self.try_graphql(query, json!({ "input": input })).await?;
+        let message = answer["data"]["sendMessage"]["message"].clone();
+        assert!(message.is_object(), "{answer}");
+        Some(message)
+    }
+
+    /// All events of a session after `after`, read from the SSE endpoint until the log's head.
+    pub async fn events(&self, session: &str) -> Vec<Value> {
+        let data = self.graphql("query($id: ID!) { session(id: $id) { head } }", json!({ "id": session })).await;
+        let head = data["session"]["head"].as_str().unwrap().to_owned();
+        let (epoch, head) = head.split_once(':').unwrap();
+        let head: u64 = head.parse().unwrap();
+        let mut found: Vec<Value> = Vec::new();
+        if head == 0 {
+            return found;
+        }
+        let url = self.url(&format!("/sessions/{session}/events?after={epoch}:0"));
+        let mut answer = self.http.get(url).send().await.unwrap();
+        assert!(answer.status().is_success(), "{}", answer.status());
+        let mut text = String::new();
+        while found.last().and_then(|e| e["seq"].as_u64()) != Some(head) {
+            let chunk = tokio::time::timeout(PATIENCE, answer.chunk()).await.expect("events arrive").unwrap();
+            text.push_str(std::str::from_utf8(&chunk.expect("the stream goes on")).unwrap());
+            while let Some(end) = text.find("\n\n") {
+                let block: String = text.drain(..end + 2).collect();
+                let field = |name: &str| block.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
+                let (Some(id), Some(data)) = (field("id:"), field("data:")) else { continue };
+                let Some(seq) = id.split_once(':').and_then(|(_, s)| s.parse::<u64>().ok()) else { continue };
+                let mut event: Value = serde_json::from_str(data).unwrap();
+                event["seq"] = json!(seq);
+                found.push(event);
+            }
+        }
+        found
+    }
+
+    /// Waits until no message of a session is being processed.
+    pub async fn settle(&self, session: &str) {
+        let query = "query($id: ID!, $after: String) { session(id: $id) { messages(first: 100, after: $after) {
+            nodes { status } pageInfo { hasNextPage endCursor } } } }";
+        let started = Instant::now();
+        loop {
+            let (mut open, mut after) = (0, Value::Null);
+            loop {
+                let data = self.graphql(query, json!({ "id": session, "after": after })).await;
+                let page = &data["session"]["messages"];
+                open += page["nodes"].as_array().unwrap().iter().filter(|m| m["status"] == "PROCESSING").count();
+                if page["pageInfo"]["hasNextPage"] != true {
+                    break;
+                }
+                after = page["pageInfo"]["endCursor"].clone();
+            }
+            if open == 0 {
+                return;
+            }
+            assert!(started.elapsed() < PATIENCE, "{open} messages are still being processed");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Facts by their words, with weight, belief and status, in order.
+    pub async fn facts(&self) -> Vec<(String, f64, f64, String)> {
+        let query = "query($after: String) { facts(first: 100, after: $after) {
+            nodes { subject { name } relation object { name } weight belief status } pageInfo { hasNextPage endCursor } } }";
+        let (mut rows, mut after) = (Vec::new(), Value::Null);
+        loop {
+            let data = self.graphql(query, json!({ "after": after })).await;
+            let page = &data["facts"];
+            for f in page["nodes"].as_array().unwrap() {
+                let text = |v: &Value| v.as_str().unwrap().to_owned();
+                let words = format!("{} {} {}", text(&f["subject"]["name"]), text(&f["relation"]), text(&f["object"]["name"]));
+                rows.push((words, f["weight"].as_f64().unwrap(), f["belief"].as_f64().unwrap(), text(&f["status"])));
+            }
+            if page["pageInfo"]["hasNextPage"] != true {
+                break;
+            }
+            after = page["pageInfo"]["endCursor"].clone();
+        }
+        rows.sort_by(|a, b| a.0.cmp(&b.0));
+        rows
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

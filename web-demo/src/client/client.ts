@@ -1,0 +1,47 @@
+// The front door of the package: one server, its GraphQL and its streams.
+import { EventStream, type StreamOptions } from "./event-stream.ts";
+import { CreateSession, SendMessage, type CreateSessionResult, type SendMessageResult } from "./generated/operations.ts";
+import type { SendMessageInput } from "./generated/schema.ts";
+import { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
+
+export interface RecallClientOptions {
+  /** Origin (and base path) of the server; the page's own origin without it. */
+  readonly url?: string;
+  /** Asked before each request; the bearer token of the signed-in user. */
+  readonly token?: () => string | undefined;
+}
+
+export class RecallClient {
+  readonly endpoint: Endpoint;
+
+  constructor({ url = "", token }: RecallClientOptions = {}) {
+    this.endpoint = { url: url.replace(/\/+$/, ""), token };
+  }
+
+  /** Runs one typed query or mutation; throws a `RecallError`. */
+  graphql<Result, Variables>(document: TypedDocument<Result, Variables>, variables: Variables): Promise<Result> {
+    return graphql(this.endpoint, document, variables);
+  }
+
+  async createSession(title?: string): Promise<NonNullable<CreateSessionResult["createSession"]["session"]>> {
+    const { createSession } = await this.graphql(CreateSession, { input: title === undefined ? {} : { title } });
+    return orThrow(createSession.session, createSession.errors);
+  }
+
+  /** Sends one message. Give a `clientMessageId` to be able to send again after a lost answer: the second call returns the first result. */
+  async sendMessage(input: SendMessageInput): Promise<NonNullable<SendMessageResult["sendMessage"]["message"]>> {
+    const { sendMessage } = await this.graphql(SendMessage, { input });
+    return orThrow(sendMessage.message, sendMessage.errors);
+  }
+
+  /** The session's event stream; call `start()` on it once the listeners are there. */
+  stream(sessionId: string, options: Omit<StreamOptions, "endpoint" | "sessionId"> = {}): EventStream {
+    return new EventStream({ ...options, endpoint: this.endpoint, sessionId });
+  }
+}
+
+function orThrow<T>(value: T | null, errors: ReadonlyArray<{ code: string; message: string }>): T {
+  const error = errors[0];
+  if (value === null || error) throw new RecallError(error?.code ?? "BAD_RESPONSE", error?.message ?? "The server sent no result.", 200);
+  return value;
+}

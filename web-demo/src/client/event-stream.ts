@@ -1,0 +1,403 @@
+// The resumable event stream of one session: which transport, when to come back, what was already seen.
+// It promises: every event once, in order, and never a silent loss. What cannot be replayed is announced as a gap.
+import { fullJitter, type BackoffOptions } from "./backoff.ts";
+import { formatCursor, parseCursor, type Cursor, type CursorStore } from "./cursor.ts";
+import { Emitter } from "./emitter.ts";
+import type { RecallEvent } from "./generated/events.ts";
+import type { Endpoint } from "./graphql.ts";
+import type { Down, Gap, Link, LinkEvents, LogEntry, OpenLink, TransportName, Welcome } from "./link.ts";
+import { openWebRtc } from "./webrtc.ts";
+import { openWebSocket } from "./websocket.ts";
+
+export type EphemeralType = "answer_delta" | "context_ready";
+export type EphemeralEvent = Extract<RecallEvent, { type: EphemeralType }>;
+export type NumberedEvent = Exclude<RecallEvent, { type: EphemeralType }>;
+export type EventOf<T extends RecallEvent["type"]> = Extract<RecallEvent, { type: T }>;
+
+/**
+ * `connecting` no line yet; `replaying` the line is open and catches up; `live`; `waiting` for the next attempt;
+ * `paused` cut on purpose; `closed` for good (`reason` says why).
+ */
+export type Phase = "connecting" | "replaying" | "live" | "waiting" | "paused" | "closed";
+
+export interface StreamState {
+  readonly phase: Phase;
+  readonly transport: TransportName | null;
+  /** Round trip of the line in milliseconds, null while unknown. */
+  readonly latencyMs: number | null;
+  /** Failed attempts since the line last held. */
+  readonly attempt: number;
+  /** When the next attempt starts (milliseconds since 1970), null when none waits. */
+  readonly retryAt: number | null;
+  /** Events replayed since the line last opened. */
+  readonly replayed: number;
+  /** Newest handled event as `epoch:seq`, null before the first welcome. */
+  readonly cursor: string | null;
+  /** Stable code of what ended the last line. */
+  readonly reason: string | null;
+}
+
+/** What came with an event besides its data. */
+export interface EventMeta {
+  readonly seq: number;
+  readonly id: string;
+  readonly ts: string;
+  /** It happened before the line opened. */
+  readonly replayed: boolean;
+  readonly transport: TransportName;
+}
+
+export interface StreamOptions {
+  readonly endpoint: Endpoint;
+  readonly sessionId: string;
+  /** Where to go on; without it the stored cursor, and without that the head. */
+  readonly from?: Cursor | string | null;
+  /** Keeps the cursor between page loads. Only for pages that keep the state it belongs to as well. */
+  readonly cursorStore?: CursorStore;
+  /** Refetches the state that a gap hides. Later events wait for it; when it fails it is called again. */
+  readonly onGap?: (gap: Gap) => void | Promise<void>;
+  /** In order of preference. */
+  readonly transports?: readonly TransportName[];
+  readonly iceServers?: RTCIceServer[];
+  readonly openTimeoutMs?: number;
+  readonly backoff?: BackoffOptions;
+  /** First wait on the second choice before the first is tried again; it doubles up to ten minutes. */
+  readonly upgradeAfterMs?: number;
+  /** How a transport opens; a seam for other environments. */
+  readonly connectors?: Partial<Record<TransportName, OpenLink>>;
+}
+
+type Delivery = { kind: "event"; entry: LogEntry; transport: TransportName; replayed: boolean } | { kind: "gap"; gap: Gap } | { kind: "caught_up"; seq: number };
+
+export type StreamEvents = { [T in RecallEvent["type"]]: [EventOf<T>, EventMeta | null] } & {
+  /** Every numbered event, after its own handlers. */
+  event: [NumberedEvent, EventMeta];
+  state: [StreamState];
+  gap: [Gap];
+  /** The replay is through; `replayed` events came with it. */
+  caughtUp: [{ replayed: number; afterReconnect: boolean }];
+};
+
+/** A line that held this long starts the backoff anew; one that breaks at once must not be retried in a tight loop. */
+const STABLE_MS = 5000;
+const ACK_DELAY_MS = 200;
+const TICK_MS = 1000;
+const MEASURE_EVERY_TICKS = 3;
+/** Attempts at the data channel before the WebSocket: under heavy loss a first one may fail by chance. */
+const BLOCKED_BEFORE_FALLBACK = 2;
+const UPGRADE_CAP_MS = 600_000;
+/** Events held while a gap is refetched; past it the line is dropped and replayed afterwards, so memory stays bounded. */
+const MAX_HELD = 2000;
+const openers: Record<TransportName, OpenLink> = { webrtc: openWebRtc, websocket: openWebSocket };
+
+export class EventStream extends Emitter<StreamEvents> {
+  readonly sessionId: string;
+  readonly #options: StreamOptions;
+  readonly #backoff: BackoffOptions;
+  readonly #transports: readonly TransportName[];
+  #state: StreamState = { phase: "paused", transport: null, latencyMs: null, attempt: 0, retryAt: null, replayed: 0, cursor: null, reason: null };
+  #last: Cursor | null;
+  /** The line in use, and one that is being opened to replace a second choice. */
+  #link: Link | null = null;
+  #upgrade: Link | null = null;
+  #welcome: Welcome | null = null;
+  /** Head at the welcome: what is not newer than this is replay. */
+  #heardAt = 0;
+  #welcomedAt = 0;
+  #everLive = false;
+  #mustRefetch = false;
+  #blocked = 0;
+  #upgradeAt = 0;
+  #upgradeWait: number;
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+  #ackTimer: ReturnType<typeof setTimeout> | undefined;
+  #ticker: ReturnType<typeof setInterval> | undefined;
+  #ticks = 0;
+  #refetching = false;
+  #held: Delivery[] = [];
+
+  constructor(options: StreamOptions) {
+    super();
+    this.#options = options;
+    this.sessionId = options.sessionId;
+    this.#backoff = options.backoff ?? { baseMs: 300, capMs: 15_000 };
+    this.#upgradeWait = options.upgradeAfterMs ?? 60_000;
+    const canPeer = options.connectors?.webrtc !== undefined || typeof RTCPeerConnection !== "undefined";
+    this.#transports = (options.transports ?? ["webrtc", "websocket"]).filter((t) => t !== "webrtc" || canPeer);
+    const from = typeof options.from === "string" ? parseCursor(options.from) : options.from;
+    this.#last = from ?? options.cursorStore?.load(options.sessionId) ?? null;
+    if (this.#last) this.#state = { ...this.#state, cursor: formatCursor(this.#last) };
+  }
+
+  get state(): StreamState {
+    return this.#state;
+  }
+
+  /** Opens the line and keeps it open. Does nothing on a stream that runs already. */
+  start(): this {
+    if (this.#state.phase !== "paused") return this;
+    globalThis.addEventListener?.("online", this.#wake);
+    globalThis.addEventListener?.("pageshow", this.#wake);
+    globalThis.document?.addEventListener("visibilitychange", this.#wake);
+    this.#ticker = setInterval(this.#tick, TICK_MS);
+    this.#connect();
+    return this;
+  }
+
+  /** Cuts the line and keeps it cut until `start()`; the place in the log is kept. */
+  pause(): void {
+    if (this.#state.phase !== "closed") this.#stop("paused", "PAUSED");
+  }
+
+  /** Ends the stream for good. */
+  close(reason = "CLOSED"): void {
+    this.#stop("closed", reason);
+  }
+
+  /** Tries again now instead of waiting for the backoff. */
+  retryNow(): void {
+    if (this.#state.phase !== "waiting") return;
+    clearTimeout(this.#retryTimer);
+    this.#connect();
+  }
+
+  #stop(phase: "paused" | "closed", reason: string) {
+    globalThis.removeEventListener?.("online", this.#wake);
+    globalThis.removeEventListener?.("pageshow", this.#wake);
+    globalThis.document?.removeEventListener("visibilitychange", this.#wake);
+    clearInterval(this.#ticker);
+    clearTimeout(this.#retryTimer);
+    this.#acknowledge();
+    this.#dropLinks();
+    this.#set({ phase, transport: null, latencyMs: null, retryAt: null, attempt: 0, reason });
+  }
+
+  #set(change: Partial<StreamState>) {
+    this.#state = { ...this.#state, ...change };
+    this.emit("state", this.#state);
+  }
+
+  #dropLinks() {
+    clearTimeout(this.#ackTimer);
+    this.#ackTimer = undefined;
+    this.#link?.close();
+    this.#upgrade?.close();
+    this.#link = this.#upgrade = null;
+    this.#welcome = null;
+    this.#held = [];
+  }
+
+  #open(transport: TransportName, events: LinkEvents): Link {
+    const { endpoint, sessionId, iceServers = [], openTimeoutMs = 5000, connectors } = this.#options;
+    return (connectors?.[transport] ?? openers[transport])({ endpoint, sessionId, resume: this.#last, openTimeoutMs, iceServers }, events);
+  }
+
+  #connect() {
+    const first = this.#transports[0];
+    const second = this.#transports[1];
+    if (!first) return this.close("NO_TRANSPORT");
+    const fallback = second !== undefined && this.#blocked >= BLOCKED_BEFORE_FALLBACK;
+    this.#heardAt = Date.now();
+    this.#set({ phase: "connecting", retryAt: null });
+    this.#link = this.#attach(fallback ? second : first);
+  }
+
+  /** Opens a transport whose events count only while it is the line in use (or becomes it with its welcome). */
+  #attach(transport: TransportName): Link {
+    let self: Link | null = null;
+    const early: Array<() => void> = [];
+    // A connector may call back before it has returned its link.
+    const guard = <A extends unknown[]>(run: (...args: A) => void) => (...args: A) => {
+      if (self === null) early.push(() => run(...args));
+      else run(...args);
+    };
+    const inUse = () => self !== null && self === this.#link;
+    const events: LinkEvents = {
+      welcome: guard((welcome) => {
+        if (self !== null && self === this.#upgrade) {
+          this.#upgrade = null;
+          this.#link?.close();
+          this.#link = self;
+        }
+        if (inUse()) this.#onWelcome(welcome, transport);
+      }),
+      event: guard((entry) => {
+        if (inUse()) this.#take({ kind: "event", entry, transport, replayed: entry.seq <= (this.#welcome?.head ?? 0) });
+      }),
+      ephemeral: guard((type, data) => {
+        if (inUse()) this.emit(type as EphemeralType, data as never, null);
+      }),
+      caughtUp: guard((seq) => {
+        if (inUse()) this.#take({ kind: "caught_up", seq });
+      }),
+      gap: guard((gap) => {
+        if (inUse()) this.#take({ kind: "gap", gap });
+      }),
+      heard: guard(() => {
+        if (inUse()) this.#heardAt = Date.now();
+      }),
+      latency: guard((latencyMs) => {
+        if (inUse()) this.#set({ latencyMs });
+      }),
+      down: guard((down) => {
+        if (self === this.#upgrade) return this.#upgradeFailed();
+        if (inUse()) this.#onDown(down);
+      }),
+    };
+    const link = this.#open(transport, events);
+    self = link;
+    queueMicrotask(() => early.forEach((run) => run()));
+    return link;
+  }
+
+  #onWelcome(welcome: Welcome, transport: TransportName) {
+    this.#welcome = welcome;
+    this.#welcomedAt = this.#heardAt = Date.now();
+    if (transport === this.#transports[0]) {
+      this.#blocked = 0;
+      this.#upgradeAt = 0;
+      this.#upgradeWait = this.#options.upgradeAfterMs ?? 60_000;
+    } else if (this.#upgradeAt === 0) {
+      // Not put off by a second choice that breaks and comes back: the first must get its turn.
+      this.#upgradeAt = Date.now() + this.#upgradeWait;
+    }
+    if (this.#last === null) {
+      this.#last = { epoch: welcome.epoch, seq: welcome.head };
+    } else if (welcome.epoch !== this.#last.epoch || !welcome.recovered) {
+      // Our numbers mean nothing in this log any more: take everything it sends, but refetch before anything else.
+      this.#last = { epoch: welcome.epoch, seq: welcome.epoch === this.#last.epoch ? Math.min(this.#last.seq, welcome.head) : 0 };
+      this.#mustRefetch = true;
+    }
+    this.#set({ phase: "replaying", transport, latencyMs: null, replayed: 0, reason: null, cursor: formatCursor(this.#last) });
+    this.#link?.measure();
+  }
+
+  #take(delivery: Delivery) {
+    if (this.#refetching) {
+      if (this.#held.length >= MAX_HELD) return this.#onDown({ why: "lost", code: "HELD_TOO_MUCH" });
+      this.#held.push(delivery);
+      return;
+    }
+    const last = this.#last;
+    if (!last) return;
+    if (delivery.kind === "gap") {
+      // A gap that lies behind us was refetched already, unless the server told us that our place is lost.
+      if (this.#mustRefetch || delivery.gap.to > last.seq) void this.#refetch(delivery.gap);
+      this.#mustRefetch = false;
+      return;
+    }
+    const before = delivery.kind === "event" ? delivery.entry.seq - 1 : delivery.seq;
+    if (this.#mustRefetch) {
+      // Not recovered, and the server goes on without naming the gap: it is everything up to here.
+      this.#mustRefetch = false;
+      void this.#refetch({ from: 1, to: before, reason: "not_recovered" });
+      this.#held.push(delivery);
+      return;
+    }
+    if (before > last.seq) {
+      // A hole that nobody announced must not become a silent loss.
+      void this.#refetch({ from: last.seq + 1, to: before, reason: "hole" });
+      this.#held.push(delivery);
+      return;
+    }
+    if (delivery.kind === "caught_up") return this.#caughtUp();
+    if (delivery.entry.seq <= last.seq) return;
+    this.#deliver(delivery.entry, delivery.transport, delivery.replayed);
+  }
+
+  #deliver(entry: LogEntry, transport: TransportName, replayed: boolean) {
+    if (!this.#last) return;
+    this.#last = { epoch: this.#last.epoch, seq: entry.seq };
+    const event = entry.data as NumberedEvent;
+    const meta: EventMeta = { seq: entry.seq, id: entry.id, ts: entry.ts, replayed, transport };
+    this.emit(entry.type as NumberedEvent["type"], event as never, meta);
+    this.emit("event", event, meta);
+    this.#settle();
+    this.#state = { ...this.#state, cursor: formatCursor(this.#last), replayed: this.#state.replayed + (replayed ? 1 : 0) };
+    if (replayed) this.emit("state", this.#state);
+  }
+
+  /** The place is now behind us: remember it here and tell the server, soon and together with the next ones. */
+  #settle() {
+    if (this.#last) this.#options.cursorStore?.save(this.sessionId, this.#last);
+    this.#ackTimer ??= setTimeout(() => this.#acknowledge(), ACK_DELAY_MS);
+  }
+
+  #acknowledge() {
+    clearTimeout(this.#ackTimer);
+    this.#ackTimer = undefined;
+    if (this.#last && this.#welcome) this.#link?.ack(this.#last.seq);
+  }
+
+  #caughtUp() {
+    if (this.#state.phase !== "replaying") return;
+    const afterReconnect = this.#everLive;
+    this.#everLive = true;
+    this.#set({ phase: "live" });
+    this.#settle();
+    this.emit("caughtUp", { replayed: this.#state.replayed, afterReconnect });
+  }
+
+  async #refetch(gap: Gap) {
+    this.#refetching = true;
+    const epoch = this.#last?.epoch;
+    this.emit("gap", gap);
+    for (let attempt = 0; this.#state.phase !== "closed"; attempt += 1) {
+      try {
+        await this.#options.onGap?.(gap);
+        break;
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, fullJitter(attempt, this.#backoff)));
+      }
+    }
+    this.#refetching = false;
+    // A new epoch that came meanwhile has its own numbers, and its own gap among the held.
+    if (this.#last && this.#last.epoch === epoch && gap.to > this.#last.seq) {
+      this.#last = { ...this.#last, seq: gap.to };
+      this.#set({ cursor: formatCursor(this.#last) });
+      this.#settle();
+    }
+    const held = this.#held;
+    this.#held = [];
+    for (const delivery of held) this.#take(delivery);
+  }
+
+  #onDown(down: Down) {
+    const held = this.#welcome !== null && Date.now() - this.#welcomedAt >= STABLE_MS;
+    this.#dropLinks();
+    if (down.why === "refused") return this.close(down.code);
+    if (down.why === "blocked") this.#blocked += 1;
+    const attempt = held ? 0 : this.#state.attempt + 1;
+    const wait = (down.afterMs ?? 0) + fullJitter(Math.max(0, attempt - 1), this.#backoff);
+    this.#retryTimer = setTimeout(() => this.#connect(), wait);
+    this.#set({ phase: "waiting", transport: null, latencyMs: null, attempt, retryAt: Date.now() + wait, reason: down.code });
+  }
+
+  #upgradeFailed() {
+    this.#upgrade = null;
+    this.#upgradeWait = Math.min(this.#upgradeWait * 2, UPGRADE_CAP_MS);
+    this.#upgradeAt = Date.now() + this.#upgradeWait;
+  }
+
+  /** Wall clock, not timers: after a laptop's sleep the first tick finds the silence that the frozen timers could not count. */
+  #silent(): boolean {
+    return this.#welcome !== null && Date.now() - this.#heardAt > this.#welcome.silenceMs;
+  }
+
+  #tick = () => {
+    if (this.#silent()) return this.#onDown({ why: "lost", code: "SILENT" });
+    const first = this.#transports[0];
+    const live = this.#state.phase === "live";
+    if (live && first && !this.#upgrade && this.#link?.transport !== first && Date.now() >= this.#upgradeAt) {
+      this.#upgrade = this.#attach(first);
+    }
+    this.#ticks += 1;
+    if (live && this.#ticks % MEASURE_EVERY_TICKS === 0) this.#link?.measure();
+  };
+
+  #wake = () => {
+    if (globalThis.document?.visibilityState === "hidden") return;
+    if (this.#silent()) this.#onDown({ why: "lost", code: "SILENT" });
+    this.retryNow();
+  };
+}

@@ -1,0 +1,14 @@
+// Entry of the demo page.
+import "./styles/base.css";
+import "./styles/chat.css";
+import "./styles/memory.css";
+import "./styles/small.css";
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { applyTheme, storedTheme } from "./parts/header.tsx";
+import { boot } from "./state/app.ts";
+
+applyTheme(storedTheme());
+const root = document.getElementById("app");
+if (root) render(<App />, root);
+void boot();

@@ -1,0 +1,143 @@
+// The conversation: messages with what each one taught, answers with their sources.
+import { Fragment } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useStickToEnd } from "../motion.ts";
+import { line, memory, openFact, send, showEarlier, spotlight, wantedMessage } from "../state/app.ts";
+import type { Change, CitationView, Fact, Memory, Message } from "../state/memory.ts";
+import { seen } from "../state/tour.ts";
+import { clock, count, day, milliseconds, phraseFor } from "../state/words.ts";
+import { Welcome } from "./hints.tsx";
+import { RichText } from "./rich-text.tsx";
+
+const changeMark: Record<Change, [mark: string, word: string]> = {
+  added: ["+", "new fact"], reinforced: ["↑", "more certain"], opposed: ["↓", "less certain"],
+  ended: ["×", "ended"], retracted: ["×", "retracted"], restored: ["↻", "true again"],
+};
+
+export function showFact(id: string): void {
+  openFact.value = id;
+  document.getElementById(`fact-${id}`)?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+}
+
+function Learned({ message, memory: known }: { message: Message; memory: Memory }) {
+  // The names and relations come from the memory, which changes without this message changing.
+  void known.version.value;
+  const rows = [...message.learned].flatMap(([id, change]): Array<[Fact, Change | null]> => {
+    const fact = known.facts.get(id);
+    return fact ? [[fact, change]] : [];
+  });
+  if (rows.length === 0) return null;
+  return (
+    <ul class="learned" aria-label="What this message taught">
+      {rows.map(([fact, change]) => {
+        const subject = known.entities.get(fact.subject);
+        const [mark, word] = change ? changeMark[change] : ["·", "fact"];
+        return (
+          <li key={fact.id} style={{ animationDelay: `${fact.pulse.delay}ms` }}>
+            <button
+              type="button" data-change={change ?? ""} title={word}
+              onClick={() => showFact(fact.id)}
+              onPointerEnter={() => { spotlight.value = { fact: fact.id }; }} onPointerLeave={() => { spotlight.value = null; }}
+            >
+              <i aria-label={word}>{mark}</i>
+              {subject?.isViewer ? "you" : subject?.name} <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> {known.entities.get(fact.object)?.isViewer ? "you" : known.entities.get(fact.object)?.name}
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function showSource(citation: CitationView) {
+  if (citation.messageId) wantedMessage.value = citation.messageId;
+  if (citation.factId) openFact.value = citation.factId;
+}
+
+function Sources({ message }: { message: Message }) {
+  if (message.citations.length === 0) return null;
+  return (
+    <ol class="sources" aria-label="Sources">
+      {message.citations.map((citation) => (
+        <li key={citation.index}>
+          <button type="button" onClick={() => showSource(citation)}>
+            <b>{citation.index}</b>
+            <q>{citation.excerpt}</q>
+            {citation.sentAt && <time dateTime={citation.sentAt}>{day(citation.sentAt)}</time>}
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function status(message: Message, cut: boolean): string[] {
+  const out: string[] = [];
+  if (message.stage === "sending") out.push("sending");
+  if (message.stage === "stored" && message.role === "user") out.push(cut ? "stored; the line is cut, so this page cannot see what was learned" : "reading");
+  if (message.stage === "processed" && message.role === "user") {
+    if (message.learned.size > 0) out.push(count(message.learned.size, "fact"));
+    else if (message.kind === "question" || message.kind === "mixed") out.push("question");
+    else out.push("nothing to remember");
+  }
+  if (message.roundTripMs !== null) out.push(milliseconds(message.roundTripMs));
+  if (message.answerer) {
+    const { name, totalMs, grounded } = message.answerer;
+    out.push(grounded ? count(message.citations.length, "source") : "no source found", milliseconds(totalMs));
+    out.push(name === "extractive" ? "without a language model" : `by ${name}`);
+  }
+  return out;
+}
+
+function Bubble({ message, memory: known }: { message: Message; memory: Memory }) {
+  const ref = useRef<HTMLElement>(null);
+  const wanted = wantedMessage.value !== null && wantedMessage.value === message.id;
+  useEffect(() => {
+    if (!wanted || !ref.current) return;
+    ref.current.scrollIntoView({ block: "center", behavior: "smooth" });
+    ref.current.animate([{ boxShadow: "0 0 0 4px var(--glow)" }, { boxShadow: "0 0 0 4px transparent" }], { duration: 1600, delay: 250, fill: "backwards" });
+    wantedMessage.value = null;
+  }, [wanted]);
+  const cite = (index: number) => {
+    const citation = message.citations.find((c) => c.index === index);
+    if (citation) showSource(citation);
+  };
+  const busy = message.stage === "sending" || message.stage === "stored" || message.stage === "streaming";
+  const own = message.role === "user" && message.speaker === null;
+  return (
+    <article ref={ref} class={`message ${own ? "own" : message.role}`} data-stage={message.stage} data-message={message.id ?? ""} aria-label={own ? "You" : (message.speaker ?? "Recall")}>
+      {message.speaker && <b class="speaker">{message.speaker}</b>}
+      <p class="text" data-streaming={message.stage === "streaming" || undefined}><RichText message={message} onCite={cite} /></p>
+      <Sources message={message} />
+      {message.problem && (
+        <p class="trouble">{message.problem} {message.stage === "unsent" && <button type="button" onClick={() => void send(message.text, message.key)}>Send now</button>}</p>
+      )}
+      <footer data-busy={busy || undefined}>
+        <time dateTime={message.sentAt}>{clock(message.sentAt)}</time>
+        {status(message, line.value?.phase === "paused").map((part) => <span key={part}>{part}</span>)}
+      </footer>
+      <Learned message={message} memory={known} />
+    </article>
+  );
+}
+
+export function Chat() {
+  const known = memory.value;
+  void known?.version.value;
+  const { box, content } = useStickToEnd<HTMLDivElement, HTMLDivElement>();
+  const messages = [...(known?.messages.values() ?? [])];
+  return (
+    <div class="log" ref={box} role="log" aria-label="Conversation" aria-live="polite" tabIndex={0}>
+      <div class="turns" ref={content}>
+        {known && messages.length === 0 && <Welcome first={!seen.value.has("tell")} />}
+        {known?.earlier && <button type="button" class="earlier" onClick={() => void showEarlier()}>Show earlier messages</button>}
+        {known && messages.map((message) => (
+          <Fragment key={message.key}>
+            <Bubble message={message} memory={known} />
+            {message.asking && <p class="thinking"><i /><i /><i /><span>looking through memory</span></p>}
+          </Fragment>
+        ))}
+      </div>
+    </div>
+  );
+}

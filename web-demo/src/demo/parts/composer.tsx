@@ -1,0 +1,54 @@
+// Where one writes. Enter sends, Shift+Enter breaks the line, "/" comes here from anywhere.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { line, memory, send } from "../state/app.ts";
+import { Hints } from "./hints.tsx";
+import { Icon } from "./icon.tsx";
+
+export function Composer() {
+  const [text, setText] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  const known = memory.value;
+  void known?.version.value;
+
+  useEffect(() => {
+    const toField = (event: KeyboardEvent) => {
+      const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea, [contenteditable]");
+      if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      field.current?.focus();
+    };
+    addEventListener("keydown", toField);
+    return () => removeEventListener("keydown", toField);
+  }, []);
+  useEffect(() => {
+    const node = field.current;
+    if (!node) return;
+    node.style.height = "auto";
+    node.style.height = `${Math.min(node.scrollHeight, 180)}px`;
+  }, [text]);
+
+  const submit = () => {
+    const trimmed = text.trim();
+    if (!trimmed || !known) return;
+    setText("");
+    void send(trimmed);
+    field.current?.focus();
+  };
+  return (
+    <form class="composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
+      {known && known.messages.size > 0 && <Hints />}
+      <div class="field">
+        <textarea
+          ref={field} rows={1} value={text} maxLength={16000} aria-label="Message" placeholder={line.value?.phase === "paused" ? "The line is cut, sending still works" : "Tell something, or ask"}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+            event.preventDefault();
+            submit();
+          }}
+        />
+        <button type="submit" aria-label="Send" disabled={text.trim() === ""}><span>Send</span><Icon name="send" /></button>
+      </div>
+    </form>
+  );
+}

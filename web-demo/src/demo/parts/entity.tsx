@@ -1,0 +1,58 @@
+// One entity: what is known about it across all sessions, and where it was mentioned.
+import { useEffect, useState } from "preact/hooks";
+import { client, memory, sessionId, wantedMessage } from "../state/app.ts";
+import { EntityPage, type EntityPageResult } from "../generated/operations.ts";
+import { sessionHref } from "../state/route.ts";
+import { count, day } from "../state/words.ts";
+import { FactItem } from "./facts.tsx";
+import { Icon } from "./icon.tsx";
+
+type Loaded = NonNullable<EntityPageResult["entity"]>;
+
+export function EntityView({ id }: { id: string }) {
+  const known = memory.value;
+  const version = known?.version.value;
+  const [entity, setEntity] = useState<Loaded | "missing" | null>(null);
+  useEffect(() => {
+    let stale = false;
+    client.graphql(EntityPage, { id }).then(
+      (result) => { if (!stale) setEntity(result.entity ?? "missing"); },
+      () => { if (!stale) setEntity("missing"); },
+    );
+    return () => { stale = true; };
+    // A new fact in the open session may be about this entity: ask again.
+  }, [id, version]);
+
+  const back = <a class="quiet back" href={sessionId.value ? sessionHref(sessionId.value) : "#/"}><Icon name="back" />Back to the conversation</a>;
+  if (entity === null) return <div class="page" aria-busy="true">{back}</div>;
+  if (entity === "missing" || !known) return <div class="page">{back}<p class="trouble">Nothing is known under this address.</p></div>;
+  // Facts of other sessions are shown with the same parts, without becoming part of this session.
+  const facts = entity.facts.nodes.filter((f) => f.status !== "RETRACTED").map((row) => known.facts.get(row.id) ?? known.shape(row));
+  return (
+    <div class="page entity">
+      {back}
+      <header>
+        <span class="avatar" data-type={entity.type.toLowerCase()} aria-hidden="true">{(entity.isViewer ? "you" : entity.name).slice(0, entity.isViewer ? 3 : 1)}</span>
+        <div>
+          <h1>{entity.isViewer ? "You" : entity.name}</h1>
+          <p class="soft"><span class="type" data-type={entity.type.toLowerCase()}>{entity.type.toLowerCase()}</span> mentioned {count(entity.mentionCount, "time")}, known since {day(entity.createdAt)}</p>
+          {entity.aliases.length > 0 && <p class="soft">also called {entity.aliases.join(", ")}</p>}
+          {entity.description && <p>{entity.description}</p>}
+        </div>
+      </header>
+      <h2>{count(facts.length, "fact")}</h2>
+      <ul class="fact-list">{facts.map((fact) => <FactItem key={fact.id} fact={fact} known={known} />)}</ul>
+      <h2>Mentioned in</h2>
+      <ul class="mentions">
+        {entity.mentions.nodes.map((message) => (
+          <li key={message.id}>
+            <a href={sessionHref(message.session.id)} onClick={() => { wantedMessage.value = message.id; }}>
+              <q>{message.text}</q>
+              <time dateTime={message.sentAt}>{day(message.sentAt)}{message.session.id !== sessionId.value && message.session.title ? `, ${message.session.title}` : ""}</time>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,110 @@
+// What Recall knows: facts with their weight and the opinion behind it, moving as they change.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { useFlip, useRunning } from "../motion.ts";
+import { memory, openFact, spotlight } from "../state/app.ts";
+import { glows, type Entity, type Fact, type Memory } from "../state/memory.ts";
+import { note } from "../state/tour.ts";
+import { count, phraseFor } from "../state/words.ts";
+import { Evidence } from "./evidence.tsx";
+
+/**
+ * The three parts of an opinion that add up to 1 (subjective logic): what speaks for it, what speaks against it, and what is not known.
+ * From belief = (r+1)/(r+s+2) and uncertainty = 2/(r+s+2) follow support r/(r+s+2) and opposition s/(r+s+2).
+ */
+export function opinion(fact: Pick<Fact, "belief" | "uncertainty">): { support: number; opposition: number } {
+  const support = Math.max(0, fact.belief - fact.uncertainty / 2);
+  return { support, opposition: Math.max(0, 1 - support - fact.uncertainty) };
+}
+
+const percent = (part: number) => `${(part * 100).toFixed(1)}%`;
+const nameOf = (entity: Entity | undefined) => (entity?.isViewer ? "you" : (entity?.name ?? "?"));
+
+function Weight({ fact }: { fact: Fact }) {
+  const weight = useRunning(fact.weight);
+  if (fact.status === "ended") return <span class="weight">ended</span>;
+  return <span class="weight" title="Weight: how much was said for it, fading with time">{weight.toFixed(2)}</span>;
+}
+
+function FactNote({ fact, known }: { fact: Fact; known: Memory }) {
+  void known.version.value;
+  const notes: ComponentChildren[] = [];
+  if (fact.status === "active" && fact.rivals.length > 0) {
+    const rivals = fact.rivals.map((r) => known.facts.get(r.factId)).filter((f) => f === undefined || f.status === "active");
+    if (rivals.length > 0) notes.push(<span class="disputed">disputed, {Math.round(fact.relativeWeight * 100)} % of the weight; rival: {fact.rivals.map((r) => r.target).join(", ")}</span>);
+  }
+  if (fact.change === "added" && fact.excerpt) notes.push(<span>new, from <q>{fact.excerpt}</q></span>);
+  if (fact.change === "reinforced") notes.push("said again");
+  if (fact.change === "ended" && fact.excerpt) notes.push(<span>ended by <q>{fact.excerpt}</q></span>);
+  if (fact.change === "opposed" && notes.length === 0) notes.push("spoken against");
+  return notes.length > 0 ? <small>{notes[0]}</small> : null;
+}
+
+/** `anchor`: this is the one place on the page that others scroll to. */
+export function FactItem({ fact, known, anchor = false }: { fact: Fact; known: Memory; anchor?: boolean }) {
+  void known.version.value;
+  const subject = known.entities.get(fact.subject);
+  const object = known.entities.get(fact.object);
+  const { support, opposition } = opinion(fact);
+  const open = openFact.value === fact.id;
+  const lit = spotlight.value?.fact === fact.id || (spotlight.value?.entity !== undefined && (spotlight.value.entity === fact.subject || spotlight.value.entity === fact.object));
+  const light = () => { spotlight.value = { fact: fact.id }; };
+  const dim = () => { spotlight.value = null; };
+  const toggle = () => {
+    openFact.value = open ? null : fact.id;
+    if (!open) note("why");
+  };
+  return (
+    <li
+      id={anchor ? `fact-${fact.id}` : undefined} data-flip={fact.id} data-fact={fact.id} data-status={fact.status} class={`fact ${open ? "open" : ""} ${lit ? "lit" : ""}`}
+      onKeyDown={(event) => { if (event.key === "Escape" && open) toggle(); }}
+    >
+      {glows(fact.pulse) && <span key={fact.pulse.count} class="flash" data-kind={fact.pulse.kind} style={{ animationDelay: `${fact.pulse.delay}ms` }} aria-hidden="true" />}
+      <button type="button" class="fact-line" aria-expanded={open} title="How do you know?" onClick={toggle} onPointerEnter={light} onPointerLeave={dim} onFocus={light} onBlur={dim}>
+        <span class="triple">
+          <b data-type={subject?.type}>{nameOf(subject)}</b> <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> <b data-type={object?.type}>{nameOf(object)}</b>
+        </span>
+        <Weight fact={fact} />
+        <span class="bar" role="img" aria-label={`${Math.round(support * 100)} % for, ${Math.round(opposition * 100)} % against, the rest not known`}>
+          <i style={{ width: percent(support) }} /><u style={{ width: percent(opposition) }} />
+        </span>
+        <FactNote fact={fact} known={known} />
+      </button>
+      {open && <Evidence fact={fact} />}
+    </li>
+  );
+}
+
+type Order = "newest" | "strongest";
+const rank = (fact: Fact) => (fact.status === "active" ? 0 : 1);
+const orders: Record<Order, (a: Fact, b: Fact) => number> = {
+  newest: (a, b) => b.order - a.order,
+  strongest: (a, b) => rank(a) - rank(b) || b.weight - a.weight || b.order - a.order,
+};
+
+export function Facts() {
+  const known = memory.value;
+  void known?.version.value;
+  const [order, setOrder] = useState<Order>("newest");
+  const list = useFlip<HTMLUListElement>();
+  const facts = [...(known?.facts.values() ?? [])].filter((f) => f.status !== "retracted").sort(orders[order]);
+  const active = facts.filter((f) => f.status === "active").length;
+  return (
+    <section class="facts" aria-label="What Recall knows">
+      <h2>
+        What I know
+        <span class="total">{facts.length > 0 && (active === facts.length ? count(active, "fact") : `${count(active, "fact")}, ${facts.length - active} ended`)}</span>
+        {facts.length > 1 && (
+          <span class="segmented" role="group" aria-label="Order">
+            {(Object.keys(orders) as Order[]).map((name) => <button type="button" key={name} aria-pressed={order === name} onClick={() => setOrder(name)}>{name}</button>)}
+          </span>
+        )}
+      </h2>
+      {known && facts.length === 0 && (
+        <p class="empty">Nothing yet. Every fact you state lands here within milliseconds, with its weight and the words it comes from.</p>
+      )}
+      <ul ref={list}>{known && facts.map((fact) => <FactItem key={fact.id} fact={fact} known={known} anchor />)}</ul>
+      {facts.length > 0 && <p class="legend" aria-hidden="true"><i class="for" />for <i class="unknown" />not known <i class="against" />against</p>}
+    </section>
+  );
+}

@@ -1,0 +1,145 @@
+// Where the graph's nodes stand: a force simulation that keeps what is settled and makes room for what is new.
+import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY, type SimulationLinkDatum, type SimulationNodeDatum } from "d3-force";
+import type { Entity, Fact, Memory, Pulse } from "../state/memory.ts";
+import { still } from "../motion.ts";
+
+export interface GraphNode extends SimulationNodeDatum {
+  id: string;
+  entity: Entity;
+  /** Pixels, grows with the number of facts. */
+  r: number;
+  /** Every fact about it has ended. */
+  faded: boolean;
+  pulse: Pulse | null;
+}
+
+export interface GraphEdge extends SimulationLinkDatum<GraphNode> {
+  id: string;
+  fact: Fact;
+  source: GraphNode;
+  target: GraphNode;
+  /** Bend in pixels, so that several facts between the same two stay apart. */
+  bend: number;
+}
+
+export interface Picture {
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+}
+
+const radius = (degree: number, viewer: boolean) => (viewer ? 23 : 12 + Math.min(10, 3.4 * Math.sqrt(degree)));
+const STEP_PX = 34;
+
+/** Builds the picture of `memory`, reusing the places of nodes that stood in `before`. */
+export function picture(memory: Memory, before: Picture): Picture {
+  const old = new Map(before.nodes.map((n) => [n.id, n]));
+  const nodes = new Map<string, GraphNode>();
+  const facts = [...memory.facts.values()].filter((f) => f.status !== "retracted");
+  const degree = new Map<string, number>();
+  for (const f of facts) for (const id of [f.subject, f.object]) degree.set(id, (degree.get(id) ?? 0) + 1);
+
+  const node = (id: string, beside?: string): GraphNode | null => {
+    const known = nodes.get(id);
+    if (known) return known;
+    const entity = memory.entities.get(id);
+    if (!entity) return null;
+    const place = old.get(id);
+    const near = beside === undefined ? undefined : (nodes.get(beside) ?? old.get(beside));
+    // A new node starts beside the one it belongs to and is pushed out from there; the golden angle keeps siblings apart.
+    const angle = nodes.size * 2.4;
+    const made: GraphNode = {
+      ...(place ?? { x: (near?.x ?? 0) + 30 * Math.cos(angle), y: (near?.y ?? 0) + 30 * Math.sin(angle) }),
+      id, entity, r: radius(degree.get(id) ?? 0, entity.isViewer), faded: true, pulse: null,
+    };
+    nodes.set(id, made);
+    return made;
+  };
+
+  const edges: GraphEdge[] = [];
+  const pairs = new Map<string, number>();
+  for (const fact of facts) {
+    const source = node(fact.subject, fact.object);
+    const target = node(fact.object, fact.subject);
+    if (!source || !target) continue;
+    const pair = [fact.subject, fact.object].sort().join();
+    const nth = pairs.get(pair) ?? 0;
+    pairs.set(pair, nth + 1);
+    const side = fact.subject < fact.object ? 1 : -1;
+    edges.push({ id: fact.id, fact, source, target, bend: side * (nth % 2 === 0 ? 1 : -1) * Math.ceil(nth / 2) * STEP_PX });
+    for (const end of [source, target]) {
+      if (fact.status === "active") end.faded = false;
+      if (fact.pulse.at > (end.pulse?.at ?? 0)) end.pulse = fact.pulse;
+    }
+  }
+  return { nodes: [...nodes.values()], edges };
+}
+
+export interface Layout {
+  /** Tells the shape of the box (width / height), so that a tall one is filled from top to bottom. */
+  shape(aspect: number): void;
+  show(next: Picture, changed: boolean): void;
+  /** Moves a node by hand; null lets it go. */
+  drag(node: GraphNode, to: { x: number; y: number } | null): void;
+  stop(): void;
+}
+
+export function layout(onTick: () => void): Layout {
+  const link = forceLink<GraphNode, GraphEdge>().id((n) => n.id).distance((e) => 68 + e.source.r + e.target.r).strength(0.5);
+  const pull = (to: number) => (n: GraphNode) => (n.entity.isViewer ? 3 : 1) * to;
+  const pullX = forceX<GraphNode>(0);
+  const pullY = forceY<GraphNode>(0);
+  const simulation = forceSimulation<GraphNode>()
+    .force("charge", forceManyBody<GraphNode>().strength(-430).distanceMax(380))
+    .force("collide", forceCollide<GraphNode>((n) => n.r + 17))
+    .force("x", pullX)
+    .force("y", pullY)
+    .velocityDecay(0.34)
+    .on("tick", onTick)
+    .stop();
+  const run = (alpha: number) => {
+    if (still()) {
+      simulation.alpha(1).tick(220).stop();
+      onTick();
+    } else {
+      simulation.alpha(Math.max(simulation.alpha(), alpha)).restart();
+    }
+  };
+  const shape = (aspect: number) => {
+    const bias = Math.min(2, Math.max(0.5, aspect));
+    pullX.strength(pull(0.052 / bias));
+    pullY.strength(pull(0.052 * bias));
+  };
+  shape(1.4);
+  return {
+    shape,
+    show(next, changed) {
+      simulation.nodes(next.nodes);
+      simulation.force("link", link.links(next.edges));
+      if (changed) run(0.6);
+      else onTick();
+    },
+    drag(node, to) {
+      node.fx = to?.x ?? null;
+      node.fy = to?.y ?? null;
+      simulation.alphaTarget(to ? 0.25 : 0);
+      run(0.25);
+    },
+    stop: () => void simulation.stop(),
+  };
+}
+
+/** Path of an edge from rim to rim, and where its label sits. */
+export function edgePath({ source, target, bend }: GraphEdge): { d: string; x: number; y: number } {
+  const [x1, y1, x2, y2] = [source.x ?? 0, source.y ?? 0, target.x ?? 0, target.y ?? 0];
+  if (source === target) return { d: `M${x1} ${y1 - source.r}c-34 -46 34 -46 0 0`, x: x1, y: y1 - source.r - 34 };
+  const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+  const [nx, ny] = [-(y2 - y1) / length, (x2 - x1) / length];
+  const [cx, cy] = [(x1 + x2) / 2 + nx * bend * 2, (y1 + y2) / 2 + ny * bend * 2];
+  const rim = (x: number, y: number, gap: number) => {
+    const d = Math.hypot(cx - x, cy - y) || 1;
+    return [x + ((cx - x) / d) * gap, y + ((cy - y) / d) * gap] as const;
+  };
+  const [sx, sy] = rim(x1, y1, source.r + 2);
+  const [tx, ty] = rim(x2, y2, target.r + 6);
+  return { d: `M${sx.toFixed(1)} ${sy.toFixed(1)}Q${cx.toFixed(1)} ${cy.toFixed(1)} ${tx.toFixed(1)} ${ty.toFixed(1)}`, x: (x1 + x2) / 2 + nx * bend, y: (y1 + y2) / 2 + ny * bend };
+}

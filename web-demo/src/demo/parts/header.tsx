@@ -1,0 +1,88 @@
+// The bar at the top: name, state of the line with the button that cuts it, light or dark.
+import { useEffect, useState } from "preact/hooks";
+import { cutLine, line, reopen, restoreLine, retryNow } from "../state/app.ts";
+import { count, milliseconds } from "../state/words.ts";
+import { Icon } from "./icon.tsx";
+
+const closedWords: Record<string, string> = { superseded: "open in another place", deleted: "session deleted", auth_expired: "signed out" };
+
+function useSecondsUntil(time: number | null): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (time === null) return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 250);
+    return () => clearInterval(timer);
+  }, [time]);
+  return time === null ? 0 : Math.max(0, Math.ceil((time - now) / 1000));
+}
+
+export function LinePill() {
+  const state = line.value;
+  const seconds = useSecondsUntil(state?.retryAt ?? null);
+  if (!state) return null;
+  const { phase, transport, latencyMs, replayed, attempt, reason } = state;
+  const carrier = transport === "websocket" ? "WebSocket" : "data channel";
+  const [word, detail] =
+    phase === "live" ? ["Live", `${carrier}${latencyMs === null ? "" : `, ${milliseconds(latencyMs)}`}`]
+    : phase === "replaying" ? ["Catching up", count(replayed, "event")]
+    : phase === "connecting" ? [attempt > 0 ? "Reconnecting" : "Connecting", attempt > 0 ? `attempt ${attempt + 1}` : ""]
+    : phase === "waiting" ? ["Line lost", seconds > 0 ? `again in ${seconds} s` : "trying again"]
+    : phase === "paused" ? ["Line cut", "by you"]
+    : ["Closed", closedWords[reason ?? ""] ?? ""];
+  return (
+    <div class="pill" data-phase={phase} data-transport={transport ?? ""}>
+      <span class="lamp" aria-hidden="true" />
+      <span role="status" aria-live="polite"><b>{word}</b></span>
+      {detail && <span class="detail">{detail}</span>}
+      {phase === "paused" ? <button type="button" onClick={restoreLine}>Restore</button>
+      : phase === "waiting" ? <button type="button" onClick={retryNow}>Try now</button>
+      : phase === "closed" ? <button type="button" onClick={reopen}>Open again</button>
+      : <button type="button" onClick={cutLine}>Cut the line</button>}
+    </div>
+  );
+}
+
+const THEMES = ["system", "light", "dark"] as const;
+type Theme = (typeof THEMES)[number];
+const KEY = "recall.theme";
+
+export function applyTheme(theme: Theme): void {
+  document.documentElement.dataset["theme"] = theme;
+}
+
+export function storedTheme(): Theme {
+  try {
+    return THEMES.find((t) => t === localStorage.getItem(KEY)) ?? "system";
+  } catch {
+    return "system";
+  }
+}
+
+function ThemeButton() {
+  const [theme, setTheme] = useState(storedTheme);
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "system";
+  const choose = () => {
+    setTheme(next);
+    applyTheme(next);
+    try {
+      localStorage.setItem(KEY, next);
+    } catch {
+      // The choice then holds for this page only.
+    }
+  };
+  return <button type="button" class="icon-button" onClick={choose} aria-label={`Theme: ${theme}. Change to ${next}`} title={`Theme: ${theme}`}><Icon name={theme} /></button>;
+}
+
+export function Header({ onMenu, menuOpen }: { onMenu: () => void; menuOpen: boolean }) {
+  return (
+    <header>
+      <button type="button" class="icon-button menu" aria-label="Sessions" aria-expanded={menuOpen} onClick={onMenu}><Icon name="menu" /></button>
+      <a class="brand" href="#/" aria-label="Recall, start"><Icon name="mark" /><b>Recall</b></a>
+      <span class="motto">memory that shows its work</span>
+      <a class="quiet api" href="/graphql" title="GraphiQL: try the API">API</a>
+      <LinePill />
+      <ThemeButton />
+    </header>
+  );
+}

@@ -1,0 +1,60 @@
+// What to try: a large invitation in an empty session, a row of chips afterwards, gone once everything was seen.
+import { cutLine, line, memory, openFact, restoreLine, send } from "../state/app.ts";
+import { note, seen, skipTour, suggestions, type Suggestion } from "../state/tour.ts";
+import { Icon } from "./icon.tsx";
+
+const ready = () => line.value !== null;
+
+export function Welcome({ first }: { first: boolean }) {
+  const steps = suggestions.filter((s) => s.say).slice(0, 3);
+  return (
+    <section class="welcome">
+      <div class="constellation" aria-hidden="true"><i /><i /><i /><b /><b /></div>
+      <h1>{first ? "Tell me something." : "A fresh session."}<br /><span>I will remember it, and show you why I believe it.</span></h1>
+      <ol>
+        {steps.map((s) => (
+          <li key={s.step}>
+            <button type="button" disabled={!ready()} onClick={() => void send(s.say ?? "")}>
+              <small>{s.title}</small>
+              <b>{s.say}</b>
+              <span>{s.hint}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** What pressing a hint does now, and how it is called: the steps around the line depend on whether it is cut. */
+function act(s: Suggestion): { text: string; run: () => void } {
+  const cut = line.value?.phase === "paused";
+  if (s.step === "cut" && !cut) return { text: "and see what happens", run: cutLine };
+  if (s.step === "replay") return { text: "and see what you missed", run: cut ? restoreLine : cutLine };
+  if (s.step === "why") return { text: "See what a fact rests on", run: openNewestFact };
+  return { text: s.say ?? s.hint, run: () => void send(s.say ?? "") };
+}
+
+function openNewestFact() {
+  const newest = [...(memory.value?.facts.values() ?? [])].sort((a, b) => b.order - a.order)[0];
+  if (!newest) return;
+  note("why");
+  openFact.value = newest.id;
+}
+
+export function Hints() {
+  const cut = line.value?.phase === "paused";
+  const open = suggestions.filter((s) => !seen.value.has(s.step) && (s.step !== "replay" || cut));
+  const done = suggestions.filter((s) => seen.value.has(s.step)).length;
+  if (done === suggestions.length || open.length === 0) return null;
+  return (
+    <div class="hints" role="group" aria-label="Things to try">
+      <span class="progress" role="img" aria-label={`${done} of ${suggestions.length} tried`}>{suggestions.map((s) => <i key={s.step} class={seen.value.has(s.step) ? "on" : ""} />)}</span>
+      {open.slice(0, 2).map((s) => {
+        const { text, run } = act(s);
+        return <button type="button" key={s.step} class="chip" onClick={run} title={s.hint}><small>{s.title}</small>{text}</button>;
+      })}
+      <button type="button" class="icon-button" aria-label="Hide the hints" onClick={skipTour}><Icon name="close" /></button>
+    </div>
+  );
+}

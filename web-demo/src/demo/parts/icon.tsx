@@ -1,0 +1,30 @@
+// The few drawings of the page, one stroke style.
+const paths = {
+  menu: <path d="M4 7h16M4 12h16M4 17h16" />,
+  plus: <path d="M12 5v14M5 12h14" />,
+  trash: <path d="M5 7h14M10 7V5h4v2M7 7l1 12h8l1-12" />,
+  send: <path d="M5 12h13M12 6l6 6-6 6" />,
+  back: <path d="M19 12H6M12 6l-6 6 6 6" />,
+  fit: <path d="M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5" />,
+  close: <path d="M6 6l12 12M18 6 6 18" />,
+  check: <path d="m5 12.5 4.5 4.5L19 7.5" />,
+  chat: <path d="M5 5h14v10H11l-4 4v-4H5z" />,
+  facts: <path d="M5 7h14M5 12h9M5 17h12" />,
+  graph: <><circle cx="6.5" cy="16.5" r="2.5" /><circle cx="17.5" cy="16.5" r="2.5" /><circle cx="12" cy="6.5" r="2.5" /><path d="m10.8 8.8-3 5.4M13.2 8.8l3 5.4" /></>,
+  system: <><circle cx="12" cy="12" r="7.5" /><path d="M12 4.5v15a7.5 7.5 0 0 0 0-15z" fill="currentColor" /></>,
+  light: <><circle cx="12" cy="12" r="4" /><path d="M12 3v2M12 19v2M3 12h2M19 12h2M5.6 5.6 7 7M17 17l1.4 1.4M18.4 5.6 17 7M7 17l-1.4 1.4" /></>,
+  dark: <path d="M19 14.5A7.5 7.5 0 0 1 9.5 5a7.5 7.5 0 1 0 9.5 9.5z" />,
+} as const;
+
+export function Icon({ name }: { name: keyof typeof paths | "mark" }) {
+  if (name === "mark") {
+    return (
+      <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+        <rect width="32" height="32" rx="9" />
+        <path d="M9.5 21.5 16 10l6.5 11.5z" />
+        <circle cx="16" cy="10" r="4" /><circle cx="9.5" cy="21.5" r="3.4" /><circle cx="22.5" cy="21.5" r="3.4" />
+      </svg>
+    );
+  }
+  return <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">{paths[name]}</svg>;
+}

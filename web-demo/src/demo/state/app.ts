@@ -1,0 +1,236 @@
+// The page's state and what a visitor can do with it. Views only read signals and call these functions.
+import { computed, signal } from "@preact/signals";
+import { EventStream, RecallClient, RecallError, type StreamState } from "../../client/index.ts";
+import {
+  DeleteSession, Earlier, Head, MoreFacts, RetractFact, Sessions, Snapshot, Start, type FactRow, type SessionsResult, type StartResult,
+} from "../generated/operations.ts";
+import { Memory } from "./memory.ts";
+import { go, replace, route, sessionHref } from "./route.ts";
+import { note } from "./tour.ts";
+
+export const client = new RecallClient();
+
+export type SessionItem = SessionsResult["sessions"]["nodes"][number];
+export const start = signal<StartResult | null>(null);
+export const sessions = signal<SessionItem[]>([]);
+export const memory = signal<Memory | null>(null);
+export const sessionId = signal<string | null>(null);
+export const line = signal<StreamState | null>(null);
+/** What the last return of the line brought; shown for a while. */
+export const caughtUp = signal<{ replayed: number; gaps: number; at: number } | null>(null);
+/** A sentence about something that went wrong; null when nothing did. */
+export const problem = signal<string | null>(null);
+/** The page itself cannot start. */
+export const broken = signal<string | null>(null);
+export const relations = computed(() => new Map(start.value?.relations.map((r) => [r.name, r])));
+
+/** Fact or entity under the pointer or focus; the graph and the lists light up together. */
+export const spotlight = signal<{ fact?: string; entity?: string } | null>(null);
+/** The fact whose evidence is open. */
+export const openFact = signal<string | null>(null);
+/** A message to scroll to and flash, once it is on the page. */
+export const wantedMessage = signal<string | null>(null);
+
+let stream: EventStream | null = null;
+let gaps = 0;
+
+const sentence = (error: unknown) => (error instanceof RecallError ? error.message : "Something went wrong on this page.");
+
+export async function boot(): Promise<void> {
+  broken.value = null;
+  try {
+    start.value = await client.graphql(Start, {});
+    await refreshSessions();
+    await follow();
+    route.subscribe(() => void follow());
+  } catch (error) {
+    broken.value = sentence(error);
+  }
+}
+
+export async function refreshSessions(): Promise<void> {
+  sessions.value = (await client.graphql(Sessions, { first: 50 })).sessions.nodes;
+}
+
+let refreshTimer: ReturnType<typeof setTimeout> | undefined;
+function refreshSoon() {
+  clearTimeout(refreshTimer);
+  // The list is a convenience: when the server is away the next event refreshes it.
+  refreshTimer = setTimeout(() => void refreshSessions().catch(() => {}), 600);
+}
+
+/** Makes the open session match the address. An entity page keeps the session beside it. */
+async function follow(): Promise<void> {
+  const { value } = route;
+  openFact.value = null;
+  spotlight.value = null;
+  if (value.page === "session") {
+    if (value.id !== sessionId.value) await open(value.id);
+    return;
+  }
+  const newest = sessionId.value ?? sessions.value[0]?.id;
+  if (value.page === "home") {
+    if (newest) return replace(sessionHref(newest));
+    return newSession();
+  }
+  if (newest && newest !== sessionId.value) await open(newest);
+}
+
+async function open(id: string): Promise<void> {
+  stream?.close();
+  stream = null;
+  sessionId.value = id;
+  const mine = new Memory(new Map(start.value?.relations.map((r) => [r.name, r.phrase])));
+  try {
+    const { session } = await client.graphql(Head, { id });
+    if (!session) {
+      problem.value = "This session does not exist any more.";
+      sessionId.value = null;
+      memory.value = null;
+      return replace("#/");
+    }
+    const load = async () => {
+      const snapshot = await client.graphql(Snapshot, { id });
+      if (snapshot.session) mine.load(snapshot.session, await furtherFacts(id, snapshot.session.facts.pageInfo));
+    };
+    await load();
+    if (sessionId.value !== id) return;
+    memory.value = mine;
+    listen(id, session.head, mine, load);
+  } catch (error) {
+    if (sessionId.value === id) broken.value = sentence(error);
+  }
+}
+
+/** The facts after the first page. The page shows some hundreds well; past that the entity pages and the API are the place. */
+async function furtherFacts(id: string, first: { hasNextPage: boolean; endCursor: string | null }): Promise<FactRow[]> {
+  const rows: FactRow[] = [];
+  for (let page = first; page.hasNextPage && page.endCursor && rows.length < 400; ) {
+    const { session } = await client.graphql(MoreFacts, { id, after: page.endCursor });
+    if (!session) break;
+    rows.push(...session.facts.nodes);
+    page = session.facts.pageInfo;
+  }
+  return rows;
+}
+
+export async function showEarlier(): Promise<void> {
+  const [id, mine] = [sessionId.value, memory.value];
+  if (!id || !mine?.earlier) return;
+  try {
+    const { session } = await client.graphql(Earlier, { id, before: mine.earlier });
+    if (session) mine.loadEarlier(session.messages);
+  } catch (error) {
+    problem.value = sentence(error);
+  }
+}
+
+/** Takes a fact back: it was never so. (What ended is said in the chat: "I no longer …".) */
+export async function retract(factId: string): Promise<void> {
+  try {
+    const { retractFact } = await client.graphql(RetractFact, { input: { id: factId } });
+    if (retractFact.fact) memory.value?.adopt(retractFact.fact);
+    else problem.value = retractFact.errors[0]?.message ?? "The fact could not be taken back.";
+  } catch (error) {
+    problem.value = sentence(error);
+  }
+}
+
+function listen(id: string, head: string, mine: Memory, load: () => Promise<void>) {
+  const opened = client.stream(id, { from: head, onGap: load });
+  stream = opened;
+  caughtUp.value = null;
+  let last: StreamState | null = null;
+  opened.on("state", (state) => {
+    if (opened !== stream) return;
+    if (state.phase === "replaying" && last?.phase !== "replaying") mine.lineOpened();
+    if (state.phase === "connecting" && last?.phase !== "connecting") gaps = 0;
+    if (state.phase === "closed" && state.reason?.endsWith("404")) problem.value = "This session does not exist any more.";
+    last = state;
+    line.value = state;
+  });
+  opened.on("gap", () => {
+    gaps += 1;
+  });
+  opened.on("caughtUp", ({ replayed, afterReconnect }) => {
+    if (afterReconnect) caughtUp.value = { replayed, gaps, at: Date.now() };
+    if (afterReconnect && replayed > 0) note("replay");
+    void resend();
+  });
+  opened.on("event", (event, meta) => {
+    mine.apply(event, meta);
+    if (event.type === "fact_update") note(event.change === "reinforced" ? "again" : event.change === "ended" || event.change === "opposed" ? "change" : "tell");
+    if (event.type === "answer_completed") note("ask");
+    if (event.type !== "entity_update") refreshSoon();
+  });
+  opened.on("answer_delta", (event) => mine.apply(event, null));
+  opened.on("context_ready", (event) => mine.apply(event, null));
+  opened.start();
+}
+
+export async function newSession(): Promise<void> {
+  const current = sessions.value.find((s) => s.id === sessionId.value);
+  const empty = current && memory.value?.messages.size === 0 ? current.id : undefined;
+  try {
+    const id = empty ?? (await client.createSession()).id;
+    if (!empty) await refreshSessions();
+    (route.value.page === "home" ? replace : go)(sessionHref(id));
+  } catch (error) {
+    problem.value = sentence(error);
+  }
+}
+
+export async function deleteSession(id: string): Promise<void> {
+  try {
+    if (id === sessionId.value) {
+      // The line goes first: the server would end it anyway, and would say so as if it were a mistake.
+      stream?.close();
+      stream = null;
+      sessionId.value = null;
+      memory.value = null;
+      line.value = null;
+    }
+    await client.graphql(DeleteSession, { input: { id } });
+    await refreshSessions();
+    if (sessionId.value === null) replace(sessions.value[0] ? sessionHref(sessions.value[0].id) : "#/");
+    if (sessionId.value === null) await follow();
+  } catch (error) {
+    problem.value = sentence(error);
+  }
+}
+
+/** 128 random bits. `crypto.randomUUID` is missing where the page is served without TLS from another machine. */
+const uniqueId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+
+export async function send(text: string, clientMessageId: string = uniqueId()): Promise<void> {
+  const [id, mine] = [sessionId.value, memory.value];
+  if (!id || !mine) return;
+  mine.sending(clientMessageId, text);
+  try {
+    const message = await client.sendMessage({ sessionId: id, text, clientMessageId });
+    mine.accepted(clientMessageId, message.id);
+    if (line.value?.phase === "paused") note("cut");
+  } catch (error) {
+    const away = error instanceof RecallError && (error.status === 0 || error.status >= 500);
+    mine.refused(clientMessageId, away ? "Not sent yet: the server is away. It will be sent when it is back." : sentence(error), !away);
+  }
+}
+
+/** Messages that found no server go out again when the line is back; their client ids keep them from being stored twice. */
+async function resend(): Promise<void> {
+  for (const message of [...(memory.value?.messages.values() ?? [])]) {
+    if (message.stage === "unsent") await send(message.text, message.key);
+  }
+}
+
+export const cutLine = (): void => stream?.pause();
+export const restoreLine = (): void => void stream?.start();
+/** After the stream was closed for good: from the beginning, with a new snapshot. */
+export const reopen = (): void => {
+  if (sessionId.value) void open(sessionId.value);
+};
+export const retryNow = (): void => stream?.retryNow();
+
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible" && start.value) refreshSoon();
+});

@@ -1,0 +1,348 @@
+// What the page knows of one session: messages, facts, entities. Filled by a snapshot, kept by the event stream.
+// Applying an event a second time changes nothing, so a snapshot that is newer than its cursor does no harm.
+import { signal } from "@preact/signals";
+import type { EntityType, EventMeta, EventOf, RecallEvent } from "../../client/index.ts";
+import type { FactRow, MessageRow, SnapshotResult } from "../generated/operations.ts";
+import { phraseFromName } from "./words.ts";
+
+export interface Entity {
+  id: string;
+  name: string;
+  type: Lowercase<EntityType>;
+  mentionCount: number;
+  isViewer: boolean;
+}
+
+export type Change = EventOf<"fact_update">["change"];
+
+/** Draws attention once: a new `count` restarts the animation, `delay` (ms) lets a replay come one after the other. */
+export interface Pulse {
+  count: number;
+  delay: number;
+  /** `performance.now()` of the change: what is drawn anew much later must not glow again. */
+  at: number;
+  kind: "learned" | "faded" | "recalled";
+}
+
+export interface Fact {
+  id: string;
+  subject: string;
+  object: string;
+  relation: string;
+  phrase: string;
+  weight: number;
+  belief: number;
+  uncertainty: number;
+  relativeWeight: number;
+  status: "active" | "ended" | "retracted";
+  rivals: Array<{ factId: string; target: string; share: number }>;
+  excerpt: string | null;
+  change: Change | null;
+  /** Grows with every change; orders "newest first". */
+  order: number;
+  pulse: Pulse;
+}
+
+/** The longest attention animation in the style sheets, milliseconds. */
+const PULSE_MS = 3500;
+export const glows = (pulse: Pulse | null): pulse is Pulse => pulse !== null && pulse.count > 0 && performance.now() < pulse.at + pulse.delay + PULSE_MS;
+
+export interface Mention {
+  entityId: string;
+  name: string;
+  type: Lowercase<EntityType>;
+  /** Unicode code points into the text, end exclusive. */
+  start: number;
+  end: number;
+}
+
+export interface CitationView {
+  index: number;
+  messageId: string | null;
+  factId: string | null;
+  excerpt: string;
+  sentAt: string | null;
+}
+
+/** `sending`: on its way over HTTP; `unsent`: no answer yet, will be sent again; `stored`: the server has it. */
+export type Stage = "sending" | "unsent" | "stored" | "processed" | "failed" | "streaming";
+
+/** Never changed in place: a view that got the same object has nothing new to draw. */
+export interface Message {
+  /** Stable for the page: the client's id of a message sent here, the server's id otherwise. */
+  key: string;
+  id: string | null;
+  role: "user" | "assistant";
+  speaker: string | null;
+  text: string;
+  sentAt: string;
+  stage: Stage;
+  kind: string | null;
+  mentions: Mention[];
+  citations: CitationView[];
+  answerTo: string | null;
+  /** Facts this message brought, with what it did to each (null: not known, it was long ago). */
+  learned: Map<string, Change | null>;
+  /** From pressing Send to the facts on the page, milliseconds; only for messages sent here. */
+  roundTripMs: number | null;
+  /** A question waits for its answer. */
+  asking: boolean;
+  answerer: { name: string; totalMs: number; grounded: boolean } | null;
+  problem: string | null;
+}
+
+const lower = <T extends string>(text: T) => text.toLowerCase() as Lowercase<T>;
+const REPLAY_STEP_MS = 90;
+const REPLAY_MAX_MS = 2400;
+
+export class Memory {
+  readonly version = signal(0);
+  readonly messages = new Map<string, Message>();
+  readonly facts = new Map<string, Fact>();
+  readonly entities = new Map<string, Entity>();
+  /** Relation name -> phrase, from the ontology. */
+  readonly #phrases: Map<string, string>;
+  readonly #byServerId = new Map<string, Message>();
+  readonly #sentAtTick = new Map<string, number>();
+  #order = 0;
+  #replayed = 0;
+  #scheduled = false;
+
+  constructor(phrases: Map<string, string>) {
+    this.#phrases = phrases;
+  }
+
+  /** Many changes in one turn of the event loop (a replay) draw once. */
+  #changed() {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.version.value += 1;
+    });
+  }
+
+  byId(id: string | null): Message | undefined {
+    return id === null ? undefined : this.#byServerId.get(id);
+  }
+
+  /** Where the messages before the first one shown are; null when there are none. */
+  earlier: string | null = null;
+
+  load(session: NonNullable<SnapshotResult["session"]>, moreFacts: readonly FactRow[] = []): void {
+    const unsent = [...this.messages.values()].filter((m) => m.stage === "sending" || m.stage === "unsent");
+    this.messages.clear();
+    this.#byServerId.clear();
+    this.facts.clear();
+    for (const row of [...session.facts.nodes, ...moreFacts].sort((a, b) => a.updatedAt.localeCompare(b.updatedAt))) this.#fact(row);
+    for (const row of session.messages.nodes) this.#messageRow(row);
+    for (const message of unsent) this.messages.set(message.key, message);
+    this.#turnedTo(session.messages.pageInfo);
+  }
+
+  #turnedTo(page: NonNullable<SnapshotResult["session"]>["messages"]["pageInfo"]) {
+    this.earlier = page.hasPreviousPage ? page.startCursor : null;
+    this.#changed();
+  }
+
+  /** Puts a page of older messages before the ones that are here. */
+  loadEarlier(page: NonNullable<SnapshotResult["session"]>["messages"]): void {
+    const here = [...this.messages.values()];
+    this.messages.clear();
+    for (const row of page.nodes) this.#messageRow(row);
+    for (const message of here) this.messages.set(message.key, message);
+    this.#turnedTo(page.pageInfo);
+  }
+
+  /** Takes over what a mutation answered, before its event comes. */
+  adopt(row: FactRow): void {
+    this.#fact(row);
+    this.#changed();
+  }
+
+  #entity(row: FactRow["subject"]): string {
+    this.entities.set(row.id, { id: row.id, name: row.name, type: lower(row.type), mentionCount: row.mentionCount, isViewer: row.isViewer });
+    return row.id;
+  }
+
+  /** Takes a fact as GraphQL tells it; keeps what only events tell. */
+  #fact(row: FactRow) {
+    this.facts.set(row.id, this.shape(row, ++this.#order));
+  }
+
+  /** A fact of GraphQL in the page's shape, without taking it into this session. */
+  shape(row: FactRow, order = 0): Fact {
+    const known = this.facts.get(row.id);
+    return {
+      id: row.id, subject: this.#entity(row.subject), object: this.#entity(row.object),
+      relation: row.relation, phrase: this.#phrases.get(row.relation) ?? phraseFromName(row.relation),
+      weight: row.weight, belief: row.belief, uncertainty: row.uncertainty, relativeWeight: row.relativeWeight, status: lower(row.status),
+      rivals: known?.rivals ?? [], excerpt: known?.excerpt ?? null, change: known?.change ?? null,
+      order: known?.order ?? order, pulse: known?.pulse ?? { count: 0, delay: 0, at: 0, kind: "learned" },
+    };
+  }
+
+  #messageRow(row: MessageRow) {
+    this.#put({
+      ...blank(row.id, row.text), id: row.id, role: lower(row.role), speaker: row.speaker, sentAt: row.sentAt,
+      stage: row.status === "PROCESSED" ? "processed" : row.status === "FAILED" ? "failed" : "stored",
+      kind: row.kind && lower(row.kind), answerTo: row.answerTo?.id ?? null,
+      mentions: row.mentions.map((m) => ({ entityId: m.entity.id, name: m.entity.name, type: lower(m.entity.type), start: m.start, end: m.end })),
+      citations: row.citations.map((c) => ({ index: c.index, messageId: c.message?.id ?? null, factId: c.fact?.id ?? null, excerpt: c.excerpt, sentAt: c.message?.sentAt ?? null })),
+      learned: new Map(row.facts.map((f) => [f.id, null])),
+    });
+  }
+
+  #put(message: Message): Message {
+    this.messages.set(message.key, message);
+    if (message.id) this.#byServerId.set(message.id, message);
+    return message;
+  }
+
+  #edit(message: Message, change: Partial<Message>): Message {
+    return this.#put({ ...message, ...change });
+  }
+
+  /** A message typed here, before the server has it. */
+  sending(clientId: string, text: string): void {
+    this.#edit(this.messages.get(clientId) ?? blank(clientId, text), { stage: "sending", problem: null });
+    this.#sentAtTick.set(clientId, performance.now());
+    this.#changed();
+  }
+
+  /** The server's answer to the send; the event may have come before it. */
+  accepted(clientId: string, id: string): void {
+    const message = this.messages.get(clientId);
+    if (!message) return;
+    this.#edit(message, { id, stage: message.stage === "sending" || message.stage === "unsent" ? "stored" : message.stage });
+    this.#changed();
+  }
+
+  refused(clientId: string, problem: string, final: boolean): void {
+    const message = this.messages.get(clientId);
+    if (!message || message.id) return;
+    this.#edit(message, { stage: final ? "failed" : "unsent", problem });
+    this.#changed();
+  }
+
+  /** A new line was opened: its replay counts from zero. */
+  lineOpened(): void {
+    this.#replayed = 0;
+  }
+
+  #pulse(old: Pulse | undefined, kind: Pulse["kind"], meta: EventMeta | null): Pulse {
+    const delay = meta?.replayed ? Math.min(REPLAY_MAX_MS, this.#replayed++ * REPLAY_STEP_MS) : 0;
+    return { count: (old?.count ?? 0) + 1, delay, at: performance.now(), kind };
+  }
+
+  apply(event: RecallEvent, meta: EventMeta | null): void {
+    switch (event.type) {
+      case "message_stored": this.#stored(event); break;
+      case "message_processed": this.#processed(event, meta); break;
+      case "message_failed": this.#failed(event.message_id, `Could not be read (${event.code}).`); break;
+      case "entity_update": {
+        const { entity_id: id, name, entity_type: type, mention_count: mentionCount, is_viewer: isViewer } = event;
+        this.entities.set(id, { id, name, type, mentionCount, isViewer });
+        break;
+      }
+      case "fact_update": this.#factUpdate(event, meta); break;
+      case "answer_delta": this.#delta(event); break;
+      case "context_ready":
+        for (const { fact_id } of event.facts) {
+          const fact = this.facts.get(fact_id);
+          if (fact) this.facts.set(fact_id, { ...fact, pulse: this.#pulse(fact.pulse, "recalled", meta) });
+        }
+        break;
+      case "answer_completed": this.#answered(event); break;
+      case "answer_failed": this.#failed(event.message_id, event.message); break;
+    }
+    this.#changed();
+  }
+
+  #stored(event: EventOf<"message_stored">) {
+    const own = this.byId(event.message_id) ?? (event.client_message_id ? this.messages.get(event.client_message_id) : undefined);
+    const streamed = event.answer_to ? this.messages.get(streamKey(event.answer_to)) : undefined;
+    const message = own ?? streamed ?? blank(event.message_id, event.text);
+    const arrived = event.status === "processed" ? "processed" : "stored";
+    this.#edit(message, {
+      id: event.message_id, role: event.role, speaker: event.speaker, text: event.text, sentAt: event.sent_at, answerTo: event.answer_to,
+      stage: message.stage === "processed" ? "processed" : arrived, problem: null,
+    });
+    this.#answerCame(event.answer_to);
+  }
+
+  #answerCame(questionId: string | null) {
+    const question = this.byId(questionId);
+    if (question?.asking) this.#edit(question, { asking: false });
+  }
+
+  #processed(event: EventOf<"message_processed">, meta: EventMeta | null) {
+    const message = this.byId(event.message_id);
+    if (!message) return;
+    const answered = [...this.messages.values()].some((m) => m.answerTo === event.message_id);
+    this.#edit(message, {
+      stage: "processed", kind: event.kind,
+      mentions: event.mentions.map((m) => ({ entityId: m.entity_id, name: m.name, type: m.entity_type, start: m.start, end: m.end })),
+      asking: !answered && (event.kind === "question" || event.kind === "mixed"),
+      roundTripMs: this.#timed(message, meta),
+    });
+  }
+
+  /** From Send to here; a replay says when the line came back, not how fast the server was. */
+  #timed(message: Message, meta: EventMeta | null): number | null {
+    const started = this.#sentAtTick.get(message.key);
+    this.#sentAtTick.delete(message.key);
+    return started === undefined || meta?.replayed ? message.roundTripMs : performance.now() - started;
+  }
+
+  #failed(id: string, problem: string) {
+    const message = this.byId(id);
+    if (message) this.#edit(message, { stage: "failed", asking: false, problem });
+  }
+
+  #factUpdate(event: EventOf<"fact_update">, meta: EventMeta | null) {
+    const known = this.facts.get(event.fact_id);
+    for (const [id, name] of [[event.entity_id, event.entity], [event.target_id, event.target]] as const) {
+      if (!this.entities.has(id)) this.entities.set(id, { id, name, type: "thing", mentionCount: 1, isViewer: false });
+    }
+    const faded = event.change === "ended" || event.change === "opposed" || event.change === "retracted";
+    this.facts.set(event.fact_id, {
+      id: event.fact_id, subject: event.entity_id, object: event.target_id, relation: event.relation_name, phrase: event.relation,
+      weight: event.weight, belief: event.belief, uncertainty: event.uncertainty, relativeWeight: event.relative_weight, status: event.status,
+      rivals: (event.rivals ?? []).map((r) => ({ factId: r.fact_id, target: r.target, share: r.relative_weight })),
+      excerpt: event.excerpt ?? known?.excerpt ?? null, change: event.change,
+      order: ++this.#order, pulse: this.#pulse(known?.pulse, faded ? "faded" : "learned", meta),
+    });
+    const message = this.byId(event.message_id);
+    if (message) this.#edit(message, { learned: new Map(message.learned).set(event.fact_id, event.change), roundTripMs: this.#timed(message, meta) });
+  }
+
+  #delta(event: EventOf<"answer_delta">) {
+    // The whole answer may be here already; a late piece of it says nothing new.
+    if ([...this.messages.values()].some((m) => m.answerTo === event.answer_to && m.stage !== "streaming")) return;
+    const key = streamKey(event.answer_to);
+    const message = this.messages.get(key) ?? { ...blank(key, ""), role: "assistant", stage: "streaming", answerTo: event.answer_to };
+    this.#edit(message, { text: message.text + event.text });
+    this.#answerCame(event.answer_to);
+  }
+
+  #answered(event: EventOf<"answer_completed">) {
+    this.#answerCame(event.answer_to);
+    const message = this.byId(event.message_id) ?? this.messages.get(streamKey(event.answer_to));
+    if (!message) return;
+    this.#edit(message, {
+      text: event.text, stage: "processed",
+      citations: event.citations.map((c) => ({
+        index: c.index, messageId: c.message_id, factId: c.fact_id, excerpt: c.excerpt, sentAt: this.byId(c.message_id)?.sentAt ?? null,
+      })),
+      answerer: { name: event.answerer, totalMs: event.timings.total_ms, grounded: event.grounded },
+    });
+  }
+}
+
+const streamKey = (questionId: string) => `answer:${questionId}`;
+
+const blank = (key: string, text: string): Message => ({
+  key, id: null, role: "user", speaker: null, text, sentAt: new Date().toISOString(), stage: "sending", kind: null, mentions: [], citations: [],
+  answerTo: null, learned: new Map(), roundTripMs: null, asking: false, answerer: null, problem: null,
+});

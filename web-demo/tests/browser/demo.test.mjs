@@ -1,0 +1,292 @@
+// The demo page as a visitor uses it, in a real Chromium against the real server.
+// RECALL_PICTURES=1 also writes the pictures of the README to docs/images.
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { Browser, Server, until } from "./harness.mjs";
+
+let server;
+let browser;
+before(async () => {
+  server = await Server.start();
+  browser = await Browser.start();
+});
+after(async () => {
+  await browser?.stop();
+  await server?.stop();
+});
+
+const phase = (tab, name) => until(() => tab.page.locator(`.pill[data-phase="${name}"]`).count(), `the line to be ${name}`, 60_000);
+const say = async (tab, text) => {
+  await tab.page.getByRole("textbox", { name: "Message" }).fill(text);
+  await tab.page.keyboard.press("Enter");
+};
+const fact = (tab, ...words) => words.reduce((found, word) => found.filter({ hasText: word }), tab.page.locator(".facts li.fact"));
+const shown = (locator, what) => until(() => locator.count(), what);
+const weightOf = async (locator) => Number(await locator.locator(".weight").innerText());
+const sessionIn = (tab) => until(() => tab.page.evaluate(() => /#\/s\/(.+)/.exec(location.hash)?.[1]), "the address to name the session");
+
+/** What the page shows is what the server knows: no fact lost, doubled or stale, no message lost or doubled. */
+async function agrees(tab, id) {
+  await server.settledHead(id);
+  const { session } = await server.graphql(
+    "query ($id: ID!) { session(id: $id) { facts(first: 100) { nodes { id weight status } } messages(first: 100) { nodes { id } } } }", { id },
+  );
+  const facts = session.facts.nodes.filter((f) => f.status !== "RETRACTED");
+  const want = new Map(facts.map((f) => [f.id, f.status === "ENDED" ? "ended" : f.weight.toFixed(1)]));
+  const read = () => tab.page.evaluate(() => ({
+    facts: [...document.querySelectorAll(".facts li.fact")].map((li) => [li.dataset.fact, li.querySelector(".weight").textContent]),
+    messages: [...document.querySelectorAll("[data-message]")].map((m) => m.dataset.message),
+  }));
+  const now = await until(async () => {
+    const seen = await read();
+    const right = seen.facts.length === want.size && seen.facts.every(([key, weight]) => want.get(key) === (weight === "ended" ? weight : Number(weight).toFixed(1)));
+    return right && seen.messages.length === session.messages.nodes.length && seen;
+  }, "the page to agree with the server").catch(async (error) => {
+    throw new Error(`${error.message}\npage: ${JSON.stringify(await read())}\nserver: ${JSON.stringify([...want])} ${session.messages.nodes.length} messages`);
+  });
+  assert.deepEqual([...now.messages].sort(), session.messages.nodes.map((m) => m.id).sort());
+}
+
+test("a first visit: a fact appears, grows, the line is cut, and what was missed comes back", async () => {
+  const tab = await browser.visit(`${server.url}/`);
+  const { page } = tab;
+  await phase(tab, "live");
+  assert.equal(await page.locator(".pill").getAttribute("data-transport"), "webrtc");
+  const id = await sessionIn(tab);
+
+  await page.getByRole("button", { name: /John likes Mary/ }).first().click();
+  await shown(fact(tab, "John", "likes", "Mary"), "the fact");
+  assert.equal(await weightOf(fact(tab, "John", "likes", "Mary")), 1);
+  await shown(page.locator('.graph .node[aria-label="John, person"]'), "John in the graph");
+  await shown(page.locator(".message.own .mention").filter({ hasText: "Mary" }), "the underlined mention");
+
+  await say(tab, "John likes Mary.");
+  await until(async () => (await weightOf(fact(tab, "John", "likes", "Mary"))) > 1.9, "the weight to grow");
+  assert.equal(await fact(tab, "John", "likes", "Mary").count(), 1);
+
+  await page.getByRole("button", { name: "Cut the line", exact: true }).click();
+  await phase(tab, "paused");
+  await say(tab, "Mary likes climbing.");
+  await say(tab, "John likes Mary.");
+  await server.settledHead(id);
+  await sleep(300);
+  assert.equal(await fact(tab, "climbing").count(), 0, "a cut line brings nothing");
+
+  await page.getByRole("button", { name: "Restore", exact: true }).click();
+  await shown(page.locator(".news").filter({ hasText: /Caught up: \d+ events replayed/ }), "the news of the replay");
+  await shown(fact(tab, "Mary", "likes", "climbing"), "the fact that was missed");
+  await agrees(tab, id);
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("a question is answered with citations that lead to their source", async () => {
+  const tab = await browser.visit(`${server.url}/`);
+  const { page } = tab;
+  await phase(tab, "live");
+  await page.getByRole("button", { name: "New session", exact: true }).click();
+  await say(tab, "John likes Mary.");
+  await shown(fact(tab, "John", "likes", "Mary"), "the fact");
+  await say(tab, "Who does John like?");
+  const answer = page.locator(".message.assistant").last();
+  await shown(answer.locator(".sources li"), "the sources");
+  assert.match(await answer.locator(".text").innerText(), /Mary/);
+  assert.match(await answer.locator(".sources").innerText(), /John likes Mary/);
+  await answer.locator(".sources button").first().click();
+  const evidence = page.locator(".facts .evidence");
+  await shown(evidence.filter({ hasText: "How do I know?" }), "the evidence of the cited fact");
+  assert.match(await evidence.innerText(), /John likes Mary/);
+  await agrees(tab, await sessionIn(tab));
+
+  await page.reload();
+  await phase(tab, "live");
+  await shown(page.locator(".message.assistant .sources li"), "the answer and its sources after a reload");
+  await agrees(tab, await sessionIn(tab));
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("nothing told, nothing claimed", async () => {
+  const tab = await browser.visit(`${server.url}/`);
+  await phase(tab, "live");
+  await tab.page.getByRole("button", { name: "New session", exact: true }).click();
+  await say(tab, "Where does Wilhelmina live?");
+  const answer = tab.page.locator(".message.assistant").last();
+  await until(async () => /no source found/.test(await answer.innerText().catch(() => "")), "an answer without a source");
+  assert.equal(await answer.locator(".sources li").count(), 0);
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("the server is killed: messages wait, go out once, and the page catches up", async () => {
+  const tab = await browser.visit(`${server.url}/`);
+  const { page } = tab;
+  await phase(tab, "live");
+  await page.getByRole("button", { name: "New session", exact: true }).click();
+  await say(tab, "Sarah works on Phoenix.");
+  await shown(fact(tab, "Sarah", "Phoenix"), "the fact");
+  const id = await sessionIn(tab);
+  tab.outage = true;
+  await server.kill();
+  await until(() => page.locator('.pill:is([data-phase="waiting"], [data-phase="connecting"])').count(), "the page to notice");
+  await say(tab, "Sarah lives in Ghent.");
+  await shown(page.locator('.message[data-stage="unsent"]'), "the message to wait");
+  await server.run();
+  await phase(tab, "live");
+  tab.outage = false;
+  await shown(fact(tab, "Sarah", "Ghent"), "the fact of the message that waited");
+  await agrees(tab, id);
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("two tabs on one session show the same", async () => {
+  const one = await browser.visit(`${server.url}/`);
+  await phase(one, "live");
+  await one.page.getByRole("button", { name: "New session", exact: true }).click();
+  await say(one, "Phoenix uses PostgreSQL.");
+  await shown(fact(one, "Phoenix", "PostgreSQL"), "the fact");
+  const id = await sessionIn(one);
+  const two = await browser.visit(`${server.url}/#/s/${id}`, { visitor: one });
+  await phase(two, "live");
+  await say(one, "John likes sushi.");
+  await say(two, "John likes Mary.");
+  for (const tab of [one, two]) {
+    await shown(fact(tab, "sushi"), "the other tab's fact");
+    await shown(fact(tab, "Mary"), "the other tab's fact");
+    await agrees(tab, id);
+  }
+  assert.deepEqual([...one.problems, ...two.problems], []);
+  await one.context.close();
+});
+
+test("by keyboard alone: write, open evidence, close it, visit an entity, come back", async () => {
+  const tab = await browser.visit(`${server.url}/`, { reducedMotion: "reduce" });
+  const { page } = tab;
+  await phase(tab, "live");
+  await page.getByRole("button", { name: "New session", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("/");
+  await page.keyboard.type("Mary lives in Lyon.");
+  await page.keyboard.press("Enter");
+  await shown(fact(tab, "Mary", "Lyon"), "the fact");
+  await fact(tab, "Mary", "Lyon").locator(".fact-line").focus();
+  await page.keyboard.press("Enter");
+  await shown(page.locator(".facts .evidence q"), "the evidence");
+  await page.keyboard.press("Escape");
+  await until(async () => (await page.locator(".facts .evidence").count()) === 0, "the evidence to close");
+  await page.locator('.graph .node[aria-label="Mary, person"]').focus();
+  await page.keyboard.press("Enter");
+  await shown(page.getByRole("heading", { name: "Mary", level: 1 }), "the entity page");
+  await shown(page.locator(".entity .fact").filter({ hasText: "Lyon" }), "its facts");
+  await page.getByRole("link", { name: "Back to the conversation" }).focus();
+  await page.keyboard.press("Enter");
+  await shown(page.getByRole("textbox", { name: "Message" }), "the conversation");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("on a phone: nothing is wider than the screen, facts and graph are a tap away", async () => {
+  const tab = await browser.visit(`${server.url}/`, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+  const { page } = tab;
+  await phase(tab, "live");
+  await say(tab, "Sarah works on Phoenix and Sarah lives in Ghent.");
+  await page.getByRole("button", { name: /^Facts/ }).click();
+  await shown(fact(tab, "Sarah"), "the facts");
+  assert.ok(await page.locator(".facts").isVisible());
+  await page.getByRole("button", { name: "Graph", exact: true }).click();
+  assert.ok(await page.locator(".graph svg").first().isVisible());
+  await page.getByRole("button", { name: "Sessions", exact: true }).click();
+  await until(() => page.getByRole("button", { name: "New session", exact: true }).isVisible(), "the sessions to slide in");
+  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(content <= screen, `${content} > ${screen}`);
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("every control has a name, and text has enough contrast in light and dark", async () => {
+  for (const colorScheme of ["light", "dark"]) {
+    const tab = await browser.visit(`${server.url}/`, { colorScheme, reducedMotion: "reduce" });
+    await phase(tab, "live");
+    await say(tab, "John likes Mary.");
+    await shown(fact(tab, "John"), "the fact");
+    const nameless = await tab.page.evaluate(() => [...document.querySelectorAll("button, a, textarea, input, [tabindex='0']")]
+      .filter((el) => !(el.getAttribute("aria-label") || el.textContent.trim() || el.getAttribute("title"))).map((el) => el.outerHTML.slice(0, 120)));
+    assert.deepEqual(nameless, []);
+    const poor = await tab.page.evaluate(measureContrast);
+    assert.deepEqual(poor, [], colorScheme);
+    await tab.context.close();
+  }
+});
+
+/** Runs in the page: visible text whose contrast with the background behind it is below 4.5 (WCAG AA). */
+function measureContrast() {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (color) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].map((v, i) => (i === 3 ? v / 255 : v));
+  };
+  const over = (top, below) => top.slice(0, 3).map((v, i) => v * top[3] + below[i] * (1 - top[3]));
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const found = [];
+  for (const el of document.querySelectorAll("main *, aside *, nav *, header *")) {
+    const own = [...el.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || el.closest("svg, :disabled, [aria-hidden='true']") || el.getClientRects().length === 0) continue;
+    const style = getComputedStyle(el);
+    const layers = [];
+    for (let up = el; up; up = up.parentElement) layers.unshift(rgba(getComputedStyle(up).backgroundColor));
+    const back = layers.reduce((below, top) => over(top, below), [255, 255, 255]);
+    const front = over(rgba(style.color), back);
+    const [a, b] = [luminance(front), luminance(back)].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${el.className || el.tagName} "${el.textContent.trim().slice(0, 30)}"`);
+  }
+  return [...new Set(found)];
+}
+
+test("the page comes with a strict content security policy and asks nobody else", async () => {
+  const response = await fetch(`${server.url}/`, { headers: { connection: "close" } });
+  const policy = response.headers.get("content-security-policy") ?? "";
+  assert.match(policy, /default-src 'self'|default-src 'none'/);
+  assert.doesNotMatch(policy, /script-src[^;]*unsafe/);
+  assert.doesNotMatch(await response.text(), /https?:\/\/|<script(?![^>]*\bsrc=)/);
+});
+
+test("pictures for the README", { skip: !process.env.RECALL_PICTURES }, async () => {
+  const images = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../../docs/images");
+  await mkdir(images, { recursive: true });
+  for (const colorScheme of ["light", "dark"]) {
+    const tab = await browser.visit(`${server.url}/`, { colorScheme, viewport: { width: 1400, height: 860 }, locale: "en-GB" });
+    const { page } = tab;
+    await phase(tab, "live");
+    await page.getByRole("button", { name: "New session", exact: true }).click();
+    await page.evaluate(() => localStorage.setItem("recall.tour", '["tell","again","ask","why","change","cut","replay"]'));
+    await page.reload();
+    await phase(tab, "live");
+    for (const text of [
+      "John likes Mary.", "I live in Lyon.", "Sarah works on Phoenix, and Phoenix uses PostgreSQL.", "John likes Mary.", "I use React.",
+      "Sarah is on the backend team.", "I no longer use React, I switched to Vue.", "I live in Ghent.",
+    ]) {
+      await say(tab, text);
+      await sleep(500);
+    }
+    await say(tab, "Who does John like?");
+    await shown(page.locator(".message.assistant .sources li"), "the answer");
+    await sleep(3500);
+    await say(tab, "Sarah likes climbing.");
+    await shown(fact(tab, "climbing"), "the last fact");
+    await sleep(900);
+    await page.screenshot({ path: path.join(images, `demo-${colorScheme}.png`) });
+    await page.locator(".graph").screenshot({ path: path.join(images, `graph-${colorScheme}.png`) });
+    await tab.context.close();
+  }
+});

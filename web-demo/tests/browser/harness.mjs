@@ -1,0 +1,263 @@
+// What the browser tests share: the built server on free ports, a UDP relay that can lose everything, Chromium, and the stream client inside a page.
+// RECALL_BIN is the server's binary, CHROMIUM the browser (default /usr/bin/chromium).
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+const FLAGS = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+];
+
+async function freeTcpPort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function udpSocket(port = 0) {
+  const socket = createSocket("udp4").bind(port, "127.0.0.1");
+  await once(socket, "listening");
+  return socket;
+}
+
+/** Waits until `check` gives something true. A generous limit: it is there to end a broken test, not to measure. */
+export async function until(check, what, limitMs = 30_000) {
+  const end = Date.now() + limitMs;
+  for (;;) {
+    const value = await check();
+    if (value) return value;
+    if (Date.now() > end) assert.fail(`waited ${limitMs / 1000} s for: ${what}`);
+    await sleep(25);
+  }
+}
+
+/** Stands between browser and server for UDP: one upstream socket for each browser address. `lossy` drops everything both ways. */
+class UdpRelay {
+  lossy = false;
+  #upstream = new Map();
+
+  static async start(serverPort) {
+    const relay = new UdpRelay();
+    relay.front = await udpSocket();
+    relay.port = relay.front.address().port;
+    relay.front.on("message", (packet, from) => {
+      if (relay.lossy) return;
+      const key = `${from.address}:${from.port}`;
+      let socket = relay.#upstream.get(key);
+      if (!socket) {
+        socket = createSocket("udp4");
+        socket.on("message", (back) => {
+          if (!relay.lossy) relay.front.send(back, from.port, from.address);
+        });
+        socket.on("error", () => {}); // The server may be down: that is what the test wants.
+        relay.#upstream.set(key, socket);
+      }
+      socket.send(packet, serverPort, "127.0.0.1");
+    });
+    return relay;
+  }
+
+  stop() {
+    this.front.close();
+    for (const socket of this.#upstream.values()) socket.close();
+  }
+}
+
+export class Server {
+  static async start() {
+    assert.ok(process.env.RECALL_BIN, "RECALL_BIN must name the built server");
+    const server = new Server();
+    server.data = await mkdtemp(path.join(tmpdir(), "recall-browser-"));
+    server.port = await freeTcpPort();
+    server.url = `http://127.0.0.1:${server.port}`;
+    const probe = await udpSocket();
+    server.udpPort = probe.address().port;
+    probe.close();
+    server.relay = await UdpRelay.start(server.udpPort);
+    await server.run();
+    return server;
+  }
+
+  /** Starts the process; the same ports and data each time. */
+  async run() {
+    this.output = "";
+    this.process = spawn(process.env.RECALL_BIN, ["serve", "--listen", `127.0.0.1:${this.port}`, "--data", this.data], {
+      env: {
+        ...process.env, RECALL_UDP_LISTEN: `127.0.0.1:${this.udpPort}`, RECALL_UDP_PUBLIC_ADDRESSES: `127.0.0.1:${this.relay.port}`,
+        RECALL_LOG: process.env.RECALL_LOG ?? "warn",
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const collect = (chunk) => { this.output = (this.output + chunk).slice(-8000); };
+    this.process.stdout.on("data", collect);
+    this.process.stderr.on("data", collect);
+    const { process: started } = this;
+    await until(async () => {
+      if (started.exitCode !== null) assert.fail(`the server ended at start:\n${this.output}`);
+      return fetch(`${this.url}/healthz`).then((r) => r.ok, () => false);
+    }, "the server to answer /healthz");
+  }
+
+  async #end(signal) {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    const ended = once(this.process, "exit");
+    process.kill(this.process.pid, signal);
+    await ended;
+  }
+
+  kill() {
+    return this.#end("SIGKILL");
+  }
+
+  async stop() {
+    await this.#end("SIGTERM");
+    this.relay.stop();
+    await rm(this.data, { recursive: true, force: true });
+  }
+
+  async graphql(query, variables = {}) {
+    const response = await fetch(`${this.url}/graphql`, {
+      method: "POST", headers: { "content-type": "application/json", connection: "close" }, body: JSON.stringify({ query, variables }),
+    });
+    const { data, errors } = await response.json();
+    assert.equal(errors, undefined, JSON.stringify(errors));
+    return data;
+  }
+
+  async newSession() {
+    const { createSession } = await this.graphql("mutation { createSession(input: {}) { session { id head } errors { code } } }");
+    return createSession.session;
+  }
+
+  async say(sessionId, text) {
+    const { sendMessage } = await this.graphql(
+      "mutation ($input: SendMessageInput!) { sendMessage(input: $input) { message { id } errors { code message } } }",
+      { input: { sessionId, text } },
+    );
+    assert.deepEqual(sendMessage.errors, []);
+    return sendMessage.message.id;
+  }
+
+  /** Number of the newest event once nothing more is on its way. */
+  async settledHead(sessionId) {
+    const read = async () => {
+      const { session } = await this.graphql("query ($id: ID!) { session(id: $id) { head messages(last: 100) { nodes { status } } } }", { id: sessionId });
+      return { head: Number(session.head.split(":").at(-1)), busy: session.messages.nodes.some((m) => m.status === "PROCESSING") };
+    };
+    let before = await read();
+    return until(async () => {
+      await sleep(250);
+      const now = await read();
+      const still = !now.busy && now.head === before.head;
+      before = now;
+      return still && now.head;
+    }, "the session's log to come to rest");
+  }
+}
+
+export class Browser {
+  static async start() {
+    const browser = new Browser();
+    browser.chromium = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+    return browser;
+  }
+
+  stop() {
+    return this.chromium.close();
+  }
+
+  /**
+   * A fresh visitor: a context of its own, or a further tab of `visitor`. Anything on the console that is not expected is kept in
+   * `problems`; while `outage` is set, requests may fail, which Chromium itself writes to the console.
+   */
+  async visit(url, { visitor, ...options } = {}) {
+    const context = visitor?.context ?? await this.chromium.newContext({ viewport: { width: 1360, height: 850 }, ...options });
+    const page = await context.newPage();
+    const tab = { context, page, problems: [], requests: [], outage: false };
+    const origin = new URL(url).origin;
+    page.on("console", (message) => {
+      if (message.type() !== "error" && message.type() !== "warning") return;
+      if (tab.outage && /Failed to load resource|WebSocket connection to/.test(message.text())) return;
+      tab.problems.push(`${message.type()}: ${message.text().slice(0, 300)}`);
+    });
+    page.on("pageerror", (error) => tab.problems.push(`exception: ${error.message}`));
+    page.on("request", (request) => {
+      tab.requests.push(`${request.method()} ${new URL(request.url()).pathname}`);
+      if (new URL(request.url()).origin !== origin && !request.url().startsWith("data:")) tab.problems.push(`foreign request: ${request.url()}`);
+    });
+    await page.goto(url);
+    return tab;
+  }
+}
+
+/** An empty page of the server's origin with the client package in it; `window.open_` starts a stream that writes down what it sees. */
+export async function clientPage(browser, server, options = {}) {
+  const context = options.visitor?.context ?? await browser.chromium.newContext();
+  await context.route("**/__client/**", async (route) => {
+    const file = new URL(route.request().url()).pathname.replace("/__client/", "");
+    if (file === "") return route.fulfill({ contentType: "text/html", body: "<!doctype html><title>client</title><link rel=icon href=data:,>" });
+    return route.fulfill({ contentType: "text/javascript", body: await readFile(path.join(root, "src/client/dist", file), "utf8") });
+  });
+  const tab = await browser.visit(`${server.url}/__client/`, { visitor: { context } });
+  await prepare(tab);
+  return tab;
+}
+
+/** Loads the client into the page; again after a reload. */
+export const prepare = (tab) => tab.page.evaluate(defineOpen);
+
+/** Runs in the page. */
+async function defineOpen() {
+  const { RecallClient, webStorageCursors } = await import("/__client/index.js");
+  window.open_ = (sessionId, options = {}) => {
+    const record = { seqs: [], types: [], replayed: 0, gaps: [], transports: [], phases: [], openMs: null };
+    const began = performance.now();
+    const stream = new RecallClient().stream(sessionId, {
+      ...options, onGap: (gap) => void record.gaps.push(gap), ...(options.stored ? { cursorStore: webStorageCursors() } : {}),
+    });
+    stream.on("event", (event, meta) => {
+      record.seqs.push(meta.seq);
+      record.types.push(event.type);
+      if (meta.replayed) record.replayed += 1;
+      if (record.transports.at(-1) !== meta.transport) record.transports.push(meta.transport);
+    });
+    stream.on("state", ({ phase }) => {
+      if (record.phases.at(-1) !== phase) record.phases.push(phase);
+      if (phase === "live") record.openMs ??= performance.now() - began;
+    });
+    stream.start();
+    Object.assign(window, { stream, record });
+  };
+}
+
+export const record = (tab) => tab.page.evaluate(() => ({ ...window.record, state: window.stream.state }));
+
+export async function live(tab, transport, limitMs) {
+  return until(async () => {
+    const seen = await record(tab);
+    return seen.state.phase === "live" && (transport === undefined || seen.state.transport === transport) && seen;
+  }, `the stream to be live${transport ? ` over ${transport}` : ""}`, limitMs);
+}
+
+/** The stream has seen 1..=head: each once, in order, and no gap. */
+export async function sawEverything(tab, head, from = 1) {
+  const seen = await until(async () => {
+    const now = await record(tab);
+    return now.seqs.at(-1) >= head && now;
+  }, `event ${head}`, 60_000);
+  assert.deepEqual(seen.seqs, Array.from({ length: head - from + 1 }, (_, i) => from + i));
+  assert.deepEqual(seen.gaps, []);
+  return seen;
+}

@@ -1,0 +1,298 @@
+// The stream's promises, against a log that is cut, pruned and rebuilt at random. The transports themselves are tested in a real browser.
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import { EventStream } from "../../src/client/dist/event-stream.js";
+
+/** A log with the server's rules of recall.events.v1: replay after the cursor, `gap` for what is gone. */
+class Log {
+  epoch = "e1";
+  head = 0;
+  floor = 1;
+  lines = new Set();
+  append(n = 1) {
+    for (let i = 0; i < n; i += 1) {
+      this.head += 1;
+      for (const line of [...this.lines]) line.push(this.head);
+    }
+  }
+  rebuild(epoch, head) {
+    this.cutAll();
+    Object.assign(this, { epoch, head, floor: 1 });
+  }
+  cutAll(down = { why: "lost", code: "CUT" }) {
+    for (const line of [...this.lines]) line.cut(down);
+  }
+}
+
+const entry = (seq, epoch) => ({ seq, id: `${epoch}-${seq}`, type: "entity_update", ts: "", data: { type: "entity_update", seq, epoch } });
+
+function connector(log, transport = "webrtc", { refuse = () => null } = {}) {
+  const opened = [];
+  const open = (request, events) => {
+    opened.push(request);
+    const line = {
+      push: (seq) => events.event(entry(seq, log.epoch)),
+      cut: (down) => { if (log.lines.delete(line)) events.down(down); },
+    };
+    const no = refuse(opened.length);
+    if (no) {
+      queueMicrotask(() => events.down(no));
+      return { transport, ack() {}, measure() {}, close() {} };
+    }
+    queueMicrotask(() => {
+      const { resume } = request;
+      const known = resume === null || (resume.epoch === log.epoch && resume.seq <= log.head);
+      events.welcome({ epoch: log.epoch, head: log.head, recovered: known && (resume === null || resume.seq + 1 >= log.floor), silenceMs: 30_000 });
+      let from = resume === null ? log.head + 1 : known ? resume.seq + 1 : 1;
+      if (!known) {
+        events.gap({ from: 1, to: log.head, reason: "cursor_unknown" });
+        from = log.head + 1;
+      } else if (from < log.floor) {
+        events.gap({ from, to: log.floor - 1, reason: "pruned" });
+        from = log.floor;
+      }
+      for (let seq = from; seq <= log.head; seq += 1) line.push(seq);
+      events.caughtUp(log.head);
+      log.lines.add(line);
+    });
+    return { transport, ack: (seq) => { log.acked = seq; }, measure() {}, close: () => log.lines.delete(line) };
+  };
+  return { open, opened };
+}
+
+const settle = async () => { for (let i = 0; i < 20; i += 1) await Promise.resolve(); };
+
+function start(log, options = {}) {
+  const wire = options.wire ?? connector(log);
+  const seen = [];
+  const gaps = [];
+  const stream = new EventStream({
+    endpoint: { url: "http://none" }, sessionId: "s", connectors: { webrtc: wire.open }, transports: ["webrtc"], onGap: (gap) => void gaps.push(gap), ...options.stream,
+  });
+  stream.on("event", (event) => seen.push(event.seq));
+  stream.start();
+  return { stream, seen, gaps, wire };
+}
+
+test("a line cut again and again: every event once and in order", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  for (let seed = 1; seed <= 60; seed += 1) {
+    let state = seed;
+    const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
+    const log = new Log();
+    const { stream, seen, gaps } = start(log, { stream: { from: "e1:0" } });
+    for (let step = 0; step < 60; step += 1) {
+      const dice = random();
+      if (dice < 0.5) log.append(1 + Math.floor(random() * 5));
+      else if (dice < 0.75) log.cutAll();
+      else if (dice < 0.85) { stream.pause(); log.append(2); stream.start(); }
+      else mock.timers.tick(random() * 20_000);
+      await settle();
+    }
+    mock.timers.tick(20_000);
+    await settle();
+    assert.deepEqual(seen, Array.from({ length: log.head }, (_, i) => i + 1), `seed ${seed}`);
+    assert.deepEqual(gaps, [], `seed ${seed}`);
+    assert.equal(stream.state.cursor, `e1:${log.head}`);
+    stream.close();
+  }
+});
+
+test("two lines that deliver the same event: it is seen once", async () => {
+  const log = new Log();
+  const { stream, seen } = start(log, { stream: { from: "e1:0" } });
+  await settle();
+  log.append(3);
+  for (const line of log.lines) line.push(2);
+  for (const line of log.lines) line.push(3);
+  assert.deepEqual(seen, [1, 2, 3]);
+  stream.close();
+});
+
+test("a pruned log: the gap is refetched before anything later is delivered", async () => {
+  const log = new Log();
+  Object.assign(log, { head: 50, floor: 31 });
+  let release;
+  const order = [];
+  const { stream } = start(log, { stream: { from: "e1:10", onGap: (gap) => { order.push(gap); return new Promise((resolve) => { release = resolve; }); } } });
+  stream.on("event", (event) => order.push(event.seq));
+  await settle();
+  assert.deepEqual(order, [{ from: 11, to: 30, reason: "pruned" }]);
+  assert.equal(stream.state.cursor, "e1:10", "the place is not moved before the refetch is through");
+  log.append(2);
+  release();
+  await settle();
+  assert.deepEqual(order.slice(1), Array.from({ length: 22 }, (_, i) => 31 + i));
+  stream.close();
+});
+
+test("a failing refetch is tried again, and nothing is skipped", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  Object.assign(log, { head: 5, floor: 4 });
+  let calls = 0;
+  const { stream, seen } = start(log, { stream: { from: "e1:0", onGap: () => { calls += 1; if (calls < 3) throw new Error("server away"); } } });
+  for (let i = 0; i < 5; i += 1) { await settle(); mock.timers.tick(20); mock.timers.tick(3000); }
+  await settle();
+  assert.equal(calls, 3);
+  assert.deepEqual(seen, [4, 5]);
+  stream.close();
+});
+
+test("a rebuilt log: another epoch means refetch, and its low numbers are not dropped as old", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  const { stream, seen, gaps } = start(log, { stream: { from: "e1:0" } });
+  await settle();
+  log.append(9);
+  log.rebuild("e2", 3);
+  mock.timers.tick(20_000);
+  await settle();
+  log.append(2);
+  await settle();
+  assert.deepEqual(gaps, [{ from: 1, to: 3, reason: "cursor_unknown" }]);
+  assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8, 9, 4, 5]);
+  assert.equal(stream.state.cursor, "e2:5");
+  stream.close();
+});
+
+test("a log restored from an old copy (our place is past its head): refetch", async () => {
+  const log = new Log();
+  log.head = 4;
+  const { stream, gaps, seen } = start(log, { stream: { from: "e1:9" } });
+  await settle();
+  log.append(1);
+  await settle();
+  assert.deepEqual(gaps, [{ from: 1, to: 4, reason: "cursor_unknown" }]);
+  assert.deepEqual(seen, [5]);
+  stream.close();
+});
+
+test("an unannounced hole becomes a gap, never a silent loss", async () => {
+  const log = new Log();
+  const { stream, gaps, seen } = start(log, { stream: { from: "e1:0" } });
+  await settle();
+  log.append(1);
+  for (const line of log.lines) line.push(4);
+  await settle();
+  assert.deepEqual(gaps, [{ from: 2, to: 3, reason: "hole" }]);
+  assert.deepEqual(seen, [1, 4]);
+  stream.close();
+});
+
+test("not recovered, and the server names no gap: everything is refetched", async () => {
+  const gaps = [];
+  const stream = new EventStream({
+    endpoint: { url: "" }, sessionId: "s", from: "old:7", transports: ["webrtc"], onGap: (gap) => void gaps.push(gap),
+    connectors: { webrtc: (_request, events) => {
+      queueMicrotask(() => { events.welcome({ epoch: "new", head: 0, recovered: false, silenceMs: 7000 }); events.caughtUp(0); });
+      return { transport: "webrtc", ack() {}, measure() {}, close() {} };
+    } },
+  }).start();
+  await settle();
+  assert.deepEqual(gaps, [{ from: 1, to: 0, reason: "not_recovered" }]);
+  assert.equal(stream.state.phase, "live");
+  assert.equal(stream.state.cursor, "new:0");
+  stream.close();
+});
+
+test("silence longer than the welcome allows: the line is given up, also after a sleep that froze the timers", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  const { stream, wire, seen } = start(log, { stream: { from: "e1:0" } });
+  await settle();
+  for (const line of log.lines) log.lines.delete(line); // the other side is gone and says nothing
+  mock.timers.setTime(3_600_000); // an hour passes without a tick
+  mock.timers.tick(1000);
+  assert.equal(stream.state.phase, "waiting");
+  assert.equal(stream.state.reason, "SILENT");
+  log.append(3);
+  mock.timers.tick(1000);
+  await settle();
+  assert.equal(wire.opened.length, 2);
+  assert.deepEqual(seen, [1, 2, 3]);
+  stream.close();
+});
+
+test("a data channel that does not open twice: WebSocket, and back once it opens again", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  let udp = false;
+  const peer = connector(log, "webrtc", { refuse: () => (udp ? null : { why: "blocked", code: "OPEN_TIMEOUT" }) });
+  const socket = connector(log, "websocket");
+  const { stream, seen } = start(log, { stream: { from: "e1:0", transports: ["webrtc", "websocket"], connectors: { webrtc: peer.open, websocket: socket.open }, upgradeAfterMs: 10_000 } });
+  for (let i = 0; i < 4; i += 1) { await settle(); mock.timers.tick(1000); }
+  await settle();
+  assert.equal(stream.state.transport, "websocket");
+  assert.equal(peer.opened.length, 2);
+  log.append(2);
+  for (let i = 0; i < 11; i += 1) { mock.timers.tick(1000); await settle(); }
+  assert.equal(peer.opened.length, 3, "tried again after upgradeAfterMs");
+  assert.equal(stream.state.transport, "websocket", "the working line is kept while the other is tried");
+  udp = true;
+  for (let i = 0; i < 22; i += 1) { mock.timers.tick(1000); await settle(); }
+  assert.equal(stream.state.transport, "webrtc");
+  log.append(2);
+  assert.deepEqual(seen, [1, 2, 3, 4]);
+  assert.equal(log.lines.size, 1, "the second choice was closed");
+  stream.close();
+});
+
+test("a server that is away is no reason to change the transport, and attempts grow apart", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  const peer = connector(log, "webrtc", { refuse: (n) => (n <= 8 ? { why: "unreachable", code: "SIGNALING_FAILED" } : null) });
+  const socket = connector(log, "websocket");
+  const { stream } = start(log, { stream: { transports: ["webrtc", "websocket"], connectors: { webrtc: peer.open, websocket: socket.open } } });
+  for (let i = 0; i < 130 && stream.state.phase !== "live"; i += 1) { await settle(); mock.timers.tick(1000); }
+  assert.equal(stream.state.phase, "live");
+  assert.equal(peer.opened.length, 9);
+  assert.equal(socket.opened.length, 0);
+  stream.close();
+});
+
+test("refused for good: closed, with the reason", async () => {
+  const log = new Log();
+  const wire = connector(log, "webrtc", { refuse: () => ({ why: "refused", code: "SIGNALING_404" }) });
+  const { stream } = start(log, { wire });
+  await settle();
+  assert.equal(stream.state.phase, "closed");
+  assert.equal(stream.state.reason, "SIGNALING_404");
+});
+
+test("a listener that throws does not stop the log", async (t) => {
+  const log = new Log();
+  const { stream, seen } = start(log, { stream: { from: "e1:0" } });
+  const thrown = [];
+  // The browser's own; Node has none.
+  globalThis.reportError = (error) => thrown.push(error.message);
+  t.after(() => delete globalThis.reportError);
+  stream.on("event", (event) => { if (event.seq === 1) throw new Error("listener"); });
+  await settle();
+  log.append(2);
+  await settle();
+  assert.deepEqual(seen, [1, 2]);
+  assert.deepEqual(thrown, ["listener"]);
+  stream.close();
+});
+
+test("acknowledged once for many, and the place is stored", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  const saved = [];
+  const { stream } = start(log, { stream: { cursorStore: { load: () => ({ epoch: "e1", seq: 0 }), save: (_id, cursor) => saved.push(cursor.seq) } } });
+  await settle();
+  log.append(5);
+  assert.equal(log.acked, undefined);
+  mock.timers.tick(250);
+  assert.equal(log.acked, 5);
+  assert.equal(saved.at(-1), 5);
+  stream.close();
+});

@@ -65,6 +65,32 @@ async fn the_page_is_served_and_kept_by_its_tag() {
     assert_eq!(written.status(), 405);
 }
 
+/// Addresses of scripts and styles in a page.
+fn linked(page: &str) -> Vec<String> {
+    let quoted =
+        |attribute: &str| page.split(attribute).skip(1).filter_map(|rest| rest.split('"').next().map(str::to_owned)).collect::<Vec<_>>();
+    [quoted("src=\""), quoted("href=\"")].concat().into_iter().filter(|address| !address.starts_with("data:")).collect()
+}
+
+#[tokio::test]
+async fn the_pages_need_nothing_from_elsewhere() {
+    let server = Server::start().await;
+    for path in ["/", "/graphql"] {
+        let response = server.get(ANNA, path).header("accept", "text/html,*/*").send().await.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        let page = response.text().await.unwrap();
+        assert!(!page.contains("<script>"), "{path}: an inline script would be blocked");
+        let linked = linked(&page);
+        assert!(!linked.is_empty(), "{path}");
+        for address in linked {
+            let response = server.http.get(server.url(&address)).send().await.unwrap();
+            assert_eq!(response.status(), 200, "{address}");
+            let kept = response.headers()["cache-control"].to_str().unwrap().contains("immutable");
+            assert_eq!(kept, address.starts_with("/assets/"), "{address}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn graphql_over_http_has_a_status_for_its_own_media_type() {
     let server = Server::start().await;

@@ -1,5 +1,6 @@
 //! Pages, probes, metrics and the headers of every answer.
 
+use recall::api::{ServerConfig, serve};
 use serde_json::{Value, json};
 
 use super::harness::{ANNA, Server};
@@ -89,6 +90,41 @@ async fn the_pages_need_nothing_from_elsewhere() {
             assert_eq!(kept, address.starts_with("/assets/"), "{address}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_head_that_never_ends_is_cut_and_open_requests_end_first() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let (started, mut begun) = tokio::sync::mpsc::channel(1);
+    let go = std::sync::Arc::new(tokio::sync::Notify::new());
+    let handler_go = go.clone();
+    let slow = axum::Router::new().route(
+        "/",
+        axum::routing::get(move || async move {
+            started.send(()).await.unwrap();
+            handler_go.notified().await;
+            "done"
+        }),
+    );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = tokio_util::sync::CancellationToken::new();
+    let config = ServerConfig { head_timeout: std::time::Duration::from_millis(50), ..ServerConfig::default() };
+    let server = tokio::spawn(serve(listener, slow, config, stop.clone().cancelled_owned()));
+
+    let mut trickle = tokio::net::TcpStream::connect(address).await.unwrap();
+    trickle.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n").await.unwrap();
+    let mut rest = Vec::new();
+    let _ = trickle.read_to_end(&mut rest).await;
+    assert!(!rest.starts_with(b"HTTP/1.1 200"));
+
+    let open = tokio::spawn(reqwest::get(format!("http://{address}/")));
+    begun.recv().await.unwrap();
+    stop.cancel();
+    go.notify_one();
+    assert_eq!(open.await.unwrap().unwrap().text().await.unwrap(), "done");
+    server.await.unwrap();
+    assert!(tokio::net::TcpStream::connect(address).await.is_err());
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
 //! Starts servers for tests and talks to them. Who asks is said by a header, which only the tests' authenticator reads.
+//! No worker runs: nothing is mined or answered, and facts are asserted.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -6,15 +7,16 @@ use async_trait::async_trait;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use recall::{
     adapters::{
-        local::{LocalEmbedder, RecallIndex, RecallIndexOptions},
+        local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
         sqlite::{SqliteConfig, SqliteStore},
         system::{RandomIds, SystemClock},
     },
     api::{self, ApiConfig, ApiState, Authenticator, auth::AuthError},
     conversation::{Conversation, Parts},
-    domain::{Caller, Extraction, Ontology, UserId, UserText, ViewerRole, context::Context},
-    ports::{AnswerError, AnswerSink, Answerer, Clock, Draft, ExtractError, ExtractInput, Extractor},
+    domain::{Caller, Ontology, UserId, ViewerRole},
+    ports::Clock,
     streaming::{HubAnnouncer, LogSource},
+    understand::Pipeline,
 };
 use serde_json::{Value, json};
 use signaling::{Hub, HubConfig, Signaling, SignalingConfig};
@@ -58,27 +60,6 @@ impl Authenticator for ByHeader {
     }
 }
 
-/// No worker runs in these tests, so nothing is ever mined or answered: facts are asserted.
-struct NoWorker;
-
-#[async_trait]
-impl Extractor for NoWorker {
-    async fn extract(&self, _: &ExtractInput) -> Result<Extraction, ExtractError> {
-        Err(ExtractError::Permanent("no worker runs here".to_owned()))
-    }
-}
-
-#[async_trait]
-impl Answerer for NoWorker {
-    fn name(&self) -> &str {
-        "none"
-    }
-
-    async fn answer(&self, _: &UserText, _: &Context, _: &dyn AnswerSink) -> Result<Draft, AnswerError> {
-        Err(AnswerError::Permanent("no worker runs here".to_owned()))
-    }
-}
-
 /// A running server. Dropping it stops it.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -105,8 +86,8 @@ impl Server {
         let conversation = Conversation::new(Parts {
             store: store.clone(),
             index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
-            extractor: Arc::new(NoWorker),
-            answerer: Arc::new(NoWorker),
+            extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
+            answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone())),
             embedder: Arc::new(embedder),
             announcer: Arc::new(HubAnnouncer(hub.clone())),
             ontology,

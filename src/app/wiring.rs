@@ -75,9 +75,9 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let conversation = Conversation::new(Parts {
         store: store.clone(),
         index,
-        embedder,
         extractor: Arc::new(LocalExtractor::new(ontology.clone())),
-        answerer: Arc::new(ExtractiveAnswerer::new(ontology.clone(), clock.clone())),
+        answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.as_ref().clone())),
+        embedder,
         announcer: announcer.clone(),
         ontology,
         clock: clock.clone(),

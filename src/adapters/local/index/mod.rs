@@ -37,7 +37,7 @@ use crate::{
         context::{Method, Scope},
     },
     ports::{Embedder, FeedRow, IndexQuery, MessageIndex, MessageStore, StoreError, index::IndexResult},
-    understand::terms,
+    understand::terms::terms,
 };
 
 /// Rows read from the feed at a time. Adding a page takes less than a millisecond, so it is done in place.

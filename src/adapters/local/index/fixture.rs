@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use recall::{
     domain::{Caller, Message, MessageId, MessageKind, MessageStatus, Page, Role, SessionId, Slice, Timestamp, UserId, UserText},
     ports::{Appended, Embedding, FeedRow, MessageStore, NewMessage, StoreError},
-    understand::terms,
+    understand::terms::terms,
 };
 
 /// Messages of all users with the rows made from them.

@@ -102,11 +102,30 @@ function operationsModule(text, documentImport, schemaImport, source) {
   return `${head(source)}import type { TypedDocument } from "${documentImport}";\n${types.length > 0 ? `import type { ${types.join(", ")} } from "${schemaImport}";\n` : ""}${body}`;
 }
 
+/** Copies a variant's definition into it: a `$ref` beside other keywords is legal JSON Schema, but the type generator would read the `$ref` or the rest. */
+function inlined(variant, definitions) {
+  const name = variant.$ref?.split("/").at(-1);
+  const definition = name && definitions[name];
+  if (!definition) return variant;
+  const { $ref: _ref, ...own } = variant;
+  return {
+    ...definition, ...own, title: name,
+    properties: { ...own.properties, ...definition.properties },
+    required: [...(own.required ?? []), ...(definition.required ?? [])],
+  };
+}
+
 async function eventsModule() {
   const events = JSON.parse(await readFile(path.join(from, "schema.events.json"), "utf8"));
   // The name of the union is fixed here: the rest of the client picks members of it by their `type`.
   const { title: _title, ...nameless } = events;
-  const code = await compile(nameless, "RecallEvent", { additionalProperties: false, bannerComment: "", style: { printWidth: 140 } });
+  const variants = nameless.oneOf.map((variant) => inlined(variant, nameless.$defs));
+  // What was copied is not needed by its old name any more; two types of one name would be numbered.
+  const copied = new Set(variants.map((v) => v.title));
+  const $defs = Object.fromEntries(Object.entries(nameless.$defs).filter(([name]) => !copied.has(name)));
+  const code = await compile({ ...nameless, oneOf: variants, $defs }, "NumberedEvent", {
+    additionalProperties: false, bannerComment: "", style: { printWidth: 140 }, unreachableDefinitions: false,
+  });
   return `${head("schema.events.json")}${code}`;
 }
 

@@ -3,16 +3,11 @@
 import { fullJitter, type BackoffOptions } from "./backoff.ts";
 import { formatCursor, parseCursor, type Cursor, type CursorStore } from "./cursor.ts";
 import { Emitter } from "./emitter.ts";
-import type { RecallEvent } from "./generated/events.ts";
+import type { EphemeralEvent, EventOf, NumberedEvent, RecallEvent } from "./events.ts";
 import type { Endpoint } from "./graphql.ts";
 import type { Down, Gap, Link, LinkEvents, LogEntry, OpenLink, TransportName, Welcome } from "./link.ts";
 import { openWebRtc } from "./webrtc.ts";
 import { openWebSocket } from "./websocket.ts";
-
-export type EphemeralType = "answer_delta" | "context_ready";
-export type EphemeralEvent = Extract<RecallEvent, { type: EphemeralType }>;
-export type NumberedEvent = Exclude<RecallEvent, { type: EphemeralType }>;
-export type EventOf<T extends RecallEvent["type"]> = Extract<RecallEvent, { type: T }>;
 
 /**
  * `connecting` no line yet; `replaying` the line is open and catches up; `live`; `waiting` for the next attempt;
@@ -225,7 +220,7 @@ export class EventStream extends Emitter<StreamEvents> {
         if (inUse()) this.#take({ kind: "event", entry, transport, replayed: entry.seq <= (this.#welcome?.head ?? 0) });
       }),
       ephemeral: guard((type, data) => {
-        if (inUse()) this.emit(type as EphemeralType, data as never, null);
+        if (inUse()) this.emit(type as EphemeralEvent["type"], { ...(data as object), type } as never, null);
       }),
       caughtUp: guard((seq) => {
         if (inUse()) this.#take({ kind: "caught_up", seq });

@@ -3,282 +3,673 @@
 /** An instant as RFC 3339 text. */
 export type DateTime = string;
 
-export interface Citation {
-  index: number;
-  message: Message | null;
+/** A fact that the viewer states directly. */
+export interface AssertFactInput {
+  /** The session in whose log the change appears, and which is its evidence. */
+  sessionId: string;
+  /** Name of the thing it is about. */
+  subject: string;
+  /** A relation of the ontology, such as `LIVES_IN`. */
+  relation: string;
+  /** Name of the other thing. */
+  object: string;
+  /** What sort of thing the subject is, when it is not known yet. */
+  subjectType?: EntityType | null;
+  /** What sort of thing the object is, when it is not known yet. */
+  objectType?: EntityType | null;
+}
+
+/** What came of `assertFact`. */
+export interface AssertFactPayload {
+  /** The fact as it stands now. */
   fact: Fact | null;
+  /** Why it was not recorded. */
+  errors: UserError[];
+}
+
+/** What one numbered mark in an answer points to. */
+export interface Citation {
+  /** The number in the text, from 1. */
+  index: number;
+  /** The message cited; null when it has been deleted since. */
+  message: Message | null;
+  /** The fact that the message is evidence for, if one was used. */
+  fact: Fact | null;
+  /** The words cited. */
   excerpt: string;
 }
 
+/** Everything found for one question, best first. */
 export interface Context {
+  /** Messages, best first. */
   messages: RankedMessage[];
+  /** Facts, best first. */
   facts: RankedFact[];
+  /** Things named in the question. */
   entities: Entity[];
+  /** Ways of finding that contributed. */
   methodsUsed: RetrievalMethod[];
+  /** How long each part took. */
   timings: RetrievalTimings;
 }
 
+/** A question to the memory. */
 export interface ContextInput {
+  /** The question as asked. */
   query: string;
+  /** The session to look in, when `scope` is `SESSION`. */
   sessionId?: string | null;
-  scope?: ContextScope | null;
-  first?: number | null;
+  /** Where to look. */
+  scope?: ContextScope;
+  /** How many messages at most, 1 to 100. */
+  first?: number;
+  /** Which ways of finding to use; all when nothing is said. */
   methods?: RetrievalMethod[] | null;
+  /** Only what had been said, and was known to hold, at this moment. */
   asOf?: DateTime | null;
 }
 
+/** Where to look. */
 export type ContextScope = "USER" | "SESSION";
 
+/** A new session. */
 export interface CreateSessionInput {
+  /** Its title; taken from the first message when nothing is said. */
   title?: string | null;
 }
 
+/** What came of `createSession`. */
 export interface CreateSessionPayload {
+  /** The new session. */
   session: Session | null;
+  /** Why there is none. */
   errors: UserError[];
 }
 
+/** The session to be deleted. */
 export interface DeleteSessionInput {
+  /** Which one. */
   id: string;
 }
 
+/** What came of `deleteSession`. */
 export interface DeleteSessionPayload {
+  /** The id of the session that is no more. */
   deletedId: string | null;
+  /** Why it was not deleted. */
   errors: UserError[];
 }
 
+/** A thing that the user talks about, told apart from others of the same name. */
 export interface Entity {
+  /** Identity. */
   id: string;
+  /** Its name, as first written or as renamed. */
   name: string;
+  /** What sort of thing it is. */
   type: EntityType;
+  /** Other names it goes by. */
   aliases: string[];
+  /** What is known of it in a few words, such as "manager". */
   description: string | null;
+  /** In how many messages it was mentioned. */
   mentionCount: number;
+  /** Best confidence with which a mention was recognised, 0 to 1. */
   confidence: number;
+  /** Whether it is the user's own node. */
   isViewer: boolean;
+  /** When it was first mentioned. */
   createdAt: DateTime;
+  /** When it last changed. */
   updatedAt: DateTime;
+  /** Facts with it on either side, latest change first. */
   facts: FactConnection;
+  /** Messages that mention it, latest first. */
   mentions: MessageConnection;
 }
 
-export interface EntityConnection {
-  nodes: Entity[];
-  pageInfo: PageInfo;
-  totalCount: number | null;
-}
-
-export interface EntityFilter {
-  text?: string | null;
-  type?: EntityType | null;
-}
-
-export interface EntityResolution {
-  entity: Entity | null;
-  canonicalForm: string | null;
+/** A thing that a name could mean. */
+export interface EntityCandidate {
+  /** The thing. */
+  entity: Entity;
+  /** How well it fits, 0 to 1. */
   confidence: number;
 }
 
+/** A page of entities. */
+export interface EntityConnection {
+  /** Information to aid in pagination. */
+  pageInfo: PageInfo;
+  /** A list of edges. */
+  edges: EntityEdge[];
+  /** A list of nodes. */
+  nodes: Entity[];
+  /** Number of items in the whole list, without regard to the page; null where counting would be expensive. */
+  totalCount: number | null;
+}
+
+/** An edge in a connection. */
+export interface EntityEdge {
+  /** The item at the end of the edge */
+  node: Entity;
+  /** A cursor for use in pagination */
+  cursor: string;
+}
+
+/** Which entities; all given conditions must hold. */
+export interface EntityFilter {
+  /** Only of this type. */
+  type?: EntityType | null;
+  /** Name or alias contains this, ignoring case. */
+  text?: string | null;
+  /** Mentioned in this session. */
+  sessionId?: string | null;
+}
+
+/** Which thing a name means. */
+export interface EntityResolution {
+  /** The thing; null when none is meant well enough. */
+  entity: Entity | null;
+  /** Its name. */
+  canonicalForm: string | null;
+  /** How sure that is, 0 to 1; 0 when nothing was found. */
+  confidence: number;
+  /** Everything that could be meant, best first. */
+  candidates: EntityCandidate[];
+}
+
+/** What sort of thing an entity is. */
 export type EntityType = "PERSON" | "ORGANIZATION" | "PLACE" | "PROJECT" | "TOOL" | "CONCEPT" | "EVENT" | "THING";
 
+/** Something that happened in a session. */
 export interface Event {
+  /** Number within the session, from 1, without holes. An event that is not kept (`answer_delta`, `context_ready`) repeats the number of the last one that is; a `gap` has the number of the last event it stands for. */
   seq: number;
+  /** Where to go on after this event: what to pass as `after`. */
   cursor: string;
+  /** What happened: `message_stored`, `fact_update`, …, or `gap` when events could not be delivered: then refetch, and go on from here. */
   type: string;
+  /** When it was recorded. */
   createdAt: DateTime;
+  /** The event itself, as described by `schema.events.json`; for a `gap` its `from`, `to` and `reason`. */
   data: unknown;
 }
 
+/** One message's word on one fact. */
 export interface Evidence {
+  /** The message. */
   message: Message;
+  /** For, against, or over. */
   stance: EvidenceStance;
+  /** How sure the extraction was, 0 to 1. */
   confidence: number;
+  /** The words that state it. */
   excerpt: string | null;
+  /** When the message was said. */
   createdAt: DateTime;
 }
 
+/** A page of evidence. */
 export interface EvidenceConnection {
-  nodes: Evidence[];
+  /** Information to aid in pagination. */
   pageInfo: PageInfo;
+  /** A list of edges. */
+  edges: EvidenceEdge[];
+  /** A list of nodes. */
+  nodes: Evidence[];
+  /** Number of items in the whole list, without regard to the page; null where counting would be expensive. */
   totalCount: number | null;
 }
 
+/** An edge in a connection. */
+export interface EvidenceEdge {
+  /** The item at the end of the edge */
+  node: Evidence;
+  /** A cursor for use in pagination */
+  cursor: string;
+}
+
+/** What a message does to a fact. */
 export type EvidenceStance = "SUPPORTS" | "OPPOSES" | "ENDS";
 
+/** Subject, relation, object, with what speaks for and against it. */
 export interface Fact {
+  /** Identity. */
   id: string;
+  /** Who or what it is about. */
   subject: Entity;
+  /** Name of the relation in the ontology, such as `LIVES_IN`. */
   relation: string;
+  /** The relation as people say it, such as "lives in". */
+  phrase: string;
+  /** The other side. */
   object: Entity;
+  /** Support now: each statement adds its confidence, all halve per half-life of the relation. */
   weight: number;
+  /** Expected probability that it holds, 0 to 1. */
   belief: number;
+  /** How little is known, 0 to 1. */
   uncertainty: number;
+  /** Share of the support among its rivals and itself, 0 to 1; 1 when nothing contradicts it. */
   relativeWeight: number;
+  /** Whether it holds. */
   status: FactStatus;
+  /** Whether all its support has low confidence. */
   flagged: boolean;
+  /** Since when it is known to hold. */
   validFrom: DateTime | null;
+  /** When it ended. */
   validTo: DateTime | null;
+  /** When it was first recorded. */
   createdAt: DateTime;
+  /** When it last changed. */
   updatedAt: DateTime;
+  /** The messages that speak for or against it, latest first. */
   evidence: EvidenceConnection;
+  /** The active facts that contradict it: other objects of a relation that has one at a time, or the opposite relation. */
   rivals: Fact[];
 }
 
+/** A page of facts. */
 export interface FactConnection {
-  nodes: Fact[];
+  /** Information to aid in pagination. */
   pageInfo: PageInfo;
+  /** A list of edges. */
+  edges: FactEdge[];
+  /** A list of nodes. */
+  nodes: Fact[];
+  /** Number of items in the whole list, without regard to the page; null where counting would be expensive. */
   totalCount: number | null;
 }
 
+/** An edge in a connection. */
+export interface FactEdge {
+  /** The item at the end of the edge */
+  node: Fact;
+  /** A cursor for use in pagination */
+  cursor: string;
+}
+
+/** Which facts; all given conditions must hold. */
 export interface FactFilter {
+  /** Has this subject. */
   subjectId?: string | null;
+  /** Has this object. */
   objectId?: string | null;
+  /** Has this entity on either side. */
   entityId?: string | null;
+  /** Uses this relation of the ontology, such as `LIVES_IN`. */
   relation?: string | null;
+  /** Has this status. */
   status?: FactStatus | null;
+  /** Has evidence in this session. */
   sessionId?: string | null;
+  /** Was believed at least this much when it last changed, 0 to 1. */
   minBelief?: number | null;
+  /** Was known and held at this moment. */
   asOf?: DateTime | null;
+  /** A name on either side contains this, ignoring case. */
   text?: string | null;
 }
 
+/** Whether a fact holds. */
 export type FactStatus = "ACTIVE" | "ENDED" | "RETRACTED";
 
+/** A STUN or TURN server. */
+export interface IceServer {
+  /** Its addresses, such as `stun:stun.example.org:3478`. */
+  urls: string[];
+  /** Name to sign in with, for TURN. */
+  username: string | null;
+  /** Secret to sign in with, for TURN. */
+  credential: string | null;
+}
+
+/** One message of an import. */
+export interface ImportedMessage {
+  /** Who wrote it. */
+  role?: MessageRole;
+  /** Who said it, when that is not the user. */
+  speaker?: string | null;
+  /** What was said, up to 64 KiB. */
+  text: string;
+  /** When it was said; now when nothing is said. */
+  sentAt?: DateTime | null;
+  /** Its id elsewhere. A second message of the session with the same one is the first one again. */
+  externalId?: string | null;
+}
+
+/** Messages of a conversation that took place elsewhere. */
+export interface ImportMessagesInput {
+  /** The session they belong to. */
+  sessionId: string;
+  /** The messages in order, up to 500. All are stored or none. */
+  messages: ImportedMessage[];
+}
+
+/** What came of `importMessages`. */
+export interface ImportMessagesPayload {
+  /** The messages as stored, in the order given. */
+  messages: Message[];
+  /** Why nothing was stored. */
+  errors: UserError[];
+}
+
+/** Where a message mentions a thing. */
 export interface Mention {
+  /** The thing. */
   entity: Entity;
+  /** First Unicode code point of the message text. */
   start: number;
+  /** One past the last code point. */
   end: number;
+  /** The words as they stand there. */
   surface: string;
 }
 
-export interface Message {
-  id: string;
-  role: MessageRole;
-  speaker: string | null;
-  text: string;
-  kind: MessageKind | null;
-  status: MessageStatus;
-  sentAt: DateTime;
-  createdAt: DateTime;
-  sourceMetadata: unknown | null;
-  session: Session;
-  answer: Message | null;
-  answerTo: Message | null;
-  citations: Citation[];
-  entities: Entity[];
-  mentions: Mention[];
-  facts: Fact[];
-  externalId: string | null;
+/** Two entities that are one. */
+export interface MergeEntitiesInput {
+  /** The one that stays. */
+  intoId: string;
+  /** The one whose names, facts and mentions it takes over. */
+  fromId: string;
 }
 
+/** What came of `mergeEntities`. */
+export interface MergeEntitiesPayload {
+  /** The entity that stays. */
+  entity: Entity | null;
+  /** Why they were not merged. */
+  errors: UserError[];
+}
+
+/** One turn of a conversation. */
+export interface Message {
+  /** Identity. */
+  id: string;
+  /** Who wrote it. */
+  role: MessageRole;
+  /** Who says it, when that is not the user; "I" in the text then means that person. */
+  speaker: string | null;
+  /** What was said. */
+  text: string;
+  /** What it does; null until it is processed. */
+  kind: MessageKind | null;
+  /** How far it has come. */
+  status: MessageStatus;
+  /** When it was said, by the client's word. Facts are dated by this. */
+  sentAt: DateTime;
+  /** When it was stored. */
+  createdAt: DateTime;
+  /** Whatever the client keeps with it. */
+  sourceMetadata: unknown | null;
+  /** The client's own id (`clientMessageId` or `externalId` when it was sent). */
+  externalId: string | null;
+  /** The conversation it belongs to. */
+  session: Session;
+  /** The answer to it, once there is one. */
+  answer: Message | null;
+  /** The question that it answers. */
+  answerTo: Message | null;
+  /** What an answer rests on, by the numbers in its text. */
+  citations: Citation[];
+  /** The things it mentions, each once, in order of appearance. */
+  entities: Entity[];
+  /** Where it mentions them. */
+  mentions: Mention[];
+  /** The facts it is evidence for or against. */
+  facts: Fact[];
+}
+
+/** A page of messages. */
 export interface MessageConnection {
-  nodes: Message[];
+  /** Information to aid in pagination. */
   pageInfo: PageInfo;
+  /** A list of edges. */
+  edges: MessageEdge[];
+  /** A list of nodes. */
+  nodes: Message[];
+  /** Number of items in the whole list, without regard to the page; null where counting would be expensive. */
   totalCount: number | null;
 }
 
+/** An edge in a connection. */
+export interface MessageEdge {
+  /** The item at the end of the edge */
+  node: Message;
+  /** A cursor for use in pagination */
+  cursor: string;
+}
+
+/** What a message does. */
 export type MessageKind = "STATEMENT" | "QUESTION" | "MIXED" | "OTHER";
 
+/** Who wrote a message. */
 export type MessageRole = "USER" | "ASSISTANT";
 
+/** How far a message has come. */
 export type MessageStatus = "PROCESSING" | "PROCESSED" | "FAILED";
 
+/** A WebRTC offer. */
+export interface OpenEventStreamInput {
+  /** The session whose events are wanted. */
+  sessionId: string;
+  /** Session description (SDP) with one data channel, made after creating the channel `events`. */
+  offer: string;
+}
+
+/** What came of `openEventStream`. */
+export interface OpenEventStreamPayload {
+  /** Names the connection on this server. */
+  peerId: string | null;
+  /** Session description (SDP) of the server. */
+  answer: string | null;
+  /** Where to send trickled candidates (`PATCH`) and to close the connection (`DELETE`). */
+  location: string | null;
+  /** The entity tag that a `PATCH` must name in `If-Match`. */
+  etag: string | null;
+  /** STUN and TURN servers that may help. */
+  iceServers: IceServer[];
+  /** Why the stream was not opened. */
+  errors: UserError[];
+}
+
+/** Information about pagination in a connection */
 export interface PageInfo {
-  hasNextPage: boolean;
+  /** When paginating backwards, are there more items? */
   hasPreviousPage: boolean;
+  /** When paginating forwards, are there more items? */
+  hasNextPage: boolean;
+  /** When paginating backwards, the cursor to continue. */
   startCursor: string | null;
+  /** When paginating forwards, the cursor to continue. */
   endCursor: string | null;
 }
 
+/** A fact with its score. */
 export interface RankedFact {
+  /** The fact. */
   fact: Fact;
+  /** 0 to 1, comparable within one result. */
   score: number;
 }
 
+/** A message with its score. */
 export interface RankedMessage {
+  /** The message. */
   message: Message;
+  /** 0 to 1, comparable within one result. */
   score: number;
+  /** Ways that found it. */
   methods: RetrievalMethod[];
 }
 
+/** A verb that facts may use. */
 export interface Relation {
+  /** Its name, upper case with underscores. */
   name: string;
+  /** As people say it, third person singular: "lives in". */
   phrase: string;
+  /** What it means. */
   description: string;
+  /** Whether A R B means B R A. */
   symmetric: boolean;
+  /** Whether a subject has one object at a time, so that others are rivals. */
   functional: boolean;
+  /** Days after which unrepeated support counts half. */
   halfLifeDays: number;
+  /** The relation that says the contrary of the same pair. */
   opposite: string | null;
+  /** Types that may be its subject; empty means any. */
+  subjectTypes: EntityType[];
+  /** Types that may be its object; empty means any. */
+  objectTypes: EntityType[];
 }
 
+/** Another name for an entity. */
+export interface RenameEntityInput {
+  /** Which one. */
+  id: string;
+  /** Its new name. The old one stays an alias. */
+  name: string;
+}
+
+/** What came of `renameEntity`. */
+export interface RenameEntityPayload {
+  /** The entity under its new name. */
+  entity: Entity | null;
+  /** Why it was not renamed. */
+  errors: UserError[];
+}
+
+/** A name to be resolved. */
 export interface ResolveEntityInput {
+  /** The name as it stands in a text, such as "my sister" or "Mary". */
   mention: string;
+  /** What sort of thing it should be. */
   type?: EntityType | null;
+  /** Prefer what this session talks about. */
   sessionId?: string | null;
 }
 
+/** The fact to be taken back. */
 export interface RetractFactInput {
+  /** Which one. */
   id: string;
 }
 
+/** What came of `retractFact`. */
 export interface RetractFactPayload {
+  /** The fact, which stays readable. */
   fact: Fact | null;
+  /** Why it was not taken back. */
   errors: UserError[];
 }
 
+/** Ways of finding. */
 export type RetrievalMethod = "VECTOR" | "KEYWORD" | "GRAPH";
 
+/** Milliseconds spent on a question. */
 export interface RetrievalTimings {
+  /** Turning the question into a vector. */
   embedMs: number;
+  /** Searching by meaning. */
   vectorMs: number;
+  /** Searching by words. */
   keywordMs: number;
+  /** Looking up facts. */
   graphMs: number;
+  /** All of it. */
   totalMs: number;
 }
 
+/** A message to be stored and understood. */
 export interface SendMessageInput {
+  /** The session it belongs to. */
   sessionId: string;
+  /** What is said, up to 64 KiB. */
   text: string;
-  role?: MessageRole | null;
+  /** Who writes it. */
+  role?: MessageRole;
+  /** Who says it, when that is not the user; "I" in the text then means that person. */
   speaker?: string | null;
+  /** When it was said; now when nothing is said. */
   sentAt?: DateTime | null;
+  /** Whatever the client wants to keep with it. */
   sourceMetadata?: unknown | null;
+  /** The client's own id. A second message of the session with the same one is the first one again. */
   clientMessageId?: string | null;
 }
 
+/** What came of `sendMessage`. */
 export interface SendMessagePayload {
+  /** The message as stored. */
   message: Message | null;
+  /** How far it has come: its facts follow as events. */
   status: MessageStatus | null;
+  /** Why it was not stored. */
   errors: UserError[];
 }
 
+/** One conversation: messages in order, and a numbered event log of its own. */
 export interface Session {
+  /** Identity. */
   id: string;
+  /** Chosen by the user, or taken from the first message; null until then. */
   title: string | null;
+  /** When it was created. */
   createdAt: DateTime;
+  /** When its last message was stored. */
   updatedAt: DateTime;
+  /** Cursor of the newest event: what a subscription that starts here must pass as `after`. */
   head: string;
+  /** Its messages, oldest first. `last` and `before` read from the newest end, still oldest first within the page. */
   messages: MessageConnection;
+  /** Facts with evidence in this session, latest change first. */
   facts: FactConnection;
 }
 
+/** A page of sessions. */
 export interface SessionConnection {
-  nodes: Session[];
+  /** Information to aid in pagination. */
   pageInfo: PageInfo;
+  /** A list of edges. */
+  edges: SessionEdge[];
+  /** A list of nodes. */
+  nodes: Session[];
+  /** Number of items in the whole list, without regard to the page; null where counting would be expensive. */
   totalCount: number | null;
 }
 
+/** An edge in a connection. */
+export interface SessionEdge {
+  /** The item at the end of the edge */
+  node: Session;
+  /** A cursor for use in pagination */
+  cursor: string;
+}
+
+/** Something about a request that its sender can put right. */
 export interface UserError {
+  /** A stable code for programs, such as `TEXT_TOO_LONG`. */
   code: string;
+  /** A sentence for people. */
   message: string;
+  /** The argument that is wrong, from the outside in, such as `["input", "text"]`; empty when it is none in particular. */
   path: string[];
 }
 
+/** The one who asks. */
 export interface Viewer {
+  /** Identity on this server. */
   id: string;
+  /** What the viewer may do. */
   role: ViewerRole;
+  /** What the viewer is called, as far as their messages tell. */
   name: string | null;
+  /** The viewer's own node in the graph; null until they have said something about themselves. */
   entity: Entity | null;
 }
 
+/** What a caller may do beyond reading and writing their own data. */
 export type ViewerRole = "ADMIN" | "USER" | "ANONYMOUS";

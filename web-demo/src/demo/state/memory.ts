@@ -122,8 +122,8 @@ export class Memory {
     });
   }
 
-  byId(id: string | null): Message | undefined {
-    return id === null ? undefined : this.#byServerId.get(id);
+  byId(id: string | null | undefined): Message | undefined {
+    return id ? this.#byServerId.get(id) : undefined;
   }
 
   /** Where the messages before the first one shown are; null when there are none. */
@@ -265,13 +265,13 @@ export class Memory {
     const message = own ?? streamed ?? blank(event.message_id, event.text);
     const arrived = event.status === "processed" ? "processed" : "stored";
     this.#edit(message, {
-      id: event.message_id, role: event.role, speaker: event.speaker, text: event.text, sentAt: event.sent_at, answerTo: event.answer_to,
+      id: event.message_id, role: event.role, speaker: event.speaker ?? null, text: event.text, sentAt: event.sent_at, answerTo: event.answer_to ?? null,
       stage: message.stage === "processed" ? "processed" : arrived, problem: null,
     });
     this.#answerCame(event.answer_to);
   }
 
-  #answerCame(questionId: string | null) {
+  #answerCame(questionId: string | null | undefined) {
     const question = this.byId(questionId);
     if (question?.asking) this.#edit(question, { asking: false });
   }
@@ -333,7 +333,7 @@ export class Memory {
     this.#edit(message, {
       text: event.text, stage: "processed",
       citations: event.citations.map((c) => ({
-        index: c.index, messageId: c.message_id, factId: c.fact_id, excerpt: c.excerpt, sentAt: this.byId(c.message_id)?.sentAt ?? null,
+        index: c.index, messageId: c.message_id ?? null, factId: c.fact_id ?? null, excerpt: c.excerpt, sentAt: this.byId(c.message_id)?.sentAt ?? null,
       })),
       answerer: { name: event.answerer, totalMs: event.timings.total_ms, grounded: event.grounded },
     });

@@ -264,7 +264,7 @@ fn push_word(text: &Clean, i: usize, end: usize, space: bool, out: &mut Vec<Toke
     let chars: Vec<char> = text.chars[i..end].iter().map(|c| c.to_lowercase().next().unwrap_or(*c)).collect();
     let cut = |tail: &str| {
         let n = tail.chars().count();
-        (chars.len() > n && chars[chars.len() - n..].iter().collect::<String>() == tail).then_some(end - n)
+        (chars.len() > n && chars[chars.len() - n..].iter().collect::<String>() == tail).then(|| end - n)
     };
     let clitics = [("n't", "not"), ("'m", "am"), ("'re", "are"), ("'ve", "have"), ("'ll", "will"), ("'d", "would"), ("'s", "'s")];
     for (tail, full) in clitics {

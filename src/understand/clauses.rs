@@ -91,6 +91,11 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
             if first > 0 && matches!(chunks[first - 1].kind, ChunkKind::Rel) {
                 clause.gap = antecedent(p, first - 1);
             }
+            // "when I go", "next time I go": the present tense of what is to come.
+            if first > 0 && !verb.past {
+                let earlier = &tokens[chunks[first - 1].start..chunks[first - 1].end];
+                clause.doubtful |= earlier.iter().any(|t| matches!(t.norm.as_str(), "when" | "whenever" | "once" | "until" | "next" | "wherever"));
+            }
             clause.start_token = chunks[first].start;
             clause.subject = Subject::Nouns(group);
             first
@@ -223,7 +228,9 @@ fn left_out(tokens: &[Token], p: &Phrases, clause: &Clause, before: &[Clause]) -
         return Subject::Unknown;
     }
     let has_object = p.chunks.get(clause.at + 1).is_some_and(|c| matches!(c.kind, ChunkKind::Noun(_) | ChunkKind::Verb(_) | ChunkKind::Prep | ChunkKind::Adverb));
-    let speaks = verb.past && main.lemma != "be" && first_word.pos != Pos::Aux
+    let speaks = first_word.is("not")
+        || verb.progressive && first_word.pos == Pos::Adv
+        || verb.past && main.lemma != "be" && first_word.pos != Pos::Aux
         || lexicon().in_set("stative", &verb.lemma) && verb.modal.is_none() && has_object && main.form == Some(super::lexicon::VerbForm::Base) && !verb.negated
         || (first_word.is("been") || first_word.is("have") || first_word.is("am")) && verb.main > verb.start
         || first_word.is("can") && verb.cannot

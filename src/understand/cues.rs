@@ -40,6 +40,7 @@ pub(crate) struct Rel {
     pub(crate) subject_types: Vec<EntityType>,
     pub(crate) object_types: Vec<EntityType>,
     pub(crate) symmetric: bool,
+    pub(crate) functional: bool,
     pub(crate) activities: bool,
     pub(crate) possessed: Vec<String>,
 }
@@ -62,6 +63,7 @@ impl Cues {
                 subject_types: r.subject_types.clone(),
                 object_types: r.object_types.clone(),
                 symmetric: r.symmetric,
+                functional: r.functional,
                 activities: r.cues.activities,
                 possessed: r.cues.possessed.clone(),
             });

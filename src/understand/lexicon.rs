@@ -35,11 +35,6 @@ impl Group {
         }
     }
 
-    /// Whether the list holds names, which are written with a capital in careful text.
-    pub(crate) fn names(self) -> bool {
-        matches!(self, Self::Tool | Self::Place | Self::Given | Self::Organization | Self::Work | Self::Event)
-    }
-
     /// The name used by `possessed` in the ontology.
     pub(crate) fn file(self) -> &'static str {
         match self {

@@ -79,7 +79,9 @@ pub(crate) fn span(tokens: &[Token], s: usize, e: usize) -> Span {
 /// "last week", "March", "two years".
 pub(crate) fn time_expression(tokens: &[Token], np: &NounPhrase) -> bool {
     let head = &tokens[np.head];
-    lexicon().in_set("time", &head.norm) && !(matches!(head.norm.as_str(), "may" | "march" | "april" | "june" | "august" | "summer") && np.head > np.core && tokens[np.head - 1].pos == Pos::Propn)
+    // "Baby One More Time" is a name.
+    let in_name = head.capital && np.head > np.core && tokens[np.head - 1].capital && tokens[np.head - 1].pos == Pos::Propn;
+    lexicon().in_set("time", &head.norm) && !in_name
         || head.pos == Pos::Num
         || head.norm.chars().next().is_some_and(char::is_numeric) && head.norm.chars().all(|c| c.is_numeric() || "-:/.,stndrhk".contains(c))
 }
@@ -122,10 +124,18 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     let mut words: Vec<&str> = tokens[s..=np.head].iter().map(|t| t.norm.as_str()).collect();
     // "Project Apollo", "Lake Como", "Dr. Smith"
     let mut ty_from_title = None;
+    let mut title: Option<String> = None;
     if words.len() > 1 {
         match words[0] {
             "project" => {
                 ty_from_title = Some((EntityType::Project, 0.95));
+                name_start = s + 1;
+                words.remove(0);
+            }
+            // "CTO Renee"
+            w if lex.has(Group::Person, w) && tokens[s].text.chars().all(char::is_uppercase) => {
+                ty_from_title = Some((EntityType::Person, 0.9));
+                title = Some(w.to_owned());
                 name_start = s + 1;
                 words.remove(0);
             }
@@ -137,6 +147,9 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
             }
             _ => {}
         }
+    }
+    if words[0] == "user" && (words.len() == 1 || words[1].chars().all(char::is_numeric)) {
+        return None;
     }
     let joined = words.join(" ");
     let lone = tokens[np.head].clone();
@@ -152,8 +165,8 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
         guess(&joined, entries, &words, &lone, is_role)
     };
     let mut named = build(tokens, name_start, np.head + 1, ty, strength, true, group);
-    if let Some(t) = before.filter(|_| ty == EntityType::Person) {
-        named.role = Some(t.lemma.clone());
+    if ty == EntityType::Person {
+        named.role = before.map(|t| t.lemma.clone()).or(title);
     }
     // A capital at the start of a sentence is no proof of a name; nor is an unlisted small word.
     if !lone.capital && entries.is_empty() {
@@ -185,7 +198,7 @@ fn guess(joined: &str, entries: &[Entry], words: &[&str], head: &Token, is_role:
         if lex.has(Group::Given, words[0]) {
             return (EntityType::Person, 0.95, Some(Group::Given));
         }
-        if is_role(words[0]) || lex.has(Group::Person, words[0]) {
+        if words.len() == 2 && (is_role(words[0]) || lex.has(Group::Person, words[0])) {
             return (EntityType::Person, 0.9, Some(Group::Given));
         }
     }
@@ -209,6 +222,10 @@ fn guess(joined: &str, entries: &[Entry], words: &[&str], head: &Token, is_role:
         return (EntityType::Concept, 0.6, None);
     }
     if words.len() == 2 && words.iter().all(|w| w.chars().all(|c| c.is_alphabetic() || c == '-' || c == '\'')) && lemma::known_verb(words[0], &|_| false).is_none() {
+        return (EntityType::Person, 0.4, None);
+    }
+    // A single capital word that no dictionary knows is more often a person than anything else.
+    if words.len() == 1 && head.unknown && head.capital && head.text.chars().all(char::is_alphabetic) && head.text.chars().any(char::is_lowercase) {
         return (EntityType::Person, 0.4, None);
     }
     (EntityType::Thing, 0.3, None)
@@ -242,6 +259,10 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
         return Some(build(tokens, s, np.head, ty, 0.9, true, None));
     }
     let owned = np.owner != Owner::Nobody;
+    // "friends" and "family" are nobody in particular.
+    if words == 1 && lex.in_set("vague", &head.norm) && is_role(&head.lemma) {
+        return None;
+    }
     if is_role(&head.lemma) || is_role(&head.norm) || (lex.has(Group::Person, &singular) && (owned || np.det.is_some())) {
         let bare_kin = matches!(head.norm.as_str(), "dad" | "mom" | "mum" | "grandma" | "grandpa");
         if !owned && !bare_kin && np.det.is_none() {
@@ -280,6 +301,8 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
         (ty, 0.85, lex.get(&head.lemma).iter().find(|e| e.common).map(|e| e.group))
     } else if let Some(e) = lex.get(&head.norm).iter().chain(lex.get(&head.lemma)).find(|e| e.common) {
         (e.group.entity_type(), 0.8, Some(e.group))
+    } else if let Some(e) = lex.get(&head.norm).iter().find(|e| e.ambiguous && e.group == Group::Tool) {
+        (EntityType::Tool, 0.55, Some(e.group))
     } else if let Some(ty) = concept_suffix(&head.norm) {
         (ty, 0.6, None)
     } else {
@@ -314,6 +337,8 @@ fn concept_suffix(word: &str) -> Option<EntityType> {
 pub(crate) struct Registry {
     pub(crate) mentions: Vec<Mention>,
     strengths: Vec<f64>,
+    /// Whether it is a name proper.
+    pub(crate) named: Vec<bool>,
     /// Whether a fact or a capital makes it worth keeping.
     pub(crate) kept: Vec<bool>,
     by_key: HashMap<EntityKey, usize>,
@@ -340,6 +365,7 @@ impl Registry {
             });
             self.strengths.push(named.strength);
             self.kept.push(false);
+            self.named.push(named.proper);
             self.mentions.len() - 1
         });
         if named.strength > self.strengths[index] {
@@ -353,7 +379,7 @@ impl Registry {
         self.kept[index] |= keep;
         if self.mentions[index].entity_type == EntityType::Person {
             self.last_person = Some(index);
-        } else {
+        } else if named.proper || named.strength > 0.5 || self.last_thing.is_none() {
             self.last_thing = Some(index);
         }
         Some(index)

@@ -1,7 +1,7 @@
 //! Facts from nouns: possessives ("my manager Dave", "our cats", "John's boss"), copulas ("Katherine is my boss",
 //! "my favourite band is X") and appositions.
 
-use crate::domain::Polarity;
+use crate::domain::{EntityType, Polarity};
 
 use super::clauses::{Clause, Subject};
 use super::cues::NounCue;
@@ -51,7 +51,7 @@ impl Reader<'_> {
                 let before = self.registry.mentions.iter().enumerate().filter(|(i, m)| {
                     m.span.end <= self.tokens[np.start].start && Some(Side::Entity(*i, None).party()) != self.sides[n].map(Side::party)
                 });
-                before.filter(|(i, _)| self.registry.kind(*i).0 == crate::domain::EntityType::Person).map(|(i, _)| Side::Entity(i, None)).last()
+                before.filter(|(i, _)| self.registry.kind(*i).0 == EntityType::Person).map(|(i, _)| Side::Entity(i, None)).last()
             }
             Owner::Addressee => None,
             Owner::Nobody => {
@@ -170,7 +170,7 @@ impl Reader<'_> {
                         let vague = matches!(self.tokens[k].norm.as_str(), "friends" | "parents" | "folks");
                         let named = mentions::Named {
                             name: mentions::text_of(self.tokens, k, np.head + 1),
-                            ty: crate::domain::EntityType::Person,
+                            ty: EntityType::Person,
                             strength: 0.9,
                             proper: false,
                             group: None,
@@ -231,6 +231,24 @@ impl Reader<'_> {
                     }
                     break;
                 }
+            }
+        }
+    }
+
+    /// "PyCon in Pittsburgh": a named event and its place, side by side.
+    pub(crate) fn placed(&mut self) {
+        for c in 0..self.phrases.chunks.len().saturating_sub(2) {
+            let [a, p, b] = [self.phrases.chunks[c], self.phrases.chunks[c + 1], self.phrases.chunks[c + 2]];
+            let (ChunkKind::Noun(a), ChunkKind::Prep, ChunkKind::Noun(b)) = (a.kind, p.kind, b.kind) else { continue };
+            let (Some(event), Some(place)) = (self.sides[a], self.sides[b]) else { continue };
+            let named = matches!(event, Side::Entity(i, _) if self.registry.named[i]);
+            if !self.tokens[p.start].is("in") || !named || self.kind(event).0 != EntityType::Event || self.kind(place).0 != EntityType::Place {
+                continue;
+            }
+            let relation = self.cues.relations.iter().position(|r| r.functional && r.object_types == [EntityType::Place] && r.subject_types.contains(&EntityType::Event));
+            if let Some(relation) = relation {
+                let span = self.span(self.phrases.nouns[a].start, self.phrases.nouns[b].end);
+                self.claim(Claim { relation, subject: event, object: place, polarity: Polarity::Affirmed, confidence: 0.9, weak: false, span });
             }
         }
     }

@@ -70,6 +70,30 @@ pub(crate) struct VerbGroup {
     pub(crate) be: Option<usize>,
 }
 
+impl VerbGroup {
+    /// An empty group at a token.
+    fn at(i: usize) -> Self {
+        Self {
+            start: i,
+            end: i,
+            main: i,
+            lemma: String::new(),
+            kind: VerbKind::Finite,
+            negated: false,
+            cannot: false,
+            never: false,
+            no_longer: false,
+            almost: false,
+            modal: None,
+            used_to: false,
+            passive: false,
+            progressive: false,
+            past: false,
+            be: None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ChunkKind {
     Noun(usize),
@@ -110,6 +134,7 @@ pub(crate) fn chunk(tokens: &[Token]) -> Phrases {
         let next = step(tokens, i, &mut p);
         i = next.max(i + 1);
     }
+    listed_infinitives(tokens, &mut p);
     appositions(tokens, &mut p);
     p
 }
@@ -135,7 +160,19 @@ fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
         Pos::Intj => return add(ChunkKind::Other, i + 1),
         _ => {}
     }
-    if let Some((group, end)) = verb_group(tokens, i) {
+    // "Not a fan of X": "I am" is left out.
+    let opens = p.chunks.iter().all(|c| matches!(c.kind, ChunkKind::Other | ChunkKind::Comma | ChunkKind::Adverb));
+    if t.is("not") && opens && tokens.get(i + 1).is_some_and(|n| matches!(n.pos, Pos::Det | Pos::Adj | Pos::Adv | Pos::Adp)) {
+        p.verbs.push(VerbGroup { lemma: "be".to_owned(), negated: true, be: Some(i), end: i + 1, ..VerbGroup::at(i) });
+        p.chunks.push(Chunk { kind: ChunkKind::Verb(p.verbs.len() - 1), start: i, end: i + 1 });
+        return i + 1;
+    }
+    if let Some((mut group, end)) = verb_group(tokens, i) {
+        // "Still loving it": so too.
+        if group.kind == VerbKind::Gerund && opens && group.start < group.main {
+            group.kind = VerbKind::Finite;
+            group.progressive = true;
+        }
         p.verbs.push(group);
         p.chunks.push(Chunk { kind: ChunkKind::Verb(p.verbs.len() - 1), start: i, end });
         return end;
@@ -170,6 +207,28 @@ fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
     i + 1
 }
 
+/// "to play soccer, hang out, and play games": bare verbs of a list that began with "to" belong to it.
+fn listed_infinitives(tokens: &[Token], p: &mut Phrases) {
+    let mut governed = false;
+    for c in 0..p.chunks.len() {
+        let ChunkKind::Verb(v) = p.chunks[c].kind else {
+            if matches!(p.chunks[c].kind, ChunkKind::Mark | ChunkKind::Sub | ChunkKind::Rel) {
+                governed = false;
+            }
+            continue;
+        };
+        let listed = c > 0 && matches!(p.chunks[c - 1].kind, ChunkKind::Conj | ChunkKind::Comma) && !tokens[p.chunks[c - 1].start].is("but");
+        let g = &mut p.verbs[v];
+        let bare = g.start == g.main && tokens[g.main].form == Some(VerbForm::Base) && !lexicon().in_set("stative", &g.lemma);
+        match g.kind {
+            VerbKind::Infinitive => governed = true,
+            VerbKind::Finite if listed && bare && governed => g.kind = VerbKind::Infinitive,
+            VerbKind::Finite => governed = false,
+            VerbKind::Gerund => {}
+        }
+    }
+}
+
 /// A quotation is not mined; a short one in title case is a name.
 fn quotation(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<usize> {
     let close = (i + 1..tokens.len()).find(|&k| tokens[k].is("\""))?;
@@ -179,7 +238,8 @@ fn quotation(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<usize> {
     let inner = &tokens[i + 1..close];
     let words: Vec<&Token> = inner.iter().filter(|t| t.pos != Pos::Punct).collect();
     let small = |t: &&&Token| !t.capital && !matches!(t.pos, Pos::Adp | Pos::Det | Pos::Cconj | Pos::Part | Pos::Num);
-    let title = !words.is_empty() && words.len() <= 8 && words.iter().filter(small).count() == 0 && !matches!(words[0].norm.as_str(), "i");
+    let lone_small_word = words.len() == 1 && matches!(words[0].pos, Pos::Pron | Pos::Det | Pos::Sconj | Pos::Intj);
+    let title = !words.is_empty() && !lone_small_word && words.len() <= 8 && words.iter().filter(small).count() == 0 && !matches!(words[0].norm.as_str(), "i");
     p.nouns.push(NounPhrase {
         start: i,
         end: close + 1,
@@ -203,24 +263,7 @@ fn is_no_longer(tokens: &[Token], i: usize) -> bool {
 
 #[allow(clippy::too_many_lines)]
 fn verb_group(tokens: &[Token], i: usize) -> Option<(VerbGroup, usize)> {
-    let mut g = VerbGroup {
-        start: i,
-        end: i,
-        main: i,
-        lemma: String::new(),
-        kind: VerbKind::Finite,
-        negated: false,
-        cannot: false,
-        never: false,
-        no_longer: false,
-        almost: false,
-        modal: None,
-        used_to: false,
-        passive: false,
-        progressive: false,
-        past: false,
-        be: None,
-    };
+    let mut g = VerbGroup::at(i);
     let mut k = i;
     let mut aux: Vec<usize> = Vec::new();
     let mut main = None;
@@ -421,7 +464,7 @@ fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<(NounPhras
                 last = Some(k);
             }
             Pos::Num => {}
-            Pos::Adj if last.is_none_or(|l| !tokens[l].nominal() || tokens.get(k + 1).is_some_and(Token::nominal) && tokens[l].pos != Pos::Propn) => {
+            Pos::Adj if last.is_none() => {
                 any_adjective = true;
             }
             Pos::Adj if t.capital && last.is_some() => last = Some(k),

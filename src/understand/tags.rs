@@ -45,7 +45,7 @@ fn base(tokens: &mut [Token]) {
             continue;
         }
         let tag = tags.get(i).copied().flatten();
-        t.unknown = tag.is_none();
+        t.unknown = tag.is_none_or(|t| t == UPOS::PROPN);
         t.pos = closed(&t.norm).unwrap_or_else(|| tag.map_or_else(|| guess(&t.norm), from_upos));
         if t.pos == Pos::Punct {
             t.pos = Pos::Noun;
@@ -137,6 +137,15 @@ fn units(tokens: &mut [Token]) {
             let words: Vec<&str> = tokens[i..i + reach].iter().map(|t| t.norm.as_str()).collect();
             lex.longest(&words, 2).map(|n| (n, words[..n].join(" ")))
         };
+        // "working group", "team lead": a listed head of two words.
+        if found.is_none() && reach >= 2 && lex.head(&format!("{} {}", tokens[i].norm, tokens[i + 1].norm)).is_some() {
+            for t in &mut tokens[i..i + 2] {
+                t.pos = Pos::Noun;
+            }
+            tokens[i].unit = 2;
+            i += 2;
+            continue;
+        }
         if let Some((n, phrase)) = found {
             let named = lex.get(&phrase).iter().any(|e| !e.common);
             let capitals = tokens[i..i + n].iter().filter(|t| t.capital).count();
@@ -169,14 +178,16 @@ fn capitals(tokens: &mut [Token]) {
         let a_name = entries.iter().any(|e| !e.common);
         let is_closed = closed(&t.norm).is_some();
         let next_capital = tokens.get(i + 1).is_some_and(|n| n.capital && !n.is("i") && n.nominal_or_unknown());
+        // "Setbacks are …": an unknown plural at the start is a common noun.
+        let generic_plural = t.norm.ends_with('s') && tokens.get(i + 1).is_some_and(|n| n.is("are") || n.is("were"));
         let new = if t.capital && !first && !is_closed && t.norm != "i" {
             Pos::Propn
         } else if t.capital && first && !is_closed {
             let plain_word = lemma::known_verb(&t.norm, &|_| false).is_some() || matches!(t.pos, Pos::Adv | Pos::Intj | Pos::Adj | Pos::Num);
             if entries.iter().any(|e| !e.common && !e.ambiguous)
-                || (a_name && !plain_word)
+                || (a_name && (t.unknown || t.pos == Pos::Propn))
                 || (a_name && tokens.get(i + 1).is_some_and(|n| matches!(n.norm.as_str(), "and" | "is" | "has" | "'s" | "was")))
-                || ((t.unknown || t.pos == Pos::Propn) && !plain_word)
+                || (t.unknown && !plain_word && !generic_plural)
                 || (next_capital && !plain_word && (t.pos == Pos::Noun || a_name))
             {
                 Pos::Propn
@@ -244,6 +255,8 @@ fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
             "like" => Pos::Adp,
             "have" | "has" | "had" | "do" | "does" | "did" | "is" | "are" | "am" | "was" | "were" | "be" | "been" => Pos::Aux,
             _ if matches!(pos, Pos::Aux | Pos::Punct | Pos::Sym | Pos::Pron | Pos::Cconj | Pos::Part | Pos::Intj | Pos::Num | Pos::Sconj | Pos::Det) => continue,
+            // "we use slack": a tool by its place.
+            _ if !tokens[i].capital && pos != Pos::Propn && tool_slot(tokens, i) => Pos::Noun,
             _ => match (verbish, before) {
                 // "i love", "she works": a verb form after its subject.
                 (Some(form), Some(b)) if subject_pronoun(&tokens[b]) && agrees(&tokens[b].norm, form) && pos != Pos::Adp => Pos::Verb,
@@ -254,6 +267,12 @@ fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
                 (Some(VerbForm::Past | VerbForm::Participle | VerbForm::Gerund), Some(b)) if tokens[b].pos == Pos::Aux && !determined(tokens, i) && pos != Pos::Propn => Pos::Verb,
                 // "been using", "keep using"
                 (Some(VerbForm::Gerund), Some(b)) if tokens[b].pos == Pos::Verb && pos == Pos::Noun && next.as_ref().is_some_and(|(p, _)| matches!(p, Pos::Det | Pos::Propn | Pos::Noun | Pos::Adj | Pos::Pron)) => Pos::Verb,
+                // "meeting new people", "visiting the zoo"
+                (Some(VerbForm::Gerund), _) if pos == Pos::Noun && !determined(tokens, i) && takes_object(tokens, i) => Pos::Verb,
+                // "Sam handles the app", "Joao swears by it": a verb after a name, before its object.
+                (Some(VerbForm::Third), _) if matches!(pos, Pos::Noun | Pos::Propn) && !tokens[i].capital && i > 0 && tokens[i - 1].pos == Pos::Propn && object_follows(tokens, i) => Pos::Verb,
+                // "I work at X and report to Y"
+                (Some(VerbForm::Base), Some(b)) if pos == Pos::Noun && tokens[b].pos == Pos::Cconj && object_follows(tokens, i) && tokens[..b].iter().any(|t| t.pos == Pos::Verb) && tokens[..b].iter().any(|t| matches!(t.norm.as_str(), "i" | "we" | "they")) && !lexicon().has(Group::Food, &norm) => Pos::Verb,
                 // "my work", "the love": a noun after its determiner.
                 (Some(VerbForm::Base | VerbForm::Third), _) if pos == Pos::Verb && determined(tokens, i) => Pos::Noun,
                 (Some(VerbForm::Gerund), _) if pos == Pos::Verb && determined(tokens, i) => Pos::Noun,
@@ -268,6 +287,20 @@ fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
             tokens[i].pos = new;
         }
     }
+}
+
+fn takes_object(tokens: &[Token], i: usize) -> bool {
+    let Some(next) = tokens.get(i + 1) else { return false };
+    match next.pos {
+        Pos::Det => !matches!(next.norm.as_str(), "this" | "that"),
+        Pos::Adj => tokens.get(i + 2).is_some_and(Token::nominal),
+        _ => false,
+    }
+}
+
+fn object_follows(tokens: &[Token], i: usize) -> bool {
+    tokens.get(i + 1).is_some_and(|n| matches!(n.pos, Pos::Det | Pos::Propn | Pos::Adp | Pos::Part | Pos::Pron) || n.is("to"))
+        && !tokens.get(i + 1).is_some_and(|n| n.is("'s") || matches!(n.norm.as_str(), "i" | "we" | "he" | "she" | "they"))
 }
 
 /// The word before `i` without adverbs and "not".
@@ -320,6 +353,16 @@ fn clause_free(tokens: &[Token], i: usize) -> bool {
     !rest[..end].iter().enumerate().any(|(k, t)| t.pos == Pos::Aux || (k > 0 && subject_pronoun(&rest[k - 1]) && t.pos != Pos::Punct) || subject_pronoun(t) || (k > 0 && t.pos == Pos::Verb))
 }
 
+/// Whether a small word that is also a tool stands where a tool would: after "use", or after the preposition of a switch.
+fn tool_slot(tokens: &[Token], i: usize) -> bool {
+    let Some(before) = i.checked_sub(1).map(|b| &tokens[b]) else { return false };
+    let listed = lexicon().get(&tokens[i].norm).iter().any(|e| e.group == Group::Tool && e.ambiguous);
+    let free = tokens.get(i + 1).is_none_or(|n| !n.nominal());
+    let using = matches!(before.norm.as_str(), "use" | "using" | "used" | "uses");
+    let switched = matches!(before.norm.as_str(), "to" | "from") && tokens[..i].iter().any(|t| t.norm.starts_with("switch") || t.norm.starts_with("migrat"));
+    listed && free && (using || switched)
+}
+
 fn listed_infinitive(tokens: &[Token], i: usize, b: usize) -> bool {
     if !(tokens[b].pos == Pos::Cconj || tokens[b].is(",")) || matches!(tokens[i].pos, Pos::Adj | Pos::Adp) {
         return false;
@@ -334,7 +377,7 @@ fn listed_infinitive(tokens: &[Token], i: usize, b: usize) -> bool {
 fn missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
     let mut start = 0;
     for end in 0..=tokens.len() {
-        let boundary = end == tokens.len() || tokens[end].is(";") || (tokens[end].pos == Pos::Cconj && end > start + 2) || tokens[end].pos == Pos::Sconj || tokens[end].is("—");
+        let boundary = end == tokens.len() || tokens[end].is(";") || (tokens[end].pos == Pos::Cconj && end > start + 2) || tokens[end].pos == Pos::Sconj || matches!(tokens[end].norm.as_str(), "—" | ":" | "(" | ")");
         if !boundary {
             continue;
         }

@@ -5,7 +5,7 @@ use crate::domain::{EntityType, Polarity, Span};
 use super::clauses::{Clause, Subject};
 use super::cues::{Cue, Effect};
 use super::lemma;
-use super::lexicon::{Group, lexicon};
+use super::lexicon::{Group, VerbForm, lexicon};
 use super::mentions::{self, Named};
 use super::phrases::{ChunkKind, Owner, VerbGroup, VerbKind};
 use super::reader::{Claim, Reader, Side};
@@ -167,6 +167,11 @@ impl Reader<'_> {
             if place && direct {
                 continue;
             }
+            // Both sides must fit, or neither does: "from vim to zed" is about tools even where one is unknown.
+            let fits = |side: Side| self.fit(side, &rel.object_types).is_some();
+            if !from.iter().chain(&to).all(|i| fits(i.0)) {
+                continue;
+            }
             let mut any = false;
             for (items, polarity) in [(&from, Polarity::Ended), (&to, Polarity::Affirmed)] {
                 for &(object, end) in items {
@@ -247,7 +252,7 @@ impl Reader<'_> {
     }
 
     fn try_cue(&mut self, clause: &Clause, cue: &Cue, anchor: usize, g: &VerbGroup, frame: &Frame) -> bool {
-        if cue.cannot != g.cannot {
+        if cue.cannot != g.cannot || !self.is_over(cue, g) {
             return false;
         }
         let mut frame = frame.clone();
@@ -256,7 +261,7 @@ impl Reader<'_> {
         }
         let Some((k, factor, between)) = self.walk(cue, anchor, g, clause, frame.limit) else { return false };
         let activities = self.cues.relations[cue.relation].activities;
-        let items = match between {
+        let items: Vec<Item> = match between {
             Some(item) => vec![item],
             None => {
                 let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= k) else { return false };
@@ -278,6 +283,15 @@ impl Reader<'_> {
             self.purpose(clause, cue, &items, last_end, &frame);
         }
         any
+    }
+
+    /// Whether something is over: "I sold it", not "I sell watches".
+    fn is_over(&self, cue: &Cue, g: &VerbGroup) -> bool {
+        if cue.effect != Effect::Ends {
+            return true;
+        }
+        let present = matches!(self.tokens[g.main].form, Some(VerbForm::Base | VerbForm::Third)) && g.start == g.main;
+        !present || matches!(g.lemma.as_str(), "quit" | "split" | "shut" | "be" | "cut")
     }
 
     fn state(&mut self, cue: &Cue, subject: Side, object: Side, frame: &Frame, factor: f64, span: Span) -> bool {
@@ -376,8 +390,11 @@ impl Reader<'_> {
                     // "work as a nurse at", "spent four years at", "live with my wife in"
                     let preposition = super::verbal::preposition(w);
                     if preposition && jumps < 2 && c < clause.end {
+                        // "I do my mockups in Figma": only where the other side is surely a tool.
+                        let rel = &self.cues.relations[cue.relation];
+                        let across = rel.object_types.first() == Some(&EntityType::Tool) && !cue.weak && self.tool_after(chunk.end, w, limit);
                         if let ChunkKind::Noun(np) = chunk.kind
-                            && (self.passing(np) || g.lemma == "spend")
+                            && (self.passing(np) || g.lemma == "spend" || across)
                         {
                             k = chunk.end;
                             jumps += 1;
@@ -402,6 +419,16 @@ impl Reader<'_> {
         Some((k, factor, None))
     }
 
+    /// Whether the word `w` at `k` is followed by a tool.
+    fn tool_after(&self, k: usize, w: &str, limit: usize) -> bool {
+        if k + 1 >= limit || !self.tokens[k].is(w) {
+            return false;
+        }
+        let Some(c) = self.chunk_at(k + 1) else { return false };
+        let ChunkKind::Noun(n) = self.phrases.chunks[c].kind else { return false };
+        self.sides[n].is_some_and(|s| self.kind(s).0 == EntityType::Tool)
+    }
+
     fn chunk_at(&self, token: usize) -> Option<usize> {
         let at = self.phrases.chunks.partition_point(|c| c.end <= token);
         self.phrases.chunks.get(at).filter(|c| c.start <= token).map(|_| at)
@@ -422,8 +449,7 @@ impl Reader<'_> {
         while c < end && matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb) {
             c += 1;
         }
-        let mut joined = true;
-        while joined && c < end {
+        while c < end {
             let chunk = self.phrases.chunks[c];
             match chunk.kind {
                 ChunkKind::Noun(n) => {
@@ -440,7 +466,6 @@ impl Reader<'_> {
                 _ => break,
             }
             // On to the next member: "X, Y and Z", "on X and on Y".
-            joined = false;
             let mut k = c;
             let mut conj = false;
             while k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Comma | ChunkKind::Conj) {
@@ -461,10 +486,6 @@ impl Reader<'_> {
             }
             while k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Prep | ChunkKind::Adverb) && conj {
                 k += 1;
-            }
-            joined = k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Noun(_) | ChunkKind::Verb(_));
-            if let ChunkKind::Verb(v) = self.phrases.chunks.get(k).map_or(ChunkKind::Other, |c| c.kind) {
-                joined &= activities && self.phrases.verbs[v].kind != VerbKind::Finite;
             }
             c = k;
         }
@@ -519,7 +540,8 @@ impl Reader<'_> {
                 return self.skip_objects(k, end);
             }
             let chunk_end = self.phrases.chunks[k].end;
-            if let Some(side) = self.sides[n] {
+            let on_instrument = g.lemma == "play" && self.phrases.chunks.get(k + 1).is_some_and(|c| self.tokens[c.start].is("on"));
+            if let Some(side) = self.sides[n].filter(|_| !on_instrument) {
                 out.push((side, chunk_end));
             } else {
                 // "playing different songs on the piano"

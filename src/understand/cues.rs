@@ -42,6 +42,7 @@ pub(crate) struct Rel {
     pub(crate) symmetric: bool,
     pub(crate) functional: bool,
     pub(crate) activities: bool,
+    pub(crate) weak_names_only: bool,
     pub(crate) possessed: Vec<String>,
 }
 
@@ -65,6 +66,7 @@ impl Cues {
                 symmetric: r.symmetric,
                 functional: r.functional,
                 activities: r.cues.activities,
+                weak_names_only: r.cues.weak_names_only,
                 possessed: r.cues.possessed.clone(),
             });
             let c = &r.cues;

@@ -520,6 +520,9 @@ fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<(NounPhras
 /// Whether a noun phrase ends between two nouns: "last week Sarah", "I told mum Berlin".
 fn breaks(before: &Token, next: &Token) -> bool {
     let lex = lexicon();
+    if matches!(next.norm.as_str(), "yesterday" | "today" | "tomorrow" | "tonight") {
+        return true;
+    }
     if lex.in_set("time", &before.norm) && next.pos == Pos::Propn {
         return true;
     }

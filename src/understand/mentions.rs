@@ -79,10 +79,9 @@ pub(crate) fn span(tokens: &[Token], s: usize, e: usize) -> Span {
 /// "last week", "March", "two years".
 pub(crate) fn time_expression(tokens: &[Token], np: &NounPhrase) -> bool {
     let head = &tokens[np.head];
-    lexicon().in_set("time", &head.norm)
-        && !(matches!(head.norm.as_str(), "may" | "march" | "april" | "june" | "august" | "summer")
-            && np.head > np.core
-            && tokens[np.head - 1].pos == Pos::Propn)
+    // "Baby One More Time" is a name.
+    let in_name = head.capital && np.head > np.core && tokens[np.head - 1].capital && tokens[np.head - 1].pos == Pos::Propn;
+    lexicon().in_set("time", &head.norm) && !in_name
         || head.pos == Pos::Num
         || head.norm.chars().next().is_some_and(char::is_numeric) && head.norm.chars().all(|c| c.is_numeric() || "-:/.,stndrhk".contains(c))
 }
@@ -107,12 +106,7 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     let lex = lexicon();
     // The name is the run of name words that ends at the head.
     let mut s = np.head;
-    while s > np.core
-        && (matches!(tokens[s - 1].pos, Pos::Propn)
-            || tokens[s - 1].is("of")
-            || (tokens[s - 1].capital && matches!(tokens[s - 1].pos, Pos::Adj | Pos::Num | Pos::Noun | Pos::Verb | Pos::Adv))
-            || inner_article(tokens, s - 1, np))
-    {
+    while s > np.core && (matches!(tokens[s - 1].pos, Pos::Propn) || tokens[s - 1].is("of") || (tokens[s - 1].capital && matches!(tokens[s - 1].pos, Pos::Adj | Pos::Num | Pos::Noun | Pos::Verb | Pos::Adv)) || inner_article(tokens, s - 1, np)) {
         s -= 1;
     }
     let mut name_start = s;
@@ -130,6 +124,7 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     let mut words: Vec<&str> = tokens[s..=np.head].iter().map(|t| t.norm.as_str()).collect();
     // "Project Apollo", "Lake Como", "Dr. Smith"
     let mut ty_from_title = None;
+    let mut title: Option<String> = None;
     if words.len() > 1 {
         match words[0] {
             "project" => {
@@ -137,8 +132,14 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
                 name_start = s + 1;
                 words.remove(0);
             }
-            "dr." | "mr." | "mrs." | "ms." | "dr" | "mr" | "mrs" | "aunt" | "uncle" | "grandma" | "grandpa" | "professor" | "prof."
-            | "sir" | "captain" | "coach" | "saint" => {
+            // "CTO Renee"
+            w if lex.has(Group::Person, w) && tokens[s].text.chars().all(char::is_uppercase) => {
+                ty_from_title = Some((EntityType::Person, 0.9));
+                title = Some(w.to_owned());
+                name_start = s + 1;
+                words.remove(0);
+            }
+            "dr." | "mr." | "mrs." | "ms." | "dr" | "mr" | "mrs" | "aunt" | "uncle" | "grandma" | "grandpa" | "professor" | "prof." | "sir" | "captain" | "coach" | "saint" => {
                 ty_from_title = Some((EntityType::Person, 0.95));
             }
             "lake" | "mount" | "mt." | "cape" | "port" | "fort" | "san" | "santa" | "saint-" | "isle" | "north" | "south" | "new" => {
@@ -146,6 +147,9 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
             }
             _ => {}
         }
+    }
+    if words[0] == "user" && (words.len() == 1 || words[1].chars().all(char::is_numeric)) {
+        return None;
     }
     let joined = words.join(" ");
     let lone = tokens[np.head].clone();
@@ -161,8 +165,8 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
         guess(&joined, entries, &words, &lone, is_role)
     };
     let mut named = build(tokens, name_start, np.head + 1, ty, strength, true, group);
-    if let Some(t) = before.filter(|_| ty == EntityType::Person) {
-        named.role = Some(t.lemma.clone());
+    if ty == EntityType::Person {
+        named.role = before.map(|t| t.lemma.clone()).or(title);
     }
     // A capital at the start of a sentence is no proof of a name; nor is an unlisted small word.
     if !lone.capital && entries.is_empty() {
@@ -172,22 +176,14 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
 }
 
 fn inner_article(tokens: &[Token], k: usize, np: &NounPhrase) -> bool {
-    matches!(tokens[k].norm.as_str(), "the" | "and" | "de" | "la" | "van" | "von" | "der" | "&")
-        && k > np.core
-        && (tokens[k - 1].pos == Pos::Propn || tokens[k - 1].is("of"))
+    matches!(tokens[k].norm.as_str(), "the" | "and" | "de" | "la" | "van" | "von" | "der" | "&") && k > np.core && (tokens[k - 1].pos == Pos::Propn || tokens[k - 1].is("of"))
 }
 
 fn phrase(tokens: &[Token], s: usize, e: usize) -> String {
     tokens[s..e].iter().map(|t| t.norm.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-fn guess(
-    joined: &str,
-    entries: &[Entry],
-    words: &[&str],
-    head: &Token,
-    is_role: &dyn Fn(&str) -> bool,
-) -> (EntityType, f64, Option<Group>) {
+fn guess(joined: &str, entries: &[Entry], words: &[&str], head: &Token, is_role: &dyn Fn(&str) -> bool) -> (EntityType, f64, Option<Group>) {
     let lex = lexicon();
     if let Some(e) = entries.iter().find(|e| !e.ambiguous).or(entries.first()) {
         // A word in two lists of names stays open: the relation decides ("Phoenix").
@@ -202,45 +198,21 @@ fn guess(
         if lex.has(Group::Given, words[0]) {
             return (EntityType::Person, 0.95, Some(Group::Given));
         }
-        if is_role(words[0]) || lex.has(Group::Person, words[0]) {
+        if words.len() == 2 && (is_role(words[0]) || lex.has(Group::Person, words[0])) {
             return (EntityType::Person, 0.9, Some(Group::Given));
         }
     }
     if words.len() == 1 && is_role(joined) {
         return (EntityType::Person, 0.9, Some(Group::Person));
     }
-    if matches!(
-        last,
-        "inc"
-            | "inc."
-            | "corp"
-            | "labs"
-            | "gmbh"
-            | "llc"
-            | "ltd"
-            | "bank"
-            | "group"
-            | "systems"
-            | "technologies"
-            | "software"
-            | "media"
-            | "partners"
-            | "solutions"
-            | "university"
-            | "college"
-            | "fc"
-            | "united"
-    ) {
+    if matches!(last, "inc" | "inc." | "corp" | "labs" | "gmbh" | "llc" | "ltd" | "bank" | "group" | "systems" | "technologies" | "software" | "media" | "partners" | "solutions" | "university" | "college" | "fc" | "united") {
         return (EntityType::Organization, 0.85, None);
     }
     let tail = |ends: &[&str]| ends.iter().any(|e| last.len() > e.len() + 2 && last.ends_with(e));
     if tail(&["conf", "con", "fest", "summit", "thon", "-con"]) {
         return (EntityType::Event, 0.75, None);
     }
-    if last.contains('.') && last.len() > 3 && !last.ends_with('.')
-        || tail(&["db", "sql", "js", "ql", "api", "sdk", "os", "ctl"])
-        || inner_capital(&head.text)
-    {
+    if last.contains('.') && last.len() > 3 && !last.ends_with('.') || tail(&["db", "sql", "js", "ql", "api", "sdk", "os", "ctl"]) || inner_capital(&head.text) {
         return (EntityType::Tool, 0.55, None);
     }
     if tail(&["ville", "burg", "burgh", "shire", "ford", "stad", "land", "stan", "ham", "chester", "grad", "polis"]) {
@@ -249,10 +221,11 @@ fn guess(
     if tail(&["ism", "ology", "ics", "ing"]) {
         return (EntityType::Concept, 0.6, None);
     }
-    if words.len() == 2
-        && words.iter().all(|w| w.chars().all(|c| c.is_alphabetic() || c == '-' || c == '\''))
-        && lemma::known_verb(words[0], &|_| false).is_none()
-    {
+    if words.len() == 2 && words.iter().all(|w| w.chars().all(|c| c.is_alphabetic() || c == '-' || c == '\'')) && lemma::known_verb(words[0], &|_| false).is_none() {
+        return (EntityType::Person, 0.4, None);
+    }
+    // A single capital word that no dictionary knows is more often a person than anything else.
+    if words.len() == 1 && head.unknown && head.capital && head.text.chars().all(char::is_alphabetic) && head.text.chars().any(char::is_lowercase) {
         return (EntityType::Person, 0.4, None);
     }
     (EntityType::Thing, 0.3, None)
@@ -281,16 +254,15 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     let words = np.head + 1 - s;
     // "the Phoenix project" is Phoenix; "the Adyen API" keeps its noun.
     let name_inside = (s..np.head).all(|k| tokens[k].pos == Pos::Propn) && words > 1;
-    if name_inside
-        && matches!(
-            head.lemma.as_str(),
-            "project" | "initiative" | "city" | "conference" | "festival" | "app" | "language" | "framework" | "database" | "editor"
-        )
-    {
+    if name_inside && matches!(head.lemma.as_str(), "project" | "initiative" | "city" | "conference" | "festival" | "app" | "language" | "framework" | "database" | "editor") {
         let ty = lex.head(&head.lemma).unwrap_or(EntityType::Project);
         return Some(build(tokens, s, np.head, ty, 0.9, true, None));
     }
     let owned = np.owner != Owner::Nobody;
+    // "friends" and "family" are nobody in particular.
+    if words == 1 && lex.in_set("vague", &head.norm) && is_role(&head.lemma) {
+        return None;
+    }
     if is_role(&head.lemma) || is_role(&head.norm) || (lex.has(Group::Person, &singular) && (owned || np.det.is_some())) {
         let bare_kin = matches!(head.norm.as_str(), "dad" | "mom" | "mum" | "grandma" | "grandpa");
         if !owned && !bare_kin && np.det.is_none() {
@@ -304,17 +276,10 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     if let Some(e) = whole.filter(|_| words > 1) {
         return Some(build(tokens, s, np.head + 1, e.group.entity_type(), 0.9, false, Some(e.group)));
     }
-    if words == 1
-        && (lex.in_set("vague", &head.norm) || lex.in_set("vague", &head.lemma))
-        && whole.is_none_or(|e| e.group != Group::Activity)
-    {
+    if words == 1 && (lex.in_set("vague", &head.norm) || lex.in_set("vague", &head.lemma)) && whole.is_none_or(|e| e.group != Group::Activity) {
         return None;
     }
-    if lex.in_set("vague", &head.norm)
-        && lex.head(&head.lemma).is_none()
-        && (whole.is_none() && !lex.in_set("generic_places", &head.norm))
-        && !matches!(head.norm.as_str(), "mornings" | "love")
-    {
+    if lex.in_set("vague", &head.norm) && lex.head(&head.lemma).is_none() && (whole.is_none() && !lex.in_set("generic_places", &head.norm)) && !matches!(head.norm.as_str(), "mornings" | "love") {
         return None;
     }
     if words == 1 && lex.in_set("generic_places", &head.norm) {
@@ -336,6 +301,8 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
         (ty, 0.85, lex.get(&head.lemma).iter().find(|e| e.common).map(|e| e.group))
     } else if let Some(e) = lex.get(&head.norm).iter().chain(lex.get(&head.lemma)).find(|e| e.common) {
         (e.group.entity_type(), 0.8, Some(e.group))
+    } else if let Some(e) = lex.get(&head.norm).iter().find(|e| e.ambiguous && e.group == Group::Tool) {
+        (EntityType::Tool, 0.55, Some(e.group))
     } else if let Some(ty) = concept_suffix(&head.norm) {
         (ty, 0.6, None)
     } else {
@@ -370,6 +337,8 @@ fn concept_suffix(word: &str) -> Option<EntityType> {
 pub(crate) struct Registry {
     pub(crate) mentions: Vec<Mention>,
     strengths: Vec<f64>,
+    /// Whether it is a name proper.
+    pub(crate) named: Vec<bool>,
     /// Whether a fact or a capital makes it worth keeping.
     pub(crate) kept: Vec<bool>,
     by_key: HashMap<EntityKey, usize>,
@@ -396,6 +365,7 @@ impl Registry {
             });
             self.strengths.push(named.strength);
             self.kept.push(false);
+            self.named.push(named.proper);
             self.mentions.len() - 1
         });
         if named.strength > self.strengths[index] {
@@ -403,16 +373,13 @@ impl Registry {
             self.mentions[index].entity_type = named.ty;
             self.mentions[index].confidence = confidence(named.strength);
         }
-        if named.role.is_some()
-            && self.mentions[index].description.is_none()
-            && named.role.as_deref() != Some(self.mentions[index].name.to_lowercase().as_str())
-        {
+        if named.role.is_some() && self.mentions[index].description.is_none() && named.role.as_deref() != Some(self.mentions[index].name.to_lowercase().as_str()) {
             self.mentions[index].description.clone_from(&named.role);
         }
         self.kept[index] |= keep;
         if self.mentions[index].entity_type == EntityType::Person {
             self.last_person = Some(index);
-        } else {
+        } else if named.proper || named.strength > 0.5 || self.last_thing.is_none() {
             self.last_thing = Some(index);
         }
         Some(index)

@@ -84,6 +84,7 @@ impl Pipeline {
                     reader.clause(clause);
                 }
                 reader.possessives();
+                reader.placed();
             }
             acts.push(kind::of_sentence(&sentence, &phrases, &clauses, facts.len() - before));
         }

@@ -70,6 +70,30 @@ pub(crate) struct VerbGroup {
     pub(crate) be: Option<usize>,
 }
 
+impl VerbGroup {
+    /// An empty group at a token.
+    fn at(i: usize) -> Self {
+        Self {
+            start: i,
+            end: i,
+            main: i,
+            lemma: String::new(),
+            kind: VerbKind::Finite,
+            negated: false,
+            cannot: false,
+            never: false,
+            no_longer: false,
+            almost: false,
+            modal: None,
+            used_to: false,
+            passive: false,
+            progressive: false,
+            past: false,
+            be: None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ChunkKind {
     Noun(usize),
@@ -110,15 +134,14 @@ pub(crate) fn chunk(tokens: &[Token]) -> Phrases {
         let next = step(tokens, i, &mut p);
         i = next.max(i + 1);
     }
+    listed_infinitives(tokens, &mut p);
     appositions(tokens, &mut p);
     p
 }
 
 fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
     let t = &tokens[i];
-    if t.is("\"")
-        && let Some(next) = quotation(tokens, i, p)
-    {
+    if t.is("\"") && let Some(next) = quotation(tokens, i, p) {
         return next;
     }
     let mut add = |kind, end: usize| {
@@ -137,7 +160,19 @@ fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
         Pos::Intj => return add(ChunkKind::Other, i + 1),
         _ => {}
     }
-    if let Some((group, end)) = verb_group(tokens, i) {
+    // "Not a fan of X": "I am" is left out.
+    let opens = p.chunks.iter().all(|c| matches!(c.kind, ChunkKind::Other | ChunkKind::Comma | ChunkKind::Adverb));
+    if t.is("not") && opens && tokens.get(i + 1).is_some_and(|n| matches!(n.pos, Pos::Det | Pos::Adj | Pos::Adv | Pos::Adp)) {
+        p.verbs.push(VerbGroup { lemma: "be".to_owned(), negated: true, be: Some(i), end: i + 1, ..VerbGroup::at(i) });
+        p.chunks.push(Chunk { kind: ChunkKind::Verb(p.verbs.len() - 1), start: i, end: i + 1 });
+        return i + 1;
+    }
+    if let Some((mut group, end)) = verb_group(tokens, i) {
+        // "Still loving it": so too.
+        if group.kind == VerbKind::Gerund && opens && group.start < group.main {
+            group.kind = VerbKind::Finite;
+            group.progressive = true;
+        }
         p.verbs.push(group);
         p.chunks.push(Chunk { kind: ChunkKind::Verb(p.verbs.len() - 1), start: i, end });
         return end;
@@ -172,6 +207,28 @@ fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
     i + 1
 }
 
+/// "to play soccer, hang out, and play games": bare verbs of a list that began with "to" belong to it.
+fn listed_infinitives(tokens: &[Token], p: &mut Phrases) {
+    let mut governed = false;
+    for c in 0..p.chunks.len() {
+        let ChunkKind::Verb(v) = p.chunks[c].kind else {
+            if matches!(p.chunks[c].kind, ChunkKind::Mark | ChunkKind::Sub | ChunkKind::Rel) {
+                governed = false;
+            }
+            continue;
+        };
+        let listed = c > 0 && matches!(p.chunks[c - 1].kind, ChunkKind::Conj | ChunkKind::Comma) && !tokens[p.chunks[c - 1].start].is("but");
+        let g = &mut p.verbs[v];
+        let bare = g.start == g.main && tokens[g.main].form == Some(VerbForm::Base) && !lexicon().in_set("stative", &g.lemma);
+        match g.kind {
+            VerbKind::Infinitive => governed = true,
+            VerbKind::Finite if listed && bare && governed => g.kind = VerbKind::Infinitive,
+            VerbKind::Finite => governed = false,
+            VerbKind::Gerund => {}
+        }
+    }
+}
+
 /// A quotation is not mined; a short one in title case is a name.
 fn quotation(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<usize> {
     let close = (i + 1..tokens.len()).find(|&k| tokens[k].is("\""))?;
@@ -181,7 +238,8 @@ fn quotation(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<usize> {
     let inner = &tokens[i + 1..close];
     let words: Vec<&Token> = inner.iter().filter(|t| t.pos != Pos::Punct).collect();
     let small = |t: &&&Token| !t.capital && !matches!(t.pos, Pos::Adp | Pos::Det | Pos::Cconj | Pos::Part | Pos::Num);
-    let title = !words.is_empty() && words.len() <= 8 && words.iter().filter(small).count() == 0 && !matches!(words[0].norm.as_str(), "i");
+    let lone_small_word = words.len() == 1 && matches!(words[0].pos, Pos::Pron | Pos::Det | Pos::Sconj | Pos::Intj);
+    let title = !words.is_empty() && !lone_small_word && words.len() <= 8 && words.iter().filter(small).count() == 0 && !matches!(words[0].norm.as_str(), "i");
     p.nouns.push(NounPhrase {
         start: i,
         end: close + 1,
@@ -205,24 +263,7 @@ fn is_no_longer(tokens: &[Token], i: usize) -> bool {
 
 #[allow(clippy::too_many_lines)]
 fn verb_group(tokens: &[Token], i: usize) -> Option<(VerbGroup, usize)> {
-    let mut g = VerbGroup {
-        start: i,
-        end: i,
-        main: i,
-        lemma: String::new(),
-        kind: VerbKind::Finite,
-        negated: false,
-        cannot: false,
-        never: false,
-        no_longer: false,
-        almost: false,
-        modal: None,
-        used_to: false,
-        passive: false,
-        progressive: false,
-        past: false,
-        be: None,
-    };
+    let mut g = VerbGroup::at(i);
     let mut k = i;
     let mut aux: Vec<usize> = Vec::new();
     let mut main = None;
@@ -289,11 +330,7 @@ fn verb_group(tokens: &[Token], i: usize) -> Option<(VerbGroup, usize)> {
                 continue;
             }
             // "got hired": a passive.
-            if t.lemma == "get"
-                && tokens
-                    .get(k + 1)
-                    .is_some_and(|n| n.pos == Pos::Verb && matches!(n.form, Some(VerbForm::Past | VerbForm::Participle)) && !n.is("got"))
-            {
+            if t.lemma == "get" && tokens.get(k + 1).is_some_and(|n| n.pos == Pos::Verb && matches!(n.form, Some(VerbForm::Past | VerbForm::Participle)) && !n.is("got")) {
                 g.be = Some(k);
                 g.past |= t.form == Some(VerbForm::Past);
                 aux.push(k);
@@ -338,9 +375,8 @@ fn verb_group(tokens: &[Token], i: usize) -> Option<(VerbGroup, usize)> {
 }
 
 const PARTITIVES: &[&str] = &[
-    "lot", "lots", "couple", "bunch", "few", "pair", "ton", "tons", "number", "kind", "kinds", "sort", "bit", "piece", "type", "types",
-    "one", "some", "all", "most", "many", "half", "each", "both", "plenty", "loads", "rest", "variety", "cup", "glass", "slice", "set",
-    "any",
+    "lot", "lots", "couple", "bunch", "few", "pair", "ton", "tons", "number", "kind", "kinds", "sort", "bit", "piece", "type", "types", "one", "some", "all",
+    "most", "many", "half", "each", "both", "plenty", "loads", "rest", "variety", "cup", "glass", "slice", "set", "any",
 ];
 
 /// "a lot of", "one of": the position after it.
@@ -428,23 +464,12 @@ fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<(NounPhras
                 last = Some(k);
             }
             Pos::Num => {}
-            Pos::Adj
-                if last.is_none_or(|l| {
-                    !tokens[l].nominal() || tokens.get(k + 1).is_some_and(Token::nominal) && tokens[l].pos != Pos::Propn
-                }) =>
-            {
+            Pos::Adj if last.is_none() => {
                 any_adjective = true;
             }
             Pos::Adj if t.capital && last.is_some() => last = Some(k),
-            Pos::Adv
-                if last.is_none()
-                    && (determined || k > np.core)
-                    && tokens.get(k + 1).is_some_and(|n| n.pos == Pos::Adj || n.pos == Pos::Adv) => {}
-            Pos::Verb
-                if last.is_none()
-                    && determined
-                    && tokens.get(k + 1).is_some_and(Token::nominal)
-                    && matches!(t.form, Some(VerbForm::Gerund | VerbForm::Past | VerbForm::Participle)) => {}
+            Pos::Adv if last.is_none() && (determined || k > np.core) && tokens.get(k + 1).is_some_and(|n| n.pos == Pos::Adj || n.pos == Pos::Adv) => {}
+            Pos::Verb if last.is_none() && determined && tokens.get(k + 1).is_some_and(Token::nominal) && matches!(t.form, Some(VerbForm::Gerund | VerbForm::Past | VerbForm::Participle)) => {}
             // "Lord of the Rings", "University of Ghent"
             Pos::Adp if t.is("of") && last == k.checked_sub(1) && tokens[k - 1].pos == Pos::Propn && tokens[k - 1].capital => {
                 let n = k + 1 + usize::from(tokens.get(k + 1).is_some_and(|n| n.is("the")));
@@ -495,6 +520,9 @@ fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<(NounPhras
 /// Whether a noun phrase ends between two nouns: "last week Sarah", "I told mum Berlin".
 fn breaks(before: &Token, next: &Token) -> bool {
     let lex = lexicon();
+    if matches!(next.norm.as_str(), "yesterday" | "today" | "tomorrow" | "tonight") {
+        return true;
+    }
     if lex.in_set("time", &before.norm) && next.pos == Pos::Propn {
         return true;
     }
@@ -532,9 +560,7 @@ fn named(tokens: &[Token], np: &mut NounPhrase) {
 fn appositions(tokens: &[Token], p: &mut Phrases) {
     let mut i = 0;
     while i + 2 < p.chunks.len() {
-        let (ChunkKind::Noun(a), ChunkKind::Comma | ChunkKind::Mark, ChunkKind::Noun(b)) =
-            (p.chunks[i].kind, p.chunks[i + 1].kind, p.chunks[i + 2].kind)
-        else {
+        let (ChunkKind::Noun(a), ChunkKind::Comma | ChunkKind::Mark, ChunkKind::Noun(b)) = (p.chunks[i].kind, p.chunks[i + 1].kind, p.chunks[i + 2].kind) else {
             i += 1;
             continue;
         };
@@ -545,24 +571,13 @@ fn appositions(tokens: &[Token], p: &mut Phrases) {
             || after.is_some_and(|c| c.kind == ChunkKind::Comma)
                 && p.chunks.get(i + 4).is_some_and(|c| matches!(c.kind, ChunkKind::Conj | ChunkKind::Noun(_)))
                 && !describes(tokens, p, b);
-        let separator_comma = p.chunks[i + 1].kind == ChunkKind::Comma
-            || tokens[p.chunks[i + 1].start].norm.starts_with('—')
-            || tokens[p.chunks[i + 1].start].is("(");
+        let separator_comma = p.chunks[i + 1].kind == ChunkKind::Comma || tokens[p.chunks[i + 1].start].norm.starts_with('—') || tokens[p.chunks[i + 1].start].is("(");
         if !closed || list || !separator_comma || p.nouns[a].pronoun || p.nouns[b].pronoun || p.nouns[b].opaque {
             i += 1;
             continue;
         }
-        let proper = |n: &NounPhrase| {
-            tokens[n.head].pos == Pos::Propn
-                && n.owner == Owner::Nobody
-                && (n.core..n.end).all(|k| tokens[k].pos == Pos::Propn || tokens[k].pos == Pos::Adp)
-        };
-        let role = |n: &NounPhrase| {
-            tokens[n.head].pos == Pos::Noun
-                && n.given.is_none()
-                && (n.owner != Owner::Nobody || n.det.is_some())
-                && is_title(&tokens[n.head].lemma)
-        };
+        let proper = |n: &NounPhrase| tokens[n.head].pos == Pos::Propn && n.owner == Owner::Nobody && (n.core..n.end).all(|k| tokens[k].pos == Pos::Propn || tokens[k].pos == Pos::Adp);
+        let role = |n: &NounPhrase| tokens[n.head].pos == Pos::Noun && n.given.is_none() && (n.owner != Owner::Nobody || n.det.is_some()) && is_title(&tokens[n.head].lemma);
         if role(&p.nouns[a]) && proper(&p.nouns[b]) && p.nouns[a].owner != Owner::Addressee {
             p.nouns[a].given = Some((p.nouns[b].start, p.nouns[b].end));
         } else if proper(&p.nouns[a]) && describes(tokens, p, b) {
@@ -571,13 +586,7 @@ fn appositions(tokens: &[Token], p: &mut Phrases) {
             i += 1;
             continue;
         }
-        let gone = if after.is_some_and(|c| c.kind == ChunkKind::Comma || (c.kind == ChunkKind::Mark && !tokens[c.start].is("(")))
-            && p.chunks.get(i + 4).is_none_or(|c| c.kind != ChunkKind::Conj)
-        {
-            3
-        } else {
-            2
-        };
+        let gone = if after.is_some_and(|c| c.kind == ChunkKind::Comma || (c.kind == ChunkKind::Mark && !tokens[c.start].is("("))) && p.chunks.get(i + 4).is_none_or(|c| c.kind != ChunkKind::Conj) { 3 } else { 2 };
         let end = p.chunks[i + gone.min(p.chunks.len() - 1 - i)].end;
         p.chunks[i].end = end.min(p.chunks[i + 2].end);
         p.chunks.drain(i + 1..(i + 1 + gone).min(p.chunks.len()));
@@ -589,8 +598,7 @@ fn appositions(tokens: &[Token], p: &mut Phrases) {
 fn describes(tokens: &[Token], p: &Phrases, b: usize) -> bool {
     let n = &p.nouns[b];
     let indefinite = n.det.is_some_and(|d| matches!(tokens[d].norm.as_str(), "a" | "an"));
-    let own = n.owner == Owner::Speaker && is_title(&tokens[n.head].lemma)
-        || matches!(n.owner, Owner::Phrase(_)) && is_title(&tokens[n.head].lemma);
+    let own = n.owner == Owner::Speaker && is_title(&tokens[n.head].lemma) || matches!(n.owner, Owner::Phrase(_)) && is_title(&tokens[n.head].lemma);
     let the = n.det.is_some_and(|d| tokens[d].is("the")) && lexicon().has(Group::Person, &tokens[n.head].lemma);
     tokens[n.head].pos == Pos::Noun && (indefinite || own || the)
 }

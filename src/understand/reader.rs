@@ -64,7 +64,8 @@ impl<'a> Reader<'a> {
     ) -> Self {
         let n = phrases.nouns.len();
         let mut reader = Self { cues, tokens, phrases, registry, facts, sides: vec![None; n], consumed: vec![false; n] };
-        let mut order: Vec<usize> = (0..n).collect();
+        let apposed: Vec<usize> = phrases.nouns.iter().filter_map(|n| n.apposition).collect();
+        let mut order: Vec<usize> = (0..n).filter(|i| !apposed.contains(i)).collect();
         order.sort_by_key(|&i| phrases.nouns[i].start);
         for i in order {
             reader.sides[i] = reader.resolve(&phrases.nouns[i]);
@@ -88,7 +89,16 @@ impl<'a> Reader<'a> {
         let demonstrative = np.det.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "this" | "that" | "these" | "those"));
         let cues = self.cues;
         let named = mentions::describe(self.tokens, np, &|w| cues.noun(w).is_some_and(|c| is_personal(cues, c.relation, c.inverse)));
-        let named = named?;
+        let mut named = named?;
+        // "Lighthouse, an internal dashboard": what it is called tells its type.
+        if let Some(b) = np.apposition
+            && named.strength < WEAK
+            && let Some(what) = mentions::describe(self.tokens, &self.phrases.nouns[b], &|w| cues.noun(w).is_some_and(|c| is_personal(cues, c.relation, c.inverse)))
+            && what.strength > WEAK
+        {
+            named.ty = what.ty;
+            named.strength = what.strength;
+        }
         if demonstrative && head.pos == Pos::Noun && np.given.is_none() {
             // "that car" is the car spoken of.
             let last = self.registry.last_thing?;
@@ -171,7 +181,7 @@ impl<'a> Reader<'a> {
     }
 
     /// How well a side fits the types a relation allows: 1 when it does, less when its type is a guess, `None` when it does not.
-    fn fit(&self, side: Side, types: &[EntityType]) -> Option<f64> {
+    pub(crate) fn fit(&self, side: Side, types: &[EntityType]) -> Option<f64> {
         let (ty, strength) = self.kind(side);
         if types.is_empty() {
             return Some(if strength < 0.5 { 0.85 } else { 1.0 });
@@ -179,13 +189,19 @@ impl<'a> Reader<'a> {
         if types.contains(&ty) {
             return Some(if strength < WEAK { 0.9 } else { 1.0 });
         }
-        (strength < WEAK).then_some(0.85)
+        // A common noun is never made a person ("my code works on my machine").
+        let to_person = types.first() == Some(&EntityType::Person);
+        let nameless = matches!(side, Side::Entity(i, _) if !self.registry.named[i]);
+        (strength < WEAK && !(to_person && nameless)).then_some(0.85)
     }
 
     fn strong_enough(&self, rel: &Rel, claim: &Claim) -> bool {
         let (ty, strength) = self.kind(claim.object);
         if !rel.possessed.is_empty() {
             return self.possessed(rel, claim.object);
+        }
+        if rel.weak_names_only && matches!(claim.object, Side::Entity(i, _) if !self.registry.named[i]) {
+            return false;
         }
         // With many types allowed, only the first is typical enough for a word like "have".
         let typical = if rel.object_types.len() > 2 { &rel.object_types[..1] } else { &rel.object_types[..] };

@@ -5,7 +5,7 @@ use crate::domain::{EntityType, Polarity, Span};
 use super::clauses::{Clause, Subject};
 use super::cues::{Cue, Effect};
 use super::lemma;
-use super::lexicon::{Group, lexicon};
+use super::lexicon::{Group, VerbForm, lexicon};
 use super::mentions::{self, Named};
 use super::phrases::{ChunkKind, Owner, VerbGroup, VerbKind};
 use super::reader::{Claim, Reader, Side};
@@ -13,8 +13,8 @@ use super::tokens::Pos;
 
 /// Changes that, in the progressive, are only planned ("I'm moving to Oslo").
 const PLANS: &[&str] = &[
-    "move", "relocate", "go", "travel", "fly", "visit", "attend", "join", "leave", "buy", "get", "sell", "adopt", "marry", "come",
-    "switch", "migrate", "meet", "quit", "drive", "start", "head", "try", "return", "take", "replace",
+    "move", "relocate", "go", "travel", "fly", "visit", "attend", "join", "leave", "buy", "get", "sell", "adopt", "marry", "come", "switch", "migrate",
+    "meet", "quit", "drive", "start", "head", "try", "return", "take", "replace",
 ];
 
 /// How a clause is put: who, whether it holds, how sure.
@@ -60,10 +60,7 @@ impl Reader<'_> {
             };
         }
         let limit = self.phrases.chunks[clause.end.max(1) - 1].end;
-        if self.tokens[clause.start_token..limit]
-            .iter()
-            .any(|t| matches!(t.norm.as_str(), "maybe" | "perhaps" | "apparently" | "supposedly" | "allegedly"))
-        {
+        if self.tokens[clause.start_token.saturating_sub(2)..limit].iter().any(|t| matches!(t.norm.as_str(), "maybe" | "perhaps" | "apparently" | "supposedly" | "allegedly")) {
             return;
         }
         if self.tokens[clause.start_token..limit].iter().any(|t| matches!(t.norm.as_str(), "probably" | "possibly")) {
@@ -89,8 +86,7 @@ impl Reader<'_> {
         let word = |w: &str| tail.iter().any(|t| t.is(w));
         let pair = |a: &str, b: &str| tail.windows(2).any(|t| t[0].is(a) && t[1].is(b));
         let anymore = word("anymore") || pair("any", "more") || pair("any", "longer") || pair("no", "longer");
-        let previously = g.past && self.tokens.iter().any(|t| matches!(t.norm.as_str(), "previously" | "formerly"))
-            || g.past && self.tokens.windows(2).any(|t| t[0].is("before") && t[1].is("that"));
+        let previously = g.past && self.tokens.iter().any(|t| matches!(t.norm.as_str(), "previously" | "formerly")) || g.past && self.tokens.windows(2).any(|t| t[0].is("before") && t[1].is("that"));
         let until = g.past && !g.negated && tail.iter().any(|t| matches!(t.norm.as_str(), "until" | "till"))
             || g.past && !g.negated && self.tokens[limit..].iter().take(2).any(|t| matches!(t.norm.as_str(), "until" | "till"));
         if g.used_to && !g.negated || g.no_longer || g.negated && anymore || until || previously {
@@ -125,11 +121,7 @@ impl Reader<'_> {
         let next = match next.map(|c| (c, self.phrases.chunks[c].kind)) {
             Some((c, ChunkKind::Verb(n))) if self.phrases.verbs[n].kind != VerbKind::Finite => c,
             // "spend my weekends hiking"
-            Some((c, ChunkKind::Noun(_)))
-                if g.lemma == "spend" && matches!(self.phrases.chunks.get(c + 1).map(|c| c.kind), Some(ChunkKind::Verb(_))) =>
-            {
-                c + 1
-            }
+            Some((c, ChunkKind::Noun(_))) if g.lemma == "spend" && matches!(self.phrases.chunks.get(c + 1).map(|c| c.kind), Some(ChunkKind::Verb(_))) => c + 1,
             _ => return false,
         };
         let mut inner = frame.clone();
@@ -173,6 +165,11 @@ impl Reader<'_> {
             let rel = &cues.relations[relation];
             let place = rel.object_types.contains(&EntityType::Place);
             if place && direct {
+                continue;
+            }
+            // Both sides must fit, or neither does: "from vim to zed" is about tools even where one is unknown.
+            let fits = |side: Side| self.fit(side, &rel.object_types).is_some();
+            if !from.iter().chain(&to).all(|i| fits(i.0)) {
                 continue;
             }
             let mut any = false;
@@ -234,10 +231,7 @@ impl Reader<'_> {
 
     /// "X is used by Y": Y uses X.
     fn passive(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
-        let Some(by) = (at + 1..clause.end)
-            .take(4)
-            .find(|&c| self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is("by"))
-        else {
+        let Some(by) = (at + 1..clause.end).take(4).find(|&c| self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is("by")) else {
             return false;
         };
         let agents = self.items(by + 1, clause, false);
@@ -258,7 +252,7 @@ impl Reader<'_> {
     }
 
     fn try_cue(&mut self, clause: &Clause, cue: &Cue, anchor: usize, g: &VerbGroup, frame: &Frame) -> bool {
-        if cue.cannot != g.cannot {
+        if cue.cannot != g.cannot || !self.is_over(cue, g) {
             return false;
         }
         let mut frame = frame.clone();
@@ -267,7 +261,7 @@ impl Reader<'_> {
         }
         let Some((k, factor, between)) = self.walk(cue, anchor, g, clause, frame.limit) else { return false };
         let activities = self.cues.relations[cue.relation].activities;
-        let items = match between {
+        let items: Vec<Item> = match between {
             Some(item) => vec![item],
             None => {
                 let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= k) else { return false };
@@ -289,6 +283,15 @@ impl Reader<'_> {
             self.purpose(clause, cue, &items, last_end, &frame);
         }
         any
+    }
+
+    /// Whether something is over: "I sold it", not "I sell watches".
+    fn is_over(&self, cue: &Cue, g: &VerbGroup) -> bool {
+        if cue.effect != Effect::Ends {
+            return true;
+        }
+        let present = matches!(self.tokens[g.main].form, Some(VerbForm::Base | VerbForm::Third)) && g.start == g.main;
+        !present || matches!(g.lemma.as_str(), "quit" | "split" | "shut" | "be" | "cut")
     }
 
     fn state(&mut self, cue: &Cue, subject: Side, object: Side, frame: &Frame, factor: f64, span: Span) -> bool {
@@ -320,15 +323,7 @@ impl Reader<'_> {
             for &subject in subjects {
                 let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
                 let span = self.span(frame.start, end);
-                self.claim(Claim {
-                    relation: cue.relation,
-                    subject: s,
-                    object: o,
-                    polarity: Polarity::Negated,
-                    confidence: frame.confidence * 0.9,
-                    weak: cue.weak,
-                    span,
-                });
+                self.claim(Claim { relation: cue.relation, subject: s, object: o, polarity: Polarity::Negated, confidence: frame.confidence * 0.9, weak: cue.weak, span });
             }
         }
     }
@@ -336,11 +331,7 @@ impl Reader<'_> {
     /// "I use TypeScript for the Phoenix project": the project uses it too.
     fn purpose(&mut self, clause: &Clause, cue: &Cue, items: &[Item], after: usize, frame: &Frame) {
         let rel = &self.cues.relations[cue.relation];
-        if cue.weak
-            || !rel.subject_types.contains(&EntityType::Project)
-            || !rel.subject_types.contains(&EntityType::Person)
-            || !rel.object_types.contains(&EntityType::Tool)
-        {
+        if cue.weak || !rel.subject_types.contains(&EntityType::Project) || !rel.subject_types.contains(&EntityType::Person) || !rel.object_types.contains(&EntityType::Tool) {
             return;
         }
         let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= after) else { return };
@@ -355,15 +346,7 @@ impl Reader<'_> {
             }
             for &(object, _) in items {
                 let span = self.span(frame.start, end);
-                self.claim(Claim {
-                    relation: cue.relation,
-                    subject: project,
-                    object,
-                    polarity: Polarity::Affirmed,
-                    confidence: frame.confidence * 0.8,
-                    weak: false,
-                    span,
-                });
+                self.claim(Claim { relation: cue.relation, subject: project, object, polarity: Polarity::Affirmed, confidence: frame.confidence * 0.8, weak: false, span });
             }
         }
     }
@@ -407,8 +390,11 @@ impl Reader<'_> {
                     // "work as a nurse at", "spent four years at", "live with my wife in"
                     let preposition = super::verbal::preposition(w);
                     if preposition && jumps < 2 && c < clause.end {
+                        // "I do my mockups in Figma": only where the other side is surely a tool.
+                        let rel = &self.cues.relations[cue.relation];
+                        let across = rel.object_types.first() == Some(&EntityType::Tool) && !cue.weak && self.tool_after(chunk.end, w, limit);
                         if let ChunkKind::Noun(np) = chunk.kind
-                            && (self.passing(np) || g.lemma == "spend")
+                            && (self.passing(np) || g.lemma == "spend" || across)
                         {
                             k = chunk.end;
                             jumps += 1;
@@ -433,6 +419,16 @@ impl Reader<'_> {
         Some((k, factor, None))
     }
 
+    /// Whether the word `w` at `k` is followed by a tool.
+    fn tool_after(&self, k: usize, w: &str, limit: usize) -> bool {
+        if k + 1 >= limit || !self.tokens[k].is(w) {
+            return false;
+        }
+        let Some(c) = self.chunk_at(k + 1) else { return false };
+        let ChunkKind::Noun(n) = self.phrases.chunks[c].kind else { return false };
+        self.sides[n].is_some_and(|s| self.kind(s).0 == EntityType::Tool)
+    }
+
     fn chunk_at(&self, token: usize) -> Option<usize> {
         let at = self.phrases.chunks.partition_point(|c| c.end <= token);
         self.phrases.chunks.get(at).filter(|c| c.start <= token).map(|_| at)
@@ -442,8 +438,7 @@ impl Reader<'_> {
     fn passing(&self, np: usize) -> bool {
         let n = &self.phrases.nouns[np];
         let head = &self.tokens[n.head];
-        mentions::time_expression(self.tokens, n)
-            || lexicon().has(Group::Person, &head.lemma) && n.owner == Owner::Nobody && head.pos == Pos::Noun
+        mentions::time_expression(self.tokens, n) || lexicon().has(Group::Person, &head.lemma) && n.owner == Owner::Nobody && head.pos == Pos::Noun
     }
 
     /// The coordinated objects that begin at a chunk.
@@ -454,8 +449,7 @@ impl Reader<'_> {
         while c < end && matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb) {
             c += 1;
         }
-        let mut joined = true;
-        while joined && c < end {
+        while c < end {
             let chunk = self.phrases.chunks[c];
             match chunk.kind {
                 ChunkKind::Noun(n) => {
@@ -472,7 +466,6 @@ impl Reader<'_> {
                 _ => break,
             }
             // On to the next member: "X, Y and Z", "on X and on Y".
-            joined = false;
             let mut k = c;
             let mut conj = false;
             while k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Comma | ChunkKind::Conj) {
@@ -487,21 +480,12 @@ impl Reader<'_> {
                 break;
             }
             // A comma joins only when an "and" closes the list.
-            let closes = conj
-                || (k..end).any(|x| {
-                    self.phrases.chunks[x].kind == ChunkKind::Conj
-                        && !self.tokens[self.phrases.chunks[x].start].is("but")
-                        && list_like(self, k, x)
-                });
+            let closes = conj || (k..end).any(|x| self.phrases.chunks[x].kind == ChunkKind::Conj && !self.tokens[self.phrases.chunks[x].start].is("but") && list_like(self, k, x));
             if !closes {
                 break;
             }
             while k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Prep | ChunkKind::Adverb) && conj {
                 k += 1;
-            }
-            joined = k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Noun(_) | ChunkKind::Verb(_));
-            if let ChunkKind::Verb(v) = self.phrases.chunks.get(k).map_or(ChunkKind::Other, |c| c.kind) {
-                joined &= activities && self.phrases.verbs[v].kind != VerbKind::Finite;
             }
             c = k;
         }
@@ -522,11 +506,7 @@ impl Reader<'_> {
             && self.phrases.verbs[n].kind != VerbKind::Finite
         {
             // "to go hiking", "learning to cook"
-            return if matches!(g.lemma.as_str(), "go" | "learn" | "try" | "get" | "start" | "do" | "come") {
-                self.activity(c, clause, out)
-            } else {
-                c + 1
-            };
+            return if matches!(g.lemma.as_str(), "go" | "learn" | "try" | "get" | "start" | "do" | "come") { self.activity(c, clause, out) } else { c + 1 };
         }
         // "working out"
         let verb_end = self.phrases.chunks[at].end;
@@ -552,11 +532,7 @@ impl Reader<'_> {
             _ => None,
         };
         let about = preposition.as_deref().is_none_or(|p| matches!(p, "to" | "about" | "for" | "with" | "at" | "on" | "of" | "in"));
-        if generic
-            && about
-            && object.is_some()
-            && !(g.lemma == "work" || g.lemma == "go" && preposition.as_deref() == Some("with") || g.lemma == "hang")
-        {
+        if generic && about && object.is_some() && !(g.lemma == "work" || g.lemma == "go" && preposition.as_deref() == Some("with") || g.lemma == "hang") {
             let n = object.unwrap_or_default();
             let np = &self.phrases.nouns[n];
             let own = np.owner == Owner::Speaker;
@@ -564,12 +540,12 @@ impl Reader<'_> {
                 return self.skip_objects(k, end);
             }
             let chunk_end = self.phrases.chunks[k].end;
-            if let Some(side) = self.sides[n] {
+            let on_instrument = g.lemma == "play" && self.phrases.chunks.get(k + 1).is_some_and(|c| self.tokens[c.start].is("on"));
+            if let Some(side) = self.sides[n].filter(|_| !on_instrument) {
                 out.push((side, chunk_end));
             } else {
                 // "playing different songs on the piano"
-                if let (Some(ChunkKind::Prep), Some(ChunkKind::Noun(m))) =
-                    (self.phrases.chunks.get(k + 1).map(|c| c.kind), self.phrases.chunks.get(k + 2).map(|c| c.kind))
+                if let (Some(ChunkKind::Prep), Some(ChunkKind::Noun(m))) = (self.phrases.chunks.get(k + 1).map(|c| c.kind), self.phrases.chunks.get(k + 2).map(|c| c.kind))
                     && k + 2 < end
                     && let Some(side) = self.sides[m]
                 {
@@ -604,9 +580,7 @@ impl Reader<'_> {
     /// Past an object and its prepositional phrases.
     fn skip_objects(&self, from: usize, end: usize) -> usize {
         let mut k = from;
-        while k < end
-            && matches!(self.phrases.chunks[k].kind, ChunkKind::Prep | ChunkKind::Noun(_) | ChunkKind::Adverb | ChunkKind::Adjective)
-        {
+        while k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Prep | ChunkKind::Noun(_) | ChunkKind::Adverb | ChunkKind::Adjective) {
             k += 1;
         }
         k
@@ -614,8 +588,7 @@ impl Reader<'_> {
 
     fn skip_pp(&self, from: usize, end: usize) -> usize {
         let mut k = from;
-        while k + 1 < end && self.phrases.chunks[k].kind == ChunkKind::Prep && matches!(self.phrases.chunks[k + 1].kind, ChunkKind::Noun(_))
-        {
+        while k + 1 < end && self.phrases.chunks[k].kind == ChunkKind::Prep && matches!(self.phrases.chunks[k + 1].kind, ChunkKind::Noun(_)) {
             k += 2;
         }
         k
@@ -636,9 +609,7 @@ impl Reader<'_> {
                 found.then_some(g.end + 1)
             };
             let Some(end) = end else { continue };
-            let free = self
-                .chunk_at(end)
-                .is_none_or(|c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(_) | ChunkKind::Verb(_) | ChunkKind::Prep));
+            let free = self.chunk_at(end).is_none_or(|c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(_) | ChunkKind::Verb(_) | ChunkKind::Prep));
             if !free {
                 continue;
             }
@@ -664,8 +635,5 @@ fn list_like(r: &Reader<'_>, from: usize, conj: usize) -> bool {
 }
 
 pub(crate) fn preposition(word: &str) -> bool {
-    matches!(
-        word,
-        "in" | "at" | "on" | "for" | "with" | "to" | "of" | "from" | "by" | "as" | "into" | "near" | "about" | "over" | "between" | "under"
-    )
+    matches!(word, "in" | "at" | "on" | "for" | "with" | "to" | "of" | "from" | "by" | "as" | "into" | "near" | "about" | "over" | "between" | "under")
 }

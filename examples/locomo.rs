@@ -27,6 +27,7 @@ use recall::{
 use serde::Deserialize;
 use uuid::Uuid;
 
+#[allow(dead_code, reason = "tests delete sessions, measurements do not")]
 #[path = "../src/adapters/local/index/fixture.rs"]
 mod fixture;
 use fixture::{MemoryFeed, Told};

@@ -20,6 +20,9 @@ struct Relay {
     loss: AtomicU32,
     random: AtomicU64,
     dropped: AtomicU64,
+    /// Beginnings of server datagrams to lose: DTLS content type and, for a handshake message in
+    /// clear, its type. Each is used once.
+    losing: Mutex<Vec<(u8, Option<u8>)>>,
     upstream: Mutex<HashMap<SocketAddr, Arc<UdpSocket>>>,
 }
 
@@ -30,6 +33,7 @@ impl Relay {
             loss: AtomicU32::new(0),
             random: AtomicU64::new(0x9e37_79b9_7f4a_7c15),
             dropped: AtomicU64::new(0),
+            losing: Mutex::default(),
             upstream: Mutex::default(),
         })
     }
@@ -42,6 +46,15 @@ impl Relay {
         let lost = (z ^ (z >> 31)) % 1000 < u64::from(self.loss.load(Ordering::Relaxed));
         self.dropped.fetch_add(u64::from(lost), Ordering::Relaxed);
         lost
+    }
+
+    /// Whether a server's datagram is one of those to lose.
+    fn picks(&self, datagram: &[u8]) -> bool {
+        let mut losing = self.losing.lock().unwrap();
+        let found = losing.iter().position(|(content, handshake)| {
+            datagram.first() == Some(content) && handshake.is_none_or(|kind| datagram.get(13) == Some(&kind))
+        });
+        found.map(|index| losing.swap_remove(index)).is_some()
     }
 
     async fn run(self: Arc<Self>, socket: Arc<UdpSocket>, server: SocketAddr) {
@@ -59,7 +72,7 @@ impl Relay {
                     tokio::spawn(async move {
                         let mut buffer = [0; 2048];
                         while let Ok(length) = back.recv(&mut buffer).await {
-                            if !relay.loses() {
+                            if !relay.picks(&buffer[..length]) && !relay.loses() {
                                 let _ = down.send_to(&buffer[..length], client).await;
                             }
                         }
@@ -109,6 +122,27 @@ async fn an_outage_ends_and_the_same_peer_goes_on() {
     relay.loss.store(0, Ordering::Relaxed);
     client.expect_events(1, 10).await;
     assert_eq!(server.signaling.stats().open, 1);
+}
+
+/// A server flight of the DTLS handshake that is lost must come again.
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_handshake_flights_are_repeated() {
+    const HANDSHAKE: u8 = 22;
+    const CHANGE_CIPHER_SPEC: u8 = 20;
+    const HELLO_VERIFY_REQUEST: u8 = 3;
+    const SERVER_HELLO: u8 = 2;
+    for lost in [
+        vec![(HANDSHAKE, Some(SERVER_HELLO))],
+        vec![(HANDSHAKE, Some(SERVER_HELLO)), (HANDSHAKE, Some(SERVER_HELLO))],
+        vec![(HANDSHAKE, Some(HELLO_VERIFY_REQUEST))],
+        vec![(CHANGE_CIPHER_SPEC, None)],
+    ] {
+        let (server, relay) = server_behind_relay().await;
+        relay.losing.lock().unwrap().clone_from(&lost);
+        let start = std::time::Instant::now();
+        Client::open(&server).await;
+        println!("{lost:?} opened after {:?}, not met {:?}", start.elapsed(), relay.losing.lock().unwrap());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

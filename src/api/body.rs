@@ -35,7 +35,12 @@ pub(crate) fn bytes(read: Result<Bytes, BytesRejection>) -> Result<Bytes, ApiErr
 /// A body of JSON.
 pub(crate) fn json<T: DeserializeOwned>(headers: &HeaderMap, read: Result<Bytes, BytesRejection>) -> Result<T, ApiError> {
     require_type(headers, "application/json")?;
-    serde_json::from_slice(&bytes(read)?)
+    let bytes = bytes(read)?;
+    // A struct can also be read from a list of its fields, which nobody means: a list is an attempt at a batch.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(ApiError::refused(StatusCode::BAD_REQUEST, "BAD_JSON", "The body must be one JSON object."));
+    }
+    serde_json::from_slice(&bytes)
         .map_err(|e| ApiError::refused(StatusCode::BAD_REQUEST, "BAD_JSON", format!("The body is not the JSON expected here: {e}.")))
 }
 

@@ -132,7 +132,37 @@ pub fn describe_metrics() {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use axum::{Router, body::Body, middleware::from_fn_with_state, routing::get};
+    use tower::ServiceExt;
+    use tower_http::catch_panic::CatchPanicLayer;
+
     use super::*;
+
+    async fn answer(router: Router) -> (u16, String) {
+        let response = router.oneshot(Request::new(Body::empty())).await.unwrap();
+        let status = response.status().as_u16();
+        let body = axum::body::to_bytes(response.into_body(), 10_000).await.unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    #[allow(clippy::panic)]
+    async fn a_panic_is_a_problem_that_says_nothing() {
+        async fn handler() {
+            panic!("user text");
+        }
+        let (status, body) = answer(Router::new().route("/", get(handler)).layer(CatchPanicLayer::custom(panicked))).await;
+        assert_eq!(status, 500);
+        assert!(body.contains("INTERNAL") && !body.contains("user text"), "{body}");
+    }
+
+    #[tokio::test]
+    async fn what_never_ends_is_ended() {
+        let never = Router::new().route("/", get(std::future::pending::<()>));
+        let (status, body) = answer(never.layer(from_fn_with_state(Duration::ZERO, deadline))).await;
+        assert_eq!(status, 504);
+        assert!(body.contains("TIMEOUT"), "{body}");
+    }
 
     #[test]
     fn a_request_id_of_a_client_is_taken_only_if_it_is_plain() {

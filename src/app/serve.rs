@@ -82,8 +82,8 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     info!("recall stops");
     // Streams first: they would hold up the requests they are, and their peers should come back to the next server soon.
     stop.cancel();
-    house.hub.shutdown(Bye::from(ByeCode::Restart));
     signaling.shutdown(STREAM_GRACE).await;
+    house.hub.shutdown(Bye::from(ByeCode::Restart));
     server.await.context("the server's task failed")?;
     processor.shutdown(JOB_GRACE).await;
     maintenance.await.context("the maintenance task failed")?;

@@ -16,6 +16,7 @@ use crate::conversation::{Conversation, Parts};
 use crate::domain::Ontology;
 use crate::ports::{Clock, Store};
 use crate::streaming::{EventHub, HubAnnouncer, LogSource};
+use crate::understand::Pipeline;
 
 /// Everything behind the street side.
 pub(super) struct House {
@@ -75,9 +76,9 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let conversation = Conversation::new(Parts {
         store: store.clone(),
         index,
-        embedder,
-        extractor: Arc::new(LocalExtractor::new(ontology.clone())),
-        answerer: Arc::new(ExtractiveAnswerer::new(ontology.clone(), clock.clone())),
+        embedder: embedder.clone(),
+        extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
+        answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.as_ref().clone())),
         announcer: announcer.clone(),
         ontology,
         clock: clock.clone(),

@@ -48,6 +48,10 @@ pub struct Relation {
 pub struct Cues {
     /// Verbs whose subject and object are those of the relation.
     pub verbs: Vec<String>,
+    /// Like `verbs`, but so common that they count only where the types of both sides are known to fit ("have", "be in").
+    pub weak_verbs: Vec<String>,
+    /// `weak_verbs` count only for objects called by a proper name ("joined Ericsson", not "joined the backend team").
+    pub weak_names_only: bool,
     /// Verbs that state the relation with its sides swapped when active ("X employs Y").
     pub inverse_verbs: Vec<String>,
     /// Nouns N for which "S's N is O" and "my N O" state the relation S-R-O ("favourite", "hometown").
@@ -58,6 +62,14 @@ pub struct Cues {
     pub adjectives: Vec<String>,
     /// Verbs and phrases that say the relation is over ("quit", "sell").
     pub ending_verbs: Vec<String>,
+    /// Verbs and phrases that deny the relation ("decide against").
+    pub negating_verbs: Vec<String>,
+    /// Verbs of change: what follows "from" is over, what follows "to" holds ("switch", "move").
+    pub switch_verbs: Vec<String>,
+    /// Groups of nouns (file names under `data/lexicon`) that state the relation after a possessive ("my bike").
+    pub possessed: Vec<String>,
+    /// Whether an activity can be its object ("likes hiking", "likes to hike").
+    pub activities: bool,
 }
 
 /// All relations in force.

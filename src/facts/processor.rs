@@ -1,9 +1,10 @@
 //! The durable processor: claims jobs from the queue, hands them to workers, keeps their leases alive, retries with
 //! backoff, buries what cannot be done, and drains on shutdown. It does not know what the work is.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use futures_util::FutureExt;
 use tokio::{
     sync::Notify,
     task::{JoinHandle, JoinSet},
@@ -189,8 +190,15 @@ async fn nap(inner: &Inner, failures: u32) -> Duration {
 
 async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
     let started = Instant::now();
+    // Its last attempt ended without a word: the process died over it. Without this it would be tried for ever.
+    if job.attempts > inner.config.attempts {
+        return bury(&inner, &job, "CRASHED", "every attempt ended without an outcome").await;
+    }
     let outcome = {
-        let work = inner.work.run(&job);
+        // A defect in the work must cost this job an attempt, not the worker its loop.
+        let work = AssertUnwindSafe(inner.work.run(&job))
+            .catch_unwind()
+            .map(|done| done.unwrap_or_else(|_| Outcome::Retry { code: "PANIC", cause: "the work panicked".into() }));
         tokio::pin!(work);
         let mut beat = tokio::time::interval_at(started + inner.config.lease / 3, inner.config.lease / 3);
         let deadline = tokio::time::sleep_until(started + inner.config.timeout);

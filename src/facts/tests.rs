@@ -183,7 +183,7 @@ fn a_plain_statement_has_the_figures_of_the_contract() {
     let plan = w.hear(&say(1, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
     assert_eq!(change(&plan, 0), (FactChange::Added, 1.0));
     let s = standing(w.fact("John LIKES Mary"), ontology().get("LIKES"), day(1000));
-    assert_eq!((s.weight, s.belief, s.uncertainty), (1.0, 0.666667, 0.666667));
+    assert_eq!((s.weight, s.belief, s.uncertainty), (1.0, 0.6667, 0.6667));
     let plan = w.hear(&say(2, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
     assert_eq!(change(&plan, 0), (FactChange::Reinforced, 2.0));
 }
@@ -197,7 +197,7 @@ fn support_halves_after_one_half_life() {
     assert_eq!(later.weight, 0.5);
     // Unconfirmed facts drift to unknown, not to false.
     let much_later = standing(f, ontology().get("LIKES"), day(36_500));
-    assert!((much_later.belief - 0.5).abs() < 1e-6 && much_later.uncertainty > 0.999);
+    assert!((much_later.belief - 0.5).abs() < 1e-3 && much_later.uncertainty > 0.999);
 }
 
 #[test]
@@ -339,7 +339,7 @@ proptest! {
                 group.push(f);
                 // Only where all contradict each other; LIKES and DISLIKES of one pair, or the places one lives in.
                 let sum: f64 = group.iter().map(|g| relative_weight(g, &facts, &o, day(at))).sum();
-                prop_assert!((sum - 1.0).abs() < 1e-4, "{sum}");
+                prop_assert!((sum - 1.0).abs() < 1e-3, "{sum}");
             }
         }
     }
@@ -364,7 +364,7 @@ proptest! {
         let mut fact = f.fact("John LIKES Mary").clone();
         fact.support = r;
         let halved = standing(&fact, None, day(365)).weight;
-        prop_assert!((halved - r / 2.0).abs() < 1e-5);
+        prop_assert!((halved - r / 2.0).abs() < 1e-4);
         apply(&mut fact, Stance::Opposes, day(days), 1.0, h);
         prop_assert!(fact.support <= r && fact.opposition >= 0.0 && fact.opposition <= 1.0);
         prop_assert!(decay(day(0), day(days), h) <= 1.0 && decay(day(days), day(0), h) == 1.0);

@@ -22,7 +22,7 @@ pub const FLAG_BELOW: f64 = 0.7;
 /// Half-life used for facts whose relation is no longer in the ontology, in days.
 const DEFAULT_HALF_LIFE_DAYS: f64 = 365.0;
 
-/// Where a fact stands at some moment. Rounded to six decimals, so that a few milliseconds of decay do not show.
+/// Where a fact stands at some moment. Rounded to four decimals, so that a few minutes of decay do not show.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
     /// Discounted support; 1.0 right after one plain statement.
@@ -53,7 +53,7 @@ pub fn standing(fact: &Fact, relation: Option<&Relation>, now: Timestamp) -> Sta
 }
 
 fn round(x: f64) -> f64 {
-    (x * 1e6).round() / 1e6
+    (x * 1e4).round() / 1e4
 }
 
 /// Whether two facts cannot both hold: two objects of a functional relation, or a relation and its opposite for one pair.

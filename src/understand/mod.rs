@@ -1,5 +1,121 @@
-//! From the text of a message to what it says. Pure: no I/O, no clock, no model.
+//! A message to what it says: its kind, the things it names, the facts it states, and the terms it is found by.
+//!
+//! Pure and deterministic: no clock, no I/O, no model service. The steps, each in its file: `normalise` -> `tokens` ->
+//! `sentences` -> `tags` -> `phrases` -> `clauses` -> facts (`verbal`, `nominal`, entered by `reader`) -> `kind`. What the
+//! relations are and by which words they show is data (`data/ontology.toml`), what words are is data (`data/lexicon`).
+//! It must not know what is already known of anybody: that is for `facts`.
 
+mod clauses;
+mod cues;
+pub mod jsonl;
+mod kind;
+mod lemma;
+mod lexicon;
+mod mentions;
+mod nominal;
+mod normalise;
+mod phrases;
+mod reader;
+mod sentences;
+mod tags;
 pub mod terms;
+mod tokens;
+mod verbal;
 
 pub use terms::terms;
+
+use std::sync::Arc;
+
+use crate::domain::{CandidateFact, Extraction, Ontology, Party, UserText};
+use crate::ports::extract::ExtractInput;
+
+use cues::Cues;
+use mentions::Registry;
+use reader::Reader;
+
+/// The ontology that is in force when no other is configured, as TOML.
+pub fn default_ontology() -> &'static str {
+    include_str!("../../data/ontology.toml")
+}
+
+/// Reads messages by one ontology. Cheap to share, made once.
+#[derive(Debug)]
+pub struct Pipeline {
+    ontology: Arc<Ontology>,
+    cues: Cues,
+}
+
+impl Pipeline {
+    /// Makes the ontology's cues ready, and reads word lists and tagger, so that the first message does not wait for them.
+    pub fn new(ontology: Arc<Ontology>) -> Self {
+        let cues = Cues::new(&ontology);
+        let pipeline = Self { ontology, cues };
+        pipeline.read("Ann likes tea.");
+        pipeline
+    }
+
+    /// The ontology in force.
+    pub fn ontology(&self) -> &Arc<Ontology> {
+        &self.ontology
+    }
+
+    /// Everything found in one message. Never fails: text that states nothing gives an empty extraction.
+    /// Takes time linear in the length of the text. "I" is [`Party::Speaker`] whether or not a speaker is named.
+    pub fn extract(&self, input: &ExtractInput) -> Extraction {
+        self.read(input.text.as_str())
+    }
+
+    /// [`Pipeline::extract`] for a bare text.
+    pub fn read(&self, text: &str) -> Extraction {
+        let clean = normalise::clean(text);
+        let mut registry = Registry::default();
+        let mut facts: Vec<CandidateFact> = Vec::new();
+        let mut acts = Vec::new();
+        for mut sentence in sentences::split(tokens::tokenise(&clean)) {
+            tags::tag(&mut sentence, &|w| self.cues.is_verb(w));
+            let phrases = phrases::chunk(&sentence.tokens);
+            let clauses = clauses::clauses(&sentence.tokens, &phrases);
+            let before = facts.len();
+            let mut reader = Reader::new(&self.cues, &sentence.tokens, &phrases, &mut registry, &mut facts);
+            if !kind::asks(&sentence) {
+                for clause in &clauses {
+                    reader.copula(clause);
+                    reader.having(clause);
+                    reader.clause(clause);
+                }
+                reader.possessives();
+                reader.placed();
+            }
+            acts.push(kind::of_sentence(&sentence, &phrases, &clauses, facts.len() - before));
+        }
+        finish(kind::of_message(&acts), registry, facts)
+    }
+}
+
+/// Keeps the mentions that are names or take part in a fact, in order of appearance.
+fn finish(kind: crate::domain::MessageKind, registry: Registry, mut facts: Vec<CandidateFact>) -> Extraction {
+    let mut order: Vec<usize> = (0..registry.mentions.len()).filter(|&i| registry.kept[i]).collect();
+    order.sort_by_key(|&i| registry.mentions[i].span.start);
+    let mut place = vec![usize::MAX; registry.mentions.len()];
+    for (new, &old) in order.iter().enumerate() {
+        place[old] = new;
+    }
+    for fact in &mut facts {
+        for party in [&mut fact.subject, &mut fact.object] {
+            if let Party::Mention(i) = party {
+                *i = place[*i];
+            }
+        }
+    }
+    facts.sort_by_key(|f| f.span.start);
+    let mentions = order.into_iter().map(|i| registry.mentions[i].clone()).collect();
+    Extraction { kind, mentions, facts }
+}
+
+/// An [`ExtractInput`] of a bare text.
+pub fn input(text: &str) -> ExtractInput {
+    ExtractInput { text: UserText::from(text), speaker: None, previous: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests;

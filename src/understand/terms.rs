@@ -14,6 +14,9 @@ const STOP: &[&str] = &[
     "why", "will", "with", "would", "you", "your", "yours",
 ];
 
+/// Longest term kept; a longer run is data, not a word.
+const MAX_TERM_BYTES: usize = 128;
+
 /// The terms of a text with their counts, in order of first appearance: Unicode words, lower case, without
 /// possessive, stemmed by Porter's English algorithm, without stop words.
 pub fn terms(text: &str) -> Vec<(String, u32)> {
@@ -23,7 +26,7 @@ pub fn terms(text: &str) -> Vec<(String, u32)> {
     for word in text.unicode_words() {
         let lower = word.to_lowercase().replace('’', "'");
         let bare = lower.strip_suffix("'s").unwrap_or(&lower);
-        if bare.is_empty() || STOP.binary_search(&bare).is_ok() {
+        if bare.is_empty() || bare.len() > MAX_TERM_BYTES || STOP.binary_search(&bare).is_ok() {
             continue;
         }
         let term = stemmer.stem(bare).into_owned();

@@ -18,7 +18,8 @@ fn text(s: usize, i: usize) -> String {
     match i % 5 {
         0 => format!("{a} likes {b}."),
         1 => format!("I use {t}."),
-        2 => format!("{a} knows {b}."),
+        // Names in one order: a symmetric fact is kept in the direction first stated, and sessions run side by side.
+        2 => format!("{} knows {}.", a.min(b), a.max(b)),
         3 => format!("I no longer use {t}."),
         _ => format!("{a} works on Project Apollo."),
     }

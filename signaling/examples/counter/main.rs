@@ -38,18 +38,23 @@ struct Server {
 async fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => serve("127.0.0.1:8090", "127.0.0.1:0").await,
-        ["serve", http, udp] => serve(http, udp).await,
+        [] => serve("127.0.0.1:8090", "127.0.0.1:0", &[]).await,
+        ["serve", http, udp, ref public @ ..] => serve(http, udp, public).await,
         ["load", http, peers, seconds] => load::run(http, peers.parse()?, seconds.parse()?).await,
-        _ => Err("usage: counter [serve HTTP UDP | load HTTP PEERS SECONDS]".into()),
+        _ => Err("usage: counter [serve HTTP UDP [PUBLIC_UDP...] | load HTTP PEERS SECONDS]".into()),
     }
 }
 
-async fn serve(http: &str, udp: &str) -> Result<(), Failure> {
+async fn serve(http: &str, udp: &str, public: &[&str]) -> Result<(), Failure> {
     let log = Arc::new(CounterLog::default());
     let hub = Hub::new(log.clone(), HubConfig::default());
-    let config =
-        SignalingConfig { udp_listen: udp.parse()?, max_peers: 10_000, max_peers_per_stream: 10_000, ..SignalingConfig::default() };
+    let config = SignalingConfig {
+        udp_listen: udp.parse()?,
+        public_addresses: public.iter().map(|address| address.parse()).collect::<Result<_, _>>()?,
+        max_peers: 10_000,
+        max_peers_per_stream: 10_000,
+        ..SignalingConfig::default()
+    };
     let signaling = Signaling::bind(config, hub.clone()).await?;
     let udp = signaling.udp_addr();
     let server = Arc::new(Server { log, hub, signaling, rate: AtomicU64::new(1) });

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
+use super::flight::{LastFlight, Sent};
 use crate::lock::lock;
 use crate::stun;
 
@@ -15,7 +16,8 @@ const MAX_WAITING: usize = 256;
 const DTLS_APPLICATION_DATA: u8 = 23;
 
 pub(super) enum Pushed {
-    Queued(Option<Waker>),
+    /// Wake this reader, and send this again.
+    Queued(Option<Waker>, Vec<Sent>),
     Full,
 }
 
@@ -27,6 +29,7 @@ struct State {
     waiting: VecDeque<(SocketAddr, Box<[u8]>)>,
     reader: Option<Waker>,
     nomination: Nomination,
+    flight: LastFlight,
     fragments: Vec<String>,
     addresses: VecDeque<SocketAddr>,
     closed: bool,
@@ -51,6 +54,7 @@ impl Inbox {
             return Pushed::Full;
         }
         state.waiting.push_back((from, datagram.into()));
+        let mut again = Vec::new();
         if stun::is_stun(datagram) {
             if stun::is_binding_request(datagram) {
                 if stun::nominates(datagram) && !matches!(state.nomination, Nomination::Done) {
@@ -63,10 +67,18 @@ impl Inbox {
             {
                 state.waiting.push_back((address, request));
             }
-        } else if datagram.first() == Some(&DTLS_APPLICATION_DATA) {
-            state.nomination = Nomination::Done;
+        } else {
+            if datagram.first() == Some(&DTLS_APPLICATION_DATA) {
+                state.nomination = Nomination::Done;
+            }
+            again = state.flight.arrived(datagram);
         }
-        Pushed::Queued(state.reader.take())
+        Pushed::Queued(state.reader.take(), again)
+    }
+
+    /// Remembers what goes out to the peer.
+    pub(super) fn sent(&self, contents: &[u8], segment_size: Option<usize>) {
+        lock(&self.0).flight.sent(contents, segment_size);
     }
 
     /// Takes the oldest datagram into `buffer`; its length and source.

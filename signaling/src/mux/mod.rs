@@ -11,6 +11,7 @@
 //! Invariant: no handle of a peer's connection lives in the tables, and no waker is called and no
 //! socket is touched under their lock.
 
+mod flight;
 mod inbox;
 mod socket;
 
@@ -201,10 +202,16 @@ impl Mux {
             return;
         };
         match inbox.push(from, datagram) {
-            Pushed::Queued(waker) => {
+            Pushed::Queued(waker, again) => {
                 self.counters.routed.fetch_add(1, Relaxed);
                 if let Some(waker) = waker {
                     waker.wake();
+                }
+                for sent in again {
+                    let transmit =
+                        Transmit { destination: from, ecn: None, contents: &sent.contents, segment_size: sent.segment_size, src_ip: None };
+                    // When the socket takes nothing now, the peer's next repetition tries again.
+                    self.send(&inbox, &transmit);
                 }
             }
             Pushed::Full => {

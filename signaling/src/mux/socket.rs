@@ -46,6 +46,7 @@ impl AsyncUdpSocket for VirtualSocket {
                 return Poll::Pending;
             }
         }
+        self.inbox.sent(transmit.contents, transmit.segment_size);
         Poll::Ready(Ok(transmit.contents.len()))
     }
 

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
 use crate::stun::tests::request;
-use std::task::{Context, Poll};
+use std::task::Context;
 
 async fn mux() -> (Arc<Mux>, CancellationToken) {
     let stop = CancellationToken::new();
@@ -14,7 +14,7 @@ fn waiting(attachment: &Attachment) -> usize {
     let mut context = Context::from_waker(Waker::noop());
     let mut buffer = [0; 1500];
     let mut count = 0;
-    while let Poll::Ready(_) = attachment.inbox.poll_take(&mut context, &mut buffer) {
+    while attachment.inbox.poll_take(&mut context, &mut buffer).is_ready() {
         count += 1;
     }
     count

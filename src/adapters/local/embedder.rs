@@ -104,7 +104,13 @@ mod tests {
         }
     }
 
-    const KNOWN: &[(&str, &str, f32)] = &[];
+    const KNOWN: &[(&str, &str, f32)] = &[
+        ("John likes Mary.", "Who does John like?", 0.7546),
+        ("I moved to Ghent last spring.", "Where do I live now?", 0.6835),
+        ("My dog chewed up the couch.", "The puppy destroyed the sofa.", 0.8888),
+        ("animal", "dog", 0.8246),
+        ("phone", "deployment", 0.1733),
+    ];
 
     #[tokio::test]
     async fn vectors_have_unit_length_and_a_text_without_tokens_gives_zero() {

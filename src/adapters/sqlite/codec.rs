@@ -73,7 +73,7 @@ pub(super) fn json<T: Serialize + ?Sized>(value: &T, what: &'static str) -> Resu
 /// read again, and would spoil every list that holds its message.
 pub(super) fn foreign_json(value: &serde_json::Value, what: &'static str) -> Result<String, Failure> {
     let text = json(value, what)?;
-    serde_json::from_str::<serde::de::IgnoredAny>(&text).map_err(|_| Failure::Unstorable(what))?;
+    serde_json::from_str::<serde_json::Value>(&text).map_err(|_| Failure::Unstorable(what))?;
     Ok(text)
 }
 

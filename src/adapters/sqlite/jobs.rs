@@ -21,7 +21,7 @@ use crate::{
 
 /// Takes the heads that have been ready longest. A lane that gets its turn goes to the back (see [`promote`]), so lanes share
 /// the workers evenly. `?1` now, `?2` end of the lease, `?3` how many.
-const CLAIM: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1
+pub(super) const CLAIM: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1
     WHERE id IN (SELECT id FROM jobs WHERE head = 1 AND ready_at <= ?1 ORDER BY ready_at, id LIMIT ?3)
     RETURNING *";
 

@@ -10,34 +10,34 @@ use async_trait::async_trait;
 use recall::{
     domain::{Caller, Message, MessageId, MessageKind, MessageStatus, Page, Role, SessionId, Slice, Timestamp, UserId, UserText},
     ports::{Appended, Embedding, FeedRow, MessageStore, NewMessage, StoreError},
-    understand::terms,
+    understand::terms::terms,
 };
 
 /// Messages of all users with the rows made from them.
 #[derive(Default)]
-pub struct MemoryFeed {
+pub(crate) struct MemoryFeed {
     rows: Mutex<Vec<(UserId, FeedRow, String)>>,
     generation: AtomicU64,
     /// Pages that were read.
-    pub reads: AtomicUsize,
+    pub(crate) reads: AtomicUsize,
 }
 
 /// What one message of the feed is.
-pub struct Told<'a> {
+pub(crate) struct Told<'a> {
     /// Whose message.
-    pub caller: &'a Caller,
+    pub(crate) caller: &'a Caller,
     /// Its id.
-    pub message: MessageId,
+    pub(crate) message: MessageId,
     /// Its session.
-    pub session: SessionId,
+    pub(crate) session: SessionId,
     /// Who says it.
-    pub speaker: Option<&'a str>,
+    pub(crate) speaker: Option<&'a str>,
     /// When.
-    pub sent_at: Timestamp,
+    pub(crate) sent_at: Timestamp,
     /// What.
-    pub text: &'a str,
+    pub(crate) text: &'a str,
     /// Its vector.
-    pub embedding: Vec<f32>,
+    pub(crate) embedding: Vec<f32>,
 }
 
 impl MemoryFeed {
@@ -46,7 +46,7 @@ impl MemoryFeed {
     }
 
     /// Stores a message.
-    pub fn tell(&self, told: Told<'_>) {
+    pub(crate) fn tell(&self, told: Told<'_>) {
         let mut rows = self.rows();
         let position = rows.iter().rev().find(|(_, r, _)| r.session == told.session).map_or(1, |(_, r, _)| r.position + 1);
         let row = FeedRow {
@@ -64,7 +64,7 @@ impl MemoryFeed {
     }
 
     /// Deletes a session.
-    pub fn delete(&self, session: SessionId) {
+    pub(crate) fn delete(&self, session: SessionId) {
         self.rows().retain(|(_, r, _)| r.session != session);
         self.generation.fetch_add(1, Ordering::SeqCst);
     }

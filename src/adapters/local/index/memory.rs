@@ -15,7 +15,7 @@ use crate::{
         context::{Method, Scope},
     },
     ports::{FeedRow, IndexHit, IndexQuery, index::IndexResult},
-    understand::terms,
+    understand::terms::terms,
 };
 use std::time::Instant;
 

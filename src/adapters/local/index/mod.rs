@@ -37,7 +37,7 @@ use crate::{
         context::{Method, Scope},
     },
     ports::{Embedder, FeedRow, IndexQuery, MessageIndex, MessageStore, StoreError, index::IndexResult},
-    understand::terms,
+    understand::terms::terms,
 };
 
 /// Rows read from the feed at a time. Adding a page takes less than a millisecond, so it is done in place.
@@ -50,7 +50,7 @@ const NEAREST: u32 = 400;
 /// Settings of the index.
 #[derive(Clone, Debug)]
 pub struct RecallIndexOptions {
-    /// Bytes that all users' indexes may take together. 100,000 messages take about 40 MB.
+    /// Bytes that all users' indexes may take together. 100,000 chat messages take about 47 MB.
     pub budget_bytes: usize,
     /// Numbers of the ranking.
     pub tuning: Tuning,

@@ -30,11 +30,9 @@ impl Postings {
                 list.push(entry);
                 self.bytes += (list.capacity() - before) * size_of::<u32>();
             } else {
-                let mut list = Vec::with_capacity(1);
-                list.push(entry);
                 // The pair and its control byte in the table at a usual load, the word, the first entry.
                 self.bytes += (size_of::<(Box<str>, Vec<u32>)>() + 1) * 8 / 5 + term.len() + size_of::<u32>();
-                self.lists.insert(term.as_str().into(), list);
+                self.lists.insert(term.as_str().into(), vec![entry]);
             }
         }
         length as f32

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// The numbers of the ranking. The defaults are round values near the optimum on long two-person conversations;
-/// neighbouring values differ by less than a point of recall.
+/// The numbers of the ranking. The defaults are common or round values, not fitted to any data; on long two-person
+/// conversations values half or double as large changed recall@10 by one to three points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
     /// BM25: how fast repetition of a term saturates.

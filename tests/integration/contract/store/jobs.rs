@@ -43,7 +43,10 @@ pub(super) async fn two_lanes_of_a_session_run_side_by_side(store: Arc<dyn Store
     let works: HashSet<_> = w.claim(0).await.iter().map(|j| format!("{:?}", j.work)).collect();
     assert_eq!(
         works,
-        [JobWork::Answer(question.id), JobWork::Understand { message: next.id, answer: false }].iter().map(|w| format!("{w:?}")).collect()
+        [JobWork::Answer(question.id), JobWork::Understand { message: next.id, answer: false }]
+            .iter()
+            .map(|w| format!("{w:?}"))
+            .collect::<HashSet<_>>()
     );
 }
 

@@ -27,7 +27,7 @@ pub(super) async fn what_is_stored_reads_back_the_same(store: Arc<dyn Store>) {
     };
     let appended = store.append(&w.caller, session, vec![message.clone()]).await.unwrap().remove(0);
     assert!(!appended.duplicate);
-    assert_eq!(store.messages_by_id(&w.caller, &[message.id]).await.unwrap(), [appended.message.clone()]);
+    assert_eq!(store.messages_by_id(&w.caller, &[message.id]).await.unwrap(), std::slice::from_ref(&appended.message));
     let m = appended.message;
     assert_eq!((m.id, m.session, m.position, m.role, m.status), (message.id, session, 1, Role::Assistant, MessageStatus::Processed));
     assert_eq!((m.text, m.speaker, m.kind), (message.text, message.speaker, message.kind));

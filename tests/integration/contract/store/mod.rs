@@ -1,4 +1,5 @@
 //! The contract of `ports::store`. Each test takes a fresh store and knows no engine; an adapter runs them all with one line.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod deletion;
 mod events;

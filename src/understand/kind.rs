@@ -1,0 +1,177 @@
+//! What a message does: tells, asks, both, or neither.
+
+use crate::domain::MessageKind;
+
+use super::clauses::{Clause, Subject};
+use super::lexicon::lexicon;
+use super::phrases::{ChunkKind, Owner, Phrases};
+use super::sentences::Sentence;
+use super::tokens::{Pos, Token};
+
+/// What one sentence does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Act {
+    Asks,
+    /// Tells something of the speaker: enough to make a question message a mixed one.
+    TellsSelf,
+    /// Tells something of the world.
+    Tells,
+    /// Reacts, greets, encourages, supposes.
+    Fills,
+    /// Supposes: what a message supposes it does not tell, whatever else stands in it.
+    Supposes,
+}
+
+/// The kind of a message from what its sentences do.
+pub(crate) fn of_message(acts: &[Act]) -> MessageKind {
+    let asks = acts.contains(&Act::Asks);
+    let tells_self = acts.contains(&Act::TellsSelf);
+    if asks {
+        return if tells_self { MessageKind::Mixed } else { MessageKind::Question };
+    }
+    if tells_self || acts.contains(&Act::Tells) { MessageKind::Statement } else { MessageKind::Other }
+}
+
+/// Whether a sentence is a question, by its mark or its word order.
+pub(crate) fn asks(sentence: &Sentence) -> bool {
+    let words: Vec<&Token> = sentence.tokens.iter().filter(|t| !matches!(t.pos, Pos::Punct | Pos::Sym)).collect();
+    if sentence.question_mark {
+        return !(words.len() == 1 && lexicon().in_set("hollow_questions", &words[0].norm));
+    }
+    let content: Vec<&&Token> =
+        words.iter().skip_while(|t| matches!(t.pos, Pos::Intj | Pos::Cconj) || t.is("so") || t.is("well")).collect();
+    let (Some(a), Some(b)) = (content.first(), content.get(1)) else { return false };
+    let pronoun = matches!(b.norm.as_str(), "you" | "i" | "we" | "they" | "he" | "she" | "it" | "there" | "anyone" | "your");
+    let inverted = matches!(
+        a.norm.as_str(),
+        "do" | "does" | "did" | "is" | "are" | "was" | "were" | "can" | "could" | "would" | "will" | "should" | "have" | "has" | "am"
+    ) && pronoun
+        && !a.capital_exclaims();
+    let wh = matches!(a.norm.as_str(), "what" | "where" | "who" | "why" | "how" | "when" | "which" | "whats" | "whose");
+    inverted
+        || wh
+            && (b.pos == Pos::Aux
+                || b.is("is")
+                || content.get(2).is_some_and(|c| c.pos == Pos::Aux) && matches!(a.norm.as_str(), "how" | "what" | "which"))
+            && !sentence.tokens.last().is_some_and(|t| t.norm.starts_with('!'))
+}
+
+impl Token {
+    /// "Am I glad!" is no question; nothing marks it but the exclamation, which the caller sees.
+    fn capital_exclaims(&self) -> bool {
+        false
+    }
+}
+
+/// What a sentence does. `facts` counts the facts found in it.
+pub(crate) fn of_sentence(sentence: &Sentence, p: &Phrases, clauses: &[Clause], facts: usize) -> Act {
+    if asks(sentence) {
+        return Act::Asks;
+    }
+    let tokens = &sentence.tokens;
+    if tokens.iter().any(|t| t.text.starts_with('[')) || placeholder(tokens) {
+        return Act::Fills;
+    }
+    if facts > 0 {
+        return Act::TellsSelf;
+    }
+    let has = |w: &str| tokens.iter().any(|t| t.is(w));
+    let first_person = tokens.iter().any(|t| matches!(t.norm.as_str(), "i" | "my" | "we" | "our" | "mine"));
+    if has("if") || has("imagine") || has("unless") {
+        return Act::Supposes;
+    }
+    let you = tokens.iter().any(|t| matches!(t.norm.as_str(), "you" | "your" | "yours" | "yourself"));
+    let mut act = Act::Fills;
+    for clause in clauses {
+        let found = of_clause(tokens, p, clause, you);
+        act = match (act, found) {
+            (_, Act::TellsSelf) | (Act::TellsSelf, _) => Act::TellsSelf,
+            (_, Act::Tells) | (Act::Tells, _) => Act::Tells,
+            _ => Act::Fills,
+        };
+    }
+    if clauses.is_empty() {
+        // "Not much of a talker, me." and "Long day at the office." tell; "Great work!" does not.
+        let owned = p.nouns.iter().any(|n| n.owner == Owner::Speaker);
+        let introduces = first_person && !you && p.nouns.len() > 1;
+        if owned || introduces {
+            act = Act::TellsSelf;
+        }
+    }
+    act
+}
+
+fn placeholder(tokens: &[Token]) -> bool {
+    tokens.windows(2).any(|t| t[0].is("user") && t[1].pos == Pos::Num) || tokens.iter().any(|t| t.is("["))
+}
+
+fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
+    let lex = lexicon();
+    let g = &p.verbs[clause.verb];
+    if clause.hedged.is_some() && clause.doubtful {
+        return Act::Fills;
+    }
+    let noun = match &clause.subject {
+        Subject::Implied => return if you { Act::Fills } else { Act::TellsSelf },
+        Subject::Unknown => return Act::Fills,
+        Subject::Nouns(nouns) => match nouns.first() {
+            Some(&n) => &p.nouns[n],
+            None => return Act::Fills,
+        },
+    };
+    let head = &tokens[noun.head];
+    let subject_is_self = noun.pronoun && matches!(head.norm.as_str(), "i" | "we");
+    let end = p.chunks[clause.end.max(1) - 1].end;
+    let tail = &tokens[g.end.min(end)..end];
+    if subject_is_self {
+        // "Together we can make a difference"
+        if g.lemma == "let" || head.is("we") && g.modal.as_deref().is_some_and(|m| matches!(m, "can" | "should" | "could" | "must")) {
+            return Act::Fills;
+        }
+        let says_own = tail.iter().any(|t| matches!(t.norm.as_str(), "my" | "our"));
+        if lex.in_set("reaction_verbs", &g.lemma) && g.modal.is_none() {
+            return Act::Fills;
+        }
+        if g.lemma == "be" || g.lemma == "feel" {
+            let adjective = tail.iter().find(|t| t.pos != Pos::Adv && !t.is("not"));
+            if adjective.is_some_and(|t| lex.in_set("reaction_adjectives", &t.norm)) && !says_own && !g.negated {
+                return Act::Fills;
+            }
+        }
+        if you && !says_own {
+            return Act::Fills;
+        }
+        // "I'll have to look into it", "I love it": only a pronoun to go on.
+        let content = p.chunks[clause.at + 1..clause.end].iter().any(|c| match c.kind {
+            ChunkKind::Noun(n) => !p.nouns[n].pronoun,
+            ChunkKind::Adjective => true,
+            _ => false,
+        });
+        let pronoun_object = tail.iter().any(|t| matches!(t.norm.as_str(), "it" | "that" | "them" | "this" | "those"));
+        if !content && pronoun_object && !g.past || g.modal.is_some() && !content && pronoun_object {
+            return Act::Fills;
+        }
+        if !content
+            && tail.iter().all(|t| matches!(t.pos, Pos::Adv | Pos::Punct))
+            && matches!(g.lemma.as_str(), "do" | "have" | "will" | "can" | "be")
+        {
+            return Act::Fills;
+        }
+        return Act::TellsSelf;
+    }
+    if noun.pronoun || noun.owner == Owner::Addressee || you && noun.owner != Owner::Speaker && head.pos != Pos::Propn {
+        return Act::Fills;
+    }
+    if noun.owner == Owner::Speaker {
+        return Act::TellsSelf;
+    }
+    let demonstrative = noun.det.is_some_and(|d| matches!(tokens[d].norm.as_str(), "this" | "that" | "these" | "those" | "such"));
+    if demonstrative || g.modal.is_some() {
+        return Act::Fills;
+    }
+    let definite = noun.det.is_some() || head.pos == Pos::Propn;
+    if head.pos == Pos::Propn || definite && (g.past || end - clause.start_token > 5) {
+        return Act::Tells;
+    }
+    if end - clause.start_token > 6 && !g.negated { Act::Tells } else { Act::Fills }
+}

@@ -1,0 +1,176 @@
+//! Words to their dictionary forms, by rule and a table of irregular forms.
+
+use super::lexicon::{VerbForm, lexicon};
+
+/// Lemma and form when the word can be a form of a known verb. `extra` names verbs beyond the list (those of the ontology).
+pub(crate) fn known_verb(word: &str, extra: &dyn Fn(&str) -> bool) -> Option<(String, VerbForm)> {
+    let lex = lexicon();
+    if let Some((lemma, form)) = lex.irregular(word) {
+        return Some((lemma.to_owned(), form));
+    }
+    let known = |w: &str| lex.is_verb(w) || extra(w);
+    if known(word) {
+        return Some((word.to_owned(), VerbForm::Base));
+    }
+    candidates(word).into_iter().find(|(lemma, _)| known(lemma))
+}
+
+/// Lemma and form of a word tagged as a verb, guessed when it is not known.
+pub(crate) fn verb(word: &str, extra: &dyn Fn(&str) -> bool) -> (String, VerbForm) {
+    known_verb(word, extra).or_else(|| candidates(word).into_iter().next()).unwrap_or_else(|| (word.to_owned(), VerbForm::Base))
+}
+
+/// Possible analyses of a regular form, likeliest first.
+fn candidates(word: &str) -> Vec<(String, VerbForm)> {
+    let mut out = Vec::new();
+    let mut stem = |s: &str, form: VerbForm| {
+        if s.chars().count() < 2 {
+            return;
+        }
+        let mut last = s.chars().rev();
+        if let (Some(a), Some(b)) = (last.next(), last.next())
+            && a == b
+            && !matches!(a, 'l' | 's' | 'e' | 'o')
+        {
+            out.push((s[..s.len() - a.len_utf8()].to_owned(), form));
+        }
+        out.push((s.to_owned(), form));
+        out.push((format!("{s}e"), form));
+        if s.ends_with("ll") {
+            out.push((s[..s.len() - 1].to_owned(), form));
+        }
+    };
+    if let Some(s) = word.strip_suffix("ing") {
+        stem(s, VerbForm::Gerund);
+    } else if let Some(s) = word.strip_suffix("in'") {
+        stem(s, VerbForm::Gerund);
+    } else if let Some(s) = word.strip_suffix("ied") {
+        out.push((format!("{s}y"), VerbForm::Past));
+    } else if let Some(s) = word.strip_suffix("ed") {
+        stem(s, VerbForm::Past);
+    } else if let Some(s) = word.strip_suffix("ies") {
+        out.push((format!("{s}y"), VerbForm::Third));
+    } else if let Some(s) = word.strip_suffix('s')
+        && !s.ends_with('s')
+    {
+        out.push((s.to_owned(), VerbForm::Third));
+        if let Some(s) = s.strip_suffix('e') {
+            out.push((s.to_owned(), VerbForm::Third));
+        }
+    }
+    out
+}
+
+/// The -ing form of a verb: "hike" to "hiking".
+pub(crate) fn gerund(lemma: &str) -> String {
+    if lemma == "travel" {
+        return lemma.to_owned();
+    }
+    let chars: Vec<char> = lemma.chars().collect();
+    let vowel = |c: char| "aeiou".contains(c);
+    if let Some(s) = lemma.strip_suffix("ie") {
+        return format!("{s}ying");
+    }
+    if lemma.ends_with('e') && !lemma.ends_with("ee") && !lemma.ends_with("ye") && !lemma.ends_with("oe") && chars.len() > 2 {
+        return format!("{}ing", &lemma[..lemma.len() - 1]);
+    }
+    if let [.., a, b, c] = chars[..]
+        && !vowel(c)
+        && vowel(b)
+        && !vowel(a)
+        && !"wxy".contains(c)
+        && (chars.len() <= 4 || matches!(lemma, "begin" | "forget" | "program"))
+        && !lemma.ends_with("en")
+    {
+        return format!("{lemma}{c}ing");
+    }
+    format!("{lemma}ing")
+}
+
+/// The singular of a noun.
+pub(crate) fn noun(word: &str) -> String {
+    match word {
+        "people" => return "person".into(),
+        "children" => return "child".into(),
+        "men" => return "man".into(),
+        "women" => return "woman".into(),
+        "mice" => return "mouse".into(),
+        "feet" => return "foot".into(),
+        "teeth" => return "tooth".into(),
+        "geese" => return "goose".into(),
+        "wives" => return "wife".into(),
+        "knives" => return "knife".into(),
+        "lives" => return "life".into(),
+        "calves" => return "calf".into(),
+        "wolves" => return "wolf".into(),
+        "puppies" => return "puppy".into(),
+        "movies" => return "movie".into(),
+        "cookies" => return "cookie".into(),
+        "zombies" => return "zombie".into(),
+        "pies" => return "pie".into(),
+        "ties" => return "tie".into(),
+        "hobbies" => return "hobby".into(),
+        "canvas" | "chess" | "news" | "series" | "species" | "physics" | "boss" | "class" | "glass" | "bus" | "gas" | "less" => {
+            return word.to_owned();
+        }
+        _ => {}
+    }
+    if word.len() <= 3 || word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") || word.ends_with("ics") {
+        return word.to_owned();
+    }
+    if let Some(s) = word.strip_suffix("ies") {
+        return format!("{s}y");
+    }
+    for end in ["ches", "shes", "sses", "xes", "zes", "toes", "oes"] {
+        if word.ends_with(end) {
+            return word[..word.len() - 2].to_owned();
+        }
+    }
+    word.strip_suffix('s').unwrap_or(word).to_owned()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verbs_find_their_lemma() {
+        for (word, lemma) in [
+            ("uses", "use"),
+            ("using", "use"),
+            ("stopped", "stop"),
+            ("stopping", "stop"),
+            ("loved", "love"),
+            ("studies", "study"),
+            ("wrote", "write"),
+            ("left", "leave"),
+            ("watches", "watch"),
+            ("enrolled", "enroll"),
+            ("switched", "switch"),
+            ("played", "play"),
+        ] {
+            assert_eq!(verb(word, &|_| false).0, lemma, "{word}");
+        }
+        assert!(known_verb("kitchen", &|_| false).is_none());
+        assert_eq!(known_verb("blorps", &|w| w == "blorp"), Some(("blorp".into(), VerbForm::Third)));
+    }
+
+    #[test]
+    fn gerunds_are_spelt_right() {
+        for (lemma, ing) in
+            [("hike", "hiking"), ("paint", "painting"), ("swim", "swimming"), ("knit", "knitting"), ("ski", "skiing"), ("draw", "drawing")]
+        {
+            assert_eq!(gerund(lemma), ing);
+        }
+    }
+
+    #[test]
+    fn nouns_lose_their_plural() {
+        for (word, one) in
+            [("cats", "cat"), ("puppies", "puppy"), ("wives", "wife"), ("boxes", "box"), ("chess", "chess"), ("movies", "movie")]
+        {
+            assert_eq!(noun(word), one);
+        }
+    }
+}

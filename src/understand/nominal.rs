@@ -1,0 +1,280 @@
+//! Facts from nouns: possessives ("my manager Dave", "our cats", "John's boss"), copulas ("Katherine is my boss",
+//! "my favourite band is X") and appositions.
+
+use crate::domain::{EntityType, Polarity};
+
+use super::clauses::{Clause, Subject};
+use super::cues::NounCue;
+use super::mentions;
+use super::phrases::{ChunkKind, NounPhrase, Owner, VerbKind};
+use super::reader::{Claim, Reader, Side, is_personal};
+use super::tokens::Pos;
+
+impl Reader<'_> {
+    /// The noun cue of a phrase and its position, if it has one.
+    fn noun_cue(&self, np: &NounPhrase) -> Option<(NounCue, usize)> {
+        if np.pronoun || np.opaque || np.title {
+            return None;
+        }
+        let end = np.given.map_or(np.head + 1, |g| g.0.min(np.head + 1));
+        for k in (np.core..end).rev() {
+            let t = &self.tokens[k];
+            if k > np.core {
+                let two = format!("{} {}", self.tokens[k - 1].norm, t.lemma);
+                if let Some(cue) = self.cues.noun(&two) {
+                    return Some((cue, k));
+                }
+            }
+            if !matches!(t.pos, Pos::Noun | Pos::Adj | Pos::Propn | Pos::Verb) {
+                continue;
+            }
+            let cue = self.cues.noun(&t.norm).or_else(|| self.cues.noun(&t.lemma));
+            if let Some(cue) = cue {
+                // A personal noun must be what the phrase is about, not a modifier ("family car", "partner company").
+                let personal = is_personal(self.cues, cue.relation, cue.inverse);
+                let names = (k + 1..=np.head).all(|n| self.tokens[n].pos == Pos::Propn || self.tokens[n].is("'s"));
+                if !personal || k == np.head || names {
+                    return Some((cue, k));
+                }
+            }
+        }
+        None
+    }
+
+    /// Whose the phrase is.
+    fn owner(&self, n: usize) -> Option<Side> {
+        let np = &self.phrases.nouns[n];
+        match np.owner {
+            Owner::Speaker => Some(Side::Speaker),
+            Owner::Phrase(m) => self.sides[m],
+            Owner::Third => {
+                let before = self.registry.mentions.iter().enumerate().filter(|(i, m)| {
+                    m.span.end <= self.tokens[np.start].start && Some(Side::Entity(*i, None).party()) != self.sides[n].map(Side::party)
+                });
+                before.filter(|(i, _)| self.registry.kind(*i).0 == EntityType::Person).map(|(i, _)| Side::Entity(i, None)).last()
+            }
+            Owner::Addressee => None,
+            Owner::Nobody => {
+                // "a friend of mine", "the mother of Tom"; bare "Dad" is the speaker's.
+                let c = self.phrases.chunks.iter().position(|c| c.kind == ChunkKind::Noun(n));
+                if let Some(c) = c
+                    && self.phrases.chunks.get(c + 1).is_some_and(|x| x.kind == ChunkKind::Prep && self.tokens[x.start].is("of"))
+                    && let Some(ChunkKind::Noun(m)) = self.phrases.chunks.get(c + 2).map(|x| x.kind)
+                {
+                    return self.sides[m];
+                }
+                let head = &self.tokens[np.head];
+                let bare_kin = np.det.is_none() && np.given.is_none() && matches!(head.norm.as_str(), "dad" | "mom" | "mum" | "grandma" | "grandpa" | "daddy" | "mommy");
+                bare_kin.then_some(Side::Speaker)
+            }
+        }
+    }
+
+    fn enter(&mut self, cue: NounCue, owner: Side, other: Side, polarity: Polarity, confidence: f64, start: usize, end: usize) -> bool {
+        let (subject, object) = if cue.inverse { (other, owner) } else { (owner, other) };
+        let span = self.span(start, end);
+        self.claim(Claim { relation: cue.relation, subject, object, polarity, confidence, weak: false, span })
+    }
+
+    /// "X is my boss", "my boss is X", "X and Y are friends".
+    pub(crate) fn copula(&mut self, clause: &Clause) {
+        let g = self.phrases.verbs[clause.verb].clone();
+        if !matches!(g.lemma.as_str(), "be" | "become" | "remain") || g.passive || g.progressive || g.modal.is_some() || clause.doubtful {
+            return;
+        }
+        let Subject::Nouns(subjects) = clause.subject.clone() else { return };
+        let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not)) else { return };
+        let anymore = self.tokens[g.end..self.phrases.chunks[clause.end - 1].end].iter().any(|t| t.is("anymore"));
+        let polarity = if g.used_to || g.no_longer || g.negated && anymore {
+            Polarity::Ended
+        } else if g.negated {
+            Polarity::Negated
+        } else {
+            Polarity::Affirmed
+        };
+        let confidence = if clause.hedged.is_some() { 0.75 } else { 1.0 };
+        let start = clause.start_token;
+        // My favourite band is X; my boss is Dave.
+        if let [s] = subjects[..]
+            && let Some((cue, _)) = self.noun_cue(&self.phrases.nouns[s].clone())
+            && self.phrases.nouns[s].given.is_none()
+            && self.tokens[self.phrases.nouns[s].head].pos != Pos::Propn
+            && let Some(owner) = self.owner(s)
+        {
+            let personal = is_personal(self.cues, cue.relation, cue.inverse);
+            let items = self.items(at, clause, !personal);
+            let mut any = false;
+            for (item, end) in items {
+                let fits = !personal || matches!(item, Side::Entity(i, _) if self.registry.kept[i]);
+                if fits {
+                    any |= self.enter(cue, owner, item, polarity, confidence, start, end);
+                }
+            }
+            if any {
+                self.consumed[s] = true;
+                return;
+            }
+        }
+        let ChunkKind::Noun(p) = self.phrases.chunks[at].kind else { return };
+        let predicate = self.phrases.nouns[p].clone();
+        let Some((cue, _)) = self.noun_cue(&predicate) else { return };
+        let end = self.phrases.chunks[at].end;
+        if let Some(owner) = self.owner(p) {
+            let mut any = false;
+            for &s in &subjects {
+                if let Some(side) = self.sides[s] {
+                    any |= self.enter(cue, owner, side, polarity, confidence, start, end);
+                }
+            }
+            self.consumed[p] |= any;
+            return;
+        }
+        // Priya and I are colleagues.
+        let symmetric = self.cues.relations[cue.relation].symmetric;
+        if symmetric && subjects.len() > 1 && predicate.owner == Owner::Nobody {
+            let sides: Vec<Side> = subjects.iter().filter_map(|&s| self.sides[s]).collect();
+            for (i, &a) in sides.iter().enumerate() {
+                for &b in &sides[i + 1..] {
+                    let (a, b) = if b == Side::Speaker { (b, a) } else { (a, b) };
+                    self.enter(cue, a, b, polarity, confidence, start, end);
+                }
+            }
+        }
+    }
+
+    /// "I have a sister named Anna", "I have two kids".
+    pub(crate) fn having(&mut self, clause: &Clause) {
+        let g = self.phrases.verbs[clause.verb].clone();
+        if !(g.lemma == "have" || g.lemma == "get" && self.tokens[g.start].lemma == "have") || g.modal.is_some() || g.passive || clause.doubtful || g.kind != VerbKind::Finite {
+            return;
+        }
+        let subject = match &clause.subject {
+            Subject::Nouns(n) => n.first().and_then(|&n| self.sides[n]),
+            Subject::Implied => Some(Side::Speaker),
+            Subject::Unknown => None,
+        };
+        let Some(owner) = subject else { return };
+        let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not)) else { return };
+        let mut c = at;
+        while c < clause.end {
+            if let ChunkKind::Noun(n) = self.phrases.chunks[c].kind {
+                let np = self.phrases.nouns[n].clone();
+                if np.owner == Owner::Nobody
+                    && let Some((cue, k)) = self.noun_cue(&np)
+                    && is_personal(self.cues, cue.relation, cue.inverse)
+                {
+                    let end = self.phrases.chunks[c].end;
+                    let side = self.sides[n].or_else(|| {
+                        // "two kids" has no determiner; it is a specific plural all the same.
+                        let counted = (np.core..np.head).any(|k| self.tokens[k].pos == Pos::Num) || np.det.is_some();
+                        let vague = matches!(self.tokens[k].norm.as_str(), "friends" | "parents" | "folks");
+                        let named = mentions::Named {
+                            name: mentions::text_of(self.tokens, k, np.head + 1),
+                            ty: EntityType::Person,
+                            strength: 0.9,
+                            proper: false,
+                            group: None,
+                            role: None,
+                            span: mentions::span(self.tokens, k, np.head + 1),
+                        };
+                        if counted && !vague { self.register(&named) } else { None }
+                    });
+                    let polarity = if g.negated { Polarity::Negated } else { Polarity::Affirmed };
+                    if let Some(side) = side {
+                        self.enter(cue, owner, side, polarity, 1.0, clause.start_token, end);
+                        self.consumed[n] = true;
+                    }
+                }
+            } else if !matches!(self.phrases.chunks[c].kind, ChunkKind::Comma | ChunkKind::Conj) {
+                break;
+            }
+            c += 1;
+        }
+    }
+
+    /// Possessives anywhere in the sentence.
+    pub(crate) fn possessives(&mut self) {
+        let apposed: Vec<(usize, usize)> =
+            self.phrases.nouns.iter().enumerate().filter_map(|(a, n)| n.apposition.map(|b| (a, b))).collect();
+        for n in 0..self.phrases.nouns.len() {
+            let np = self.phrases.nouns[n].clone();
+            if self.consumed[n] || np.pronoun || np.opaque {
+                continue;
+            }
+            let host = apposed.iter().find(|(_, b)| *b == n).map(|(a, _)| *a);
+            let other = host.map_or(self.sides[n], |a| self.sides[a]);
+            let (Some(other), Some(owner)) = (other, self.owner(n)) else { continue };
+            let start = host.map_or(np.start, |a| self.phrases.nouns[a].start);
+            if let Some((cue, k)) = self.noun_cue(&np) {
+                let personal = is_personal(self.cues, cue.relation, cue.inverse);
+                let named = host.is_some() || np.given.is_some() || self.tokens[np.head].pos == Pos::Propn && k < np.head;
+                if !personal && !named {
+                    continue;
+                }
+                let former = (np.core..k).any(|t| matches!(self.tokens[t].norm.as_str(), "former" | "ex" | "previous" | "old") && self.tokens[t].norm != "old")
+                    || self.tokens[k].norm.starts_with("ex-")
+                    || self.tokens[k].is("ex");
+                let friend_like = matches!(self.tokens[k].lemma.as_str(), "roommate" | "neighbor" | "neighbour" | "classmate" | "flatmate");
+                let polarity = if former && !friend_like { Polarity::Ended } else { Polarity::Affirmed };
+                self.enter(cue, owner, other, polarity, 1.0, start, np.end);
+                self.more_names(n, cue, owner, k);
+                continue;
+            }
+            // "our cats", "my bike"
+            for (i, rel) in self.cues.relations.iter().enumerate() {
+                if !rel.possessed.is_empty() && self.possessed(rel, other) {
+                    let span = self.span(np.start, np.end);
+                    let named = np.given.is_some() || self.tokens[np.head].pos == Pos::Propn;
+                    let confidence = if named || np.owner == Owner::Speaker { 0.95 } else { 0.8 };
+                    if !matches!(np.owner, Owner::Nobody) {
+                        self.claim(Claim { relation: i, subject: owner, object: other, polarity: Polarity::Affirmed, confidence, weak: false, span });
+                    }
+                    break;
+                }
+            }
+        }
+    }
+
+    /// "PyCon in Pittsburgh": a named event and its place, side by side.
+    pub(crate) fn placed(&mut self) {
+        for c in 0..self.phrases.chunks.len().saturating_sub(2) {
+            let [a, p, b] = [self.phrases.chunks[c], self.phrases.chunks[c + 1], self.phrases.chunks[c + 2]];
+            let (ChunkKind::Noun(a), ChunkKind::Prep, ChunkKind::Noun(b)) = (a.kind, p.kind, b.kind) else { continue };
+            let (Some(event), Some(place)) = (self.sides[a], self.sides[b]) else { continue };
+            let named = matches!(event, Side::Entity(i, _) if self.registry.named[i]);
+            if !self.tokens[p.start].is("in") || !named || self.kind(event).0 != EntityType::Event || self.kind(place).0 != EntityType::Place {
+                continue;
+            }
+            let relation = self.cues.relations.iter().position(|r| r.functional && r.object_types == [EntityType::Place] && r.subject_types.contains(&EntityType::Event));
+            if let Some(relation) = relation {
+                let span = self.span(self.phrases.nouns[a].start, self.phrases.nouns[b].end);
+                self.claim(Claim { relation, subject: event, object: place, polarity: Polarity::Affirmed, confidence: 0.9, weak: false, span });
+            }
+        }
+    }
+
+    /// "my friends Tom and Anna", "my kids Leo and Mia".
+    fn more_names(&mut self, n: usize, cue: NounCue, owner: Side, k: usize) {
+        let plural = self.tokens[k].norm != self.tokens[k].lemma;
+        let Some(mut c) = self.phrases.chunks.iter().position(|c| c.kind == ChunkKind::Noun(n)) else { return };
+        if !plural || self.tokens[self.phrases.nouns[n].head].pos != Pos::Propn {
+            return;
+        }
+        c += 1;
+        while c + 1 < self.phrases.chunks.len() && matches!(self.phrases.chunks[c].kind, ChunkKind::Comma | ChunkKind::Conj) {
+            if let ChunkKind::Noun(m) = self.phrases.chunks[c + 1].kind
+                && self.tokens[self.phrases.nouns[m].head].pos == Pos::Propn
+                && self.phrases.nouns[m].owner == Owner::Nobody
+                && let Some(side) = self.sides[m]
+            {
+                let (start, end) = (self.phrases.nouns[n].start, self.phrases.nouns[m].end);
+                self.enter(cue, owner, side, Polarity::Affirmed, 0.9, start, end);
+                c += 2;
+            } else if matches!(self.phrases.chunks[c + 1].kind, ChunkKind::Conj) {
+                c += 1;
+            } else {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Starts servers for tests and talks to them. Who asks is said by a header, which only the tests' authenticator reads.
+//! No worker runs: nothing is mined or answered, and facts are asserted.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use async_trait::async_trait;
+use metrics_exporter_prometheus::PrometheusBuilder;
+use recall::{
+    adapters::{
+        local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
+        sqlite::{SqliteConfig, SqliteStore},
+        system::{RandomIds, SystemClock},
+    },
+    api::{self, ApiConfig, ApiState, Authenticator, auth::AuthError},
+    conversation::{Conversation, Parts},
+    domain::{Caller, Ontology, UserId, ViewerRole},
+    ports::Clock,
+    streaming::{HubAnnouncer, LogSource},
+    understand::Pipeline,
+};
+use serde_json::{Value, json};
+use signaling::{Hub, HubConfig, Signaling, SignalingConfig};
+use tempfile::TempDir;
+use tokio::{net::TcpListener, sync::Notify};
+use tokio_util::sync::CancellationToken;
+
+/// Two users of every server.
+pub(crate) const ANNA: &str = "00000000-0000-4000-8000-00000000000a";
+pub(crate) const BORIS: &str = "00000000-0000-4000-8000-00000000000b";
+
+const ONTOLOGY: &str = r#"
+[[relation]]
+name = "LIKES"
+phrase = "likes"
+description = "Is fond of."
+opposite = "DISLIKES"
+half_life_days = 365
+[[relation]]
+name = "DISLIKES"
+phrase = "dislikes"
+description = "Is not fond of."
+opposite = "LIKES"
+half_life_days = 365
+[[relation]]
+name = "LIVES_IN"
+phrase = "lives in"
+description = "Has their home in."
+functional = true
+half_life_days = 730
+"#;
+
+struct ByHeader;
+
+#[async_trait]
+impl Authenticator for ByHeader {
+    async fn authenticate(&self, parts: &axum::http::request::Parts) -> Result<Caller, AuthError> {
+        let user = parts.headers.get("x-test-user").ok_or(AuthError::Missing)?;
+        let user = user.to_str().ok().and_then(|u| u.parse::<UserId>().ok()).ok_or(AuthError::Invalid)?;
+        Ok(Caller::verified(user, ViewerRole::User))
+    }
+}
+
+/// A running server. Dropping it stops it.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) http: reqwest::Client,
+    stop: CancellationToken,
+    _data: TempDir,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let clock = Arc::new(SystemClock);
+        let store = Arc::new(SqliteStore::open(&data.path().join("recall.db"), SqliteConfig::default(), clock.now()).await.unwrap());
+        let embedder = LocalEmbedder::load().unwrap();
+        let ontology = Arc::new(Ontology::parse(ONTOLOGY).unwrap());
+        let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
+        let conversation = Conversation::new(Parts {
+            store: store.clone(),
+            index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
+            extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
+            answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone())),
+            embedder: Arc::new(embedder),
+            announcer: Arc::new(HubAnnouncer(hub.clone())),
+            ontology,
+            clock,
+            ids: Arc::new(RandomIds::default()),
+            wake: Arc::new(Notify::new()),
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut config = ApiConfig::at(address);
+        config.ice_servers = vec![api::IceServer { url: "stun:stun.example.org:3478".to_owned(), username: None, credential: None }];
+        let router = api::router(ApiState {
+            conversation,
+            signaling: Signaling::bind(SignalingConfig::default(), hub.clone()).await.unwrap(),
+            hub,
+            authenticator: Arc::new(ByHeader),
+            config,
+            metrics: PrometheusBuilder::new().build_recorder().handle(),
+            checks: Vec::new(),
+        });
+        let stop = CancellationToken::new();
+        tokio::spawn(api::serve(listener, router, api::ServerConfig::default(), stop.clone().cancelled_owned()));
+        Self { address, store, http: reqwest::Client::new(), stop, _data: data }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub(crate) fn get(&self, user: &str, path: &str) -> reqwest::RequestBuilder {
+        self.http.get(self.url(path)).header("x-test-user", user)
+    }
+
+    pub(crate) fn post(&self, user: &str, path: &str) -> reqwest::RequestBuilder {
+        self.http.post(self.url(path)).header("x-test-user", user)
+    }
+
+    /// The whole GraphQL response.
+    pub(crate) async fn graphql(&self, user: &str, query: &str, variables: Value) -> Value {
+        let body = json!({ "query": query, "variables": variables });
+        self.post(user, "/graphql").json(&body).send().await.unwrap().json().await.unwrap()
+    }
+
+    /// The data of a GraphQL response that must succeed.
+    pub(crate) async fn data(&self, user: &str, query: &str, variables: Value) -> Value {
+        let response = self.graphql(user, query, variables).await;
+        assert!(response.get("errors").is_none(), "{response:#}");
+        response["data"].clone()
+    }
+
+    /// The code of a GraphQL response that must fail.
+    pub(crate) async fn code(&self, user: &str, query: &str, variables: Value) -> String {
+        let response = self.graphql(user, query, variables).await;
+        response["errors"][0]["extensions"]["code"].as_str().unwrap_or_else(|| panic!("no error with a code: {response:#}")).to_owned()
+    }
+
+    pub(crate) async fn session(&self, user: &str) -> String {
+        let data = self.data(user, "mutation { createSession(input: {}) { session { id } errors { code } } }", json!({})).await;
+        text(&data["createSession"]["session"]["id"])
+    }
+
+    /// The payload of `sendMessage`.
+    pub(crate) async fn send(&self, user: &str, input: Value) -> Value {
+        let query = "mutation($input: SendMessageInput!) { sendMessage(input: $input) {
+            status message { id text status role externalId } errors { code message path } } }";
+        self.data(user, query, json!({ "input": input })).await["sendMessage"].clone()
+    }
+
+    pub(crate) async fn say(&self, user: &str, session: &str, words: &str) -> String {
+        text(&self.send(user, json!({ "sessionId": session, "text": words })).await["message"]["id"])
+    }
+
+    /// Asserts a fact and returns its id.
+    pub(crate) async fn fact(&self, user: &str, session: &str, [subject, relation, object]: [&str; 3]) -> String {
+        let query = "mutation($input: AssertFactInput!) { assertFact(input: $input) { fact { id } errors { code message } } }";
+        let input = json!({ "sessionId": session, "subject": subject, "relation": relation, "object": object });
+        let data = self.data(user, query, json!({ "input": input })).await;
+        assert_eq!(data["assertFact"]["errors"], json!([]));
+        text(&data["assertFact"]["fact"]["id"])
+    }
+}
+
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("not a text: {value}")).to_owned()
+}

@@ -1,0 +1,11 @@
+//! The API as clients meet it: a real server on a free port over the real store, index and signaling.
+
+mod connections;
+mod harness;
+mod hostile;
+mod isolation;
+mod operations;
+mod origins;
+mod rest;
+mod statements;
+mod streams;

@@ -1,0 +1,142 @@
+//! Pages, probes, metrics and the headers of every answer.
+
+use recall::api::{ServerConfig, serve};
+use serde_json::{Value, json};
+
+use super::harness::{ANNA, Server};
+
+#[tokio::test]
+async fn probes_answer_without_a_caller_under_any_host() {
+    let server = Server::start().await;
+    for (path, status) in [("/healthz", "ok"), ("/readyz", "ready")] {
+        let response = server.http.get(server.url(path)).header("host", "10.0.0.7").send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        let body: Value = response.json().await.unwrap();
+        assert_eq!(body["status"], status);
+    }
+    let ready: Value = server.http.get(server.url("/readyz")).send().await.unwrap().json().await.unwrap();
+    assert_eq!(ready["checks"][0], json!({ "name": "sqlite", "ready": true }));
+    assert_eq!(server.http.get(server.url("/metrics")).send().await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn an_unreachable_store_is_named() {
+    let server = Server::start().await;
+    recall::ports::Inspect::close(server.store.as_ref()).await;
+    let response = server.http.get(server.url("/readyz")).send().await.unwrap();
+    assert_eq!(response.status(), 503);
+    let body: Value = response.json().await.unwrap();
+    assert_eq!(
+        (&body["status"], &body["checks"][0]["name"], &body["checks"][0]["ready"]),
+        (&json!("not_ready"), &json!("sqlite"), &json!(false))
+    );
+    assert_eq!(server.http.get(server.url("/healthz")).send().await.unwrap().status(), 200);
+    let code = server.code(ANNA, "{ sessions { nodes { id } } }", json!({})).await;
+    assert!(["UNAVAILABLE", "INTERNAL"].contains(&code.as_str()), "{code}");
+}
+
+#[tokio::test]
+async fn every_answer_is_named_and_safe_to_show() {
+    let server = Server::start().await;
+    for path in ["/", "/healthz", "/nothing", "/graphql"] {
+        let response = server.get(ANNA, path).header("x-request-id", "my-id.7").send().await.unwrap();
+        let headers = response.headers();
+        assert_eq!(headers["x-request-id"], "my-id.7", "{path}");
+        assert_eq!(headers["x-content-type-options"], "nosniff", "{path}");
+        let policy = headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("script-src 'unsafe-inline'"), "{path}");
+    }
+    let (one, two) = (server.get(ANNA, "/").send().await.unwrap(), server.get(ANNA, "/").send().await.unwrap());
+    assert_ne!(one.headers()["x-request-id"], two.headers()["x-request-id"]);
+}
+
+#[tokio::test]
+async fn the_page_is_served_and_kept_by_its_tag() {
+    let server = Server::start().await;
+    let page = server.http.get(server.url("/")).send().await.unwrap();
+    assert_eq!(page.status(), 200);
+    assert_eq!(page.headers()["content-type"], "text/html; charset=utf-8");
+    assert_eq!(page.headers()["cache-control"], "no-cache");
+    let tag = page.headers()["etag"].clone();
+    let again = server.http.get(server.url("/")).header("if-none-match", tag).send().await.unwrap();
+    assert_eq!(again.status(), 304);
+    let nothing = server.http.get(server.url("/../Cargo.toml")).send().await.unwrap();
+    assert_eq!(nothing.status(), 404);
+    let written = server.http.delete(server.url("/index.html")).send().await.unwrap();
+    assert_eq!(written.status(), 405);
+}
+
+/// Addresses of scripts and styles in a page.
+fn linked(page: &str) -> Vec<String> {
+    let quoted =
+        |attribute: &str| page.split(attribute).skip(1).filter_map(|rest| rest.split('"').next().map(str::to_owned)).collect::<Vec<_>>();
+    [quoted("src=\""), quoted("href=\"")].concat().into_iter().filter(|address| !address.starts_with("data:")).collect()
+}
+
+#[tokio::test]
+async fn the_pages_need_nothing_from_elsewhere() {
+    let server = Server::start().await;
+    for path in ["/", "/graphql"] {
+        let response = server.get(ANNA, path).header("accept", "text/html,*/*").send().await.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        let page = response.text().await.unwrap();
+        assert!(!page.contains("<script>"), "{path}: an inline script would be blocked");
+        let linked = linked(&page);
+        assert!(!linked.is_empty(), "{path}");
+        for address in linked {
+            let response = server.http.get(server.url(&address)).send().await.unwrap();
+            assert_eq!(response.status(), 200, "{address}");
+            let kept = response.headers()["cache-control"].to_str().unwrap().contains("immutable");
+            assert_eq!(kept, address.starts_with("/assets/"), "{address}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_head_that_never_ends_is_cut_and_open_requests_end_first() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let (started, mut begun) = tokio::sync::mpsc::channel(1);
+    let go = std::sync::Arc::new(tokio::sync::Notify::new());
+    let handler_go = go.clone();
+    let slow = axum::Router::new().route(
+        "/",
+        axum::routing::get(move || async move {
+            started.send(()).await.unwrap();
+            handler_go.notified().await;
+            "done"
+        }),
+    );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = tokio_util::sync::CancellationToken::new();
+    let config = ServerConfig { head_timeout: std::time::Duration::from_millis(50), ..ServerConfig::default() };
+    let server = tokio::spawn(serve(listener, slow, config, stop.clone().cancelled_owned()));
+
+    let mut trickle = tokio::net::TcpStream::connect(address).await.unwrap();
+    trickle.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n").await.unwrap();
+    let mut rest = Vec::new();
+    let _ = trickle.read_to_end(&mut rest).await;
+    assert!(!rest.starts_with(b"HTTP/1.1 200"));
+
+    let open = tokio::spawn(reqwest::get(format!("http://{address}/")));
+    begun.recv().await.unwrap();
+    stop.cancel();
+    go.notify_one();
+    assert_eq!(open.await.unwrap().unwrap().text().await.unwrap(), "done");
+    server.await.unwrap();
+    assert!(tokio::net::TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn graphql_over_http_has_a_status_for_its_own_media_type() {
+    let server = Server::start().await;
+    let ask = |query: &str, accept: &str| server.post(ANNA, "/graphql").header("accept", accept).json(&json!({ "query": query }));
+    for (query, accept, status) in [
+        ("{ nothing }", "application/json", 200),
+        ("{ nothing }", "application/graphql-response+json", 400),
+        ("{ viewer { id role name } }", "application/graphql-response+json", 200),
+    ] {
+        let response = ask(query, accept).send().await.unwrap();
+        assert_eq!((response.status().as_u16(), response.headers()["content-type"].to_str().unwrap()), (status, accept), "{query}");
+    }
+}

@@ -1,0 +1,35 @@
+//! No N+1: a nested query takes as many SQL statements for many items as for few.
+
+use serde_json::json;
+
+use super::harness::{ANNA, Server};
+
+#[tokio::test]
+async fn nested_queries_take_a_fixed_number_of_statements() {
+    let server = Server::start().await;
+    let session = server.session(ANNA).await;
+    for n in 0..40 {
+        server.fact(ANNA, &session, [&format!("Person {n}"), ["LIKES", "DISLIKES"][n % 2], &format!("Thing {}", n / 2)]).await;
+        server.fact(ANNA, &session, [&format!("Person {n}"), "LIVES_IN", &format!("Town {n}")]).await;
+    }
+    let messages = "query($id: ID!, $n: Int!) { session(id: $id) { messages(first: $n) { nodes {
+        id session { title } answer { id } answerTo { id } citations { index message { id } fact { id } }
+        entities { name type } mentions { surface entity { name } }
+        facts { relation relativeWeight rivals { object { name } } subject { name } object { name }
+                evidence(first: 1) { nodes { message { text session { id } } } } } } } } }";
+    let facts = "query($n: Int!) { facts(first: $n) { nodes { belief subject { name } object { name } relativeWeight
+        rivals { id subject { name } } evidence(first: 2) { nodes { stance message { text entities { name } } } } } } }";
+    for (name, query, few, many) in [("messages", messages, 4, 40), ("facts", facts, 4, 80)] {
+        let mut counts = Vec::new();
+        for first in [few, many] {
+            let before = server.store.statements();
+            let data = server.data(ANNA, query, json!({ "id": session, "n": first })).await;
+            assert!(data.to_string().len() > 200 * first, "the query found what was put in: {}", data.to_string().len());
+            counts.push(server.store.statements() - before);
+        }
+        println!("{name}: {} statements for {few} items, {} for {many}", counts[0], counts[1]);
+        // A batch that is split in two by chance costs one more; one statement an item would cost dozens.
+        assert!(counts[1] <= counts[0] + 6, "{name}: {counts:?}");
+        assert!(counts[1] <= 40, "{name}: {counts:?}");
+    }
+}

@@ -212,15 +212,17 @@ export class Browser {
   }
 }
 
-/** An empty page of the server's origin with the client package in it; `window.open_` starts a stream that writes down what it sees. */
+/**
+ * A page of the server with the client package in it; `window.open_` starts a stream that writes down what it sees. The page itself must
+ * really come from the server: Chromium lets no page that it cannot place connect to a loopback address.
+ */
 export async function clientPage(browser, server, options = {}) {
   const context = options.visitor?.context ?? await browser.chromium.newContext();
   await context.route("**/__client/**", async (route) => {
     const file = new URL(route.request().url()).pathname.replace("/__client/", "");
-    if (file === "") return route.fulfill({ contentType: "text/html", body: "<!doctype html><title>client</title><link rel=icon href=data:,>" });
     return route.fulfill({ contentType: "text/javascript", body: await readFile(path.join(root, "src/client/dist", file), "utf8") });
   });
-  const tab = await browser.visit(`${server.url}/__client/`, { visitor: { context } });
+  const tab = await browser.visit(`${server.url}/healthz`, { visitor: { context } });
   await prepare(tab);
   return tab;
 }

@@ -172,10 +172,10 @@ export class EventStream extends Emitter<StreamEvents> {
     this.emit("state", this.#state);
   }
 
-  #dropLinks() {
+  #dropLinks(lost = false) {
     clearTimeout(this.#ackTimer);
     this.#ackTimer = undefined;
-    this.#link?.close();
+    this.#link?.close(lost);
     this.#upgrade?.close();
     this.#link = this.#upgrade = null;
     this.#welcome = null;
@@ -359,7 +359,7 @@ export class EventStream extends Emitter<StreamEvents> {
 
   #onDown(down: Down) {
     const held = this.#welcome !== null && Date.now() - this.#welcomedAt >= STABLE_MS;
-    this.#dropLinks();
+    this.#dropLinks(true);
     if (down.why === "refused") return this.close(down.code);
     if (down.why === "blocked") this.#blocked += 1;
     const attempt = held ? 0 : this.#state.attempt + 1;

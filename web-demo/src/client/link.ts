@@ -61,8 +61,8 @@ export interface Link {
   ack(seq: number): void;
   /** Asks for a fresh latency measurement; the answer comes as `latency`. */
   measure(): void;
-  /** Ends the line at once and quietly. */
-  close(): void;
+  /** Ends the line at once and quietly. `lost`: the other side does not hear us any more, so it is told nothing. */
+  close(lost?: boolean): void;
 }
 
 export interface LinkRequest {

@@ -111,10 +111,11 @@ export function openWebRtc(request: LinkRequest, events: LinkEvents): Link {
         }
       });
     },
-    close() {
+    close(lost = false) {
       if (!end()) return;
       // DELETE goes first: once the channel is closed the server forgets the peer, and the request would find nothing.
-      if (!resource) return peer.close();
+      // After a silence it has forgotten the peer already.
+      if (!resource || lost) return peer.close();
       fetch(resource, { method: "DELETE", headers: authorization(endpoint), signal: AbortSignal.timeout(1000) })
         .catch(() => {})
         .finally(() => peer.close());

@@ -36,7 +36,7 @@ function LineNews() {
   }
   if (!news) return null;
   return (
-    <div class="news back" role="status">
+    <div class="news caught-up" role="status">
       <b>{news.gaps > 0 ? "Caught up." : news.replayed > 0 ? `Caught up: ${count(news.replayed, "event")} replayed.` : "Back."}</b>{" "}
       {news.gaps > 0 ? "The log no longer held everything, so the state was fetched anew." : news.replayed > 0 ? "In order, none lost, none twice." : "Nothing was missed."}
     </div>

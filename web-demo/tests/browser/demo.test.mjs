@@ -78,6 +78,8 @@ test("a first visit: a fact appears, grows, the line is cut, and what was missed
 
   await page.getByRole("button", { name: "Restore", exact: true }).click();
   await shown(page.locator(".news").filter({ hasText: /Caught up: \d+ events replayed/ }), "the news of the replay");
+  const [log, composer] = await Promise.all([page.locator(".log").boundingBox(), page.locator(".composer").boundingBox()]);
+  assert.ok(composer.y > log.y + 300 && log.width > 400, "the news does not push the conversation aside");
   await shown(fact(tab, "Mary", "likes", "climbing"), "the fact that was missed");
   await agrees(tab, id);
   assert.deepEqual(tab.problems, []);
@@ -170,6 +172,7 @@ test("by keyboard alone: write, open evidence, close it, visit an entity, come b
   await phase(tab, "live");
   await page.getByRole("button", { name: "New session", exact: true }).focus();
   await page.keyboard.press("Enter");
+  await shown(page.locator(".welcome"), "the empty session");
   await page.keyboard.press("/");
   await page.keyboard.type("Mary lives in Lyon.");
   await page.keyboard.press("Enter");

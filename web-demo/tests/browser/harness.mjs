@@ -26,8 +26,8 @@ async function freeTcpPort() {
   return port;
 }
 
-async function udpSocket(port = 0) {
-  const socket = createSocket("udp4").bind(port, "127.0.0.1");
+async function udpSocket(port = 0, address = "127.0.0.1") {
+  const socket = createSocket("udp4").bind(port, address);
   await once(socket, "listening");
   return socket;
 }
@@ -43,6 +43,9 @@ export async function until(check, what, limitMs = 30_000) {
   }
 }
 
+/** What the server is told its public address is. The relay has it, on the server's port; the server itself listens on 127.0.0.1. */
+const RELAY = "127.0.0.2";
+
 /** Stands between browser and server for UDP: one upstream socket for each browser address. `lossy` drops everything both ways. */
 class UdpRelay {
   lossy = false;
@@ -50,8 +53,7 @@ class UdpRelay {
 
   static async start(serverPort) {
     const relay = new UdpRelay();
-    relay.front = await udpSocket();
-    relay.port = relay.front.address().port;
+    relay.front = await udpSocket(serverPort, RELAY);
     relay.front.on("message", (packet, from) => {
       if (relay.lossy) return;
       const key = `${from.address}:${from.port}`;
@@ -86,7 +88,13 @@ export class Server {
     server.udpPort = probe.address().port;
     probe.close();
     server.relay = await UdpRelay.start(server.udpPort);
-    await server.run();
+    try {
+      await server.run();
+    } catch (error) {
+      // An open socket would keep the test run from ending.
+      await server.stop();
+      throw error;
+    }
     return server;
   }
 
@@ -95,8 +103,10 @@ export class Server {
     this.output = "";
     this.process = spawn(process.env.RECALL_BIN, ["serve", "--listen", `127.0.0.1:${this.port}`, "--data", this.data], {
       env: {
-        ...process.env, RECALL_UDP_LISTEN: `127.0.0.1:${this.udpPort}`, RECALL_UDP_PUBLIC_ADDRESSES: `127.0.0.1:${this.relay.port}`,
-        RECALL_LOG: process.env.RECALL_LOG ?? "warn",
+        // The server refuses settings it does not know, and those of the tests are not its own.
+        ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("RECALL_"))),
+        RECALL_UDP_LISTEN: `127.0.0.1:${this.udpPort}`, RECALL_UDP_PUBLIC_ADDRESSES: RELAY,
+        RECALL_LOG: "warn",
       },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -111,7 +121,7 @@ export class Server {
   }
 
   async #end(signal) {
-    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    if (!this.process || this.process.exitCode !== null || this.process.signalCode !== null) return;
     const ended = once(this.process, "exit");
     process.kill(this.process.pid, signal);
     await ended;
@@ -202,15 +212,17 @@ export class Browser {
   }
 }
 
-/** An empty page of the server's origin with the client package in it; `window.open_` starts a stream that writes down what it sees. */
+/**
+ * A page of the server with the client package in it; `window.open_` starts a stream that writes down what it sees. The page itself must
+ * really come from the server: Chromium lets no page that it cannot place connect to a loopback address.
+ */
 export async function clientPage(browser, server, options = {}) {
   const context = options.visitor?.context ?? await browser.chromium.newContext();
   await context.route("**/__client/**", async (route) => {
     const file = new URL(route.request().url()).pathname.replace("/__client/", "");
-    if (file === "") return route.fulfill({ contentType: "text/html", body: "<!doctype html><title>client</title><link rel=icon href=data:,>" });
     return route.fulfill({ contentType: "text/javascript", body: await readFile(path.join(root, "src/client/dist", file), "utf8") });
   });
-  const tab = await browser.visit(`${server.url}/__client/`, { visitor: { context } });
+  const tab = await browser.visit(`${server.url}/healthz`, { visitor: { context } });
   await prepare(tab);
   return tab;
 }

@@ -1,5 +1,5 @@
 // The page's state and what a visitor can do with it. Views only read signals and call these functions.
-import { computed, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { EventStream, RecallClient, RecallError, type StreamState } from "../../client/index.ts";
 import {
   DeleteSession, Earlier, Head, MoreFacts, RetractFact, Sessions, Snapshot, Start, type FactRow, type SessionsResult, type StartResult,
@@ -65,7 +65,7 @@ async function follow(): Promise<void> {
   openFact.value = null;
   spotlight.value = null;
   if (value.page === "session") {
-    if (value.id !== sessionId.value) await open(value.id);
+    if (value.id !== sessionId.value || wanted !== value.id) await open(value.id);
     return;
   }
   const newest = sessionId.value ?? sessions.value[0]?.id;
@@ -76,17 +76,19 @@ async function follow(): Promise<void> {
   if (newest && newest !== sessionId.value) await open(newest);
 }
 
+/** The session that is being opened; what was asked for last wins. */
+let wanted: string | null = null;
+
+/** Opens a session. The former one stays on the page, whole, until the new one is there: nothing typed meanwhile goes astray. */
 async function open(id: string): Promise<void> {
-  stream?.close();
-  stream = null;
-  sessionId.value = id;
+  wanted = id;
   const mine = new Memory(new Map(start.value?.relations.map((r) => [r.name, r.phrase])));
   try {
     const { session } = await client.graphql(Head, { id });
+    if (wanted !== id) return;
     if (!session) {
       problem.value = "This session does not exist any more.";
-      sessionId.value = null;
-      memory.value = null;
+      leave();
       return replace("#/");
     }
     const load = async () => {
@@ -94,12 +96,23 @@ async function open(id: string): Promise<void> {
       if (snapshot.session) mine.load(snapshot.session, await furtherFacts(id, snapshot.session.facts.pageInfo));
     };
     await load();
-    if (sessionId.value !== id) return;
-    memory.value = mine;
+    if (wanted !== id) return;
+    batch(() => {
+      leave();
+      sessionId.value = id;
+      memory.value = mine;
+    });
     listen(id, session.head, mine, load);
   } catch (error) {
-    if (sessionId.value === id) broken.value = sentence(error);
+    if (wanted === id) broken.value = sentence(error);
   }
+}
+
+function leave() {
+  stream?.close();
+  stream = null;
+  sessionId.value = null;
+  memory.value = null;
 }
 
 /** The facts after the first page. The page shows some hundreds well; past that the entity pages and the API are the place. */
@@ -184,10 +197,7 @@ export async function deleteSession(id: string): Promise<void> {
   try {
     if (id === sessionId.value) {
       // The line goes first: the server would end it anyway, and would say so as if it were a mistake.
-      stream?.close();
-      stream = null;
-      sessionId.value = null;
-      memory.value = null;
+      leave();
       line.value = null;
     }
     await client.graphql(DeleteSession, { input: { id } });

@@ -75,7 +75,12 @@ pub fn run(
             Ok(line) => line,
             Err(error) => {
                 outcome.refused += 1;
-                writeln!(errors, "line {number}: not a message with \"id\" and \"text\" ({:?} at column {})", error.classify(), error.column())?;
+                writeln!(
+                    errors,
+                    "line {number}: not a message with \"id\" and \"text\" ({:?} at column {})",
+                    error.classify(),
+                    error.column()
+                )?;
                 continue;
             }
         };

@@ -38,7 +38,8 @@ pub(crate) fn asks(sentence: &Sentence) -> bool {
     if sentence.question_mark {
         return !(words.len() == 1 && lexicon().in_set("hollow_questions", &words[0].norm));
     }
-    let content: Vec<&&Token> = words.iter().skip_while(|t| matches!(t.pos, Pos::Intj | Pos::Cconj) || t.is("so") || t.is("well")).collect();
+    let content: Vec<&&Token> =
+        words.iter().skip_while(|t| matches!(t.pos, Pos::Intj | Pos::Cconj) || t.is("so") || t.is("well")).collect();
     let (Some(a), Some(b)) = (content.first(), content.get(1)) else { return false };
     let pronoun = matches!(b.norm.as_str(), "you" | "i" | "we" | "they" | "he" | "she" | "it" | "there" | "anyone" | "your");
     let inverted = matches!(
@@ -47,8 +48,12 @@ pub(crate) fn asks(sentence: &Sentence) -> bool {
     ) && pronoun
         && !a.capital_exclaims();
     let wh = matches!(a.norm.as_str(), "what" | "where" | "who" | "why" | "how" | "when" | "which" | "whats" | "whose");
-    inverted || wh && (b.pos == Pos::Aux || b.is("is") || content.get(2).is_some_and(|c| c.pos == Pos::Aux) && matches!(a.norm.as_str(), "how" | "what" | "which"))
-        && !sentence.tokens.last().is_some_and(|t| t.norm.starts_with('!'))
+    inverted
+        || wh
+            && (b.pos == Pos::Aux
+                || b.is("is")
+                || content.get(2).is_some_and(|c| c.pos == Pos::Aux) && matches!(a.norm.as_str(), "how" | "what" | "which"))
+            && !sentence.tokens.last().is_some_and(|t| t.norm.starts_with('!'))
 }
 
 impl Token {
@@ -146,7 +151,10 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
         if !content && pronoun_object && !g.past || g.modal.is_some() && !content && pronoun_object {
             return Act::Fills;
         }
-        if !content && tail.iter().all(|t| matches!(t.pos, Pos::Adv | Pos::Punct)) && matches!(g.lemma.as_str(), "do" | "have" | "will" | "can" | "be") {
+        if !content
+            && tail.iter().all(|t| matches!(t.pos, Pos::Adv | Pos::Punct))
+            && matches!(g.lemma.as_str(), "do" | "have" | "will" | "can" | "be")
+        {
             return Act::Fills;
         }
         return Act::TellsSelf;

@@ -17,9 +17,7 @@ pub(crate) fn known_verb(word: &str, extra: &dyn Fn(&str) -> bool) -> Option<(St
 
 /// Lemma and form of a word tagged as a verb, guessed when it is not known.
 pub(crate) fn verb(word: &str, extra: &dyn Fn(&str) -> bool) -> (String, VerbForm) {
-    known_verb(word, extra)
-        .or_else(|| candidates(word).into_iter().next())
-        .unwrap_or_else(|| (word.to_owned(), VerbForm::Base))
+    known_verb(word, extra).or_else(|| candidates(word).into_iter().next()).unwrap_or_else(|| (word.to_owned(), VerbForm::Base))
 }
 
 /// Possible analyses of a regular form, likeliest first.
@@ -169,7 +167,9 @@ mod tests {
 
     #[test]
     fn nouns_lose_their_plural() {
-        for (word, one) in [("cats", "cat"), ("puppies", "puppy"), ("wives", "wife"), ("boxes", "box"), ("chess", "chess"), ("movies", "movie")] {
+        for (word, one) in
+            [("cats", "cat"), ("puppies", "puppy"), ("wives", "wife"), ("boxes", "box"), ("chess", "chess"), ("movies", "movie")]
+        {
             assert_eq!(noun(word), one);
         }
     }

@@ -51,7 +51,9 @@ pub(crate) fn clean(text: &str) -> Clean {
             i = inline_code(&raw, i, &mut out);
             continue;
         }
-        if c == '[' && let Some((label_end, link_end)) = link(&raw, i) {
+        if c == '['
+            && let Some((label_end, link_end)) = link(&raw, i)
+        {
             for (k, &l) in raw.iter().enumerate().take(label_end).skip(i + 1) {
                 out.push(plain(l), k);
             }

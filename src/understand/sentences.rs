@@ -21,7 +21,11 @@ pub(crate) fn split(tokens: Vec<Token>) -> Vec<Sentence> {
         let next_capital = iter.peek().is_none_or(|t| t.capital);
         let next_space = iter.peek().is_none_or(|t| t.space_before || t.pos == Pos::Break);
         let ends = match token.pos {
-            Pos::Break => next_capital || token.norm == "\n" && current.last().is_some_and(|t| t.pos == Pos::Punct) || token.norm == "\n" && current.len() > 3,
+            Pos::Break => {
+                next_capital
+                    || token.norm == "\n" && current.last().is_some_and(|t| t.pos == Pos::Punct)
+                    || token.norm == "\n" && current.len() > 3
+            }
             Pos::Punct if token.norm.starts_with(['!', '?']) => next_space || iter.peek().is_some_and(|t| t.pos == Pos::Punct),
             Pos::Punct if token.norm == "." => next_space || next_capital,
             Pos::Punct if token.norm.starts_with("..") || token.norm == "…" => next_capital || iter.peek().is_some_and(|t| t.is("i")),
@@ -32,7 +36,10 @@ pub(crate) fn split(tokens: Vec<Token>) -> Vec<Sentence> {
         if token.pos != Pos::Break {
             current.push(token);
         }
-        if ends && quote_follows && let Some(t) = iter.next() {
+        if ends
+            && quote_follows
+            && let Some(t) = iter.next()
+        {
             current.push(t);
         }
         if ends || current.len() >= MAX_TOKENS {

@@ -7,11 +7,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Words too common to find anything by. Question words are among them; names and numbers never are.
 const STOP: &[&str] = &[
-    "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "him", "his",
-    "how", "i", "if", "in", "into", "is", "it", "its", "just", "me", "my", "of", "on", "or", "our", "she", "so", "some", "such", "than", "that", "the",
-    "their", "them", "then", "there", "these", "they", "this", "those", "to", "too", "up", "us", "was", "we", "were", "what", "when", "where", "which",
-    "who", "whom", "why", "will", "with", "would", "you", "your", "am", "can", "could", "not", "no", "s", "t", "m", "re", "ve", "ll", "d", "don", "im",
-    "dont", "about", "also", "any", "because", "being", "very",
+    "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her",
+    "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "me", "my", "of", "on", "or", "our", "she", "so", "some",
+    "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "too", "up", "us", "was",
+    "we", "were", "what", "when", "where", "which", "who", "whom", "why", "will", "with", "would", "you", "your", "am", "can", "could",
+    "not", "no", "s", "t", "m", "re", "ve", "ll", "d", "don", "im", "dont", "about", "also", "any", "because", "being", "very",
 ];
 
 /// Longest term kept, in characters; longer runs are data, not words.
@@ -26,7 +26,11 @@ pub fn terms(text: &str) -> Vec<(String, u32)> {
         for part in word.split(['\'', '’']) {
             let lower = part.to_lowercase();
             let length = lower.chars().count();
-            if length == 0 || length > MAX_TERM || STOP.contains(&lower.as_str()) || (length == 1 && !lower.chars().all(char::is_alphanumeric)) {
+            if length == 0
+                || length > MAX_TERM
+                || STOP.contains(&lower.as_str())
+                || (length == 1 && !lower.chars().all(char::is_alphanumeric))
+            {
                 continue;
             }
             let term = if lower.chars().any(char::is_numeric) { lower } else { stemmer.stem(&lower).into_owned() };

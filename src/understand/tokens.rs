@@ -132,8 +132,10 @@ const SPELLINGS: &[(&str, &[&str])] = &[
     ("everyday", &["everyday"]),
 ];
 
-const ABBREVIATIONS: &[&str] =
-    &["mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "etc", "e.g", "i.e", "u.s", "u.k", "d.c", "p.m", "a.m", "inc", "ltd", "co", "approx", "dept"];
+const ABBREVIATIONS: &[&str] = &[
+    "mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "etc", "e.g", "i.e", "u.s", "u.k", "d.c", "p.m", "a.m", "inc", "ltd", "co",
+    "approx", "dept",
+];
 
 pub(crate) fn tokenise(text: &Clean) -> Vec<Token> {
     let chars = &text.chars;
@@ -156,7 +158,10 @@ pub(crate) fn tokenise(text: &Clean) -> Vec<Token> {
         } else if c.is_whitespace() {
             space = true;
             i += 1;
-        } else if c.is_alphanumeric() || (c == '\'' && starts_clipped(chars, i)) || (c == '@' && chars.get(i + 1).is_some_and(|c| c.is_alphabetic())) {
+        } else if c.is_alphanumeric()
+            || (c == '\'' && starts_clipped(chars, i))
+            || (c == '@' && chars.get(i + 1).is_some_and(|c| c.is_alphabetic()))
+        {
             let end = word_end(chars, i);
             push_word(text, i, end, space, &mut out);
             space = false;
@@ -200,7 +205,12 @@ fn word_end(chars: &[char], i: usize) -> usize {
             '/' => next.is_some_and(|n| n.is_alphanumeric()),
             '&' => next.is_some_and(|n| n.is_uppercase()) && chars[k - 1].is_uppercase(),
             // "Node.js" and "3.5", but not "done.Then".
-            '.' => next.is_some_and(|n| n.is_numeric() || (n.is_lowercase() && !chars[i..k].iter().all(|c| c.is_lowercase())) || (n.is_lowercase() && short_suffix(chars, k + 1)) || (n.is_uppercase() && k == i + 1)),
+            '.' => next.is_some_and(|n| {
+                n.is_numeric()
+                    || (n.is_lowercase() && !chars[i..k].iter().all(|c| c.is_lowercase()))
+                    || (n.is_lowercase() && short_suffix(chars, k + 1))
+                    || (n.is_uppercase() && k == i + 1)
+            }),
             '+' => next == Some(&'+') || chars[k - 1] == '+',
             '#' => k == i + 1,
             ',' => chars[k - 1].is_numeric() && next.is_some_and(|n| n.is_numeric()),
@@ -225,7 +235,10 @@ fn word_end(chars: &[char], i: usize) -> usize {
 fn short_suffix(chars: &[char], i: usize) -> bool {
     let end = chars[i..].iter().position(|c| !c.is_alphanumeric()).map_or(chars.len(), |n| i + n);
     let suffix: String = chars[i..end].iter().collect();
-    matches!(suffix.as_str(), "js" | "io" | "com" | "org" | "net" | "ai" | "rs" | "py" | "dev" | "app" | "ts" | "g" | "e" | "m" | "eu" | "de" | "uk" | "co")
+    matches!(
+        suffix.as_str(),
+        "js" | "io" | "com" | "org" | "net" | "ai" | "rs" | "py" | "dev" | "app" | "ts" | "g" | "e" | "m" | "eu" | "de" | "uk" | "co"
+    )
 }
 
 fn mark(text: &Clean, i: usize, end: usize, space: bool, pos: Pos) -> Token {

@@ -6,4 +6,6 @@ mod api;
 mod contract;
 mod crash;
 mod house;
+mod logs;
+mod readme;
 mod server;

@@ -10,23 +10,33 @@ use std::{
 use serde_json::{Value, json};
 
 /// Longest wait for anything; far more than ever needed, so that only a hang fails.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
-    pub address: String,
-    pub http: reqwest::Client,
+    pub(crate) address: String,
+    pub(crate) http: reqwest::Client,
 }
 
 impl Server {
     /// Starts the binary over a data folder and waits for its line.
-    pub fn start(data: &Path) -> Self {
+    pub(crate) fn start(data: &Path) -> Self {
         Self::start_with(data, &[])
     }
 
     /// As [`Server::start`], with more environment variables.
-    pub fn start_with(data: &Path, env: &[(&str, &str)]) -> Self {
+    pub(crate) fn start_with(data: &Path, env: &[(&str, &str)]) -> Self {
+        Self::spawn(data, env, Stdio::inherit(), "warn")
+    }
+
+    /// As [`Server::start`], with everything that can be logged going to a file.
+    pub(crate) fn start_logging(data: &Path, log: &Path, filter: &str) -> Self {
+        let log = std::fs::File::create(log).unwrap();
+        Self::spawn(data, &[("RECALL_LOG_FORMAT", "json")], Stdio::from(log), filter)
+    }
+
+    fn spawn(data: &Path, env: &[(&str, &str)], stderr: Stdio, filter: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
         // Settings of the machine that runs the tests must not reach the server.
         for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("RECALL_")) {
@@ -35,10 +45,10 @@ impl Server {
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
-            .args(["--log", "warn"])
+            .args(["--log", filter])
             .envs(env.iter().copied())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit());
+            .stderr(stderr);
         let mut child = command.spawn().expect("the binary starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -47,22 +57,16 @@ impl Server {
         Self { child, address, http }
     }
 
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// `kill -9`.
-    pub fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-
     /// SIGTERM; returns whether it ended well, and how long that took.
-    pub fn stop(mut self) -> (bool, Duration) {
+    pub(crate) fn stop(mut self) -> (bool, Duration) {
         let started = Instant::now();
         let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert!(status.success());
@@ -71,25 +75,25 @@ impl Server {
     }
 
     /// Runs an operation that must succeed.
-    pub async fn graphql(&self, query: &str, variables: Value) -> Value {
+    pub(crate) async fn graphql(&self, query: &str, variables: Value) -> Value {
         let answer = self.try_graphql(query, variables).await.expect("the server answers");
         assert!(answer.get("errors").is_none(), "{answer}");
         answer["data"].clone()
     }
 
     /// Runs an operation; `None` when the server is gone.
-    pub async fn try_graphql(&self, query: &str, variables: Value) -> Option<Value> {
+    pub(crate) async fn try_graphql(&self, query: &str, variables: Value) -> Option<Value> {
         let body = json!({ "query": query, "variables": variables });
         self.http.post(self.url("/graphql")).json(&body).send().await.ok()?.json().await.ok()
     }
 
-    pub async fn create_session(&self) -> String {
+    pub(crate) async fn create_session(&self) -> String {
         let data = self.graphql("mutation { createSession(input: {}) { session { id } errors { code } } }", json!({})).await;
         data["createSession"]["session"]["id"].as_str().unwrap().to_owned()
     }
 
     /// Sends a message; `None` when it was not acknowledged.
-    pub async fn send(&self, input: Value) -> Option<Value> {
+    pub(crate) async fn send(&self, input: Value) -> Option<Value> {
         let query = "mutation($input: SendMessageInput!) { sendMessage(input: $input) { status message { id } errors { code message } } }";
         let answer = self.try_graphql(query, json!({ "input": input })).await?;
         let message = answer["data"]["sendMessage"]["message"].clone();
@@ -98,7 +102,7 @@ impl Server {
     }
 
     /// All events of a session after `after`, read from the SSE endpoint until the log's head.
-    pub async fn events(&self, session: &str) -> Vec<Value> {
+    pub(crate) async fn events(&self, session: &str) -> Vec<Value> {
         let data = self.graphql("query($id: ID!) { session(id: $id) { head } }", json!({ "id": session })).await;
         let head = data["session"]["head"].as_str().unwrap().to_owned();
         let (epoch, head) = head.split_once(':').unwrap();
@@ -128,7 +132,7 @@ impl Server {
     }
 
     /// Waits until no message of a session is being processed.
-    pub async fn settle(&self, session: &str) {
+    pub(crate) async fn settle(&self, session: &str) {
         let query = "query($id: ID!, $after: String) { session(id: $id) { messages(first: 100, after: $after) {
             nodes { status } pageInfo { hasNextPage endCursor } } } }";
         let started = Instant::now();
@@ -152,7 +156,7 @@ impl Server {
     }
 
     /// Facts by their words, with weight, belief and status, in order.
-    pub async fn facts(&self) -> Vec<(String, f64, f64, String)> {
+    pub(crate) async fn facts(&self) -> Vec<(String, f64, f64, String)> {
         let query = "query($after: String) { facts(first: 100, after: $after) {
             nodes { subject { name } relation object { name } weight belief status } pageInfo { hasNextPage endCursor } } }";
         let (mut rows, mut after) = (Vec::new(), Value::Null);

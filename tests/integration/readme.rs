@@ -1,0 +1,37 @@
+//! The README's examples, run as pasted.
+
+use std::process::Command;
+
+use crate::server::Server;
+
+#[test]
+fn the_examples_of_the_readme_work_when_pasted() {
+    let readme = include_str!("../../README.md");
+    let block = readme.split("<!-- examples -->").nth(1).and_then(|t| t.split("<!-- /examples -->").next()).expect("the marks are there");
+    let script = block.trim().trim_start_matches("```sh").trim_end_matches("```");
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let script = script.replace("127.0.0.1:8080", &server.address);
+    let done = Command::new("bash").args(["-euo", "pipefail", "-c", &script]).output().expect("bash runs");
+    let out = String::from_utf8(done.stdout).unwrap();
+    assert!(done.status.success(), "{out}\n{}", String::from_utf8_lossy(&done.stderr));
+    // By value and not by text: GraphQL answers may name their fields in any order.
+    let answers: Vec<serde_json::Value> =
+        out.lines().filter(|l| l.starts_with('{')).map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{e}: {l}"))).collect();
+    for a in &answers {
+        assert!(a.get("errors").is_none() && a.get("code").is_none(), "{a}");
+    }
+    let at = |i: usize, path: &str| answers[i].pointer(path).unwrap_or_else(|| panic!("{path} of {}", answers[i])).clone();
+    assert_eq!(at(0, "/data/sendMessage/status"), "PROCESSING");
+    for (path, expected) in
+        [("subject/name", "John"), ("relation", "LIKES"), ("object/name", "Mary"), ("evidence/nodes/0/excerpt", "John likes Mary")]
+    {
+        assert_eq!(at(1, &format!("/data/facts/nodes/0/{path}")), expected);
+    }
+    assert_eq!(at(1, "/data/facts/nodes/0/weight"), 1.0);
+    assert_eq!(at(2, "/data/context/messages/0/message/text"), "John likes Mary.");
+    assert_eq!(at(4, "/data/session/messages/nodes/0/text"), "John likes Mary [1].");
+    assert_eq!(at(5, "/status"), "processing");
+    assert_eq!(at(6, "/facts/0/fact/relation"), "LIKES");
+    assert_eq!(at(7, "/canonical_form"), "Mary");
+}

@@ -46,7 +46,7 @@ pub(crate) fn asks(sentence: &Sentence) -> bool {
         a.norm.as_str(),
         "do" | "does" | "did" | "is" | "are" | "was" | "were" | "can" | "could" | "would" | "will" | "should" | "have" | "has" | "am"
     ) && pronoun
-        && !a.capital_exclaims();
+        && sentence.tokens.last().is_none_or(|t| t.norm != "!");
     let wh = matches!(a.norm.as_str(), "what" | "where" | "who" | "why" | "how" | "when" | "which" | "whats" | "whose");
     inverted
         || wh
@@ -54,13 +54,6 @@ pub(crate) fn asks(sentence: &Sentence) -> bool {
                 || b.is("is")
                 || content.get(2).is_some_and(|c| c.pos == Pos::Aux) && matches!(a.norm.as_str(), "how" | "what" | "which"))
             && !sentence.tokens.last().is_some_and(|t| t.norm.starts_with('!'))
-}
-
-impl Token {
-    /// "Am I glad!" is no question; nothing marks it but the exclamation, which the caller sees.
-    fn capital_exclaims(&self) -> bool {
-        false
-    }
 }
 
 /// What a sentence does. `facts` counts the facts found in it.
@@ -148,7 +141,7 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
             _ => false,
         });
         let pronoun_object = tail.iter().any(|t| matches!(t.norm.as_str(), "it" | "that" | "them" | "this" | "those"));
-        if !content && pronoun_object && !g.past || g.modal.is_some() && !content && pronoun_object {
+        if !content && pronoun_object && (!g.past || g.modal.is_some()) {
             return Act::Fills;
         }
         if !content

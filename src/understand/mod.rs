@@ -1,10 +1,11 @@
 //! A message to what it says: its kind, the things it names, the facts it states, and the terms it is found by.
 //!
 //! Pure and deterministic: no clock, no I/O, no model service. The steps, each in its file: `normalise` -> `tokens` ->
-//! `sentences` -> `tags` -> `phrases` -> `clauses` -> facts (`verbal`, `nominal`, entered by `reader`) -> `kind`. What the
+//! `sentences` -> `tags` (mended by `repairs`) -> `phrases` -> `clauses` -> facts (`verbal`, `nominal`, entered by `reader`) -> `kind`. What the
 //! relations are and by which words they show is data (`data/ontology.toml`), what words are is data (`data/lexicon`).
 //! It must not know what is already known of anybody: that is for `facts`.
 
+mod appositions;
 mod clauses;
 mod cues;
 pub mod jsonl;
@@ -14,13 +15,19 @@ mod lexicon;
 mod mentions;
 mod nominal;
 mod normalise;
+mod noun_phrases;
+mod objects;
 mod phrases;
 mod reader;
+mod registry;
+mod repairs;
 mod sentences;
 mod tags;
 pub mod terms;
 mod tokens;
+mod verb_groups;
 mod verbal;
+mod walk;
 
 pub use terms::terms;
 
@@ -30,8 +37,9 @@ use crate::domain::{CandidateFact, Extraction, Ontology, Party, UserText};
 use crate::ports::extract::ExtractInput;
 
 use cues::Cues;
-use mentions::Registry;
-use reader::Reader;
+
+use reader::{FactBook, Reader};
+use registry::Registry;
 
 /// The ontology that is in force when no other is configured, as TOML.
 pub fn default_ontology() -> &'static str {
@@ -69,14 +77,14 @@ impl Pipeline {
     pub fn read(&self, text: &str) -> Extraction {
         let clean = normalise::clean(text);
         let mut registry = Registry::default();
-        let mut facts: Vec<CandidateFact> = Vec::new();
+        let mut book = FactBook::default();
         let mut acts = Vec::new();
         for mut sentence in sentences::split(tokens::tokenise(&clean)) {
             tags::tag(&mut sentence, &|w| self.cues.is_verb(w));
             let phrases = phrases::chunk(&sentence.tokens);
             let clauses = clauses::clauses(&sentence.tokens, &phrases);
-            let before = facts.len();
-            let mut reader = Reader::new(&self.cues, &sentence.tokens, &phrases, &mut registry, &mut facts);
+            let before = book.facts.len();
+            let mut reader = Reader::new(&self.cues, &sentence.tokens, &phrases, &mut registry, &mut book);
             if !kind::asks(&sentence) {
                 for clause in &clauses {
                     reader.copula(clause);
@@ -86,9 +94,9 @@ impl Pipeline {
                 reader.possessives();
                 reader.placed();
             }
-            acts.push(kind::of_sentence(&sentence, &phrases, &clauses, facts.len() - before));
+            acts.push(kind::of_sentence(&sentence, &phrases, &clauses, book.facts.len() - before));
         }
-        finish(kind::of_message(&acts), registry, facts)
+        finish(kind::of_message(&acts), registry, book.facts)
     }
 }
 

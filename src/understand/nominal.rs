@@ -11,6 +11,9 @@ use super::phrases::{ChunkKind, NounPhrase, Owner, VerbKind};
 use super::reader::{Claim, Reader, Side, is_personal};
 use super::tokens::Pos;
 
+/// How many mentions back "his" may reach. Keeps work linear in the length of the text.
+const NEAR: usize = 64;
+
 impl Reader<'_> {
     /// The noun cue of a phrase and its position, if it has one.
     fn noun_cue(&self, np: &NounPhrase) -> Option<(NounCue, usize)> {
@@ -53,10 +56,10 @@ impl Reader<'_> {
             Owner::Speaker => Some(Side::Speaker),
             Owner::Phrase(m) => self.sides[m],
             Owner::Third => {
-                let before = self.registry.mentions.iter().enumerate().filter(|(i, m)| {
+                let before = self.registry.mentions.iter().enumerate().rev().take(NEAR).filter(|(i, m)| {
                     m.span.end <= self.tokens[np.start].start && Some(Side::Entity(*i, None).party()) != self.sides[n].map(Side::party)
                 });
-                before.filter(|(i, _)| self.registry.kind(*i).0 == EntityType::Person).map(|(i, _)| Side::Entity(i, None)).last()
+                before.filter(|(i, _)| self.registry.kind(*i).0 == EntityType::Person).map(|(i, _)| Side::Entity(i, None)).next()
             }
             Owner::Addressee => None,
             Owner::Nobody => {
@@ -77,9 +80,9 @@ impl Reader<'_> {
         }
     }
 
-    fn enter(&mut self, cue: NounCue, owner: Side, other: Side, polarity: Polarity, confidence: f64, start: usize, end: usize) -> bool {
+    fn enter(&mut self, cue: NounCue, owner: Side, other: Side, polarity: Polarity, confidence: f64, words: (usize, usize)) -> bool {
         let (subject, object) = if cue.inverse { (other, owner) } else { (owner, other) };
-        let span = self.span(start, end);
+        let span = self.span(words.0, words.1);
         self.claim(Claim { relation: cue.relation, subject, object, polarity, confidence, weak: false, span })
     }
 
@@ -127,7 +130,7 @@ impl Reader<'_> {
             for (item, end) in items {
                 let fits = !personal || matches!(item, Side::Entity(i, _) if self.registry.kept[i]);
                 if fits {
-                    any |= self.enter(cue, owner, item, polarity, confidence, start, end);
+                    any |= self.enter(cue, owner, item, polarity, confidence, (start, end));
                 }
             }
             if any {
@@ -143,7 +146,7 @@ impl Reader<'_> {
             let mut any = false;
             for &s in &subjects {
                 if let Some(side) = self.sides[s] {
-                    any |= self.enter(cue, owner, side, polarity, confidence, start, end);
+                    any |= self.enter(cue, owner, side, polarity, confidence, (start, end));
                 }
             }
             self.consumed[p] |= any;
@@ -156,7 +159,7 @@ impl Reader<'_> {
             for (i, &a) in sides.iter().enumerate() {
                 for &b in &sides[i + 1..] {
                     let (a, b) = if b == Side::Speaker { (b, a) } else { (a, b) };
-                    self.enter(cue, a, b, polarity, confidence, start, end);
+                    self.enter(cue, a, b, polarity, confidence, (start, end));
                 }
             }
         }
@@ -177,7 +180,7 @@ impl Reader<'_> {
             items.extend(more);
         }
         for (item, end) in items {
-            self.enter(cue, owner, item, Polarity::Affirmed, 1.0, clause.start_token, end);
+            self.enter(cue, owner, item, Polarity::Affirmed, 1.0, (clause.start_token, end));
         }
     }
 
@@ -243,7 +246,7 @@ impl Reader<'_> {
                     });
                     let polarity = if g.negated { Polarity::Negated } else { Polarity::Affirmed };
                     if let Some(side) = side {
-                        self.enter(cue, owner, side, polarity, 1.0, clause.start_token, end);
+                        self.enter(cue, owner, side, polarity, 1.0, (clause.start_token, end));
                         self.consumed[n] = true;
                     }
                 }
@@ -279,7 +282,7 @@ impl Reader<'_> {
                     || self.tokens[k].is("ex");
                 let friend_like = matches!(self.tokens[k].lemma.as_str(), "roommate" | "neighbor" | "neighbour" | "classmate" | "flatmate");
                 let polarity = if former && !friend_like { Polarity::Ended } else { Polarity::Affirmed };
-                self.enter(cue, owner, other, polarity, 1.0, start, np.end);
+                self.enter(cue, owner, other, polarity, 1.0, (start, np.end));
                 self.more_names(n, cue, owner, k);
                 continue;
             }
@@ -355,7 +358,7 @@ impl Reader<'_> {
                 && let Some(side) = self.sides[m]
             {
                 let (start, end) = (self.phrases.nouns[n].start, self.phrases.nouns[m].end);
-                self.enter(cue, owner, side, Polarity::Affirmed, 0.9, start, end);
+                self.enter(cue, owner, side, Polarity::Affirmed, 0.9, (start, end));
                 c += 2;
             } else if matches!(self.phrases.chunks[c + 1].kind, ChunkKind::Conj) {
                 c += 1;

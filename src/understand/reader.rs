@@ -1,11 +1,14 @@
 //! One sentence to facts: who each phrase is, and the book in which facts are entered.
 
+use std::collections::HashMap;
+
 use crate::domain::{CandidateFact, EntityType, Party, Polarity, Span};
 
 use super::cues::{Cues, Rel};
 use super::lexicon::{Group, lexicon};
-use super::mentions::{self, Named, Registry, WEAK};
+use super::mentions::{self, Named, WEAK};
 use super::phrases::{NounPhrase, Owner, Phrases};
+use super::registry::Registry;
 use super::tokens::{Pos, Token};
 
 /// A resolved phrase.
@@ -41,13 +44,36 @@ pub(crate) struct Claim {
 /// Below this a fact is not worth keeping; see the thresholds of the fact room.
 const LEAST_CONFIDENCE: f64 = 0.5;
 
+/// The facts of one message, each pair and relation once.
+#[derive(Default)]
+pub(crate) struct FactBook {
+    pub(crate) facts: Vec<CandidateFact>,
+    place: HashMap<(Party, usize, Party), usize>,
+}
+
+impl FactBook {
+    fn enter(&mut self, relation: usize, symmetric: bool, fact: CandidateFact) {
+        let turned = (fact.object, relation, fact.subject);
+        let known = self.place.get(&(fact.subject, relation, fact.object)).or_else(|| self.place.get(&turned).filter(|_| symmetric));
+        match known.and_then(|&i| self.facts.get_mut(i)) {
+            // A later "no longer" in the same message corrects what stood before it.
+            Some(old) if old.polarity == Polarity::Affirmed && fact.polarity != Polarity::Affirmed => *old = fact,
+            Some(_) => {}
+            None => {
+                self.place.insert((fact.subject, relation, fact.object), self.facts.len());
+                self.facts.push(fact);
+            }
+        }
+    }
+}
+
 /// What is being read, and what was found so far in the message.
 pub(crate) struct Reader<'a> {
     pub(crate) cues: &'a Cues,
     pub(crate) tokens: &'a [Token],
     pub(crate) phrases: &'a Phrases,
     pub(crate) registry: &'a mut Registry,
-    pub(crate) facts: &'a mut Vec<CandidateFact>,
+    pub(crate) facts: &'a mut FactBook,
     /// Per noun phrase, who it is.
     pub(crate) sides: Vec<Option<Side>>,
     /// Noun phrases that a fact already speaks for ("my boss" in "Katherine is my boss").
@@ -60,7 +86,7 @@ impl<'a> Reader<'a> {
         tokens: &'a [Token],
         phrases: &'a Phrases,
         registry: &'a mut Registry,
-        facts: &'a mut Vec<CandidateFact>,
+        facts: &'a mut FactBook,
     ) -> Self {
         let n = phrases.nouns.len();
         let mut reader = Self { cues, tokens, phrases, registry, facts, sides: vec![None; n], consumed: vec![false; n] };
@@ -174,18 +200,7 @@ impl<'a> Reader<'a> {
             confidence,
             span: claim.span,
         };
-        let symmetric = rel.symmetric;
-        let same = |f: &CandidateFact| {
-            f.relation == fact.relation
-                && (f.subject == fact.subject && f.object == fact.object
-                    || symmetric && f.subject == fact.object && f.object == fact.subject)
-        };
-        match self.facts.iter_mut().find(|f| same(f)) {
-            // A later "no longer" in the same message corrects what stood before it.
-            Some(old) if old.polarity == Polarity::Affirmed && fact.polarity != Polarity::Affirmed => *old = fact,
-            Some(_) => {}
-            None => self.facts.push(fact),
-        }
+        self.facts.enter(claim.relation, rel.symmetric, fact);
         true
     }
 

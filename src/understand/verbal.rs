@@ -3,13 +3,11 @@
 use crate::domain::{EntityType, Polarity, Span};
 
 use super::clauses::{Clause, Subject};
-use super::cues::{Cue, Effect, Rel};
-use super::lemma;
-use super::lexicon::{Group, VerbForm, lexicon};
-use super::mentions::{self, Named};
-use super::phrases::{ChunkKind, Owner, VerbGroup, VerbKind};
+use super::cues::{Cue, Effect};
+use super::lexicon::{VerbForm, lexicon};
+use super::objects::Item;
+use super::phrases::{ChunkKind, VerbGroup, VerbKind};
 use super::reader::{Claim, Reader, Side};
-use super::tokens::Pos;
 
 /// Changes that, in the progressive, are only planned ("I'm moving to Oslo").
 const PLANS: &[&str] = &[
@@ -26,9 +24,6 @@ pub(crate) struct Frame {
     start: usize,
     limit: usize,
 }
-
-/// One object of a verb, with the end of its words.
-pub(crate) type Item = (Side, usize);
 
 impl Reader<'_> {
     /// Reads one clause.
@@ -89,10 +84,11 @@ impl Reader<'_> {
         let word = |w: &str| tail.iter().any(|t| t.is(w));
         let pair = |a: &str, b: &str| tail.windows(2).any(|t| t[0].is(a) && t[1].is(b));
         let anymore = word("anymore") || pair("any", "more") || pair("any", "longer") || pair("no", "longer");
-        let previously = g.past && self.tokens.iter().any(|t| matches!(t.norm.as_str(), "previously" | "formerly"))
-            || g.past && self.tokens.windows(2).any(|t| t[0].is("before") && t[1].is("that"));
-        let until = g.past && !g.negated && tail.iter().any(|t| matches!(t.norm.as_str(), "until" | "till"))
-            || g.past && !g.negated && self.tokens[limit..].iter().take(2).any(|t| matches!(t.norm.as_str(), "until" | "till"));
+        let previously = g.past
+            && (self.tokens.iter().any(|t| matches!(t.norm.as_str(), "previously" | "formerly"))
+                || self.tokens.windows(2).any(|t| t[0].is("before") && t[1].is("that")));
+        let after = &self.tokens[limit..];
+        let until = g.past && !g.negated && tail.iter().chain(after.iter().take(2)).any(|t| matches!(t.norm.as_str(), "until" | "till"));
         if g.used_to && !g.negated || g.no_longer || g.negated && anymore || until || previously {
             Polarity::Ended
         } else if g.negated {
@@ -392,270 +388,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Follows the words of a cue after its verb: the position after them, a factor of confidence, and an object that stood between.
-    fn walk(&self, cue: &Cue, anchor: usize, g: &VerbGroup, clause: &Clause, limit: usize) -> Option<(usize, f64, Option<Item>)> {
-        let tokens = self.tokens;
-        let mut k = anchor + 1;
-        let mut factor = 1.0;
-        if cue.rest.is_empty() {
-            return (anchor == g.main).then_some((g.end, 1.0, None));
-        }
-        for (n, w) in cue.rest.iter().enumerate() {
-            let is = |k: usize| tokens[k].norm == *w || tokens[k].lemma == *w;
-            let start = k;
-            let mut jumps = 0;
-            loop {
-                if k >= limit {
-                    return None;
-                }
-                if is(k) {
-                    break;
-                }
-                let t = &tokens[k];
-                if matches!(t.pos, Pos::Adv | Pos::Det | Pos::Adj | Pos::Num) && k < start + 5 || t.is("not") {
-                    k += 1;
-                    continue;
-                }
-                // "put the bike away", "gave it up"
-                let particle = matches!(w.as_str(), "away" | "up" | "off" | "out" | "down" | "back" | "over" | "home");
-                if let Some(c) = self.chunk_at(k) {
-                    let chunk = self.phrases.chunks[c];
-                    if particle
-                        && n + 1 == cue.rest.len()
-                        && let ChunkKind::Noun(np) = chunk.kind
-                        && tokens.get(chunk.end).is_some_and(|t| t.is(w))
-                        && let Some(side) = self.sides[np]
-                    {
-                        return Some((chunk.end + 1, 1.0, Some((side, chunk.end + 1))));
-                    }
-                    // "work as a nurse at", "spent four years at", "live with my wife in"
-                    let preposition = super::verbal::preposition(w);
-                    if preposition && jumps < 2 && c < clause.end {
-                        // "I do my mockups in Figma": only where the other side is surely of the right type.
-                        let rel = &self.cues.relations[cue.relation];
-                        let across = !cue.weak && rel.object_types.first().is_some_and(|&ty| self.sure_after(chunk.end, w, ty, limit));
-                        if let ChunkKind::Noun(np) = chunk.kind
-                            && (self.passing(np, rel) || g.lemma == "spend" || across)
-                        {
-                            k = chunk.end;
-                            jumps += 1;
-                            factor *= 0.95;
-                            continue;
-                        }
-                        if chunk.kind == ChunkKind::Prep
-                            && !matches!(tokens[chunk.start].norm.as_str(), "to" | "from" | "in" | "at" | "on" | "for")
-                            && let Some(ChunkKind::Noun(_)) = self.phrases.chunks.get(c + 1).map(|c| c.kind)
-                        {
-                            k = self.phrases.chunks[c + 1].end;
-                            jumps += 1;
-                            factor *= 0.9;
-                            continue;
-                        }
-                    }
-                }
-                return None;
-            }
-            k += 1;
-        }
-        Some((k, factor, None))
-    }
-
-    /// Whether the word `w` at `k` is followed by something that is surely of a type.
-    fn sure_after(&self, k: usize, w: &str, ty: EntityType, limit: usize) -> bool {
-        if k + 1 >= limit || !self.tokens[k].is(w) {
-            return false;
-        }
-        let Some(c) = self.chunk_at(k + 1) else { return false };
-        let ChunkKind::Noun(n) = self.phrases.chunks[c].kind else { return false };
-        self.sides[n].is_some_and(|s| self.kind(s).0 == ty && (self.kind(s).1 > 0.8 || ty == EntityType::Tool))
-    }
-
-    fn chunk_at(&self, token: usize) -> Option<usize> {
-        let at = self.phrases.chunks.partition_point(|c| c.end <= token);
-        self.phrases.chunks.get(at).filter(|c| c.start <= token).map(|_| at)
-    }
-
-    /// A noun phrase that may stand between a verb and its preposition: a time, an occupation.
-    fn passing(&self, np: usize, rel: &Rel) -> bool {
-        let n = &self.phrases.nouns[np];
-        let head = &self.tokens[n.head];
-        mentions::time_expression(self.tokens, n)
-            || rel.object_types.contains(&EntityType::Organization)
-                && lexicon().has(Group::Person, &head.lemma)
-                && n.owner == Owner::Nobody
-                && head.pos == Pos::Noun
-    }
-
-    /// The coordinated objects that begin at a chunk.
-    pub(crate) fn items(&mut self, from: usize, clause: &Clause, activities: bool) -> Vec<Item> {
-        let mut out = Vec::new();
-        let mut c = from;
-        let end = clause.end;
-        while c < end && matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb) {
-            c += 1;
-        }
-        while c < end {
-            let chunk = self.phrases.chunks[c];
-            match chunk.kind {
-                ChunkKind::Noun(n) => {
-                    let np = &self.phrases.nouns[n];
-                    // "my cats" after "love": whose they are is said elsewhere; "your dog" is the addressee's.
-                    if let Some(side) = self.sides[n].filter(|_| np.owner != Owner::Addressee) {
-                        out.push((side, chunk.end));
-                    }
-                    c += 1;
-                }
-                ChunkKind::Verb(v) if activities && self.phrases.verbs[v].kind != VerbKind::Finite => {
-                    c = self.activity(c, clause, &mut out);
-                }
-                _ => break,
-            }
-            // On to the next member: "X, Y and Z", "on X and on Y".
-            let mut k = c;
-            let mut conj = false;
-            while k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Comma | ChunkKind::Conj) {
-                let word = &self.tokens[self.phrases.chunks[k].start];
-                if word.is("but") {
-                    return out;
-                }
-                conj |= self.phrases.chunks[k].kind == ChunkKind::Conj;
-                k += 1;
-            }
-            if k == c || k >= end {
-                break;
-            }
-            // A comma joins only when an "and" closes the list.
-            let closes = conj
-                || (k..end).any(|x| {
-                    self.phrases.chunks[x].kind == ChunkKind::Conj
-                        && !self.tokens[self.phrases.chunks[x].start].is("but")
-                        && list_like(self, k, x)
-                });
-            if !closes {
-                break;
-            }
-            while k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Prep | ChunkKind::Adverb) && conj {
-                k += 1;
-            }
-            c = k;
-        }
-        out
-    }
-
-    /// "to play soccer", "hiking", "going to concerts": the activity by its noun or its -ing form. Returns the chunk after it.
-    pub(crate) fn activity(&mut self, at: usize, clause: &Clause, out: &mut Vec<Item>) -> usize {
-        let ChunkKind::Verb(v) = self.phrases.chunks[at].kind else { return at + 1 };
-        let g = self.phrases.verbs[v].clone();
-        let lex = lexicon();
-        let end = clause.end;
-        let mut c = at + 1;
-        while c < end && self.phrases.chunks[c].kind == ChunkKind::Adverb {
-            c += 1;
-        }
-        if let Some(ChunkKind::Verb(n)) = self.phrases.chunks.get(c).filter(|_| c < end).map(|c| c.kind)
-            && self.phrases.verbs[n].kind != VerbKind::Finite
-        {
-            // "to go hiking", "learning to cook"
-            return if matches!(g.lemma.as_str(), "go" | "learn" | "try" | "get" | "start" | "do" | "come") {
-                self.activity(c, clause, out)
-            } else {
-                c + 1
-            };
-        }
-        // "working out"
-        let verb_end = self.phrases.chunks[at].end;
-        if let Some(t) = self.tokens.get(g.main + 1)
-            && lex.has(Group::Activity, &format!("{} {}", lemma::gerund(&g.lemma), t.norm))
-        {
-            let named = self.gerund(&format!("{} {}", lemma::gerund(&g.lemma), t.norm), g.main, g.main + 2);
-            if let Some(side) = self.register(&named) {
-                out.push((side, g.main + 2));
-            }
-            return self.skip_objects(at + 1, end);
-        }
-        let generic = lex.in_set("generic", &g.lemma);
-        let hollow = lex.in_set("hollow", &g.lemma);
-        let mut k = c;
-        let mut preposition = None;
-        while k < end && self.phrases.chunks[k].kind == ChunkKind::Prep {
-            preposition = Some(self.tokens[self.phrases.chunks[k].start].norm.clone());
-            k += 1;
-        }
-        let object = match self.phrases.chunks.get(k).filter(|_| k < end).map(|c| c.kind) {
-            Some(ChunkKind::Noun(n)) => Some(n),
-            _ => None,
-        };
-        let about = preposition.as_deref().is_none_or(|p| matches!(p, "to" | "about" | "for" | "with" | "at" | "on" | "of" | "in"));
-        if generic
-            && about
-            && object.is_some()
-            && !(g.lemma == "work" || g.lemma == "go" && preposition.as_deref() == Some("with") || g.lemma == "hang")
-        {
-            let n = object.unwrap_or_default();
-            let np = &self.phrases.nouns[n];
-            let own = np.owner == Owner::Speaker;
-            if own {
-                return self.skip_objects(k, end);
-            }
-            let chunk_end = self.phrases.chunks[k].end;
-            let on_instrument = g.lemma == "play" && self.phrases.chunks.get(k + 1).is_some_and(|c| self.tokens[c.start].is("on"));
-            if let Some(side) = self.sides[n].filter(|_| !on_instrument) {
-                out.push((side, chunk_end));
-            } else {
-                // "playing different songs on the piano"
-                if let (Some(ChunkKind::Prep), Some(ChunkKind::Noun(m))) =
-                    (self.phrases.chunks.get(k + 1).map(|c| c.kind), self.phrases.chunks.get(k + 2).map(|c| c.kind))
-                    && k + 2 < end
-                    && let Some(side) = self.sides[m]
-                {
-                    out.push((side, self.phrases.chunks[k + 2].end));
-                    return k + 3;
-                }
-            }
-            return self.skip_pp(k + 1, end);
-        }
-        if !hollow && !g.passive {
-            let named = self.gerund(&lemma::gerund(&g.lemma), g.main, g.main + 1);
-            if let Some(side) = self.register(&named) {
-                out.push((side, verb_end));
-            }
-        }
-        self.skip_objects(c, end)
-    }
-
-    fn gerund(&self, name: &str, start: usize, end: usize) -> Named {
-        let named_as_listed = lexicon().has(Group::Activity, name);
-        Named {
-            name: name.to_owned(),
-            ty: EntityType::Concept,
-            strength: if named_as_listed { 1.0 } else { 0.85 },
-            proper: false,
-            group: Some(Group::Activity),
-            role: None,
-            span: self.span(start, end),
-        }
-    }
-
-    /// Past an object and its prepositional phrases.
-    fn skip_objects(&self, from: usize, end: usize) -> usize {
-        let mut k = from;
-        while k < end
-            && matches!(self.phrases.chunks[k].kind, ChunkKind::Prep | ChunkKind::Noun(_) | ChunkKind::Adverb | ChunkKind::Adjective)
-        {
-            k += 1;
-        }
-        k
-    }
-
-    fn skip_pp(&self, from: usize, end: usize) -> usize {
-        let mut k = from;
-        while k + 1 < end && self.phrases.chunks[k].kind == ChunkKind::Prep && matches!(self.phrases.chunks[k + 1].kind, ChunkKind::Noun(_))
-        {
-            k += 2;
-        }
-        k
-    }
-
     /// The object of a relative clause stands before it: "Rust, which I love".
     fn moved_object(&mut self, clause: &Clause, frame: &Frame, object: Side) {
         let g = self.phrases.verbs[clause.verb].clone();
@@ -688,19 +420,4 @@ impl Reader<'_> {
             }
         }
     }
-}
-
-fn list_like(r: &Reader<'_>, from: usize, conj: usize) -> bool {
-    (from..conj).all(|c| match r.phrases.chunks[c].kind {
-        ChunkKind::Noun(_) | ChunkKind::Comma | ChunkKind::Prep | ChunkKind::Adverb | ChunkKind::Conj => true,
-        ChunkKind::Verb(v) => r.phrases.verbs[v].kind != VerbKind::Finite,
-        _ => false,
-    })
-}
-
-pub(crate) fn preposition(word: &str) -> bool {
-    matches!(
-        word,
-        "in" | "at" | "on" | "for" | "with" | "to" | "of" | "from" | "by" | "as" | "into" | "near" | "about" | "over" | "between" | "under"
-    )
 }

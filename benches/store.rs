@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Instant};
 use recall::{
     adapters::sqlite::{SqliteConfig, SqliteStore},
     domain::{Caller, EventId, MessageId, Role, SessionId, Timestamp, UserId, ViewerRole},
-    ports::{Embedding, Inspect, JobQueue, KnowledgeCommit, KnowledgeStore, MessageStore, NewMessage, Prepared, SessionStore},
+    ports::{Embedding, Inspect, JobQueue, KnowledgeCommit, KnowledgeStore, MessageStore, Mining, NewMessage, Prepared, SessionStore},
 };
 use uuid::Uuid;
 
@@ -37,7 +37,7 @@ fn message(session: SessionId) -> NewMessage {
             model: "bench".into(),
             embedding: Embedding((0..256u32).map(|i| ((i * 31 + n) % 97) as f32 - 48.0).collect()),
         },
-        mine: true,
+        mining: Mining::Facts,
         kind: None,
         event: EventId(fresh()),
         title: None,

@@ -27,7 +27,8 @@ fn the_example_file_says_the_defaults() {
     let example = include_str!("../../recall.example.toml");
     assert_eq!(load(example, &[], &[]).unwrap(), Config::default());
     // What is commented out must be right as well.
-    let all: String = example.lines().map(|l| if l.starts_with("# ") && l.contains(" = ") { &l[2..] } else { l }).collect::<Vec<_>>().join("\n");
+    let all: String =
+        example.lines().map(|l| if l.starts_with("# ") && l.contains(" = ") { &l[2..] } else { l }).collect::<Vec<_>>().join("\n");
     assert_ne!(load(&all, &[], &[]).unwrap(), Config::default());
 }
 

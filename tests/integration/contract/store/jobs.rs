@@ -20,10 +20,7 @@ pub(super) async fn jobs_of_a_lane_run_in_order_one_at_a_time(store: Arc<dyn Sto
     for message in waiting {
         let jobs = w.claim(0).await;
         assert_eq!(jobs.len(), 1, "a lane hands out one job at a time");
-        assert_eq!(
-            (jobs[0].work, jobs[0].session, jobs[0].attempts),
-            (JobWork::Understand { message: message, answer: false }, session, 1)
-        );
+        assert_eq!((jobs[0].work, jobs[0].session, jobs[0].attempts), (JobWork::Understand { message, answer: false }, session, 1));
         assert!(w.claim(0).await.is_empty());
         store.commit(&w.caller, &w.plan(session).await, Some(&jobs[0].claim)).await.unwrap();
     }

@@ -10,6 +10,7 @@
 //! This crate knows nothing about what the events mean, who may read them, or HTTP: streams are
 //! opaque keys, and the caller has authorised each one before it gets here.
 
+mod callbacks;
 mod error;
 mod frame;
 mod hub;

@@ -23,6 +23,15 @@ fn without_anything_the_defaults_hold() {
 }
 
 #[test]
+fn the_example_file_says_the_defaults() {
+    let example = include_str!("../../recall.example.toml");
+    assert_eq!(load(example, &[], &[]).unwrap(), Config::default());
+    // What is commented out must be right as well.
+    let all: String = example.lines().map(|l| if l.starts_with("# ") && l.contains(" = ") { &l[2..] } else { l }).collect::<Vec<_>>().join("\n");
+    assert_ne!(load(&all, &[], &[]).unwrap(), Config::default());
+}
+
+#[test]
 fn flags_win_over_environment_over_file() {
     let file = "[server]\nlisten = \"127.0.0.1:1\"\n[processing]\nworkers = 2\n[stream]\nmax_peers = 7";
     let c = load(file, &[("RECALL_LISTEN", "127.0.0.1:2"), ("RECALL_WORKERS", "3")], &[("server.listen", "127.0.0.1:3")]).unwrap();

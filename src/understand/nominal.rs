@@ -1,10 +1,11 @@
 //! Facts from nouns: possessives ("my manager Dave", "our cats", "John's boss"), copulas ("Katherine is my boss",
 //! "my favourite band is X") and appositions.
 
-use crate::domain::{EntityType, Polarity};
+use crate::domain::{EntityType, Party, Polarity};
 
 use super::clauses::{Clause, Subject};
 use super::cues::NounCue;
+use super::lexicon::{Group, lexicon};
 use super::mentions;
 use super::phrases::{ChunkKind, NounPhrase, Owner, VerbKind};
 use super::reader::{Claim, Reader, Side, is_personal};
@@ -24,6 +25,10 @@ impl Reader<'_> {
                 if let Some(cue) = self.cues.noun(&two) {
                     return Some((cue, k));
                 }
+            }
+            // "product manager" is a trade, not somebody's manager.
+            if k > np.core && lexicon().has(Group::Person, &format!("{} {}", self.tokens[k - 1].norm, t.lemma)) {
+                return None;
             }
             if !matches!(t.pos, Pos::Noun | Pos::Adj | Pos::Propn | Pos::Verb) {
                 continue;
@@ -64,7 +69,9 @@ impl Reader<'_> {
                     return self.sides[m];
                 }
                 let head = &self.tokens[np.head];
-                let bare_kin = np.det.is_none() && np.given.is_none() && matches!(head.norm.as_str(), "dad" | "mom" | "mum" | "grandma" | "grandpa" | "daddy" | "mommy");
+                let bare_kin = np.det.is_none()
+                    && np.given.is_none()
+                    && matches!(head.norm.as_str(), "dad" | "mom" | "mum" | "grandma" | "grandpa" | "daddy" | "mommy");
                 bare_kin.then_some(Side::Speaker)
             }
         }
@@ -79,11 +86,17 @@ impl Reader<'_> {
     /// "X is my boss", "my boss is X", "X and Y are friends".
     pub(crate) fn copula(&mut self, clause: &Clause) {
         let g = self.phrases.verbs[clause.verb].clone();
+        let Subject::Nouns(subjects) = clause.subject.clone() else { return };
+        if g.progressive && !g.negated && g.modal.is_none() && !clause.doubtful {
+            self.favourite_activity(clause, &subjects);
+        }
         if !matches!(g.lemma.as_str(), "be" | "become" | "remain") || g.passive || g.progressive || g.modal.is_some() || clause.doubtful {
             return;
         }
-        let Subject::Nouns(subjects) = clause.subject.clone() else { return };
-        let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not)) else { return };
+        let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not))
+        else {
+            return;
+        };
         let anymore = self.tokens[g.end..self.phrases.chunks[clause.end - 1].end].iter().any(|t| t.is("anymore"));
         let polarity = if g.used_to || g.no_longer || g.negated && anymore {
             Polarity::Ended
@@ -94,6 +107,13 @@ impl Reader<'_> {
         };
         let confidence = if clause.hedged.is_some() { 0.75 } else { 1.0 };
         let start = clause.start_token;
+        if let [s] = subjects[..]
+            && let ChunkKind::Noun(name) = self.phrases.chunks[at].kind
+            && polarity == Polarity::Affirmed
+            && self.naming(s, name)
+        {
+            return;
+        }
         // My favourite band is X; my boss is Dave.
         if let [s] = subjects[..]
             && let Some((cue, _)) = self.noun_cue(&self.phrases.nouns[s].clone())
@@ -142,10 +162,49 @@ impl Reader<'_> {
         }
     }
 
+    /// "My hobby is painting": the tagger's "is painting" is no progressive.
+    fn favourite_activity(&mut self, clause: &Clause, subjects: &[usize]) {
+        let [s] = subjects[..] else { return };
+        let Some((cue, _)) = self.noun_cue(&self.phrases.nouns[s].clone()) else { return };
+        if is_personal(self.cues, cue.relation, cue.inverse) || !self.cues.relations[cue.relation].activities {
+            return;
+        }
+        let Some(owner) = self.owner(s) else { return };
+        let mut items = Vec::new();
+        let next = self.activity(clause.at, clause, &mut items);
+        if self.phrases.chunks.get(next).is_some_and(|c| next < clause.end && matches!(c.kind, ChunkKind::Conj | ChunkKind::Comma)) {
+            let more = self.items(next + 1, clause, true);
+            items.extend(more);
+        }
+        for (item, end) in items {
+            self.enter(cue, owner, item, Polarity::Affirmed, 1.0, clause.start_token, end);
+        }
+    }
+
+    /// "My cat's name is Pickles", "his name is Kyle": from now on that is what the cat is called.
+    fn naming(&mut self, subject: usize, name: usize) -> bool {
+        let np = &self.phrases.nouns[subject];
+        if self.tokens[np.head].lemma != "name" || np.pronoun {
+            return false;
+        }
+        let target = match np.owner {
+            Owner::Phrase(m) => self.sides[m].map(Side::party),
+            Owner::Third => self.registry.last_unnamed().map(Party::Mention),
+            _ => None,
+        };
+        let (Some(Party::Mention(target)), Some(Side::Entity(new, _))) = (target, self.sides[name]) else { return false };
+        self.registry.rename(target, new)
+    }
+
     /// "I have a sister named Anna", "I have two kids".
     pub(crate) fn having(&mut self, clause: &Clause) {
         let g = self.phrases.verbs[clause.verb].clone();
-        if !(g.lemma == "have" || g.lemma == "get" && self.tokens[g.start].lemma == "have") || g.modal.is_some() || g.passive || clause.doubtful || g.kind != VerbKind::Finite {
+        if !(g.lemma == "have" || g.lemma == "get" && self.tokens[g.start].lemma == "have")
+            || g.modal.is_some()
+            || g.passive
+            || clause.doubtful
+            || g.kind != VerbKind::Finite
+        {
             return;
         }
         let subject = match &clause.subject {
@@ -154,7 +213,10 @@ impl Reader<'_> {
             Subject::Unknown => None,
         };
         let Some(owner) = subject else { return };
-        let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not)) else { return };
+        let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not))
+        else {
+            return;
+        };
         let mut c = at;
         while c < clause.end {
             if let ChunkKind::Noun(n) = self.phrases.chunks[c].kind {
@@ -211,7 +273,8 @@ impl Reader<'_> {
                 if !personal && !named {
                     continue;
                 }
-                let former = (np.core..k).any(|t| matches!(self.tokens[t].norm.as_str(), "former" | "ex" | "previous" | "old") && self.tokens[t].norm != "old")
+                let former = (np.core..k)
+                    .any(|t| matches!(self.tokens[t].norm.as_str(), "former" | "ex" | "previous" | "old") && self.tokens[t].norm != "old")
                     || self.tokens[k].norm.starts_with("ex-")
                     || self.tokens[k].is("ex");
                 let friend_like = matches!(self.tokens[k].lemma.as_str(), "roommate" | "neighbor" | "neighbour" | "classmate" | "flatmate");
@@ -227,7 +290,15 @@ impl Reader<'_> {
                     let named = np.given.is_some() || self.tokens[np.head].pos == Pos::Propn;
                     let confidence = if named || np.owner == Owner::Speaker { 0.95 } else { 0.8 };
                     if !matches!(np.owner, Owner::Nobody) {
-                        self.claim(Claim { relation: i, subject: owner, object: other, polarity: Polarity::Affirmed, confidence, weak: false, span });
+                        self.claim(Claim {
+                            relation: i,
+                            subject: owner,
+                            object: other,
+                            polarity: Polarity::Affirmed,
+                            confidence,
+                            weak: false,
+                            span,
+                        });
                     }
                     break;
                 }
@@ -242,13 +313,29 @@ impl Reader<'_> {
             let (ChunkKind::Noun(a), ChunkKind::Prep, ChunkKind::Noun(b)) = (a.kind, p.kind, b.kind) else { continue };
             let (Some(event), Some(place)) = (self.sides[a], self.sides[b]) else { continue };
             let named = matches!(event, Side::Entity(i, _) if self.registry.named[i]);
-            if !self.tokens[p.start].is("in") || !named || self.kind(event).0 != EntityType::Event || self.kind(place).0 != EntityType::Place {
+            if !self.tokens[p.start].is("in")
+                || !named
+                || self.kind(event).0 != EntityType::Event
+                || self.kind(place).0 != EntityType::Place
+            {
                 continue;
             }
-            let relation = self.cues.relations.iter().position(|r| r.functional && r.object_types == [EntityType::Place] && r.subject_types.contains(&EntityType::Event));
+            let relation = self
+                .cues
+                .relations
+                .iter()
+                .position(|r| r.functional && r.object_types == [EntityType::Place] && r.subject_types.contains(&EntityType::Event));
             if let Some(relation) = relation {
                 let span = self.span(self.phrases.nouns[a].start, self.phrases.nouns[b].end);
-                self.claim(Claim { relation, subject: event, object: place, polarity: Polarity::Affirmed, confidence: 0.9, weak: false, span });
+                self.claim(Claim {
+                    relation,
+                    subject: event,
+                    object: place,
+                    polarity: Polarity::Affirmed,
+                    confidence: 0.9,
+                    weak: false,
+                    span,
+                });
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::domain::{CandidateFact, EntityType, Party, Polarity, Span};
 
 use super::cues::{Cues, Rel};
-use super::lexicon::Group;
+use super::lexicon::{Group, lexicon};
 use super::mentions::{self, Named, Registry, WEAK};
 use super::phrases::{NounPhrase, Owner, Phrases};
 use super::tokens::{Pos, Token};
@@ -93,7 +93,9 @@ impl<'a> Reader<'a> {
         // "Lighthouse, an internal dashboard": what it is called tells its type.
         if let Some(b) = np.apposition
             && named.strength < WEAK
-            && let Some(what) = mentions::describe(self.tokens, &self.phrases.nouns[b], &|w| cues.noun(w).is_some_and(|c| is_personal(cues, c.relation, c.inverse)))
+            && let Some(what) = mentions::describe(self.tokens, &self.phrases.nouns[b], &|w| {
+                cues.noun(w).is_some_and(|c| is_personal(cues, c.relation, c.inverse))
+            })
             && what.strength > WEAK
         {
             named.ty = what.ty;
@@ -136,6 +138,13 @@ impl<'a> Reader<'a> {
     pub(crate) fn claim(&mut self, claim: Claim) -> bool {
         let rel = &self.cues.relations[claim.relation];
         if claim.subject.party() == claim.object.party() {
+            return false;
+        }
+        // Places without a name may be owned, no more.
+        if rel.possessed.is_empty()
+            && matches!(claim.object, Side::Entity(i, _) if !self.registry.named[i] && lexicon().in_set("generic_places", &self.registry.mentions[i].name.to_lowercase()))
+            && rel.object_types.is_empty()
+        {
             return false;
         }
         let Some(subject_fit) = self.fit(claim.subject, &rel.subject_types) else { return false };
@@ -188,6 +197,14 @@ impl<'a> Reader<'a> {
         }
         if types.contains(&ty) {
             return Some(if strength < WEAK { 0.9 } else { 1.0 });
+        }
+        // A listed name is only what the lists say ("we moved to Discord").
+        if let Side::Entity(i, _) = side {
+            let listed = lexicon().get(&self.registry.mentions[i].name.to_lowercase());
+            let names = || listed.iter().filter(|e| !e.common);
+            if names().next().is_some() && !names().any(|e| types.contains(&e.group.entity_type())) {
+                return None;
+            }
         }
         // A common noun is never made a person ("my code works on my machine").
         let to_person = types.first() == Some(&EntityType::Person);

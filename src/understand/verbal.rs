@@ -3,7 +3,7 @@
 use crate::domain::{EntityType, Polarity, Span};
 
 use super::clauses::{Clause, Subject};
-use super::cues::{Cue, Effect};
+use super::cues::{Cue, Effect, Rel};
 use super::lemma;
 use super::lexicon::{Group, VerbForm, lexicon};
 use super::mentions::{self, Named};
@@ -13,8 +13,8 @@ use super::tokens::Pos;
 
 /// Changes that, in the progressive, are only planned ("I'm moving to Oslo").
 const PLANS: &[&str] = &[
-    "move", "relocate", "go", "travel", "fly", "visit", "attend", "join", "leave", "buy", "get", "sell", "adopt", "marry", "come", "switch", "migrate",
-    "meet", "quit", "drive", "start", "head", "try", "return", "take", "replace",
+    "move", "relocate", "go", "travel", "fly", "visit", "attend", "join", "leave", "buy", "get", "sell", "adopt", "marry", "come",
+    "switch", "migrate", "meet", "quit", "drive", "start", "head", "try", "return", "take", "replace",
 ];
 
 /// How a clause is put: who, whether it holds, how sure.
@@ -28,7 +28,7 @@ pub(crate) struct Frame {
 }
 
 /// One object of a verb, with the end of its words.
-type Item = (Side, usize);
+pub(crate) type Item = (Side, usize);
 
 impl Reader<'_> {
     /// Reads one clause.
@@ -60,7 +60,10 @@ impl Reader<'_> {
             };
         }
         let limit = self.phrases.chunks[clause.end.max(1) - 1].end;
-        if self.tokens[clause.start_token.saturating_sub(2)..limit].iter().any(|t| matches!(t.norm.as_str(), "maybe" | "perhaps" | "apparently" | "supposedly" | "allegedly")) {
+        if self.tokens[clause.start_token.saturating_sub(2)..limit]
+            .iter()
+            .any(|t| matches!(t.norm.as_str(), "maybe" | "perhaps" | "apparently" | "supposedly" | "allegedly"))
+        {
             return;
         }
         if self.tokens[clause.start_token..limit].iter().any(|t| matches!(t.norm.as_str(), "probably" | "possibly")) {
@@ -86,7 +89,8 @@ impl Reader<'_> {
         let word = |w: &str| tail.iter().any(|t| t.is(w));
         let pair = |a: &str, b: &str| tail.windows(2).any(|t| t[0].is(a) && t[1].is(b));
         let anymore = word("anymore") || pair("any", "more") || pair("any", "longer") || pair("no", "longer");
-        let previously = g.past && self.tokens.iter().any(|t| matches!(t.norm.as_str(), "previously" | "formerly")) || g.past && self.tokens.windows(2).any(|t| t[0].is("before") && t[1].is("that"));
+        let previously = g.past && self.tokens.iter().any(|t| matches!(t.norm.as_str(), "previously" | "formerly"))
+            || g.past && self.tokens.windows(2).any(|t| t[0].is("before") && t[1].is("that"));
         let until = g.past && !g.negated && tail.iter().any(|t| matches!(t.norm.as_str(), "until" | "till"))
             || g.past && !g.negated && self.tokens[limit..].iter().take(2).any(|t| matches!(t.norm.as_str(), "until" | "till"));
         if g.used_to && !g.negated || g.no_longer || g.negated && anymore || until || previously {
@@ -121,7 +125,11 @@ impl Reader<'_> {
         let next = match next.map(|c| (c, self.phrases.chunks[c].kind)) {
             Some((c, ChunkKind::Verb(n))) if self.phrases.verbs[n].kind != VerbKind::Finite => c,
             // "spend my weekends hiking"
-            Some((c, ChunkKind::Noun(_))) if g.lemma == "spend" && matches!(self.phrases.chunks.get(c + 1).map(|c| c.kind), Some(ChunkKind::Verb(_))) => c + 1,
+            Some((c, ChunkKind::Noun(_)))
+                if g.lemma == "spend" && matches!(self.phrases.chunks.get(c + 1).map(|c| c.kind), Some(ChunkKind::Verb(_))) =>
+            {
+                c + 1
+            }
             _ => return false,
         };
         let mut inner = frame.clone();
@@ -157,10 +165,20 @@ impl Reader<'_> {
                 _ => {}
             }
         }
+        let mut direct = matches!(self.phrases.chunks.get(at + 1).map(|c| c.kind), Some(ChunkKind::Noun(_)));
+        // "replaced X with Y"
+        if matches!(g.lemma.as_str(), "replace" | "swap") && direct && !g.passive {
+            let with =
+                (at + 1..clause.end).find(|&c| matches!(self.tokens[self.phrases.chunks[c].start].norm.as_str(), "with" | "for" | "by"));
+            if let Some(w) = with {
+                from = self.items(at + 1, clause, false);
+                to = self.items(w + 1, clause, false);
+                direct = false;
+            }
+        }
         if from.is_empty() || to.is_empty() {
             return false;
         }
-        let direct = matches!(self.phrases.chunks.get(at + 1).map(|c| c.kind), Some(ChunkKind::Noun(_)));
         for &relation in relations {
             let rel = &cues.relations[relation];
             let place = rel.object_types.contains(&EntityType::Place);
@@ -231,7 +249,10 @@ impl Reader<'_> {
 
     /// "X is used by Y": Y uses X.
     fn passive(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
-        let Some(by) = (at + 1..clause.end).take(4).find(|&c| self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is("by")) else {
+        let Some(by) = (at + 1..clause.end)
+            .take(4)
+            .find(|&c| self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is("by"))
+        else {
             return false;
         };
         let agents = self.items(by + 1, clause, false);
@@ -323,7 +344,15 @@ impl Reader<'_> {
             for &subject in subjects {
                 let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
                 let span = self.span(frame.start, end);
-                self.claim(Claim { relation: cue.relation, subject: s, object: o, polarity: Polarity::Negated, confidence: frame.confidence * 0.9, weak: cue.weak, span });
+                self.claim(Claim {
+                    relation: cue.relation,
+                    subject: s,
+                    object: o,
+                    polarity: Polarity::Negated,
+                    confidence: frame.confidence * 0.9,
+                    weak: cue.weak,
+                    span,
+                });
             }
         }
     }
@@ -331,7 +360,11 @@ impl Reader<'_> {
     /// "I use TypeScript for the Phoenix project": the project uses it too.
     fn purpose(&mut self, clause: &Clause, cue: &Cue, items: &[Item], after: usize, frame: &Frame) {
         let rel = &self.cues.relations[cue.relation];
-        if cue.weak || !rel.subject_types.contains(&EntityType::Project) || !rel.subject_types.contains(&EntityType::Person) || !rel.object_types.contains(&EntityType::Tool) {
+        if cue.weak
+            || !rel.subject_types.contains(&EntityType::Project)
+            || !rel.subject_types.contains(&EntityType::Person)
+            || !rel.object_types.contains(&EntityType::Tool)
+        {
             return;
         }
         let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= after) else { return };
@@ -346,7 +379,15 @@ impl Reader<'_> {
             }
             for &(object, _) in items {
                 let span = self.span(frame.start, end);
-                self.claim(Claim { relation: cue.relation, subject: project, object, polarity: Polarity::Affirmed, confidence: frame.confidence * 0.8, weak: false, span });
+                self.claim(Claim {
+                    relation: cue.relation,
+                    subject: project,
+                    object,
+                    polarity: Polarity::Affirmed,
+                    confidence: frame.confidence * 0.8,
+                    weak: false,
+                    span,
+                });
             }
         }
     }
@@ -390,11 +431,11 @@ impl Reader<'_> {
                     // "work as a nurse at", "spent four years at", "live with my wife in"
                     let preposition = super::verbal::preposition(w);
                     if preposition && jumps < 2 && c < clause.end {
-                        // "I do my mockups in Figma": only where the other side is surely a tool.
+                        // "I do my mockups in Figma": only where the other side is surely of the right type.
                         let rel = &self.cues.relations[cue.relation];
-                        let across = rel.object_types.first() == Some(&EntityType::Tool) && !cue.weak && self.tool_after(chunk.end, w, limit);
+                        let across = !cue.weak && rel.object_types.first().is_some_and(|&ty| self.sure_after(chunk.end, w, ty, limit));
                         if let ChunkKind::Noun(np) = chunk.kind
-                            && (self.passing(np) || g.lemma == "spend" || across)
+                            && (self.passing(np, rel) || g.lemma == "spend" || across)
                         {
                             k = chunk.end;
                             jumps += 1;
@@ -419,14 +460,14 @@ impl Reader<'_> {
         Some((k, factor, None))
     }
 
-    /// Whether the word `w` at `k` is followed by a tool.
-    fn tool_after(&self, k: usize, w: &str, limit: usize) -> bool {
+    /// Whether the word `w` at `k` is followed by something that is surely of a type.
+    fn sure_after(&self, k: usize, w: &str, ty: EntityType, limit: usize) -> bool {
         if k + 1 >= limit || !self.tokens[k].is(w) {
             return false;
         }
         let Some(c) = self.chunk_at(k + 1) else { return false };
         let ChunkKind::Noun(n) = self.phrases.chunks[c].kind else { return false };
-        self.sides[n].is_some_and(|s| self.kind(s).0 == EntityType::Tool)
+        self.sides[n].is_some_and(|s| self.kind(s).0 == ty && (self.kind(s).1 > 0.8 || ty == EntityType::Tool))
     }
 
     fn chunk_at(&self, token: usize) -> Option<usize> {
@@ -435,10 +476,14 @@ impl Reader<'_> {
     }
 
     /// A noun phrase that may stand between a verb and its preposition: a time, an occupation.
-    fn passing(&self, np: usize) -> bool {
+    fn passing(&self, np: usize, rel: &Rel) -> bool {
         let n = &self.phrases.nouns[np];
         let head = &self.tokens[n.head];
-        mentions::time_expression(self.tokens, n) || lexicon().has(Group::Person, &head.lemma) && n.owner == Owner::Nobody && head.pos == Pos::Noun
+        mentions::time_expression(self.tokens, n)
+            || rel.object_types.contains(&EntityType::Organization)
+                && lexicon().has(Group::Person, &head.lemma)
+                && n.owner == Owner::Nobody
+                && head.pos == Pos::Noun
     }
 
     /// The coordinated objects that begin at a chunk.
@@ -480,7 +525,12 @@ impl Reader<'_> {
                 break;
             }
             // A comma joins only when an "and" closes the list.
-            let closes = conj || (k..end).any(|x| self.phrases.chunks[x].kind == ChunkKind::Conj && !self.tokens[self.phrases.chunks[x].start].is("but") && list_like(self, k, x));
+            let closes = conj
+                || (k..end).any(|x| {
+                    self.phrases.chunks[x].kind == ChunkKind::Conj
+                        && !self.tokens[self.phrases.chunks[x].start].is("but")
+                        && list_like(self, k, x)
+                });
             if !closes {
                 break;
             }
@@ -493,7 +543,7 @@ impl Reader<'_> {
     }
 
     /// "to play soccer", "hiking", "going to concerts": the activity by its noun or its -ing form. Returns the chunk after it.
-    fn activity(&mut self, at: usize, clause: &Clause, out: &mut Vec<Item>) -> usize {
+    pub(crate) fn activity(&mut self, at: usize, clause: &Clause, out: &mut Vec<Item>) -> usize {
         let ChunkKind::Verb(v) = self.phrases.chunks[at].kind else { return at + 1 };
         let g = self.phrases.verbs[v].clone();
         let lex = lexicon();
@@ -506,7 +556,11 @@ impl Reader<'_> {
             && self.phrases.verbs[n].kind != VerbKind::Finite
         {
             // "to go hiking", "learning to cook"
-            return if matches!(g.lemma.as_str(), "go" | "learn" | "try" | "get" | "start" | "do" | "come") { self.activity(c, clause, out) } else { c + 1 };
+            return if matches!(g.lemma.as_str(), "go" | "learn" | "try" | "get" | "start" | "do" | "come") {
+                self.activity(c, clause, out)
+            } else {
+                c + 1
+            };
         }
         // "working out"
         let verb_end = self.phrases.chunks[at].end;
@@ -532,7 +586,11 @@ impl Reader<'_> {
             _ => None,
         };
         let about = preposition.as_deref().is_none_or(|p| matches!(p, "to" | "about" | "for" | "with" | "at" | "on" | "of" | "in"));
-        if generic && about && object.is_some() && !(g.lemma == "work" || g.lemma == "go" && preposition.as_deref() == Some("with") || g.lemma == "hang") {
+        if generic
+            && about
+            && object.is_some()
+            && !(g.lemma == "work" || g.lemma == "go" && preposition.as_deref() == Some("with") || g.lemma == "hang")
+        {
             let n = object.unwrap_or_default();
             let np = &self.phrases.nouns[n];
             let own = np.owner == Owner::Speaker;
@@ -545,7 +603,8 @@ impl Reader<'_> {
                 out.push((side, chunk_end));
             } else {
                 // "playing different songs on the piano"
-                if let (Some(ChunkKind::Prep), Some(ChunkKind::Noun(m))) = (self.phrases.chunks.get(k + 1).map(|c| c.kind), self.phrases.chunks.get(k + 2).map(|c| c.kind))
+                if let (Some(ChunkKind::Prep), Some(ChunkKind::Noun(m))) =
+                    (self.phrases.chunks.get(k + 1).map(|c| c.kind), self.phrases.chunks.get(k + 2).map(|c| c.kind))
                     && k + 2 < end
                     && let Some(side) = self.sides[m]
                 {
@@ -580,7 +639,9 @@ impl Reader<'_> {
     /// Past an object and its prepositional phrases.
     fn skip_objects(&self, from: usize, end: usize) -> usize {
         let mut k = from;
-        while k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Prep | ChunkKind::Noun(_) | ChunkKind::Adverb | ChunkKind::Adjective) {
+        while k < end
+            && matches!(self.phrases.chunks[k].kind, ChunkKind::Prep | ChunkKind::Noun(_) | ChunkKind::Adverb | ChunkKind::Adjective)
+        {
             k += 1;
         }
         k
@@ -588,7 +649,8 @@ impl Reader<'_> {
 
     fn skip_pp(&self, from: usize, end: usize) -> usize {
         let mut k = from;
-        while k + 1 < end && self.phrases.chunks[k].kind == ChunkKind::Prep && matches!(self.phrases.chunks[k + 1].kind, ChunkKind::Noun(_)) {
+        while k + 1 < end && self.phrases.chunks[k].kind == ChunkKind::Prep && matches!(self.phrases.chunks[k + 1].kind, ChunkKind::Noun(_))
+        {
             k += 2;
         }
         k
@@ -609,7 +671,9 @@ impl Reader<'_> {
                 found.then_some(g.end + 1)
             };
             let Some(end) = end else { continue };
-            let free = self.chunk_at(end).is_none_or(|c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(_) | ChunkKind::Verb(_) | ChunkKind::Prep));
+            let free = self
+                .chunk_at(end)
+                .is_none_or(|c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(_) | ChunkKind::Verb(_) | ChunkKind::Prep));
             if !free {
                 continue;
             }
@@ -635,5 +699,8 @@ fn list_like(r: &Reader<'_>, from: usize, conj: usize) -> bool {
 }
 
 pub(crate) fn preposition(word: &str) -> bool {
-    matches!(word, "in" | "at" | "on" | "for" | "with" | "to" | "of" | "from" | "by" | "as" | "into" | "near" | "about" | "over" | "between" | "under")
+    matches!(
+        word,
+        "in" | "at" | "on" | "for" | "with" | "to" | "of" | "from" | "by" | "as" | "into" | "near" | "about" | "over" | "between" | "under"
+    )
 }

@@ -23,6 +23,7 @@ impl Default for CounterLog {
 }
 
 pub(crate) fn now_us() -> u64 {
+    #[allow(clippy::disallowed_methods, reason = "an example is its own clock")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }

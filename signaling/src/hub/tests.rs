@@ -1,6 +1,7 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 //! Time stands still in these tests and only moves when all tasks wait, so nothing here depends on
 //! how fast the machine is.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -1,3 +1,5 @@
+//! Who may claim an address, and what the mux does with strangers.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
 use crate::stun::tests::request;

@@ -1,3 +1,5 @@
+//! Offers and fragments, good and bad.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
 use proptest::prelude::*;

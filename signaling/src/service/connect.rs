@@ -14,9 +14,10 @@ use webrtc::peer_connection::{
 };
 
 use super::Signaling;
+use crate::callbacks::{PeerEvent, PeerHandler};
 use crate::error::BindError;
 use crate::mux::Attachment;
-use crate::peer::{PeerEvent, PeerHandler, STACK_LIMIT};
+use crate::peer::STACK_LIMIT;
 use crate::sdp::{self, IceCredentials, Offer};
 use crate::source::EventSource;
 

@@ -7,11 +7,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Words that stand in almost every message and tell none apart. Sorted.
 const STOP: &[&str] = &[
-    "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her",
-    "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "me", "my", "of", "on", "or", "our", "she", "so", "some",
-    "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "too", "up", "us", "was",
-    "we", "were", "what", "when", "where", "which", "who", "whom", "why", "will", "with", "would", "you", "your", "am", "can", "could",
-    "not", "no", "s", "t", "m", "re", "ve", "ll", "d", "don", "im", "dont", "about", "also", "any", "because", "being", "very",
+    "a", "about", "am", "an", "and", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could", "did", "do", "does", "doing",
+    "for", "from", "had", "has", "have", "he", "her", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just",
+    "me", "my", "of", "on", "or", "our", "ours", "she", "so", "such", "than", "that", "the", "their", "theirs", "them", "then", "there",
+    "these", "they", "this", "those", "to", "too", "us", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose",
+    "why", "will", "with", "would", "you", "your", "yours",
 ];
 
 /// Longest term kept; a longer run is data, not a word.
@@ -24,22 +24,17 @@ pub fn terms(text: &str) -> Vec<(String, u32)> {
     let mut found: Vec<(String, u32)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for word in text.unicode_words() {
-        for part in word.split(['\'', '’']) {
-            let lower = part.to_lowercase();
-            let length = lower.chars().count();
-            if length == 0
-                || length > MAX_TERM
-                || STOP.contains(&lower.as_str())
-                || (length == 1 && !lower.chars().all(char::is_alphanumeric))
-            {
-                continue;
-            }
-            let term = if lower.chars().any(char::is_numeric) { lower } else { stemmer.stem(&lower).into_owned() };
-            if let Some(&i) = place.get(&term) {
-                out[i].1 = out[i].1.saturating_add(1);
-            } else {
-                place.insert(term.clone(), out.len());
-                out.push((term, 1));
+        let lower = word.to_lowercase().replace('’', "'");
+        let bare = lower.strip_suffix("'s").unwrap_or(&lower);
+        if bare.is_empty() || bare.len() > MAX_TERM_BYTES || STOP.binary_search(&bare).is_ok() {
+            continue;
+        }
+        let term = stemmer.stem(bare).into_owned();
+        match places.get(&term) {
+            Some(&place) => found[place].1 += 1,
+            None => {
+                places.insert(term.clone(), found.len());
+                found.push((term, 1));
             }
         }
     }

@@ -1,11 +1,7 @@
 // The demo page as a visitor uses it, in a real Chromium against the real server.
-// RECALL_PICTURES=1 also writes the pictures of the README to docs/images.
 import assert from "node:assert/strict";
-import { mkdir } from "node:fs/promises";
-import path from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { Browser, Server, until } from "./harness.mjs";
 
 let server;
@@ -27,6 +23,11 @@ const say = async (tab, text) => {
 const fact = (tab, ...words) => words.reduce((found, word) => found.filter({ hasText: word }), tab.page.locator(".facts li.fact"));
 const shown = (locator, what) => until(() => locator.count(), what);
 const weightOf = async (locator) => Number(await locator.locator(".weight").innerText());
+/** An empty session. Until it is there, the page shows the former one. */
+const newSession = async (tab) => {
+  await tab.page.getByRole("button", { name: "New session", exact: true }).click();
+  await shown(tab.page.locator(".welcome"), "the empty session");
+};
 const sessionIn = (tab) => until(() => tab.page.evaluate(() => /#\/s\/(.+)/.exec(location.hash)?.[1]), "the address to name the session");
 
 /** What the page shows is what the server knows: no fact lost, doubled or stale, no message lost or doubled. */
@@ -90,7 +91,7 @@ test("a question is answered with citations that lead to their source", async ()
   const tab = await browser.visit(`${server.url}/`);
   const { page } = tab;
   await phase(tab, "live");
-  await page.getByRole("button", { name: "New session", exact: true }).click();
+  await newSession(tab);
   await say(tab, "John likes Mary.");
   await shown(fact(tab, "John", "likes", "Mary"), "the fact");
   await say(tab, "Who does John like?");
@@ -115,7 +116,7 @@ test("a question is answered with citations that lead to their source", async ()
 test("nothing told, nothing claimed", async () => {
   const tab = await browser.visit(`${server.url}/`);
   await phase(tab, "live");
-  await tab.page.getByRole("button", { name: "New session", exact: true }).click();
+  await newSession(tab);
   await say(tab, "Where does Wilhelmina live?");
   const answer = tab.page.locator(".message.assistant").last();
   await until(async () => /no source found/.test(await answer.innerText().catch(() => "")), "an answer without a source");
@@ -128,7 +129,7 @@ test("the server is killed: messages wait, go out once, and the page catches up"
   const tab = await browser.visit(`${server.url}/`);
   const { page } = tab;
   await phase(tab, "live");
-  await page.getByRole("button", { name: "New session", exact: true }).click();
+  await newSession(tab);
   await say(tab, "Sarah works on Phoenix.");
   await shown(fact(tab, "Sarah", "Phoenix"), "the fact");
   const id = await sessionIn(tab);
@@ -149,7 +150,7 @@ test("the server is killed: messages wait, go out once, and the page catches up"
 test("two tabs on one session show the same", async () => {
   const one = await browser.visit(`${server.url}/`);
   await phase(one, "live");
-  await one.page.getByRole("button", { name: "New session", exact: true }).click();
+  await newSession(one);
   await say(one, "Phoenix uses PostgreSQL.");
   await shown(fact(one, "Phoenix", "PostgreSQL"), "the fact");
   const id = await sessionIn(one);
@@ -262,34 +263,4 @@ test("the page comes with a strict content security policy and asks nobody else"
   assert.match(policy, /default-src 'self'|default-src 'none'/);
   assert.doesNotMatch(policy, /script-src[^;]*unsafe/);
   assert.doesNotMatch(await response.text(), /https?:\/\/|<script(?![^>]*\bsrc=)/);
-});
-
-test("pictures for the README", { skip: !process.env.RECALL_PICTURES }, async () => {
-  const images = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../../docs/images");
-  await mkdir(images, { recursive: true });
-  for (const colorScheme of ["light", "dark"]) {
-    const tab = await browser.visit(`${server.url}/`, { colorScheme, viewport: { width: 1400, height: 860 }, locale: "en-GB" });
-    const { page } = tab;
-    await phase(tab, "live");
-    await page.getByRole("button", { name: "New session", exact: true }).click();
-    await page.evaluate(() => localStorage.setItem("recall.tour", '["tell","again","ask","why","change","cut","replay"]'));
-    await page.reload();
-    await phase(tab, "live");
-    for (const text of [
-      "John likes Mary.", "I live in Lyon.", "Sarah works on Phoenix, and Phoenix uses PostgreSQL.", "John likes Mary.", "I use React.",
-      "Sarah is on the backend team.", "I no longer use React, I switched to Vue.", "I live in Ghent.",
-    ]) {
-      await say(tab, text);
-      await sleep(500);
-    }
-    await say(tab, "Who does John like?");
-    await shown(page.locator(".message.assistant .sources li"), "the answer");
-    await sleep(3500);
-    await say(tab, "Sarah likes climbing.");
-    await shown(fact(tab, "climbing"), "the last fact");
-    await sleep(900);
-    await page.screenshot({ path: path.join(images, `demo-${colorScheme}.png`) });
-    await page.locator(".graph").screenshot({ path: path.join(images, `graph-${colorScheme}.png`) });
-    await tab.context.close();
-  }
 });

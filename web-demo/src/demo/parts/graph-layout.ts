@@ -29,6 +29,16 @@ export interface Picture {
 
 const radius = (degree: number, viewer: boolean) => (viewer ? 23 : 12 + Math.min(10, 3.4 * Math.sqrt(degree)));
 const STEP_PX = 34;
+/** Mean width of a letter of a name and of an edge's label, in pixels at scale 1. */
+const NAME_LETTER_PX = 6.8;
+const LABEL_LETTER_PX = 6;
+const NAME_LETTERS = 22;
+
+/** A name as it stands under its node. */
+export const shortName = (name: string): string => (name.length > NAME_LETTERS ? `${name.slice(0, NAME_LETTERS - 1)}…` : name);
+
+/** Half the width a node takes with the name under it, in pixels. */
+export const halfWidth = ({ entity, r }: GraphNode): number => (entity.isViewer ? r : Math.max(r, (shortName(entity.name).length * NAME_LETTER_PX) / 2));
 
 /** Builds the picture of `memory`, reusing the places of nodes that stood in `before`. */
 export function picture(memory: Memory, before: Picture): Picture {
@@ -84,13 +94,13 @@ export interface Layout {
 }
 
 export function layout(onTick: () => void): Layout {
-  const link = forceLink<GraphNode, GraphEdge>().id((n) => n.id).distance((e) => 68 + e.source.r + e.target.r).strength(0.5);
+  const link = forceLink<GraphNode, GraphEdge>().id((n) => n.id).distance((e) => 40 + e.source.r + e.target.r + LABEL_LETTER_PX * e.fact.phrase.length).strength(0.5);
   const pull = (to: number) => (n: GraphNode) => (n.entity.isViewer ? 3 : 1) * to;
   const pullX = forceX<GraphNode>(0);
   const pullY = forceY<GraphNode>(0);
   const simulation = forceSimulation<GraphNode>()
     .force("charge", forceManyBody<GraphNode>().strength(-430).distanceMax(380))
-    .force("collide", forceCollide<GraphNode>((n) => n.r + 17))
+    .force("collide", forceCollide<GraphNode>((n) => Math.max(n.r + 17, 0.85 * halfWidth(n))))
     .force("x", pullX)
     .force("y", pullY)
     .velocityDecay(0.34)

@@ -6,21 +6,24 @@ import { glows } from "../state/memory.ts";
 import { entityHref, go } from "../state/route.ts";
 import { count, phraseFor } from "../state/words.ts";
 import { showFact } from "./chat.tsx";
-import { edgePath, layout, picture, type GraphEdge, type GraphNode, type Layout, type Picture } from "./graph-layout.ts";
+import { edgePath, halfWidth, layout, picture, shortName, type GraphEdge, type GraphNode, type Layout, type Picture } from "./graph-layout.ts";
 import { Icon } from "./icon.tsx";
 
 interface View { k: number; x: number; y: number }
 const LABELS_UP_TO = 26;
-const MARGIN = 36;
+const MARGIN = 20;
+/** Height of the name under a node. */
+const NAME_PX = 20;
 const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
 
 /** The view that shows every node in a box of w x h pixels. */
 function fitted(nodes: GraphNode[], w: number, h: number): View {
   if (nodes.length === 0) return { k: 1, x: w / 2, y: h / 2 };
-  const xs = nodes.map((n) => n.x ?? 0);
-  const ys = nodes.map((n) => n.y ?? 0);
-  const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-  const k = clamp(Math.min(w / (x1 - x0 + 2 * MARGIN + 30), h / (y1 - y0 + 2 * MARGIN)), 0.35, 1.25);
+  const x0 = Math.min(...nodes.map((n) => (n.x ?? 0) - halfWidth(n)));
+  const x1 = Math.max(...nodes.map((n) => (n.x ?? 0) + halfWidth(n)));
+  const y0 = Math.min(...nodes.map((n) => (n.y ?? 0) - n.r));
+  const y1 = Math.max(...nodes.map((n) => (n.y ?? 0) + n.r + NAME_PX));
+  const k = clamp(Math.min(w / (x1 - x0 + 2 * MARGIN), h / (y1 - y0 + 2 * MARGIN)), 0.35, 1.25);
   return { k, x: w / 2 - (k * (x0 + x1)) / 2, y: h / 2 - (k * (y0 + y1)) / 2 };
 }
 
@@ -188,7 +191,7 @@ export function Graph() {
                 <g class="pop">
                   {glows(pulse) && <circle key={pulse.at} class="halo" data-kind={pulse.kind} r={node.r} style={{ animationDelay: `${pulse.delay}ms` }} />}
                   <circle class="disc" r={node.r} />
-                  {entity.isViewer ? <text dy="4">{name}</text> : <><text class="initial" dy="4.5" aria-hidden="true">{Array.from(name)[0]}</text><text class="name" y={node.r + 15}>{name.length > 22 ? `${name.slice(0, 21)}…` : name}</text></>}
+                  {entity.isViewer ? <text dy="4">{name}</text> : <><text class="initial" dy="4.5" aria-hidden="true">{Array.from(name)[0]}</text><text class="name" y={node.r + 15}>{shortName(name)}</text></>}
                 </g>
               </g>
             );

@@ -22,6 +22,7 @@ mod reader;
 mod registry;
 mod repairs;
 mod sentences;
+mod switches;
 mod tags;
 pub mod terms;
 mod tokens;

@@ -8,6 +8,10 @@ use crate::domain::Extraction;
 use crate::ports::extract::{ExtractError, ExtractInput, Extractor};
 use crate::understand::Pipeline;
 
+/// Up to this length a text is read in place; a pasted document takes tens of milliseconds, which would hold up everything
+/// else on this thread.
+const INLINE_BYTES: usize = 4 * 1024;
+
 /// Extracts in the process. Never fails and needs nothing; a message takes well under a millisecond.
 #[derive(Clone, Debug)]
 pub struct LocalExtractor {
@@ -24,6 +28,11 @@ impl LocalExtractor {
 #[async_trait]
 impl Extractor for LocalExtractor {
     async fn extract(&self, input: &ExtractInput) -> Result<Extraction, ExtractError> {
-        Ok(self.pipeline.extract(input))
+        if input.text.as_str().len() <= INLINE_BYTES {
+            return Ok(self.pipeline.extract(input));
+        }
+        let (pipeline, input) = (self.pipeline.clone(), input.clone());
+        let read = tokio::task::spawn_blocking(move || pipeline.extract(&input));
+        read.await.map_err(|e| ExtractError::Permanent(e.to_string()))
     }
 }

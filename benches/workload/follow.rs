@@ -12,7 +12,6 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use chrono::{DateTime, Utc};
 use futures_util::{SinkExt, StreamExt};
-use recall::{adapters::system::SystemClock, ports::Clock};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::{
@@ -45,8 +44,9 @@ pub(crate) fn millis(span: chrono::TimeDelta) -> f64 {
 }
 
 /// The wall clock, which the server shares.
+#[allow(clippy::disallowed_methods, reason = "the server's own clock is cut to milliseconds")]
 pub(crate) fn now() -> DateTime<Utc> {
-    SystemClock.now()
+    Utc::now()
 }
 
 /// Follows one session until dropped.

@@ -214,20 +214,35 @@ impl Writer {
         initial.into_iter().chain(letters).collect()
     }
 
+    /// Where somebody lives, the same place almost always: people who live everywhere contradict themselves all the time.
+    fn home(&mut self, name: &str) -> &'static str {
+        if self.next() % 20 == 0 {
+            return self.of(PLACES);
+        }
+        let at = name.bytes().fold(0_usize, |sum, b| sum * 31 + usize::from(b)) % PLACES.len();
+        PLACES.get(at).copied().unwrap_or_default()
+    }
+
     /// Who speaks, and what.
     pub(crate) fn statement(&mut self) -> (String, String) {
         let speaker = self.skewed(SPEAKERS);
         let speaker = FIRST.get(speaker % FIRST.len()).copied().unwrap_or_default().to_owned();
         let small_talk = |w: &mut Self| format!("The {} {} was {}", w.of(ADJECTIVES), w.of(NOUNS), w.of(ADJECTIVES));
         let text = match self.next() % 16 {
-            0 => format!("I live in {} now, and the {} here is {}.", self.of(PLACES), self.of(NOUNS), self.of(ADJECTIVES)),
+            0 => format!("I live in {} now, and the {} here is {}.", self.home(&speaker), self.of(NOUNS), self.of(ADJECTIVES)),
             1 => format!("{} works at {}.", self.person(), self.company()),
             2 => format!("I really like {}. {} {}.", self.of(THINGS), small_talk(self), self.of(DAYS)),
             3 => format!("{} likes {} and {}.", self.person(), self.of(THINGS), self.of(THINGS)),
             4 => format!("We use {} at {} for the {}.", self.of(TOOLS), self.company(), self.of(NOUNS)),
-            5 => format!("{} moved to {} {}.", self.person(), self.of(PLACES), self.of(DAYS)),
+            5 => {
+                let person = self.person();
+                format!("{person} moved to {} {}.", self.home(&person), self.of(DAYS))
+            }
             6 => format!("I no longer use {}, the {} was too {}.", self.of(TOOLS), self.of(NOUNS), self.of(ADJECTIVES)),
-            7 => format!("My sister {} lives in {}.", self.of(FIRST), self.of(PLACES)),
+            7 => {
+                let sister = self.of(FIRST);
+                format!("My sister {sister} lives in {}.", self.home(sister))
+            }
             8 => format!("I {} the {} {} {}.", self.of(VERBS), self.of(ADJECTIVES), self.of(NOUNS), self.of(DAYS)),
             9 => format!("{} {} the {} with {}.", self.person(), self.of(VERBS), self.of(NOUNS), self.of(FIRST)),
             10 => format!("Did you hear that {} {} the {}?", self.person(), self.of(VERBS), self.of(NOUNS)),

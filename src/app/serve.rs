@@ -75,9 +75,11 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     });
     let server = tokio::spawn(api::serve(listener, router, api::ServerConfig::default(), stop.clone().cancelled_owned()));
 
+    // Before the line: whoever waits for it may stop the server at once, and a signal nobody listens for kills.
+    let signal = signal()?;
     announce(address)?;
     info!(%address, udp = %signaling.udp_addr(), store = house.store.engine(), "recall serves");
-    signal().await?;
+    signal.await?;
 
     info!("recall stops");
     // Streams first: they would hold up the requests they are, and their peers should come back to the next server soon.
@@ -99,18 +101,22 @@ fn announce(address: SocketAddr) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Waits for SIGTERM or SIGINT.
-async fn signal() -> anyhow::Result<()> {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
+/// Listens for SIGTERM and SIGINT from this call on; the future ends with the first one.
+#[cfg(unix)]
+fn signal() -> anyhow::Result<impl Future<Output = anyhow::Result<()>>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
         tokio::select! {
             _ = terminate.recv() => {}
-            done = tokio::signal::ctrl_c() => done?,
+            _ = interrupt.recv() => {}
         }
-    }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await?;
-    Ok(())
+        Ok(())
+    })
+}
+
+/// Waits for Ctrl-C.
+#[cfg(not(unix))]
+fn signal() -> anyhow::Result<impl Future<Output = anyhow::Result<()>>> {
+    Ok(async { Ok(tokio::signal::ctrl_c().await?) })
 }

@@ -27,7 +27,9 @@ pub(super) struct Known {
     pub(super) version: u64,
     /// Facts found by [`Cast::fact_keys`].
     pub(super) facts: Vec<Fact>,
-    /// Evidence of those facts.
+    /// Facts for which this message counts already.
+    pub(super) counted: HashSet<FactId>,
+    /// Evidence of those facts; needed only when the message states a fact that is not among them.
     pub(super) evidence: Vec<Evidence>,
     /// Entities on either side of those facts.
     pub(super) entities: Vec<Entity>,
@@ -43,7 +45,7 @@ pub(super) fn decide(
     now: Timestamp,
 ) -> KnowledgeCommit {
     // A repeated delivery changes nothing: what already counts this message is left alone.
-    let counted: HashSet<FactId> = known.evidence.iter().filter(|e| e.message == s.message).map(|e| e.fact).collect();
+    let counted = known.counted;
     let mut board = Board { s, ontology, facts: known.facts, changes: Vec::new(), evidence: Vec::new(), now };
     for claim in cast.claims(s, ontology) {
         let index = match board.facts.iter().position(|f| claim.is(f, ontology)) {

@@ -1,17 +1,25 @@
 //! Loads what is known, decides, commits, and starts again when the plan was stale. The only room that turns
 //! candidates into stored knowledge.
 
-use std::sync::Arc;
+use std::{
+    collections::HashSet,
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
+    sync::Arc,
+};
+
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::domain::{Caller, Entity, EntityId, Extraction, Fact, FactId, MessageId, Ontology, SessionId, Timestamp, UserText};
 use crate::facts::{
     cast::{Cast, keys_of},
     decide::{Known, decide},
 };
-use crate::ports::{Claim, Clock, CommitError, Ids, JobWork, KnowledgeCommit, Store, StoreError};
+use crate::ports::{Claim, Clock, CommitError, FactKey, Ids, JobWork, KnowledgeCommit, Store, StoreError};
 
 /// How often a stale plan is made anew. Each time another worker of the same user has made progress.
 const MAX_STALE: u32 = 50;
+/// How many users can be learned about at the same time, at most.
+const TURNS: usize = 64;
 /// How much evidence of each rival is copied to a new fact.
 const RIVAL_EVIDENCE: u32 = 50;
 
@@ -53,12 +61,16 @@ pub struct Learner {
     ontology: Arc<Ontology>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
+    /// One plan of a user at a time. Of several made side by side all but one would be stale, and with many sessions waiting
+    /// most of the work was thrown away. Users share the places by hash, which costs a wait and nothing else; other server
+    /// instances do not take part, and are what the version is for.
+    turns: Arc<[Mutex<()>; TURNS]>,
 }
 
 impl Learner {
     /// A learner over a store.
     pub fn new(store: Arc<dyn Store>, ontology: Arc<Ontology>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
-        Self { store, ontology, clock, ids }
+        Self { store, ontology, clock, ids, turns: Arc::new(std::array::from_fn(|_| Mutex::new(()))) }
     }
 
     /// Commits what a message states, with the end of its job and the work that follows. Returns the facts it changed.
@@ -72,6 +84,7 @@ impl Learner {
         follow_up: Option<JobWork>,
         claim: Option<&Claim>,
     ) -> Result<Vec<Fact>, LearnError> {
+        let _turn = self.turn(caller).await;
         for _ in 0..MAX_STALE {
             let plan = KnowledgeCommit { follow_up, ..self.plan(caller, s).await? };
             match self.store.commit(caller, &plan, claim).await {
@@ -82,6 +95,11 @@ impl Learner {
             }
         }
         Err(LearnError::Contended)
+    }
+
+    async fn turn(&self, caller: &Caller) -> MutexGuard<'_, ()> {
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(caller.user());
+        self.turns[hash as usize % TURNS].lock().await
     }
 
     async fn plan(&self, caller: &Caller, s: &Statement) -> Result<KnowledgeCommit, StoreError> {
@@ -95,19 +113,26 @@ impl Learner {
         let mut fresh = || self.ids.fresh();
         let cast = Cast::assemble(s, viewer.as_ref(), &by_key, &mut fresh, now);
         let fact_keys = cast.fact_keys(s, &self.ontology);
-        let known =
-            if fact_keys.is_empty() { Known { version, ..Known::default() } } else { self.known(caller, version, &fact_keys).await? };
+        let known = if fact_keys.is_empty() {
+            Known { version, ..Known::default() }
+        } else {
+            self.known(caller, s, &cast, version, &fact_keys).await?
+        };
         Ok(decide(s, &cast, known, &self.ontology, &mut fresh, now))
     }
 
-    async fn known(&self, caller: &Caller, version: u64, keys: &[crate::ports::FactKey]) -> Result<Known, StoreError> {
+    async fn known(&self, caller: &Caller, s: &Statement, cast: &Cast, version: u64, keys: &[FactKey]) -> Result<Known, StoreError> {
         let facts = self.store.facts_by_key(caller, keys).await?;
-        let ids: Vec<FactId> = facts.iter().map(|f| f.id).collect();
-        let evidence = self.store.evidence_of(caller, &ids, RIVAL_EVIDENCE).await?;
+        let counted: HashSet<FactId> = self.store.facts_in(caller, &[s.message]).await?.into_iter().map(|(_, fact)| fact).collect();
+        // A fact that is new takes over what supports its rivals. Most messages repeat a fact, and then nobody asks for the
+        // evidence, which may be a thousand rows.
+        let opens = cast.claims(s, &self.ontology).iter().any(|c| !facts.iter().any(|f| c.is(f, &self.ontology)));
+        let ids: Vec<FactId> = facts.iter().filter(|_| opens).map(|f| f.id).collect();
+        let evidence = if ids.is_empty() { Vec::new() } else { self.store.evidence_of(caller, &ids, RIVAL_EVIDENCE).await? };
         let mut sides: Vec<EntityId> = facts.iter().flat_map(|f| [f.subject, f.object]).collect();
         sides.sort();
         sides.dedup();
         let entities: Vec<Entity> = self.store.entities_by_id(caller, &sides).await?;
-        Ok(Known { version, facts, evidence, entities })
+        Ok(Known { version, facts, counted, evidence, entities })
     }
 }

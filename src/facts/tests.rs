@@ -124,8 +124,9 @@ impl World {
             .filter(|f| wanted.iter().any(|k| k.subject == f.subject && k.relation == f.relation && k.object.is_none_or(|o| o == f.object)))
             .cloned()
             .collect();
-        let evidence = self.evidence.iter().filter(|e| facts.iter().any(|f| f.id == e.fact)).cloned().collect();
-        let known = Known { version: 0, facts, evidence, entities: self.entities.values().cloned().collect() };
+        let evidence: Vec<Evidence> = self.evidence.iter().filter(|e| facts.iter().any(|f| f.id == e.fact)).cloned().collect();
+        let counted = evidence.iter().filter(|e| e.message == s.message).map(|e| e.fact).collect();
+        let known = Known { version: 0, facts, counted, evidence, entities: self.entities.values().cloned().collect() };
         let plan = decide(&s, &cast, known, &ontology, &mut ids, day(1000));
         self.fresh = counter;
         for e in &plan.entities {

@@ -72,8 +72,9 @@ pub(super) async fn entities_by_id(store: &SqliteStore, user: UserId, ids: &[Ent
 pub(super) async fn facts_by_key(store: &SqliteStore, user: UserId, keys: &[FactKey]) -> Result<Vec<Fact>, Failure> {
     let hex = |id: &EntityId| id.0.as_simple().to_string();
     let asked: Vec<_> = keys.iter().map(|k| (hex(&k.subject), &k.relation, k.object.as_ref().map(hex))).collect();
+    // The index is named because SQLite, without statistics, takes any user to have ten rows and would read all their facts.
     let found = sqlx::query(
-        "SELECT DISTINCT f.* FROM json_each(?2) k JOIN facts f ON f.user_id = ?1
+        "SELECT DISTINCT f.* FROM json_each(?2) k CROSS JOIN facts f INDEXED BY facts_statement ON f.user_id = ?1
              AND f.subject_id = unhex(k.value ->> 0) AND f.relation = (k.value ->> 1)
              AND ((k.value ->> 2) IS NULL OR f.object_id = unhex(k.value ->> 2))",
     )
@@ -93,14 +94,14 @@ pub(super) async fn facts_by_id(store: &SqliteStore, user: UserId, ids: &[FactId
     found.iter().map(rows::fact).collect()
 }
 
-/// Each side is looked up by an index of its own; a fact of an entity with itself must not count twice towards the limit.
+/// Each side is looked up by an index of its own, named for the reason given above; a fact of an entity with itself must not count twice towards the limit.
 pub(super) async fn facts_of_entities(store: &SqliteStore, user: UserId, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, Failure> {
     let found = sqlx::query(
         "WITH asked AS (SELECT DISTINCT unhex(value) AS entity FROM json_each(?2)),
          sides AS (
-             SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN facts f ON f.user_id = ?1 AND f.subject_id = a.entity
+             SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN facts f INDEXED BY facts_statement ON f.user_id = ?1 AND f.subject_id = a.entity
              UNION
-             SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN facts f ON f.user_id = ?1 AND f.object_id = a.entity),
+             SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN facts f INDEXED BY facts_of_object ON f.user_id = ?1 AND f.object_id = a.entity),
          ranked AS (SELECT id, row_number() OVER (PARTITION BY entity ORDER BY support DESC, id) AS place FROM sides)
          SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT id FROM ranked WHERE place <= ?3) ORDER BY support DESC, id",
     )

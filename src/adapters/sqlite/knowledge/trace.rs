@@ -12,11 +12,14 @@ use super::super::{
 use crate::domain::{EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
 
 pub(super) async fn evidence_of(store: &SqliteStore, user: UserId, facts: &[FactId], limit: u32) -> Result<Vec<Evidence>, Failure> {
+    // A place in line by a window function would read all evidence of a fact to return its latest; each fact's latest by the
+    // index reads no more than it returns.
     let found = sqlx::query(
-        "SELECT * FROM (
-             SELECT v.*, row_number() OVER (PARTITION BY fact_id ORDER BY created_at DESC, message_id DESC, stance DESC) AS place
-             FROM evidence v WHERE user_id = ?1 AND fact_id IN (SELECT unhex(value) FROM json_each(?2)))
-         WHERE place <= ?3 ORDER BY fact_id, place",
+        "SELECT v.* FROM (SELECT DISTINCT unhex(value) AS id FROM json_each(?2)) f CROSS JOIN evidence v
+             ON v.user_id = ?1 AND v.fact_id = f.id AND (v.message_id, v.stance) IN (
+                 SELECT message_id, stance FROM evidence WHERE user_id = ?1 AND fact_id = f.id
+                 ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT ?3)
+         ORDER BY v.fact_id, v.created_at DESC, v.message_id DESC, v.stance DESC",
     )
     .bind(bytes(&user.0))
     .bind(id_list(facts.iter().map(|id| &id.0)))

@@ -1,0 +1,126 @@
+//! A client that follows one session over a WebSocket and notes when which event came. Judges only numbers and order; what
+//! the events mean is for others.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use anyhow::{Context, bail, ensure};
+use chrono::{DateTime, Utc};
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_tungstenite::{
+    connect_async,
+    tungstenite::{Message, client::IntoClientRequest, http::HeaderValue},
+};
+
+const EVENTS: &str = "subscription($id: ID!, $after: String) { sessionEvents(sessionId: $id, after: $after) { seq type createdAt data } }";
+
+/// An event as it arrived.
+pub(crate) struct Seen {
+    seq: u64,
+    pub(crate) kind: String,
+    pub(crate) message: String,
+    /// The server's time: taken just before the transaction, and cut to milliseconds.
+    pub(crate) created: DateTime<Utc>,
+    pub(crate) received: DateTime<Utc>,
+}
+
+impl Seen {
+    /// From the server's note to the client, in milliseconds. Contains the commit and its fsync.
+    pub(crate) fn delay_ms(&self) -> f64 {
+        millis(self.received - self.created)
+    }
+}
+
+/// Milliseconds, with fractions.
+pub(crate) fn millis(span: chrono::TimeDelta) -> f64 {
+    span.num_microseconds().unwrap_or(i64::MAX) as f64 / 1e3
+}
+
+/// The wall clock, which the server shares.
+#[allow(clippy::disallowed_methods, reason = "the server's own clock is cut to milliseconds")]
+pub(crate) fn now() -> DateTime<Utc> {
+    Utc::now()
+}
+
+/// Follows one session until dropped.
+pub(crate) struct Follower {
+    task: JoinHandle<anyhow::Result<()>>,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    last: Arc<AtomicU64>,
+}
+
+impl Follower {
+    /// Connects and follows from the cursor on. `processed` counts messages that came to an end.
+    pub(crate) async fn start(address: &str, session: &str, after: &str, processed: Arc<AtomicU64>) -> anyhow::Result<Self> {
+        let mut request = format!("ws://{address}/graphql/ws").into_client_request()?;
+        request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static("graphql-transport-ws"));
+        let (mut socket, _) = connect_async(request).await?;
+        socket.send(Message::text(json!({ "type": "connection_init" }).to_string())).await?;
+        let acknowledged = socket.next().await.context("the connection ended")??;
+        ensure!(acknowledged.to_text()?.contains("connection_ack"), "no acknowledgement: {acknowledged}");
+        let payload = json!({ "query": EVENTS, "variables": { "id": session, "after": after } });
+        socket.send(Message::text(json!({ "id": "1", "type": "subscribe", "payload": payload }).to_string())).await?;
+        let (seen, last) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicU64::new(0)));
+        let (kept, newest) = (seen.clone(), last.clone());
+        let task = tokio::spawn(async move {
+            while let Some(frame) = socket.next().await {
+                let Message::Text(text) = frame? else { continue };
+                let received = now();
+                let mut message: Value = serde_json::from_str(&text)?;
+                ensure!(message["type"] == "next", "the subscription ended: {message}");
+                let event = message["payload"]["data"]["sessionEvents"].take();
+                let kind = event["type"].as_str().context("an event without type")?.to_owned();
+                let seen = Seen {
+                    seq: event["seq"].as_u64().context("an event without number")?,
+                    message: event["data"]["message_id"].as_str().unwrap_or_default().to_owned(),
+                    created: event["createdAt"].as_str().context("an event without time")?.parse()?,
+                    received,
+                    kind,
+                };
+                let (seq, ended) = (seen.seq, matches!(seen.kind.as_str(), "message_processed" | "message_failed"));
+                kept.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
+                newest.store(seq, Ordering::Release);
+                if ended {
+                    processed.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            bail!("the connection ended")
+        });
+        Ok(Self { task, seen, last })
+    }
+
+    /// Number of the newest event that came.
+    pub(crate) fn last(&self) -> u64 {
+        self.last.load(Ordering::Acquire)
+    }
+
+    /// Ends, and checks what came against the messages `sent`, in order, and the number of the log's newest event.
+    ///
+    /// # Errors
+    /// When an event is missing, came twice or in another order, or a message was not stored, or not processed, exactly once.
+    pub(crate) async fn finish(self, sent: &[String], head: u64) -> anyhow::Result<Vec<Seen>> {
+        if self.task.is_finished() {
+            self.task.await??;
+            bail!("the follower ended early");
+        }
+        self.task.abort();
+        let seen = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+        for (event, expected) in seen.iter().zip(1..) {
+            ensure!(event.seq == expected, "event {expected} is missing or out of order: {} came", event.seq);
+        }
+        ensure!(seen.len() as u64 == head, "{} of {head} events came", seen.len());
+        let of = |kind: &str| seen.iter().filter(|e| e.kind == kind).map(|e| e.message.as_str()).collect::<Vec<_>>();
+        ensure!(of("message_stored") == sent.iter().map(String::as_str).collect::<Vec<_>>(), "not every message is stored once, in order");
+        let processed = of("message_processed");
+        let distinct: HashSet<&str> = processed.iter().copied().collect();
+        ensure!(processed.len() == sent.len() && distinct.len() == sent.len(), "{} of {} processed", processed.len(), sent.len());
+        Ok(seen)
+    }
+}

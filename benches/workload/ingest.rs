@@ -1,0 +1,206 @@
+//! Sends turns one by one, each session in order, with a follower per session, and checks that no event was lost or doubled.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, ensure};
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use crate::{
+    data::Turn,
+    figures::{Figures, Times},
+    follow::{Follower, millis, now},
+    server::{PATIENCE, Server},
+};
+
+const SEND: &str = "mutation($input: SendMessageInput!) { sendMessage(input: $input) { status message { id } errors { code message } } }";
+const HEAD: &str = "query($id: ID!) { session(id: $id) { head } }";
+
+/// What sending turns came to.
+#[derive(Default)]
+pub(crate) struct Ingest {
+    /// `sendMessage`, as its client waits for it.
+    pub(crate) send: Times,
+    /// From the server's note to the client: the message itself.
+    pub(crate) stored: Times,
+    /// From the server's note to the client: a fact. Contains the commit.
+    pub(crate) fact: Times,
+    /// From the answer to `sendMessage` to the event of the same commit; negative when the event was first.
+    pub(crate) after_answer: Times,
+    /// From the start of the request to the first fact found in the message.
+    pub(crate) send_to_fact: Times,
+    events: usize,
+    sending: Duration,
+    settling: Duration,
+    processor: Duration,
+    /// Conversation and turn of each message id.
+    pub(crate) turns: HashMap<String, (String, String)>,
+}
+
+struct Open {
+    id: String,
+    turns: Vec<Turn>,
+    follower: Follower,
+}
+
+/// A message as its sender saw it.
+struct Sent {
+    session: usize,
+    id: String,
+    turn: (String, String),
+    asked: DateTime<Utc>,
+    answered: DateTime<Utc>,
+    took: Duration,
+}
+
+/// Sends `turns`, `at_once` sessions at a time, each message after the answer to the one before it, or one per `pace`.
+///
+/// # Errors
+/// When the server refuses something, or events are lost, doubled or out of order.
+pub(crate) async fn run(server: &Arc<Server>, turns: &[Turn], at_once: usize, pace: Option<Duration>) -> anyhow::Result<Ingest> {
+    let processed = Arc::new(AtomicU64::new(0));
+    let mut sessions: Vec<Open> = Vec::new();
+    let mut places: HashMap<(String, u32), usize> = HashMap::new();
+    for turn in turns {
+        let key = (turn.conversation.clone(), turn.session);
+        let place = match places.get(&key) {
+            Some(place) => *place,
+            None => {
+                let (id, head) = server.session(&format!("{} {}", key.0, key.1)).await?;
+                let follower = Follower::start(&server.address, &id, &head, processed.clone()).await?;
+                sessions.push(Open { id, turns: Vec::new(), follower });
+                places.insert(key, sessions.len() - 1);
+                sessions.len() - 1
+            }
+        };
+        sessions[place].turns.push(turn.clone());
+    }
+
+    let work: Arc<Vec<(String, Vec<Turn>)>> = Arc::new(sessions.iter().map(|s| (s.id.clone(), s.turns.clone())).collect());
+    let next = Arc::new(AtomicUsize::new(0));
+    let (begun, busy) = (Instant::now(), server.processor_time()?);
+    let mut senders = tokio::task::JoinSet::new();
+    for _ in 0..at_once {
+        senders.spawn(send_sessions(server.clone(), work.clone(), next.clone(), pace));
+    }
+    let mut sent: Vec<Sent> = Vec::new();
+    while let Some(done) = senders.join_next().await {
+        sent.extend(done??);
+    }
+    let sending = begun.elapsed();
+    settle(&processed, turns.len() as u64).await?;
+    let settling = begun.elapsed();
+    let processor = server.processor_time()?.saturating_sub(busy);
+    judge(server, sessions, sent, Ingest { sending, settling, processor, ..Ingest::default() }).await
+}
+
+async fn send_sessions(
+    server: Arc<Server>,
+    work: Arc<Vec<(String, Vec<Turn>)>>,
+    next: Arc<AtomicUsize>,
+    pace: Option<Duration>,
+) -> anyhow::Result<Vec<Sent>> {
+    let mut sent = Vec::new();
+    let mut clock = pace.map(tokio::time::interval);
+    loop {
+        let session = next.fetch_add(1, Ordering::Relaxed);
+        let Some((id, turns)) = work.get(session) else { return Ok(sent) };
+        for turn in turns {
+            if let Some(clock) = &mut clock {
+                clock.tick().await;
+            }
+            let input = json!({ "sessionId": id, "text": turn.text, "speaker": turn.speaker, "sentAt": turn.said_at()?.to_rfc3339() });
+            let (started, asked) = (Instant::now(), now());
+            let data = server.graphql(SEND, json!({ "input": input })).await?;
+            let (took, answered) = (started.elapsed(), now());
+            let payload = &data["sendMessage"];
+            let id = payload["message"]["id"].as_str().with_context(|| format!("not stored: {payload}"))?.to_owned();
+            sent.push(Sent { session, id, turn: (turn.conversation.clone(), turn.turn.clone()), asked, answered, took });
+        }
+    }
+}
+
+/// Waits until as many messages came to an end; gives up when nothing happens any more.
+async fn settle(processed: &AtomicU64, expected: u64) -> anyhow::Result<()> {
+    let (mut before, mut since) = (0, Instant::now());
+    loop {
+        let done = processed.load(Ordering::Relaxed);
+        if done >= expected {
+            return Ok(());
+        }
+        if done != before {
+            (before, since) = (done, Instant::now());
+        }
+        ensure!(since.elapsed() < PATIENCE / 4, "lost: only {done} of {expected} messages were heard to be processed");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+async fn judge(server: &Server, sessions: Vec<Open>, sent: Vec<Sent>, mut ingest: Ingest) -> anyhow::Result<Ingest> {
+    let mut ids = vec![Vec::new(); sessions.len()];
+    for s in &sent {
+        ids[s.session].push(s.id.clone());
+    }
+    let mut known: HashMap<&str, &Sent> = sent.iter().map(|s| (s.id.as_str(), s)).collect();
+    for (session, ids) in sessions.into_iter().zip(&ids) {
+        let data = server.graphql(HEAD, json!({ "id": session.id })).await?;
+        let head = data["session"]["head"].as_str().and_then(|h| h.rsplit_once(':')).context("no head")?.1.parse()?;
+        let waiting = Instant::now();
+        while session.follower.last() < head && waiting.elapsed() < PATIENCE / 4 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let seen = session.follower.finish(ids, head).await.with_context(|| format!("session of {} messages", ids.len()))?;
+        ingest.events += seen.len();
+        for event in &seen {
+            match event.kind.as_str() {
+                "message_stored" => {
+                    ingest.stored.push(event.delay_ms());
+                    if let Some(sent) = known.get(event.message.as_str()) {
+                        ingest.after_answer.push(millis(event.received - sent.answered));
+                    }
+                }
+                "fact_update" => {
+                    ingest.fact.push(event.delay_ms());
+                    // The first fact only: the others of a message come in the same breath.
+                    if let Some(sent) = known.remove(event.message.as_str()) {
+                        ingest.send_to_fact.push(millis(event.received - sent.asked));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    for s in sent {
+        ingest.send.note(s.took);
+        ingest.turns.insert(s.id, s.turn);
+    }
+    Ok(ingest)
+}
+
+impl Ingest {
+    /// Tells the figures under a heading.
+    pub(crate) fn tell(&self, heading: &str, figures: &mut Figures) {
+        let n = self.turns.len() as f64;
+        figures.times(&format!("{heading}: sendMessage"), &self.send);
+        figures.times(&format!("{heading}: message noted -> client"), &self.stored);
+        figures.times(&format!("{heading}: answer of sendMessage -> its event"), &self.after_answer);
+        figures.times(&format!("{heading}: fact noted -> commit -> client"), &self.fact);
+        figures.times(&format!("{heading}: sendMessage -> fact at client"), &self.send_to_fact);
+        figures.number(&format!("{heading}: sent"), n / self.sending.as_secs_f64(), "messages/s");
+        figures.number(&format!("{heading}: sent and processed"), n / self.settling.as_secs_f64(), "messages/s");
+        figures.number(&format!("{heading}: events, all once and in order"), self.events as f64, "events");
+        figures.number(&format!("{heading}: server's processor time"), self.processor.as_secs_f64() * 1e3 / n, "ms/message");
+    }
+}
+
+/// Reads the message ids of a list of ranked messages, best first.
+pub(crate) fn ranked(context: &Value) -> Vec<&str> {
+    context["messages"].as_array().into_iter().flatten().filter_map(|m| m["message"]["id"].as_str()).collect()
+}

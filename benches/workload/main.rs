@@ -1,0 +1,73 @@
+//! Workloads against the built server, as a client sees them. Starts the binary itself on free ports and in folders of its own;
+//! must not reach into the server's code for anything that is measured.
+//!
+//! ```text
+//! cargo bench --bench workload -- real TURNS.jsonl QUESTIONS.jsonl    a recorded conversation: ingest, events, recall
+//! cargo bench --bench workload -- scale [N] [--no-wait]               N generated messages of one user, then questions
+//! cargo bench --bench workload -- idle                                start-up time and memory at rest
+//! ```
+//! `--json FILE` writes the figures as well. `real` ends with status 1 when an event was lost, doubled or out of order.
+
+mod data;
+mod figures;
+mod follow;
+mod idle;
+mod ingest;
+mod real;
+mod scale;
+mod sentences;
+mod server;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+
+use figures::Figures;
+
+/// What was asked for on the command line.
+struct Asked {
+    words: Vec<String>,
+    json: Option<PathBuf>,
+    wait: bool,
+}
+
+impl Asked {
+    fn read(arguments: impl Iterator<Item = String>) -> anyhow::Result<Self> {
+        let mut asked = Self { words: Vec::new(), json: None, wait: true };
+        let mut arguments = arguments;
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                // Cargo adds this by itself.
+                "--bench" => {}
+                "--no-wait" => asked.wait = false,
+                "--json" => asked.json = Some(arguments.next().context("--json needs a file")?.into()),
+                flag if flag.starts_with('-') => bail!("unknown option {flag}"),
+                _ => asked.words.push(argument),
+            }
+        }
+        Ok(asked)
+    }
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let asked = Asked::read(std::env::args().skip(1))?;
+    let mut figures = Figures::default();
+    match asked.words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["real", turns, questions] => real::run(turns.as_ref(), questions.as_ref(), &mut figures).await?,
+        ["scale"] => scale::run(100_000, asked.wait, &mut figures).await?,
+        ["scale", n] => scale::run(n.parse().context("how many messages")?, asked.wait, &mut figures).await?,
+        ["idle"] => idle::run(&mut figures).await?,
+        // `cargo bench` without arguments runs every target; this one needs to know what to do.
+        [] => {
+            println!("usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | idle   [--json FILE]");
+            return Ok(());
+        }
+        _ => bail!("unknown workload {:?}", asked.words),
+    }
+    figures.print();
+    if let Some(file) = asked.json {
+        std::fs::write(&file, figures.json()).with_context(|| format!("{} cannot be written", file.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! Recorded conversations: how fast they are kept, how soon clients hear of it, and whether questions find the right turns.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+
+use crate::{
+    data::{self, Question, Turn},
+    figures::{Figures, Times},
+    ingest::{self, Ingest, ranked},
+    server::Server,
+};
+
+/// What a chat front end asks for.
+pub(crate) const CONTEXT: &str = "query($q: String!) { context(input: { query: $q, first: 10, scope: USER }) {
+    messages { score message { id text speaker sentAt } }
+    facts { score fact { id relation belief subject { name } object { name } } }
+    timings { embedMs vectorMs keywordMs graphMs totalMs } } }";
+
+/// Senders at a time when throughput is measured.
+const AT_ONCE: usize = 4;
+/// How many turns are sent at the pace of a busy chat rather than as fast as possible.
+const PACED: usize = 400;
+const PACE: Duration = Duration::from_millis(50);
+
+/// Runs everything.
+///
+/// # Errors
+/// When an event was lost, doubled or out of order, or the server refused something.
+pub(crate) async fn run(turns: &Path, questions: &Path, figures: &mut Figures) -> anyhow::Result<()> {
+    let turns: Vec<Turn> = data::lines(turns)?;
+    let questions: Vec<Question> = data::lines(questions)?;
+
+    let paced = whole(&turns[..PACED.min(turns.len())], 1, Some(PACE), "20 a second", figures).await?;
+    let single = whole(&turns, 1, None, "one at a time", figures).await?;
+    whole(&turns, AT_ONCE, None, "four at a time", figures).await?;
+    recall(&turns, &questions, figures).await?;
+
+    figures.limit("sendMessage p50 at 20 a second", paced.send.quantile(0.5), 5.0, "ms");
+    figures.limit("sendMessage p50 one at a time", single.send.quantile(0.5), 5.0, "ms");
+    for (name, ingest) in [("at 20 a second", &paced), ("one at a time", &single)] {
+        figures.limit(&format!("fact to client p50 {name}, commit included"), ingest.fact.quantile(0.5), 3.0, "ms");
+        figures.limit(&format!("fact to client p99 {name}, commit included"), ingest.fact.quantile(0.99), 15.0, "ms");
+    }
+    Ok(())
+}
+
+/// Sends turns to a server of their own.
+async fn whole(turns: &[Turn], at_once: usize, pace: Option<Duration>, heading: &str, figures: &mut Figures) -> anyhow::Result<Ingest> {
+    let folder = tempfile::tempdir()?;
+    let server = Arc::new(Server::start(folder.path())?);
+    let ingest = ingest::run(&server, turns, at_once, pace).await?;
+    ingest.tell(heading, figures);
+    figures.number(&format!("{heading}: stale plans"), server.metric("recall_stale_plans_total", "").await?, "plans");
+    figures.number(&format!("{heading}: memory at the end"), server.memory()?.resident, "MB");
+    end(server)?;
+    Ok(ingest)
+}
+
+fn end(server: Arc<Server>) -> anyhow::Result<()> {
+    let server = Arc::into_inner(server);
+    ensure!(server.is_some(), "the server is still in use");
+    server.map_or(Ok(()), Server::stop)
+}
+
+#[derive(Default)]
+struct Shares {
+    at_5: f64,
+    at_10: f64,
+    questions: u32,
+}
+
+/// One server per conversation, because a local server has one user and a question is about one conversation.
+async fn recall(turns: &[Turn], questions: &[Question], figures: &mut Figures) -> anyhow::Result<()> {
+    let mut shares: BTreeMap<&str, Shares> = BTreeMap::new();
+    let (mut requests, mut crowded) = (Times::default(), Times::default());
+    let mut parts: BTreeMap<&str, Times> = BTreeMap::new();
+    let mut crowd = Duration::ZERO;
+    let mut conversations: Vec<&str> = turns.iter().map(|t| t.conversation.as_str()).collect();
+    conversations.dedup();
+    for conversation in conversations {
+        let folder = tempfile::tempdir()?;
+        let server = Arc::new(Server::start(folder.path())?);
+        let turns: Vec<Turn> = turns.iter().filter(|t| t.conversation == conversation).cloned().collect();
+        let asked: Vec<&Question> = questions.iter().filter(|q| q.conversation == conversation).collect();
+        let ingest = ingest::run(&server, &turns, AT_ONCE, None).await?;
+        // The first question makes the index.
+        server.graphql(CONTEXT, json!({ "q": "Who went hiking?" })).await?;
+        for question in &asked {
+            let started = Instant::now();
+            let data = server.graphql(CONTEXT, json!({ "q": question.question })).await?;
+            requests.note(started.elapsed());
+            for part in ["totalMs", "embedMs", "vectorMs", "keywordMs", "graphMs"] {
+                parts.entry(part).or_default().push(data["context"]["timings"][part].as_f64().unwrap_or(f64::NAN));
+            }
+            let found: Vec<&str> = ranked(&data["context"]).iter().filter_map(|id| Some(ingest.turns.get(*id)?.1.as_str())).collect();
+            let share = |k: usize| {
+                let hits = question.evidence.iter().filter(|e| found.iter().take(k).any(|f| f == e)).count();
+                hits as f64 / question.evidence.len().max(1) as f64
+            };
+            for name in ["all", question.category.as_str()] {
+                let shares = shares.entry(name).or_default();
+                shares.at_5 += share(5);
+                shares.at_10 += share(10);
+                shares.questions += 1;
+            }
+        }
+        let started = Instant::now();
+        let texts: Vec<String> = asked.iter().map(|q| q.question.clone()).collect();
+        crowded.extend(ask_at_once(&server, texts).await?);
+        crowd += started.elapsed();
+        end(server)?;
+    }
+    for (name, s) in &shares {
+        let n = f64::from(s.questions);
+        figures.number(&format!("recall@10, {name} ({n} questions)"), 100.0 * s.at_10 / n, "%");
+        figures.number(&format!("recall@5, {name}"), 100.0 * s.at_5 / n, "%");
+    }
+    figures.times("context: request, one at a time", &requests);
+    for (part, times) in &parts {
+        figures.times(&format!("context: timings.{part}"), times);
+    }
+    figures.times("context: request, four at a time", &crowded);
+    figures.number("context: four at a time", questions.len() as f64 / crowd.as_secs_f64(), "questions/s");
+    Ok(())
+}
+
+/// Asks all questions, a few at a time.
+pub(crate) async fn ask_at_once(server: &Arc<Server>, questions: Vec<String>) -> anyhow::Result<Times> {
+    let share = questions.len().div_ceil(AT_ONCE).max(1);
+    let mut asking = tokio::task::JoinSet::new();
+    for chunk in questions.chunks(share) {
+        let (server, chunk) = (server.clone(), chunk.to_vec());
+        asking.spawn(async move {
+            let mut times = Times::default();
+            for question in chunk {
+                let started = Instant::now();
+                server.graphql(CONTEXT, json!({ "q": question })).await?;
+                times.note(started.elapsed());
+            }
+            anyhow::Ok(times)
+        });
+    }
+    let mut all = Times::default();
+    while let Some(times) = asking.join_next().await {
+        all.extend(times??);
+    }
+    Ok(all)
+}
+
+/// Milliseconds that the server says it took.
+pub(crate) fn server_ms(data: &Value) -> f64 {
+    data["context"]["timings"]["totalMs"].as_f64().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,118 @@
+//! The release binary as a child: free ports, a folder of its own, stopped by its process id. Knows no workload.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, bail, ensure};
+use serde_json::{Value, json};
+
+/// Longest wait for any answer; only a hang takes as long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A running server.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: String,
+    /// From the call that starts the process until its line was read.
+    pub(crate) started_in: Duration,
+    http: reqwest::Client,
+}
+
+/// Memory of a process in megabytes (10^6 bytes).
+#[derive(Clone, Copy)]
+pub(crate) struct Memory {
+    /// Resident now.
+    pub(crate) resident: f64,
+    /// Of these not backed by a file: heap and stacks.
+    pub(crate) anonymous: f64,
+    /// Most that was ever resident.
+    pub(crate) peak: f64,
+}
+
+impl Server {
+    /// Starts the binary over a data folder and waits for its line.
+    pub(crate) fn start(data: &Path) -> anyhow::Result<Self> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
+        // Settings of the machine that measures must not reach the server.
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("RECALL_")) {
+            command.env_remove(name);
+        }
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--data"]).arg(data);
+        command.stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let started = Instant::now();
+        let mut child = command.spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("no standard output")?).read_line(&mut line)?;
+        let started_in = started.elapsed();
+        let address = line.trim().rsplit_once("http://").map(|(_, address)| address.to_owned());
+        let http = reqwest::Client::builder().timeout(PATIENCE).tcp_nodelay(true).build()?;
+        let address = address.unwrap_or_default();
+        let server = Self { child, address, started_in, http };
+        ensure!(!server.address.is_empty(), "no address in {line:?}");
+        Ok(server)
+    }
+
+    /// Ends it by SIGTERM and waits for the end.
+    pub(crate) fn stop(mut self) -> anyhow::Result<()> {
+        ensure!(Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?.success(), "kill failed");
+        let status = self.child.wait()?;
+        ensure!(status.success(), "the server ended with {status}");
+        Ok(())
+    }
+
+    /// Runs an operation that must succeed; returns its data.
+    pub(crate) async fn graphql(&self, query: &str, variables: Value) -> anyhow::Result<Value> {
+        let body = json!({ "query": query, "variables": variables });
+        let answer: Value = self.http.post(format!("http://{}/graphql", self.address)).json(&body).send().await?.json().await?;
+        match answer {
+            Value::Object(mut answer) if !answer.contains_key("errors") => Ok(answer.remove("data").unwrap_or_default()),
+            answer => bail!("the server refused: {answer}"),
+        }
+    }
+
+    /// Opens a session and returns its id and the cursor before its first event.
+    pub(crate) async fn session(&self, title: &str) -> anyhow::Result<(String, String)> {
+        let query = "mutation($t: String) { createSession(input: { title: $t }) { session { id head } errors { code } } }";
+        let data = self.graphql(query, json!({ "t": title })).await?;
+        let session = &data["createSession"]["session"];
+        let text = |v: &Value| v.as_str().map(str::to_owned).context("no session");
+        Ok((text(&session["id"])?, text(&session["head"])?))
+    }
+
+    /// The sum of all series of a metric whose labels hold `label`; 0 when there is none.
+    pub(crate) async fn metric(&self, name: &str, label: &str) -> anyhow::Result<f64> {
+        let text = self.http.get(format!("http://{}/metrics", self.address)).send().await?.text().await?;
+        let series = text.lines().filter_map(|line| line.strip_prefix(name)?.rsplit_once(' '));
+        let ours = series.filter(|(labels, _)| (labels.is_empty() || labels.starts_with('{')) && labels.contains(label));
+        Ok(ours.filter_map(|(_, value)| value.parse::<f64>().ok()).sum())
+    }
+
+    pub(crate) fn memory(&self) -> anyhow::Result<Memory> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let field = |name: &str| -> anyhow::Result<f64> {
+            let value = status.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB"));
+            Ok(value.with_context(|| format!("no {name}"))?.trim().parse::<f64>()? * 1024.0 / 1e6)
+        };
+        Ok(Memory { resident: field("VmRSS:")?, anonymous: field("RssAnon:")?, peak: field("VmHWM:")? })
+    }
+
+    /// Processor time used so far, user and system.
+    pub(crate) fn processor_time(&self) -> anyhow::Result<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // Fields 14 and 15 of proc_pid_stat(5), in ticks of 10 ms; the name before them ends with the last parenthesis.
+        let rest = stat.rsplit_once(')').context("no stat")?.1;
+        let ticks: u64 = rest.split_whitespace().skip(11).take(2).flat_map(str::parse::<u64>).sum();
+        Ok(Duration::from_millis(ticks * 10))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

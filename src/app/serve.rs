@@ -46,6 +46,10 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     .await
     .with_context(|| format!("stream.udp_listen (RECALL_UDP_LISTEN): {udp} cannot be used"))?;
 
+    let recovered = house.store.recover(house.clock.now()).await?;
+    if recovered > 0 {
+        info!(recovered, "jobs of the process before go on");
+    }
     let processor = Processor::start(
         house.store.clone(),
         ConversationWork::new(house.conversation.clone()),

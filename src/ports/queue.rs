@@ -55,6 +55,9 @@ pub trait JobQueue: Send + Sync {
     async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError>;
     /// Prolongs a lease; false when it is no longer ours.
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError>;
+    /// Called once at start, before the first claim. A store that one process has to itself makes every job due that an
+    /// earlier process held, which must be dead; a shared store does nothing and lets leases expire. Returns how many.
+    async fn recover(&self, now: Timestamp) -> Result<u64, StoreError>;
     /// Gives a job back, to be tried again at `due`. `code` says why, for operators.
     async fn retry(&self, claim: &Claim, due: Timestamp, code: &str) -> Result<(), CommitError>;
     /// Gives jobs back untouched, on shutdown; the attempt does not count.

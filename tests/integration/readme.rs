@@ -11,7 +11,8 @@ fn the_examples_of_the_readme_work_when_pasted() {
     let script = block.trim().trim_start_matches("```sh").trim_end_matches("```");
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
-    let script = script.replace("127.0.0.1:8080", &server.address);
+    // A person waits a second; a machine that runs all tests at once may need more.
+    let script = script.replace("127.0.0.1:8080", &server.address).replace("sleep 1\n", "sleep 8\n");
     let done = Command::new("bash").args(["-euo", "pipefail", "-c", &script]).output().expect("bash runs");
     let out = String::from_utf8(done.stdout).unwrap();
     assert!(done.status.success(), "{out}\n{}", String::from_utf8_lossy(&done.stderr));
@@ -32,6 +33,6 @@ fn the_examples_of_the_readme_work_when_pasted() {
     assert_eq!(at(2, "/data/context/messages/0/message/text"), "John likes Mary.");
     assert_eq!(at(4, "/data/session/messages/nodes/0/text"), "John likes Mary [1].");
     assert_eq!(at(5, "/status"), "processing");
-    assert_eq!(at(6, "/facts/0/fact/relation"), "LIKES");
+    assert_eq!(at(6, "/facts/0/fact/relation"), "likes");
     assert_eq!(at(7, "/canonical_form"), "Mary");
 }

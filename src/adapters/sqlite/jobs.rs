@@ -47,6 +47,17 @@ impl JobQueue for SqliteStore {
         Ok(jobs)
     }
 
+    async fn recover(&self, now: Timestamp) -> Result<u64, StoreError> {
+        // Whoever held a claim is dead; if not, its token is void now and its commit will be refused.
+        let recovered = self.write(move |c| {
+            Box::pin(async move {
+                let due = sqlx::query("UPDATE jobs SET ready_at = ?1, token = token + 1 WHERE head = 1 AND ready_at > ?1");
+                Ok(due.bind(millis(now)).execute(c).await?.rows_affected())
+            })
+        });
+        Ok(recovered.await?)
+    }
+
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
         let (job, token) = numbers(claim);
         let until = millis(now).saturating_add(duration_millis(lease));

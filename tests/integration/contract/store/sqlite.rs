@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use recall::{
     adapters::sqlite::{SqliteConfig, SqliteStore},
     domain::{Page, SessionId},
-    ports::{EventLog, MessageStore, Store, StoreError},
+    ports::{CommitError, EventLog, MessageStore, Store, StoreError},
 };
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
@@ -211,4 +211,20 @@ async fn statements_are_counted() {
     store.append(&w.caller, session, (0..200).map(|_| new_message(session, "m")).collect()).await.unwrap();
     assert_eq!(store.statements() - before, batch, "statements of a batch do not grow with it");
     assert!(matches!(store.log_state(&w.caller, SessionId(fresh())).await, Err(StoreError::NotFound)));
+}
+
+#[tokio::test]
+async fn jobs_of_a_dead_process_are_due_at_once() {
+    let folder = Folder::new();
+    let store = folder.store().await;
+    let w = World::new(&store);
+    let session = w.session().await;
+    w.say(session, "m").await;
+    let held = w.claim(0).await.remove(0);
+    assert!(w.claim(1).await.is_empty());
+    assert_eq!(store.recover(at(1)).await.unwrap(), 1);
+    let job = w.claim(1).await.remove(0);
+    assert_eq!(job.claim.job, held.claim.job);
+    let late = store.commit(&w.caller, &w.plan(session).await, Some(&held.claim)).await;
+    assert!(matches!(late, Err(CommitError::NotOurs)), "a process that was not dead after all must not commit twice");
 }

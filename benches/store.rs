@@ -116,6 +116,8 @@ async fn main() -> anyhow::Result<()> {
                 evidence: vec![],
                 merged: vec![],
                 dropped_facts: vec![],
+                deleted_facts: vec![],
+                dropped_evidence: vec![],
                 events: vec![],
                 follow_up: None,
                 now: at(i),

@@ -140,7 +140,8 @@ impl StreamConfig {
         positive("stream.max_peers", self.max_peers as u64)?;
         positive("stream.max_peers_per_session", self.max_peers_per_session as u64)?;
         positive("stream.events_kept", self.events_kept)?;
-        positive("stream.events_kept_hours", u64::from(self.events_kept_hours))
+        positive("stream.events_kept_hours", u64::from(self.events_kept_hours))?;
+        at_most("stream.events_kept_hours", u64::from(self.events_kept_hours), 100 * 366 * 24)
     }
 }
 
@@ -176,7 +177,8 @@ impl ProcessingConfig {
             return Err(wrong("processing.workers", "must be 1 to 256"));
         }
         positive("processing.attempts", u64::from(self.attempts))?;
-        positive("processing.lease_seconds", self.lease_seconds)
+        positive("processing.lease_seconds", self.lease_seconds)?;
+        at_most("processing.lease_seconds", self.lease_seconds, 24 * 3600)
     }
 }
 
@@ -262,6 +264,10 @@ impl LogConfig {
 
 fn positive(key: &str, value: u64) -> Result<(), ConfigError> {
     if value == 0 { Err(wrong(key, "must be at least 1")) } else { Ok(()) }
+}
+
+fn at_most(key: &str, value: u64, limit: u64) -> Result<(), ConfigError> {
+    if value > limit { Err(wrong(key, format!("must be at most {limit}"))) } else { Ok(()) }
 }
 
 /// A number or a switch, written as such in the file and as text in the environment.

@@ -21,6 +21,9 @@ const FACTS_PER_ENTITY: u32 = 200;
 /// How much evidence of each fact is looked at.
 const EVIDENCE_PER_FACT: u32 = 5;
 
+/// How much evidence of each fact is looked at to tell whether a session speaks of it.
+const EVIDENCE_FOR_SESSION: u32 = 200;
+
 impl Conversation {
     /// What bears on a question, best first.
     ///
@@ -122,11 +125,17 @@ impl Conversation {
         }
         let fact_ids: Vec<FactId> = scored.iter().map(|(_, f)| f.id).collect();
         let mut evidence: HashMap<FactId, Vec<Evidence>> = HashMap::new();
-        for e in store.evidence_of(caller, &fact_ids, EVIDENCE_PER_FACT).await? {
+        // Whether a fact belongs to a session must not hang on how often it was repeated elsewhere since.
+        let per_fact = if query.scope == Scope::User { EVIDENCE_PER_FACT } else { EVIDENCE_FOR_SESSION };
+        for e in store.evidence_of(caller, &fact_ids, per_fact).await? {
             evidence.entry(e.fact).or_default().push(e);
         }
         if let Scope::Session(session) = query.scope {
-            scored.retain(|(_, f)| evidence.get(&f.id).is_some_and(|l| l.iter().any(|e| e.session == session)));
+            for list in evidence.values_mut() {
+                list.retain(|e| e.session == session);
+                list.truncate(EVIDENCE_PER_FACT as usize);
+            }
+            scored.retain(|(_, f)| evidence.get(&f.id).is_some_and(|l| !l.is_empty()));
             scored.truncate(MAX_FACTS);
         }
         let sides: HashSet<EntityId> = scored.iter().flat_map(|(_, f)| [f.subject, f.object]).collect();
@@ -146,7 +155,7 @@ impl Conversation {
 
 /// Whether a fact had been recorded and held at a moment.
 fn known_at(f: &Fact, at: crate::domain::Timestamp) -> bool {
-    f.valid_from.is_none_or(|v| v <= at) && f.valid_to.is_none_or(|v| v > at)
+    f.valid_from.is_some_and(|v| v <= at) && f.valid_to.is_none_or(|v| v > at)
 }
 
 /// Messages that state the best facts, with the facts' scores.

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use super::{Conversation, SendMessage, UseCaseError, check};
 use crate::domain::{
-    Caller, CandidateFact, Entity, EntityId, EntityKey, EntityType, EventDraft, EventId, Extraction, Fact, FactId, Mention, MessageKind,
-    Page, Party, Polarity, Relation, Role, SessionId, Span, UserText,
+    Caller, CandidateFact, Entity, EntityId, EntityKey, EntityType, EventDraft, EventId, Extraction, Fact, FactId, FactStatus, Mention,
+    MessageKind, Page, Party, Polarity, Relation, Role, SessionId, Span, UserText,
 };
-use crate::facts::{Statement, edit};
-use crate::ports::{CommitError, EntityFilter, KnowledgeCommit, Mining};
+use crate::facts::{Statement, edit, rival_keys};
+use crate::ports::{CommitError, EntityFilter, KnowledgeCommit, Mining, StoreError};
 
 /// How often a plan by hand is made anew when the knowledge changed meanwhile.
 const MAX_STALE: u32 = 20;
@@ -65,7 +65,8 @@ impl Conversation {
         let type_of = |name: &str, given: Option<EntityType>, allowed: &[EntityType], path| {
             let existing = known.iter().find(|(k, _)| Some(k) == EntityKey::of(name).as_ref()).map(|(_, e)| e.entity_type);
             let fallback = if allowed.is_empty() || allowed.contains(&EntityType::Thing) { EntityType::Thing } else { allowed[0] };
-            let t = if own(name) { EntityType::Person } else { given.or(existing).unwrap_or(fallback) };
+            // What is known stays what it is: with another type the candidate would be dropped after its message was stored.
+            let t = if own(name) { EntityType::Person } else { existing.or(given).unwrap_or(fallback) };
             match allowed.is_empty() || allowed.contains(&t) {
                 true => Ok(t),
                 false => Err(UseCaseError::invalid("TYPE_NOT_ALLOWED", path, format!("{} cannot have a {t} as {path}", relation.name))),
@@ -105,8 +106,11 @@ impl Conversation {
             speaker: None,
             extraction: Extraction { kind: MessageKind::Statement, mentions, facts: vec![fact] },
         };
-        let changed = self.learner.learn(caller, &statement, None, None).await?;
-        self.parts.announcer.committed(caller, a.session);
+        // On a task of its own, so that a client that hangs up now does not leave a message without its fact.
+        let (learner, caller) = (self.learner.clone(), *caller);
+        let learned = tokio::spawn(async move { learner.learn(&caller, &statement, None, None).await }).await;
+        let changed = learned.map_err(|e| UseCaseError::Internal { cause: e.into() })??;
+        self.parts.announcer.committed(&caller, a.session);
         // The asserted fact is opened or reinforced first; its rivals come after it.
         changed.into_iter().find(|f| f.relation == relation.name).ok_or_else(|| {
             UseCaseError::invalid("TYPE_NOT_ALLOWED", "subject", format!("{} does not take sides of these types", relation.name))
@@ -119,14 +123,23 @@ impl Conversation {
     /// `NotFound` when it is not the caller's.
     pub async fn retract_fact(&self, caller: &Caller, id: FactId) -> Result<Fact, UseCaseError> {
         let store = &self.parts.store;
+        let _turn = self.learner.turn(caller).await;
         for _ in 0..MAX_STALE {
             let version = store.knowledge_version(caller).await?;
             let fact = store.facts_by_id(caller, &[id]).await?.into_iter().next().ok_or(UseCaseError::NotFound { noun: "fact" })?;
-            let sides = store.entities_by_id(caller, &[fact.subject, fact.object]).await?;
+            if fact.status == FactStatus::Retracted {
+                return Ok(fact);
+            }
+            let rivals = store.facts_by_key(caller, &rival_keys(&fact, &self.parts.ontology)).await?;
+            let mut named: Vec<EntityId> = rivals.iter().chain([&fact]).flat_map(|f| [f.subject, f.object]).collect();
+            named.sort();
+            named.dedup();
+            let sides = store.entities_by_id(caller, &named).await?;
             let sessions = store.sessions_of_fact(caller, id, MAX_SESSIONS).await?;
             let mut fresh = || self.parts.ids.fresh();
             let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "fact" })?;
-            let plan = edit::retract(version, session, &fact, &sides, &self.parts.ontology, &mut fresh, self.now());
+            let at = edit::Occasion { version, session, ontology: &self.parts.ontology, now: self.now() };
+            let plan = edit::retract(&at, &fact, &rivals, &sides, &mut fresh);
             if self.commit_by_hand(caller, &plan, &sessions).await? {
                 return plan.facts.into_iter().next().ok_or(UseCaseError::NotFound { noun: "fact" });
             }
@@ -140,13 +153,15 @@ impl Conversation {
     /// `Invalid` for a bad name, `NotFound` when the entity is not the caller's.
     pub async fn rename_entity(&self, caller: &Caller, id: EntityId, name: String) -> Result<Entity, UseCaseError> {
         let name = check::name(&name, "name")?;
+        let _turn = self.learner.turn(caller).await;
         for _ in 0..MAX_STALE {
             let version = self.parts.store.knowledge_version(caller).await?;
             let entity = self.entity(caller, id).await?;
             let sessions = self.sessions_of(caller, entity.id).await?;
             let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
             let mut fresh = || self.parts.ids.fresh();
-            let plan = edit::rename(version, session, &entity, &name, &mut fresh, self.now());
+            let at = edit::Occasion { version, session, ontology: &self.parts.ontology, now: self.now() };
+            let plan = edit::rename(&at, &entity, &name, &mut fresh);
             if self.commit_by_hand(caller, &plan, &sessions).await? {
                 return plan.entities.into_iter().next().ok_or(UseCaseError::NotFound { noun: "entity" });
             }
@@ -160,6 +175,7 @@ impl Conversation {
     /// `Invalid` when both are the same, `NotFound` when one is not the caller's.
     pub async fn merge_entities(&self, caller: &Caller, into: EntityId, from: EntityId) -> Result<Entity, UseCaseError> {
         let store = &self.parts.store;
+        let _turn = self.learner.turn(caller).await;
         for _ in 0..MAX_STALE {
             let version = store.knowledge_version(caller).await?;
             let (into, from) = (self.entity(caller, into).await?, self.entity(caller, from).await?);
@@ -176,7 +192,8 @@ impl Conversation {
             let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
             let merge = edit::Merge { into: &into, from: &from, facts: &facts, evidence: &evidence };
             let mut fresh = || self.parts.ids.fresh();
-            let plan = edit::merge(version, session, &merge, &self.parts.ontology, &mut fresh, self.now());
+            let at = edit::Occasion { version, session, ontology: &self.parts.ontology, now: self.now() };
+            let plan = edit::merge(&at, &merge, &mut fresh);
             if self.commit_by_hand(caller, &plan, &sessions).await? {
                 return plan.entities.into_iter().next().ok_or(UseCaseError::NotFound { noun: "entity" });
             }
@@ -263,8 +280,13 @@ impl Conversation {
         for session in sessions.iter().filter(|s| **s != plan.session) {
             let events: Vec<EventDraft> =
                 plan.events.iter().map(|e| EventDraft { id: EventId(self.parts.ids.fresh()), body: e.body.in_session(*session) }).collect();
-            self.parts.store.append_events(caller, *session, &events, plan.now).await?;
-            self.parts.announcer.committed(caller, *session);
+            // The change is made by now; a session that was deleted meanwhile has nobody left to tell, and one that cannot be
+            // told is told by the next read.
+            match self.parts.store.append_events(caller, *session, &events, plan.now).await {
+                Ok(_) => self.parts.announcer.committed(caller, *session),
+                Err(StoreError::NotFound) => {}
+                Err(e) => tracing::warn!(error = %e, "a session was not told of a change by hand"),
+            }
         }
         Ok(true)
     }

@@ -97,6 +97,7 @@ impl Conversation {
         let reweigh = move |fact: &crate::domain::Fact, left: &[crate::domain::Evidence]| {
             crate::facts::weigh::reweigh(fact, left, crate::facts::weigh::half_life(ontology.get(&fact.relation)))
         };
+        let _turn = self.learner.turn(caller).await;
         self.parts.store.delete_session(caller, id, &reweigh).await.map_err(|e| UseCaseError::of(e, "session"))?;
         self.parts.index.forget(caller);
         self.parts.announcer.deleted(caller, id);

@@ -94,12 +94,14 @@ impl Conversation {
             .into_iter()
             .zip(speakers)
             .zip(embeddings)
-            .map(|(((m, mining), speaker), embedding)| NewMessage {
+            .enumerate()
+            .map(|(i, (((m, mining), speaker), embedding))| NewMessage {
                 id: MessageId(self.parts.ids.fresh()),
                 session,
                 role: m.role,
                 title: (m.role == Role::User).then(|| UserText::from(check::title_of(&m.text))),
-                sent_at: m.sent_at.map_or(now, whole_millis),
+                // Undated messages of one import were still said one after the other.
+                sent_at: m.sent_at.map_or(now + chrono::Duration::milliseconds(i as i64), whole_millis),
                 created_at: now,
                 source_metadata: m.source_metadata,
                 external_id: m.client_message_id,

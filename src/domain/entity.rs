@@ -96,13 +96,13 @@ impl EntityKey {
     /// The key of a name; `None` when nothing is left to compare.
     pub fn of(name: &str) -> Option<Self> {
         let lower = name.to_lowercase();
-        let mut words: Vec<&str> = lower.split_whitespace().collect();
+        let bare = lower.trim_matches(|c: char| c.is_whitespace() || ".,!?;:\"'“”‘’".contains(c));
+        let mut words: Vec<&str> = bare.split_whitespace().collect();
         while words.len() > 1 && LEADING.contains(&words[0]) {
             words.remove(0);
         }
         let joined = words.join(" ");
-        let key = joined.trim_matches(|c: char| c.is_whitespace() || ".,!?;:\"'“”‘’".contains(c));
-        let key = key.strip_suffix("'s").or_else(|| key.strip_suffix("’s")).unwrap_or(key);
+        let key = joined.strip_suffix("'s").or_else(|| joined.strip_suffix("’s")).unwrap_or(&joined);
         (!key.is_empty()).then(|| Self(key.to_owned()))
     }
 
@@ -129,8 +129,8 @@ mod tests {
             ("John's", "John"),
             ("\"The Matrix\"", "the matrix"),
         ] {
-            let _ = b;
             assert!(EntityKey::of(a).is_some());
+            assert_eq!(EntityKey::of(a), EntityKey::of(b), "{a} and {b}");
         }
         assert_eq!(EntityKey::of("Project Apollo"), EntityKey::of("apollo"));
         assert_eq!(EntityKey::of("the backend team"), EntityKey::of("Backend  Team"));

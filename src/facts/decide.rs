@@ -93,6 +93,8 @@ pub(super) fn decide(
         evidence: board.evidence,
         merged: Vec::new(),
         dropped_facts: Vec::new(),
+        deleted_facts: Vec::new(),
+        dropped_evidence: Vec::new(),
         events: events.into_iter().map(|body| EventDraft { id: EventId(ids()), body }).collect(),
         follow_up: None,
         now,
@@ -160,7 +162,7 @@ impl Board<'_> {
             Stance::Opposes => FactChange::Opposed,
             Stance::Ends => FactChange::Ended,
         };
-        self.note(index, change, claim);
+        self.note(index, change, claim, true);
         self.evidence.push(Evidence {
             fact: self.facts[index].id,
             message: self.s.message,
@@ -184,7 +186,7 @@ impl Board<'_> {
             let h = half_life(self.ontology.get(&self.facts[i].relation));
             apply(&mut self.facts[i], Stance::Opposes, self.s.at, claim.confidence, h);
             self.facts[i].updated_at = self.now;
-            self.note(i, FactChange::Opposed, claim);
+            self.note(i, FactChange::Opposed, claim, false);
             self.evidence.push(Evidence {
                 fact: self.facts[i].id,
                 message: self.s.message,
@@ -199,13 +201,13 @@ impl Board<'_> {
     }
 
     /// One event per fact and message: a first statement stays "added", an end outweighs what else happened.
-    fn note(&mut self, fact: usize, change: FactChange, claim: &Claim) {
+    fn note(&mut self, fact: usize, change: FactChange, claim: &Claim, own: bool) {
         let excerpt = self.excerpt(claim);
         match self.changes.iter_mut().find(|c| c.fact == fact) {
             None => self.changes.push(Change { fact, change, excerpt, fresh: false }),
             Some(c) if c.change == FactChange::Added && change == FactChange::Reinforced => {}
             // The first word on a new fact may be that it is false, or over.
-            Some(c) if c.fresh && c.change == FactChange::Added => c.change = change,
+            Some(c) if c.fresh && c.change == FactChange::Added && own => c.change = change,
             Some(c) if change == FactChange::Ended => c.change = change,
             Some(_) => {}
         }

@@ -1,6 +1,6 @@
 //! What a user changes by hand: taking a fact back, renaming an entity, merging two. Pure plans.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
@@ -8,11 +8,24 @@ use super::cast::VIEWER_NAME;
 use super::news::{FactEvent, fact_event};
 use super::weigh::{apply, half_life, reweigh};
 use crate::domain::{
-    Entity, EntityId, EntityKey, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Ontology, SessionId, Stance,
-    Timestamp,
+    Entity, EntityId, EntityKey, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, MessageId, Ontology, SessionId,
+    Stance, Timestamp,
     event::{EntityChange, EntityUpdate, FactChange},
 };
 use crate::ports::KnowledgeCommit;
+
+/// When and where something is changed by hand.
+#[derive(Clone, Copy, Debug)]
+pub struct Occasion<'a> {
+    /// Version of the knowledge that the plan is made from.
+    pub version: u64,
+    /// The session whose log hears of it.
+    pub session: SessionId,
+    /// The relations in force.
+    pub ontology: &'a Ontology,
+    /// Now.
+    pub now: Timestamp,
+}
 
 fn empty(version: u64, session: SessionId, now: Timestamp) -> KnowledgeCommit {
     KnowledgeCommit {
@@ -25,6 +38,8 @@ fn empty(version: u64, session: SessionId, now: Timestamp) -> KnowledgeCommit {
         evidence: Vec::new(),
         merged: Vec::new(),
         dropped_facts: Vec::new(),
+        deleted_facts: Vec::new(),
+        dropped_evidence: Vec::new(),
         events: Vec::new(),
         follow_up: None,
         now,
@@ -32,21 +47,14 @@ fn empty(version: u64, session: SessionId, now: Timestamp) -> KnowledgeCommit {
 }
 
 /// Takes a fact back. It stays readable with its evidence; a later statement restores it.
-pub fn retract(
-    version: u64,
-    session: SessionId,
-    fact: &Fact,
-    sides: &[Entity],
-    ontology: &Ontology,
-    ids: &mut dyn FnMut() -> Uuid,
-    now: Timestamp,
-) -> KnowledgeCommit {
+pub fn retract(at: &Occasion<'_>, fact: &Fact, rivals: &[Fact], sides: &[Entity], ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    let Occasion { version, session, ontology, now } = *at;
     let fact = Fact { status: FactStatus::Retracted, valid_to: Some(now), updated_at: now, ..fact.clone() };
     let names: HashMap<EntityId, &Entity> = sides.iter().map(|e| (e.id, e)).collect();
     let body = fact_event(FactEvent {
         session,
         fact: &fact,
-        others: &[],
+        others: rivals,
         names: &names,
         ontology,
         change: FactChange::Retracted,
@@ -58,14 +66,8 @@ pub fn retract(
 }
 
 /// Gives an entity another name; the old one stays as an alias.
-pub fn rename(
-    version: u64,
-    session: SessionId,
-    entity: &Entity,
-    name: &str,
-    ids: &mut dyn FnMut() -> Uuid,
-    now: Timestamp,
-) -> KnowledgeCommit {
+pub fn rename(at: &Occasion<'_>, entity: &Entity, name: &str, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    let Occasion { version, session, now, .. } = *at;
     let mut entity = entity.clone();
     let old = std::mem::replace(&mut entity.name, name.to_owned());
     // "You" is how the server calls a user who has not said their name; nobody ever went by it.
@@ -95,16 +97,12 @@ pub struct Merge<'a> {
 
 /// Makes two entities one: names, mentions, facts and evidence of `from` go to `into`. Facts that become equal are
 /// weighed anew from their common evidence; one that would relate the entity to itself goes.
-pub fn merge(
-    version: u64,
-    session: SessionId,
-    m: &Merge<'_>,
-    ontology: &Ontology,
-    ids: &mut dyn FnMut() -> Uuid,
-    now: Timestamp,
-) -> KnowledgeCommit {
+pub fn merge(at: &Occasion<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    let Occasion { version, session, ontology, now } = *at;
     let mut entity = m.into.clone();
-    for name in std::iter::once(&m.from.name).chain(&m.from.aliases) {
+    // "You" is how the server calls a user who has not said their name; nobody ever went by it.
+    let names = || std::iter::once(&m.from.name).chain(&m.from.aliases).filter(|n| !(m.from.is_viewer && *n == VIEWER_NAME));
+    for name in names() {
         if *name != entity.name && !entity.aliases.contains(name) {
             entity.aliases.push(name.clone());
         }
@@ -119,11 +117,11 @@ pub fn merge(
     let swap = |id: EntityId| if id == m.from.id { m.into.id } else { id };
     let (moving, staying): (Vec<&Fact>, Vec<&Fact>) = m.facts.iter().partition(|f| f.subject == m.from.id || f.object == m.from.id);
     let (mut facts, mut dropped): (Vec<Fact>, Vec<(FactId, FactId)>) = (Vec::new(), Vec::new());
+    let (mut deleted, mut false_opposition) = (Vec::new(), Vec::new());
     for fact in moving {
         let moved = Fact { subject: swap(fact.subject), object: swap(fact.object), updated_at: now, ..fact.clone() };
         if moved.subject == moved.object {
-            let retracted = Fact { status: FactStatus::Retracted, valid_to: Some(now), updated_at: now, ..fact.clone() };
-            facts.push(retracted);
+            deleted.push(fact.id);
             continue;
         }
         let symmetric = ontology.get(&moved.relation).is_some_and(|r| r.symmetric);
@@ -138,42 +136,50 @@ pub fn merge(
             Some(twin) => {
                 dropped.push((fact.id, twin.id));
                 let gone: Vec<FactId> = dropped.iter().filter(|(_, into)| *into == twin.id).map(|(from, _)| *from).collect();
-                let united = unite(&twin, &moved, m.evidence, &gone, half_life(ontology.get(&moved.relation)));
+                let (united, opposition) = unite(&twin, &moved, m.evidence, &gone, half_life(ontology.get(&moved.relation)));
+                false_opposition.extend(opposition);
                 facts.retain(|f| f.id != united.id);
                 facts.push(Fact { updated_at: now, ..united });
             }
         }
     }
     let event = EventDraft { id: EventId(ids()), body: entity_event(session, &entity, EntityChange::Merged, Some(m.from.id)) };
-    let keys = std::iter::once(&m.from.name).chain(&m.from.aliases).filter_map(|n| EntityKey::of(n)).map(|k| (entity.id, k)).collect();
+    let keys = names().filter_map(|n| EntityKey::of(n)).map(|k| (entity.id, k)).collect();
     KnowledgeCommit {
         keys,
         entities: vec![entity],
         facts,
         merged: vec![(m.from.id, m.into.id)],
         dropped_facts: dropped,
+        deleted_facts: deleted,
+        dropped_evidence: false_opposition,
         events: vec![event],
         ..empty(version, session, now)
     }
 }
 
-/// Two facts that are one: all their evidence weighed together, each message once per stance.
-fn unite(twin: &Fact, other: &Fact, evidence: &[Evidence], gone: &[FactId], h: f64) -> Fact {
-    let mut common: Vec<Evidence> = Vec::new();
-    for e in evidence.iter().filter(|e| e.fact == twin.id || gone.contains(&e.fact)) {
-        if !common.iter().any(|c| c.message == e.message && c.stance == e.stance) {
+/// Two facts that are one: all their evidence weighed together, each message once per stance. Two names of one thing were
+/// rivals, and spoke against each other; what only that said is returned, to be dropped.
+fn unite(twin: &Fact, other: &Fact, evidence: &[Evidence], gone: &[FactId], h: f64) -> (Fact, Vec<(FactId, MessageId, Stance)>) {
+    let ours = |e: &&Evidence| e.fact == twin.id || gone.contains(&e.fact);
+    let supporting: HashSet<MessageId> = evidence.iter().filter(ours).filter(|e| e.stance == Stance::Supports).map(|e| e.message).collect();
+    let (mut common, mut dropped): (Vec<Evidence>, Vec<_>) = (Vec::new(), Vec::new());
+    for e in evidence.iter().filter(ours) {
+        if e.stance == Stance::Opposes && e.span.is_none() && supporting.contains(&e.message) {
+            dropped.push((twin.id, e.message, e.stance));
+        } else if !common.iter().any(|c| c.message == e.message && c.stance == e.stance) {
             common.push(e.clone());
         }
     }
-    let created_at = twin.created_at.min(other.created_at);
-    match reweigh(twin, &common, h) {
-        Some(f) => Fact { created_at, ..f },
-        None => {
-            let mut f = twin.clone();
-            apply(&mut f, Stance::Supports, other.weighed_at, other.support, h);
-            Fact { created_at, ..f }
-        }
-    }
+    // Whichever of the two the user took back last decides; a later statement of the other one restored it.
+    let latest = if other.updated_at > twin.updated_at { other } else { twin };
+    let base = Fact { status: latest.status, valid_to: latest.valid_to, ..twin.clone() };
+    let fact = reweigh(&base, &common, h).unwrap_or_else(|| {
+        let mut f = base.clone();
+        apply(&mut f, Stance::Supports, other.weighed_at, other.support, h);
+        f
+    });
+    (Fact { created_at: twin.created_at.min(other.created_at), ..fact }, dropped)
 }
 
 fn entity_event(session: SessionId, e: &Entity, change: EntityChange, merged_id: Option<EntityId>) -> EventBody {

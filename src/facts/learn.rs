@@ -97,7 +97,8 @@ impl Learner {
         Err(LearnError::Contended)
     }
 
-    async fn turn(&self, caller: &Caller) -> MutexGuard<'_, ()> {
+    /// Waits until no other plan of this user is being made here. Whoever changes knowledge by hand takes part.
+    pub async fn turn(&self, caller: &Caller) -> MutexGuard<'_, ()> {
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(caller.user());
         self.turns[hash as usize % TURNS].lock().await
     }

@@ -11,7 +11,7 @@ const SURE: f64 = 0.8;
 /// whose type is close, or any single one when the mention's own type is a guess.
 pub(super) fn resolve<'a>(mention: &Mention, known: &'a [(EntityKey, Entity)]) -> Option<&'a Entity> {
     let key = EntityKey::of(&mention.name)?;
-    let found: Vec<&Entity> = known.iter().filter(|(k, e)| *k == key && !e.is_viewer).map(|(_, e)| e).collect();
+    let found: Vec<&Entity> = known.iter().filter(|(k, _)| *k == key).map(|(_, e)| e).collect();
     if let Some(same) = found.iter().filter(|e| e.entity_type == mention.entity_type).max_by_key(|e| e.mention_count) {
         return Some(same);
     }

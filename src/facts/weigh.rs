@@ -121,8 +121,8 @@ pub fn apply(fact: &mut Fact, stance: Stance, at: Timestamp, confidence: f64, ha
             fact.flagged = fact.flagged && confidence < FLAG_BELOW;
             fact.last_support = Some(fact.last_support.map_or(at, |l| l.max(at)));
             match (fact.status, fact.valid_to) {
-                // Only what is said after the end can say that it holds again.
-                (FactStatus::Ended | FactStatus::Retracted, Some(end)) if at <= end => {}
+                // Only what is said after the end can say that it holds again; of one moment, what arrives later.
+                (FactStatus::Ended | FactStatus::Retracted, Some(end)) if at < end => {}
                 (FactStatus::Ended | FactStatus::Retracted, _) => {
                     fact.status = FactStatus::Active;
                     fact.valid_from = Some(at);
@@ -145,11 +145,13 @@ pub fn apply(fact: &mut Fact, stance: Stance, at: Timestamp, confidence: f64, ha
     false
 }
 
-/// Weighs a fact anew from all its evidence; `None` when none is left. A fact that the user took back stays so.
+/// Weighs a fact anew from all its evidence; `None` when none is left that speaks of the fact itself: that somebody stated a
+/// rival says nothing about whether this was ever said. A fact that the user took back stays so.
 pub fn reweigh(fact: &Fact, evidence: &[Evidence], half_life_days: f64) -> Option<Fact> {
     let mut evidence: Vec<&Evidence> = evidence.iter().collect();
     evidence.sort_by_key(|e| (e.created_at, e.message, order(e.stance)));
     let first = evidence.first()?;
+    evidence.iter().find(|e| e.span.is_some())?;
     let mut fresh = Fact {
         support: 0.0,
         opposition: 0.0,

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use super::{Claim, Embedding, EventLog, Inspect, JobQueue, JobWork};
 use crate::domain::{
     Caller, Citation, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId,
-    MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserText,
+    MessageKind, Page, Role, Session, SessionId, Slice, Stance, Timestamp, UserText,
 };
 
 /// All of the store.
@@ -251,6 +251,10 @@ pub struct KnowledgeCommit {
     pub merged: Vec<(EntityId, EntityId)>,
     /// Facts that were merged into another one: their evidence moves to it.
     pub dropped_facts: Vec<(FactId, FactId)>,
+    /// Facts that go with their evidence, before anything else is written.
+    pub deleted_facts: Vec<FactId>,
+    /// Evidence that goes, after everything else was written.
+    pub dropped_evidence: Vec<(FactId, MessageId, Stance)>,
     /// Events in order.
     pub events: Vec<EventDraft>,
     /// Work to be queued, in the same transaction.

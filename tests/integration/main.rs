@@ -5,6 +5,7 @@
 mod api;
 mod contract;
 mod crash;
+mod edit;
 mod house;
 mod logs;
 mod readme;

@@ -39,6 +39,14 @@ pub(super) async fn plan(
         return Err(Failure::Stale);
     }
 
+    for fact in &plan.deleted_facts {
+        sqlx::query("DELETE FROM facts WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&fact.0)).execute(&mut *c).await?;
+    }
+    for (gone, _) in &plan.merged {
+        // There is one node of the user at a time, and the one that stays is written next.
+        let other = sqlx::query("UPDATE entities SET is_viewer = 0 WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&gone.0));
+        other.execute(&mut *c).await?;
+    }
     for entity in &plan.entities {
         put_entity(c, user, entity).await?;
     }
@@ -56,6 +64,15 @@ pub(super) async fn plan(
     }
     for evidence in &plan.evidence {
         put_evidence(c, user, evidence).await?;
+    }
+    for (fact, message, stance) in &plan.dropped_evidence {
+        sqlx::query("DELETE FROM evidence WHERE user_id = ? AND fact_id = ? AND message_id = ? AND stance = ?")
+            .bind(bytes(&user))
+            .bind(bytes(&fact.0))
+            .bind(bytes(&message.0))
+            .bind(stance.word())
+            .execute(&mut *c)
+            .await?;
     }
     for (gone, into) in &plan.merged {
         merge(c, user, *gone, *into).await?;

@@ -158,10 +158,11 @@ fn known_at(f: &Fact, at: crate::domain::Timestamp) -> bool {
     f.valid_from.is_some_and(|v| v <= at) && f.valid_to.is_none_or(|v| v > at)
 }
 
-/// Messages that state the best facts, with the facts' scores.
+/// Messages that state the facts asked for, with the facts' scores. A fact that only shares a name with the question says
+/// nothing about which message answers it.
 fn boosts(facts: &[RankedFact]) -> Vec<(MessageId, f32)> {
     let mut best: HashMap<MessageId, f32> = HashMap::new();
-    for f in facts {
+    for f in facts.iter().filter(|f| f.score >= rank::ASKED_FOR) {
         for e in f.evidence.iter().filter(|e| e.stance != Stance::Opposes || e.span.is_some()) {
             let score = best.entry(e.message).or_default();
             *score = score.max(f.score as f32);

@@ -11,6 +11,9 @@ const MAX_NAME_WORDS: usize = 4;
 /// Most words of a question that are looked at for names.
 const MAX_WORDS: usize = 200;
 
+/// Score from which a fact is asked for: the question has a word of its relation, or names both its sides.
+pub(super) const ASKED_FOR: f64 = 0.55;
+
 /// What a question names.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {

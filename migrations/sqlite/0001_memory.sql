@@ -201,7 +201,9 @@ CREATE TABLE facts (
 ) STRICT, WITHOUT ROWID;
 -- One fact per statement: weight that is spread over two rows would count for less than it is.
 CREATE UNIQUE INDEX facts_statement ON facts (user_id, subject_id, relation, object_id);
-CREATE INDEX facts_of_object ON facts (user_id, object_id);
+-- By strength, so that the strongest facts of a thing with thousands of them are read without the others.
+CREATE INDEX facts_of_subject ON facts (user_id, subject_id, support DESC, id);
+CREATE INDEX facts_of_object ON facts (user_id, object_id, support DESC, id);
 CREATE INDEX facts_latest ON facts (user_id, updated_at, id);
 
 CREATE TABLE evidence (

@@ -17,7 +17,7 @@ pub(super) const MAX_FIRST: u32 = 100;
 /// Most facts in one context.
 const MAX_FACTS: usize = 20;
 /// How many facts of each thing named are looked at, strongest first.
-const FACTS_PER_ENTITY: u32 = 200;
+const FACTS_PER_ENTITY: u32 = 100;
 /// How much evidence of each fact is looked at.
 const EVIDENCE_PER_FACT: u32 = 5;
 
@@ -117,8 +117,9 @@ impl Conversation {
         let mut facts = store.facts_of_entities(caller, &ids, FACTS_PER_ENTITY).await?;
         facts.retain(|f| f.status != FactStatus::Retracted && query.as_of.is_none_or(|at| known_at(f, at)));
         let now = query.as_of.unwrap_or_else(|| self.now());
+        let asked_for = self.cues.asked_for(&asked);
         let mut scored: Vec<(f64, Fact)> =
-            facts.into_iter().map(|f| (rank::score(&f, &ids, &asked, &self.parts.ontology, now), f)).collect();
+            facts.into_iter().map(|f| (rank::score(&f, &ids, &asked_for, &self.parts.ontology, now), f)).collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.updated_at.cmp(&a.1.updated_at)).then_with(|| a.1.id.cmp(&b.1.id)));
         if query.scope == Scope::User {
             scored.truncate(MAX_FACTS);

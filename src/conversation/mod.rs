@@ -52,13 +52,15 @@ pub struct Parts {
 pub struct Conversation {
     parts: Arc<Parts>,
     learner: Learner,
+    cues: Arc<rank::CueTerms>,
 }
 
 impl Conversation {
     /// The use cases over these parts.
     pub fn new(parts: Parts) -> Self {
         let learner = Learner::new(parts.store.clone(), parts.ontology.clone(), parts.clock.clone(), parts.ids.clone());
-        Self { parts: Arc::new(parts), learner }
+        let cues = Arc::new(rank::CueTerms::of(&parts.ontology));
+        Self { parts: Arc::new(parts), learner, cues }
     }
 
     /// The store, for reads that need no use case.

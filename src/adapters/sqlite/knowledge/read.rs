@@ -94,14 +94,17 @@ pub(super) async fn facts_by_id(store: &SqliteStore, user: UserId, ids: &[FactId
     found.iter().map(rows::fact).collect()
 }
 
-/// Each side is looked up by an index of its own, named for the reason given above; a fact of an entity with itself must not count twice towards the limit.
+/// Each side is looked up by an index of its own, named for the reason given above, and gives no more than `limit`; a fact of an
+/// entity with itself must not count twice towards it.
 pub(super) async fn facts_of_entities(store: &SqliteStore, user: UserId, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, Failure> {
     let found = sqlx::query(
         "WITH asked AS (SELECT DISTINCT unhex(value) AS entity FROM json_each(?2)),
          sides AS (
-             SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN facts f INDEXED BY facts_statement ON f.user_id = ?1 AND f.subject_id = a.entity
+             SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN facts f ON f.user_id = ?1 AND f.id IN (
+                 SELECT id FROM facts INDEXED BY facts_of_subject WHERE user_id = ?1 AND subject_id = a.entity ORDER BY support DESC, id LIMIT ?3)
              UNION
-             SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN facts f INDEXED BY facts_of_object ON f.user_id = ?1 AND f.object_id = a.entity),
+             SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN facts f ON f.user_id = ?1 AND f.id IN (
+                 SELECT id FROM facts INDEXED BY facts_of_object WHERE user_id = ?1 AND object_id = a.entity ORDER BY support DESC, id LIMIT ?3)),
          ranked AS (SELECT id, row_number() OVER (PARTITION BY entity ORDER BY support DESC, id) AS place FROM sides)
          SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT id FROM ranked WHERE place <= ?3) ORDER BY support DESC, id",
     )

@@ -94,8 +94,7 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
             // "when I go", "next time I go": the present tense of what is to come.
             if first > 0 && !verb.past {
                 let earlier = &tokens[chunks[first - 1].start..chunks[first - 1].end];
-                clause.doubtful |=
-                    earlier.iter().any(|t| matches!(t.norm.as_str(), "when" | "whenever" | "once" | "until" | "next" | "wherever"));
+                clause.doubtful |= earlier.iter().any(|t| matches!(t.norm.as_str(), "when" | "whenever" | "once" | "until" | "next" | "wherever"));
             }
             clause.start_token = chunks[first].start;
             clause.subject = Subject::Nouns(group);
@@ -118,9 +117,7 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
                 clause.subject = match host {
                     // "X, who …, and likes": the noun that the relative clause belongs to.
                     None => previous.subject.clone(),
-                    Some(h) if relative && comma && h.at < previous.at && subject_of_relative_is_subjectless(p, previous) => {
-                        previous.subject.clone()
-                    }
+                    Some(h) if relative && comma && h.at < previous.at && subject_of_relative_is_subjectless(p, previous) => previous.subject.clone(),
                     Some(h) => h.subject.clone(),
                 };
                 // "I love it, try it": a bare verb after a mere comma is an order.
@@ -187,10 +184,7 @@ fn noun_group(tokens: &[Token], p: &Phrases, before: &[Clause], last: usize) -> 
     let mut group: Vec<usize> = noun(first).into_iter().collect();
     // After a verb only the last conjunct is the subject: "I met Tom and Mary likes sushi".
     let verb_before = before.last().is_some_and(|c| c.at < first);
-    let open = !verb_before
-        || before.last().is_some_and(|c| {
-            says(p, c) && (c.at + 1..first).all(|k| !matches!(chunks[k].kind, ChunkKind::Verb(_))) && complement_starts(p, c, first)
-        });
+    let open = !verb_before || before.last().is_some_and(|c| says(p, c) && (c.at + 1..first).all(|k| !matches!(chunks[k].kind, ChunkKind::Verb(_))) && complement_starts(p, c, first));
     if open {
         let mut k = first;
         let mut joined = false;
@@ -222,8 +216,7 @@ fn says(p: &Phrases, c: &Clause) -> bool {
 
 fn complement_starts(p: &Phrases, c: &Clause, first: usize) -> bool {
     // "I think John and Mary …": nothing but nouns between.
-    (c.at + 1..first)
-        .all(|k| matches!(p.chunks[k].kind, ChunkKind::Noun(_) | ChunkKind::Conj | ChunkKind::Comma | ChunkKind::Sub | ChunkKind::Adverb))
+    (c.at + 1..first).all(|k| matches!(p.chunks[k].kind, ChunkKind::Noun(_) | ChunkKind::Conj | ChunkKind::Comma | ChunkKind::Sub | ChunkKind::Adverb))
 }
 
 /// A finite verb at the head of a sentence: past forms and verbs of liking are the speaker's, bare forms are orders.
@@ -234,18 +227,11 @@ fn left_out(tokens: &[Token], p: &Phrases, clause: &Clause, before: &[Clause]) -
     if before.iter().any(|c| c.subject == Subject::Unknown) && !before.is_empty() {
         return Subject::Unknown;
     }
-    let has_object = p
-        .chunks
-        .get(clause.at + 1)
-        .is_some_and(|c| matches!(c.kind, ChunkKind::Noun(_) | ChunkKind::Verb(_) | ChunkKind::Prep | ChunkKind::Adverb));
+    let has_object = p.chunks.get(clause.at + 1).is_some_and(|c| matches!(c.kind, ChunkKind::Noun(_) | ChunkKind::Verb(_) | ChunkKind::Prep | ChunkKind::Adverb));
     let speaks = first_word.is("not")
         || verb.progressive && first_word.pos == Pos::Adv
         || verb.past && main.lemma != "be" && first_word.pos != Pos::Aux
-        || lexicon().in_set("stative", &verb.lemma)
-            && verb.modal.is_none()
-            && has_object
-            && main.form == Some(super::lexicon::VerbForm::Base)
-            && !verb.negated
+        || lexicon().in_set("stative", &verb.lemma) && verb.modal.is_none() && has_object && main.form == Some(super::lexicon::VerbForm::Base) && !verb.negated
         || (first_word.is("been") || first_word.is("have") || first_word.is("am")) && verb.main > verb.start
         || first_word.is("can") && verb.cannot
         || first_word.is("do") && verb.negated && lexicon().in_set("stative", &verb.lemma)

@@ -224,11 +224,7 @@ impl Lexicon {
         (min.max(1)..=words.len().min(MAX_WORDS)).rev().find(|&n| {
             let as_written = words[..n].join(" ");
             // "light roast coffees" is listed in the singular.
-            let singular = || {
-                n > 1
-                    && words[n - 1].ends_with('s')
-                    && self.get(&format!("{} {}", words[..n - 1].join(" "), super::lemma::noun(words[n - 1]))).iter().any(|e| e.common)
-            };
+            let singular = || n > 1 && words[n - 1].ends_with('s') && self.get(&format!("{} {}", words[..n - 1].join(" "), super::lemma::noun(words[n - 1]))).iter().any(|e| e.common);
             self.phrases.contains_key(&as_written) || singular()
         })
     }

@@ -106,12 +106,7 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     let lex = lexicon();
     // The name is the run of name words that ends at the head.
     let mut s = np.head;
-    while s > np.core
-        && (matches!(tokens[s - 1].pos, Pos::Propn)
-            || tokens[s - 1].is("of")
-            || (tokens[s - 1].capital && matches!(tokens[s - 1].pos, Pos::Adj | Pos::Num | Pos::Noun | Pos::Verb | Pos::Adv))
-            || inner_article(tokens, s - 1, np))
-    {
+    while s > np.core && (matches!(tokens[s - 1].pos, Pos::Propn) || tokens[s - 1].is("of") || (tokens[s - 1].capital && matches!(tokens[s - 1].pos, Pos::Adj | Pos::Num | Pos::Noun | Pos::Verb | Pos::Adv)) || inner_article(tokens, s - 1, np)) {
         s -= 1;
     }
     let mut name_start = s;
@@ -144,8 +139,7 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
                 name_start = s + 1;
                 words.remove(0);
             }
-            "dr." | "mr." | "mrs." | "ms." | "dr" | "mr" | "mrs" | "aunt" | "uncle" | "grandma" | "grandpa" | "professor" | "prof."
-            | "sir" | "captain" | "coach" | "saint" => {
+            "dr." | "mr." | "mrs." | "ms." | "dr" | "mr" | "mrs" | "aunt" | "uncle" | "grandma" | "grandpa" | "professor" | "prof." | "sir" | "captain" | "coach" | "saint" => {
                 ty_from_title = Some((EntityType::Person, 0.95));
             }
             "lake" | "mount" | "mt." | "cape" | "port" | "fort" | "san" | "santa" | "saint-" | "isle" | "north" | "south" | "new" => {
@@ -182,22 +176,14 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
 }
 
 fn inner_article(tokens: &[Token], k: usize, np: &NounPhrase) -> bool {
-    matches!(tokens[k].norm.as_str(), "the" | "and" | "de" | "la" | "van" | "von" | "der" | "&")
-        && k > np.core
-        && (tokens[k - 1].pos == Pos::Propn || tokens[k - 1].is("of"))
+    matches!(tokens[k].norm.as_str(), "the" | "and" | "de" | "la" | "van" | "von" | "der" | "&") && k > np.core && (tokens[k - 1].pos == Pos::Propn || tokens[k - 1].is("of"))
 }
 
 fn phrase(tokens: &[Token], s: usize, e: usize) -> String {
     tokens[s..e].iter().map(|t| t.norm.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-fn guess(
-    joined: &str,
-    entries: &[Entry],
-    words: &[&str],
-    head: &Token,
-    is_role: &dyn Fn(&str) -> bool,
-) -> (EntityType, f64, Option<Group>) {
+fn guess(joined: &str, entries: &[Entry], words: &[&str], head: &Token, is_role: &dyn Fn(&str) -> bool) -> (EntityType, f64, Option<Group>) {
     let lex = lexicon();
     if let Some(e) = entries.iter().find(|e| !e.ambiguous).or(entries.first()) {
         // A word in two lists of names stays open: the relation decides ("Phoenix").
@@ -219,38 +205,14 @@ fn guess(
     if words.len() == 1 && is_role(joined) {
         return (EntityType::Person, 0.9, Some(Group::Person));
     }
-    if matches!(
-        last,
-        "inc"
-            | "inc."
-            | "corp"
-            | "labs"
-            | "gmbh"
-            | "llc"
-            | "ltd"
-            | "bank"
-            | "group"
-            | "systems"
-            | "technologies"
-            | "software"
-            | "media"
-            | "partners"
-            | "solutions"
-            | "university"
-            | "college"
-            | "fc"
-            | "united"
-    ) {
+    if matches!(last, "inc" | "inc." | "corp" | "labs" | "gmbh" | "llc" | "ltd" | "bank" | "group" | "systems" | "technologies" | "software" | "media" | "partners" | "solutions" | "university" | "college" | "fc" | "united") {
         return (EntityType::Organization, 0.85, None);
     }
     let tail = |ends: &[&str]| ends.iter().any(|e| last.len() > e.len() + 2 && last.ends_with(e));
     if tail(&["conf", "con", "fest", "summit", "thon", "-con"]) {
         return (EntityType::Event, 0.75, None);
     }
-    if last.contains('.') && last.len() > 3 && !last.ends_with('.')
-        || tail(&["db", "sql", "js", "ql", "api", "sdk", "os", "ctl"])
-        || inner_capital(&head.text)
-    {
+    if last.contains('.') && last.len() > 3 && !last.ends_with('.') || tail(&["db", "sql", "js", "ql", "api", "sdk", "os", "ctl"]) || inner_capital(&head.text) {
         return (EntityType::Tool, 0.55, None);
     }
     if tail(&["ville", "burg", "burgh", "shire", "ford", "stad", "land", "stan", "ham", "chester", "grad", "polis"]) {
@@ -259,19 +221,11 @@ fn guess(
     if tail(&["ism", "ology", "ics", "ing"]) {
         return (EntityType::Concept, 0.6, None);
     }
-    if words.len() == 2
-        && words.iter().all(|w| w.chars().all(|c| c.is_alphabetic() || c == '-' || c == '\''))
-        && lemma::known_verb(words[0], &|_| false).is_none()
-    {
+    if words.len() == 2 && words.iter().all(|w| w.chars().all(|c| c.is_alphabetic() || c == '-' || c == '\'')) && lemma::known_verb(words[0], &|_| false).is_none() {
         return (EntityType::Person, 0.4, None);
     }
     // A single capital word that no dictionary knows is more often a person than anything else.
-    if words.len() == 1
-        && head.unknown
-        && head.capital
-        && head.text.chars().all(char::is_alphabetic)
-        && head.text.chars().any(char::is_lowercase)
-    {
+    if words.len() == 1 && head.unknown && head.capital && head.text.chars().all(char::is_alphabetic) && head.text.chars().any(char::is_lowercase) {
         return (EntityType::Person, 0.4, None);
     }
     (EntityType::Thing, 0.3, None)
@@ -300,12 +254,7 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     let words = np.head + 1 - s;
     // "the Phoenix project" is Phoenix; "the Adyen API" keeps its noun.
     let name_inside = (s..np.head).all(|k| tokens[k].pos == Pos::Propn) && words > 1;
-    if name_inside
-        && matches!(
-            head.lemma.as_str(),
-            "project" | "initiative" | "city" | "conference" | "festival" | "app" | "language" | "framework" | "database" | "editor"
-        )
-    {
+    if name_inside && matches!(head.lemma.as_str(), "project" | "initiative" | "city" | "conference" | "festival" | "app" | "language" | "framework" | "database" | "editor") {
         let ty = lex.head(&head.lemma).unwrap_or(EntityType::Project);
         return Some(build(tokens, s, np.head, ty, 0.9, true, None));
     }
@@ -327,17 +276,10 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     if let Some(e) = whole.filter(|_| words > 1) {
         return Some(build(tokens, s, np.head + 1, e.group.entity_type(), 0.9, false, Some(e.group)));
     }
-    if words == 1
-        && (lex.in_set("vague", &head.norm) || lex.in_set("vague", &head.lemma))
-        && whole.is_none_or(|e| e.group != Group::Activity)
-    {
+    if words == 1 && (lex.in_set("vague", &head.norm) || lex.in_set("vague", &head.lemma)) && whole.is_none_or(|e| e.group != Group::Activity) {
         return None;
     }
-    if lex.in_set("vague", &head.norm)
-        && lex.head(&head.lemma).is_none()
-        && (whole.is_none() && !lex.in_set("generic_places", &head.norm))
-        && !matches!(head.norm.as_str(), "mornings" | "love")
-    {
+    if lex.in_set("vague", &head.norm) && lex.head(&head.lemma).is_none() && (whole.is_none() && !lex.in_set("generic_places", &head.norm)) && !matches!(head.norm.as_str(), "mornings" | "love") {
         return None;
     }
     if words == 1 && lex.in_set("generic_places", &head.norm) {
@@ -431,10 +373,7 @@ impl Registry {
             self.mentions[index].entity_type = named.ty;
             self.mentions[index].confidence = confidence(named.strength);
         }
-        if named.role.is_some()
-            && self.mentions[index].description.is_none()
-            && named.role.as_deref() != Some(self.mentions[index].name.to_lowercase().as_str())
-        {
+        if named.role.is_some() && self.mentions[index].description.is_none() && named.role.as_deref() != Some(self.mentions[index].name.to_lowercase().as_str()) {
             self.mentions[index].description.clone_from(&named.role);
         }
         self.kept[index] |= keep;

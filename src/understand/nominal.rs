@@ -64,9 +64,7 @@ impl Reader<'_> {
                     return self.sides[m];
                 }
                 let head = &self.tokens[np.head];
-                let bare_kin = np.det.is_none()
-                    && np.given.is_none()
-                    && matches!(head.norm.as_str(), "dad" | "mom" | "mum" | "grandma" | "grandpa" | "daddy" | "mommy");
+                let bare_kin = np.det.is_none() && np.given.is_none() && matches!(head.norm.as_str(), "dad" | "mom" | "mum" | "grandma" | "grandpa" | "daddy" | "mommy");
                 bare_kin.then_some(Side::Speaker)
             }
         }
@@ -85,10 +83,7 @@ impl Reader<'_> {
             return;
         }
         let Subject::Nouns(subjects) = clause.subject.clone() else { return };
-        let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not))
-        else {
-            return;
-        };
+        let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not)) else { return };
         let anymore = self.tokens[g.end..self.phrases.chunks[clause.end - 1].end].iter().any(|t| t.is("anymore"));
         let polarity = if g.used_to || g.no_longer || g.negated && anymore {
             Polarity::Ended
@@ -150,12 +145,7 @@ impl Reader<'_> {
     /// "I have a sister named Anna", "I have two kids".
     pub(crate) fn having(&mut self, clause: &Clause) {
         let g = self.phrases.verbs[clause.verb].clone();
-        if !(g.lemma == "have" || g.lemma == "get" && self.tokens[g.start].lemma == "have")
-            || g.modal.is_some()
-            || g.passive
-            || clause.doubtful
-            || g.kind != VerbKind::Finite
-        {
+        if !(g.lemma == "have" || g.lemma == "get" && self.tokens[g.start].lemma == "have") || g.modal.is_some() || g.passive || clause.doubtful || g.kind != VerbKind::Finite {
             return;
         }
         let subject = match &clause.subject {
@@ -164,10 +154,7 @@ impl Reader<'_> {
             Subject::Unknown => None,
         };
         let Some(owner) = subject else { return };
-        let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not))
-        else {
-            return;
-        };
+        let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not)) else { return };
         let mut c = at;
         while c < clause.end {
             if let ChunkKind::Noun(n) = self.phrases.chunks[c].kind {
@@ -224,8 +211,7 @@ impl Reader<'_> {
                 if !personal && !named {
                     continue;
                 }
-                let former = (np.core..k)
-                    .any(|t| matches!(self.tokens[t].norm.as_str(), "former" | "ex" | "previous" | "old") && self.tokens[t].norm != "old")
+                let former = (np.core..k).any(|t| matches!(self.tokens[t].norm.as_str(), "former" | "ex" | "previous" | "old") && self.tokens[t].norm != "old")
                     || self.tokens[k].norm.starts_with("ex-")
                     || self.tokens[k].is("ex");
                 let friend_like = matches!(self.tokens[k].lemma.as_str(), "roommate" | "neighbor" | "neighbour" | "classmate" | "flatmate");
@@ -241,15 +227,7 @@ impl Reader<'_> {
                     let named = np.given.is_some() || self.tokens[np.head].pos == Pos::Propn;
                     let confidence = if named || np.owner == Owner::Speaker { 0.95 } else { 0.8 };
                     if !matches!(np.owner, Owner::Nobody) {
-                        self.claim(Claim {
-                            relation: i,
-                            subject: owner,
-                            object: other,
-                            polarity: Polarity::Affirmed,
-                            confidence,
-                            weak: false,
-                            span,
-                        });
+                        self.claim(Claim { relation: i, subject: owner, object: other, polarity: Polarity::Affirmed, confidence, weak: false, span });
                     }
                     break;
                 }
@@ -264,29 +242,13 @@ impl Reader<'_> {
             let (ChunkKind::Noun(a), ChunkKind::Prep, ChunkKind::Noun(b)) = (a.kind, p.kind, b.kind) else { continue };
             let (Some(event), Some(place)) = (self.sides[a], self.sides[b]) else { continue };
             let named = matches!(event, Side::Entity(i, _) if self.registry.named[i]);
-            if !self.tokens[p.start].is("in")
-                || !named
-                || self.kind(event).0 != EntityType::Event
-                || self.kind(place).0 != EntityType::Place
-            {
+            if !self.tokens[p.start].is("in") || !named || self.kind(event).0 != EntityType::Event || self.kind(place).0 != EntityType::Place {
                 continue;
             }
-            let relation = self
-                .cues
-                .relations
-                .iter()
-                .position(|r| r.functional && r.object_types == [EntityType::Place] && r.subject_types.contains(&EntityType::Event));
+            let relation = self.cues.relations.iter().position(|r| r.functional && r.object_types == [EntityType::Place] && r.subject_types.contains(&EntityType::Event));
             if let Some(relation) = relation {
                 let span = self.span(self.phrases.nouns[a].start, self.phrases.nouns[b].end);
-                self.claim(Claim {
-                    relation,
-                    subject: event,
-                    object: place,
-                    polarity: Polarity::Affirmed,
-                    confidence: 0.9,
-                    weak: false,
-                    span,
-                });
+                self.claim(Claim { relation, subject: event, object: place, polarity: Polarity::Affirmed, confidence: 0.9, weak: false, span });
             }
         }
     }

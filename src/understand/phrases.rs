@@ -141,9 +141,7 @@ pub(crate) fn chunk(tokens: &[Token]) -> Phrases {
 
 fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
     let t = &tokens[i];
-    if t.is("\"")
-        && let Some(next) = quotation(tokens, i, p)
-    {
+    if t.is("\"") && let Some(next) = quotation(tokens, i, p) {
         return next;
     }
     let mut add = |kind, end: usize| {
@@ -219,8 +217,7 @@ fn listed_infinitives(tokens: &[Token], p: &mut Phrases) {
             }
             continue;
         };
-        let listed =
-            c > 0 && matches!(p.chunks[c - 1].kind, ChunkKind::Conj | ChunkKind::Comma) && !tokens[p.chunks[c - 1].start].is("but");
+        let listed = c > 0 && matches!(p.chunks[c - 1].kind, ChunkKind::Conj | ChunkKind::Comma) && !tokens[p.chunks[c - 1].start].is("but");
         let g = &mut p.verbs[v];
         let bare = g.start == g.main && tokens[g.main].form == Some(VerbForm::Base) && !lexicon().in_set("stative", &g.lemma);
         match g.kind {
@@ -242,11 +239,7 @@ fn quotation(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<usize> {
     let words: Vec<&Token> = inner.iter().filter(|t| t.pos != Pos::Punct).collect();
     let small = |t: &&&Token| !t.capital && !matches!(t.pos, Pos::Adp | Pos::Det | Pos::Cconj | Pos::Part | Pos::Num);
     let lone_small_word = words.len() == 1 && matches!(words[0].pos, Pos::Pron | Pos::Det | Pos::Sconj | Pos::Intj);
-    let title = !words.is_empty()
-        && !lone_small_word
-        && words.len() <= 8
-        && words.iter().filter(small).count() == 0
-        && !matches!(words[0].norm.as_str(), "i");
+    let title = !words.is_empty() && !lone_small_word && words.len() <= 8 && words.iter().filter(small).count() == 0 && !matches!(words[0].norm.as_str(), "i");
     p.nouns.push(NounPhrase {
         start: i,
         end: close + 1,
@@ -337,11 +330,7 @@ fn verb_group(tokens: &[Token], i: usize) -> Option<(VerbGroup, usize)> {
                 continue;
             }
             // "got hired": a passive.
-            if t.lemma == "get"
-                && tokens
-                    .get(k + 1)
-                    .is_some_and(|n| n.pos == Pos::Verb && matches!(n.form, Some(VerbForm::Past | VerbForm::Participle)) && !n.is("got"))
-            {
+            if t.lemma == "get" && tokens.get(k + 1).is_some_and(|n| n.pos == Pos::Verb && matches!(n.form, Some(VerbForm::Past | VerbForm::Participle)) && !n.is("got")) {
                 g.be = Some(k);
                 g.past |= t.form == Some(VerbForm::Past);
                 aux.push(k);
@@ -386,9 +375,8 @@ fn verb_group(tokens: &[Token], i: usize) -> Option<(VerbGroup, usize)> {
 }
 
 const PARTITIVES: &[&str] = &[
-    "lot", "lots", "couple", "bunch", "few", "pair", "ton", "tons", "number", "kind", "kinds", "sort", "bit", "piece", "type", "types",
-    "one", "some", "all", "most", "many", "half", "each", "both", "plenty", "loads", "rest", "variety", "cup", "glass", "slice", "set",
-    "any",
+    "lot", "lots", "couple", "bunch", "few", "pair", "ton", "tons", "number", "kind", "kinds", "sort", "bit", "piece", "type", "types", "one", "some", "all",
+    "most", "many", "half", "each", "both", "plenty", "loads", "rest", "variety", "cup", "glass", "slice", "set", "any",
 ];
 
 /// "a lot of", "one of": the position after it.
@@ -480,15 +468,8 @@ fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<(NounPhras
                 any_adjective = true;
             }
             Pos::Adj if t.capital && last.is_some() => last = Some(k),
-            Pos::Adv
-                if last.is_none()
-                    && (determined || k > np.core)
-                    && tokens.get(k + 1).is_some_and(|n| n.pos == Pos::Adj || n.pos == Pos::Adv) => {}
-            Pos::Verb
-                if last.is_none()
-                    && determined
-                    && tokens.get(k + 1).is_some_and(Token::nominal)
-                    && matches!(t.form, Some(VerbForm::Gerund | VerbForm::Past | VerbForm::Participle)) => {}
+            Pos::Adv if last.is_none() && (determined || k > np.core) && tokens.get(k + 1).is_some_and(|n| n.pos == Pos::Adj || n.pos == Pos::Adv) => {}
+            Pos::Verb if last.is_none() && determined && tokens.get(k + 1).is_some_and(Token::nominal) && matches!(t.form, Some(VerbForm::Gerund | VerbForm::Past | VerbForm::Participle)) => {}
             // "Lord of the Rings", "University of Ghent"
             Pos::Adp if t.is("of") && last == k.checked_sub(1) && tokens[k - 1].pos == Pos::Propn && tokens[k - 1].capital => {
                 let n = k + 1 + usize::from(tokens.get(k + 1).is_some_and(|n| n.is("the")));
@@ -579,9 +560,7 @@ fn named(tokens: &[Token], np: &mut NounPhrase) {
 fn appositions(tokens: &[Token], p: &mut Phrases) {
     let mut i = 0;
     while i + 2 < p.chunks.len() {
-        let (ChunkKind::Noun(a), ChunkKind::Comma | ChunkKind::Mark, ChunkKind::Noun(b)) =
-            (p.chunks[i].kind, p.chunks[i + 1].kind, p.chunks[i + 2].kind)
-        else {
+        let (ChunkKind::Noun(a), ChunkKind::Comma | ChunkKind::Mark, ChunkKind::Noun(b)) = (p.chunks[i].kind, p.chunks[i + 1].kind, p.chunks[i + 2].kind) else {
             i += 1;
             continue;
         };
@@ -592,24 +571,13 @@ fn appositions(tokens: &[Token], p: &mut Phrases) {
             || after.is_some_and(|c| c.kind == ChunkKind::Comma)
                 && p.chunks.get(i + 4).is_some_and(|c| matches!(c.kind, ChunkKind::Conj | ChunkKind::Noun(_)))
                 && !describes(tokens, p, b);
-        let separator_comma = p.chunks[i + 1].kind == ChunkKind::Comma
-            || tokens[p.chunks[i + 1].start].norm.starts_with('—')
-            || tokens[p.chunks[i + 1].start].is("(");
+        let separator_comma = p.chunks[i + 1].kind == ChunkKind::Comma || tokens[p.chunks[i + 1].start].norm.starts_with('—') || tokens[p.chunks[i + 1].start].is("(");
         if !closed || list || !separator_comma || p.nouns[a].pronoun || p.nouns[b].pronoun || p.nouns[b].opaque {
             i += 1;
             continue;
         }
-        let proper = |n: &NounPhrase| {
-            tokens[n.head].pos == Pos::Propn
-                && n.owner == Owner::Nobody
-                && (n.core..n.end).all(|k| tokens[k].pos == Pos::Propn || tokens[k].pos == Pos::Adp)
-        };
-        let role = |n: &NounPhrase| {
-            tokens[n.head].pos == Pos::Noun
-                && n.given.is_none()
-                && (n.owner != Owner::Nobody || n.det.is_some())
-                && is_title(&tokens[n.head].lemma)
-        };
+        let proper = |n: &NounPhrase| tokens[n.head].pos == Pos::Propn && n.owner == Owner::Nobody && (n.core..n.end).all(|k| tokens[k].pos == Pos::Propn || tokens[k].pos == Pos::Adp);
+        let role = |n: &NounPhrase| tokens[n.head].pos == Pos::Noun && n.given.is_none() && (n.owner != Owner::Nobody || n.det.is_some()) && is_title(&tokens[n.head].lemma);
         if role(&p.nouns[a]) && proper(&p.nouns[b]) && p.nouns[a].owner != Owner::Addressee {
             p.nouns[a].given = Some((p.nouns[b].start, p.nouns[b].end));
         } else if proper(&p.nouns[a]) && describes(tokens, p, b) {
@@ -618,13 +586,7 @@ fn appositions(tokens: &[Token], p: &mut Phrases) {
             i += 1;
             continue;
         }
-        let gone = if after.is_some_and(|c| c.kind == ChunkKind::Comma || (c.kind == ChunkKind::Mark && !tokens[c.start].is("(")))
-            && p.chunks.get(i + 4).is_none_or(|c| c.kind != ChunkKind::Conj)
-        {
-            3
-        } else {
-            2
-        };
+        let gone = if after.is_some_and(|c| c.kind == ChunkKind::Comma || (c.kind == ChunkKind::Mark && !tokens[c.start].is("("))) && p.chunks.get(i + 4).is_none_or(|c| c.kind != ChunkKind::Conj) { 3 } else { 2 };
         let end = p.chunks[i + gone.min(p.chunks.len() - 1 - i)].end;
         p.chunks[i].end = end.min(p.chunks[i + 2].end);
         p.chunks.drain(i + 1..(i + 1 + gone).min(p.chunks.len()));
@@ -636,8 +598,7 @@ fn appositions(tokens: &[Token], p: &mut Phrases) {
 fn describes(tokens: &[Token], p: &Phrases, b: usize) -> bool {
     let n = &p.nouns[b];
     let indefinite = n.det.is_some_and(|d| matches!(tokens[d].norm.as_str(), "a" | "an"));
-    let own = n.owner == Owner::Speaker && is_title(&tokens[n.head].lemma)
-        || matches!(n.owner, Owner::Phrase(_)) && is_title(&tokens[n.head].lemma);
+    let own = n.owner == Owner::Speaker && is_title(&tokens[n.head].lemma) || matches!(n.owner, Owner::Phrase(_)) && is_title(&tokens[n.head].lemma);
     let the = n.det.is_some_and(|d| tokens[d].is("the")) && lexicon().has(Group::Person, &tokens[n.head].lemma);
     tokens[n.head].pos == Pos::Noun && (indefinite || own || the)
 }

@@ -93,9 +93,7 @@ impl<'a> Reader<'a> {
         // "Lighthouse, an internal dashboard": what it is called tells its type.
         if let Some(b) = np.apposition
             && named.strength < WEAK
-            && let Some(what) = mentions::describe(self.tokens, &self.phrases.nouns[b], &|w| {
-                cues.noun(w).is_some_and(|c| is_personal(cues, c.relation, c.inverse))
-            })
+            && let Some(what) = mentions::describe(self.tokens, &self.phrases.nouns[b], &|w| cues.noun(w).is_some_and(|c| is_personal(cues, c.relation, c.inverse)))
             && what.strength > WEAK
         {
             named.ty = what.ty;

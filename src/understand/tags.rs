@@ -32,11 +32,7 @@ fn base(tokens: &mut [Token]) {
     let mut words: Vec<String> = Vec::with_capacity(tokens.len());
     let mut index = Vec::with_capacity(tokens.len());
     for t in tokens.iter() {
-        if t.clitic
-            && t.norm == "not"
-            && t.text.to_lowercase() == "n't"
-            && let Some(last) = words.last_mut()
-        {
+        if t.clitic && t.norm == "not" && t.text.to_lowercase() == "n't" && let Some(last) = words.last_mut() {
             last.push_str("n't");
         } else {
             words.push(t.norm.clone());
@@ -112,13 +108,17 @@ fn closed(word: &str) -> Option<Pos> {
         | "which" | "where" | "since" | "until" | "till" | "before" | "after" | "as" | "than" | "how" | "why" | "so" => Pos::Sconj,
         "not" | "to" => Pos::Part,
         "very" | "really" | "just" | "also" | "too" | "always" | "never" | "still" | "already" | "now" | "currently" | "actually"
-        | "probably" | "maybe" | "perhaps" | "definitely" | "only" | "even" | "often" | "sometimes" | "usually" | "recently" | "lately"
-        | "again" | "anymore" | "ever" | "yet" | "almost" | "nearly" | "here" | "then" | "currenty" | "honestly" | "mostly" | "mainly"
-        | "basically" | "finally" | "totally" | "absolutely" | "kinda" | "pretty" | "quite" | "rather" | "somewhat" | "soon" | "later"
-        | "instead" | "together" | "ago" | "away" | "back" | "well" | "else" | "tho" | "well-" => Pos::Adv,
+        | "probably" | "maybe" | "perhaps" | "definitely" | "only" | "even" | "often" | "sometimes" | "usually" | "recently"
+        | "lately" | "again" | "anymore" | "ever" | "yet" | "almost" | "nearly" | "here" | "then" | "currenty" | "honestly"
+        | "mostly" | "mainly" | "basically" | "finally" | "totally" | "absolutely" | "kinda" | "pretty" | "quite" | "rather"
+        | "somewhat" | "soon" | "later" | "instead" | "together" | "ago" | "away" | "back" | "well" | "else" | "tho" | "well-" => {
+            Pos::Adv
+        }
         "yeah" | "yes" | "yep" | "yup" | "nope" | "wow" | "oh" | "hey" | "hi" | "hello" | "thanks" | "ok" | "okay" | "lol" | "haha"
         | "ugh" | "hmm" | "cheers" | "yay" | "please" | "bye" | "omg" | "tbh" | "btw" | "fyi" | "imo" | "congrats" | "whoa" | "aww"
-        | "aw" | "ah" | "yo" | "sorry" | "nah" | "welcome" | "lmao" | "hm" | "um" | "uh" | "yikes" | "ooh" | "gosh" | "damn" => Pos::Intj,
+        | "aw" | "ah" | "yo" | "sorry" | "nah" | "welcome" | "lmao" | "hm" | "um" | "uh" | "yikes" | "ooh" | "gosh" | "damn" => {
+            Pos::Intj
+        }
         _ => return None,
     })
 }
@@ -132,8 +132,7 @@ fn units(tokens: &mut [Token]) {
             i += 1;
             continue;
         }
-        let reach =
-            tokens[i..].iter().take(6).take_while(|t| t.pos != Pos::Sym && !matches!(t.norm.as_str(), "," | "." | "!" | "?" | ";")).count();
+        let reach = tokens[i..].iter().take(6).take_while(|t| t.pos != Pos::Sym && !matches!(t.norm.as_str(), "," | "." | "!" | "?" | ";")).count();
         let found = {
             let words: Vec<&str> = tokens[i..i + reach].iter().map(|t| t.norm.as_str()).collect();
             lex.longest(&words, 2).map(|n| (n, words[..n].join(" ")))
@@ -184,8 +183,7 @@ fn capitals(tokens: &mut [Token]) {
         let new = if t.capital && !first && !is_closed && t.norm != "i" {
             Pos::Propn
         } else if t.capital && first && !is_closed {
-            let plain_word =
-                lemma::known_verb(&t.norm, &|_| false).is_some() || matches!(t.pos, Pos::Adv | Pos::Intj | Pos::Adj | Pos::Num);
+            let plain_word = lemma::known_verb(&t.norm, &|_| false).is_some() || matches!(t.pos, Pos::Adv | Pos::Intj | Pos::Adj | Pos::Num);
             if entries.iter().any(|e| !e.common && !e.ambiguous)
                 || (a_name && (t.unknown || t.pos == Pos::Propn))
                 || (a_name && tokens.get(i + 1).is_some_and(|n| matches!(n.norm.as_str(), "and" | "is" | "has" | "'s" | "was")))
@@ -234,25 +232,19 @@ fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
         let next_nominal = next.as_ref().is_some_and(|(p, _)| matches!(p, Pos::Noun | Pos::Propn | Pos::Adj));
         let new = match norm.as_str() {
             "to" => {
-                let verb_next = (i + 1..tokens.len().min(i + 3)).find(|&k| tokens[k].pos != Pos::Adv).is_some_and(|k| {
-                    matches!(known[k], Some((_, VerbForm::Base))) && !matches!(tokens[k].pos, Pos::Propn | Pos::Det) || tokens[k].is("be")
-                });
+                let verb_next = (i + 1..tokens.len().min(i + 3))
+                    .find(|&k| tokens[k].pos != Pos::Adv)
+                    .is_some_and(|k| matches!(known[k], Some((_, VerbForm::Base))) && !matches!(tokens[k].pos, Pos::Propn | Pos::Det) || tokens[k].is("be"));
                 if verb_next { Pos::Part } else { Pos::Adp }
             }
             // "her" with a noun owns it; alone it is a person.
             "her" if !next_nominal && !next.as_ref().is_some_and(|(p, _)| *p == Pos::Num) => Pos::Pron,
-            "this" | "these" | "those" | "all" | "both" | "some" | "any" | "each" | "either"
-                if !next_nominal && !matches!(next.as_ref().map(|n| n.0), Some(Pos::Num | Pos::Det | Pos::Verb)) =>
-            {
+            "this" | "these" | "those" | "all" | "both" | "some" | "any" | "each" | "either" if !next_nominal && !matches!(next.as_ref().map(|n| n.0), Some(Pos::Num | Pos::Det | Pos::Verb)) => {
                 Pos::Pron
             }
             "that" if before.is_some_and(|b| matches!(tokens[b].pos, Pos::Adp | Pos::Verb)) && next_nominal => Pos::Det,
             "that" if i == 0 || before.is_some_and(|b| tokens[b].pos == Pos::Punct && b + 1 == i) => {
-                if next_nominal {
-                    Pos::Det
-                } else {
-                    Pos::Pron
-                }
+                if next_nominal { Pos::Det } else { Pos::Pron }
             }
             "that" if next.as_ref().is_none_or(|(p, _)| *p == Pos::Punct) => Pos::Pron,
             "so" if next.as_ref().is_some_and(|(p, _)| matches!(p, Pos::Adj | Pos::Adv)) => Pos::Adv,
@@ -265,61 +257,25 @@ fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
             // "my bro"
             _ if pos == Pos::Intj && i > 0 && tokens[i - 1].pos == Pos::Det => Pos::Noun,
             _ if verbish.is_some() && i > 1 && tokens[i - 1].is("longer") && tokens[i - 2].is("no") => Pos::Verb,
-            _ if matches!(
-                pos,
-                Pos::Aux | Pos::Punct | Pos::Sym | Pos::Pron | Pos::Cconj | Pos::Part | Pos::Intj | Pos::Num | Pos::Sconj | Pos::Det
-            ) =>
-            {
-                continue;
-            }
+            _ if matches!(pos, Pos::Aux | Pos::Punct | Pos::Sym | Pos::Pron | Pos::Cconj | Pos::Part | Pos::Intj | Pos::Num | Pos::Sconj | Pos::Det) => continue,
             // "we use slack": a tool by its place.
             _ if !tokens[i].capital && pos != Pos::Propn && tool_slot(tokens, i) => Pos::Noun,
             _ => match (verbish, before) {
                 // "i love", "she works": a verb form after its subject.
                 (Some(form), Some(b)) if subject_pronoun(&tokens[b]) && agrees(&tokens[b].norm, form) && pos != Pos::Adp => Pos::Verb,
-                (Some(VerbForm::Base), Some(b))
-                    if (tokens[b].pos == Pos::Aux && is_modal(&tokens[b].norm))
-                        || (tokens[b].pos == Pos::Part && tokens[b].is("to")) && pos != Pos::Propn =>
-                {
+                (Some(VerbForm::Base), Some(b)) if (tokens[b].pos == Pos::Aux && is_modal(&tokens[b].norm)) || (tokens[b].pos == Pos::Part && tokens[b].is("to")) && pos != Pos::Propn => {
                     Pos::Verb
                 }
                 (Some(VerbForm::Base), Some(b)) if is_modal(&tokens[b].norm) => Pos::Verb,
-                (Some(VerbForm::Past | VerbForm::Participle | VerbForm::Gerund), Some(b))
-                    if tokens[b].pos == Pos::Aux && !determined(tokens, i) && pos != Pos::Propn =>
-                {
-                    Pos::Verb
-                }
+                (Some(VerbForm::Past | VerbForm::Participle | VerbForm::Gerund), Some(b)) if tokens[b].pos == Pos::Aux && !determined(tokens, i) && pos != Pos::Propn => Pos::Verb,
                 // "been using", "keep using"
-                (Some(VerbForm::Gerund), Some(b))
-                    if tokens[b].pos == Pos::Verb
-                        && pos == Pos::Noun
-                        && next.as_ref().is_some_and(|(p, _)| matches!(p, Pos::Det | Pos::Propn | Pos::Noun | Pos::Adj | Pos::Pron)) =>
-                {
-                    Pos::Verb
-                }
+                (Some(VerbForm::Gerund), Some(b)) if tokens[b].pos == Pos::Verb && pos == Pos::Noun && next.as_ref().is_some_and(|(p, _)| matches!(p, Pos::Det | Pos::Propn | Pos::Noun | Pos::Adj | Pos::Pron)) => Pos::Verb,
                 // "meeting new people", "visiting the zoo"
                 (Some(VerbForm::Gerund), _) if pos == Pos::Noun && !determined(tokens, i) && takes_object(tokens, i) => Pos::Verb,
                 // "Sam handles the app", "Joao swears by it": a verb after a name, before its object.
-                (Some(VerbForm::Third), _)
-                    if matches!(pos, Pos::Noun | Pos::Propn)
-                        && !tokens[i].capital
-                        && i > 0
-                        && tokens[i - 1].pos == Pos::Propn
-                        && object_follows(tokens, i) =>
-                {
-                    Pos::Verb
-                }
+                (Some(VerbForm::Third), _) if matches!(pos, Pos::Noun | Pos::Propn) && !tokens[i].capital && i > 0 && tokens[i - 1].pos == Pos::Propn && object_follows(tokens, i) => Pos::Verb,
                 // "I work at X and report to Y"
-                (Some(VerbForm::Base), Some(b))
-                    if pos == Pos::Noun
-                        && tokens[b].pos == Pos::Cconj
-                        && object_follows(tokens, i)
-                        && tokens[..b].iter().any(|t| t.pos == Pos::Verb)
-                        && tokens[..b].iter().any(|t| matches!(t.norm.as_str(), "i" | "we" | "they"))
-                        && !lexicon().has(Group::Food, &norm) =>
-                {
-                    Pos::Verb
-                }
+                (Some(VerbForm::Base), Some(b)) if pos == Pos::Noun && tokens[b].pos == Pos::Cconj && object_follows(tokens, i) && tokens[..b].iter().any(|t| t.pos == Pos::Verb) && tokens[..b].iter().any(|t| matches!(t.norm.as_str(), "i" | "we" | "they")) && !lexicon().has(Group::Food, &norm) => Pos::Verb,
                 // "my work", "the love": a noun after its determiner.
                 (Some(VerbForm::Base | VerbForm::Third), _) if pos == Pos::Verb && determined(tokens, i) => Pos::Noun,
                 (Some(VerbForm::Gerund), _) if pos == Pos::Verb && determined(tokens, i) => Pos::Noun,
@@ -397,12 +353,7 @@ fn like_is_verb(tokens: &[Token], i: usize, before: Option<usize>) -> bool {
 fn clause_free(tokens: &[Token], i: usize) -> bool {
     let rest = &tokens[i + 1..];
     let end = rest.iter().position(|t| t.pos == Pos::Punct || t.pos == Pos::Cconj).unwrap_or(rest.len()).min(5);
-    !rest[..end].iter().enumerate().any(|(k, t)| {
-        t.pos == Pos::Aux
-            || (k > 0 && subject_pronoun(&rest[k - 1]) && t.pos != Pos::Punct)
-            || subject_pronoun(t)
-            || (k > 0 && t.pos == Pos::Verb)
-    })
+    !rest[..end].iter().enumerate().any(|(k, t)| t.pos == Pos::Aux || (k > 0 && subject_pronoun(&rest[k - 1]) && t.pos != Pos::Punct) || subject_pronoun(t) || (k > 0 && t.pos == Pos::Verb))
 }
 
 /// Whether a small word that is also a tool stands where a tool would: after "use", or after the preposition of a switch.
@@ -411,8 +362,7 @@ fn tool_slot(tokens: &[Token], i: usize) -> bool {
     let listed = lexicon().get(&tokens[i].norm).iter().any(|e| e.group == Group::Tool && e.ambiguous);
     let free = tokens.get(i + 1).is_none_or(|n| !n.nominal());
     let using = matches!(before.norm.as_str(), "use" | "using" | "used" | "uses");
-    let switched = matches!(before.norm.as_str(), "to" | "from")
-        && tokens[..i].iter().any(|t| t.norm.starts_with("switch") || t.norm.starts_with("migrat"));
+    let switched = matches!(before.norm.as_str(), "to" | "from") && tokens[..i].iter().any(|t| t.norm.starts_with("switch") || t.norm.starts_with("migrat"));
     listed && free && (using || switched)
 }
 
@@ -430,16 +380,11 @@ fn listed_infinitive(tokens: &[Token], i: usize, b: usize) -> bool {
 fn missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
     let mut start = 0;
     for end in 0..=tokens.len() {
-        let boundary = end == tokens.len()
-            || tokens[end].is(";")
-            || (tokens[end].pos == Pos::Cconj && end > start + 2)
-            || tokens[end].pos == Pos::Sconj
-            || matches!(tokens[end].norm.as_str(), "—" | ":" | "(" | ")");
+        let boundary = end == tokens.len() || tokens[end].is(";") || (tokens[end].pos == Pos::Cconj && end > start + 2) || tokens[end].pos == Pos::Sconj || matches!(tokens[end].norm.as_str(), "—" | ":" | "(" | ")");
         if !boundary {
             continue;
         }
-        let finite =
-            (start..end).any(|k| matches!(tokens[k].pos, Pos::Aux) || tokens[k].pos == Pos::Verb && !(k > 0 && tokens[k - 1].is("to")));
+        let finite = (start..end).any(|k| matches!(tokens[k].pos, Pos::Aux) || tokens[k].pos == Pos::Verb && !(k > 0 && tokens[k - 1].is("to")));
         if !finite && end > start {
             let candidate = (start + 1..end).find(|&k| {
                 let before = &tokens[k - 1];
@@ -448,21 +393,7 @@ fn missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
                     && matches!(known[k], Some((_, VerbForm::Third | VerbForm::Past | VerbForm::Base)))
                     && (before.nominal() || before.pos == Pos::Adv && k >= 2 && tokens[k - 2].nominal())
                     && (before.pos == Pos::Propn || !matches!(known[k], Some((_, VerbForm::Base))) || plural(before))
-                    && tokens.get(k + 1).is_none_or(|n| {
-                        matches!(
-                            n.pos,
-                            Pos::Det
-                                | Pos::Noun
-                                | Pos::Propn
-                                | Pos::Adp
-                                | Pos::Pron
-                                | Pos::Adj
-                                | Pos::Num
-                                | Pos::Part
-                                | Pos::Adv
-                                | Pos::Verb
-                        )
-                    })
+                    && tokens.get(k + 1).is_none_or(|n| matches!(n.pos, Pos::Det | Pos::Noun | Pos::Propn | Pos::Adp | Pos::Pron | Pos::Adj | Pos::Num | Pos::Part | Pos::Adv | Pos::Verb))
                     && k + 1 < end
             });
             if let Some(k) = candidate {
@@ -483,9 +414,7 @@ fn clitic_s(tokens: &mut [Token]) {
     for i in 0..tokens.len() {
         if !tokens[i].is("'s") {
             // "its fine", "its Marcus": the pronoun with a verb left out.
-            if tokens[i].is("its")
-                && tokens.get(i + 1).is_some_and(|t| matches!(t.pos, Pos::Adj | Pos::Det | Pos::Adv | Pos::Propn) || t.is("been"))
-                && (i == 0 || !matches!(tokens[i - 1].pos, Pos::Verb | Pos::Adp | Pos::Aux))
+            if tokens[i].is("its") && tokens.get(i + 1).is_some_and(|t| matches!(t.pos, Pos::Adj | Pos::Det | Pos::Adv | Pos::Propn) || t.is("been")) && (i == 0 || !matches!(tokens[i - 1].pos, Pos::Verb | Pos::Adp | Pos::Aux))
                 && !tokens.get(i + 2).is_some_and(Token::nominal)
             {
                 tokens[i].pos = Pos::Pron;
@@ -495,9 +424,7 @@ fn clitic_s(tokens: &mut [Token]) {
         }
         let before = i.checked_sub(1).map(|k| (tokens[k].pos, tokens[k].norm.clone()));
         let next = tokens.get(i + 1);
-        let pronoun = before
-            .as_ref()
-            .is_some_and(|(p, w)| matches!(p, Pos::Pron | Pos::Sconj | Pos::Adv) || matches!(w.as_str(), "that" | "this" | "here"));
+        let pronoun = before.as_ref().is_some_and(|(p, w)| matches!(p, Pos::Pron | Pos::Sconj | Pos::Adv) || matches!(w.as_str(), "that" | "this" | "here"));
         let noun_follows = next.is_some_and(|t| {
             t.nominal() && !(t.pos == Pos::Propn && before.as_ref().is_some_and(|b| b.0 != Pos::Propn))
                 || t.pos == Pos::Num

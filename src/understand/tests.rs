@@ -151,8 +151,7 @@ struct Example {
 
 #[test]
 fn grammar() {
-    let sections: std::collections::BTreeMap<String, Vec<Example>> =
-        toml::from_str(include_str!("../../tests/data/grammar/grammar.toml")).unwrap();
+    let sections: std::collections::BTreeMap<String, Vec<Example>> = toml::from_str(include_str!("../../tests/data/grammar/grammar.toml")).unwrap();
     let mut wrong = Vec::new();
     let mut count = 0;
     for (section, examples) in sections {
@@ -216,23 +215,7 @@ proptest::proptest! {
 
 #[test]
 fn long_texts_are_read() {
-    for unit in [
-        "word ",
-        "I like tea. ",
-        "\"",
-        "```",
-        "[a](",
-        "and Tom ",
-        "my sister's ",
-        "😀",
-        "’s ",
-        "not ",
-        "to ",
-        ", ",
-        "https://",
-        "`",
-        "a.b.",
-    ] {
+    for unit in ["word ", "I like tea. ", "\"", "```", "[a](", "and Tom ", "my sister's ", "😀", "’s ", "not ", "to ", ", ", "https://", "`", "a.b."] {
         let text: String = unit.repeat(65_536 / unit.len());
         check_sound(&text, &pipeline().read(&text));
     }

@@ -13,8 +13,8 @@ use super::tokens::Pos;
 
 /// Changes that, in the progressive, are only planned ("I'm moving to Oslo").
 const PLANS: &[&str] = &[
-    "move", "relocate", "go", "travel", "fly", "visit", "attend", "join", "leave", "buy", "get", "sell", "adopt", "marry", "come",
-    "switch", "migrate", "meet", "quit", "drive", "start", "head", "try", "return", "take", "replace",
+    "move", "relocate", "go", "travel", "fly", "visit", "attend", "join", "leave", "buy", "get", "sell", "adopt", "marry", "come", "switch", "migrate",
+    "meet", "quit", "drive", "start", "head", "try", "return", "take", "replace",
 ];
 
 /// How a clause is put: who, whether it holds, how sure.
@@ -60,10 +60,7 @@ impl Reader<'_> {
             };
         }
         let limit = self.phrases.chunks[clause.end.max(1) - 1].end;
-        if self.tokens[clause.start_token.saturating_sub(2)..limit]
-            .iter()
-            .any(|t| matches!(t.norm.as_str(), "maybe" | "perhaps" | "apparently" | "supposedly" | "allegedly"))
-        {
+        if self.tokens[clause.start_token.saturating_sub(2)..limit].iter().any(|t| matches!(t.norm.as_str(), "maybe" | "perhaps" | "apparently" | "supposedly" | "allegedly")) {
             return;
         }
         if self.tokens[clause.start_token..limit].iter().any(|t| matches!(t.norm.as_str(), "probably" | "possibly")) {
@@ -89,8 +86,7 @@ impl Reader<'_> {
         let word = |w: &str| tail.iter().any(|t| t.is(w));
         let pair = |a: &str, b: &str| tail.windows(2).any(|t| t[0].is(a) && t[1].is(b));
         let anymore = word("anymore") || pair("any", "more") || pair("any", "longer") || pair("no", "longer");
-        let previously = g.past && self.tokens.iter().any(|t| matches!(t.norm.as_str(), "previously" | "formerly"))
-            || g.past && self.tokens.windows(2).any(|t| t[0].is("before") && t[1].is("that"));
+        let previously = g.past && self.tokens.iter().any(|t| matches!(t.norm.as_str(), "previously" | "formerly")) || g.past && self.tokens.windows(2).any(|t| t[0].is("before") && t[1].is("that"));
         let until = g.past && !g.negated && tail.iter().any(|t| matches!(t.norm.as_str(), "until" | "till"))
             || g.past && !g.negated && self.tokens[limit..].iter().take(2).any(|t| matches!(t.norm.as_str(), "until" | "till"));
         if g.used_to && !g.negated || g.no_longer || g.negated && anymore || until || previously {
@@ -125,11 +121,7 @@ impl Reader<'_> {
         let next = match next.map(|c| (c, self.phrases.chunks[c].kind)) {
             Some((c, ChunkKind::Verb(n))) if self.phrases.verbs[n].kind != VerbKind::Finite => c,
             // "spend my weekends hiking"
-            Some((c, ChunkKind::Noun(_)))
-                if g.lemma == "spend" && matches!(self.phrases.chunks.get(c + 1).map(|c| c.kind), Some(ChunkKind::Verb(_))) =>
-            {
-                c + 1
-            }
+            Some((c, ChunkKind::Noun(_))) if g.lemma == "spend" && matches!(self.phrases.chunks.get(c + 1).map(|c| c.kind), Some(ChunkKind::Verb(_))) => c + 1,
             _ => return false,
         };
         let mut inner = frame.clone();
@@ -239,10 +231,7 @@ impl Reader<'_> {
 
     /// "X is used by Y": Y uses X.
     fn passive(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
-        let Some(by) = (at + 1..clause.end)
-            .take(4)
-            .find(|&c| self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is("by"))
-        else {
+        let Some(by) = (at + 1..clause.end).take(4).find(|&c| self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is("by")) else {
             return false;
         };
         let agents = self.items(by + 1, clause, false);
@@ -334,15 +323,7 @@ impl Reader<'_> {
             for &subject in subjects {
                 let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
                 let span = self.span(frame.start, end);
-                self.claim(Claim {
-                    relation: cue.relation,
-                    subject: s,
-                    object: o,
-                    polarity: Polarity::Negated,
-                    confidence: frame.confidence * 0.9,
-                    weak: cue.weak,
-                    span,
-                });
+                self.claim(Claim { relation: cue.relation, subject: s, object: o, polarity: Polarity::Negated, confidence: frame.confidence * 0.9, weak: cue.weak, span });
             }
         }
     }
@@ -350,11 +331,7 @@ impl Reader<'_> {
     /// "I use TypeScript for the Phoenix project": the project uses it too.
     fn purpose(&mut self, clause: &Clause, cue: &Cue, items: &[Item], after: usize, frame: &Frame) {
         let rel = &self.cues.relations[cue.relation];
-        if cue.weak
-            || !rel.subject_types.contains(&EntityType::Project)
-            || !rel.subject_types.contains(&EntityType::Person)
-            || !rel.object_types.contains(&EntityType::Tool)
-        {
+        if cue.weak || !rel.subject_types.contains(&EntityType::Project) || !rel.subject_types.contains(&EntityType::Person) || !rel.object_types.contains(&EntityType::Tool) {
             return;
         }
         let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= after) else { return };
@@ -369,15 +346,7 @@ impl Reader<'_> {
             }
             for &(object, _) in items {
                 let span = self.span(frame.start, end);
-                self.claim(Claim {
-                    relation: cue.relation,
-                    subject: project,
-                    object,
-                    polarity: Polarity::Affirmed,
-                    confidence: frame.confidence * 0.8,
-                    weak: false,
-                    span,
-                });
+                self.claim(Claim { relation: cue.relation, subject: project, object, polarity: Polarity::Affirmed, confidence: frame.confidence * 0.8, weak: false, span });
             }
         }
     }
@@ -423,8 +392,7 @@ impl Reader<'_> {
                     if preposition && jumps < 2 && c < clause.end {
                         // "I do my mockups in Figma": only where the other side is surely a tool.
                         let rel = &self.cues.relations[cue.relation];
-                        let across =
-                            rel.object_types.first() == Some(&EntityType::Tool) && !cue.weak && self.tool_after(chunk.end, w, limit);
+                        let across = rel.object_types.first() == Some(&EntityType::Tool) && !cue.weak && self.tool_after(chunk.end, w, limit);
                         if let ChunkKind::Noun(np) = chunk.kind
                             && (self.passing(np) || g.lemma == "spend" || across)
                         {
@@ -470,8 +438,7 @@ impl Reader<'_> {
     fn passing(&self, np: usize) -> bool {
         let n = &self.phrases.nouns[np];
         let head = &self.tokens[n.head];
-        mentions::time_expression(self.tokens, n)
-            || lexicon().has(Group::Person, &head.lemma) && n.owner == Owner::Nobody && head.pos == Pos::Noun
+        mentions::time_expression(self.tokens, n) || lexicon().has(Group::Person, &head.lemma) && n.owner == Owner::Nobody && head.pos == Pos::Noun
     }
 
     /// The coordinated objects that begin at a chunk.
@@ -513,12 +480,7 @@ impl Reader<'_> {
                 break;
             }
             // A comma joins only when an "and" closes the list.
-            let closes = conj
-                || (k..end).any(|x| {
-                    self.phrases.chunks[x].kind == ChunkKind::Conj
-                        && !self.tokens[self.phrases.chunks[x].start].is("but")
-                        && list_like(self, k, x)
-                });
+            let closes = conj || (k..end).any(|x| self.phrases.chunks[x].kind == ChunkKind::Conj && !self.tokens[self.phrases.chunks[x].start].is("but") && list_like(self, k, x));
             if !closes {
                 break;
             }
@@ -544,11 +506,7 @@ impl Reader<'_> {
             && self.phrases.verbs[n].kind != VerbKind::Finite
         {
             // "to go hiking", "learning to cook"
-            return if matches!(g.lemma.as_str(), "go" | "learn" | "try" | "get" | "start" | "do" | "come") {
-                self.activity(c, clause, out)
-            } else {
-                c + 1
-            };
+            return if matches!(g.lemma.as_str(), "go" | "learn" | "try" | "get" | "start" | "do" | "come") { self.activity(c, clause, out) } else { c + 1 };
         }
         // "working out"
         let verb_end = self.phrases.chunks[at].end;
@@ -574,11 +532,7 @@ impl Reader<'_> {
             _ => None,
         };
         let about = preposition.as_deref().is_none_or(|p| matches!(p, "to" | "about" | "for" | "with" | "at" | "on" | "of" | "in"));
-        if generic
-            && about
-            && object.is_some()
-            && !(g.lemma == "work" || g.lemma == "go" && preposition.as_deref() == Some("with") || g.lemma == "hang")
-        {
+        if generic && about && object.is_some() && !(g.lemma == "work" || g.lemma == "go" && preposition.as_deref() == Some("with") || g.lemma == "hang") {
             let n = object.unwrap_or_default();
             let np = &self.phrases.nouns[n];
             let own = np.owner == Owner::Speaker;
@@ -591,8 +545,7 @@ impl Reader<'_> {
                 out.push((side, chunk_end));
             } else {
                 // "playing different songs on the piano"
-                if let (Some(ChunkKind::Prep), Some(ChunkKind::Noun(m))) =
-                    (self.phrases.chunks.get(k + 1).map(|c| c.kind), self.phrases.chunks.get(k + 2).map(|c| c.kind))
+                if let (Some(ChunkKind::Prep), Some(ChunkKind::Noun(m))) = (self.phrases.chunks.get(k + 1).map(|c| c.kind), self.phrases.chunks.get(k + 2).map(|c| c.kind))
                     && k + 2 < end
                     && let Some(side) = self.sides[m]
                 {
@@ -627,9 +580,7 @@ impl Reader<'_> {
     /// Past an object and its prepositional phrases.
     fn skip_objects(&self, from: usize, end: usize) -> usize {
         let mut k = from;
-        while k < end
-            && matches!(self.phrases.chunks[k].kind, ChunkKind::Prep | ChunkKind::Noun(_) | ChunkKind::Adverb | ChunkKind::Adjective)
-        {
+        while k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Prep | ChunkKind::Noun(_) | ChunkKind::Adverb | ChunkKind::Adjective) {
             k += 1;
         }
         k
@@ -637,8 +588,7 @@ impl Reader<'_> {
 
     fn skip_pp(&self, from: usize, end: usize) -> usize {
         let mut k = from;
-        while k + 1 < end && self.phrases.chunks[k].kind == ChunkKind::Prep && matches!(self.phrases.chunks[k + 1].kind, ChunkKind::Noun(_))
-        {
+        while k + 1 < end && self.phrases.chunks[k].kind == ChunkKind::Prep && matches!(self.phrases.chunks[k + 1].kind, ChunkKind::Noun(_)) {
             k += 2;
         }
         k
@@ -659,9 +609,7 @@ impl Reader<'_> {
                 found.then_some(g.end + 1)
             };
             let Some(end) = end else { continue };
-            let free = self
-                .chunk_at(end)
-                .is_none_or(|c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(_) | ChunkKind::Verb(_) | ChunkKind::Prep));
+            let free = self.chunk_at(end).is_none_or(|c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(_) | ChunkKind::Verb(_) | ChunkKind::Prep));
             if !free {
                 continue;
             }
@@ -687,8 +635,5 @@ fn list_like(r: &Reader<'_>, from: usize, conj: usize) -> bool {
 }
 
 pub(crate) fn preposition(word: &str) -> bool {
-    matches!(
-        word,
-        "in" | "at" | "on" | "for" | "with" | "to" | "of" | "from" | "by" | "as" | "into" | "near" | "about" | "over" | "between" | "under"
-    )
+    matches!(word, "in" | "at" | "on" | "for" | "with" | "to" | "of" | "from" | "by" | "as" | "into" | "near" | "about" | "over" | "between" | "under")
 }

@@ -216,7 +216,7 @@ impl Writer {
 
     /// Where somebody lives, the same place almost always: people who live everywhere contradict themselves all the time.
     fn home(&mut self, name: &str) -> &'static str {
-        if self.next() % 20 == 0 {
+        if self.next().is_multiple_of(20) {
             return self.of(PLACES);
         }
         let at = name.bytes().fold(0_usize, |sum, b| sum * 31 + usize::from(b)) % PLACES.len();

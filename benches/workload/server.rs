@@ -88,7 +88,8 @@ impl Server {
         let text = self.http.get(format!("http://{}/metrics", self.address)).send().await?.text().await?;
         let series = text.lines().filter_map(|line| line.strip_prefix(name)?.rsplit_once(' '));
         let ours = series.filter(|(labels, _)| (labels.is_empty() || labels.starts_with('{')) && labels.contains(label));
-        Ok(ours.filter_map(|(_, value)| value.parse::<f64>().ok()).sum())
+        // Not `sum`, which makes -0 of nothing.
+        Ok(ours.filter_map(|(_, value)| value.parse::<f64>().ok()).fold(0.0, |sum, value| sum + value))
     }
 
     pub(crate) fn memory(&self) -> anyhow::Result<Memory> {

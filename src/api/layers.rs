@@ -12,7 +12,7 @@ use std::{
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -76,6 +76,29 @@ pub(crate) async fn observe(State(ids): State<RequestIds>, mut request: Request,
     metrics::histogram!("recall_http_request_seconds", "method" => method, "route" => route).record(started.elapsed().as_secs_f64());
     response.headers_mut().insert(REQUEST_ID, id);
     response
+}
+
+/// Middleware: what the router refuses by itself (a method, a path, a query it cannot read) gets a code and a sentence as
+/// every other error.
+pub(crate) async fn problems(request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    let plain = response.headers().get(header::CONTENT_TYPE).is_none_or(|t| t.as_bytes().starts_with(b"text/plain"));
+    let (code, sentence) = match response.status() {
+        StatusCode::BAD_REQUEST => ("BAD_REQUEST", "The path or the query cannot be read."),
+        StatusCode::NOT_FOUND => ("NOT_FOUND", "There is no such place."),
+        StatusCode::METHOD_NOT_ALLOWED => ("METHOD_NOT_ALLOWED", "This place does not take this method."),
+        StatusCode::PAYLOAD_TOO_LARGE => ("BODY_TOO_LARGE", "The body is too large."),
+        _ => return response,
+    };
+    if !plain {
+        return response;
+    }
+    let allowed = response.headers().get(header::ALLOW).cloned();
+    let mut problem = ApiError::refused(response.status(), code, sentence).into_response();
+    if let Some(allowed) = allowed {
+        problem.headers_mut().insert(header::ALLOW, allowed);
+    }
+    problem
 }
 
 /// A method name; others than the usual ones are one, so that strangers cannot make labels without end.

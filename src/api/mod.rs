@@ -160,6 +160,7 @@ pub fn router(state: ApiState) -> Router {
     let guarded = Router::new()
         .merge(api)
         .merge(Router::new().route("/metrics", get(operations::metrics)).with_state(metrics))
+        .layer(from_fn(layers::problems))
         .fallback_service(pages)
         .layer(from_fn_with_state(policy, auth::origin::guard));
     // Probes come by address, not by name, and learn nothing about anybody.

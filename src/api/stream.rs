@@ -67,7 +67,8 @@ pub(crate) async fn events(
     Query(query): Query<After>,
     headers: HeaderMap,
 ) -> Response {
-    let last = headers.get("last-event-id").and_then(|v| v.to_str().ok()).filter(|v| !v.is_empty()).map(str::to_owned);
+    // One that cannot be read is a bad cursor, not none: else the client would lose in silence what it missed.
+    let last = headers.get("last-event-id").filter(|v| !v.is_empty()).map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
     let after = last.or(query.after);
     let subscribed = async {
         let session = session.parse().map_err(|_| ApiError::not_found("session"))?;

@@ -64,8 +64,19 @@ enum Command {
     },
     /// Applies migrations and exits
     Migrate,
+    /// Looks after the graph engine
+    Graph {
+        #[command(subcommand)]
+        command: GraphCommand,
+    },
     /// Checks the configuration, reaches every configured service and prints what it found
     Check,
+}
+
+#[derive(Subcommand)]
+enum GraphCommand {
+    /// Rebuilds the graph engine's projection from the relational store
+    Rebuild,
 }
 
 impl Settings {
@@ -101,6 +112,11 @@ pub fn run() -> anyhow::Result<()> {
         }
         Command::Extract => super::extract::run(&cli.settings.load()?),
         Command::Serve => runtime()?.block_on(super::serve::run(cli.settings.load()?)),
+        Command::Graph { command: GraphCommand::Rebuild } => {
+            cli.settings.load()?;
+            println!("graph: no graph engine is configured; facts are read from the relational store, and there is nothing to rebuild");
+            Ok(())
+        }
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),
     }

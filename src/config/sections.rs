@@ -16,7 +16,8 @@ use super::{ConfigError, wrong};
 pub struct ServerConfig {
     /// Address and port for HTTP. Port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The address that browsers use, when it is not the listener's own: `https://memory.example.org`.
+    /// The address that browsers use, when it is not the listener's own: `http://recall.localhost`. Without a login it must
+    /// be of this machine.
     pub public_url: Option<String>,
 }
 
@@ -41,8 +42,20 @@ impl ServerConfig {
         if let Some(url) = &self.public_url {
             let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
             let host = rest.map(|r| r.strip_suffix('/').unwrap_or(r)).filter(|h| !h.is_empty() && !h.contains(['/', '?', '#', ' ', '@']));
-            if host.is_none() {
+            let Some(host) = host else {
                 return Err(wrong("server.public_url", "must be a scheme and a host, such as https://memory.example.org, without a path"));
+            };
+            let name = host.rsplit_once(':').filter(|(_, p)| p.bytes().all(|b| b.is_ascii_digit())).map_or(host, |(h, _)| h);
+            let local = name == "localhost"
+                || name.ends_with(".localhost")
+                || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+            if !local {
+                return Err(wrong(
+                    "server.public_url",
+                    format!(
+                        "{name} can be reached from other machines, and no login is configured, so everybody there could read everything"
+                    ),
+                ));
             }
         }
         Ok(())

@@ -43,7 +43,7 @@ fn flags_win_over_environment_over_file() {
 fn every_variable_sets_a_key_that_exists() {
     let sample = |key: &str| match key {
         "server.listen" | "stream.udp_listen" => "127.0.0.1:9",
-        "server.public_url" => "https://a.example",
+        "server.public_url" => "http://recall.localhost:9000",
         "storage.data" | "understanding.ontology" => "somewhere",
         "storage.database_url" => "sqlite:/tmp/x.db",
         "storage.migrate" => "false",
@@ -79,6 +79,8 @@ fn errors_name_the_key() {
         ("", &[("RECALL_LOG", "a=b=c")][..], "log.filter (RECALL_LOG)"),
         ("", &[("RECALL_LISTEN_FILE", "/does/not/exist")][..], "RECALL_LISTEN_FILE"),
         ("", &[("RECALL_PUBLIC_URL", "memory.example.org/x")][..], "server.public_url (RECALL_PUBLIC_URL)"),
+        ("", &[("RECALL_PUBLIC_URL", "https://memory.example.org")][..], "memory.example.org can be reached from other machines"),
+        ("", &[("RECALL_LEASE_SECONDS", "999999999")][..], "processing.lease_seconds (RECALL_LEASE_SECONDS): must be at most"),
     ] {
         let e = error(file, env);
         assert!(e.contains(expected), "{e:?} should contain {expected:?}");

@@ -8,5 +8,6 @@ mod crash;
 mod edit;
 mod house;
 mod logs;
+mod problems;
 mod readme;
 mod server;

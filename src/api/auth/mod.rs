@@ -52,6 +52,9 @@ impl From<AuthError> for ApiError {
     }
 }
 
+/// Headers by which a proxy names whom it speaks for.
+const PROXIED: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+
 /// The one user of a server without login. Exists only behind a loopback listener, where whoever can connect is already
 /// on this machine.
 #[derive(Clone, Copy, Debug)]
@@ -80,8 +83,12 @@ impl LocalUser {
 
 #[async_trait]
 impl Authenticator for LocalUser {
-    async fn authenticate(&self, _: &Parts) -> Result<Caller, AuthError> {
-        Ok(self.caller)
+    async fn authenticate(&self, parts: &Parts) -> Result<Caller, AuthError> {
+        // A proxy in front brings strangers to a loopback listener, and its requests say so.
+        match PROXIED.iter().any(|name| parts.headers.contains_key(*name)) {
+            true => Err(AuthError::Missing),
+            false => Ok(self.caller),
+        }
     }
 }
 

@@ -22,8 +22,8 @@ pub(crate) struct SendMessageInput {
     /// What is said, up to 64 KiB.
     text: String,
     /// Who writes it.
-    #[graphql(default_with = "MessageRole::User")]
-    role: MessageRole,
+    #[graphql(default_with = "Some(MessageRole::User)")]
+    role: Option<MessageRole>,
     /// Who says it, when that is not the user; "I" in the text then means that person.
     speaker: Option<String>,
     /// When it was said; now when nothing is said.
@@ -58,8 +58,8 @@ pub(crate) struct ImportMessagesInput {
 #[derive(InputObject)]
 pub(crate) struct ImportedMessage {
     /// Who wrote it.
-    #[graphql(default_with = "MessageRole::User")]
-    role: MessageRole,
+    #[graphql(default_with = "Some(MessageRole::User)")]
+    role: Option<MessageRole>,
     /// Who said it, when that is not the user.
     speaker: Option<String>,
     /// What was said, up to 64 KiB.
@@ -96,7 +96,7 @@ impl MessageMutations {
             let message = SendMessage {
                 session,
                 text: input.text,
-                role: input.role.into(),
+                role: input.role.unwrap_or(MessageRole::User).into(),
                 speaker: input.speaker,
                 sent_at: input.sent_at,
                 source_metadata: input.source_metadata,
@@ -122,7 +122,7 @@ impl MessageMutations {
             let message = |m: ImportedMessage| SendMessage {
                 session,
                 text: m.text,
-                role: m.role.into(),
+                role: m.role.unwrap_or(MessageRole::User).into(),
                 speaker: m.speaker,
                 sent_at: m.sent_at,
                 source_metadata: None,

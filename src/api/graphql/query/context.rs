@@ -25,11 +25,11 @@ pub(crate) struct ContextInput {
     /// The session to look in, when `scope` is `SESSION`.
     session_id: Option<ID>,
     /// Where to look.
-    #[graphql(default_with = "ContextScope::User")]
-    scope: ContextScope,
+    #[graphql(default_with = "Some(ContextScope::User)")]
+    scope: Option<ContextScope>,
     /// How many messages at most, 1 to 100.
-    #[graphql(default = 10)]
-    first: i32,
+    #[graphql(default_with = "Some(10)")]
+    first: Option<i32>,
     /// Which ways of finding to use; all when nothing is said.
     methods: Option<Vec<RetrievalMethod>>,
     /// Only what had been said, and was known to hold, at this moment.
@@ -38,9 +38,9 @@ pub(crate) struct ContextInput {
 
 impl ContextInput {
     fn read(self) -> Result<ContextQuery, ApiError> {
-        let first = u32::try_from(self.first).ok().filter(|n| (1..=MAX_PAGE).contains(n));
+        let first = u32::try_from(self.first.unwrap_or(10)).ok().filter(|n| (1..=MAX_PAGE).contains(n));
         let session: Option<SessionId> = read_optional_id(self.session_id.as_ref(), "input.sessionId")?;
-        let scope = match (self.scope, session) {
+        let scope = match (self.scope.unwrap_or(ContextScope::User), session) {
             (ContextScope::User, _) => Scope::User,
             (ContextScope::Session, Some(session)) => Scope::Session(session),
             (ContextScope::Session, None) => {

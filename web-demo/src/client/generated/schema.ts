@@ -60,9 +60,9 @@ export interface ContextInput {
   /** The session to look in, when `scope` is `SESSION`. */
   sessionId?: string | null;
   /** Where to look. */
-  scope?: ContextScope;
+  scope?: ContextScope | null;
   /** How many messages at most, 1 to 100. */
-  first?: number;
+  first?: number | null;
   /** Which ways of finding to use; all when nothing is said. */
   methods?: RetrievalMethod[] | null;
   /** Only what had been said, and was known to hold, at this moment. */
@@ -328,7 +328,7 @@ export interface IceServer {
 /** One message of an import. */
 export interface ImportedMessage {
   /** Who wrote it. */
-  role?: MessageRole;
+  role?: MessageRole | null;
   /** Who said it, when that is not the user. */
   speaker?: string | null;
   /** What was said, up to 64 KiB. */
@@ -590,7 +590,7 @@ export interface SendMessageInput {
   /** What is said, up to 64 KiB. */
   text: string;
   /** Who writes it. */
-  role?: MessageRole;
+  role?: MessageRole | null;
   /** Who says it, when that is not the user; "I" in the text then means that person. */
   speaker?: string | null;
   /** When it was said; now when nothing is said. */

@@ -96,6 +96,8 @@ test("UDP gone for 30 seconds: the WebSocket takes over, and the data channel co
   await open(tab, session, { upgradeAfterMs: 4000 });
   await live(tab, "webrtc");
   await talk(session, 2);
+  // On a slow machine the line would be cut before anything came over it.
+  await sawEverything(tab, await server.settledHead(session.id));
   server.relay.lossy = true;
   const until30 = Date.now() + 30_000;
   await talk(session, 4);

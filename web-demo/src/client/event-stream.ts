@@ -337,15 +337,21 @@ export class EventStream extends Emitter<StreamEvents> {
     this.#refetching = true;
     const epoch = this.#last?.epoch;
     this.emit("gap", gap);
-    for (let attempt = 0; this.#state.phase !== "closed"; attempt += 1) {
+    let refetched = false;
+    for (let attempt = 0; !refetched && this.#state.phase !== "closed"; attempt += 1) {
       try {
         await this.#options.onGap?.(gap);
-        break;
+        refetched = true;
       } catch {
         await new Promise((resolve) => setTimeout(resolve, fullJitter(attempt, this.#backoff)));
       }
     }
     this.#refetching = false;
+    if (!refetched) {
+      // Closed before the state was there: the gap stays ahead of the stored place, so the next stream meets it again.
+      this.#held = [];
+      return;
+    }
     // A new epoch that came meanwhile has its own numbers, and its own gap among the held.
     if (this.#last && this.#last.epoch === epoch && gap.to > this.#last.seq) {
       this.#last = { ...this.#last, seq: gap.to };

@@ -141,6 +141,22 @@ test("a failing refetch is tried again, and nothing is skipped", async (t) => {
   stream.close();
 });
 
+test("closed while a refetch fails: the place stays before the gap, so the next stream meets it again", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  Object.assign(log, { head: 5, floor: 4 });
+  const saved = [];
+  const cursorStore = { load: () => ({ epoch: "e1", seq: 0 }), save: (_id, cursor) => saved.push(cursor.seq) };
+  const { stream, seen } = start(log, { stream: { cursorStore, onGap: () => { throw new Error("server away"); } } });
+  await settle();
+  stream.close();
+  for (let i = 0; i < 5; i += 1) { mock.timers.tick(20_000); await settle(); }
+  assert.deepEqual(saved, []);
+  assert.deepEqual(seen, []);
+  assert.equal(stream.state.cursor, "e1:0");
+});
+
 test("a rebuilt log: another epoch means refetch, and its low numbers are not dropped as old", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());

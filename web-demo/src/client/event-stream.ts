@@ -239,7 +239,14 @@ export class EventStream extends Emitter<StreamEvents> {
         if (inUse()) this.#onDown(down);
       }),
     };
-    const link = this.#open(transport, events);
+    let link: Link;
+    try {
+      link = this.#open(transport, events);
+    } catch {
+      // A browser may refuse to make a peer or a socket at all. Told below, like any early event: the retry and the second choice follow.
+      link = { transport, ack() {}, measure() {}, close() {} };
+      events.down({ why: "blocked", code: "OPEN_FAILED" });
+    }
     self = link;
     queueMicrotask(() => early.forEach((run) => run()));
     return link;

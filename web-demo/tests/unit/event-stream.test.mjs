@@ -259,6 +259,29 @@ test("a data channel that does not open twice: WebSocket, and back once it opens
   stream.close();
 });
 
+test("a transport that throws while it opens: tried again, then the second choice", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  let tries = 0;
+  const peer = () => { tries += 1; throw new Error("too many peers"); };
+  const socket = connector(log, "websocket");
+  const { stream, seen } = start(log, { stream: { from: "e1:0", transports: ["webrtc", "websocket"], connectors: { webrtc: peer, websocket: socket.open }, upgradeAfterMs: 5000 } });
+  assert.equal(stream.state.phase, "connecting");
+  await settle();
+  assert.equal(stream.state.phase, "waiting");
+  assert.equal(stream.state.reason, "OPEN_FAILED");
+  for (let i = 0; i < 4; i += 1) { mock.timers.tick(1000); await settle(); }
+  assert.equal(tries, 2);
+  assert.equal(stream.state.transport, "websocket");
+  for (let i = 0; i < 8; i += 1) { mock.timers.tick(1000); await settle(); }
+  assert.equal(tries, 3, "a failed upgrade leaves the working line alone");
+  assert.equal(stream.state.transport, "websocket");
+  log.append(2);
+  assert.deepEqual(seen, [1, 2]);
+  stream.close();
+});
+
 test("a server that is away is no reason to change the transport, and attempts grow apart", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());

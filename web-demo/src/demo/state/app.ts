@@ -107,7 +107,9 @@ async function open(id: string): Promise<void> {
     }
     const load = async () => {
       const snapshot = await client.graphql(Snapshot, { id });
-      if (snapshot.session) mine.load(snapshot.session, await furtherFacts(id, snapshot.session.facts.pageInfo));
+      if (!snapshot.session) return;
+      mine.load(snapshot.session, await furtherFacts(id, snapshot.session.facts.pageInfo));
+      for (const { externalId } of snapshot.session.messages.nodes) if (externalId) unconfirmedIn(id).delete(externalId);
     };
     await load();
     if (wanted !== id) return;

@@ -211,19 +211,26 @@ export async function newSession(): Promise<void> {
 }
 
 export async function deleteSession(id: string): Promise<void> {
+  // The line goes first: the server would end it anyway, and would say so as if it were a mistake. One that was cut on purpose stays cut.
+  const cut = id === sessionId.value && stream?.state.phase !== "paused" ? stream : null;
+  cut?.pause();
   try {
-    if (id === sessionId.value) {
-      // The line goes first: the server would end it anyway, and would say so as if it were a mistake.
-      leave();
-      line.value = null;
-    }
-    await client.graphql(DeleteSession, { input: { id } });
-    await refreshSessions();
-    if (sessionId.value === null) replace(sessions.value[0] ? sessionHref(sessions.value[0].id) : "#/");
-    if (sessionId.value === null) await follow();
+    const { errors } = (await client.graphql(DeleteSession, { input: { id } })).deleteSession;
+    if (errors[0]) throw new RecallError(errors[0].code, errors[0].message, 200);
   } catch (error) {
+    cut?.start();
     problem.value = sentence(error);
+    return;
   }
+  unconfirmed.delete(id);
+  sessions.value = sessions.value.filter((s) => s.id !== id);
+  refreshSoon();
+  if (id === sessionId.value) {
+    leave();
+    line.value = null;
+  }
+  if (sessionId.value === null) replace(sessions.value[0] ? sessionHref(sessions.value[0].id) : "#/");
+  if (sessionId.value === null) await follow();
 }
 
 /** 128 random bits. `crypto.randomUUID` is missing where the page is served without TLS from another machine. */

@@ -5,7 +5,7 @@ import type { SendMessageInput } from "./generated/schema.ts";
 import { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
 
 export interface RecallClientOptions {
-  /** Origin (and base path) of the server; the page's own origin without it. */
+  /** Origin of the server, without a path; the page's own without it. Foreign origins are refused. */
   readonly url?: string;
   /** Asked before each request; the bearer token of the signed-in user. */
   readonly token?: () => string | undefined;

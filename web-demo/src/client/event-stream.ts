@@ -239,7 +239,14 @@ export class EventStream extends Emitter<StreamEvents> {
         if (inUse()) this.#onDown(down);
       }),
     };
-    const link = this.#open(transport, events);
+    let link: Link;
+    try {
+      link = this.#open(transport, events);
+    } catch {
+      // A browser may refuse to make a peer or a socket at all. Told below, like any early event: the retry and the second choice follow.
+      link = { transport, ack() {}, measure() {}, close() {} };
+      events.down({ why: "blocked", code: "OPEN_FAILED" });
+    }
     self = link;
     queueMicrotask(() => early.forEach((run) => run()));
     return link;
@@ -337,15 +344,21 @@ export class EventStream extends Emitter<StreamEvents> {
     this.#refetching = true;
     const epoch = this.#last?.epoch;
     this.emit("gap", gap);
-    for (let attempt = 0; this.#state.phase !== "closed"; attempt += 1) {
+    let refetched = false;
+    for (let attempt = 0; !refetched && this.#state.phase !== "closed"; attempt += 1) {
       try {
         await this.#options.onGap?.(gap);
-        break;
+        refetched = true;
       } catch {
         await new Promise((resolve) => setTimeout(resolve, fullJitter(attempt, this.#backoff)));
       }
     }
     this.#refetching = false;
+    if (!refetched) {
+      // Closed before the state was there: the gap stays ahead of the stored place, so the next stream meets it again.
+      this.#held = [];
+      return;
+    }
     // A new epoch that came meanwhile has its own numbers, and its own gap among the held.
     if (this.#last && this.#last.epoch === epoch && gap.to > this.#last.seq) {
       this.#last = { ...this.#last, seq: gap.to };

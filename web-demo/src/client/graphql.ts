@@ -17,7 +17,7 @@ export class RecallError extends Error {
 }
 
 export interface Endpoint {
-  /** Origin (and base path) of the server, without a slash at the end; empty for the page's own origin. */
+  /** Origin of the server, without a path or a slash at the end; empty for the page's own. */
   readonly url: string;
   /** Asked before each request; the bearer token of the signed-in user, or nothing. */
   readonly token?: (() => string | undefined) | undefined;

@@ -141,6 +141,22 @@ test("a failing refetch is tried again, and nothing is skipped", async (t) => {
   stream.close();
 });
 
+test("closed while a refetch fails: the place stays before the gap, so the next stream meets it again", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  Object.assign(log, { head: 5, floor: 4 });
+  const saved = [];
+  const cursorStore = { load: () => ({ epoch: "e1", seq: 0 }), save: (_id, cursor) => saved.push(cursor.seq) };
+  const { stream, seen } = start(log, { stream: { cursorStore, onGap: () => { throw new Error("server away"); } } });
+  await settle();
+  stream.close();
+  for (let i = 0; i < 5; i += 1) { mock.timers.tick(20_000); await settle(); }
+  assert.deepEqual(saved, []);
+  assert.deepEqual(seen, []);
+  assert.equal(stream.state.cursor, "e1:0");
+});
+
 test("a rebuilt log: another epoch means refetch, and its low numbers are not dropped as old", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
@@ -240,6 +256,29 @@ test("a data channel that does not open twice: WebSocket, and back once it opens
   log.append(2);
   assert.deepEqual(seen, [1, 2, 3, 4]);
   assert.equal(log.lines.size, 1, "the second choice was closed");
+  stream.close();
+});
+
+test("a transport that throws while it opens: tried again, then the second choice", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  let tries = 0;
+  const peer = () => { tries += 1; throw new Error("too many peers"); };
+  const socket = connector(log, "websocket");
+  const { stream, seen } = start(log, { stream: { from: "e1:0", transports: ["webrtc", "websocket"], connectors: { webrtc: peer, websocket: socket.open }, upgradeAfterMs: 5000 } });
+  assert.equal(stream.state.phase, "connecting");
+  await settle();
+  assert.equal(stream.state.phase, "waiting");
+  assert.equal(stream.state.reason, "OPEN_FAILED");
+  for (let i = 0; i < 4; i += 1) { mock.timers.tick(1000); await settle(); }
+  assert.equal(tries, 2);
+  assert.equal(stream.state.transport, "websocket");
+  for (let i = 0; i < 8; i += 1) { mock.timers.tick(1000); await settle(); }
+  assert.equal(tries, 3, "a failed upgrade leaves the working line alone");
+  assert.equal(stream.state.transport, "websocket");
+  log.append(2);
+  assert.deepEqual(seen, [1, 2]);
   stream.close();
 });
 

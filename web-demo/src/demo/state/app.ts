@@ -31,6 +31,15 @@ export const openFact = signal<string | null>(null);
 /** A message to scroll to and flash, once it is on the page. */
 export const wantedMessage = signal<string | null>(null);
 
+const AWAY = "Not sent yet: the server is away. It will be sent when it is back.";
+/** Session -> client id -> text of what the server has not confirmed. Outlives the session's Memory, which goes when another is opened. */
+const unconfirmed = new Map<string, Map<string, string>>();
+const unconfirmedIn = (id: string): Map<string, string> => {
+  const kept = unconfirmed.get(id) ?? new Map<string, string>();
+  unconfirmed.set(id, kept);
+  return kept;
+};
+
 let stream: EventStream | null = null;
 let gaps = 0;
 
@@ -83,17 +92,24 @@ let wanted: string | null = null;
 async function open(id: string): Promise<void> {
   wanted = id;
   const mine = new Memory(new Map(start.value?.relations.map((r) => [r.name, r.phrase])));
+  for (const [key, text] of unconfirmedIn(id)) {
+    mine.sending(key, text);
+    mine.refused(key, AWAY, false);
+  }
   try {
     const { session } = await client.graphql(Head, { id });
     if (wanted !== id) return;
     if (!session) {
+      unconfirmed.delete(id);
       problem.value = "This session does not exist any more.";
       leave();
       return replace("#/");
     }
     const load = async () => {
       const snapshot = await client.graphql(Snapshot, { id });
-      if (snapshot.session) mine.load(snapshot.session, await furtherFacts(id, snapshot.session.facts.pageInfo));
+      if (!snapshot.session) return;
+      mine.load(snapshot.session, await furtherFacts(id, snapshot.session.facts.pageInfo));
+      for (const { externalId } of snapshot.session.messages.nodes) if (externalId) unconfirmedIn(id).delete(externalId);
     };
     await load();
     if (wanted !== id) return;
@@ -168,10 +184,11 @@ function listen(id: string, head: string, mine: Memory, load: () => Promise<void
   opened.on("caughtUp", ({ replayed, afterReconnect }) => {
     if (afterReconnect) caughtUp.value = { replayed, gaps, at: Date.now() };
     if (afterReconnect && replayed > 0) note("replay");
-    void resend();
+    void resend(id, mine);
   });
   opened.on("event", (event, meta) => {
     mine.apply(event, meta);
+    if (event.type === "message_stored" && event.client_message_id) unconfirmedIn(id).delete(event.client_message_id);
     if (event.type === "fact_update") note(event.change === "reinforced" ? "again" : event.change === "ended" || event.change === "opposed" ? "change" : "tell");
     if (event.type === "answer_completed") note("ask");
     if (event.type !== "entity_update") refreshSoon();
@@ -194,19 +211,26 @@ export async function newSession(): Promise<void> {
 }
 
 export async function deleteSession(id: string): Promise<void> {
+  // The line goes first: the server would end it anyway, and would say so as if it were a mistake. One that was cut on purpose stays cut.
+  const cut = id === sessionId.value && stream?.state.phase !== "paused" ? stream : null;
+  cut?.pause();
   try {
-    if (id === sessionId.value) {
-      // The line goes first: the server would end it anyway, and would say so as if it were a mistake.
-      leave();
-      line.value = null;
-    }
-    await client.graphql(DeleteSession, { input: { id } });
-    await refreshSessions();
-    if (sessionId.value === null) replace(sessions.value[0] ? sessionHref(sessions.value[0].id) : "#/");
-    if (sessionId.value === null) await follow();
+    const { errors } = (await client.graphql(DeleteSession, { input: { id } })).deleteSession;
+    if (errors[0]) throw new RecallError(errors[0].code, errors[0].message, 200);
   } catch (error) {
+    cut?.start();
     problem.value = sentence(error);
+    return;
   }
+  unconfirmed.delete(id);
+  sessions.value = sessions.value.filter((s) => s.id !== id);
+  refreshSoon();
+  if (id === sessionId.value) {
+    leave();
+    line.value = null;
+  }
+  if (sessionId.value === null) replace(sessions.value[0] ? sessionHref(sessions.value[0].id) : "#/");
+  if (sessionId.value === null) await follow();
 }
 
 /** 128 random bits. `crypto.randomUUID` is missing where the page is served without TLS from another machine. */
@@ -214,22 +238,30 @@ const uniqueId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) =
 
 export async function send(text: string, clientMessageId: string = uniqueId()): Promise<void> {
   const [id, mine] = [sessionId.value, memory.value];
-  if (!id || !mine) return;
+  if (id && mine) await sendTo(id, mine, text, clientMessageId);
+}
+
+/** The session is fixed before the first wait: another may be open when the answer comes. */
+async function sendTo(id: string, mine: Memory, text: string, clientMessageId: string): Promise<void> {
   mine.sending(clientMessageId, text);
+  unconfirmedIn(id).set(clientMessageId, text);
   try {
     const message = await client.sendMessage({ sessionId: id, text, clientMessageId });
+    unconfirmedIn(id).delete(clientMessageId);
     mine.accepted(clientMessageId, message.id);
-    if (line.value?.phase === "paused") note("cut");
+    if (id === sessionId.value && line.value?.phase === "paused") note("cut");
   } catch (error) {
     const away = error instanceof RecallError && (error.status === 0 || error.status >= 500);
-    mine.refused(clientMessageId, away ? "Not sent yet: the server is away. It will be sent when it is back." : sentence(error), !away);
+    if (!away) unconfirmedIn(id).delete(clientMessageId);
+    mine.refused(clientMessageId, away ? AWAY : sentence(error), !away);
   }
 }
 
 /** Messages that found no server go out again when the line is back; their client ids keep them from being stored twice. */
-async function resend(): Promise<void> {
-  for (const message of [...(memory.value?.messages.values() ?? [])]) {
-    if (message.stage === "unsent") await send(message.text, message.key);
+async function resend(id: string, mine: Memory): Promise<void> {
+  for (const key of [...mine.messages.keys()]) {
+    const message = mine.messages.get(key);
+    if (message?.stage === "unsent") await sendTo(id, mine, message.text, key);
   }
 }
 

@@ -69,7 +69,7 @@ export type Stage = "sending" | "unsent" | "stored" | "processed" | "failed" | "
 
 /** Never changed in place: a view that got the same object has nothing new to draw. */
 export interface Message {
-  /** Stable for the page: the client's id of a message sent here, the server's id otherwise. */
+  /** Stable for the page: the client's id where the message has one, the server's id otherwise. */
   key: string;
   id: string | null;
   role: "user" | "assistant";
@@ -136,7 +136,8 @@ export class Memory {
     this.facts.clear();
     for (const row of [...session.facts.nodes, ...moreFacts].sort((a, b) => a.updatedAt.localeCompare(b.updatedAt))) this.#fact(row);
     for (const row of session.messages.nodes) this.#messageRow(row);
-    for (const message of unsent) this.messages.set(message.key, message);
+    // What the snapshot holds has arrived, though its answer or event is still on the way.
+    for (const message of unsent) if (!this.messages.has(message.key)) this.messages.set(message.key, message);
     this.#turnedTo(session.messages.pageInfo);
   }
 
@@ -150,7 +151,7 @@ export class Memory {
     const here = [...this.messages.values()];
     this.messages.clear();
     for (const row of page.nodes) this.#messageRow(row);
-    for (const message of here) this.messages.set(message.key, message);
+    for (const message of here) if (!this.messages.has(message.key)) this.messages.set(message.key, message);
     this.#turnedTo(page.pageInfo);
   }
 
@@ -184,7 +185,7 @@ export class Memory {
 
   #messageRow(row: MessageRow) {
     this.#put({
-      ...blank(row.id, row.text), id: row.id, role: lower(row.role), speaker: row.speaker, sentAt: row.sentAt,
+      ...blank(row.externalId ?? row.id, row.text), id: row.id, role: lower(row.role), speaker: row.speaker, sentAt: row.sentAt,
       stage: row.status === "PROCESSED" ? "processed" : row.status === "FAILED" ? "failed" : "stored",
       kind: row.kind && lower(row.kind), answerTo: row.answerTo?.id ?? null,
       mentions: row.mentions.map((m) => ({ entityId: m.entity.id, name: m.entity.name, type: lower(m.entity.type), start: m.start, end: m.end })),
@@ -262,7 +263,7 @@ export class Memory {
   #stored(event: EventOf<"message_stored">) {
     const own = this.byId(event.message_id) ?? (event.client_message_id ? this.messages.get(event.client_message_id) : undefined);
     const streamed = event.answer_to ? this.messages.get(streamKey(event.answer_to)) : undefined;
-    const message = own ?? streamed ?? blank(event.message_id, event.text);
+    const message = own ?? streamed ?? blank(event.client_message_id ?? event.message_id, event.text);
     const arrived = event.status === "processed" ? "processed" : "stored";
     this.#edit(message, {
       id: event.message_id, role: event.role, speaker: event.speaker ?? null, text: event.text, sentAt: event.sent_at, answerTo: event.answer_to ?? null,

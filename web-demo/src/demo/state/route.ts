@@ -5,8 +5,12 @@ export type Route = { page: "session"; id: string } | { page: "entity"; id: stri
 
 function read(): Route {
   const [, kind, id] = location.hash.split("/");
-  if (id && kind === "s") return { page: "session", id: decodeURIComponent(id) };
-  if (id && kind === "e") return { page: "entity", id: decodeURIComponent(id) };
+  try {
+    if (id && kind === "s") return { page: "session", id: decodeURIComponent(id) };
+    if (id && kind === "e") return { page: "entity", id: decodeURIComponent(id) };
+  } catch {
+    // A mistyped address ("%" alone) is no place.
+  }
   return { page: "home" };
 }
 

@@ -24,7 +24,8 @@ export const suggestions: Suggestion[] = [
 const KEY = "recall.tour";
 const read = (): Step[] => {
   try {
-    return JSON.parse(localStorage.getItem(KEY) ?? "[]") as Step[];
+    const steps: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
+    return Array.isArray(steps) ? (steps as Step[]) : [];
   } catch {
     return [];
   }

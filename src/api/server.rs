@@ -1,14 +1,20 @@
-//! Accepts connections: how many at once, how long a request's head may take, and how they end.
+//! Accepts connections: how many at once, how long a request's head may take and a client may read nothing, and how they end.
 
 use std::{sync::Arc, time::Duration};
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::{conn::auto::Builder, graceful::GracefulShutdown},
     service::TowerToHyperService,
 };
-use tokio::{net::TcpListener, sync::Semaphore};
+use tokio::{
+    net::TcpListener,
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
+use tokio_io_timeout::TimeoutStream;
+use tokio_util::sync::CancellationToken;
+use tower::Layer;
 
 /// Bounds of connections.
 #[derive(Clone, Copy, Debug)]
@@ -17,13 +23,45 @@ pub struct ServerConfig {
     pub connections: usize,
     /// Time for the head of a request, from the connection or from the request before.
     pub head_timeout: Duration,
+    /// Time a client may take nothing of what is sent to it.
+    pub write_timeout: Duration,
     /// Time for open requests to end after a shutdown began.
     pub grace: Duration,
 }
 
 impl Default for ServerConfig {
     fn default() -> Self {
-        Self { connections: 4096, head_timeout: Duration::from_secs(30), grace: Duration::from_secs(10) }
+        Self {
+            connections: 4096,
+            head_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// One accepted connection, in the extensions of its requests. It counts until the last clone is dropped: whoever takes the
+/// connection over, as a WebSocket does, keeps one.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    _slot: Arc<Slot>,
+    /// The server stops.
+    pub(crate) closing: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Slot(#[allow(dead_code, reason = "held, not read")] OwnedSemaphorePermit);
+
+impl Slot {
+    fn taken(permit: OwnedSemaphorePermit) -> Arc<Self> {
+        metrics::gauge!("recall_http_connections").increment(1);
+        Arc::new(Self(permit))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        metrics::gauge!("recall_http_connections").decrement(1);
     }
 }
 
@@ -34,13 +72,14 @@ pub async fn serve(listener: TcpListener, router: Router, config: ServerConfig, 
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(Duration::from_secs(20))).max_concurrent_streams(128);
     let graceful = GracefulShutdown::new();
     let slots = Arc::new(Semaphore::new(config.connections));
+    let closing = CancellationToken::new();
     tokio::pin!(shutdown);
     loop {
-        let slot = tokio::select! {
-            slot = slots.clone().acquire_owned() => slot,
+        let permit = tokio::select! {
+            permit = slots.clone().acquire_owned() => permit,
             () = &mut shutdown => break,
         };
-        let Ok(slot) = slot else { break };
+        let Ok(permit) = permit else { break };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = &mut shutdown => break,
@@ -56,20 +95,29 @@ pub async fn serve(listener: TcpListener, router: Router, config: ServerConfig, 
         };
         // Small frames of streams must not wait for more.
         let _ = socket.set_nodelay(true);
-        let service = TowerToHyperService::new(router.clone());
-        let connection = builder.serve_connection_with_upgrades(TokioIo::new(socket), service).into_owned();
-        let connection = graceful.watch(connection);
-        metrics::gauge!("recall_http_connections").increment(1);
+        // A client that reads nothing would keep its response, and a stream's events, for ever.
+        let mut socket = TimeoutStream::new(socket);
+        socket.set_write_timeout(Some(config.write_timeout));
+        let connection = Connection { _slot: Slot::taken(permit), closing: closing.clone() };
+        let service = TowerToHyperService::new(Extension(connection.clone()).layer(router.clone()));
+        let served = builder.serve_connection_with_upgrades(TokioIo::new(Box::pin(socket)), service).into_owned();
+        let served = graceful.watch(served);
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
+            if let Err(error) = served.await {
                 tracing::debug!(error, "a connection ended early");
             }
-            metrics::gauge!("recall_http_connections").decrement(1);
-            drop(slot);
+            drop(connection);
         });
     }
     drop(listener);
-    if tokio::time::timeout(config.grace, graceful.shutdown()).await.is_err() {
-        tracing::warn!("requests were still open at the end of the grace period");
+    closing.cancel();
+    let all = u32::try_from(config.connections).unwrap_or(u32::MAX);
+    let ended = async {
+        graceful.shutdown().await;
+        // Connections that were taken over are not watched; they are over when their slots are free.
+        let _ = slots.acquire_many(all).await;
+    };
+    if tokio::time::timeout(config.grace, ended).await.is_err() {
+        tracing::warn!("connections were still open at the end of the grace period");
     }
 }

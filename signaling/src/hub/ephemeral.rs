@@ -46,6 +46,18 @@ impl EphemeralLog {
         Some((number, self.kept.get(index)?))
     }
 
+    /// Number of the first one from number `from` on that was said at `position` or later.
+    pub(super) fn skip_before(&self, position: u64, from: u64) -> u64 {
+        let mut number = from;
+        while let Some((found, ephemeral)) = self.get(number) {
+            if ephemeral.after >= position {
+                return found;
+            }
+            number = found + 1;
+        }
+        number
+    }
+
     /// Forgets all, when nobody listens any more.
     pub(super) fn clear(&mut self) {
         self.first = self.next();

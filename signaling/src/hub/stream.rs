@@ -115,6 +115,11 @@ impl<S: EventSource> ActiveStream<S> {
         lock(&self.shared).ephemerals.next()
     }
 
+    /// Number of the first ephemeral event from `ephemeral` on whose place is at `position` or later.
+    pub(super) fn ephemerals_from(&self, position: u64, ephemeral: u64) -> u64 {
+        lock(&self.shared).ephemerals.skip_before(position, ephemeral)
+    }
+
     /// What comes after `position`, and from ephemeral number `ephemeral` on.
     pub(super) fn next(&self, position: u64, ephemeral: u64) -> Next {
         let shared = lock(&self.shared);

@@ -225,7 +225,7 @@ impl<S: EventSource> Subscription<S> {
                 let (from, to) = (self.position + 1, page.head.floor - 1);
                 self.position = to;
                 self.queue_gap(from, to, GapReason::Expired);
-                self.failed_reads = 0;
+                self.advanced();
             } else {
                 // The entry exists, says the head, but cannot be read.
                 self.failed();
@@ -249,9 +249,15 @@ impl<S: EventSource> Subscription<S> {
             self.ready.push_back(Delivery::Event(Arc::new(event)));
         }
         match self.position > before {
-            true => self.failed_reads = 0,
+            true => self.advanced(),
             false => self.failed(),
         }
+    }
+
+    /// What comes up to the position is queued. Ephemeral events said before it have lost their place.
+    fn advanced(&mut self) {
+        self.failed_reads = 0;
+        self.next_ephemeral = self.stream.ephemerals_from(self.position, self.next_ephemeral);
     }
 
     fn failed(&mut self) {

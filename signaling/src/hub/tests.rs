@@ -138,6 +138,7 @@ impl Reader {
                 let number = data["number"].as_u64().unwrap();
                 assert!(number > self.ephemeral, "in order, none doubled");
                 assert!(data["after"].as_u64().unwrap() <= self.position);
+                assert!(self.position <= data["before"].as_u64().unwrap(), "a fragment of an answer never comes after the answer");
                 self.ephemeral = number;
             }
             Delivery::End(bye) => panic!("ended with {bye:?}"),
@@ -207,7 +208,7 @@ async fn play(steps: Vec<Step>) {
             Step::Ephemeral => {
                 said += 1;
                 let after = lock(&hub.streams).get(&0).map_or(0, |active| active.head());
-                hub.ephemeral(&0, "delta", json!({"number": said, "after": after}));
+                hub.ephemeral(&0, "delta", json!({"number": said, "after": after, "before": log.end()}));
             }
             Step::Subscribe(seq) => readers.push(Reader::new(&hub, from(seq)).await),
             Step::SubscribeLive => readers.push(Reader::new(&hub, Resume::Live).await),
@@ -346,7 +347,7 @@ fn ephemerals_keep_their_place_and_are_bounded() {
         let mut reader = Reader::new(&hub, Resume::Live).await;
         let mut slow = hub.subscribe(0, Resume::Live).await.unwrap();
         for number in 1..=5000 {
-            hub.ephemeral(&0, "delta", json!({"number": number, "after": 0}));
+            hub.ephemeral(&0, "delta", json!({"number": number, "after": 0, "before": 0}));
         }
         log.append(1);
         hub.wake(&0);

@@ -30,7 +30,7 @@ struct State {
     reader: Option<Waker>,
     nomination: Nomination,
     flight: LastFlight,
-    fragments: Vec<String>,
+    fragments: VecDeque<String>,
     addresses: VecDeque<SocketAddr>,
     closed: bool,
 }
@@ -111,15 +111,19 @@ impl Inbox {
         }
     }
 
-    /// New ICE credentials: the next nomination counts again.
-    pub(super) fn restart(&self, fragment: &str) {
+    /// New ICE credentials: the next nomination counts again. The credentials to forget instead when there are more than `most`.
+    pub(super) fn restart(&self, fragment: &str, most: usize) -> Option<String> {
         let mut state = lock(&self.0);
         state.nomination = Nomination::None;
-        state.fragments.push(fragment.to_owned());
+        state.fragments.push_back(fragment.to_owned());
+        match state.fragments.len() > most {
+            true => state.fragments.pop_front(),
+            false => None,
+        }
     }
 
     /// Takes nothing more; the credentials and addresses that were this peer's.
-    pub(super) fn close(&self) -> (Vec<String>, VecDeque<SocketAddr>) {
+    pub(super) fn close(&self) -> (VecDeque<String>, VecDeque<SocketAddr>) {
         let mut state = lock(&self.0);
         state.closed = true;
         state.waiting = VecDeque::new();
@@ -158,7 +162,7 @@ mod tests {
         inbox.push(from, &nominating);
         inbox.push(from, &success);
         assert_eq!(drain(&inbox).len(), 3, "an open connection needs no second presentation");
-        inbox.restart("c");
+        inbox.restart("c", 2);
         inbox.push(from, &nominating);
         inbox.push(from, &success);
         assert_eq!(drain(&inbox).len(), 3, "after an ICE restart it does");

@@ -41,6 +41,8 @@ const MAX_DATAGRAM: usize = 2048;
 /// Addresses one peer may have proved at a time. A client changes its address with its network, and
 /// a browser may try several interfaces at once; more is somebody filling the table.
 const MAX_ADDRESSES_PER_PEER: usize = 16;
+/// The present credentials, and those from before an ICE restart that is under way.
+const MAX_CREDENTIALS_PER_PEER: usize = 2;
 
 /// Counts of datagrams since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -297,11 +299,15 @@ impl Attachment {
     }
 
     /// Makes the peer reachable under the ICE credentials of its local description. Called again
-    /// after an ICE restart; the former ones stay valid until the client has moved.
+    /// after an ICE restart; the former ones stay valid until the client has moved, which is over at the restart after.
     pub(crate) fn register(&self, fragment: &str, password: &str) {
-        self.inbox.restart(fragment);
+        let former = self.inbox.restart(fragment, MAX_CREDENTIALS_PER_PEER);
         let credential = Credential { password: password.into(), inbox: self.inbox.clone() };
-        lock(&self.mux.tables).by_fragment.insert(fragment.to_owned(), credential);
+        let mut tables = lock(&self.mux.tables);
+        tables.by_fragment.insert(fragment.to_owned(), credential);
+        if let Some(former) = former {
+            tables.by_fragment.remove(&former);
+        }
     }
 }
 

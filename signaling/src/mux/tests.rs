@@ -87,5 +87,13 @@ async fn addresses_of_one_peer_are_bounded() {
         mux.route(&request("alice:x", "password", false), from, None);
     }
     assert_eq!(mux.sizes(), (1, MAX_ADDRESSES_PER_PEER));
+    for restart in 0..100 {
+        alice.register(&format!("alice{restart}"), "password");
+    }
+    assert_eq!(mux.sizes(), (MAX_CREDENTIALS_PER_PEER, MAX_ADDRESSES_PER_PEER), "nor can ICE restarts pile up credentials");
+    mux.route(&request("alice98:x", "password", false), "127.0.0.1:200".parse().unwrap(), None);
+    assert_eq!(waiting(&alice), 101, "the former credentials still count");
+    drop(alice);
+    assert_eq!(mux.sizes(), (0, 0));
     stop.cancel();
 }

@@ -14,6 +14,7 @@ use async_graphql::{
     http::{WebSocket as Protocol, WebSocketProtocols, WsMessage},
 };
 use axum::{
+    Extension,
     body::Bytes,
     extract::{
         State,
@@ -26,7 +27,7 @@ use futures_util::{SinkExt, StreamExt, future};
 use tokio::time::{Instant, interval_at, sleep, timeout};
 
 use super::engine::{Engine, Operations};
-use crate::api::{auth::Authenticated, error::ApiError};
+use crate::api::{auth::Authenticated, error::ApiError, server::Connection};
 
 const PROTOCOL: &str = "graphql-transport-ws";
 const MAX_FRAME: usize = 1024 * 1024;
@@ -37,6 +38,8 @@ const SEND_WITHIN: Duration = Duration::from_secs(30);
 const PING_EVERY: Duration = Duration::from_secs(20);
 /// A closed laptop sends nothing, not even an end.
 const SILENT_AFTER: Duration = Duration::from_secs(65);
+/// Time for subscriptions to say why they end when the server stops.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Operations at once over one connection.
 const OPERATIONS: usize = 50;
 
@@ -44,6 +47,7 @@ const OPERATIONS: usize = 50;
 pub(crate) async fn open(
     State(engine): State<Engine>,
     Authenticated(caller): Authenticated,
+    connection: Option<Extension<Connection>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let upgrade = match upgrade {
@@ -58,10 +62,17 @@ pub(crate) async fn open(
         return ApiError::refused(StatusCode::BAD_REQUEST, "UNKNOWN_SUBPROTOCOL", message).into_response();
     }
     let operations = engine.on_behalf_of(caller, OPERATIONS);
-    upgrade.on_upgrade(move |socket| serve(socket, operations))
+    upgrade.on_upgrade(move |socket| serve(socket, operations, connection.map(|Extension(c)| c)))
 }
 
-async fn serve(socket: WebSocket, operations: Operations) {
+/// `connection` is kept until the end, so that this one counts and is waited for.
+async fn serve(socket: WebSocket, operations: Operations, connection: Option<Connection>) {
+    let closing = connection.as_ref().map(|c| c.closing.clone()).unwrap_or_default();
+    let stopped = async {
+        closing.cancelled().await;
+        sleep(LAST_WORDS).await;
+    };
+    tokio::pin!(stopped);
     let (mut sink, stream) = socket.split();
     let begun = Arc::new(AtomicBool::new(false));
     let heard = Arc::new(AtomicBool::new(true));
@@ -94,6 +105,7 @@ async fn serve(socket: WebSocket, operations: Operations) {
                 None => break,
             },
             () = &mut init_deadline, if !begun.load(Ordering::Relaxed) => close(4408, "Connection initialisation timeout"),
+            () = &mut stopped => close(1001, "The server stops"),
             _ = ping.tick() => {
                 if heard.swap(false, Ordering::Relaxed) {
                     last_heard = Instant::now();

@@ -66,6 +66,7 @@ pub(crate) struct Server {
     pub(crate) store: Arc<SqliteStore>,
     pub(crate) http: reqwest::Client,
     stop: CancellationToken,
+    serving: Option<tokio::task::JoinHandle<()>>,
     _data: TempDir,
 }
 
@@ -77,6 +78,10 @@ impl Drop for Server {
 
 impl Server {
     pub(crate) async fn start() -> Self {
+        Self::start_with(api::ServerConfig::default()).await
+    }
+
+    pub(crate) async fn start_with(connections: api::ServerConfig) -> Self {
         let data = tempfile::tempdir().unwrap();
         let clock = Arc::new(SystemClock);
         let store = Arc::new(SqliteStore::open(&data.path().join("recall.db"), SqliteConfig::default(), clock.now()).await.unwrap());
@@ -109,8 +114,16 @@ impl Server {
             checks: Vec::new(),
         });
         let stop = CancellationToken::new();
-        tokio::spawn(api::serve(listener, router, api::ServerConfig::default(), stop.clone().cancelled_owned()));
-        Self { address, store, http: reqwest::Client::new(), stop, _data: data }
+        let serving = tokio::spawn(api::serve(listener, router, connections, stop.clone().cancelled_owned()));
+        Self { serving: Some(serving), address, store, http: reqwest::Client::new(), stop, _data: data }
+    }
+
+    /// Stops, and waits until every connection has ended or the grace is over.
+    pub(crate) async fn stop(mut self) {
+        self.stop.cancel();
+        if let Some(serving) = self.serving.take() {
+            serving.await.unwrap();
+        }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {

@@ -127,6 +127,43 @@ async fn a_head_that_never_ends_is_cut_and_open_requests_end_first() {
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
 }
 
+/// Says that it was dropped.
+struct Dropped(std::sync::Arc<tokio::sync::Notify>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_is_cut() {
+    use tokio::io::AsyncWriteExt;
+    let freed = std::sync::Arc::new(tokio::sync::Notify::new());
+    let body_freed = freed.clone();
+    let endless = axum::Router::new().route(
+        "/",
+        axum::routing::get(move || async move {
+            let held = Dropped(body_freed);
+            axum::body::Body::from_stream(futures_util::stream::repeat_with(move || {
+                let _ = &held;
+                Ok::<_, std::convert::Infallible>(axum::body::Bytes::from_static(&[b'x'; 65_536]))
+            }))
+        }),
+    );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = tokio_util::sync::CancellationToken::new();
+    let config = ServerConfig { write_timeout: std::time::Duration::from_millis(100), ..ServerConfig::default() };
+    let server = tokio::spawn(serve(listener, endless, config, stop.clone().cancelled_owned()));
+    let mut idle = tokio::net::TcpStream::connect(address).await.unwrap();
+    idle.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    freed.notified().await;
+    stop.cancel();
+    server.await.unwrap();
+    drop(idle);
+}
+
 #[tokio::test]
 async fn graphql_over_http_has_a_status_for_its_own_media_type() {
     let server = Server::start().await;

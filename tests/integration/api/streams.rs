@@ -286,3 +286,22 @@ async fn a_stream_can_be_opened_by_graphql() {
     assert_eq!(open(ANNA, "hello").await["errors"], json!([{ "code": "BAD_SDP", "path": ["input", "offer"] }]));
     assert_eq!(open(BORIS, OFFER).await["errors"][0]["code"], "NOT_FOUND");
 }
+
+#[tokio::test]
+async fn a_websocket_counts_as_a_connection_and_hears_that_the_server_stops() {
+    let config = recall::api::ServerConfig { connections: 1, ..recall::api::ServerConfig::default() };
+    let server = Server::start_with(config).await;
+    let mut socket = connect(&server, ANNA).await;
+    let waiting = tokio::time::timeout(std::time::Duration::from_millis(300), server.get(ANNA, "/healthz").send()).await;
+    assert!(waiting.is_err(), "there is room for one connection only");
+    let stopped = tokio::spawn(server.stop());
+    loop {
+        match socket.next().await {
+            Some(Ok(Message::Close(Some(frame)))) => break assert_eq!(u16::from(frame.code), 1001),
+            Some(Ok(_)) => {}
+            other => panic!("no goodbye: {other:?}"),
+        }
+    }
+    drop(socket);
+    stopped.await.unwrap();
+}

@@ -35,8 +35,9 @@ impl JobQueue for SqliteStore {
             return Ok(Vec::new());
         }
         let until = now.saturating_add(duration_millis(lease));
+        // A claim need not outlive its claimant.
         let mut jobs = self
-            .write(move |c| {
+            .write_loosely(move |c| {
                 Box::pin(async move {
                     let rows = sqlx::query(CLAIM).bind(now).bind(until).bind(i64::from(limit)).fetch_all(c).await?;
                     rows.iter().map(job).collect::<Result<Vec<_>, _>>()
@@ -61,7 +62,7 @@ impl JobQueue for SqliteStore {
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
         let (job, token) = numbers(claim);
         let until = millis(now).saturating_add(duration_millis(lease));
-        let extended = self.write(move |c| {
+        let extended = self.write_loosely(move |c| {
             Box::pin(async move {
                 let done = sqlx::query("UPDATE jobs SET ready_at = ? WHERE id = ? AND token = ? AND state = 'live'");
                 Ok(done.bind(until).bind(job).bind(token).execute(c).await?.rows_affected() == 1)

@@ -33,7 +33,10 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use self::{failure::Failure, writer::Writer};
+use self::{
+    failure::Failure,
+    writer::{Durability, Writer},
+};
 use crate::{domain::Timestamp, ports::StoreError};
 
 /// How the database is opened.
@@ -132,7 +135,16 @@ impl SqliteStore {
         R: Send + 'static,
         F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
     {
-        self.writer.run(write).await
+        self.writer.run(Durability::Durable, write).await
+    }
+
+    /// A write that a power failure may undo, because whoever relied on it is gone then too.
+    async fn write_loosely<R, F>(&self, write: F) -> Result<R, Failure>
+    where
+        R: Send + 'static,
+        F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
+    {
+        self.writer.run(Durability::MayBeLost, write).await
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Each commit waits for the disk, so writes that queued meanwhile share the next one (group commit). A write runs to its
 //! end whether or not its caller still waits: a client that hangs up can neither leave a transaction open nor block others.
-//! Invariant: a caller hears of success only after the disk has it.
+//! Invariant: a caller hears of success only after the disk has it, but for writes that say they can be lost ([`Durability`]).
 
 use std::{
     panic::AssertUnwindSafe,
@@ -30,6 +30,15 @@ const CONFIRM_WAIT: Duration = Duration::from_secs(60);
 const BATCH_TIME: Duration = Duration::from_millis(4);
 const BATCH_WRITES: usize = 64;
 
+/// What a power failure may do to a write that was confirmed. A crash of the process alone loses neither.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// Nothing: it is on the disk.
+    Durable,
+    /// Undo it, with everything after it that was not durable: the disk is not waited for.
+    MayBeLost,
+}
+
 /// Handle to the writer task. The task ends when the handle is dropped or [`Writer::close`] is called.
 pub(super) struct Writer {
     queue: mpsc::Sender<Box<dyn Write>>,
@@ -42,18 +51,18 @@ impl Writer {
     pub(super) fn start(connection: SqliteConnection, options: SqliteConnectOptions, opener: Opener) -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let stop = CancellationToken::new();
-        let task = Task { waiting, stop: stop.clone(), connection: Some(connection), options, opener };
+        let task = Task { waiting, held: None, stop: stop.clone(), connection: Some((connection, Durability::Durable)), options, opener };
         Self { queue, stop, task: Mutex::new(Some(tokio::spawn(task.run()))) }
     }
 
     /// Runs `write` in a transaction and returns its result once that is committed. An error of `write` undoes all it did.
-    pub(super) async fn run<R, F>(&self, write: F) -> Result<R, Failure>
+    pub(super) async fn run<R, F>(&self, durability: Durability, write: F) -> Result<R, Failure>
     where
         R: Send + 'static,
         F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let pending = Box::new(Pending { write: Some(write), result: None, reply });
+        let pending = Box::new(Pending { durability, write: Some(write), result: None, reply });
         match self.queue.send_timeout(pending, QUEUE_WAIT).await {
             Ok(()) => {}
             Err(mpsc::error::SendTimeoutError::Timeout(_)) => return Err(Failure::WriterBusy(QUEUE_WAIT)),
@@ -85,6 +94,8 @@ impl Writer {
 
 /// A write with its type forgotten.
 trait Write: Send {
+    /// Whether the disk is waited for.
+    fn durability(&self) -> Durability;
     /// Does the work inside the open transaction and keeps the result. False when it has to be undone.
     fn perform<'a>(&'a mut self, connection: &'a mut SqliteConnection) -> BoxFuture<'a, bool>;
     /// Tells the caller. `failed` overrides a success.
@@ -92,6 +103,7 @@ trait Write: Send {
 }
 
 struct Pending<R, F> {
+    durability: Durability,
     write: Option<F>,
     result: Option<Result<R, Failure>>,
     reply: oneshot::Sender<Result<R, Failure>>,
@@ -102,6 +114,10 @@ where
     R: Send + 'static,
     F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
 {
+    fn durability(&self) -> Durability {
+        self.durability
+    }
+
     fn perform<'a>(&'a mut self, connection: &'a mut SqliteConnection) -> BoxFuture<'a, bool> {
         async move {
             let Some(write) = self.write.take() else { return false };
@@ -129,8 +145,11 @@ where
 
 struct Task {
     waiting: mpsc::Receiver<Box<dyn Write>>,
+    /// Taken from the queue, but not fit for the batch that was open.
+    held: Option<Box<dyn Write>>,
     stop: CancellationToken,
-    connection: Option<SqliteConnection>,
+    /// With what its commits promise now.
+    connection: Option<(SqliteConnection, Durability)>,
     options: SqliteConnectOptions,
     opener: Opener,
 }
@@ -138,6 +157,10 @@ struct Task {
 impl Task {
     async fn run(mut self) {
         loop {
+            if let Some(held) = self.held.take() {
+                self.batch(held).await;
+                continue;
+            }
             let first = tokio::select! {
                 biased;
                 () = self.stop.cancelled(), if !self.waiting.is_closed() => {
@@ -150,7 +173,7 @@ impl Task {
             let Some(first) = first else { break };
             self.batch(first).await;
         }
-        if let Some(connection) = self.connection.take()
+        if let Some((connection, _)) = self.connection.take()
             && let Err(e) = connection.close().await
         {
             tracing::warn!(error = %e, "the store's writing connection did not close cleanly");
@@ -159,7 +182,8 @@ impl Task {
 
     /// One transaction with `first` and whatever waits behind it.
     async fn batch(&mut self, mut first: Box<dyn Write>) {
-        let mut connection = match self.begin().await {
+        let durability = first.durability();
+        let mut connection = match self.begin(durability).await {
             Ok(connection) => connection,
             Err(e) => return first.finish(Some(e)),
         };
@@ -167,7 +191,7 @@ impl Task {
         if !first.perform(&mut connection).await {
             // Alone in its transaction, so the whole of it goes.
             if execute(&mut connection, "ROLLBACK").await.is_ok() {
-                self.connection = Some(connection);
+                self.connection = Some((connection, durability));
             }
             return first.finish(None);
         }
@@ -175,6 +199,10 @@ impl Task {
         let mut outcome = Ok(());
         while outcome.is_ok() && done.len() < BATCH_WRITES && started.elapsed() < BATCH_TIME {
             let Ok(mut next) = self.waiting.try_recv() else { break };
+            if durability == Durability::MayBeLost && next.durability() == Durability::Durable {
+                self.held = Some(next);
+                break;
+            }
             outcome = shared(&mut connection, &mut next).await;
             done.push(next);
         }
@@ -183,7 +211,7 @@ impl Task {
         }
         match outcome {
             Ok(()) => {
-                self.connection = Some(connection);
+                self.connection = Some((connection, durability));
                 done.into_iter().for_each(|w| w.finish(None));
             }
             Err(e) => {
@@ -196,11 +224,19 @@ impl Task {
     }
 
     /// An open transaction that already holds the write lock.
-    async fn begin(&mut self) -> Result<SqliteConnection, Failure> {
-        let mut connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => self.opener.open(&self.options).await?,
+    async fn begin(&mut self, durability: Durability) -> Result<SqliteConnection, Failure> {
+        let (mut connection, promised) = match self.connection.take() {
+            Some(kept) => kept,
+            None => (self.opener.open(&self.options).await?, Durability::Durable),
         };
+        // Cannot be changed inside a transaction.
+        if promised != durability {
+            let sql = match durability {
+                Durability::Durable => "PRAGMA synchronous = FULL",
+                Durability::MayBeLost => "PRAGMA synchronous = NORMAL",
+            };
+            execute(&mut connection, sql).await?;
+        }
         execute(&mut connection, "BEGIN IMMEDIATE").await?;
         Ok(connection)
     }

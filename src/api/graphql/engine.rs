@@ -19,6 +19,7 @@ use futures_util::{
 };
 
 use super::{
+    batch::Batches,
     document,
     model::{EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode},
     mutation::Mutation,
@@ -76,11 +77,13 @@ impl Engine {
         Operations { engine: self.clone(), caller, concurrent, running: Arc::default() }
     }
 
-    fn prepare(&self, caller: Caller, mut request: Request) -> Result<(Request, Option<OperationType>), ApiError> {
+    fn prepare(&self, caller: Caller, mut request: Request) -> Result<(Request, Batches, Option<OperationType>), ApiError> {
         let document = document::parse(&request.query, &self.limits.document)?;
         let kind = operation_type(&document, request.operation_name.as_deref());
         request.set_parsed_query(document);
-        Ok((request.data(Scope::new(caller, self.conversation.clone())), kind))
+        let scope = Scope::new(caller, self.conversation.clone());
+        let batches = scope.batches.clone();
+        Ok((request.data(scope), batches, kind))
     }
 }
 
@@ -117,7 +120,7 @@ impl Operations {
 
 impl Executor for Operations {
     async fn execute(&self, request: Request) -> Response {
-        let (request, kind) = match self.engine.prepare(self.caller, request) {
+        let (request, batches, kind) = match self.engine.prepare(self.caller, request) {
             Ok(prepared) => prepared,
             Err(error) => return refusal(error),
         };
@@ -125,7 +128,7 @@ impl Executor for Operations {
             let status = axum::http::StatusCode::BAD_REQUEST;
             return refusal(ApiError::refused(status, "SUBSCRIPTION_NEEDS_WEBSOCKET", "Subscriptions are served over `/graphql/ws`."));
         }
-        within(self.engine.limits.operation_timeout, self.engine.schema.execute(request)).await
+        within(self.engine.limits.operation_timeout, batches.drive(self.engine.schema.execute(request))).await
     }
 
     fn execute_stream(&self, request: Request, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
@@ -135,7 +138,7 @@ impl Executor for Operations {
             let message = format!("A connection runs at most {} operations at once.", self.concurrent);
             return one(ApiError::refused(status, "TOO_MANY_OPERATIONS", message));
         };
-        let (request, kind) = match self.engine.prepare(self.caller, request) {
+        let (request, batches, kind) = match self.engine.prepare(self.caller, request) {
             Ok(prepared) => prepared,
             Err(error) => return one(error),
         };
@@ -143,7 +146,7 @@ impl Executor for Operations {
             let (schema, limit) = (self.engine.schema.clone(), self.engine.limits.operation_timeout);
             return stream::once(async move {
                 let _running = running;
-                within(limit, schema.execute(request)).await
+                within(limit, batches.drive(schema.execute(request))).await
             })
             .boxed();
         }
@@ -151,7 +154,8 @@ impl Executor for Operations {
             Some(data) => self.engine.schema.execute_stream_with_session_data(request, data).boxed(),
             None => self.engine.schema.execute_stream(request).boxed(),
         };
-        responses
+        batches
+            .drive_stream(responses)
             .map(move |response| {
                 let _held = &running;
                 coded(response)

@@ -1,6 +1,7 @@
 //! The GraphQL API: one schema, several transports, one engine with the limits. Resolvers call use cases and loaders;
 //! they must not decide anything themselves.
 
+mod batch;
 pub mod document;
 mod engine;
 mod http;

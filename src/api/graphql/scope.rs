@@ -1,11 +1,11 @@
 //! What one operation works with: who asks, the use cases, the loaders, and one moment that counts as now, so that all
 //! weights of a response refer to the same time.
 
-use std::{str::FromStr, sync::Arc};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use async_graphql::{Context, ID, dataloader::DataLoader};
 
-use super::loader::Loader;
+use super::{batch::Batches, loader::Loader};
 use crate::{
     api::error::ApiError,
     conversation::Conversation,
@@ -19,6 +19,8 @@ pub(crate) struct Scope {
     pub(crate) conversation: Conversation,
     pub(crate) load: DataLoader<Loader>,
     pub(crate) now: Timestamp,
+    /// Reads that the loaders put off. Whoever runs the operation drives them.
+    pub(crate) batches: Batches,
 }
 
 impl Scope {
@@ -27,7 +29,10 @@ impl Scope {
         let now = conversation.now();
         let loader = Loader::new(caller, conversation.clone());
         // Without a cache: a later mutation of the same operation must not answer with what an earlier one saw.
-        Arc::new(Self { caller, load: DataLoader::new(loader, tokio::spawn), conversation, now })
+        let batches = Batches::default();
+        let queue = batches.clone();
+        let load = DataLoader::new(loader, move |read| queue.push(read)).delay(Duration::ZERO);
+        Arc::new(Self { caller, load, conversation, now, batches })
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {

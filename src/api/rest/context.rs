@@ -75,7 +75,10 @@ pub(super) async fn get(
             .into_iter()
             .map(|m| RankedMessage { message: m.message.into(), score: m.score, methods: m.methods })
             .collect(),
-        facts: FactView::of(&scope, &context.facts)
+        facts: scope
+            .batches
+            .clone()
+            .drive(FactView::of(&scope, &context.facts))
             .await?
             .into_iter()
             .zip(&context.facts)

@@ -1,0 +1,133 @@
+//! Runs an operation together with the batched reads that its fields ask for.
+//!
+//! A batch should hold what all fields of a level ask for. The loader's usual way, a task that waits a millisecond for more,
+//! costs every level one or two of them. Here a batch is read as soon as the operation itself can go no further: then every
+//! field that could ask has asked.
+
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+};
+
+use futures_util::{
+    Stream,
+    future::BoxFuture,
+    stream::{FuturesUnordered, StreamExt},
+};
+
+/// Reads that wait for their operation to pause.
+#[derive(Clone, Default)]
+pub(crate) struct Batches(Arc<Mutex<Vec<BoxFuture<'static, ()>>>>);
+
+impl Batches {
+    /// Adds a read.
+    pub(crate) fn push(&self, read: BoxFuture<'static, ()>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(read);
+    }
+
+    /// Runs the operation and its reads; reads that nobody waits for any more are dropped with it.
+    pub(crate) async fn drive<T>(self, operation: impl Future<Output = T>) -> T {
+        let mut operation = std::pin::pin!(operation);
+        let mut running = Running { queue: self, reads: FuturesUnordered::new() };
+        std::future::poll_fn(|context| {
+            loop {
+                if let Poll::Ready(output) = operation.as_mut().poll(context) {
+                    return Poll::Ready(output);
+                }
+                // A read that ended has something for the operation.
+                if !running.advance(context) {
+                    return Poll::Pending;
+                }
+            }
+        })
+        .await
+    }
+
+    /// The responses of a stream, with the reads that each of them needs.
+    pub(crate) fn drive_stream<S: Stream + Send + 'static>(self, responses: S) -> impl Stream<Item = S::Item> {
+        let mut responses = Box::pin(responses);
+        let mut running = Running { queue: self, reads: FuturesUnordered::new() };
+        futures_util::stream::poll_fn(move |context| {
+            loop {
+                if let Poll::Ready(item) = Pin::new(&mut responses).poll_next(context) {
+                    return Poll::Ready(item);
+                }
+                if !running.advance(context) {
+                    return Poll::Pending;
+                }
+            }
+        })
+    }
+}
+
+struct Running {
+    queue: Batches,
+    reads: FuturesUnordered<BoxFuture<'static, ()>>,
+}
+
+impl Running {
+    /// Polls the reads; whether one of them ended.
+    fn advance(&mut self, context: &mut Context<'_>) -> bool {
+        self.reads.extend(std::mem::take(&mut *self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)));
+        matches!(self.reads.poll_next_unpin(context), Poll::Ready(Some(())))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::{
+        collections::HashMap,
+        convert::Infallible,
+        sync::atomic::{AtomicUsize, Ordering},
+        time::Duration,
+    };
+
+    use async_graphql::dataloader::{DataLoader, Loader};
+
+    use super::*;
+
+    struct Doubling(Arc<AtomicUsize>);
+
+    impl Loader<u32> for Doubling {
+        type Value = u32;
+        type Error = Infallible;
+
+        async fn load(&self, keys: &[u32]) -> Result<HashMap<u32, u32>, Infallible> {
+            tokio::task::yield_now().await;
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(keys.iter().map(|k| (*k, 2 * k)).collect())
+        }
+    }
+
+    fn loader() -> (DataLoader<Doubling>, Batches, Arc<AtomicUsize>) {
+        let (batches, count) = (Batches::default(), Arc::new(AtomicUsize::new(0)));
+        let queue = batches.clone();
+        let loader = DataLoader::new(Doubling(count.clone()), move |read| queue.push(read)).delay(Duration::ZERO);
+        (loader, batches, count)
+    }
+
+    #[tokio::test]
+    async fn what_a_level_asks_for_is_one_read() {
+        let (loader, batches, count) = loader();
+        let level = async |from: u32| {
+            let asked = (from..from + 100).map(|n| loader.load_one(n));
+            futures_util::future::join_all(asked).await.into_iter().map(|r| r.unwrap().unwrap()).sum::<u32>()
+        };
+        let sum = batches.drive(async { level(0).await + level(100).await }).await;
+        assert_eq!((sum, count.load(Ordering::Relaxed)), (2 * (0..200).sum::<u32>(), 2));
+    }
+
+    #[tokio::test]
+    async fn every_response_of_a_stream_gets_its_reads() {
+        let (loader, batches, _) = loader();
+        let loader = Arc::new(loader);
+        let responses = futures_util::stream::iter(0..3_u32).then(move |n| {
+            let loader = loader.clone();
+            async move { loader.load_one(n).await.unwrap().unwrap() }
+        });
+        let all: Vec<u32> = batches.drive_stream(responses).collect().await;
+        assert_eq!(all, [0, 2, 4]);
+    }
+}

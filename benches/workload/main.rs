@@ -1,9 +1,10 @@
 //! Workloads against the built server, as a client sees them. Starts the binary itself on free ports and in folders of its own;
-//! must not reach into the server's code for anything that is measured.
+//! must not reach into the server's code for anything that is measured. Only `users` runs inside the process.
 //!
 //! ```text
 //! cargo bench --bench workload -- real TURNS.jsonl QUESTIONS.jsonl    a recorded conversation: ingest, events, recall
 //! cargo bench --bench workload -- scale [N] [--no-wait]               N generated messages of one user, then questions
+//! cargo bench --bench workload -- users [USERS EACH]                  many users in one store, then questions of all
 //! cargo bench --bench workload -- idle                                start-up time and memory at rest
 //! ```
 //! `--json FILE` writes the figures as well. `real` ends with status 1 when an event was lost, doubled or out of order.
@@ -17,6 +18,7 @@ mod real;
 mod scale;
 mod sentences;
 mod server;
+mod users;
 
 use std::path::PathBuf;
 
@@ -57,10 +59,14 @@ async fn main() -> anyhow::Result<()> {
         ["real", turns, questions] => real::run(turns.as_ref(), questions.as_ref(), &mut figures).await?,
         ["scale"] => scale::run(100_000, asked.wait, &mut figures).await?,
         ["scale", n] => scale::run(n.parse().context("how many messages")?, asked.wait, &mut figures).await?,
+        ["users"] => users::run(1_000, 1_000, &mut figures).await?,
+        ["users", n, each] => {
+            users::run(n.parse().context("how many users")?, each.parse().context("how many messages")?, &mut figures).await?
+        }
         ["idle"] => idle::run(&mut figures).await?,
         // `cargo bench` without arguments runs every target; this one needs to know what to do.
         [] => {
-            println!("usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | idle   [--json FILE]");
+            println!("usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | users [N EACH] | idle   [--json FILE]");
             return Ok(());
         }
         _ => bail!("unknown workload {:?}", asked.words),

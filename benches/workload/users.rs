@@ -1,0 +1,131 @@
+//! Many users in one store, each with messages of their own. Runs inside the process, through the use cases and not over
+//! HTTP: a server without a login serves one user.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::ensure;
+use chrono::{DateTime, TimeDelta, Utc};
+use recall::{
+    adapters::{
+        local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
+        sqlite::{SqliteConfig, SqliteStore},
+        system::{RandomIds, SystemClock},
+    },
+    conversation::{Conversation, ConversationWork, Parts, SendMessage},
+    domain::{
+        Caller, Ontology, Role, UserId, ViewerRole,
+        context::{ContextQuery, Scope},
+    },
+    facts::{Processor, ProcessorConfig},
+    ports::{Clock, JobQueue},
+    streaming::{HubAnnouncer, LogSource},
+    understand::{Pipeline, default_ontology},
+};
+use signaling::{Hub, HubConfig};
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use crate::{
+    figures::{Figures, Times},
+    sentences::Writer,
+};
+
+/// Messages of one call, which is also one session.
+const CALL: usize = 500;
+const QUESTIONS: usize = 2_000;
+/// One user in so many has facts taken from their messages, which takes far longer than keeping them.
+const LEARN_EVERY: usize = 20;
+
+/// Keeps `each` messages of each of `users` users, and asks as users drawn at random.
+pub(crate) async fn run(users: usize, each: usize, figures: &mut Figures) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = Arc::new(SqliteStore::open(&folder.path().join("recall.db"), SqliteConfig::default(), clock.now()).await?);
+    let embedder = LocalEmbedder::load()?;
+    let ontology = Arc::new(Ontology::parse(default_ontology())?);
+    let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
+    let announcer = Arc::new(HubAnnouncer(hub));
+    let wake = Arc::new(Notify::new());
+    let conversation = Conversation::new(Parts {
+        store: store.clone(),
+        index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
+        extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
+        answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone())),
+        embedder: Arc::new(embedder),
+        announcer: announcer.clone(),
+        ontology,
+        clock: clock.clone(),
+        ids: Arc::new(RandomIds::default()),
+        wake: wake.clone(),
+    });
+    let callers: Vec<Caller> = (1..=users).map(|n| Caller::verified(UserId(Uuid::from_u128(n as u128)), ViewerRole::User)).collect();
+    let begun = Instant::now();
+    let mut writer = Writer::new();
+    for (n, caller) in callers.iter().enumerate() {
+        keep(&conversation, caller, each, n.is_multiple_of(LEARN_EVERY), &mut writer).await?;
+    }
+    figures.number("kept", (users * each) as f64 / begun.elapsed().as_secs_f64(), "messages/s");
+    let work = ConversationWork::new(conversation.clone());
+    let processor = Processor::start(store.clone(), work, clock, announcer, wake, ProcessorConfig::default());
+    while store.depth().await?.0 > 0 {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    processor.shutdown(Duration::from_secs(10)).await;
+    for (name, caller) in [("one who has facts", 0), ("one who has none", 1)].into_iter().filter_map(|(n, i)| Some((n, callers.get(i)?))) {
+        let took = ask(&conversation, caller, writer.question()).await?;
+        figures.number(&format!("first context of {name}, which makes the index"), took.as_secs_f64() * 1e3, "ms");
+    }
+    // Users come back in no order, so most of them find their index evicted: together they need more than its memory.
+    let (mut of_facts, mut all) = (Times::default(), Times::default());
+    for i in 0..QUESTIONS {
+        let at = i.wrapping_mul(7919) % users.max(1);
+        let Some(caller) = callers.get(at) else { break };
+        let took = ask(&conversation, caller, writer.question()).await?;
+        all.note(took);
+        if at.is_multiple_of(LEARN_EVERY) {
+            of_facts.note(took);
+        }
+    }
+    figures.times("context, all users", &all);
+    figures.times("context, users with facts", &of_facts);
+    figures.limit(&format!("context p99, {} messages of {users} users", users * each), all.quantile(0.99), 50.0, "ms");
+    figures.limit("the same, users with facts", of_facts.quantile(0.99), 50.0, "ms");
+    Ok(())
+}
+
+async fn keep(conversation: &Conversation, caller: &Caller, each: usize, learn: bool, writer: &mut Writer) -> anyhow::Result<()> {
+    let first: DateTime<Utc> = "2023-01-01T08:00:00Z".parse()?;
+    let mut left = each;
+    while left > 0 {
+        let session = conversation.create_session(caller, None).await?.id;
+        let messages: Vec<SendMessage> = (0..left.min(CALL))
+            .map(|i| {
+                let (speaker, text) = writer.statement();
+                SendMessage {
+                    session,
+                    text,
+                    role: if learn { Role::User } else { Role::Assistant },
+                    speaker: Some(speaker),
+                    sent_at: Some(first + TimeDelta::minutes((each - left + i) as i64)),
+                    source_metadata: None,
+                    client_message_id: None,
+                }
+            })
+            .collect();
+        left -= messages.len();
+        conversation.import(caller, session, messages).await?;
+    }
+    Ok(())
+}
+
+async fn ask(conversation: &Conversation, caller: &Caller, question: String) -> anyhow::Result<Duration> {
+    let query = ContextQuery { text: question.into(), scope: Scope::User, first: 10, methods: Vec::new(), as_of: None, exclude: None };
+    let started = Instant::now();
+    let found = conversation.context(caller, query).await?;
+    let took = started.elapsed();
+    ensure!(!found.messages.is_empty(), "nothing was found");
+    Ok(took)
+}

@@ -140,7 +140,7 @@ pub fn router(state: ApiState) -> Router {
     // The operation has its own limit; this one ends bodies that trickle in.
     let limit = limits.operation_timeout + Duration::from_secs(10);
     let timed = Router::new()
-        .route("/graphql", post(graphql::post).get(web::graphiql))
+        .route("/graphql", post(graphql::post).get(graphql::get))
         .with_state(engine.clone())
         .merge(rest::routes().with_state(conversation))
         .merge(

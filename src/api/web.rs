@@ -14,14 +14,13 @@ use super::error::ApiError;
 struct Dist;
 
 /// `GET /graphql` from a browser: the page to try queries on.
-pub(crate) async fn graphiql(headers: HeaderMap, uri: Uri) -> Response {
+pub(crate) fn graphiql(headers: &HeaderMap, uri: &Uri, html: bool) -> Response {
     // A query in the address is refused and not ignored: nobody shall believe that a link can run one.
     if uri.query().is_some_and(|q| q.split('&').any(|pair| pair.starts_with("query=") || pair.starts_with("mutation="))) {
         return post_only();
     }
-    let html = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).is_some_and(|v| v.contains("text/html"));
     match Dist::get("graphiql/index.html") {
-        Some(file) if html => serve("graphiql/index.html", file, &headers),
+        Some(file) if html => serve("graphiql/index.html", file, headers),
         _ => post_only(),
     }
 }

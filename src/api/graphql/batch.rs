@@ -1,13 +1,16 @@
 //! Runs an operation together with the batched reads that its fields ask for.
 //!
 //! A batch should hold what all fields of a level ask for. The loader's usual way, a task that waits a millisecond for more,
-//! costs every level one or two of them. Here a batch is read as soon as the operation itself can go no further: then every
-//! field that could ask has asked.
+//! costs every level one or two of them. Here reads are begun as soon as the operation itself can go no further and no read is
+//! under way: then every field that could ask has asked, and what a level asks for does not hang on which read ended first.
 
 use std::{
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
 };
 
 use futures_util::{
@@ -15,6 +18,9 @@ use futures_util::{
     future::BoxFuture,
     stream::{FuturesUnordered, StreamExt},
 };
+
+/// How often an operation that says it could go on is polled at once. Combinators over many fields pause every few dozen.
+const MOST_POLLS: usize = 64;
 
 /// Reads that wait for their operation to pause.
 #[derive(Clone, Default)]
@@ -29,48 +35,76 @@ impl Batches {
     /// Runs the operation and its reads; reads that nobody waits for any more are dropped with it.
     pub(crate) async fn drive<T>(self, operation: impl Future<Output = T>) -> T {
         let mut operation = std::pin::pin!(operation);
-        let mut running = Running { queue: self, reads: FuturesUnordered::new() };
-        std::future::poll_fn(|context| {
-            loop {
-                if let Poll::Ready(output) = operation.as_mut().poll(context) {
-                    return Poll::Ready(output);
-                }
-                // A read that ended has something for the operation.
-                if !running.advance(context) {
-                    return Poll::Pending;
-                }
-            }
-        })
-        .await
+        let mut reads = Reads::of(self);
+        std::future::poll_fn(move |context| reads.poll(context, |context| operation.as_mut().poll(context))).await
     }
 
     /// The responses of a stream, with the reads that each of them needs.
     pub(crate) fn drive_stream<S: Stream + Send + 'static>(self, responses: S) -> impl Stream<Item = S::Item> {
         let mut responses = Box::pin(responses);
-        let mut running = Running { queue: self, reads: FuturesUnordered::new() };
-        futures_util::stream::poll_fn(move |context| {
-            loop {
-                if let Poll::Ready(item) = Pin::new(&mut responses).poll_next(context) {
-                    return Poll::Ready(item);
-                }
-                if !running.advance(context) {
-                    return Poll::Pending;
-                }
-            }
-        })
+        let mut reads = Reads::of(self);
+        futures_util::stream::poll_fn(move |context| reads.poll(context, |context| Pin::new(&mut responses).poll_next(context)))
     }
 }
 
-struct Running {
-    queue: Batches,
-    reads: FuturesUnordered<BoxFuture<'static, ()>>,
+/// Tells whether the operation was woken, and wakes the task.
+struct Nudge {
+    woken: AtomicBool,
+    task: Mutex<Waker>,
 }
 
-impl Running {
-    /// Polls the reads; whether one of them ended.
+impl Wake for Nudge {
+    fn wake(self: Arc<Self>) {
+        self.woken.store(true, Ordering::Release);
+        self.task.lock().unwrap_or_else(PoisonError::into_inner).wake_by_ref();
+    }
+}
+
+struct Reads {
+    queue: Batches,
+    running: FuturesUnordered<BoxFuture<'static, ()>>,
+    nudge: Arc<Nudge>,
+}
+
+impl Reads {
+    fn of(queue: Batches) -> Self {
+        let nudge = Nudge { woken: AtomicBool::new(false), task: Mutex::new(Waker::noop().clone()) };
+        Self { queue, running: FuturesUnordered::new(), nudge: Arc::new(nudge) }
+    }
+
+    /// Polls the operation, and reads whenever it waits.
+    fn poll<T>(&mut self, context: &mut Context<'_>, mut operation: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
+        self.nudge.task.lock().unwrap_or_else(PoisonError::into_inner).clone_from(context.waker());
+        let waker = Waker::from(self.nudge.clone());
+        loop {
+            for _ in 0..MOST_POLLS {
+                self.nudge.woken.store(false, Ordering::Release);
+                if let Poll::Ready(output) = operation(&mut Context::from_waker(&waker)) {
+                    return Poll::Ready(output);
+                }
+                if !self.nudge.woken.load(Ordering::Acquire) {
+                    break;
+                }
+            }
+            if !self.advance(context) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Polls the reads; whether all that were under way have ended, which gives the operation something to go on with.
     fn advance(&mut self, context: &mut Context<'_>) -> bool {
-        self.reads.extend(std::mem::take(&mut *self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)));
-        matches!(self.reads.poll_next_unpin(context), Poll::Ready(Some(())))
+        if self.running.is_empty() {
+            self.running.extend(std::mem::take(&mut *self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)));
+        }
+        let mut ended = false;
+        loop {
+            match self.running.poll_next_unpin(context) {
+                Poll::Ready(Some(())) => ended = true,
+                Poll::Ready(None) => return ended,
+                Poll::Pending => return false,
+            }
+        }
     }
 }
 

@@ -118,6 +118,24 @@ impl Operations {
     }
 }
 
+impl Operations {
+    /// Runs a request that must only read.
+    ///
+    /// # Errors
+    /// When it is another operation than a query.
+    pub(crate) async fn query(&self, request: Request) -> Result<Response, ApiError> {
+        let (request, batches, kind) = match self.engine.prepare(self.caller, request) {
+            Ok(prepared) => prepared,
+            Err(error) => return Ok(refusal(error)),
+        };
+        if kind.is_some_and(|kind| kind != OperationType::Query) {
+            let message = "Only queries are run by GET; send this by POST.";
+            return Err(ApiError::refused(axum::http::StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message));
+        }
+        Ok(within(self.engine.limits.operation_timeout, batches.drive(self.engine.schema.execute(request))).await)
+    }
+}
+
 impl Executor for Operations {
     async fn execute(&self, request: Request) -> Response {
         let (request, batches, kind) = match self.engine.prepare(self.caller, request) {
@@ -171,7 +189,8 @@ async fn within(limit: Duration, operation: impl Future<Output = Response>) -> R
     }
 }
 
-fn refusal(error: ApiError) -> Response {
+/// A response that says only why nothing was run.
+pub(super) fn refusal(error: ApiError) -> Response {
     Response::from_errors(vec![async_graphql::Error::from(error).into_server_error(Default::default())])
 }
 

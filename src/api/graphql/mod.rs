@@ -17,7 +17,7 @@ mod websocket;
 use async_graphql::SDLExportOptions;
 
 pub(crate) use engine::{Engine, Streams};
-pub(crate) use http::post;
+pub(crate) use http::{get, post};
 pub(crate) use loader::RivalsOf;
 pub(crate) use scope::Scope;
 pub(crate) use websocket::open;

@@ -85,7 +85,7 @@ async fn every_error_has_a_code() {
     let nowhere = uuid::Uuid::nil().to_string();
     for (query, code) in [
         ("{", "GRAPHQL_PARSE_FAILED"),
-        ("", "GRAPHQL_PARSE_FAILED"),
+        ("", "QUERY_REQUIRED"),
         ("{ a(x: \"\\uD800\") }", "GRAPHQL_PARSE_FAILED"),
         ("{ nothing }", "GRAPHQL_VALIDATION_FAILED"),
         ("query($x: Int!) { sessions(first: $x) { totalCount } }", "GRAPHQL_VALIDATION_FAILED"),

@@ -63,10 +63,17 @@ async fn only_declared_json_is_read() {
 #[tokio::test]
 async fn a_link_runs_nothing() {
     let server = Server::start().await;
-    for query in ["?query={viewer{id}}", "?query=mutation{createSession(input:{}){session{id}}}", "?a=b&query=x", ""] {
-        let get = server.get(ANNA, &format!("/graphql{query}"));
-        assert_eq!(refusal(get).await, (405, "METHOD_NOT_ALLOWED".to_owned()), "{query}");
+    let mutation = "?query=mutation{createSession(input:{}){session{id}}}";
+    for query in ["?query={viewer{id}}", mutation, "?a=b&query=x", ""] {
+        let get = server.get(ANNA, &format!("/graphql{query}")).header("accept", "text/html,*/*");
+        let followed = get.send().await.unwrap();
+        assert_eq!(followed.status().as_u16(), if query.is_empty() { 200 } else { 405 }, "{query}");
     }
+    assert_eq!(refusal(server.get(ANNA, &format!("/graphql{mutation}"))).await, (405, "METHOD_NOT_ALLOWED".to_owned()));
+    assert_eq!(refusal(server.get(ANNA, "/graphql?a=b")).await, (400, "QUERY_REQUIRED".to_owned()));
+    assert_eq!(refusal(server.get("nobody", "/graphql?query={viewer{id}}")).await.0, 401);
+    let read = server.get(ANNA, "/graphql?query=query($n:Int!){sessions(first:$n){totalCount}}&variables={\"n\":1}").send().await.unwrap();
+    assert_eq!(read.json::<serde_json::Value>().await.unwrap(), json!({ "data": { "sessions": { "totalCount": 0 } } }));
     let data = server.data(ANNA, "{ sessions { totalCount } }", json!({})).await;
     assert_eq!(data["sessions"]["totalCount"], 0);
 }

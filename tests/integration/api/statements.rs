@@ -28,8 +28,6 @@ async fn nested_queries_take_a_fixed_number_of_statements() {
             counts.push(server.store.statements() - before);
         }
         println!("{name}: {} statements for {few} items, {} for {many}", counts[0], counts[1]);
-        // A batch that is split in two by chance costs one more; one statement an item would cost dozens.
-        assert!(counts[1] <= counts[0] + 6, "{name}: {counts:?}");
-        assert!(counts[1] <= 40, "{name}: {counts:?}");
+        assert_eq!(counts[0], counts[1], "{name}");
     }
 }

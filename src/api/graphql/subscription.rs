@@ -21,8 +21,8 @@ pub(crate) struct Subscription;
 /// Everything that can be followed.
 #[Subscription]
 impl Subscription {
-    /// The events of a session. Nothing is lost silently: what cannot be delivered is an event of type `gap`. Ends when the
-    /// session is deleted or the server stops; go on with the last cursor.
+    /// The events of a session. Nothing is lost silently: what cannot be delivered is an event of type `gap`. The last one is of
+    /// type `bye` and says why it ends, such as `deleted` or `restart`; go on with its cursor if `reconnect` says so.
     async fn session_events(
         &self,
         ctx: &Context<'_>,
@@ -36,8 +36,9 @@ impl Subscription {
         let conversation = s.conversation.clone();
         let epoch = subscription.welcome().epoch.clone();
         let seq = stream::start(&subscription, after.as_deref());
-        let state = (subscription, conversation, epoch, seq);
-        Ok(futures_util::stream::unfold(state, |(mut subscription, conversation, epoch, mut seq)| async move {
+        let state = Some((subscription, conversation, epoch, seq));
+        Ok(futures_util::stream::unfold(state, |state| async move {
+            let (mut subscription, conversation, epoch, mut seq) = state?;
             loop {
                 let now = conversation.now();
                 let event = match subscription.next().await? {
@@ -52,9 +53,11 @@ impl Subscription {
                         node(&epoch, seq, "gap".to_owned(), now, gap_json(from, to, reason))
                     }
                     Delivery::CaughtUp { .. } => continue,
-                    Delivery::End(_) => return None,
+                    Delivery::End(bye) => {
+                        return Some((node(&epoch, seq, "bye".to_owned(), now, serde_json::json!(bye)), None));
+                    }
                 };
-                return Some((event, (subscription, conversation, epoch, seq)));
+                return Some((event, Some((subscription, conversation, epoch, seq))));
             }
         }))
     }

@@ -90,6 +90,9 @@ async fn a_subscription_replays_and_goes_on_live() {
 
     let delete = "mutation($id: ID!) { deleteSession(input: { id: $id }) { deletedId errors { code } } }";
     server.data(ANNA, delete, json!({ "id": session })).await;
+    let bye = event(&mut socket).await;
+    assert_eq!((&bye["type"], &bye["data"]["code"], &bye["data"]["reconnect"]), (&json!("bye"), &json!("deleted"), &json!(false)));
+    assert_eq!(bye["cursor"], last["cursor"]);
     assert_eq!(hear(&mut socket).await, json!({ "id": "1", "type": "complete" }));
 }
 

@@ -69,6 +69,10 @@ export function openWebSocket(request: LinkRequest, events: LinkEvents): Link {
           events.gap({ from, to, reason });
           return reached(to);
         }
+        if (event.type === "bye") {
+          const { code, reconnect, after_ms } = event.data as { code: string; reconnect: boolean; after_ms: number };
+          return down({ why: reconnect ? "lost" : "refused", code, afterMs: after_ms });
+        }
         const cursor = parseCursor(event.cursor);
         if (cursor?.epoch !== epoch) return down({ why: "lost", code: "EPOCH_CHANGED" });
         events.event({ seq: event.seq, id: event.cursor, type: event.type, ts: event.createdAt, data: event.data });

@@ -147,6 +147,26 @@ test("the server is killed: messages wait, go out once, and the page catches up"
   await tab.context.close();
 });
 
+test("a message that waits survives a reload of the page", async () => {
+  const tab = await browser.visit(`${server.url}/`);
+  const { page } = tab;
+  await phase(tab, "live");
+  await newSession(tab);
+  const id = await sessionIn(tab);
+  tab.outage = true;
+  await page.route("**/graphql", (route) => route.abort());
+  await say(tab, "Tariq lives in Porto.");
+  await shown(page.locator('.message[data-stage="unsent"]'), "the message to wait");
+  await page.unroute("**/graphql");
+  await page.reload();
+  await phase(tab, "live");
+  tab.outage = false;
+  await shown(fact(tab, "Tariq", "Porto"), "the fact of the message that waited");
+  await agrees(tab, id);
+  assert.equal(await page.locator(".message.own").count(), 1);
+  await tab.context.close();
+});
+
 test("two tabs on one session show the same", async () => {
   const one = await browser.visit(`${server.url}/`);
   await phase(one, "live");

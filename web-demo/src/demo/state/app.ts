@@ -5,6 +5,7 @@ import {
   DeleteSession, Earlier, Head, MoreFacts, RetractFact, Sessions, Snapshot, Start, type FactRow, type SessionsResult, type StartResult,
 } from "../generated/operations.ts";
 import { Memory } from "./memory.ts";
+import * as outbox from "./outbox.ts";
 import { go, replace, route, sessionHref } from "./route.ts";
 import { note } from "./tour.ts";
 
@@ -32,14 +33,6 @@ export const openFact = signal<string | null>(null);
 export const wantedMessage = signal<string | null>(null);
 
 const AWAY = "Not sent yet: the server is away. It will be sent when it is back.";
-/** Session -> client id -> text of what the server has not confirmed. Outlives the session's Memory, which goes when another is opened. */
-const unconfirmed = new Map<string, Map<string, string>>();
-const unconfirmedIn = (id: string): Map<string, string> => {
-  const kept = unconfirmed.get(id) ?? new Map<string, string>();
-  unconfirmed.set(id, kept);
-  return kept;
-};
-
 let stream: EventStream | null = null;
 let gaps = 0;
 
@@ -92,7 +85,7 @@ let wanted: string | null = null;
 async function open(id: string): Promise<void> {
   wanted = id;
   const mine = new Memory(new Map(start.value?.relations.map((r) => [r.name, r.phrase])));
-  for (const [key, text] of unconfirmedIn(id)) {
+  for (const [key, text] of outbox.of(id)) {
     mine.sending(key, text);
     mine.refused(key, AWAY, false);
   }
@@ -100,7 +93,7 @@ async function open(id: string): Promise<void> {
     const { session } = await client.graphql(Head, { id });
     if (wanted !== id) return;
     if (!session) {
-      unconfirmed.delete(id);
+      outbox.forget(id);
       problem.value = "This session does not exist any more.";
       leave();
       return replace("#/");
@@ -109,7 +102,7 @@ async function open(id: string): Promise<void> {
       const snapshot = await client.graphql(Snapshot, { id });
       if (!snapshot.session) return;
       mine.load(snapshot.session, await furtherFacts(id, snapshot.session.facts.pageInfo));
-      for (const { externalId } of snapshot.session.messages.nodes) if (externalId) unconfirmedIn(id).delete(externalId);
+      for (const { externalId } of snapshot.session.messages.nodes) if (externalId) outbox.remove(id, externalId);
     };
     await load();
     if (wanted !== id) return;
@@ -188,7 +181,7 @@ function listen(id: string, head: string, mine: Memory, load: () => Promise<void
   });
   opened.on("event", (event, meta) => {
     mine.apply(event, meta);
-    if (event.type === "message_stored" && event.client_message_id) unconfirmedIn(id).delete(event.client_message_id);
+    if (event.type === "message_stored" && event.client_message_id) outbox.remove(id, event.client_message_id);
     if (event.type === "fact_update") note(event.change === "reinforced" ? "again" : event.change === "ended" || event.change === "opposed" ? "change" : "tell");
     if (event.type === "answer_completed") note("ask");
     if (event.type !== "entity_update") refreshSoon();
@@ -222,7 +215,7 @@ export async function deleteSession(id: string): Promise<void> {
     problem.value = sentence(error);
     return;
   }
-  unconfirmed.delete(id);
+  outbox.forget(id);
   sessions.value = sessions.value.filter((s) => s.id !== id);
   refreshSoon();
   if (id === sessionId.value) {
@@ -244,15 +237,15 @@ export async function send(text: string, clientMessageId: string = uniqueId()): 
 /** The session is fixed before the first wait: another may be open when the answer comes. */
 async function sendTo(id: string, mine: Memory, text: string, clientMessageId: string): Promise<void> {
   mine.sending(clientMessageId, text);
-  unconfirmedIn(id).set(clientMessageId, text);
+  outbox.add(id, clientMessageId, text);
   try {
     const message = await client.sendMessage({ sessionId: id, text, clientMessageId });
-    unconfirmedIn(id).delete(clientMessageId);
+    outbox.remove(id, clientMessageId);
     mine.accepted(clientMessageId, message.id);
     if (id === sessionId.value && line.value?.phase === "paused") note("cut");
   } catch (error) {
     const away = error instanceof RecallError && (error.status === 0 || error.status >= 500);
-    if (!away) unconfirmedIn(id).delete(clientMessageId);
+    if (!away) outbox.remove(id, clientMessageId);
     mine.refused(clientMessageId, away ? AWAY : sentence(error), !away);
   }
 }

@@ -1,0 +1,198 @@
+//! Answers without a model, end to end: composed conversations are told to a server, questions are asked as messages, and
+//! the answers are compared with what a person would accept. Every third question is held: its answer is never printed,
+//! so that nobody mends for it.
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::server::{PATIENCE, Server};
+
+/// Least share of answers with what was asked for, over all questions that have an answer, and over the held ones.
+const LEAST_RIGHT: f64 = 0.80;
+/// Most answers to questions that have none.
+const MOST_FALSE: usize = 16;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scenario {
+    /// When the questions are asked.
+    asked: String,
+    /// Told by import, as a recorded conversation; else message by message.
+    #[serde(default)]
+    recorded: bool,
+    told: Vec<Told>,
+    ask: Vec<Ask>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Told {
+    on: String,
+    by: Option<String>,
+    text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ask {
+    kind: String,
+    q: String,
+    /// One of these is in the answer.
+    #[serde(default)]
+    gold: Vec<String>,
+    /// All of these are in the answer.
+    #[serde(default)]
+    all: Vec<String>,
+    /// None of these is.
+    #[serde(default)]
+    never: Vec<String>,
+}
+
+impl Ask {
+    fn is_right(&self, answer: &Answer) -> bool {
+        let text = answer.text.to_lowercase();
+        let has = |s: &String| text.contains(&s.to_lowercase());
+        let told = (self.gold.is_empty() || self.gold.iter().any(has)) && self.all.iter().all(has);
+        answer.cited && told && !self.never.iter().any(has)
+    }
+}
+
+struct Answer {
+    text: String,
+    /// It rests on something, and says on what.
+    cited: bool,
+}
+
+async fn ask(server: &Server, session: &str, text: &str, at: &str) -> Answer {
+    let sent = server.send(json!({ "sessionId": session, "text": text, "sentAt": at })).await.unwrap();
+    let query = "query($id: ID!) { message(id: $id) { kind status answer { text citations { index excerpt } } } }";
+    let started = std::time::Instant::now();
+    loop {
+        let message = server.graphql(query, json!({ "id": sent["id"] })).await["message"].clone();
+        if let Some(text) = message["answer"]["text"].as_str() {
+            let marks: Vec<u64> = message["answer"]["citations"].as_array().unwrap().iter().filter_map(|c| c["index"].as_u64()).collect();
+            check_marks(text, &marks);
+            return Answer { text: text.to_owned(), cited: !marks.is_empty() };
+        }
+        if message["status"] != "PROCESSING" && !["QUESTION", "MIXED"].contains(&message["kind"].as_str().unwrap_or_default()) {
+            return Answer { text: "(was not taken for a question)".into(), cited: false };
+        }
+        assert!(started.elapsed() < PATIENCE, "no answer to {text}");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+/// Numbered from 1 in the order of the text, each once in the list.
+fn check_marks(text: &str, marks: &[u64]) {
+    assert_eq!(marks, (1..=marks.len() as u64).collect::<Vec<_>>(), "{text}");
+    let places: Vec<usize> = marks.iter().map(|m| text.find(&format!("[{m}]")).unwrap_or_else(|| panic!("no [{m}] in {text}"))).collect();
+    assert!(places.is_sorted(), "{text}");
+}
+
+/// Tells a server of its own everything, then asks.
+async fn play(scenario: &Scenario) -> Vec<Answer> {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let session = server.create_session().await;
+    let moment = |day: &str| format!("{day}T12:00:00Z");
+    if scenario.recorded {
+        let query = "mutation($s: ID!, $m: [ImportedMessage!]!) { importMessages(input: { sessionId: $s, messages: $m }) { errors { code } } }";
+        let messages: Vec<Value> =
+            scenario.told.iter().map(|t| json!({ "text": t.text, "speaker": t.by, "sentAt": moment(&t.on) })).collect();
+        let data = server.graphql(query, json!({ "s": session, "m": messages })).await;
+        assert_eq!(data["importMessages"]["errors"], json!([]));
+    } else {
+        for told in &scenario.told {
+            server.send(json!({ "sessionId": session, "text": told.text, "speaker": told.by, "sentAt": moment(&told.on) })).await.unwrap();
+        }
+    }
+    server.settle(&session).await;
+    let asking = server.create_session().await;
+    let mut answers = Vec::new();
+    for question in &scenario.ask {
+        answers.push(ask(&server, &asking, &question.q, &moment(&scenario.asked)).await);
+    }
+    if std::env::var("ANSWERS_FACTS").is_ok() {
+        for (words, ..) in server.facts().await {
+            println!("    {words}");
+        }
+    }
+    answers
+}
+
+#[derive(Default)]
+struct Tally {
+    right: usize,
+    asked: usize,
+}
+
+impl Tally {
+    fn share(&self) -> f64 {
+        self.right as f64 / self.asked.max(1) as f64
+    }
+}
+
+#[tokio::test]
+async fn answers_contain_what_was_asked_for_and_nothing_is_made_up() {
+    let mut files: Vec<_> =
+        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/answers")).unwrap().map(|f| f.unwrap().path()).collect();
+    files.sort();
+    let only = std::env::var("ANSWERS_ONLY").unwrap_or_default();
+    let (mut number, mut kinds) = (0, BTreeMap::<String, Tally>::new());
+    let mut parts = [Tally::default(), Tally::default()];
+    let (mut unanswerable, mut made_up) = ([0, 0], [0, 0]);
+    for path in files {
+        let scenario: Scenario = toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+        if !path.to_string_lossy().contains(&only) {
+            number += scenario.ask.len();
+            continue;
+        }
+        println!("{}", path.file_stem().unwrap().to_string_lossy());
+        for (question, answer) in scenario.ask.iter().zip(play(&scenario).await) {
+            let held = usize::from(number % 3 == 2);
+            number += 1;
+            let show = held == 0;
+            if question.kind == "unknown" {
+                unanswerable[held] += 1;
+                if answer.cited {
+                    made_up[held] += 1;
+                    if show {
+                        println!("  FALSE   {}\n          {}", question.q, answer.text);
+                    }
+                }
+                continue;
+            }
+            let right = question.is_right(&answer);
+            for tally in [kinds.entry(question.kind.clone()).or_default(), &mut parts[held]] {
+                tally.asked += 1;
+                tally.right += usize::from(right);
+            }
+            if show {
+                println!("  {}   {}\n          {}", if right { "right" } else { "WRONG" }, question.q, answer.text);
+            }
+        }
+    }
+    println!("{:<12} right of asked", "kind");
+    for (kind, tally) in &kinds {
+        println!("{kind:<12} {:>5} of {:>3}", tally.right, tally.asked);
+    }
+    for (name, i) in [("worked", 0), ("held", 1)] {
+        println!(
+            "{name:<8} answers with the gold {}/{} = {:.3}, false answers {}/{}",
+            parts[i].right,
+            parts[i].asked,
+            parts[i].share(),
+            made_up[i],
+            unanswerable[i]
+        );
+    }
+    let all = Tally { right: parts[0].right + parts[1].right, asked: parts[0].asked + parts[1].asked };
+    println!("all      answers with the gold {:.3}, false answers {}", all.share(), made_up[0] + made_up[1]);
+    assert!(only.is_empty() || all.asked > 0, "no scenario of that name");
+    if only.is_empty() {
+        assert!(all.share() >= LEAST_RIGHT && parts[1].share() >= LEAST_RIGHT, "too few right answers");
+        assert!(made_up[0] + made_up[1] <= MOST_FALSE, "answers were made up");
+    }
+}

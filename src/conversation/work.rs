@@ -12,13 +12,16 @@ use crate::domain::{
 };
 use crate::facts::{LearnError, Outcome, Statement, Work};
 use crate::ports::{
-    Announcer, AnswerCommit, AnswerError, AnswerSink, CommitError, EmbedError, ExtractError, ExtractInput, Job, JobWork, Mining,
+    Announcer, AnswerCommit, AnswerError, AnswerSink, Asked, CommitError, EmbedError, ExtractError, ExtractInput, Job, JobWork, Mining,
     NewMessage, Prepared, StoreError,
 };
 use crate::understand::terms;
 
 /// How many messages before one are shown to the extractor, for pronouns.
 const PREVIOUS: u32 = 2;
+
+/// How many things of a question are called by their names, one after the other: "my sister's husband's boss" takes three.
+const MAX_HOPS: usize = 3;
 
 /// The processor's work.
 pub struct ConversationWork {
@@ -173,11 +176,16 @@ impl Conversation {
 
     async fn answer(&self, job: &Job, id: MessageId) -> Result<(), Failure> {
         let question = self.message(&job.caller, id).await?;
-        let query = of_question(&question.text, id);
-        let context = self.context(&job.caller, query).await?;
+        let mut asked = Asked { text: question.text.clone(), at: question.sent_at };
+        let mut context = self.context(&job.caller, of_question(&asked.text, id)).await?;
+        for _ in 0..MAX_HOPS {
+            let Some(text) = self.parts.answerer.by_name(&asked, &context) else { break };
+            context.join(self.context(&job.caller, of_question(&text, id)).await?);
+            asked.text = text;
+        }
         self.parts.announcer.ephemeral(&job.caller, job.session, "context_ready", context_ready(&question, &context, self));
         let sink = Deltas { announcer: self.parts.announcer.as_ref(), caller: job.caller, session: job.session, question: id };
-        let draft = self.parts.answerer.answer(&question.text, &context, &sink).await?;
+        let draft = self.parts.answerer.answer(&asked, &context, &sink).await?;
 
         let now = self.parts.clock.now();
         let text = index_text(None, draft.text.as_str());

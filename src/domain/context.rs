@@ -58,6 +58,30 @@ pub struct Context {
     pub timings: Timings,
 }
 
+impl Context {
+    /// Takes in what was found for the same question put otherwise: what that found is nearer, and goes first.
+    pub fn join(&mut self, nearer: Self) {
+        let Self { messages, facts, entities, methods_used, timings } = nearer;
+        let old = std::mem::replace(&mut self.messages, messages);
+        let add: Vec<_> = old.into_iter().filter(|o| !self.messages.iter().any(|m| m.message.id == o.message.id)).collect();
+        self.messages.extend(add);
+        let old = std::mem::replace(&mut self.facts, facts);
+        let add: Vec<_> = old.into_iter().filter(|o| !self.facts.iter().any(|f| f.fact.id == o.fact.id)).collect();
+        self.facts.extend(add);
+        let old = std::mem::replace(&mut self.entities, entities);
+        let add: Vec<_> = old.into_iter().filter(|o| !self.entities.iter().any(|e| e.id == o.id)).collect();
+        self.entities.extend(add);
+        self.methods_used.extend(methods_used);
+        self.methods_used.sort();
+        self.methods_used.dedup();
+        self.timings.embed_ms += timings.embed_ms;
+        self.timings.vector_ms += timings.vector_ms;
+        self.timings.keyword_ms += timings.keyword_ms;
+        self.timings.graph_ms += timings.graph_ms;
+        self.timings.total_ms += timings.total_ms;
+    }
+}
+
 /// A message with its score.
 #[derive(Clone, Debug)]
 pub struct RankedMessage {

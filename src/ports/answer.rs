@@ -2,18 +2,33 @@
 
 use async_trait::async_trait;
 
-use crate::domain::{Citation, UserText, context::Context};
+use crate::domain::{Citation, Timestamp, UserText, context::Context};
+
+/// A question, and when it was asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The message that asks.
+    pub text: UserText,
+    /// The moment from which "yesterday" counts.
+    pub at: Timestamp,
+}
 
 /// Answers from the context it is given and from nothing else.
 #[async_trait]
 pub trait Answerer: Send + Sync {
     /// Names the answerer in answers: `extractive`, or a model's name.
     fn name(&self) -> &str;
+    /// The question with a thing called by its name that was called by what it is to another ("my sister"), when the
+    /// context tells who that is. What is known under the name has still to be found then. `None` when nothing is left to
+    /// be named.
+    fn by_name(&self, _asked: &Asked, _context: &Context) -> Option<UserText> {
+        None
+    }
     /// An answer. When the context does not support one, it says so and `grounded` is false.
     ///
     /// # Errors
     /// When the answerer cannot work; the caller decides whether to try again.
-    async fn answer(&self, question: &UserText, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError>;
+    async fn answer(&self, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError>;
 }
 
 /// Takes the text of an answer while it is being made.

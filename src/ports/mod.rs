@@ -9,7 +9,7 @@ pub mod queue;
 pub mod store;
 pub mod stream;
 
-pub use answer::{AnswerError, AnswerSink, Answerer, Draft};
+pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{ExtractError, ExtractInput, Extractor};
 pub use ids::{Clock, Ids};

@@ -52,11 +52,20 @@ struct Ask {
 
 impl Ask {
     fn is_right(&self, answer: &Answer) -> bool {
-        let text = answer.text.to_lowercase();
-        let has = |s: &String| text.contains(&s.to_lowercase());
+        let has = |s: &String| has_words(&answer.text, s);
         let told = (self.gold.is_empty() || self.gold.iter().any(has)) && self.all.iter().all(has);
         answer.cited && told && !self.never.iter().any(has)
     }
+}
+
+/// Whether a text has these words, not as part of other words ("no" is not in "know").
+fn has_words(text: &str, words: &str) -> bool {
+    let (text, words) = (text.to_lowercase(), words.to_lowercase());
+    let inside = |c: Option<char>, edge: Option<char>| c.is_some_and(char::is_alphanumeric) && edge.is_some_and(char::is_alphanumeric);
+    text.match_indices(&words).any(|(at, _)| {
+        let (before, after) = (text[..at].chars().next_back(), text[at + words.len()..].chars().next());
+        !inside(before, words.chars().next()) && !inside(after, words.chars().next_back())
+    })
 }
 
 struct Answer {

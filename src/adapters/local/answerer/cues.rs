@@ -1,6 +1,9 @@
 //! The ontology's cues in the form in which they are looked for in questions. Built once per ontology.
 
-use super::words::{PARTICLES, PLACE_PARTICLES, Word, stem, words};
+use super::{
+    classes::{is_particle, is_place_particle},
+    words::{Word, is_past_form, stem, words},
+};
 use crate::domain::{EntityType, Ontology, Relation};
 
 /// How the sides of a fact stand around a cue.
@@ -14,6 +17,10 @@ pub(super) enum Form {
     Noun,
     /// "S's noun is O" where the fact is O-R-S.
     InverseNoun,
+    /// "S verb O" where that denies the relation.
+    Negating,
+    /// "S verb O" where that says that it is over.
+    Ending,
 }
 
 #[derive(Clone, Debug)]
@@ -24,6 +31,8 @@ struct Cue {
     core: Vec<String>,
     /// The prepositions that belong to it.
     particles: Vec<String>,
+    /// So common a verb that a surer reading goes before it.
+    weak: bool,
 }
 
 /// All cues of an ontology.
@@ -44,8 +53,12 @@ pub(super) struct CueMatch {
     pub(super) places: Vec<usize>,
     /// Stem of its first word.
     pub(super) stem: String,
+    /// Stems of words of the cue that narrow the relation.
+    pub(super) manner: Vec<String>,
     /// How sure it is; compare within one question.
     pub(super) strength: f32,
+    /// So common a verb that it may mean anything.
+    pub(super) weak: bool,
 }
 
 /// A relation with so many nouns puts different things under one name (sister, son, uncle). A question for one of
@@ -66,8 +79,11 @@ impl CueBook {
             ];
             let phrase = [relation.phrase.clone()];
             let all = forms.iter().flat_map(|(list, form)| list.iter().map(|cue| (cue, *form)));
-            let more = c.adjectives.iter().chain(&c.ending_verbs).chain(&phrase).map(|cue| (cue, Form::Verb));
-            cues.extend(all.chain(more).filter_map(|(cue, form)| Cue::new(i, form, cue)));
+            let more = c.adjectives.iter().chain(&phrase).map(|cue| (cue, Form::Verb));
+            cues.extend(all.chain(more).filter_map(|(cue, form)| Cue::new(i, form, cue, false)));
+            cues.extend(c.weak_verbs.iter().filter_map(|cue| Cue::new(i, Form::Verb, cue, true)));
+            cues.extend(c.ending_verbs.iter().filter_map(|cue| Cue::new(i, Form::Ending, cue, false)));
+            cues.extend(c.negating_verbs.iter().filter_map(|cue| Cue::new(i, Form::Negating, cue, false)));
         }
         Self { relations, cues }
     }
@@ -86,6 +102,23 @@ impl CueBook {
         self.relations.iter().find(|r| r.name == name)
     }
 
+    /// Whether a text has words of a relation. One word that is common (as "have" is) does not count.
+    pub(super) fn speaks_of(&self, relation: usize, text: &[Word]) -> bool {
+        self.cues.iter().any(|c| c.relation == relation && !c.weak && c.is_in(text))
+    }
+
+    /// Relations of which a word is a noun ("sister", "boss"), also in the plural.
+    pub(super) fn nouns(&self, word: &str) -> Vec<(usize, Form)> {
+        let stem = stem(word);
+        let noun = |c: &&Cue| matches!(c.form, Form::Noun | Form::InverseNoun) && c.core == [stem.clone()];
+        self.cues.iter().filter(noun).map(|c| (c.relation, c.form)).collect()
+    }
+
+    /// Whether a question by this relation asks for one kind out of many.
+    pub(super) fn is_collective_name(&self, relation: &str) -> bool {
+        self.by_name(relation).is_some_and(|r| r.cues.nouns.len() > MANY_NOUNS)
+    }
+
     /// Relations that tell where a thing is at a time: functional, towards a place.
     pub(super) fn whereabouts(&self) -> impl Iterator<Item = usize> {
         let is_place = |r: &Relation| r.functional && r.object_types == [EntityType::Place];
@@ -99,23 +132,25 @@ impl CueBook {
         // What is clearly less sure than the best reading is a worse reading of the same words.
         let best = found.first().map_or(0.0, |m| m.strength);
         found.retain(|m| m.strength > best - 0.15);
-        found.dedup_by(|a, b| a.relation == b.relation && a.form == b.form && a.start == b.start);
+        let mut seen = std::collections::HashSet::new();
+        found.retain(|m| seen.insert((m.relation, m.form as u8, m.start)));
         found
     }
 }
 
 impl Cue {
-    fn new(relation: usize, form: Form, text: &str) -> Option<Self> {
+    fn new(relation: usize, form: Form, text: &str, weak: bool) -> Option<Self> {
         let (mut core, mut particles) = (Vec::new(), Vec::new());
         for word in words(text) {
-            if PARTICLES.contains(&word.plain.as_str()) {
+            if is_particle(&word.plain) {
                 particles.push(word.plain);
             } else if !matches!(word.plain.as_str(), "be" | "is" | "are" | "get" | "a" | "an" | "the") {
                 core.push(word.stem);
             }
         }
         // "be at" and the like are no words to look for; a question with "where" finds such facts without them.
-        (!core.is_empty()).then_some(Self { relation, form, core, particles })
+        // Nor is "do": half of all questions have it.
+        (!core.is_empty() && core != ["do"]).then_some(Self { relation, form, core, particles, weak })
     }
 
     fn find(&self, question: &[Word], taken: &[bool], asks_where: bool) -> Option<CueMatch> {
@@ -123,22 +158,23 @@ impl Cue {
         for part in &self.core {
             let from = places.last().map_or(0, |p| p + 1);
             let to = if places.is_empty() { question.len() } else { question.len().min(from + 3) };
-            places.push((from..to).find(|i| !taken[*i] && question[*i].stem == *part)?);
+            places.push((from..to).find(|i| !taken[*i] && question[*i].stem == *part && !is_auxiliary(question, *i))?);
         }
         let start = *places.first()?;
         let end = *places.last()?;
-        let mut strength = 1.0 + 0.2 * (self.core.len() as f32 - 1.0);
+        let base = if self.weak { 0.7 } else { 1.0 };
+        let mut strength = base + 0.2 * (self.core.len() as f32 - 1.0);
         let mut missing = 0;
         for particle in &self.particles {
             match (end + 1..question.len()).find(|i| question[*i].plain == *particle && !places.contains(i)) {
                 Some(place) => places.push(place),
-                None if asks_where && PLACE_PARTICLES.contains(&particle.as_str()) => {}
+                None if asks_where && is_place_particle(particle) => {}
                 None => missing += 1,
             }
         }
         if self.particles.is_empty() {
             // "work" where the question says "work with" is a worse reading than "work with".
-            let followed = question.get(end + 1).is_some_and(|w| PARTICLES.contains(&w.plain.as_str()) && w.plain != "by");
+            let followed = question.get(end + 1).is_some_and(|w| is_particle(&w.plain) && w.plain != "by");
             strength -= if followed { 0.1 } else { 0.0 };
         } else if missing == 0 {
             strength += 0.1;
@@ -146,10 +182,32 @@ impl Cue {
             strength -= 0.4 * missing as f32;
         }
         // The particle of another verb: "work with" is not "work on".
-        let other = question.get(end + 1).is_some_and(|w| PARTICLES.contains(&w.plain.as_str()) && w.plain != "by");
+        let other = question.get(end + 1).is_some_and(|w| is_particle(&w.plain) && w.plain != "by");
         if missing > 0 && other {
             return None;
         }
-        Some(CueMatch { relation: self.relation, form: self.form, start, places, stem: stem(&question[start].plain), strength })
+        // "go hiking in" asks for hiking, not for any visit.
+        let manner = self.core.iter().skip(1).zip(&places[1..]).filter(|(_, i)| question[**i].plain.ends_with("ing"));
+        let manner = manner.map(|(part, _)| part.clone()).collect();
+        let stem = stem(&question[start].plain);
+        Some(CueMatch { relation: self.relation, form: self.form, start, places, stem, manner, strength, weak: self.weak })
     }
+
+    /// Whether a text has the cue's words close together, in order; its prepositions may be missing.
+    fn is_in(&self, text: &[Word]) -> bool {
+        let mut from = 0;
+        self.core.iter().enumerate().all(|(n, part)| {
+            let to = if n == 0 { text.len() } else { text.len().min(from + 3) };
+            let found = (from..to).find(|i| text[*i].stem == *part);
+            from = found.map_or(from, |i| i + 1);
+            found.is_some()
+        })
+    }
+}
+
+/// Whether "have" at a place only makes a tense: "have I visited", not "do I have".
+fn is_auxiliary(question: &[Word], place: usize) -> bool {
+    let helped = question[..place].iter().rev().take(4).any(|w| matches!(w.plain.as_str(), "do" | "does" | "did" | "don't" | "doesn't" | "to"));
+    let participle = question[place + 1..].iter().take(4).any(|w| is_past_form(&w.plain) && !matches!(w.plain.as_str(), "is" | "are" | "has"));
+    question[place].stem == "have" && !helped && participle
 }

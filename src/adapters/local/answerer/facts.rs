@@ -4,13 +4,16 @@
 use std::collections::HashSet;
 
 use super::{
+    classes::{is_called, is_first_person, is_loose, kind_named, kinds_of},
     cues::{CueBook, CueMatch, Form},
-    question::{Asks, Named, Question, Tense},
-    words::{Word, is_function, is_loose, stem, words},
+    question::{Asks, Question, Tense},
+    sides::Sides,
+    want::Want,
+    words::{Word, words},
 };
 use crate::{
     adapters::local::LocalEmbedder,
-    domain::{Entity, EntityId, EntityType, FactStatus, Relation, Stance, context::RankedFact},
+    domain::{EntityId, EntityType, FactStatus, Stance, context::RankedFact},
 };
 
 /// Facts that answer, and how.
@@ -20,6 +23,8 @@ pub(super) struct Found<'a> {
     pub(super) facts: Vec<&'a RankedFact>,
     /// For a yes-or-no question: whether they say yes.
     pub(super) verdict: Option<Verdict>,
+    /// The words of the question that they were found by, if it was one relation.
+    pub(super) cue: Option<CueMatch>,
 }
 
 /// What the facts say to a yes-or-no question.
@@ -27,13 +32,12 @@ pub(super) struct Found<'a> {
 pub(super) enum Verdict {
     Yes,
     No,
-    NotAnyMore,
 }
 
 /// Facts stated in one answer.
-const MOST: usize = 8;
+const MOST: usize = 20;
 /// Facts stated when all that is known of a thing is asked for.
-const MOST_GENERAL: usize = 6;
+const MOST_GENERAL: usize = 8;
 
 /// Support and opposition weigh against each other: below one half it is rather false. Both halve alike with time,
 /// so that the side they favour is the same at any moment and no clock is needed.
@@ -41,37 +45,47 @@ pub(super) fn is_denied(fact: &RankedFact) -> bool {
     fact.fact.status == FactStatus::Active && fact.fact.opposition > fact.fact.support
 }
 
+/// Whether it is told as true.
+pub(super) fn holds(fact: &RankedFact) -> bool {
+    fact.fact.status == FactStatus::Active && !is_denied(fact)
+}
+
 /// Finds what answers the question.
 pub(super) fn find<'a>(question: &Question, facts: &'a [RankedFact], book: &CueBook, embedder: &LocalEmbedder) -> Found<'a> {
-    if question.asks == Asks::Reason || question.named.is_empty() {
+    if !question.want.is_in_facts() || question.named.is_empty() {
         return Found::default();
     }
     let usable: Vec<&RankedFact> = facts.iter().filter(|f| f.fact.status != FactStatus::Retracted).collect();
     let mut found: Vec<&RankedFact> = Vec::new();
     let mut contrary: Vec<&RankedFact> = Vec::new();
+    let mut found_by: Option<&CueMatch> = None;
     for cue in &question.cues {
         let relation = book.relation(cue.relation);
         let sides = Sides::of(question, cue, relation.symmetric);
-        if sides.first.is_empty() && sides.second.is_empty() {
+        // "Who did I visit Rome with" names both sides, and asks for something that no fact has.
+        let asks_for_more = sides.are_full() && !matches!(question.asks, Asks::Whether | Asks::When) && !question.is_choice;
+        if sides.are_empty() || asks_for_more {
             continue;
         }
-        let rest = [question.rest(Some(cue)), sides.unplaced(question)].concat();
-        let fits = |f: &&&RankedFact| sides.fit(f, relation) && explains(f, &rest) && is_of_kind(f, question, cue, &sides, book);
+        let rest = [question.rest(Some(cue)), sides.unplaced_words(question)].concat();
+        let fits =
+            |f: &&&RankedFact| sides.fit(f, relation) && explains(f, &rest, cue) && is_of_kind(f, question, cue, &sides, book);
         let matching: Vec<&RankedFact> = usable.iter().filter(|f| f.fact.relation == relation.name).filter(fits).copied().collect();
-        if question.asks == Asks::Whether {
+        let matching = matching.into_iter().filter(|f| !question.anchor.contains(&f.fact.object) && is_in_mood(f, cue)).collect();
+        if question.asks == Asks::Whether && cue.form != Form::Ending {
             let opposite = usable.iter().filter(|f| relation.opposite.as_ref() == Some(&f.fact.relation)).filter(fits);
             contrary.extend(opposite);
-            if matching.is_empty() && relation.functional && sides.second.len() == 1 {
+            if relation.functional && sides.second.len() == 1 {
                 // "Do I live in Lyon?" when it is known to be Ghent.
                 let only_first = Sides { second: Vec::new(), ..sides.clone() };
-                contrary.extend(
-                    usable
-                        .iter()
-                        .filter(|f| f.fact.relation == relation.name && f.fact.status == FactStatus::Active && only_first.fit(f, relation)),
-                );
+                contrary.extend(usable.iter().filter(|f| f.fact.relation == relation.name && holds(f) && only_first.fit(f, relation)));
             }
         }
-        found.extend(of_class(matching, question, embedder));
+        let of_class = of_class(matching, question, embedder);
+        if !of_class.is_empty() && found_by.is_none() {
+            found_by = Some(cue);
+        }
+        found.extend(of_class);
     }
     if found.is_empty() && question.asks == Asks::Where && question.rest(None).is_empty() {
         // "Where is the office?": the verb is but "is".
@@ -83,33 +97,42 @@ pub(super) fn find<'a>(question: &Question, facts: &'a [RankedFact], book: &CueB
         }
     }
     if found.is_empty() && contrary.is_empty() && question.is_general() {
-        let about =
-            |f: &&&RankedFact| question.named.iter().all(|n| n.entities.iter().any(|e| *e == f.fact.subject || *e == f.fact.object));
-        let mut all: Vec<&RankedFact> =
-            usable.iter().filter(about).filter(|f| question.class.is_none() || fits_class(f, question)).copied().collect();
+        let about = |f: &&&RankedFact| question.named.iter().all(|n| n.entities.iter().any(|e| *e == f.fact.subject || *e == f.fact.object));
+        let mut all: Vec<&RankedFact> = usable.iter().filter(about).copied().collect();
         all.truncate(MOST_GENERAL);
-        return Found { facts: all, verdict: None };
+        return Found { facts: all, ..Found::default() };
     }
     let mut seen = HashSet::new();
     found.retain(|f| seen.insert(f.fact.id));
     contrary.retain(|f| seen.insert(f.fact.id));
+    let cue = found_by.cloned();
     match question.asks {
-        Asks::Whether => decide(found, contrary),
-        _ => Found { facts: choose(found, question, book), verdict: None },
+        Asks::Whether => decide(found, contrary, cue),
+        _ => Found { facts: choose(found, question, cue.as_ref(), book), verdict: None, cue },
     }
 }
 
-fn decide<'a>(found: Vec<&'a RankedFact>, contrary: Vec<&'a RankedFact>) -> Found<'a> {
-    let active = |f: &&&RankedFact| f.fact.status == FactStatus::Active;
-    let yes: Vec<&RankedFact> = found.iter().filter(active).filter(|f| !is_denied(f)).copied().collect();
-    let against: Vec<&RankedFact> = contrary.iter().filter(active).filter(|f| !is_denied(f)).copied().collect();
+/// "What did I sell" asks for what is over, "what did we decide against" for what is denied.
+fn is_in_mood(f: &RankedFact, cue: &CueMatch) -> bool {
+    match cue.form {
+        Form::Ending => f.fact.status == FactStatus::Ended,
+        Form::Negating => is_denied(f),
+        _ => true,
+    }
+}
+
+fn decide<'a>(found: Vec<&'a RankedFact>, contrary: Vec<&'a RankedFact>, cue: Option<CueMatch>) -> Found<'a> {
+    let said_so = cue.as_ref().is_some_and(|c| matches!(c.form, Form::Ending | Form::Negating));
+    let yes: Vec<&RankedFact> = found.iter().filter(|f| said_so || holds(f)).copied().collect();
+    let against: Vec<&RankedFact> = contrary.iter().filter(|f| holds(f)).copied().collect();
+    let ended = found.iter().find(|f| f.fact.status == FactStatus::Ended);
     let (facts, verdict) = if !yes.is_empty() {
         // A rival that is told as well belongs to an honest yes.
         (yes.into_iter().chain(against).collect(), Verdict::Yes)
+    } else if let Some(ended) = ended {
+        (std::iter::once(*ended).chain(against).collect(), Verdict::No)
     } else if !against.is_empty() {
         (against, Verdict::No)
-    } else if let Some(ended) = found.iter().find(|f| f.fact.status == FactStatus::Ended) {
-        (vec![*ended], Verdict::NotAnyMore)
     } else if let Some(denied) = found.first() {
         (vec![*denied], Verdict::No)
     } else {
@@ -117,19 +140,21 @@ fn decide<'a>(found: Vec<&'a RankedFact>, contrary: Vec<&'a RankedFact>) -> Foun
     };
     let mut facts: Vec<&RankedFact> = facts;
     facts.truncate(MOST);
-    Found { facts, verdict: Some(verdict) }
+    Found { facts, verdict: Some(verdict), cue }
 }
 
 /// What holds, before what was; what is past only where it was asked for, where nothing else is known, or where it
 /// was the one before what holds.
-fn choose<'a>(found: Vec<&'a RankedFact>, question: &Question, book: &CueBook) -> Vec<&'a RankedFact> {
+fn choose<'a>(found: Vec<&'a RankedFact>, question: &Question, cue: Option<&CueMatch>, book: &CueBook) -> Vec<&'a RankedFact> {
     let (ended, active): (Vec<&RankedFact>, Vec<&RankedFact>) = found.into_iter().partition(|f| f.fact.status == FactStatus::Ended);
     let functional = |f: &&RankedFact| book.by_name(&f.fact.relation).is_some_and(|r| r.functional);
     let mut chosen = if question.tense == Tense::Past || active.is_empty() {
         ended
     } else {
+        let negating = cue.is_some_and(|c| c.form == Form::Negating);
         let (denied, held): (Vec<&RankedFact>, Vec<&RankedFact>) = active.into_iter().partition(|f| is_denied(f));
-        let mut chosen = if held.is_empty() { denied } else { held };
+        // What is merely denied answers no "what": "what does she like" is not answered by what she does not like.
+        let mut chosen = if negating { denied } else { held };
         chosen.extend(ended.into_iter().filter(functional));
         chosen
     };
@@ -137,71 +162,9 @@ fn choose<'a>(found: Vec<&'a RankedFact>, question: &Question, book: &CueBook) -
     chosen
 }
 
-/// Who stands on which side of the relation.
-#[derive(Clone, Debug)]
-struct Sides<'q> {
-    first: Vec<&'q Named>,
-    second: Vec<&'q Named>,
-    unplaced: Vec<&'q Named>,
-}
-
-impl<'q> Sides<'q> {
-    fn of(question: &'q Question, cue: &CueMatch, symmetric: bool) -> Self {
-        let start = cue.start;
-        let end = cue.places.iter().max().map_or(start, |p| p + 1);
-        let passive = question.words.get(end).is_some_and(|w| w.plain == "by")
-            || (cue.form == Form::Verb && question.words.get(start + 1).is_some_and(|w| w.plain == "by"));
-        let mut sides = Self { first: Vec::new(), second: Vec::new(), unplaced: Vec::new() };
-        let noun = matches!(cue.form, Form::Noun | Form::InverseNoun);
-        for named in &question.named {
-            if noun {
-                // "John's manager", "my sister", "the manager of John"; in "is Dave my manager" Dave is the manager.
-                let owner = (named.possessive && named.end <= start)
-                    || (named.start >= end && question.words[end..named.start].iter().any(|w| w.plain == "of"));
-                if owner { sides.first.push(named) } else { sides.second.push(named) }
-            } else if named.start < start {
-                sides.first.push(named);
-            } else {
-                // Only glue between the verb and the name: "like Mary", "work with John". After another
-                // preposition it is a circumstance: "use for Phoenix".
-                let between = &question.words[(start + 1).min(named.start)..named.start];
-                let at = |i: usize| start + 1 + i;
-                let strange = between.iter().enumerate().any(|(i, w)| {
-                    let own = cue.places.contains(&at(i)) || question.in_name(at(i));
-                    !own && w.plain != "by" && (super::words::PARTICLES.contains(&w.plain.as_str()) || !is_function(w))
-                });
-                if strange { sides.unplaced.push(named) } else { sides.second.push(named) }
-            }
-        }
-        let inverse = matches!(cue.form, Form::InverseVerb | Form::InverseNoun);
-        if inverse != passive && !symmetric {
-            std::mem::swap(&mut sides.first, &mut sides.second);
-        }
-        sides
-    }
-
-    fn fit(&self, f: &RankedFact, relation: &Relation) -> bool {
-        let all = |named: &[&Named], id: EntityId| named.iter().all(|n| n.entities.contains(&id));
-        // Several names on one side: "do I or John like…". Each fact speaks of one of them.
-        let any = |named: &[&Named], id: EntityId| named.is_empty() || all(named, id) || named.iter().any(|n| n.entities.contains(&id));
-        let (s, o) = (f.fact.subject, f.fact.object);
-        (any(&self.first, s) && any(&self.second, o)) || (relation.symmetric && any(&self.first, o) && any(&self.second, s))
-    }
-
-    /// Whether the subject of the fact is what the question has no name for.
-    fn asked<'f>(&self, f: &'f RankedFact) -> &'f Entity {
-        let given = |named: &[&Named], id: EntityId| named.iter().any(|n| n.entities.contains(&id));
-        if given(&self.first, f.fact.subject) || given(&self.second, f.fact.subject) { &f.object } else { &f.subject }
-    }
-
-    fn unplaced(&self, question: &'q Question) -> Vec<&'q Word> {
-        self.unplaced.iter().flat_map(|n| &question.words[n.start..n.end]).collect()
-    }
-}
-
-/// Every further word of the question stands in the evidence, or in the names.
-fn explains(f: &RankedFact, rest: &[&Word]) -> bool {
-    if rest.is_empty() {
+/// Every further word of the question stands in the evidence, or in the names; so does what narrows the cue.
+fn explains(f: &RankedFact, rest: &[&Word], cue: &CueMatch) -> bool {
+    if rest.is_empty() && cue.manner.is_empty() {
         return true;
     }
     let mut known: HashSet<String> = HashSet::new();
@@ -210,17 +173,20 @@ fn explains(f: &RankedFact, rest: &[&Word]) -> bool {
     for text in texts.chain(described) {
         known.extend(words(text).into_iter().map(|w| w.stem));
     }
-    rest.iter().all(|w| known.contains(&w.stem))
+    rest.iter().all(|w| known.contains(&w.stem)) && cue.manner.iter().all(|stem| known.contains(stem))
 }
 
 /// The side asked for is of the kind asked for.
 fn is_of_kind(f: &RankedFact, question: &Question, cue: &CueMatch, sides: &Sides<'_>, book: &CueBook) -> bool {
     let asked = sides.asked(f);
-    let both_given = !sides.first.is_empty() && !sides.second.is_empty();
-    if book.is_collective(cue.relation) && !says(f, &cue.stem) {
+    if book.is_collective(cue.relation) && cue.form != Form::Ending && !says(f, cue_word(question, cue), &cue.stem) {
         return false;
     }
-    if both_given || matches!(question.asks, Asks::Whether | Asks::When) {
+    // "Who has my tent?" is not asked to hear "you".
+    if asked.is_viewer && question.named.iter().any(|n| n.possessive && is_first_person(&question.words[n.start].plain)) && cue.form == Form::Verb {
+        return false;
+    }
+    if sides.are_full() || matches!(question.asks, Asks::Whether | Asks::When) {
         return true;
     }
     if question.class.is_some() {
@@ -229,8 +195,13 @@ fn is_of_kind(f: &RankedFact, question: &Question, cue: &CueMatch, sides: &Sides
     match question.asks {
         Asks::Who => asked.is_viewer || matches!(asked.entity_type, EntityType::Person | EntityType::Organization),
         Asks::Where => matches!(asked.entity_type, EntityType::Place | EntityType::Organization | EntityType::Event),
+        _ if question.want == Want::Name => asked.name.starts_with(char::is_uppercase),
         _ => true,
     }
+}
+
+fn cue_word<'q>(question: &'q Question, cue: &CueMatch) -> &'q str {
+    question.words.get(cue.start).map_or("", |w| w.plain.as_str())
 }
 
 fn fits_class(f: &RankedFact, question: &Question) -> bool {
@@ -242,25 +213,55 @@ fn fits_class(f: &RankedFact, question: &Question) -> bool {
 /// Cosine of a class noun and a name from which the name is taken to be of that class ("pet", "cat": 0.75).
 const OF_CLASS: f32 = 0.5;
 
+/// How far words tell that a thing is of a kind.
+#[derive(PartialEq, Eq)]
+enum OfKind {
+    Yes,
+    No,
+    Unknown,
+}
+
 /// Keeps the facts whose other side is of the class asked for, as far as words can tell. Where no word tells,
 /// the types decide, unless they are too wide.
 fn of_class<'a>(matching: Vec<&'a RankedFact>, question: &Question, embedder: &LocalEmbedder) -> Vec<&'a RankedFact> {
-    let Some(class) = &question.class_word else { return matching };
-    let noun = embedder.vector(class).0;
-    let named = |id: EntityId| question.named.iter().any(|n| n.entities.contains(&id));
-    let told = |f: &&RankedFact| {
-        let asked = if named(f.fact.subject) { &f.object } else { &f.subject };
-        let alike: f32 = embedder.vector(&asked.name).0.iter().zip(&noun).map(|(a, b)| a * b).sum();
-        alike >= OF_CLASS || says(f, &stem(class))
+    let counted = match &question.want {
+        Want::Count(noun) => Some(noun),
+        _ => None,
     };
-    let kept: Vec<&RankedFact> = matching.iter().filter(|f| told(f)).copied().collect();
-    if kept.is_empty() && !is_loose(class) { matching } else { kept }
+    let Some(class) = question.class_word.as_ref().or(counted) else { return matching };
+    let noun = embedder.vector(class).0;
+    let kind = kind_named(class);
+    let named = |id: EntityId| question.named.iter().any(|n| n.entities.contains(&id));
+    let told = |f: &RankedFact| {
+        let asked = if named(f.fact.subject) { &f.object } else { &f.subject };
+        let excerpts = || f.evidence.iter().filter(|e| e.stance != Stance::Opposes).flat_map(|e| words(e.excerpt.as_str()));
+        let kinds = kinds_of(&asked.name);
+        let alike = || embedder.vector(&asked.name).0.iter().zip(&noun).map(|(a, b)| a * b).sum::<f32>();
+        if kind.is_some_and(|k| kinds.contains(&k)) || says(f, class, "") {
+            OfKind::Yes
+        } else if kind.is_some() && !kinds.is_empty() {
+            OfKind::No
+        } else if kind.is_some_and(|k| excerpts().any(|w| kinds_of(&w.plain).contains(&k)) && asked.name.starts_with(char::is_uppercase)) {
+            // "a cat called Pixel".
+            OfKind::Yes
+        } else if alike() >= OF_CLASS {
+            OfKind::Yes
+        } else {
+            OfKind::Unknown
+        }
+    };
+    let judged: Vec<(OfKind, &RankedFact)> = matching.into_iter().map(|f| (told(f), f)).collect();
+    let sure: Vec<&RankedFact> = judged.iter().filter(|(k, _)| *k == OfKind::Yes).map(|(_, f)| *f).collect();
+    if !sure.is_empty() || is_loose(class) || counted.is_some() {
+        return sure;
+    }
+    judged.into_iter().filter(|(k, _)| *k == OfKind::Unknown).map(|(_, f)| f).collect()
 }
 
-/// Whether the evidence or the names have the word itself.
-fn says(f: &RankedFact, stem: &str) -> bool {
+/// Whether the evidence or the names have the word itself, or one that it takes in.
+fn says(f: &RankedFact, word: &str, stem: &str) -> bool {
     let excerpts = f.evidence.iter().filter(|e| e.stance != Stance::Opposes).map(|e| e.excerpt.as_str());
     let described = [&f.subject.description, &f.object.description].into_iter().flatten().map(String::as_str);
     let names = [f.subject.name.as_str(), f.object.name.as_str()];
-    excerpts.chain(described).chain(names).any(|text| words(text).iter().any(|w| w.stem == stem))
+    excerpts.chain(described).chain(names).any(|text| words(text).iter().any(|w| w.stem == stem || is_called(word, &w.plain)))
 }

@@ -1,14 +1,18 @@
 //! Which messages of the context answer the question in someone's own words, when no fact does. A message counts
-//! only if it has what the question is about: its rare words or words close to them in meaning, and said by or
-//! about the one who is named.
+//! only if it has what the question is about (its rare words, or words close to them in meaning, said by or about the
+//! one who is named), gives an answer of the sort wanted, and tells it as so.
 
 use std::collections::HashSet;
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
+    classes::{are_siblings, is_asking, is_called, is_first_person, is_function, kind_named, kinds_of},
+    cues::{CueBook, Form},
+    manner::{self, Telling},
     question::{Asks, Question},
-    words::{is_asking, is_first_person, is_function, words},
+    want::Want,
+    words::{Word, words},
 };
 use crate::{
     adapters::local::LocalEmbedder,
@@ -17,9 +21,10 @@ use crate::{
 
 /// Messages quoted in one answer.
 const MOST: usize = 3;
-/// Share of the question's content that a message must have. With less than half, more of the question is
-/// unanswered than answered.
-const COVERAGE: f32 = 0.5;
+/// Share of the question's content that a message must have. With less, too much of the question is unanswered.
+const COVERAGE: f32 = 0.6;
+/// The same for yes-or-no questions, where one word that is not matched turns the answer around.
+const COVERAGE_OF_WHETHER: f32 = 0.85;
 /// Cosine of two words from which one may stand for the other. Unrelated words lie below 0.3, inflections and close
 /// synonyms above 0.6.
 const ALIKE: f32 = 0.55;
@@ -31,112 +36,238 @@ const EXCERPT: usize = 240;
 pub(super) struct Quote<'a> {
     pub(super) message: &'a Message,
     pub(super) excerpt: String,
+    /// What it says to a yes-or-no question, where that is beyond doubt.
+    pub(super) verdict: Option<bool>,
     coverage: f32,
 }
 
-struct Term {
+/// A word of the question that an answer must have.
+pub(super) struct Term {
+    place: usize,
     stem: String,
     plain: String,
     vector: Vec<f32>,
     is_name: bool,
+    /// It asks for one of a kind: "which instrument".
+    is_class: bool,
+    /// Relations of whose cue it is part; any other cue of them may stand for it.
+    relations: Vec<usize>,
+    in_period: bool,
 }
 
-/// The best quotes, best first.
-pub(super) fn find<'a>(question: &Question, entities: &[Entity], ranked: &'a [RankedMessage], embedder: &LocalEmbedder) -> Vec<Quote<'a>> {
-    let terms = content(question, embedder);
-    if terms.is_empty() {
-        return Vec::new();
+/// What quotes are looked for with.
+pub(super) struct Search<'a> {
+    pub(super) question: &'a Question,
+    pub(super) entities: &'a [Entity],
+    pub(super) book: &'a CueBook,
+    pub(super) embedder: &'a LocalEmbedder,
+}
+
+/// One sentence, read.
+struct Sentence {
+    words: Vec<Word>,
+    vectors: Vec<Option<Vec<f32>>>,
+}
+
+impl Search<'_> {
+    /// The best quotes, best first.
+    pub(super) fn quotes<'m>(&self, ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
+        let terms = self.terms();
+        if terms.is_empty() {
+            return Vec::new();
+        }
+        let only_names = terms.iter().all(|t| t.is_name || t.in_period);
+        let open = matches!(self.question.asks, Asks::What | Asks::Who) && !matches!(self.question.want, Want::Count(_) | Want::Name);
+        if only_names && !(open || terms.iter().any(|t| t.in_period)) {
+            // "Have I been to Georgia": that someone spoke of Georgia says nothing.
+            return Vec::new();
+        }
+        let usable = |m: &&Message| m.role == Role::User && m.kind != Some(MessageKind::Question);
+        let speakers: HashSet<&str> = ranked.iter().filter_map(|r| r.message.speaker.as_deref()).collect();
+        let mut quotes: Vec<Quote<'m>> =
+            ranked.iter().map(|r| &r.message).filter(usable).filter_map(|m| self.quote(m, &terms, &speakers)).collect();
+        // Stable: equal coverage keeps the order of the ranking.
+        quotes.sort_by(|a, b| b.coverage.total_cmp(&a.coverage));
+        // What covers clearly less than the best is beside the point.
+        let best = quotes.first().map_or(0.0, |q| q.coverage);
+        quotes.retain(|q| q.coverage >= best - 0.1);
+        let mut seen = HashSet::new();
+        quotes.retain(|q| seen.insert(q.excerpt.clone()));
+        quotes.truncate(MOST);
+        quotes
     }
-    let named: Vec<&str> = question.named.iter().flat_map(|n| &question.words[n.start..n.end]).map(|w| w.plain.as_str()).collect();
-    let mut quotes: Vec<Quote<'a>> = ranked
-        .iter()
-        .map(|r| &r.message)
-        .filter(|m| m.role == Role::User && m.kind != Some(MessageKind::Question) && is_about(question, m, entities))
-        .filter_map(|message| {
-            let coverage = covers(&terms, message, embedder);
-            (coverage >= COVERAGE).then(|| Quote { message, excerpt: excerpt(message.text.as_str(), &terms, &named), coverage })
+
+    /// What the question is about: no glue, and names only as names.
+    fn terms(&self) -> Vec<Term> {
+        const LIGHT: [&str; 12] =
+            ["happen", "go", "get", "take", "make", "give", "tri", "thing", "new", "recent", "latest", "last"];
+        let q = self.question;
+        let mut terms: Vec<Term> = Vec::new();
+        for (i, word) in q.words.iter().enumerate() {
+            let relations: Vec<usize> = q
+                .cues
+                .iter()
+                .filter(|c| c.places.contains(&i) && !c.weak && !matches!(c.form, Form::Noun | Form::InverseNoun))
+                .map(|c| c.relation)
+                .collect();
+            let light = relations.is_empty() && LIGHT.contains(&word.stem.as_str());
+            let in_period = q.in_period(i);
+            let glue = q.is_glue(i) || is_asking(word) || is_first_person(&word.plain) || light;
+            if (glue && !in_period) || terms.iter().any(|t| t.stem == word.stem || (t.in_period && in_period)) {
+                continue;
+            }
+            terms.push(Term {
+                place: i,
+                stem: word.stem.clone(),
+                plain: word.plain.clone(),
+                vector: self.embedder.vector(&word.plain).0,
+                is_name: !in_period && (q.in_name(i) || (word.proper && relations.is_empty())),
+                is_class: q.class_places.contains(&i),
+                relations,
+                in_period,
+            });
+        }
+        terms
+    }
+
+    fn quote<'m>(&self, message: &'m Message, terms: &[Term], speakers: &HashSet<&str>) -> Option<Quote<'m>> {
+        let text = message.text.as_str();
+        let addressee = manner::addressee(message, speakers);
+        if !self.is_about(message, addressee) {
+            return None;
+        }
+        let sentences: Vec<&str> = text.unicode_sentences().filter(|s| !s.trim_end().ends_with('?')).collect();
+        let read: Vec<Sentence> = sentences.iter().map(|s| self.read(s)).collect();
+        let shares: Vec<Vec<f32>> = read.iter().map(|s| terms.iter().map(|t| self.share(t, s, message)).collect()).collect();
+        let weight = |t: &Term| if t.is_name { 0.5 } else { 1.0 };
+        let score = |row: &Vec<f32>| row.iter().zip(terms).map(|(share, t)| share * weight(t)).sum::<f32>();
+        let best = (0..read.len()).max_by(|a, b| score(&shares[*a]).total_cmp(&score(&shares[*b])).then(b.cmp(a)))?;
+        // Sentences beside the best one may have what it takes up again by a pronoun.
+        let (first, last) = extent(&sentences, best);
+        let near = |t: usize| shares.get(first..=last).into_iter().flatten().filter_map(|row| row.get(t)).fold(0.0, |m: f32, s| m.max(*s));
+        let all: f32 = terms.iter().map(weight).sum();
+        let coverage = terms.iter().enumerate().map(|(i, t)| near(i) * weight(t)).sum::<f32>() / all.max(f32::MIN_POSITIVE);
+        let least = if self.question.asks == Asks::Whether { COVERAGE_OF_WHETHER } else { COVERAGE };
+        let only_names = terms.iter().all(|t| t.is_name || t.in_period);
+        let about = only_names || terms.iter().enumerate().any(|(i, t)| !t.is_name && near(i) > 0.0);
+        // A verb whose relation is known must be told; without it something else is said of the same things.
+        let verb_missing = terms.iter().enumerate().any(|(i, t)| !t.relations.is_empty() && near(i) == 0.0);
+        if coverage < least || !about || verb_missing {
+            return None;
+        }
+        let quoted = sentences.get(first..=last)?.concat();
+        if !self.question.want.is_met(&quoted, &self.question.words) {
+            return None;
+        }
+        let verb = terms.iter().filter(|t| !t.is_name && !t.is_class).filter_map(|t| self.place_of(t, &read[best])).min();
+        let telling = Telling { question: self.question, entities: self.entities, message, addressee };
+        if !telling.is_told(&read[best].words, verb) {
+            return None;
+        }
+        let sure = coverage > 0.95 && verb.is_some() && self.question.asks == Asks::Whether;
+        let verdict = sure.then(|| !manner::is_negated(&read[best].words, verb));
+        let excerpt = cut(if text.chars().count() <= EXCERPT { text } else { &quoted });
+        Some(Quote { message, excerpt, verdict, coverage })
+    }
+
+    fn read(&self, sentence: &str) -> Sentence {
+        let words = words(sentence);
+        // A pasted log is one sentence of thousands of words; what is near is near early on.
+        let vectors = words.iter().enumerate().map(|(i, w)| (i < 200 && !is_function(w)).then(|| self.embedder.vector(&w.plain).0)).collect();
+        Sentence { words, vectors }
+    }
+
+    /// How far a sentence has a term, 0 to 1.
+    fn share(&self, term: &Term, sentence: &Sentence, message: &Message) -> f32 {
+        let any = |test: &dyn Fn(&Word) -> bool| sentence.words.iter().any(test);
+        if any(&|w| w.stem == term.stem || is_called(&term.plain, &w.plain)) {
+            return 1.0;
+        }
+        if term.in_period {
+            return if self.question.period.is_some_and(|p| p.period.has(message.sent_at)) { 1.0 } else { 0.0 };
+        }
+        if term.is_name {
+            let by = message.speaker.iter().flat_map(|s| words(s)).any(|w| w.stem == term.stem);
+            return if by { 1.0 } else { 0.0 };
+        }
+        if term.plain.chars().any(char::is_numeric) {
+            // One number never stands for another.
+            return 0.0;
+        }
+        if term.is_class && kind_named(&term.plain).is_some_and(|kind| any(&|w| kinds_of(&w.plain).contains(&kind))) {
+            return 1.0;
+        }
+        let soft = self.nearest(term, sentence).map_or(0.0, |(_, alike)| alike);
+        if term.relations.iter().any(|r| self.book.speaks_of(*r, &sentence.words)) {
+            return soft.max(0.8);
+        }
+        soft
+    }
+
+    /// The word of a sentence that is nearest to a term in meaning, if it is near at all.
+    fn nearest(&self, term: &Term, sentence: &Sentence) -> Option<(usize, f32)> {
+        let cosine = |v: &[f32]| v.iter().zip(&term.vector).map(|(a, b)| a * b).sum::<f32>();
+        let near = sentence.vectors.iter().enumerate().filter_map(|(i, v)| Some((i, cosine(v.as_ref()?))));
+        let near = near.filter(|(i, alike)| *alike >= ALIKE && !are_siblings(&term.plain, &sentence.words[*i].plain));
+        near.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Where a sentence has a term.
+    fn place_of(&self, term: &Term, sentence: &Sentence) -> Option<usize> {
+        // Only what comes after its subject in the question is its verb.
+        let subject_before = self.question.named.iter().any(|n| n.end <= term.place && !n.possessive);
+        let own = || sentence.words.iter().position(|w| w.stem == term.stem);
+        subject_before.then(|| own().or_else(|| self.nearest(term, sentence).map(|(i, _)| i))).flatten()
+    }
+
+    /// Whether the message is said by, or speaks of, who is named. "I" is who asks: their messages have no speaker.
+    fn is_about(&self, message: &Message, addressee: Option<&str>) -> bool {
+        let question = self.question;
+        let said: HashSet<String> = words(message.text.as_str()).into_iter().map(|w| w.plain).collect();
+        let mut by: Vec<String> = message.speaker.iter().flat_map(|s| words(s)).map(|w| w.plain).collect();
+        if said.contains("you") || said.contains("your") {
+            by.extend(addressee.into_iter().flat_map(words).map(|w| w.plain));
+        }
+        // A proper name that stands for nothing known is a name all the same.
+        let stranger = |i: usize, w: &Word| w.proper && !question.in_name(i) && !question.in_period(i) && !is_function(w);
+        let mut strangers = question.words.iter().enumerate().filter(|(i, w)| stranger(*i, w));
+        if strangers.any(|(_, w)| !said.iter().any(|s| super::words::same_noun(s, &w.plain)) && !by.contains(&w.plain)) {
+            return false;
+        }
+        question.named.iter().all(|named| {
+            let word = &question.words[named.start];
+            if is_first_person(&word.plain) {
+                return message.speaker.is_none() || self.entities.iter().any(|e| e.is_viewer && message.speaker.as_deref() == Some(&e.name));
+            }
+            let own = &question.words[named.start..named.end];
+            own.iter().any(|w| said.contains(&w.plain) || said.iter().any(|s| super::words::same_noun(s, &w.plain)) || by.contains(&w.plain))
         })
-        .collect();
-    // Stable: equal coverage keeps the order of the ranking.
-    quotes.sort_by(|a, b| b.coverage.total_cmp(&a.coverage));
-    // What covers clearly less than the best is beside the point.
-    let best = quotes.first().map_or(0.0, |q| q.coverage);
-    quotes.retain(|q| q.coverage >= best - 0.2);
-    quotes.truncate(MOST);
-    quotes
-}
-
-/// What the question is about: no glue, and names only as names.
-fn content(question: &Question, embedder: &LocalEmbedder) -> Vec<Term> {
-    let mut terms: Vec<Term> = Vec::new();
-    for (i, word) in question.words.iter().enumerate() {
-        if is_function(word) || is_asking(word) || is_first_person(&word.plain) || terms.iter().any(|t| t.stem == word.stem) {
-            continue;
-        }
-        let vector = embedder.vector(&word.plain).0;
-        terms.push(Term { stem: word.stem.clone(), plain: word.plain.clone(), vector, is_name: question.in_name(i) || word.proper });
     }
-    terms
 }
 
-/// Whether the message is said by, or speaks of, who is named. "I" is who asks: their messages have no speaker.
-fn is_about(question: &Question, message: &Message, entities: &[Entity]) -> bool {
-    let said: HashSet<String> = words(message.text.as_str()).into_iter().map(|w| w.plain).collect();
-    let by: Vec<String> = message.speaker.iter().flat_map(|s| words(s)).map(|w| w.plain).collect();
-    // A proper name that stands for nothing known is a name all the same.
-    let strangers = question.words.iter().enumerate().filter(|(i, w)| w.proper && !question.in_name(*i) && !is_function(w));
-    if strangers.into_iter().any(|(_, w)| !said.contains(&w.plain) && !by.contains(&w.plain)) {
-        return false;
+/// The sentences around the best one that are quoted with it: what follows first, as long as all fit.
+fn extent(sentences: &[&str], best: usize) -> (usize, usize) {
+    let length = |i: usize| sentences.get(i).map_or(0, |s| s.chars().count());
+    let (mut first, mut last, mut all) = (best, best, length(best));
+    while last + 1 < sentences.len() && all + length(last + 1) <= EXCERPT {
+        last += 1;
+        all += length(last);
     }
-    question.named.iter().all(|named| {
-        let word = &question.words[named.start];
-        if is_first_person(&word.plain) {
-            return message.speaker.is_none() || entities.iter().any(|e| e.is_viewer && message.speaker.as_deref() == Some(&e.name));
-        }
-        question.words[named.start..named.end].iter().any(|w| said.contains(&w.plain) || by.contains(&w.plain))
-    })
-}
-
-/// Share of the terms that the message has, 0 to 1. Names count half: they say about whom, not what.
-fn covers(terms: &[Term], message: &Message, embedder: &LocalEmbedder) -> f32 {
-    let text = words(message.text.as_str());
-    let stems: HashSet<&str> = text.iter().map(|w| w.stem.as_str()).collect();
-    let speaker: HashSet<String> = message.speaker.iter().flat_map(|s| words(s)).map(|w| w.stem).collect();
-    let vectors: Vec<Vec<f32>> = text.iter().filter(|w| !is_function(w)).take(200).map(|w| embedder.vector(&w.plain).0).collect();
-    let (mut have, mut all, mut about) = (0.0, 0.0, false);
-    let only_names = terms.iter().all(|t| t.is_name);
-    for term in terms {
-        let weight = if term.is_name { 0.5 } else { 1.0 };
-        all += weight;
-        let nearest = || vectors.iter().map(|v| v.iter().zip(&term.vector).map(|(a, b)| a * b).sum::<f32>()).fold(0.0, f32::max);
-        let share = if stems.contains(term.stem.as_str()) || (term.is_name && speaker.contains(&term.stem)) {
-            1.0
-        } else if term.is_name || term.plain.chars().any(char::is_numeric) {
-            // One name or number never stands for another.
-            0.0
-        } else {
-            Some(nearest()).filter(|n| *n >= ALIKE).unwrap_or(0.0)
-        };
-        have += weight * share;
-        about |= share > 0.0 && (only_names || !term.is_name);
+    while first > 0 && all + length(first - 1) <= EXCERPT {
+        first -= 1;
+        all += length(first);
     }
-    if about { have / all } else { 0.0 }
+    (first, last)
 }
 
-/// The sentence with most of the terms, and its neighbours while they fit.
-fn excerpt(text: &str, terms: &[Term], named: &[&str]) -> String {
-    let sentences: Vec<&str> = text.unicode_sentences().collect();
-    let score = |s: &str| words(s).iter().filter(|w| terms.iter().any(|t| t.stem == w.stem) || named.contains(&w.plain.as_str())).count();
-    let Some((best, _)) = sentences.iter().enumerate().max_by_key(|(i, s)| (score(s), std::cmp::Reverse(*i))) else { return String::new() };
+/// At most so many characters, cut between words.
+fn cut(text: &str) -> String {
+    let text = text.trim();
     if text.chars().count() <= EXCERPT {
-        return text.trim().to_owned();
-    }
-    let sentence = sentences[best].trim();
-    if sentence.chars().count() <= EXCERPT {
-        return sentence.to_owned();
+        return text.to_owned();
     }
     let mut cut = String::new();
-    for word in sentence.split_inclusive(char::is_whitespace) {
+    for word in text.split_inclusive(char::is_whitespace) {
         if cut.chars().count() + word.chars().count() > EXCERPT {
             break;
         }
@@ -144,12 +275,7 @@ fn excerpt(text: &str, terms: &[Term], named: &[&str]) -> String {
     }
     if cut.is_empty() {
         // One word longer than an excerpt.
-        cut = sentence.chars().take(EXCERPT).collect();
+        cut = text.chars().take(EXCERPT).collect();
     }
     format!("{}…", cut.trim_end())
-}
-
-/// Whether the facts found leave the question to be answered in someone's words.
-pub(super) fn are_wanted(question: &Question, facts_found: bool) -> bool {
-    !facts_found || question.asks == Asks::Reason
 }

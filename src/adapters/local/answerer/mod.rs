@@ -1,33 +1,45 @@
 //! [`ExtractiveAnswerer`]: answers from facts and messages of the context without any model. It states the facts
 //! that fit the question in plain English, quotes messages where no fact fits, cites each, and says that it does
 //! not know when neither does. It never says what no citation backs.
+//!
+//! `question` reads what is asked (`want` which sort of answer, `names`, `cues` and `sides` of whom and by which relation,
+//! `period` of when), `facts` chooses facts and `tell` says them (`sentence` has the grammar), `messages` chooses quotes
+//! (`manner` refuses wishes, denials and the words of others), `refer` finds who "my sister" is.
 
+mod classes;
 mod cues;
 mod facts;
+mod manner;
 mod messages;
+mod names;
+mod period;
 mod question;
+mod refer;
 mod sentence;
+mod sides;
+mod smalltalk;
+mod tell;
 #[cfg(test)]
 mod tests;
+mod want;
 mod words;
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use async_trait::async_trait;
 
 use self::{
     cues::CueBook,
-    facts::{Found, Verdict, is_denied},
+    messages::{Quote, Search},
     question::{Asks, Question},
-    sentence::{Mood, capital, clause, day, list, month, name},
+    sentence::day,
+    tell::{Page, Teller},
+    want::Want,
 };
 use super::LocalEmbedder;
 use crate::{
-    domain::{
-        Citation, Entity, EntityId, Evidence, FactStatus, Ontology, Stance, UserText,
-        context::{Context, RankedFact},
-    },
-    ports::{AnswerError, AnswerSink, Answerer, Draft},
+    domain::{Citation, Entity, Ontology, UserText, context::Context},
+    ports::{AnswerError, AnswerSink, Answerer, Asked, Draft},
 };
 
 /// What is said when nothing supports an answer.
@@ -46,125 +58,63 @@ impl ExtractiveAnswerer {
     }
 
     /// The answer; a pure function of question and context.
-    pub fn draft(&self, question: &UserText, context: &Context) -> Draft {
-        let mut known: Vec<&Entity> = context.entities.iter().collect();
-        known.extend(context.facts.iter().flat_map(|f| [&f.subject, &f.object]));
-        let mut seen = std::collections::HashSet::new();
-        known.retain(|e| seen.insert(e.id));
-        let question = Question::read(question.as_str(), &known, &self.book);
-        let found = facts::find(&question, &context.facts, &self.book, &self.embedder);
+    pub fn draft(&self, asked: &Asked, context: &Context) -> Draft {
+        let question = self.read(asked, context);
+        let nothing = |text: &str| Draft { text: text.into(), citations: Vec::new(), grounded: false };
+        if let Some(reply) = smalltalk::reply(asked.text.as_str()) {
+            return nothing(reply);
+        }
         let mut page = Page::new(context);
-        let mut sentences = self.state(&question, &found, &mut page);
-        if messages::are_wanted(&question, !found.facts.is_empty()) {
-            for quote in messages::find(&question, &context.entities, &context.messages, &self.embedder) {
-                let who = quote.message.speaker.as_deref().unwrap_or("you");
-                let mark = page.cite(Citation {
-                    index: 0,
-                    message_id: Some(quote.message.id),
-                    fact_id: None,
-                    excerpt: UserText::from(quote.excerpt.clone()),
-                });
-                sentences.push(format!("On {} {who} said: “{}” {mark}.", day(quote.message.sent_at), quote.excerpt));
-            }
+        let search = Search { question: &question, entities: &context.entities, book: &self.book, embedder: &self.embedder };
+        // When something was, is told by the one who told it; that it was told on a day is the next best.
+        let words_first = matches!(question.want, Want::Time | Want::Count(_) | Want::Occupation);
+        let mut sentences = if words_first { quoted(&question, search.quotes(&context.messages), &mut page) } else { Vec::new() };
+        if sentences.is_empty() {
+            let found = facts::find(&question, &context.facts, &self.book, &self.embedder);
+            sentences = Teller { book: &self.book, question: &question, found: &found }.state(&mut page);
+        }
+        if sentences.is_empty() && !words_first {
+            sentences = quoted(&question, search.quotes(&context.messages), &mut page);
         }
         if sentences.is_empty() {
-            return Draft { text: UNKNOWN.into(), citations: Vec::new(), grounded: false };
+            return nothing(UNKNOWN);
         }
         Draft { text: sentences.join(" ").into(), citations: page.citations, grounded: true }
     }
 
-    /// The facts found, in sentences.
-    fn state(&self, question: &Question, found: &Found<'_>, page: &mut Page<'_>) -> Vec<String> {
-        let mut left: Vec<&RankedFact> = found.facts.clone();
-        let mut sentences = Vec::new();
-        while let Some(first) = left.first().copied() {
-            let rivals: Vec<&RankedFact> =
-                left.iter().filter(|f| f.fact.id != first.fact.id && self.are_rivals(first, f)).copied().collect();
-            let (said, used) = if rivals.is_empty() {
-                let group: Vec<&RankedFact> = left.iter().filter(|f| belongs(first, f)).copied().collect();
-                (self.together(question, &group, page), group)
-            } else {
-                (self.rivalry(first, &rivals, page), std::iter::once(first).chain(rivals).collect())
-            };
-            sentences.extend(said);
-            left.retain(|f| !used.iter().any(|u| u.fact.id == f.fact.id));
-        }
-        if let (Some(verdict), Some(first)) = (found.verdict, sentences.first_mut()) {
-            let word = match verdict {
-                Verdict::Yes => "Yes",
-                Verdict::No => "No",
-                Verdict::NotAnyMore => "Not any more",
-            };
-            *first = format!("{word}, {first}");
-        }
-        sentences.iter().map(|s| format!("{}.", capital(s))).collect()
+    fn read(&self, asked: &Asked, context: &Context) -> Question {
+        let mut known: Vec<&Entity> = context.entities.iter().collect();
+        known.extend(context.facts.iter().flat_map(|f| [&f.subject, &f.object]));
+        let mut seen = HashSet::new();
+        known.retain(|e| seen.insert(e.id));
+        Question::read(asked.text.as_str(), asked.at, &known, &self.book)
     }
+}
 
-    /// Facts that differ in one side only: "John likes Mary [1], sushi [2] and hiking [3]".
-    fn together(&self, question: &Question, group: &[&RankedFact], page: &mut Page<'_>) -> Option<String> {
-        let first = group.first()?;
-        let relation = self.book.by_name(&first.fact.relation)?;
-        let when = |f: &RankedFact| match (question.asks, f.fact.status, f.fact.valid_to) {
-            (_, FactStatus::Ended, Some(end)) => format!(" (until {})", month(end)),
-            (Asks::When, _, _) => page_date(f).map_or_else(String::new, |at| format!(" (told on {})", day(at))),
-            _ => String::new(),
+/// Quotes, each with its mark: "On 8 May 2026 you said: “…” [1]."
+fn quoted(question: &Question, quotes: Vec<Quote<'_>>, page: &mut Page<'_>) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for quote in quotes {
+        let message = quote.message;
+        let who = message.speaker.as_deref().unwrap_or("you");
+        let mark = page.cite(Citation {
+            index: 0,
+            message_id: Some(message.id),
+            fact_id: None,
+            excerpt: UserText::from(quote.excerpt.clone()),
+        });
+        let verdict = match quote.verdict {
+            Some(true) => "Yes: on",
+            Some(false) => "No: on",
+            None => "On",
         };
-        let mut parts = Vec::new();
-        for f in group {
-            let mark = page.cite_fact(f, relation.phrase.as_str());
-            parts.push(format!("{} {mark}{}", name(&f.object, &f.subject), when(f)));
-        }
-        Some(clause(&first.subject, relation, &list(&parts), mood(first)))
+        // "Yesterday" was another day when it was said.
+        let when = if question.asks == Asks::When { period::relatives(&quote.excerpt, message.sent_at) } else { Vec::new() };
+        let when: Vec<String> = when.iter().map(|(words, period)| format!("{words}: {}", period.words())).collect();
+        let when = if when.is_empty() { String::new() } else { format!(" ({})", when.join(", ")) };
+        sentences.push(format!("{verdict} {} {who} said: “{}” {mark}{when}.", day(message.sent_at), quote.excerpt));
     }
-
-    /// Facts that cannot all hold. What has ended is told as such; what holds is weighed.
-    fn rivalry(&self, first: &RankedFact, rivals: &[&RankedFact], page: &mut Page<'_>) -> Option<String> {
-        let mut held: Vec<&RankedFact> = std::iter::once(first).chain(rivals.iter().copied()).collect();
-        // Compared at one moment; with one half-life for all rivals any moment gives the same shares.
-        let latest = held.iter().map(|f| f.fact.weighed_at).max()?;
-        let weight = |f: &RankedFact| {
-            let half_life = self.book.by_name(&f.fact.relation).map_or(365.0, |r| r.half_life_days);
-            let days = (latest - f.fact.weighed_at).num_seconds() as f64 / 86_400.0;
-            f.fact.support * (-days / half_life).exp2()
-        };
-        let (mut ended, mut active): (Vec<&RankedFact>, Vec<&RankedFact>) =
-            held.drain(..).partition(|f| f.fact.status == FactStatus::Ended);
-        active.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-        ended.sort_by_key(|f| std::cmp::Reverse(f.fact.valid_to));
-        let mut said = Vec::new();
-        let total: f64 = active.iter().map(|f| weight(f)).sum();
-        for (i, f) in active.iter().enumerate() {
-            let relation = self.book.by_name(&f.fact.relation)?;
-            let mark = page.cite_fact(f, relation.phrase.as_str());
-            let alone = clause(&f.subject, relation, &name(&f.object, &f.subject), mood(f));
-            said.push(if active.len() == 1 {
-                format!("{alone} {mark}")
-            } else {
-                let share = (100.0 * weight(f) / total.max(f64::MIN_POSITIVE)).round();
-                let how = if i == 0 { "most likely" } else { "less likely" };
-                format!("{how} {alone} ({share}%) {mark}")
-            });
-        }
-        for f in ended {
-            let relation = self.book.by_name(&f.fact.relation)?;
-            let mark = page.cite_fact(f, relation.phrase.as_str());
-            let object = name(&f.object, &f.subject);
-            said.push(match (f.fact.valid_to, said.is_empty()) {
-                (Some(end), false) => format!("until {} it was {object} {mark}", month(end)),
-                (None, false) => format!("before, it was {object} {mark}"),
-                (_, true) => format!("{} {mark}", clause(&f.subject, relation, &object, Mood::Ended)),
-            });
-        }
-        Some(said.join("; "))
-    }
-
-    fn are_rivals(&self, a: &RankedFact, b: &RankedFact) -> bool {
-        let Some(relation) = self.book.by_name(&a.fact.relation) else { return false };
-        let same_subject = a.fact.subject == b.fact.subject;
-        let functional = relation.functional && a.fact.relation == b.fact.relation && same_subject && a.fact.object != b.fact.object;
-        let opposite = relation.opposite.as_ref() == Some(&b.fact.relation) && same_subject && a.fact.object == b.fact.object;
-        functional || (opposite && !is_denied(a) && !is_denied(b))
-    }
+    sentences
 }
 
 #[async_trait]
@@ -173,75 +123,14 @@ impl Answerer for ExtractiveAnswerer {
         "extractive"
     }
 
-    async fn answer(&self, question: &UserText, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError> {
-        let draft = self.draft(question, context);
+    fn by_name(&self, asked: &Asked, context: &Context) -> Option<UserText> {
+        let question = self.read(asked, context);
+        refer::by_name(asked.text.as_str(), &question, &context.facts, &self.book).map(UserText::from)
+    }
+
+    async fn answer(&self, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError> {
+        let draft = self.draft(asked, context);
         sink.delta(draft.text.as_str());
         Ok(draft)
-    }
-}
-
-/// Whether two facts are told in one sentence: same subject, relation and mood.
-fn belongs(a: &RankedFact, b: &RankedFact) -> bool {
-    a.fact.subject == b.fact.subject && a.fact.relation == b.fact.relation && mood(a) == mood(b)
-}
-
-fn mood(f: &RankedFact) -> Mood {
-    match f.fact.status {
-        FactStatus::Ended => Mood::Ended,
-        _ if is_denied(f) => Mood::Denied,
-        _ => Mood::Holds,
-    }
-}
-
-/// The evidence that shows best why the fact is told the way it is.
-fn best_evidence(f: &RankedFact) -> Option<&Evidence> {
-    let wanted = match mood(f) {
-        Mood::Holds => Stance::Supports,
-        Mood::Denied => Stance::Opposes,
-        Mood::Ended => Stance::Ends,
-    };
-    let rank = |e: &&Evidence| (e.stance == wanted, e.span.is_some(), (e.confidence * 1000.0) as i64, e.created_at);
-    f.evidence.iter().max_by_key(rank)
-}
-
-fn page_date(f: &RankedFact) -> Option<crate::domain::Timestamp> {
-    best_evidence(f).map(|e| e.created_at).or(f.fact.valid_from)
-}
-
-/// The citations of one answer.
-struct Page<'a> {
-    context: &'a Context,
-    citations: Vec<Citation>,
-    facts: HashMap<(EntityId, String, EntityId), u32>,
-}
-
-impl<'a> Page<'a> {
-    fn new(context: &'a Context) -> Self {
-        Self { context, citations: Vec::new(), facts: HashMap::new() }
-    }
-
-    fn cite(&mut self, mut citation: Citation) -> String {
-        citation.index = u32::try_from(self.citations.len() + 1).unwrap_or(u32::MAX);
-        let mark = format!("[{}]", citation.index);
-        self.citations.push(citation);
-        mark
-    }
-
-    /// A mark for a fact, the same one if it was cited before.
-    fn cite_fact(&mut self, f: &RankedFact, phrase: &str) -> String {
-        let key = (f.fact.subject, f.fact.relation.clone(), f.fact.object);
-        if let Some(index) = self.facts.get(&key) {
-            return format!("[{index}]");
-        }
-        let evidence = best_evidence(f);
-        let words = evidence.map(|e| e.excerpt.clone()).filter(|e| !e.as_str().is_empty());
-        // Evidence without words of its own: the message's, if it is at hand; else the fact itself.
-        let message = evidence.and_then(|e| self.context.messages.iter().find(|m| m.message.id == e.message));
-        let excerpt = words
-            .or_else(|| message.map(|m| m.message.text.clone()))
-            .unwrap_or_else(|| UserText::from(format!("{} {phrase} {}", f.subject.name, f.object.name)));
-        let mark = self.cite(Citation { index: 0, message_id: evidence.map(|e| e.message), fact_id: Some(f.fact.id), excerpt });
-        self.facts.insert(key, u32::try_from(self.citations.len()).unwrap_or(u32::MAX));
-        mark
     }
 }

@@ -2,10 +2,14 @@
 //! its context, and looks at no fact.
 
 use super::{
-    cues::{CueBook, CueMatch},
-    words::{Word, class_of, is_asking, is_first_person, is_function, words},
+    classes::{class_of, is_asking, is_first_person, is_function},
+    cues::{CueBook, CueMatch, Form},
+    names::{Named, names},
+    period::{self, Found},
+    want::Want,
+    words::{Word, words},
 };
-use crate::domain::{Entity, EntityId, EntityType};
+use crate::domain::{Entity, EntityId, EntityType, Timestamp};
 
 /// The question word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,7 +18,7 @@ pub(super) enum Asks {
     Where,
     What,
     When,
-    /// Why and how: facts do not answer these, messages may.
+    /// Why, how and how much: facts do not answer these, messages may.
     Reason,
     /// "Does…", "Is…".
     Whether,
@@ -29,24 +33,16 @@ pub(super) enum Tense {
     Past,
 }
 
-/// A name in the question.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Named {
-    /// All entities that go by it.
-    pub(super) entities: Vec<EntityId>,
-    /// First word and one past the last.
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) possessive: bool,
-}
-
 /// A question, read.
 #[derive(Clone, Debug)]
 pub(super) struct Question {
     pub(super) words: Vec<Word>,
     pub(super) asks: Asks,
+    pub(super) want: Want,
     pub(super) tense: Tense,
     pub(super) named: Vec<Named>,
+    /// A thing that only says which time is meant: "before Ghent".
+    pub(super) anchor: Vec<EntityId>,
     pub(super) cues: Vec<CueMatch>,
     /// Types that a class noun asks for ("which city"), when there is one.
     pub(super) class: Option<&'static [EntityType]>,
@@ -54,41 +50,49 @@ pub(super) struct Question {
     pub(super) class_word: Option<String>,
     /// Places of class nouns and what stands between them and the question word.
     pub(super) class_places: Vec<usize>,
+    /// The days it asks about.
+    pub(super) period: Option<Found>,
+    /// It asks which of two.
+    pub(super) is_choice: bool,
+    /// Places of words that are glue here: the question word's own, alternatives.
+    glue: Vec<usize>,
 }
 
-/// The part of a message that asks: its last sentence with a question mark, or all of it.
-fn asking_part(text: &str) -> &str {
-    let Some(end) = text.rfind('?') else { return text };
+/// The part of a message that asks, as a range of bytes: its last sentence with a question mark, or all of it.
+pub(super) fn asking_part(text: &str) -> std::ops::Range<usize> {
+    let Some(end) = text.rfind('?') else { return 0..text.len() };
     let before = &text[..end];
     let start = before.rfind(['.', '!', '?', '\n', ';']).filter(|i| before[i + 1..].split_whitespace().count() >= 2).map_or(0, |i| i + 1);
-    &before[start..]
+    start..end
 }
 
-fn asks(words: &[Word]) -> Asks {
-    for word in words {
-        match word.plain.as_str() {
-            "who" | "whom" | "whose" | "who'd" | "who've" => return Asks::Who,
-            "where" | "whereabouts" => return Asks::Where,
-            "what" | "which" => return Asks::What,
-            "when" => return Asks::When,
-            "why" | "how" => return Asks::Reason,
-            _ => {}
-        }
+fn asks(words: &[Word], want: &Want) -> Asks {
+    match want {
+        Want::Person => return Asks::Who,
+        Want::Place => return Asks::Where,
+        Want::Time => return Asks::When,
+        Want::Count(_) | Want::Name | Want::Occupation => return Asks::What,
+        Want::Amount | Want::Age | Want::Duration | Want::Frequency | Want::Reason | Want::Manner => return Asks::Reason,
+        Want::Any => {}
+    }
+    if words.iter().any(|w| matches!(w.plain.as_str(), "what" | "what's" | "which" | "whose")) {
+        return Asks::What;
     }
     match words.first().map(|w| w.plain.as_str()) {
-        Some("tell" | "show" | "list" | "name" | "describe" | "remind" | "give") => Asks::What,
+        Some("tell" | "show" | "list" | "name" | "describe" | "remind" | "give") | None => Asks::What,
         Some(_) => Asks::Whether,
-        None => Asks::What,
     }
 }
 
 impl Question {
-    /// Reads a question. `known` are the things whose names may be in it, the viewer among them.
-    pub(super) fn read(text: &str, known: &[&Entity], book: &CueBook) -> Self {
-        let words = words(asking_part(text));
-        let mut asks = asks(&words);
+    /// Reads a question asked at a moment. `known` are the things whose names may be in it, the viewer among them.
+    pub(super) fn read(text: &str, now: Timestamp, known: &[&Entity], book: &CueBook) -> Self {
+        let words = words(&text[asking_part(text)]);
+        let (want, mut glue) = Want::of(&words);
+        let mut asks = asks(&words, &want);
         let mut taken = vec![false; words.len()];
         let mut named = names(&words, known, &mut taken);
+        let period = period::asked(&words, now).filter(|p| !taken[p.start..p.end.min(taken.len())].contains(&true));
         let viewer: Vec<EntityId> = known.iter().filter(|e| e.is_viewer).map(|e| e.id).collect();
         for (i, word) in words.iter().enumerate() {
             // In "tell me" and "remind me" it is the one to be answered, not the one asked about.
@@ -101,46 +105,31 @@ impl Question {
         }
         named.sort_by_key(|n| n.start);
         let cues = book.find(&words, &taken, asks == Asks::Where);
-        let in_cue = |i: usize| cues.iter().any(|c| c.places.contains(&i));
-        let opener = words.iter().position(|w| matches!(w.plain.as_str(), "what" | "which" | "whose"));
-        let mut class = None;
-        let mut class_places = Vec::new();
-        if let Some(opener) = opener {
-            // "which programming language": up to the class noun nearest after the question word, unless a verb or a name comes first.
-            let reach = (opener + 1..words.len())
-                .take_while(|i| *i <= opener + 3 && !taken[*i] && (!is_function(&words[*i]) || words[*i].plain == "of"));
-            let nouns: Vec<usize> = reach.collect();
-            if let Some(last) =
-                nouns.iter().rposition(|i| class_of(&words[*i]).is_some() && !(in_cue(*i) && nouns.len() == 1 && *i + 1 == words.len()))
-            {
-                class = class_of(&words[nouns[last]]);
-                class_places = nouns[..=last].to_vec();
-            }
-        }
-        if class.is_none()
-            && let Some(after_noun) = cues
-                .iter()
-                .find(|c| matches!(c.form, super::cues::Form::Noun | super::cues::Form::InverseNoun))
-                .and_then(|c| c.places.last())
-            && let Some(next) = words.get(after_noun + 1)
-        {
-            // "my favourite food".
-            class = class_of(next);
-            class_places.extend(class.is_some().then_some(after_noun + 1));
-        }
+        let (class, class_places) = class(&words, &taken, &cues);
         if asks == Asks::What && class == Some(&[EntityType::Place]) {
             asks = Asks::Where;
         }
         let class_word = class_places.last().filter(|_| class.is_some()).map(|i| words[*i].plain.clone());
-        let has = |w: &str| words.iter().any(|x| x.plain == w);
-        let past = has("before")
-            || has("previously")
-            || has("formerly")
-            || has("earlier")
-            || (has("used") && has("to") && !has("is") && !has("are"));
-        let tense = if past { Tense::Past } else { Tense::Open };
         let cues = if asks == Asks::Where { book.find(&words, &taken, true) } else { cues };
-        Self { words, asks, tense, named, cues, class, class_places, class_word }
+
+        let has = |w: &str| words.iter().any(|x| x.plain == w);
+        let used_to = words.windows(2).any(|w| w[0].plain == "used" && w[1].plain == "to") && !has("is") && !has("are");
+        let used_to = used_to || words.windows(2).any(|w| w[0].plain == "use" && w[1].plain == "to");
+        let past = ["before", "previously", "formerly", "earlier", "previous", "former"].into_iter().any(has) || used_to;
+        let tense = if past { Tense::Past } else { Tense::Open };
+        let is_before = |n: &Named| n.start > 0 && matches!(words[n.start - 1].plain.as_str(), "before" | "after");
+        let anchor = named.iter().filter(|n| is_before(n) && !is_first_person(&words[n.start].plain)).flat_map(|n| n.entities.clone()).collect();
+        named.retain(|n| !is_before(n) || is_first_person(&words[n.start].plain));
+
+        // "tea or coffee": the alternatives themselves need not be explained.
+        let or = words.iter().position(|w| w.plain == "or").filter(|i| *i > 0 && i + 1 < words.len());
+        let is_choice = or.is_some() && matches!(asks, Asks::Whether | Asks::What);
+        if let Some(or) = or.filter(|_| is_choice) {
+            glue.extend([or - 1, or + 1]);
+            asks = Asks::What;
+        }
+        glue.extend(words.iter().enumerate().filter(|(_, w)| matches!(w.plain.as_str(), "previous" | "former")).map(|(i, _)| i));
+        Self { words, asks, want, tense, named, anchor, cues, class, class_places, class_word, period, is_choice, glue }
     }
 
     /// Whether a word belongs to a name.
@@ -148,62 +137,62 @@ impl Question {
         self.named.iter().any(|n| n.start <= place && place < n.end)
     }
 
+    /// Whether a word belongs to the days asked about.
+    pub(super) fn in_period(&self, place: usize) -> bool {
+        self.period.is_some_and(|p| p.start <= place && place < p.end)
+    }
+
+    /// Whether a word says nothing about what an answer must have.
+    pub(super) fn is_glue(&self, place: usize) -> bool {
+        self.glue.contains(&place) || self.words.get(place).is_none_or(is_function)
+    }
+
     /// Words that carry the question besides names, the cue and glue. What is found must explain them, or it
     /// answers another question.
     pub(super) fn rest(&self, cue: Option<&CueMatch>) -> Vec<&Word> {
         let explained = |i: usize| self.in_name(i) || self.class_places.contains(&i) || cue.is_some_and(|c| c.places.contains(&i));
-        let glue = |w: &Word| is_function(w) || (cue.is_none() && is_asking(w));
-        let rest = self.words.iter().enumerate().filter(|(i, w)| !(explained(*i) || glue(w)));
+        // The thing in "before Ghent" is known by its entity, not by its words.
+        let anchor = |i: usize| !self.anchor.is_empty() && i > 0 && matches!(self.words[i - 1].plain.as_str(), "before" | "after");
+        let glue = |i: usize, w: &Word| self.is_glue(i) || (cue.is_none() && is_asking(w)) || anchor(i);
+        let rest = self.words.iter().enumerate().filter(|(i, w)| !(explained(*i) || glue(*i, w)));
         rest.map(|(_, w)| w).collect()
     }
 
-    /// Whether it asks for all that is known of a thing.
+    /// Whether it asks for all that is known of a thing: "who is John", "tell me about John", "what do you know about me".
     pub(super) fn is_general(&self) -> bool {
-        matches!(self.asks, Asks::Who | Asks::What) && !self.named.is_empty() && self.rest(None).is_empty()
+        let [named] = self.named.as_slice() else { return false };
+        if !matches!(self.asks, Asks::Who | Asks::What) || named.possessive || !self.rest(None).is_empty() || self.class.is_some() {
+            return false;
+        }
+        let before = |n: usize| named.start.checked_sub(n).map_or("", |i| self.words[i].plain.as_str());
+        let is = |w: &str| matches!(w, "is" | "are" | "was" | "were" | "am" | "who" | "who's" | "what's" | "what");
+        let last = named.end == self.words.len();
+        let about = before(1) == "about" || (before(1) == "the" && before(2) == "about") || matches!(before(1), "describe" | "of");
+        let first_person = is_first_person(&self.words[named.start].plain);
+        let who = last && named.start <= 3 && (is(before(1)) || is(before(2))) || (first_person && self.words.len() <= 3 && is(before(1)));
+        (about && last) || who
     }
 }
 
-/// Finds names, longest first. A person goes by the first name, too.
-fn names(question: &[Word], known: &[&Entity], taken: &mut [bool]) -> Vec<Named> {
-    let mut all: Vec<(Vec<String>, EntityId)> = Vec::new();
-    for entity in known {
-        for name in std::iter::once(&entity.name).chain(&entity.aliases) {
-            let mut parts: Vec<String> = words(name).into_iter().map(|w| w.plain).collect();
-            if parts.len() > 1 && matches!(parts[0].as_str(), "the" | "a" | "an" | "my" | "our") {
-                parts.remove(0);
-            }
-            if entity.entity_type == EntityType::Person && parts.len() > 1 {
-                all.push((parts[..1].to_vec(), entity.id));
-            }
-            // "You" is how the viewer is called, not a name to be found.
-            if !(entity.is_viewer && matches!(parts.first().map(String::as_str), Some("you" | "i" | "me" | "user"))) {
-                all.push((parts, entity.id));
-            }
+/// The class noun of a question, as the types it stands for and the places of its words.
+fn class(words: &[Word], taken: &[bool], cues: &[CueMatch]) -> (Option<&'static [EntityType]>, Vec<usize>) {
+    let in_cue = |i: usize| cues.iter().any(|c| !c.weak && c.places.contains(&i));
+    let opener = words.iter().position(|w| matches!(w.plain.as_str(), "what" | "which" | "whose" | "all" | "list" | "name"));
+    if let Some(opener) = opener {
+        // "which programming language": up to the class noun nearest after the question word, unless a verb or a name comes first.
+        let glue = |w: &Word| is_function(w) && class_of(w).is_none() && !matches!(w.plain.as_str(), "of" | "the" | "all" | "kind" | "type" | "sort" | "kinds" | "types");
+        let nouns: Vec<usize> = (opener + 1..words.len()).take_while(|i| *i <= opener + 4 && !taken[*i] && !glue(&words[*i])).collect();
+        let is_class = |i: usize| class_of(&words[i]).is_some() && !(in_cue(i) && nouns.len() == 1 && i + 1 == words.len());
+        if let Some(last) = nouns.iter().rposition(|i| is_class(*i)) {
+            return (class_of(&words[nouns[last]]), nouns[..=last].to_vec());
         }
     }
-    all.retain(|(parts, _)| !parts.is_empty());
-    all.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.0.cmp(&b.0)));
-    let mut found: Vec<Named> = Vec::new();
-    for (parts, id) in all {
-        for start in 0..(question.len() + 1).saturating_sub(parts.len()) {
-            let end = start + parts.len();
-            let fits = parts.iter().zip(&question[start..end]).all(|(part, word)| same_noun(part, &word.plain));
-            if let Some(there) = found.iter_mut().find(|n| fits && n.start == start && n.end == end) {
-                if !there.entities.contains(&id) {
-                    there.entities.push(id);
-                }
-            } else if fits && !taken[start..end].contains(&true) {
-                taken[start..end].fill(true);
-                found.push(Named { entities: vec![id], start, end, possessive: question[end - 1].possessive });
-            }
-        }
+    // "my favourite food".
+    let noun = cues.iter().find(|c| matches!(c.form, Form::Noun | Form::InverseNoun)).and_then(|c| c.places.last());
+    match noun.map(|i| i + 1).and_then(|i| Some((i, class_of(words.get(i)?)?))) {
+        Some((place, types)) => (Some(types), vec![place]),
+        None => (None, Vec::new()),
     }
-    found
-}
-
-/// Equal up to a plural ending.
-fn same_noun(a: &str, b: &str) -> bool {
-    a == b || a.strip_suffix('s') == Some(b) || b.strip_suffix('s') == Some(a)
 }
 
 #[cfg(test)]
@@ -213,9 +202,10 @@ mod tests {
 
     #[test]
     fn the_last_question_is_read() {
-        assert_eq!(asking_part("I moved. Where does John live?"), " Where does John live");
-        assert_eq!(asking_part("tell me about Mary"), "tell me about Mary");
-        assert_eq!(asking_part("Who is he? Really?"), "Who is he? Really");
+        let part = |text: &'static str| &text[asking_part(text)];
+        assert_eq!(part("I moved. Where does John live?"), " Where does John live");
+        assert_eq!(part("tell me about Mary"), "tell me about Mary");
+        assert_eq!(part("Who is he? Really?"), "Who is he? Really");
     }
 
     #[test]
@@ -227,8 +217,10 @@ mod tests {
             ("How did it go?", Asks::Reason),
             ("Tell me about Mary", Asks::What),
             ("When did I visit Rome?", Asks::When),
+            ("Is my cat called Pixel?", Asks::Whether),
         ] {
-            assert_eq!(asks(&words(text)), expected, "{text}");
+            let words = words(text);
+            assert_eq!(asks(&words, &Want::of(&words).0), expected, "{text}");
         }
     }
 }

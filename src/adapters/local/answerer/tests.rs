@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::domain::{
-    EntityType, Fact, FactId, Message, MessageId, MessageKind, MessageStatus, Role, SessionId, Span, Timestamp,
+    EntityId, EntityType, Evidence, FactStatus, Stance, context::RankedFact, Fact, FactId, Message, MessageId, MessageKind, MessageStatus, Role, SessionId, Span, Timestamp,
     context::{RankedMessage, Timings},
 };
 
@@ -111,6 +111,10 @@ fn at(day: &str) -> Timestamp {
     format!("{day}T12:00:00Z").parse().unwrap()
 }
 
+fn asked(question: &str) -> Asked {
+    Asked { text: question.into(), at: at("2026-06-01") }
+}
+
 fn id(text: &str) -> Uuid {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, text.as_bytes())
 }
@@ -204,7 +208,7 @@ impl World {
             methods_used: Vec::new(),
             timings: Timings::default(),
         };
-        ANSWERER.draft(&question.into(), &context)
+        ANSWERER.draft(&asked(question), &context)
     }
 }
 
@@ -268,7 +272,7 @@ fn facts_answer_the_questions_that_they_fit() {
         ("who does john like", "John likes Mary [1]."),
         ("Whom does John really like?", "John likes Mary [1]."),
         ("What does John like?", "John likes Mary [1] and sushi [2]."),
-        ("What animal do I have?", "You own cat [1]."),
+        ("What animal do I have?", "You own a cat [1]."),
         ("What things does John like?", "John likes sushi [1]."),
         ("Who likes Mary?", "John likes Mary [1]."),
         ("Does John like Mary?", "Yes, John likes Mary [1]."),
@@ -279,35 +283,35 @@ fn facts_answer_the_questions_that_they_fit() {
         ("Where do I live?", "You live in Ghent [1]; until March 2026 it was Lyon [2]."),
         ("Where do I live now?", "You live in Ghent [1]; until March 2026 it was Lyon [2]."),
         ("Which city do I live in?", "You live in Ghent [1]; until March 2026 it was Lyon [2]."),
-        ("Where did I live before?", "You no longer live in Lyon [1] (until March 2026)."),
+        ("Where did I live before?", "You lived in Lyon [1] (until March 2026)."),
         ("Do I live in Ghent?", "Yes, you live in Ghent [1]."),
-        ("Do I still live in Lyon?", "Not any more, you no longer live in Lyon [1] (until March 2026)."),
+        ("Do I still live in Lyon?", "No, you no longer live in Lyon [1] (until March 2026). You live in Ghent [2]."),
         ("Do I live in Paris?", "No, you live in Ghent [1]."),
         ("Where does Mary work?", "Mary works for Acme [1]."),
         ("Who employs Mary?", "Mary works for Acme [1]."),
         ("Which company does Mary work for?", "Mary works for Acme [1]."),
         ("Who works at Acme?", "Mary works for Acme [1]."),
-        ("Who is my manager?", "Dave manages you [1]."),
-        ("Who's my boss?", "Dave manages you [1]."),
+        ("Who is my manager?", "Your manager is Dave [1]."),
+        ("Who's my boss?", "Your boss is Dave [1]."),
         ("Who do I report to?", "Dave manages you [1]."),
         ("Who manages me?", "Dave manages you [1]."),
         ("Whom does Dave manage?", "Dave manages you [1]."),
         ("Who do I work with?", "You work with Sarah [1]."),
-        ("Who is my colleague?", "You work with Sarah [1]."),
+        ("Who is my colleague?", "Your colleague is Sarah [1]."),
         ("Who works with Sarah?", "You work with Sarah [1]."),
-        ("What does Sarah work on?", "Sarah works on backend team [1]."),
-        ("Who is my son?", "You are family of Jack Smith [1]."),
-        ("Is Jack my son?", "Yes, you are family of Jack Smith [1]."),
+        ("What does Sarah work on?", "Sarah works on the backend team [1]."),
+        ("Who is my son?", "Your son is Jack Smith [1]."),
+        ("Is Jack my son?", "Yes, Jack Smith is your son [1]."),
         ("What database does Project Apollo use?", "Apollo uses PostgreSQL [1]."),
         ("What is Apollo built with?", "Apollo uses PostgreSQL [1]."),
         ("Which project uses PostgreSQL?", "Apollo uses PostgreSQL [1]."),
         ("What tools do I use?", "You use Rust [1]."),
         ("Which programming language do I use for the parser?", "You use Rust [1]."),
-        ("Do I still use React?", "Not any more, you no longer use React [1]."),
+        ("Do I still use React?", "No, you no longer use React [1]."),
         ("When did I visit Rome?", "You visited Rome [1] (told on 1 April 2026)."),
         ("Have I visited Rome?", "Yes, you visited Rome [1]."),
-        ("Where is the office?", "Office is located in Paris [1]."),
-        ("What do you know about Sarah?", "You work with Sarah [1]. Sarah works on backend team [2]."),
+        ("Where is the office?", "The office is located in Paris [1]."),
+        ("What do you know about Sarah?", "You work with Sarah [1]. Sarah works on the backend team [2]."),
         ("Tell me about Dave.", "Dave manages you [1]."),
         ("Thanks for that. Who does John like?", "John likes Mary [1]."),
     ] {
@@ -368,7 +372,7 @@ fn rivals_are_told_with_their_shares() {
     w.fact("John", "DISLIKES", "Mary", "John hates Mary");
     for (question, expected) in [
         ("Where do I live?", "Most likely you live in Ghent (75%) [1]; less likely you live in Lyon (25%) [2]."),
-        ("Does John like Mary?", "Yes, most likely John likes Mary (50%) [1]; less likely John dislikes Mary (50%) [2]."),
+        ("Does John like Mary?", "I was told both that John likes Mary (50%) [1] and that John dislikes Mary (50%) [2]."),
     ] {
         assert_eq!(w.answer(question).text.as_str(), expected);
     }
@@ -383,7 +387,7 @@ fn messages_are_quoted_where_no_fact_fits() {
     for (question, quoted) in [
         (
             "When did Caroline go to the LGBTQ support group?",
-            "On 8 May 2026 Caroline said: “I went to a LGBTQ support group yesterday and it was so powerful.” [1].",
+            "On 8 May 2026 Caroline said: “I went to a LGBTQ support group yesterday and it was so powerful.” [1] (yesterday: 7 May 2026).",
         ),
         ("Why did the deployment fail?", "On 8 May 2026 you said: “The deployment failed because the certificate had expired.” [1]."),
         ("What did Melanie's dog chew?", "On 8 May 2026 Melanie said: “My puppy chewed up the couch.” [1]."),
@@ -430,7 +434,7 @@ async fn the_answer_is_streamed_and_odd_text_does_no_harm() {
         timings: Timings::default(),
     };
     let heard = Heard(std::sync::Mutex::default());
-    let draft = ANSWERER.answer(&"Who does John like?".into(), &context, &heard).await.unwrap();
+    let draft = ANSWERER.answer(&asked("Who does John like?"), &context, &heard).await.unwrap();
     assert_eq!(*heard.0.lock().unwrap(), draft.text.as_str());
     for odd in ["'s's's ?", "\u{0}\u{202e}?", "İİİ my's of of of", &"who likes John ".repeat(2000), "日本語は？", "I I I live live in in"]
     {

@@ -1,9 +1,11 @@
-//! Words of a question and their plain forms, and the closed classes that matter for reading one. No facts here.
+//! Words of questions and messages, and their plain forms. What classes they belong to is in `classes`.
+
+use std::{collections::HashMap, sync::LazyLock};
 
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::domain::EntityType;
+use super::classes::is_first_person;
 
 /// One word.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,330 +18,92 @@ pub(super) struct Word {
     pub(super) possessive: bool,
     /// It was written with a capital, not at the start of the text, and is not "I".
     pub(super) proper: bool,
+    /// It was written with a capital.
+    pub(super) capital: bool,
+    /// Where it begins and ends in the text, in bytes; the end is that of the possessive.
+    pub(super) span: (usize, usize),
 }
 
-/// Irregular forms that questions use, with their verbs.
-const IRREGULAR: &[(&str, &str)] = &[
-    ("ate", "eat"),
-    ("bought", "buy"),
-    ("built", "build"),
-    ("came", "come"),
-    ("chose", "choose"),
-    ("chosen", "choose"),
-    ("did", "do"),
-    ("done", "do"),
-    ("drank", "drink"),
-    ("driven", "drive"),
-    ("drove", "drive"),
-    ("felt", "feel"),
-    ("found", "find"),
-    ("gave", "give"),
-    ("given", "give"),
-    ("gone", "go"),
-    ("got", "get"),
-    ("gotten", "get"),
-    ("grew", "grow"),
-    ("grown", "grow"),
-    ("had", "have"),
-    ("has", "have"),
-    ("heard", "hear"),
-    ("held", "hold"),
-    ("kept", "keep"),
-    ("knew", "know"),
-    ("known", "know"),
-    ("led", "lead"),
-    ("left", "leave"),
-    ("lost", "lose"),
-    ("made", "make"),
-    ("meant", "mean"),
-    ("met", "meet"),
-    ("paid", "pay"),
-    ("ran", "run"),
-    ("read", "read"),
-    ("said", "say"),
-    ("sang", "sing"),
-    ("saw", "see"),
-    ("seen", "see"),
-    ("sold", "sell"),
-    ("spoke", "speak"),
-    ("spoken", "speak"),
-    ("spent", "spend"),
-    ("stood", "stand"),
-    ("swam", "swim"),
-    ("taken", "take"),
-    ("taught", "teach"),
-    ("thought", "think"),
-    ("told", "tell"),
-    ("took", "take"),
-    ("went", "go"),
-    ("won", "win"),
-    ("wore", "wear"),
-    ("written", "write"),
-    ("wrote", "write"),
-];
+/// Lemma, past and participle of a line of the list; the further forms on it carry a mark after a colon.
+fn irregular_forms() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    let lines = include_str!("../../../../data/lexicon/irregular_verbs.txt").lines();
+    lines.filter(|l| !l.starts_with('#')).filter_map(|line| {
+        let mut forms = line.split_whitespace().map(|f| f.split(':').next().unwrap_or(f));
+        Some((forms.next()?, forms.collect()))
+    })
+}
 
-/// Words that open a question or glue it together. They say nothing about what is asked for.
-const FUNCTION: &[&str] = &[
-    "a",
-    "about",
-    "all",
-    "also",
-    "am",
-    "an",
-    "and",
-    "any",
-    "anyone",
-    "anybody",
-    "anything",
-    "are",
-    "aren't",
-    "as",
-    "at",
-    "be",
-    "been",
-    "being",
-    "but",
-    "by",
-    "can",
-    "could",
-    "currently",
-    "days",
-    "did",
-    "didn't",
-    "do",
-    "does",
-    "doesn't",
-    "doing",
-    "don't",
-    "else",
-    "ever",
-    "exactly",
-    "for",
-    "from",
-    "had",
-    "has",
-    "hasn't",
-    "have",
-    "haven't",
-    "he",
-    "her",
-    "hers",
-    "him",
-    "his",
-    "how",
-    "i",
-    "i'm",
-    "if",
-    "in",
-    "into",
-    "is",
-    "isn't",
-    "it",
-    "its",
-    "just",
-    "many",
-    "me",
-    "mine",
-    "moment",
-    "much",
-    "my",
-    "myself",
-    "nowadays",
-    "now",
-    "of",
-    "off",
-    "on",
-    "or",
-    "our",
-    "ours",
-    "out",
-    "please",
-    "presently",
-    "really",
-    "recently",
-    "right",
-    "she",
-    "should",
-    "so",
-    "some",
-    "someone",
-    "somebody",
-    "something",
-    "still",
-    "than",
-    "that",
-    "the",
-    "their",
-    "theirs",
-    "them",
-    "then",
-    "there",
-    "these",
-    "they",
-    "this",
-    "those",
-    "to",
-    "today",
-    "too",
-    "up",
-    "us",
-    "usually",
-    "was",
-    "wasn't",
-    "we",
-    "were",
-    "weren't",
-    "what",
-    "what's",
-    "when",
-    "where",
-    "where's",
-    "whereabouts",
-    "which",
-    "who",
-    "who's",
-    "whom",
-    "whose",
-    "why",
-    "will",
-    "with",
-    "would",
-    "yet",
-    "you",
-    "your",
-    "yours",
-    "again",
-    "actually",
-    "anymore",
-    "longer",
-    "no",
-    "not",
-    "never",
-    "before",
-    "previously",
-    "formerly",
-    "earlier",
-    "used",
-    "currently",
-    "present",
-    "time",
-    "times",
-];
+/// Irregular form to lemma.
+static LEMMAS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let mut lemmas = HashMap::from([("has", "have"), ("gotten", "get"), ("is", "be"), ("are", "be"), ("am", "be")]);
+    for (lemma, forms) in irregular_forms() {
+        for form in forms {
+            // "found" is a form of "find" first.
+            lemmas.entry(form).or_insert(lemma);
+        }
+    }
+    lemmas
+});
 
-/// What a person does who only asks for what is known.
-const ASKING: &[&str] = &[
-    "know", "tell", "remember", "recal", "recall", "say", "mention", "rememb", "inform", "info", "thing", "everyth", "anyth", "fact",
-    "learn", "told",
-];
+/// Lemma to past.
+static PASTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let mut pasts = HashMap::new();
+    for (lemma, forms) in irregular_forms() {
+        if let Some(past) = forms.first() {
+            pasts.entry(lemma).or_insert(*past);
+        }
+    }
+    pasts
+});
 
-/// Prepositions and particles that belong to a verb.
-pub(super) const PARTICLES: &[&str] = &[
-    "in",
-    "on",
-    "at",
-    "to",
-    "for",
-    "with",
-    "of",
-    "from",
-    "into",
-    "over",
-    "up",
-    "down",
-    "about",
-    "against",
-    "upon",
-    "off",
-    "out",
-    "by",
-    "away",
-    "through",
-    "under",
-    "near",
-    "after",
-    "using",
-    "alongside",
-];
+/// The past of an irregular verb.
+pub(super) fn irregular_past(lemma: &str) -> Option<&'static str> {
+    PASTS.get(lemma).copied()
+}
 
-/// Prepositions whose place "where" takes.
-pub(super) const PLACE_PARTICLES: &[&str] = &["in", "at", "to", "near", "from", "on"];
-
-/// Nouns that name a class of things: "which city", "what tools".
-const CLASSES: &[(&str, &[EntityType])] = &[
-    ("person people man men woman women guy girl boy folk human", &[EntityType::Person]),
-    (
-        "company companies organization organisation employer firm team school university college club band department",
-        &[EntityType::Organization],
-    ),
-    (
-        "city cities town country countries village place region state area location neighborhood neighbourhood district continent venue",
-        &[EntityType::Place],
-    ),
-    ("project product initiative repository repo app application service work", &[EntityType::Project, EntityType::Tool]),
-    (
-        "tool language database framework library software editor stack technology tech technologies platform program programming system",
-        &[EntityType::Tool, EntityType::Thing],
-    ),
-    ("event conference concert festival", &[EntityType::Event]),
-    ("hobby hobbies activity activities sport sports topic subject genre music", &[EntityType::Concept, EntityType::Thing]),
-    (LOOSE, &[EntityType::Thing, EntityType::Concept]),
-    ("thing things item object", &[EntityType::Thing, EntityType::Concept]),
-];
-
-/// Kinds of things that share one type, so that the type does not say whether a car or a cake was meant.
-const LOOSE: &str = "pet animal animals food dish meal drink book movie film song game car vehicle";
-
-fn stemmer() -> Stemmer {
-    Stemmer::create(Algorithm::English)
+/// Whether a word is the past or the participle of a verb, as far as its form tells.
+pub(super) fn is_past_form(word: &str) -> bool {
+    LEMMAS.contains_key(word) || (word.len() > 4 && word.ends_with("ed"))
 }
 
 /// The stem of one lower-case word.
 pub(super) fn stem(word: &str) -> String {
-    let base = IRREGULAR.iter().find(|(form, _)| *form == word).map_or(word, |(_, base)| base);
-    stemmer().stem(base).into_owned()
+    let base = LEMMAS.get(word).copied().filter(|base| *base != "be").unwrap_or(word);
+    Stemmer::create(Algorithm::English).stem(base).into_owned()
 }
 
 /// The words of a text.
 pub(super) fn words(text: &str) -> Vec<Word> {
-    text.unicode_words()
+    text.unicode_word_indices()
         .enumerate()
-        .map(|(place, word)| {
+        .map(|(place, (start, word))| {
             let lower = word.to_lowercase().replace('’', "'");
             let (plain, possessive) = match lower.strip_suffix("'s") {
+                Some(bare @ ("what" | "who" | "where" | "how" | "when")) => (bare.to_owned(), false),
                 Some(bare) if !matches!(bare, "it" | "that" | "there" | "he" | "she" | "let") => (bare.to_owned(), true),
                 _ => (lower, false),
             };
-            let proper = place > 0 && word.starts_with(char::is_uppercase) && !is_first_person(&plain);
-            Word { stem: stem(&plain), plain, possessive, proper }
+            // "my parents' house": the segmentation leaves the apostrophe out.
+            let end = start + word.len();
+            let plural_owner = !possessive && plain.ends_with('s') && text[end..].starts_with(['\'', '’']) && !text[end + 1..].starts_with(char::is_alphanumeric);
+            let capital = word.starts_with(char::is_uppercase);
+            let proper = place > 0 && capital && !is_first_person(&plain);
+            Word { stem: stem(&plain), plain, possessive: possessive || plural_owner, proper, capital, span: (start, end) }
         })
         .collect()
 }
 
-/// Whether a word only holds a question together.
-pub(super) fn is_function(word: &Word) -> bool {
-    FUNCTION.contains(&word.plain.as_str())
+/// Equal up to a plural ending.
+pub(super) fn same_noun(a: &str, b: &str) -> bool {
+    a == b || singular(a) == singular(b)
 }
 
-/// Whether a word only says that something is asked.
-pub(super) fn is_asking(word: &Word) -> bool {
-    ASKING.contains(&word.stem.as_str())
-}
-
-/// Whether a word stands for the person who asks.
-pub(super) fn is_first_person(word: &str) -> bool {
-    matches!(word, "i" | "me" | "my" | "mine" | "myself" | "we" | "us" | "our" | "ours" | "i'm" | "i've" | "we're" | "we've")
-}
-
-/// Types that a class noun stands for.
-pub(super) fn class_of(word: &Word) -> Option<&'static [EntityType]> {
-    let singular = word.plain.strip_suffix('s').unwrap_or(&word.plain);
-    CLASSES.iter().find(|(nouns, _)| nouns.split(' ').any(|n| n == word.plain || n == singular)).map(|(_, types)| *types)
-}
-
-/// Whether a class noun says more than its types do.
-pub(super) fn is_loose(word: &str) -> bool {
-    let singular = word.strip_suffix('s').unwrap_or(word);
-    LOOSE.split(' ').any(|n| n == word || n == singular)
+/// A noun without its plural ending; words that only look like plurals lose theirs too, so compare and do not show.
+pub(super) fn singular(noun: &str) -> &str {
+    noun.strip_suffix("es")
+        .filter(|n| ["sh", "ch", "x", "ss"].iter().any(|e| n.ends_with(e)))
+        .or_else(|| noun.strip_suffix('s').filter(|n| !n.ends_with('s') && n.len() > 1))
+        .unwrap_or(noun)
 }
 
 #[cfg(test)]
@@ -357,13 +121,13 @@ mod tests {
     fn possessives_are_told_from_contractions() {
         let found = words("Who is John’s boss, and what's it's name?");
         assert!(found[2].possessive && found[2].plain == "john");
-        assert!(!found[6].possessive);
+        assert!(!found[5].possessive && !found[6].possessive);
+        assert!(words("my parents' house")[1].possessive);
+        assert!(!words("'my parents'")[0].possessive);
     }
 
     #[test]
-    fn class_nouns_name_types() {
-        assert_eq!(class_of(&words("sunset")[0]), None);
-        assert!(class_of(&words("city")[0]).is_some_and(|t| t.contains(&EntityType::Place)));
-        assert!(class_of(&words("tools")[0]).is_some_and(|t| t.contains(&EntityType::Tool)));
+    fn nouns_are_compared_without_number() {
+        assert!(same_noun("churches", "church") && same_noun("cats", "cat") && !same_noun("bus", "bug"));
     }
 }

@@ -1,0 +1,130 @@
+//! How a sentence tells something: of whom, as so or as a wish, or as not so. The same words in another manner are another
+//! answer: "Rafael owes me" does not say what I owe, "I would love to visit Japan" does not say that I was there.
+
+use std::collections::HashSet;
+
+use super::{
+    classes::{is_first_person, is_first_person_subject},
+    names::Named,
+    question::{Asks, Question},
+    want::Want,
+    words::{Word, words},
+};
+use crate::domain::{Entity, Message};
+
+const WISHES: &str = "want wants wanna wish wishes hope hopes hoping would i'd we'd he'd she'd they'd might maybe perhaps could should if \
+    unless dream dreams dreaming dreamt consider considering considered plan plans planning planned thinking someday hopefully supposed \
+    wondering wonder whether tempted";
+const FUTURE: &str = "will i'll we'll he'll she'll they'll it'll going gonna won't";
+const NEGATIONS: &str = "not never no don't doesn't didn't isn't aren't wasn't weren't haven't hasn't hadn't can't cannot couldn't won't \
+    wouldn't nobody nothing neither nor without hardly dont doesnt didnt cant";
+
+fn is_in(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|w| w == word)
+}
+
+/// Whom "you" means in a message between two who are known by name.
+pub(super) fn addressee<'a>(message: &Message, speakers: &HashSet<&'a str>) -> Option<&'a str> {
+    let speaker = message.speaker.as_deref()?;
+    let mut others = speakers.iter().filter(|s| **s != speaker);
+    let other = others.next()?;
+    others.next().is_none().then_some(*other)
+}
+
+/// Whether what a sentence says by the word at a place is denied.
+pub(super) fn is_negated(sentence: &[Word], verb: Option<usize>) -> bool {
+    let before = verb.map_or(sentence, |v| &sentence[v.saturating_sub(3)..v.min(sentence.len())]);
+    before.iter().any(|w| is_in(NEGATIONS, &w.plain))
+}
+
+/// A message beside a question.
+pub(super) struct Telling<'a> {
+    pub(super) question: &'a Question,
+    pub(super) entities: &'a [Entity],
+    pub(super) message: &'a Message,
+    pub(super) addressee: Option<&'a str>,
+}
+
+impl Telling<'_> {
+    /// Whether the sentence tells it as so, and of the right one. `verb` is where it has the question's verb.
+    pub(super) fn is_told(&self, sentence: &[Word], verb: Option<usize>) -> bool {
+        self.is_real(sentence) && self.is_of_subject(sentence, verb) && !self.is_denied(sentence, verb)
+    }
+
+    /// No wish and no condition, unless those are asked for.
+    fn is_real(&self, sentence: &[Word]) -> bool {
+        let asks = |list: &str| self.question.words.iter().any(|w| is_in(list, &w.plain));
+        if asks(WISHES) || self.question.want == Want::Reason {
+            return true;
+        }
+        let has = |list: &str| sentence.iter().any(|w| is_in(list, &w.plain));
+        let past = self.question.words.iter().any(|w| matches!(w.plain.as_str(), "did" | "have" | "has" | "been" | "was" | "were"));
+        let future = has(FUTURE) && !asks(FUTURE) && (past || self.question.asks == Asks::Whether);
+        !has(WISHES) && !future
+    }
+
+    /// A denial answers a yes-or-no question, and no other.
+    fn is_denied(&self, sentence: &[Word], verb: Option<usize>) -> bool {
+        let open = matches!(self.question.asks, Asks::Who | Asks::What | Asks::Where | Asks::When);
+        let asked = self.question.words.iter().any(|w| is_in(NEGATIONS, &w.plain));
+        open && verb.is_some() && !asked && is_negated(sentence, verb)
+    }
+
+    /// The one who does it in the question does it in the sentence.
+    fn is_of_subject(&self, sentence: &[Word], verb: Option<usize>) -> bool {
+        let Some(verb) = verb else { return true };
+        let Some(subject) = self.question.named.iter().find(|n| !n.possessive && self.is_subject(n)) else { return true };
+        let (before, after) = sentence.split_at(verb.min(sentence.len()));
+        if before.iter().any(|w| self.stands_for(subject, w)) {
+            return true;
+        }
+        // "Lost my sunglasses": who says it is not said.
+        let elided = before.iter().all(|w| !w.capital || w.span.0 == 0) && before.len() <= 2 && self.speaks(subject);
+        let passive = after.iter().any(|w| w.plain == "by");
+        let other = before.iter().any(|w| {
+            w.proper || is_first_person_subject(&w.plain) || matches!(w.plain.as_str(), "he" | "she" | "they" | "you" | "my" | "our" | "his" | "her" | "their")
+        });
+        let named_after = after.iter().any(|w| self.stands_for(subject, w) || (self.speaks(subject) && is_first_person(&w.plain)));
+        passive || (elided && !(other || starts_with_name(before))) || !(named_after || other || starts_with_name(before))
+    }
+
+    /// In "what did I say" and "does John like" the name stands before the verb, after nothing but glue.
+    fn is_subject(&self, named: &Named) -> bool {
+        let before = named.start.checked_sub(1).map_or("", |i| self.question.words[i].plain.as_str());
+        matches!(before, "do" | "does" | "did" | "have" | "has" | "had" | "is" | "are" | "am" | "was" | "were" | "can" | "will" | "would" | "should" | "the")
+    }
+
+    /// Whether the message is the named one's own.
+    fn speaks(&self, named: &Named) -> bool {
+        match &self.message.speaker {
+            None => self.question.words.get(named.start).is_some_and(|w| is_first_person(&w.plain)),
+            Some(name) => {
+                let viewer = self.entities.iter().any(|e| e.is_viewer && named.entities.contains(&e.id) && e.name == *name);
+                viewer || self.is_name(named, name)
+            }
+        }
+    }
+
+    fn is_name(&self, named: &Named, name: &str) -> bool {
+        let parts = words(name);
+        self.question.words.get(named.start..named.end).unwrap_or_default().iter().any(|w| parts.iter().any(|p| p.plain == w.plain))
+    }
+
+    fn stands_for(&self, named: &Named, word: &Word) -> bool {
+        if self.speaks(named) && is_first_person_subject(&word.plain) {
+            return true;
+        }
+        let own = self.question.words.get(named.start..named.end).unwrap_or_default();
+        if own.iter().any(|w| is_first_person(&w.plain)) {
+            return false;
+        }
+        let third = matches!(word.plain.as_str(), "he" | "she" | "they" | "it" | "who" | "which" | "he's" | "she's" | "it's" | "they're" | "we");
+        let you = word.plain == "you" && self.addressee.is_some_and(|a| self.is_name(named, a));
+        third || you || own.iter().any(|w| super::words::same_noun(&w.plain, &word.plain))
+    }
+}
+
+/// "Rafael owes me": a capital at the start that is no usual opener of a sentence.
+fn starts_with_name(words: &[Word]) -> bool {
+    words.first().is_some_and(|w| w.capital && !super::classes::is_function(w) && words.len() == 1)
+}

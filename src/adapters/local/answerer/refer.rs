@@ -1,0 +1,73 @@
+//! Who is meant by "my sister" or "Maren's husband": the name under which the rest is known. A question about a thing
+//! that is called by what it is to another is put anew with its name, so that what is known of that thing can be found.
+
+use super::{
+    classes::is_called,
+    cues::{CueBook, Form},
+    names::Named,
+    question::{Question, asking_part},
+    words::words,
+};
+use crate::domain::{Entity, FactStatus, Stance, context::RankedFact};
+
+/// The question with the first such role replaced by a name; `None` when there is none, or no single one is known.
+pub(super) fn by_name(text: &str, question: &Question, facts: &[RankedFact], book: &CueBook) -> Option<String> {
+    let part = asking_part(text);
+    for owner in question.named.iter().filter(|n| n.possessive) {
+        let Some(role) = question.words.get(owner.end) else { continue };
+        // "Who is my sister", "what is my sister called": it is the name that is asked for.
+        let (first, last) = (question.words.first()?, owner.end + 1 == question.words.len());
+        let identity = last && !role.possessive && question.words.len() <= owner.end - owner.start + 4;
+        let names = question.want == super::want::Want::Name && !role.possessive;
+        if identity && matches!(first.plain.as_str(), "who" | "who's" | "what" | "what's") || names {
+            continue;
+        }
+        let cues = question.cues.iter().map(|c| (c.relation, c.form, c.start));
+        let all = book.nouns(&role.plain).into_iter().map(|(relation, form)| (relation, form, owner.end)).chain(cues);
+        let of_role = all.filter(|(_, form, start)| *start == owner.end && matches!(form, Form::Noun | Form::InverseNoun));
+        let mut candidates: Vec<&Entity> = Vec::new();
+        for (relation, form, _) in of_role {
+            for f in facts {
+                if let Some(thing) = side(f, owner, &book.relation(relation).name, book.relation(relation).symmetric, form)
+                    && tells_role(f, &role.plain)
+                    && !candidates.iter().any(|c| c.id == thing.id)
+                {
+                    candidates.push(thing);
+                }
+            }
+        }
+        if let [thing] = candidates.as_slice()
+            && !words(&thing.name).iter().any(|w| w.plain == role.plain)
+        {
+            let start = part.start + question.words.get(owner.start)?.span.0;
+            let end = part.start + role.span.1;
+            let possessive = if role.possessive { "'s" } else { "" };
+            return Some(format!("{}{}{possessive}{}", text.get(..start)?, thing.name, text.get(end..)?));
+        }
+    }
+    None
+}
+
+/// The side of a fact that is something to the owner, by this relation.
+fn side<'f>(f: &'f RankedFact, owner: &Named, relation: &str, symmetric: bool, form: Form) -> Option<&'f Entity> {
+    if f.fact.relation != relation || f.fact.status != FactStatus::Active {
+        return None;
+    }
+    let owns = |e: &Entity| owner.entities.contains(&e.id);
+    let (subject, object) = (owns(&f.subject), owns(&f.object));
+    match form {
+        _ if symmetric && subject != object => Some(if subject { &f.object } else { &f.subject }),
+        Form::Noun if subject => Some(&f.object),
+        Form::InverseNoun if object => Some(&f.subject),
+        _ => None,
+    }
+}
+
+/// Whether the words that state the fact call it so; "my boss Ada" is not told by "I report to Ada", yet she is the boss.
+fn tells_role(f: &RankedFact, role: &str) -> bool {
+    let told = f.evidence.iter().filter(|e| e.stance == Stance::Supports).map(|e| e.excerpt.as_str());
+    let described = f.object.description.iter().chain(&f.subject.description).map(String::as_str);
+    let kin = super::classes::kinds_of(role).contains(&"kin");
+    let mut all = told.chain(described);
+    all.any(|text| words(text).iter().any(|w| is_called(role, &w.plain))) || !kin && super::classes::is_person_noun(role)
+}

@@ -1,0 +1,38 @@
+//! Questions that are none to a memory: how it is, who it is, what it can do. They get a short honest reply.
+
+use super::words::words;
+
+const ABOUT_ITSELF: &str = "I am a memory, not a person: I keep what you tell me and answer from it, naming where I have it from.";
+
+/// The reply to a question about the memory itself; `None` when it asks for something that could have been told.
+pub(super) fn reply(question: &str) -> Option<&'static str> {
+    let words: Vec<String> = words(question).into_iter().map(|w| w.plain).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).skip_while(|w| matches!(*w, "hi" | "hey" | "hello" | "so" | "and" | "ok" | "well")).collect();
+    let itself = match words.as_slice() {
+        ["how", "are" | "were", "you", ..] | ["how", "it" | "things", "going", ..] | ["how", "is" | "are", "it" | "things", "going", ..] => true,
+        ["how", "do" | "does", "you" | "this", "work" | "feel", ..] => true,
+        ["who" | "what", "are", "you"] | ["what", "up"] | ["what", "is", "up"] => true,
+        ["what", "can" | "do", "you", "do", ..] | ["what", "is", "your", ..] | ["what", "your", ..] => true,
+        ["can" | "could" | "will" | "would", "you", "help", ..] | ["are", "you", ..] => true,
+        ["do", "you", "like" | "love" | "have" | "want" | "feel" | "think" | "speak", ..] => true,
+        ["where", "are", "you", ..] | ["how", "old", "are", "you", ..] => true,
+        _ => false,
+    };
+    // "What is your record of my address" is about the one who asks.
+    (itself && !words.iter().any(|w| matches!(*w, "my" | "i" | "mine"))).then_some(ABOUT_ITSELF)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_about_the_memory_are_told_from_questions_to_it() {
+        for text in ["How are you?", "hey, how are you doing today?", "Who are you?", "What can you do?", "Can you help me?", "Are you human?"] {
+            assert!(reply(text).is_some(), "{text}");
+        }
+        for text in ["How are you going to find my keys?", "How is my sister?", "Who is John?", "What do you know about Ida?", "Can you tell me where Otis lives?", ""] {
+            assert!(reply(text).is_none(), "{text}");
+        }
+    }
+}

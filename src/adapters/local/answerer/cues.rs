@@ -150,7 +150,8 @@ impl Cue {
         }
         // "be at" and the like are no words to look for; a question with "where" finds such facts without them.
         // Nor is "do": half of all questions have it.
-        (!core.is_empty() && core != ["do"]).then_some(Self { relation, form, core, particles, weak })
+        core.retain(|part| part != "do");
+        (!core.is_empty()).then_some(Self { relation, form, core, particles, weak })
     }
 
     fn find(&self, question: &[Word], taken: &[bool], asks_where: bool) -> Option<CueMatch> {
@@ -158,7 +159,7 @@ impl Cue {
         for part in &self.core {
             let from = places.last().map_or(0, |p| p + 1);
             let to = if places.is_empty() { question.len() } else { question.len().min(from + 3) };
-            places.push((from..to).find(|i| !taken[*i] && question[*i].stem == *part && !is_auxiliary(question, *i))?);
+            places.push((from..to).find(|i| !taken[*i] && question[*i].stem == *part && (self.core.len() > 1 || !is_auxiliary(question, *i)))?);
         }
         let start = *places.first()?;
         let end = *places.last()?;

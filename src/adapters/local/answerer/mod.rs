@@ -87,6 +87,13 @@ impl ExtractiveAnswerer {
         known.extend(context.facts.iter().flat_map(|f| [&f.subject, &f.object]));
         let mut seen = HashSet::new();
         known.retain(|e| seen.insert(e.id));
+        // What nothing is known of may owe its being to a question that was misread ("Ada work"): others go before it.
+        let told: HashSet<_> = context.facts.iter().flat_map(|f| [f.subject.id, f.object.id]).collect();
+        let tier = |e: &Entity| match told.contains(&e.id) {
+            true => 0,
+            false => 1 + u8::from(e.mention_count <= 1),
+        };
+        let known: Vec<(u8, &Entity)> = known.into_iter().map(|e| (tier(e), e)).collect();
         Question::read(asked.text.as_str(), asked.at, &known, &self.book)
     }
 }

@@ -14,28 +14,28 @@ pub(super) struct Named {
     pub(super) possessive: bool,
 }
 
-/// Finds names, longest first. A person goes by the first name, too.
-pub(super) fn names(question: &[Word], known: &[&Entity], taken: &mut [bool]) -> Vec<Named> {
-    let mut all: Vec<(Vec<String>, EntityId)> = Vec::new();
-    for entity in known {
+/// Finds names: those of a lower tier first, and in it the longest first. A person goes by the first name, too.
+pub(super) fn names(question: &[Word], known: &[(u8, &Entity)], taken: &mut [bool]) -> Vec<Named> {
+    let mut all: Vec<(u8, Vec<String>, EntityId)> = Vec::new();
+    for &(tier, entity) in known {
         for name in std::iter::once(&entity.name).chain(&entity.aliases) {
             let mut parts: Vec<String> = words(name).into_iter().map(|w| w.plain).collect();
             if parts.len() > 1 && matches!(parts[0].as_str(), "the" | "a" | "an" | "my" | "our") {
                 parts.remove(0);
             }
             if entity.entity_type == EntityType::Person && parts.len() > 1 {
-                all.push((parts[..1].to_vec(), entity.id));
+                all.push((tier, parts[..1].to_vec(), entity.id));
             }
             // "You" is how the viewer is called, not a name to be found.
             if !(entity.is_viewer && matches!(parts.first().map(String::as_str), Some("you" | "i" | "me" | "user"))) {
-                all.push((parts, entity.id));
+                all.push((tier, parts, entity.id));
             }
         }
     }
-    all.retain(|(parts, _)| !parts.is_empty());
-    all.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.0.cmp(&b.0)));
+    all.retain(|(_, parts, _)| !parts.is_empty());
+    all.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.len().cmp(&a.1.len())).then_with(|| a.1.cmp(&b.1)));
     let mut found: Vec<Named> = Vec::new();
-    for (parts, id) in all {
+    for (_, parts, id) in all {
         for start in 0..(question.len() + 1).saturating_sub(parts.len()) {
             let end = start + parts.len();
             let fits = parts.iter().zip(&question[start..end]).all(|(part, word)| same_noun(part, &word.plain));

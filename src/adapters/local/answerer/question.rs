@@ -85,15 +85,16 @@ fn asks(words: &[Word], want: &Want) -> Asks {
 }
 
 impl Question {
-    /// Reads a question asked at a moment. `known` are the things whose names may be in it, the viewer among them.
-    pub(super) fn read(text: &str, now: Timestamp, known: &[&Entity], book: &CueBook) -> Self {
+    /// Reads a question asked at a moment. `known` are the things whose names may be in it, the viewer among
+    /// them, each with a tier: those of a lower one take their words first.
+    pub(super) fn read(text: &str, now: Timestamp, known: &[(u8, &Entity)], book: &CueBook) -> Self {
         let words = words(&text[asking_part(text)]);
         let (want, mut glue) = Want::of(&words);
         let mut asks = asks(&words, &want);
         let mut taken = vec![false; words.len()];
         let mut named = names(&words, known, &mut taken);
         let period = period::asked(&words, now).filter(|p| !taken[p.start..p.end.min(taken.len())].contains(&true));
-        let viewer: Vec<EntityId> = known.iter().filter(|e| e.is_viewer).map(|e| e.id).collect();
+        let viewer: Vec<EntityId> = known.iter().filter(|(_, e)| e.is_viewer).map(|(_, e)| e.id).collect();
         for (i, word) in words.iter().enumerate() {
             // In "tell me" and "remind me" it is the one to be answered, not the one asked about.
             let addressee = i > 0 && matches!(words[i - 1].plain.as_str(), "tell" | "remind" | "give" | "show");

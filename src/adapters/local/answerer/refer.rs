@@ -2,10 +2,11 @@
 //! that is called by what it is to another is put anew with its name, so that what is known of that thing can be found.
 
 use super::{
-    classes::is_called,
+    classes::{is_called, is_person_noun, kinds_of},
     cues::{CueBook, Form},
     names::Named,
-    question::{Question, asking_part},
+    question::{Asks, Question, asking_part},
+    want::Want,
     words::words,
 };
 use crate::domain::{Entity, FactStatus, Stance, context::RankedFact};
@@ -15,11 +16,13 @@ pub(super) fn by_name(text: &str, question: &Question, facts: &[RankedFact], boo
     let part = asking_part(text);
     for owner in question.named.iter().filter(|n| n.possessive) {
         let Some(role) = question.words.get(owner.end) else { continue };
-        // "Who is my sister", "what is my sister called": it is the name that is asked for.
-        let (first, last) = (question.words.first()?, owner.end + 1 == question.words.len());
-        let identity = last && !role.possessive && question.words.len() <= owner.end - owner.start + 4;
-        let names = question.want == super::want::Want::Name && !role.possessive;
-        if identity && matches!(first.plain.as_str(), "who" | "who's" | "what" | "what's") || names {
+        if !is_person_noun(&role.plain) {
+            continue;
+        }
+        // "Who is my sister", "what is my sister called", "my daughter's name": it is the name that is asked for.
+        let next = question.words.get(owner.end + 1).map(|w| w.plain.as_str());
+        let whole = next.is_none() && owner.start <= 2 && matches!(question.asks, Asks::Who | Asks::What);
+        if whole || (question.want == Want::Name && (!role.possessive || matches!(next, Some("name" | "names")))) {
             continue;
         }
         let cues = question.cues.iter().map(|c| (c.relation, c.form, c.start));
@@ -67,7 +70,7 @@ fn side<'f>(f: &'f RankedFact, owner: &Named, relation: &str, symmetric: bool, f
 fn tells_role(f: &RankedFact, role: &str) -> bool {
     let told = f.evidence.iter().filter(|e| e.stance == Stance::Supports).map(|e| e.excerpt.as_str());
     let described = f.object.description.iter().chain(&f.subject.description).map(String::as_str);
-    let kin = super::classes::kinds_of(role).contains(&"kin");
+    let kin = kinds_of(role).contains(&"kin");
     let mut all = told.chain(described);
-    all.any(|text| words(text).iter().any(|w| is_called(role, &w.plain))) || !kin && super::classes::is_person_noun(role)
+    all.any(|text| words(text).iter().any(|w| is_called(role, &w.plain))) || !kin && is_person_noun(role)
 }

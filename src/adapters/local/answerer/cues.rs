@@ -131,7 +131,7 @@ impl CueBook {
         found.sort_by(|a, b| b.strength.total_cmp(&a.strength));
         // What is clearly less sure than the best reading is a worse reading of the same words.
         let best = found.first().map_or(0.0, |m| m.strength);
-        found.retain(|m| m.strength > best - 0.15);
+        found.retain(|m| m.strength > best - 0.15 && m.strength > 0.65);
         let mut seen = std::collections::HashSet::new();
         found.retain(|m| seen.insert((m.relation, m.form as u8, m.start)));
         found
@@ -194,15 +194,17 @@ impl Cue {
         Some(CueMatch { relation: self.relation, form: self.form, start, places, stem, manner, strength, weak: self.weak })
     }
 
-    /// Whether a text has the cue's words close together, in order; its prepositions may be missing.
+    /// Whether a text has the cue's words close together, in order, with its prepositions.
     fn is_in(&self, text: &[Word]) -> bool {
         let mut from = 0;
-        self.core.iter().enumerate().all(|(n, part)| {
+        let core = self.core.iter().enumerate().all(|(n, part)| {
             let to = if n == 0 { text.len() } else { text.len().min(from + 3) };
             let found = (from..to).find(|i| text[*i].stem == *part);
             from = found.map_or(from, |i| i + 1);
             found.is_some()
-        })
+        });
+        let near = &text[from.min(text.len())..text.len().min(from + 4)];
+        core && self.particles.iter().all(|p| near.iter().any(|w| w.plain == *p))
     }
 }
 

@@ -40,9 +40,11 @@ const MOST: usize = 20;
 const MOST_GENERAL: usize = 8;
 
 /// Support and opposition weigh against each other: below one half it is rather false. Both halve alike with time,
-/// so that the side they favour is the same at any moment and no clock is needed.
+/// so that the side they favour is the same at any moment and no clock is needed. What is opposed by its rivals alone
+/// is contested, not denied.
 pub(super) fn is_denied(fact: &RankedFact) -> bool {
-    fact.fact.status == FactStatus::Active && fact.fact.opposition > fact.fact.support
+    let denied = || fact.evidence.iter().any(|e| e.stance == Stance::Opposes && e.span.is_some());
+    fact.fact.status == FactStatus::Active && fact.fact.opposition > fact.fact.support && (fact.fact.support == 0.0 || denied())
 }
 
 /// Whether it is told as true.
@@ -91,8 +93,9 @@ pub(super) fn find<'a>(question: &Question, facts: &'a [RankedFact], book: &CueB
         // "Where is the office?": the verb is but "is".
         for index in book.whereabouts() {
             let relation = book.relation(index);
-            let of =
-                |f: &&&RankedFact| f.fact.relation == relation.name && question.named.iter().any(|n| n.entities.contains(&f.fact.subject));
+            // "Where is my shop" asks for the shop, not for its owner.
+            let things = || question.named.iter().filter(|n| !(n.possessive && question.named.iter().any(|m| m.start >= n.end)));
+            let of = |f: &&&RankedFact| f.fact.relation == relation.name && things().all(|n| n.entities.contains(&f.fact.subject));
             found.extend(usable.iter().filter(of));
         }
     }
@@ -102,12 +105,18 @@ pub(super) fn find<'a>(question: &Question, facts: &'a [RankedFact], book: &CueB
         all.truncate(MOST_GENERAL);
         return Found { facts: all, ..Found::default() };
     }
+    if found.is_empty() && contrary.is_empty() && question.asks == Asks::Whether && question.cues.is_empty() && question.named.len() == 2 {
+        // "Is Ada still with Max?": whatever holds, or held, between the two.
+        let between = |f: &&&RankedFact| question.named.iter().all(|n| n.entities.contains(&f.fact.subject) || n.entities.contains(&f.fact.object));
+        let still = question.words.iter().any(|w| w.plain == "still");
+        found.extend(usable.iter().filter(between).filter(|_| still && question.rest(None).is_empty()));
+    }
     let mut seen = HashSet::new();
     found.retain(|f| seen.insert(f.fact.id));
     contrary.retain(|f| seen.insert(f.fact.id));
     let cue = found_by.cloned();
     match question.asks {
-        Asks::Whether => decide(found, contrary, cue),
+        Asks::Whether => decide(question, found, contrary, cue),
         _ => Found { facts: choose(found, question, cue.as_ref(), book), verdict: None, cue },
     }
 }
@@ -121,8 +130,18 @@ fn is_in_mood(f: &RankedFact, cue: &CueMatch) -> bool {
     }
 }
 
-fn decide<'a>(found: Vec<&'a RankedFact>, contrary: Vec<&'a RankedFact>, cue: Option<CueMatch>) -> Found<'a> {
+fn decide<'a>(
+    question: &Question,
+    found: Vec<&'a RankedFact>,
+    contrary: Vec<&'a RankedFact>,
+    cue: Option<CueMatch>,
+) -> Found<'a> {
     let said_so = cue.as_ref().is_some_and(|c| matches!(c.form, Form::Ending | Form::Negating));
+    // "Did she live in Linz?": what ended was so all the same.
+    let was = question.is_past && found.iter().all(|f| f.fact.status == FactStatus::Ended) && !found.is_empty();
+    if was {
+        return Found { facts: found, verdict: Some(Verdict::Yes), cue };
+    }
     let yes: Vec<&RankedFact> = found.iter().filter(|f| said_so || holds(f)).copied().collect();
     let against: Vec<&RankedFact> = contrary.iter().filter(|f| holds(f)).copied().collect();
     let ended = found.iter().find(|f| f.fact.status == FactStatus::Ended);

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::{
-    classes::{is_first_person, is_first_person_subject},
+    classes::{is_first_person, is_first_person_subject, is_occupation},
     names::Named,
     question::{Asks, Question},
     want::Want,
@@ -13,9 +13,9 @@ use super::{
 use crate::domain::{Entity, Message};
 
 const WISHES: &str = "want wants wanna wish wishes hope hopes hoping would i'd we'd he'd she'd they'd might maybe perhaps could should if \
-    unless dream dreams dreaming dreamt consider considering considered plan plans planning planned thinking someday hopefully supposed \
+    unless dream dreams dreaming dreamt consider considering considered thinking someday hopefully supposed \
     wondering wonder whether tempted";
-const FUTURE: &str = "will i'll we'll he'll she'll they'll it'll going gonna won't";
+const FUTURE: &str = "will i'll we'll he'll she'll they'll it'll going gonna won't plan plans planning planned";
 const NEGATIONS: &str = "not never no don't doesn't didn't isn't aren't wasn't weren't haven't hasn't hadn't can't cannot couldn't won't \
     wouldn't nobody nothing neither nor without hardly dont doesnt didnt cant";
 
@@ -35,6 +35,26 @@ pub(super) fn addressee<'a>(message: &Message, speakers: &HashSet<&'a str>) -> O
 pub(super) fn is_negated(sentence: &[Word], verb: Option<usize>) -> bool {
     let before = verb.map_or(sentence, |v| &sentence[v.saturating_sub(3)..v.min(sentence.len())]);
     before.iter().any(|w| is_in(NEGATIONS, &w.plain))
+}
+
+/// Whether a sentence says what the speaker is called, or does for a living.
+pub(super) fn is_of_oneself(sentence: &[Word], want: &Want) -> bool {
+    let plain = |i: usize| sentence.get(i).map_or("", |w| w.plain.as_str());
+    let named = |i: usize| sentence.get(i).is_some_and(|w| w.capital);
+    (0..sentence.len()).any(|i| {
+        let am = plain(i) == "i'm" || (plain(i) == "i" && plain(i + 1) == "am") || (plain(i) == "i've" && plain(i + 1) == "been");
+        let after = i + if plain(i) == "i'm" { 1 } else { 2 };
+        let my_name = plain(i) == "my" && plain(i + 1) == "name" && named(i + 3);
+        let call_me = plain(i) == "call" && plain(i + 1) == "me" && named(i + 2);
+        match want {
+            Want::Name => (am && named(after)) || my_name || call_me,
+            _ => {
+                let noun = (after..after + 4).any(|j| is_occupation(plain(j)));
+                let works = is_first_person_subject(plain(i)) && (i + 1..i + 3).any(|j| matches!(plain(j), "work" | "teach" | "study" | "freelance" | "run"));
+                (am && matches!(plain(after), "a" | "an" | "the" | "working") && noun) || works || (plain(i) == "my" && plain(i + 1) == "job")
+            }
+        }
+    })
 }
 
 /// A message beside a question.

@@ -10,6 +10,7 @@ use super::{
     classes::{are_siblings, is_asking, is_called, is_first_person, is_function, kind_named, kinds_of},
     cues::{CueBook, Form},
     manner::{self, Telling},
+    period,
     question::{Asks, Question},
     want::Want,
     words::{Word, words},
@@ -28,6 +29,8 @@ const COVERAGE_OF_WHETHER: f32 = 0.85;
 /// Cosine of two words from which one may stand for the other. Unrelated words lie below 0.3, inflections and close
 /// synonyms above 0.6.
 const ALIKE: f32 = 0.55;
+/// How far another word of the relation stands for a verb: enough for quoting, not for a yes or no.
+const BY_RELATION: f32 = 0.7;
 /// Longest excerpt, in characters.
 const EXCERPT: usize = 240;
 
@@ -73,12 +76,13 @@ impl Search<'_> {
     /// The best quotes, best first.
     pub(super) fn quotes<'m>(&self, ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
         let terms = self.terms();
-        if terms.is_empty() {
+        // "What is my job", "what is my name": the sort of answer is all that the question says.
+        let of_oneself = matches!(self.question.want, Want::Occupation | Want::Name) && self.question.named.len() == 1;
+        if terms.is_empty() && !of_oneself {
             return Vec::new();
         }
         let only_names = terms.iter().all(|t| t.is_name || t.in_period);
-        let open = matches!(self.question.asks, Asks::What | Asks::Who) && !matches!(self.question.want, Want::Count(_) | Want::Name);
-        if only_names && !(open || terms.iter().any(|t| t.in_period)) {
+        if only_names && self.question.asks == Asks::Whether && !terms.iter().any(|t| t.in_period) {
             // "Have I been to Georgia": that someone spoke of Georgia says nothing.
             return Vec::new();
         }
@@ -121,7 +125,8 @@ impl Search<'_> {
                 stem: word.stem.clone(),
                 plain: word.plain.clone(),
                 vector: self.embedder.vector(&word.plain).0,
-                is_name: !in_period && (q.in_name(i) || (word.proper && relations.is_empty())),
+                // "My shop" is known by that word, and yet the word says what is asked about.
+                is_name: !in_period && word.capital && (q.in_name(i) || (word.proper && relations.is_empty())),
                 is_class: q.class_places.contains(&i),
                 relations,
                 in_period,
@@ -146,7 +151,8 @@ impl Search<'_> {
         let (first, last) = extent(&sentences, best);
         let near = |t: usize| shares.get(first..=last).into_iter().flatten().filter_map(|row| row.get(t)).fold(0.0, |m: f32, s| m.max(*s));
         let all: f32 = terms.iter().map(weight).sum();
-        let coverage = terms.iter().enumerate().map(|(i, t)| near(i) * weight(t)).sum::<f32>() / all.max(f32::MIN_POSITIVE);
+        let has: f32 = terms.iter().enumerate().map(|(i, t)| near(i) * weight(t)).sum();
+        let coverage = if terms.is_empty() { 1.0 } else { has / all.max(f32::MIN_POSITIVE) };
         let least = if self.question.asks == Asks::Whether { COVERAGE_OF_WHETHER } else { COVERAGE };
         let only_names = terms.iter().all(|t| t.is_name || t.in_period);
         let about = only_names || terms.iter().enumerate().any(|(i, t)| !t.is_name && near(i) > 0.0);
@@ -156,7 +162,9 @@ impl Search<'_> {
             return None;
         }
         let quoted = sentences.get(first..=last)?.concat();
-        if !self.question.want.is_met(&quoted, &self.question.words) {
+        let narrow = only_names || matches!(self.question.want, Want::Age | Want::Count(_));
+        let given = if narrow { sentences.get(best)? } else { quoted.as_str() };
+        if !self.question.want.is_met(given, &self.question.words) || (terms.is_empty() && !manner::is_of_oneself(&read[best].words, &self.question.want)) {
             return None;
         }
         let verb = terms.iter().filter(|t| !t.is_name && !t.is_class).filter_map(|t| self.place_of(t, &read[best])).min();
@@ -180,11 +188,15 @@ impl Search<'_> {
     /// How far a sentence has a term, 0 to 1.
     fn share(&self, term: &Term, sentence: &Sentence, message: &Message) -> f32 {
         let any = |test: &dyn Fn(&Word) -> bool| sentence.words.iter().any(test);
+        if let Some(asked) = self.question.period.filter(|_| term.in_period) {
+            // "Yesterday" is another day in every message; a month or a weekday is called the same.
+            let days = || period::relatives(message.text.as_str(), message.sent_at);
+            let named = || !asked.relative && any(&|w| w.stem == term.stem);
+            let on_it = asked.period.has(message.sent_at) || named() || days().iter().any(|(_, p)| p.overlaps(&asked.period));
+            return if on_it { 1.0 } else { 0.0 };
+        }
         if any(&|w| w.stem == term.stem || is_called(&term.plain, &w.plain)) {
             return 1.0;
-        }
-        if term.in_period {
-            return if self.question.period.is_some_and(|p| p.period.has(message.sent_at)) { 1.0 } else { 0.0 };
         }
         if term.is_name {
             let by = message.speaker.iter().flat_map(|s| words(s)).any(|w| w.stem == term.stem);
@@ -199,7 +211,7 @@ impl Search<'_> {
         }
         let soft = self.nearest(term, sentence).map_or(0.0, |(_, alike)| alike);
         if term.relations.iter().any(|r| self.book.speaks_of(*r, &sentence.words)) {
-            return soft.max(0.8);
+            return soft.max(BY_RELATION);
         }
         soft
     }

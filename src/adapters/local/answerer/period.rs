@@ -19,6 +19,8 @@ pub(super) struct Found {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) period: Period,
+    /// It depends on when it is said.
+    pub(super) relative: bool,
 }
 
 const MONTHS: [&str; 12] =
@@ -34,6 +36,11 @@ impl Period {
     pub(super) fn has(&self, moment: Timestamp) -> bool {
         let day = moment.date_naive();
         self.first <= day && day <= self.last
+    }
+
+    /// Whether two have a day in common.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        self.first <= other.last && other.first <= self.last
     }
 
     /// "7 May 2026", "the week of 4 May 2026", "June 2026", "2025".
@@ -174,7 +181,7 @@ pub(super) fn asked(question: &[Word], now: Timestamp) -> Option<Found> {
     let today = now.date_naive();
     for (at, word) in question.iter().enumerate() {
         if let Some((length, period)) = relative(question, at, today) {
-            return Some(Found { start: at, end: at + length, period });
+            return Some(Found { start: at, end: at + length, period, relative: true });
         }
         let before = at.checked_sub(1).map_or("", |i| question[i].plain.as_str());
         let month = MONTHS.iter().position(|m| *m == word.plain).and_then(|m| u32::try_from(m + 1).ok());
@@ -187,20 +194,20 @@ pub(super) fn asked(question: &[Word], now: Timestamp) -> Option<Found> {
             let day = before_day.or_else(|| number(at + 1).filter(|d| *d <= 31));
             let start = if before_day.is_some() { at - 1 } else { at };
             return match day {
-                Some(day) => NaiveDate::from_ymd_opt(year, month, day).map(|d| Found { start, end: at + 1, period: Period::day(d) }),
-                None if matches!(before, "in" | "during" | "of") => month_of(year, month).map(|period| Found { start, end: at + 1, period }),
+                Some(day) => NaiveDate::from_ymd_opt(year, month, day).map(|d| Found { start, end: at + 1, period: Period::day(d), relative: false }),
+                None if matches!(before, "in" | "during" | "of") => month_of(year, month).map(|period| Found { start, end: at + 1, period, relative: false }),
                 None => None,
             };
         }
         if before == "in" && word.plain.len() == 4 {
             if let Some(period) = word.plain.parse().ok().filter(|y| (1900..2200).contains(y)).and_then(year_of) {
-                return Some(Found { start: at, end: at + 1, period });
+                return Some(Found { start: at, end: at + 1, period, relative: false });
             }
         }
         if before == "on"
             && let Some(period) = weekday(&word.plain).and_then(|_| shifted(-1, &word.plain, today))
         {
-            return Some(Found { start: at, end: at + 1, period });
+            return Some(Found { start: at, end: at + 1, period, relative: false });
         }
     }
     None

@@ -54,6 +54,8 @@ pub(super) struct Question {
     pub(super) period: Option<Found>,
     /// It asks which of two.
     pub(super) is_choice: bool,
+    /// It asks whether something was, by the form of its verb.
+    pub(super) is_past: bool,
     /// Places of words that are glue here: the question word's own, alternatives.
     glue: Vec<usize>,
 }
@@ -117,6 +119,7 @@ impl Question {
         let used_to = words.windows(2).any(|w| w[0].plain == "used" && w[1].plain == "to") && !has("is") && !has("are");
         let used_to = used_to || words.windows(2).any(|w| w[0].plain == "use" && w[1].plain == "to");
         let past = ["before", "previously", "formerly", "earlier", "previous", "former"].into_iter().any(has) || used_to;
+        let is_past = words.iter().take(3).any(|w| matches!(w.plain.as_str(), "did" | "was" | "were" | "had"));
         let tense = if past { Tense::Past } else { Tense::Open };
         let is_before = |n: &Named| n.start > 0 && matches!(words[n.start - 1].plain.as_str(), "before" | "after");
         let anchor = named.iter().filter(|n| is_before(n) && !is_first_person(&words[n.start].plain)).flat_map(|n| n.entities.clone()).collect();
@@ -130,7 +133,7 @@ impl Question {
             asks = Asks::What;
         }
         glue.extend(words.iter().enumerate().filter(|(_, w)| matches!(w.plain.as_str(), "previous" | "former")).map(|(i, _)| i));
-        Self { words, asks, want, tense, named, anchor, cues, class, class_places, class_word, period, is_choice, glue }
+        Self { words, asks, want, tense, named, anchor, cues, class, class_places, class_word, period, is_choice, is_past, glue }
     }
 
     /// Whether a word belongs to a name.

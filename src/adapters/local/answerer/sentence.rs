@@ -154,7 +154,7 @@ pub(super) fn noun_phrase(entity: &Entity, other: &Entity, told: &[&str]) -> Str
 }
 
 /// The name with the determiner and the adjectives before it.
-fn determined(name: &str, text: &str) -> Option<String> {
+pub(super) fn determined(name: &str, text: &str) -> Option<String> {
     const NUMBERS: [&str; 12] =
         ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "some", "several", "many"];
     let said = words(text);

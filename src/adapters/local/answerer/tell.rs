@@ -6,12 +6,12 @@ use super::{
     cues::{CueBook, Form},
     facts::{Found, Verdict, holds, is_denied},
     question::{Asks, Question, Tense},
-    sentence::{Mood, Person, capital, day, list, month, name, noun_phrase, owner, plural, predicate},
+    sentence::{Mood, Person, capital, day, determined, list, month, name, noun_phrase, owner, plural, predicate},
     want::Want,
     words::words,
 };
 use crate::domain::{
-    Citation, Entity, EntityId, Evidence, Fact, FactStatus, Relation, Stance, UserText,
+    Citation, Entity, EntityId, EntityType, Evidence, Fact, FactStatus, Relation, Stance, UserText,
     context::{Context, RankedFact},
 };
 
@@ -49,10 +49,15 @@ impl Teller<'_> {
                 Verdict::No => "No",
             };
             *first = format!("{word}, {first}");
-        } else if let (Want::Count(_), Some(first)) = (&self.question.want, sentences.first_mut()) {
+        } else if let (Want::Count(_), Some(first), false) = (&self.question.want, sentences.first_mut(), self.has_plural()) {
             *first = format!("I know of {}: {first}", self.found.facts.len());
         }
         sentences.iter().map(|s| format!("{}.", capital(s))).collect()
+    }
+
+    /// "Two rabbits" is one thing to the memory, and more than one to who asks.
+    fn has_plural(&self) -> bool {
+        self.found.facts.iter().any(|f| super::sentence::is_plural(&f.object.name))
     }
 
     /// Facts that differ in one side only: "John likes Mary [1], sushi [2] and hiking [3]".
@@ -94,12 +99,21 @@ impl Teller<'_> {
         let named = |id: EntityId| self.question.named.iter().any(|n| n.entities.contains(&id));
         let (role, subject_owns) = if let Some(cue) = by_noun {
             let places = || cue.places.iter().chain(self.question.class_places.iter().filter(|p| **p > cue.start));
-            let (from, to) = (*places().min()?, *places().max()?);
+            let to = *places().max()?;
+            let owner = self.question.named.iter().filter(|n| n.possessive && n.end <= cue.start).map(|n| n.end).max();
+            let from = owner.or_else(|| places().min().copied())?;
             // "my favourite Italian food": what stands between belongs to it.
             let role: Vec<&str> = self.question.words.get(from..=to)?.iter().map(|w| w.plain.as_str()).collect();
             let subject_owns = if relation.symmetric { !named(first.fact.object) || named(first.fact.subject) } else { cue.form == Form::Noun };
             (role.join(" "), subject_owns)
         } else if self.book.is_collective_name(&relation.name) && group.len() == 1 && mood(first) == Mood::Holds {
+            let has_no_name = first.object.entity_type == EntityType::Person && first.object.name.starts_with(char::is_lowercase);
+            if has_no_name {
+                // "You have two kids".
+                let kin = told(first).iter().find_map(|t| determined(&first.object.name, t)).filter(|n| !n.starts_with("your ")).unwrap_or_else(|| with_article(&first.object.name));
+                let have = predicate("has", Mood::Holds, Person::of(&first.subject));
+                return Some(format!("{} {have} {kin} {}", subject_phrase(first), page.cite_fact(first, &relation.phrase)));
+            }
             let role = first.object.description.clone()?;
             let said = told(first).iter().any(|t| words(t).iter().any(|w| w.plain == role));
             if !said || !relation.cues.nouns.contains(&role) {
@@ -119,7 +133,7 @@ impl Teller<'_> {
         let mut unnamed = false;
         for f in group {
             let (_, thing) = sides(f);
-            unnamed |= thing.entity_type == crate::domain::EntityType::Person && thing.name.starts_with(char::is_lowercase);
+            unnamed |= thing.entity_type == EntityType::Person && thing.name.starts_with(char::is_lowercase);
             person = if group.len() > 1 || Person::of(&thing) == Person::Many && !thing.is_viewer { Person::Many } else { Person::One };
             let until = f.fact.valid_to.filter(|_| mood(f) == Mood::Ended).map_or_else(String::new, |end| format!(" (until {})", month(end)));
             let called = if thing.is_viewer { "you".to_owned() } else { noun_phrase(&thing, &whose, &told(f)) };
@@ -193,11 +207,12 @@ impl Teller<'_> {
 
     /// "John likes Mary", "you live in Ghent"; by the question's own adjective where the relation says too little.
     fn clause(&self, f: &RankedFact, relation: &Relation, object: &str, mood: Mood) -> String {
-        let adjective = self.found.cue.as_ref().filter(|c| self.book.is_collective_name(&relation.name) && c.form == Form::Verb);
+        let adjective = self.found.cue.as_ref().filter(|c| c.form == Form::Verb && self.book.relation(c.relation).name == relation.name);
         let adjective = adjective.and_then(|c| {
             let phrase: Vec<&str> = c.places.iter().filter_map(|i| self.question.words.get(*i)).map(|w| w.plain.as_str()).collect();
+            let told = self.book.is_collective_name(&relation.name) || told(f).iter().any(|t| words(t).iter().any(|w| w.stem == c.stem));
             let phrase = phrase.join(" ");
-            relation.cues.adjectives.contains(&phrase).then(|| format!("is {phrase}"))
+            (told && relation.cues.adjectives.contains(&phrase)).then(|| format!("is {phrase}"))
         });
         let phrase = adjective.as_deref().unwrap_or(&relation.phrase);
         format!("{} {} {object}", subject_phrase(f), predicate(phrase, mood, Person::of(&f.subject)))
@@ -205,7 +220,7 @@ impl Teller<'_> {
 
     /// How a fact is told for this question: what ended is told as past where the past was asked for.
     fn mood(&self, f: &RankedFact) -> Mood {
-        let past = self.question.tense == Tense::Past && self.question.asks != Asks::Whether;
+        let past = if self.question.asks == Asks::Whether { self.question.is_past } else { self.question.tense == Tense::Past };
         if mood(f) == Mood::Ended && past { Mood::Was } else { mood(f) }
     }
 
@@ -220,7 +235,9 @@ impl Teller<'_> {
     /// Whether two facts are told in one sentence: one side, relation and mood.
     fn belongs(&self, a: &RankedFact, b: &RankedFact) -> bool {
         let asked_subject = self.found.cue.is_some() && a.fact.object == b.fact.object && self.question.asks != Asks::Whether;
-        (a.fact.subject == b.fact.subject || asked_subject) && a.fact.relation == b.fact.relation && mood(a) == mood(b)
+        // Each of the family is told as what they are: "Leo is your husband".
+        let apart = self.found.cue.is_none() && self.book.is_collective_name(&a.fact.relation) && a.fact.id != b.fact.id;
+        !apart && (a.fact.subject == b.fact.subject || asked_subject) && a.fact.relation == b.fact.relation && mood(a) == mood(b)
     }
 }
 
@@ -243,7 +260,7 @@ fn subject_phrase(f: &RankedFact) -> String {
     }
     let plain = name(&f.subject, &f.subject);
     let told = told(f);
-    let common = f.subject.name.starts_with(char::is_lowercase) && f.subject.entity_type != crate::domain::EntityType::Person;
+    let common = f.subject.name.starts_with(char::is_lowercase) && f.subject.entity_type != EntityType::Person;
     if !common {
         return plain;
     }

@@ -132,7 +132,7 @@ impl Want {
 
     /// Whether facts can give it. Numbers, reasons and ways stand in no fact.
     pub(super) fn is_in_facts(&self) -> bool {
-        matches!(self, Self::Any | Self::Person | Self::Place | Self::Time | Self::Name | Self::Occupation | Self::Count(_))
+        matches!(self, Self::Any | Self::Person | Self::Place | Self::Time | Self::Name | Self::Count(_))
     }
 
     /// Whether a text gives an answer of this sort. `asked` are the question's words: what it says itself is no answer.
@@ -164,7 +164,8 @@ impl Want {
                 let hour = w.plain.starts_with(|c: char| c.is_ascii_digit()) && text[w.span.1..].starts_with([':', 'h']) && at(i + 1).len() == 2;
                 let half = w.plain.starts_with(|c: char| c.is_ascii_digit()) && (w.plain.ends_with("am") || w.plain.ends_with("pm"));
                 let relative = matches!(w.plain.as_str(), "last" | "next" | "this") && is_unit_of_time(at(i + 1));
-                (is_in(TIMES, &w.plain) && !is_asked(w)) || year || hour || half || relative
+                let oclock = w.plain == "at" && at(i + 1).parse::<u32>().is_ok_and(|n| n <= 24) && !is_in(MONEY, at(i + 2));
+                (is_in(TIMES, &w.plain) && !is_asked(w)) || oclock || year || hour || half || relative
             }),
             Self::Reason => any(&|i, w| (is_in(REASONS, &w.plain) && !(w.plain == "so" && is_adjective_after_so(&said, i))) || (w.plain == "to" && i > 0 && matches!(at(i - 1), "order"))),
             Self::Name => any(&|_, w| w.proper && !is_asked(w)),

@@ -74,6 +74,11 @@ pub(super) fn is_asking(word: &Word) -> bool {
     ASKING_WORDS.contains(word.plain.as_str())
 }
 
+/// Whether a verb, by its stem, says too little to look for.
+pub(super) fn is_light(stem: &str) -> bool {
+    matches!(stem, "happen" | "go" | "get" | "take" | "make" | "give" | "tri" | "come" | "put" | "let")
+}
+
 /// Whether a word is a preposition or particle that may belong to a verb.
 pub(super) fn is_particle(word: &str) -> bool {
     PARTICLE_WORDS.contains(word)

@@ -1,7 +1,7 @@
 //! The ontology's cues in the form in which they are looked for in questions. Built once per ontology.
 
 use super::{
-    classes::{is_particle, is_place_particle},
+    classes::{is_light, is_particle, is_place_particle},
     words::{Word, is_past_form, stem, words},
 };
 use crate::domain::{EntityType, Ontology, Relation};
@@ -49,6 +49,8 @@ pub(super) struct CueMatch {
     pub(super) form: Form,
     /// Place of the first word of the cue.
     pub(super) start: usize,
+    /// Place of its last word that is no preposition: a name before it stands before the verb ("has she been to").
+    pub(super) head: usize,
     /// Places of all words of the cue, its prepositions included.
     pub(super) places: Vec<usize>,
     /// Stem of its first word.
@@ -102,9 +104,15 @@ impl CueBook {
         self.relations.iter().find(|r| r.name == name)
     }
 
-    /// Whether a text has words of a relation. One word that is common (as "have" is) does not count.
-    pub(super) fn speaks_of(&self, relation: usize, text: &[Word]) -> bool {
-        self.cues.iter().any(|c| c.relation == relation && !c.weak && c.is_in(text))
+    /// Where a text has a verb of a relation. One that is common (as "have" is) does not count, and what ends a relation
+    /// does not state it.
+    pub(super) fn speaks_of(&self, relation: usize, ending: bool, text: &[Word]) -> Option<usize> {
+        let fits = |c: &&Cue| match c.form {
+            Form::Verb | Form::InverseVerb => !ending,
+            Form::Ending => ending,
+            Form::Noun | Form::InverseNoun | Form::Negating => false,
+        };
+        self.cues.iter().filter(fits).filter(|c| c.relation == relation && !c.weak).find_map(|c| c.place_in(text))
     }
 
     /// Relations of which a word is a noun ("sister", "boss"), also in the plural.
@@ -151,6 +159,8 @@ impl Cue {
         // "be at" and the like are no words to look for; a question with "where" finds such facts without them.
         // Nor is "do": half of all questions have it.
         core.retain(|part| part != "do");
+        // "Make" may mean anything, also where the relation means "be making".
+        let weak = weak || (particles.is_empty() && matches!(core.as_slice(), [one] if is_light(one)));
         (!core.is_empty()).then_some(Self { relation, form, core, particles, weak })
     }
 
@@ -182,29 +192,33 @@ impl Cue {
         } else {
             strength -= 0.4 * missing as f32;
         }
-        // The particle of another verb: "work with" is not "work on".
-        let other = question.get(end + 1).is_some_and(|w| is_particle(&w.plain) && w.plain != "by");
-        if missing > 0 && other {
+        // The particle of another verb: "work with" is not "work on", nor is "go to Rome with" "go with".
+        let next = question.get(end + 1).filter(|w| is_particle(&w.plain) && w.plain != "by");
+        let other = next.is_some_and(|w| missing > 0 || !(self.particles.is_empty() || self.particles.contains(&w.plain)));
+        if other {
             return None;
         }
         // "go hiking in" asks for hiking, not for any visit.
         let manner = self.core.iter().skip(1).zip(&places[1..]).filter(|(_, i)| question[**i].plain.ends_with("ing"));
         let manner = manner.map(|(part, _)| part.clone()).collect();
         let stem = stem(&question[start].plain);
-        Some(CueMatch { relation: self.relation, form: self.form, start, places, stem, manner, strength, weak: self.weak })
+        Some(CueMatch { relation: self.relation, form: self.form, start, head: end, places, stem, manner, strength, weak: self.weak })
     }
 
-    /// Whether a text has the cue's words close together, in order, with its prepositions.
-    fn is_in(&self, text: &[Word]) -> bool {
-        let mut from = 0;
-        let core = self.core.iter().enumerate().all(|(n, part)| {
-            let to = if n == 0 { text.len() } else { text.len().min(from + 3) };
-            let found = (from..to).find(|i| text[*i].stem == *part);
-            from = found.map_or(from, |i| i + 1);
-            found.is_some()
-        });
-        let near = &text[from.min(text.len())..text.len().min(from + 4)];
-        core && self.particles.iter().all(|p| near.iter().any(|w| w.plain == *p))
+    /// Where a text has the cue's words close together, in order, with its prepositions.
+    fn place_in(&self, text: &[Word]) -> Option<usize> {
+        let first = self.core.first()?;
+        let starts = text.iter().enumerate().filter(|(_, w)| w.stem == *first).map(|(i, _)| i);
+        starts.into_iter().find(|start| {
+            let mut from = start + 1;
+            let core = self.core.iter().skip(1).all(|part| {
+                let found = (from..text.len().min(from + 3)).find(|i| text[*i].stem == *part);
+                from = found.map_or(from, |i| i + 1);
+                found.is_some()
+            });
+            let near = text.get(from..text.len().min(from + 4)).unwrap_or_default();
+            core && self.particles.iter().all(|p| near.iter().any(|w| w.plain == *p))
+        })
     }
 }
 

@@ -23,6 +23,11 @@ fn is_in(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|w| w == word)
 }
 
+/// Whether a word makes a wish or a guess of what is said.
+pub(super) fn is_wish(word: &str) -> bool {
+    is_in(WISHES, word)
+}
+
 /// Whom "you" means in a message between two who are known by name.
 pub(super) fn addressee<'a>(message: &Message, speakers: &HashSet<&'a str>) -> Option<&'a str> {
     let speaker = message.speaker.as_deref()?;
@@ -74,7 +79,8 @@ impl Telling<'_> {
     /// No wish and no condition, unless those are asked for.
     fn is_real(&self, sentence: &[Word]) -> bool {
         let asks = |list: &str| self.question.words.iter().any(|w| is_in(list, &w.plain));
-        if asks(WISHES) || self.question.want == Want::Reason {
+        let opinion = "think thinks thought say said suggest suggested propose proposed recommend recommended believe opinion idea";
+        if asks(WISHES) || asks(opinion) || self.question.want == Want::Reason {
             return true;
         }
         let has = |list: &str| sentence.iter().any(|w| is_in(list, &w.plain));
@@ -93,8 +99,13 @@ impl Telling<'_> {
     /// The one who does it in the question does it in the sentence.
     fn is_of_subject(&self, sentence: &[Word], verb: Option<usize>) -> bool {
         let Some(verb) = verb else { return true };
-        let Some(subject) = self.question.named.iter().find(|n| !n.possessive && self.is_subject(n)) else { return true };
         let (before, after) = sentence.split_at(verb.min(sentence.len()));
+        let Some(subject) = self.question.named.iter().find(|n| !n.possessive && self.is_subject(n)) else {
+            // "Who manages Yuki" is not answered by what Yuki manages.
+            let object = self.question.named.last().filter(|n| self.question.asks == Asks::Who && !n.possessive && n.start >= 2);
+            let passive = after.iter().any(|w| w.plain == "by") || before.iter().any(|w| matches!(w.plain.as_str(), "is" | "was" | "are" | "were"));
+            return passive || object.is_none_or(|o| after.iter().any(|w| self.stands_for(o, w)) || !before.iter().any(|w| self.stands_for(o, w)) && !o.is_capital(&self.question.words));
+        };
         if before.iter().any(|w| self.stands_for(subject, w)) {
             return true;
         }

@@ -7,13 +7,13 @@ use std::collections::HashSet;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
-    classes::{are_siblings, is_asking, is_called, is_first_person, is_function, kind_named, kinds_of},
+    classes::{are_siblings, is_asking, is_called, is_first_person, is_function, is_light, kind_named, kinds_of},
     cues::{CueBook, Form},
     manner::{self, Telling},
     period,
     question::{Asks, Question},
     want::Want,
-    words::{Word, words},
+    words::{Word, same_noun, words},
 };
 use crate::{
     adapters::local::LocalEmbedder,
@@ -23,14 +23,16 @@ use crate::{
 /// Messages quoted in one answer.
 const MOST: usize = 3;
 /// Share of the question's content that a message must have. With less, too much of the question is unanswered.
-const COVERAGE: f32 = 0.6;
+const COVERAGE: f32 = 0.62;
 /// The same for yes-or-no questions, where one word that is not matched turns the answer around.
 const COVERAGE_OF_WHETHER: f32 = 0.85;
 /// Cosine of two words from which one may stand for the other. Unrelated words lie below 0.3, inflections and close
 /// synonyms above 0.6.
-const ALIKE: f32 = 0.55;
+const ALIKE: f32 = 0.6;
 /// How far another word of the relation stands for a verb: enough for quoting, not for a yes or no.
 const BY_RELATION: f32 = 0.7;
+/// How far one of a kind stands for the kind asked for: enough where the rest is said as well, or nothing else is asked.
+const ONE_OF_A_KIND: f32 = 0.65;
 /// Longest excerpt, in characters.
 const EXCERPT: usize = 240;
 
@@ -53,8 +55,8 @@ pub(super) struct Term {
     is_name: bool,
     /// It asks for one of a kind: "which instrument".
     is_class: bool,
-    /// Relations of whose cue it is part; any other cue of them may stand for it.
-    relations: Vec<usize>,
+    /// Relations of whose cue it is part, and whether that ends them; any other cue of the sort may stand for it.
+    relations: Vec<(usize, bool)>,
     in_period: bool,
 }
 
@@ -89,7 +91,7 @@ impl Search<'_> {
         let usable = |m: &&Message| m.role == Role::User && m.kind != Some(MessageKind::Question);
         let speakers: HashSet<&str> = ranked.iter().filter_map(|r| r.message.speaker.as_deref()).collect();
         let mut quotes: Vec<Quote<'m>> =
-            ranked.iter().map(|r| &r.message).filter(usable).filter_map(|m| self.quote(m, &terms, &speakers)).collect();
+            ranked.iter().map(|r| &r.message).filter(usable).filter_map(|m| self.quote(m, taken_up(m, ranked), &terms, &speakers)).collect();
         // Stable: equal coverage keeps the order of the ranking.
         quotes.sort_by(|a, b| b.coverage.total_cmp(&a.coverage));
         // What covers clearly less than the best is beside the point.
@@ -103,20 +105,20 @@ impl Search<'_> {
 
     /// What the question is about: no glue, and names only as names.
     fn terms(&self) -> Vec<Term> {
-        const LIGHT: [&str; 12] =
-            ["happen", "go", "get", "take", "make", "give", "tri", "thing", "new", "recent", "latest", "last"];
+        const VAGUE: [&str; 4] = ["new", "recent", "latest", "last"];
         let q = self.question;
         let mut terms: Vec<Term> = Vec::new();
         for (i, word) in q.words.iter().enumerate() {
-            let relations: Vec<usize> = q
+            let relations: Vec<(usize, bool)> = q
                 .cues
                 .iter()
                 .filter(|c| c.places.contains(&i) && !c.weak && !matches!(c.form, Form::Noun | Form::InverseNoun))
-                .map(|c| c.relation)
+                .map(|c| (c.relation, c.form == Form::Ending))
                 .collect();
-            let light = relations.is_empty() && LIGHT.contains(&word.stem.as_str());
+            let light = relations.is_empty() && (is_light(&word.stem) || VAGUE.contains(&word.plain.as_str()));
             let in_period = q.in_period(i);
-            let glue = q.is_glue(i) || is_asking(word) || is_first_person(&word.plain) || light;
+            let price = q.want == Want::Amount && matches!(word.stem.as_str(), "cost" | "price" | "worth" | "charg");
+            let glue = price || q.is_glue(i) || is_asking(word) || is_first_person(&word.plain) || light;
             if (glue && !in_period) || terms.iter().any(|t| t.stem == word.stem || (t.in_period && in_period)) {
                 continue;
             }
@@ -135,10 +137,11 @@ impl Search<'_> {
         terms
     }
 
-    fn quote<'m>(&self, message: &'m Message, terms: &[Term], speakers: &HashSet<&str>) -> Option<Quote<'m>> {
+    fn quote<'m>(&self, message: &'m Message, before: Option<&Message>, terms: &[Term], speakers: &HashSet<&str>) -> Option<Quote<'m>> {
         let text = message.text.as_str();
         let addressee = manner::addressee(message, speakers);
-        if !self.is_about(message, addressee) {
+        let before = before.filter(|_| !self.is_about(message, addressee));
+        if before.is_none() && !self.is_about(message, addressee) || before.is_some_and(|b| !self.is_about(b, addressee)) {
             return None;
         }
         let sentences: Vec<&str> = text.unicode_sentences().filter(|s| !s.trim_end().ends_with('?')).collect();
@@ -146,10 +149,19 @@ impl Search<'_> {
         let shares: Vec<Vec<f32>> = read.iter().map(|s| terms.iter().map(|t| self.share(t, s, message)).collect()).collect();
         let weight = |t: &Term| if t.is_name { 0.5 } else { 1.0 };
         let score = |row: &Vec<f32>| row.iter().zip(terms).map(|(share, t)| share * weight(t)).sum::<f32>();
-        let best = (0..read.len()).max_by(|a, b| score(&shares[*a]).total_cmp(&score(&shares[*b])).then(b.cmp(a)))?;
+        // Of two that speak of the same, the one that answers.
+        let answers = |i: usize| if self.question.want.is_met(sentences[i], &self.question.words) { 0.2 } else { 0.0 };
+        let rate: Vec<f32> = shares.iter().enumerate().map(|(i, row)| score(row) + answers(i)).collect();
+        let best = (0..read.len()).max_by(|a, b| rate[*a].total_cmp(&rate[*b]).then(b.cmp(a)))?;
         // Sentences beside the best one may have what it takes up again by a pronoun.
         let (first, last) = extent(&sentences, best);
-        let near = |t: usize| shares.get(first..=last).into_iter().flatten().filter_map(|row| row.get(t)).fold(0.0, |m: f32, s| m.max(*s));
+        // "She broke her hip": who she is was said just before.
+        let earlier = before.map(|b| self.read(b.text.as_str()));
+        let taken_up: Vec<f32> = terms.iter().map(|t| earlier.as_ref().zip(before).map_or(0.0, |(s, b)| self.share(t, s, b))).collect();
+        if before.is_some() && terms.iter().enumerate().all(|(i, t)| t.is_name || shares[best].get(i).is_none_or(|s| *s <= taken_up[i])) {
+            return None;
+        }
+        let near = |t: usize| shares.get(first..=last).into_iter().flatten().filter_map(|row| row.get(t)).fold(taken_up[t], |m: f32, s| m.max(*s));
         let all: f32 = terms.iter().map(weight).sum();
         let has: f32 = terms.iter().enumerate().map(|(i, t)| near(i) * weight(t)).sum();
         let coverage = if terms.is_empty() { 1.0 } else { has / all.max(f32::MIN_POSITIVE) };
@@ -206,14 +218,24 @@ impl Search<'_> {
             // One number never stands for another.
             return 0.0;
         }
-        if term.is_class && kind_named(&term.plain).is_some_and(|kind| any(&|w| kinds_of(&w.plain).contains(&kind))) {
-            return 1.0;
+        if term.is_class {
+            // "Which pet", "what kind of dog": another of the kind is the answer.
+            let which = self.question.words.iter().any(|w| matches!(w.plain.as_str(), "kind" | "type" | "sort" | "breed" | "kinds" | "types"));
+            let mut kinds: Vec<&str> = kind_named(&term.plain).into_iter().collect();
+            kinds.extend(which.then(|| kinds_of(&term.plain)).into_iter().flatten());
+            if any(&|w| kinds_of(&w.plain).iter().any(|k| kinds.contains(k))) {
+                return ONE_OF_A_KIND;
+            }
+        }
+        if manner::is_wish(&term.plain) && any(&|w| manner::is_wish(&w.plain)) {
+            return BY_RELATION;
         }
         let soft = self.nearest(term, sentence).map_or(0.0, |(_, alike)| alike);
-        if term.relations.iter().any(|r| self.book.speaks_of(*r, &sentence.words)) {
+        if term.relations.iter().any(|(r, ending)| self.book.speaks_of(*r, *ending, &sentence.words).is_some()) {
             return soft.max(BY_RELATION);
         }
-        soft
+        // To buy is near to selling in meaning, and the contrary.
+        if term.relations.iter().any(|(_, ending)| *ending) { 0.0 } else { soft }
     }
 
     /// The word of a sentence that is nearest to a term in meaning, if it is near at all.
@@ -226,10 +248,12 @@ impl Search<'_> {
 
     /// Where a sentence has a term.
     fn place_of(&self, term: &Term, sentence: &Sentence) -> Option<usize> {
-        // Only what comes after its subject in the question is its verb.
-        let subject_before = self.question.named.iter().any(|n| n.end <= term.place && !n.possessive);
+        // Only what comes after its subject in the question is its verb; "who" is a subject.
+        let subject_before = self.question.asks == Asks::Who || self.question.named.iter().any(|n| n.end <= term.place && !n.possessive);
         let own = || sentence.words.iter().position(|w| w.stem == term.stem);
-        subject_before.then(|| own().or_else(|| self.nearest(term, sentence).map(|(i, _)| i))).flatten()
+        let near = || self.nearest(term, sentence).map(|(i, _)| i);
+        let related = || term.relations.iter().find_map(|(r, ending)| self.book.speaks_of(*r, *ending, &sentence.words));
+        subject_before.then(|| own().or_else(near).or_else(related)).flatten()
     }
 
     /// Whether the message is said by, or speaks of, who is named. "I" is who asks: their messages have no speaker.
@@ -243,7 +267,7 @@ impl Search<'_> {
         // A proper name that stands for nothing known is a name all the same.
         let stranger = |i: usize, w: &Word| w.proper && !question.in_name(i) && !question.in_period(i) && !is_function(w);
         let mut strangers = question.words.iter().enumerate().filter(|(i, w)| stranger(*i, w));
-        if strangers.any(|(_, w)| !said.iter().any(|s| super::words::same_noun(s, &w.plain)) && !by.contains(&w.plain)) {
+        if strangers.any(|(_, w)| !said.iter().any(|s| same_noun(s, &w.plain)) && !by.contains(&w.plain)) {
             return false;
         }
         question.named.iter().all(|named| {
@@ -252,9 +276,23 @@ impl Search<'_> {
                 return message.speaker.is_none() || self.entities.iter().any(|e| e.is_viewer && message.speaker.as_deref() == Some(&e.name));
             }
             let own = &question.words[named.start..named.end];
-            own.iter().any(|w| said.contains(&w.plain) || said.iter().any(|s| super::words::same_noun(s, &w.plain)) || by.contains(&w.plain))
+            // Of "the Osprey launch" it is the proper name that tells which.
+            let proper = own.iter().any(|w| w.capital);
+            let telling = own.iter().filter(|w| w.capital || !proper);
+            telling.into_iter().any(|w| said.iter().any(|s| same_noun(s, &w.plain)) || by.contains(&w.plain))
         })
     }
+}
+
+/// The message that this one goes on from, speaking of the same person by a pronoun: the one before, of the same speaker.
+fn taken_up<'m>(message: &Message, ranked: &'m [RankedMessage]) -> Option<&'m Message> {
+    const PRONOUNS: [&str; 10] = ["he", "she", "they", "it", "he's", "she's", "they're", "it's", "his", "her"];
+    let opens = words(message.text.as_str()).iter().take(4).any(|w| PRONOUNS.contains(&w.plain.as_str()));
+    let before = |m: &&Message| {
+        let distance = message.position.saturating_sub(m.position);
+        m.session == message.session && m.speaker == message.speaker && m.role == message.role && (1..=2).contains(&distance)
+    };
+    ranked.iter().map(|r| &r.message).filter(before).max_by_key(|m| m.position).filter(|_| opens)
 }
 
 /// The sentences around the best one that are quoted with it: what follows first, as long as all fit.

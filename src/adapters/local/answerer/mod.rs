@@ -67,7 +67,9 @@ impl ExtractiveAnswerer {
         let mut page = Page::new(context);
         let search = Search { question: &question, entities: &context.entities, book: &self.book, embedder: &self.embedder };
         // When something was, is told by the one who told it; that it was told on a day is the next best.
-        let words_first = matches!(question.want, Want::Time | Want::Count(_) | Want::Occupation);
+        let is_of_end = |c: &cues::CueMatch| c.form == cues::Form::Ending;
+        let words_first = matches!(question.want, Want::Time | Want::Count(_) | Want::Occupation)
+            || (question.asks != Asks::Whether && question.cues.iter().any(is_of_end));
         let mut sentences = if words_first { quoted(&question, search.quotes(&context.messages), &mut page) } else { Vec::new() };
         if sentences.is_empty() {
             let found = facts::find(&question, &context.facts, &self.book, &self.embedder);

@@ -14,6 +14,13 @@ pub(super) struct Named {
     pub(super) possessive: bool,
 }
 
+impl Named {
+    /// Whether it is written as a proper name.
+    pub(super) fn is_capital(&self, question: &[Word]) -> bool {
+        question.get(self.start..self.end).unwrap_or_default().iter().any(|w| w.capital)
+    }
+}
+
 /// Finds names: those of a lower tier first, and in it the longest first. A person goes by the first name, too.
 pub(super) fn names(question: &[Word], known: &[(u8, &Entity)], taken: &mut [bool]) -> Vec<Named> {
     let mut all: Vec<(u8, Vec<String>, EntityId)> = Vec::new();

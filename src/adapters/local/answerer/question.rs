@@ -95,7 +95,11 @@ impl Question {
         let mut asks = asks(&words, &want);
         let mut taken = vec![false; words.len()];
         let mut named = names(&words, known, &mut taken);
-        let period = period::asked(&words, now).filter(|p| !taken[p.start..p.end.min(taken.len())].contains(&true));
+        // "June" is a month unless something is known of one who is called so.
+        let told = |n: &Named| known.iter().any(|(tier, e)| *tier == 0 && n.entities.contains(&e.id));
+        let covers = |p: &Found, n: &Named| n.start < p.end && p.start < n.end;
+        let period = period::asked(&words, now).filter(|p| !named.iter().any(|n| covers(p, n) && told(n)));
+        named.retain(|n| !period.is_some_and(|p| covers(&p, n)));
         let viewer: Vec<EntityId> = known.iter().filter(|(_, e)| e.is_viewer).map(|(_, e)| e.id).collect();
         for (i, word) in words.iter().enumerate() {
             // In "tell me" and "remind me" it is the one to be answered, not the one asked about.
@@ -112,7 +116,7 @@ impl Question {
         if asks == Asks::What && class == Some(&[EntityType::Place]) {
             asks = Asks::Where;
         }
-        let class_word = class_places.last().filter(|_| class.is_some()).map(|i| words[*i].plain.clone());
+        let class_word = class_places.last().map(|i| words[*i].plain.clone());
         let cues = if asks == Asks::Where { book.find(&words, &taken, true) } else { cues };
 
         let has = |w: &str| words.iter().any(|x| x.plain == w);
@@ -184,11 +188,16 @@ fn class(words: &[Word], taken: &[bool], cues: &[CueMatch]) -> (Option<&'static 
     let opener = words.iter().position(|w| matches!(w.plain.as_str(), "what" | "which" | "whose" | "all" | "list" | "name"));
     if let Some(opener) = opener {
         // "which programming language": up to the class noun nearest after the question word, unless a verb or a name comes first.
-        let glue = |w: &Word| is_function(w) && class_of(w).is_none() && !matches!(w.plain.as_str(), "of" | "the" | "all" | "kind" | "type" | "sort" | "kinds" | "types");
+        let glue = |w: &Word| is_function(w) && class_of(w).is_none() && !matches!(w.plain.as_str(), "of" | "the" | "all" | "kind" | "type" | "sort" | "breed" | "kinds" | "types");
         let nouns: Vec<usize> = (opener + 1..words.len()).take_while(|i| *i <= opener + 4 && !taken[*i] && !glue(&words[*i])).collect();
         let is_class = |i: usize| class_of(&words[i]).is_some() && !(in_cue(i) && nouns.len() == 1 && i + 1 == words.len());
         if let Some(last) = nouns.iter().rposition(|i| is_class(*i)) {
             return (class_of(&words[nouns[last]]), nouns[..=last].to_vec());
+        }
+        // "what kind of dog": a class, though not one that says a type.
+        let of = nouns.iter().position(|i| words[*i].plain == "of").filter(|n| *n > 0 && *n + 1 < nouns.len());
+        if let Some(of) = of {
+            return (None, nouns[..=of + 1].to_vec());
         }
     }
     // "my favourite food".

@@ -150,7 +150,21 @@ pub(super) fn noun_phrase(entity: &Entity, other: &Entity, told: &[&str]) -> Str
     if !common {
         return plain;
     }
-    told.iter().find_map(|text| determined(&entity.name, text)).unwrap_or(plain)
+    let phrase = told.iter().find_map(|text| determined(&entity.name, text)).unwrap_or(plain);
+    match phrase.strip_prefix("your ") {
+        // "You own your shop" says twice whose it is.
+        Some(rest) if other.is_viewer => with_article(rest),
+        _ => phrase,
+    }
+}
+
+/// With "a" or "an", unless it is a plural.
+pub(super) fn with_article(noun: &str) -> String {
+    if is_plural(noun) {
+        return noun.to_owned();
+    }
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {noun}")
 }
 
 /// The name with the determiner and the adjectives before it.

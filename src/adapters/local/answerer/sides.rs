@@ -15,6 +15,8 @@ pub(super) struct Sides<'q> {
     pub(super) first: Vec<&'q Named>,
     pub(super) second: Vec<&'q Named>,
     pub(super) unplaced: Vec<&'q Named>,
+    /// Names on one side are alternatives or a list: "do I or John like".
+    pub(super) listed: bool,
 }
 
 impl<'q> Sides<'q> {
@@ -23,7 +25,8 @@ impl<'q> Sides<'q> {
         let end = cue.places.iter().max().map_or(start, |p| p + 1);
         let passive = question.words.get(end).is_some_and(|w| w.plain == "by")
             || (cue.form == Form::Verb && question.words.get(start + 1).is_some_and(|w| w.plain == "by"));
-        let mut sides = Self { first: Vec::new(), second: Vec::new(), unplaced: Vec::new() };
+        let listed = question.words.iter().any(|w| matches!(w.plain.as_str(), "or" | "and"));
+        let mut sides = Self { first: Vec::new(), second: Vec::new(), unplaced: Vec::new(), listed };
         let noun = matches!(cue.form, Form::Noun | Form::InverseNoun);
         for named in &question.named {
             let is_owner_of_next = named.possessive && question.named.iter().any(|n| n.start == named.end);
@@ -36,7 +39,7 @@ impl<'q> Sides<'q> {
                 let owner = (named.possessive && named.end <= start)
                     || (named.start >= end && question.words[end..named.start].iter().any(|w| w.plain == "of"));
                 if owner { sides.first.push(named) } else { sides.second.push(named) }
-            } else if named.start < start {
+            } else if named.start < cue.head {
                 sides.first.push(named);
             } else {
                 // Only glue between the verb and the name: "like Mary", "work with John". After another
@@ -49,6 +52,10 @@ impl<'q> Sides<'q> {
                 });
                 if strange { sides.unplaced.push(named) } else { sides.second.push(named) }
             }
+        }
+        if noun && sides.first.is_empty() {
+            // Without an owner the noun is another word: "go" in "did she go to Rome" is nobody's go-to.
+            sides.second.clear();
         }
         let inverse = matches!(cue.form, Form::InverseVerb | Form::InverseNoun);
         if inverse != passive && !symmetric {
@@ -68,8 +75,10 @@ impl<'q> Sides<'q> {
     }
 
     pub(super) fn fit(&self, f: &RankedFact, relation: &Relation) -> bool {
-        // Several names on one side: "do I or John like…". Each fact speaks of one of them.
-        let any = |named: &[&Named], id: EntityId| named.is_empty() || named.iter().any(|n| n.entities.contains(&id));
+        let any = |named: &[&Named], id: EntityId| match self.listed {
+            true => named.is_empty() || named.iter().any(|n| n.entities.contains(&id)),
+            false => named.iter().all(|n| n.entities.contains(&id)),
+        };
         let (s, o) = (f.fact.subject, f.fact.object);
         (any(&self.first, s) && any(&self.second, o)) || (relation.symmetric && any(&self.first, o) && any(&self.second, s))
     }

@@ -6,7 +6,7 @@ use super::{
     cues::{CueBook, Form},
     facts::{Found, Verdict, holds, is_denied},
     question::{Asks, Question, Tense},
-    sentence::{Mood, Person, capital, day, determined, list, month, name, noun_phrase, owner, plural, predicate},
+    sentence::{Mood, Person, capital, day, determined, list, month, name, noun_phrase, owner, plural, predicate, with_article},
     want::Want,
     words::words,
 };
@@ -243,14 +243,6 @@ impl Teller<'_> {
 
 fn first_other<'f>(f: &'f RankedFact, entity: &Entity) -> &'f Entity {
     if f.subject.id == entity.id { &f.object } else { &f.subject }
-}
-
-fn with_article(noun: &str) -> String {
-    if super::sentence::is_plural(noun) {
-        return noun.to_owned();
-    }
-    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-    format!("{article} {noun}")
 }
 
 /// The subject, with "the" where it is a thing without a name.

@@ -2,7 +2,7 @@
 //! speaks of the right things but has no number in it does not say how many.
 
 use super::{
-    classes::{is_first_person_subject, is_occupation, is_person_noun},
+    classes::{is_first_person_subject, is_function, is_occupation, is_person_noun},
     words::{Word, same_noun, words},
 };
 
@@ -52,9 +52,6 @@ const MONEY: &str = "euro euros dollar dollars pound pounds buck bucks cent cent
 const REASONS: &str = "because since cause cuz reason due owing thanks so therefore hence after wanted";
 const PLACES: &str = "in at to from near on into onto around outside inside by across behind between beside opposite off under along \
     through over here there home abroad upstairs downstairs via";
-const WORKING: &str = "work works working worked job career profession business company employed self-employed freelance freelancer retired \
-    student study studies studying teach teaches taught run runs own owns manage manages lead leads apprentice apprenticeship shift";
-
 fn is_in(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|w| w == word)
 }
@@ -74,6 +71,10 @@ impl Want {
         let find = |list: &[&str]| question.iter().position(|w| list.contains(&w.plain.as_str()));
         if let Some(how) = find(&["how"]) {
             let want = match plain(how + 1) {
+                // "How much RAM", not "how much was it".
+                "much" if how + 3 < question.len() && question.get(how + 2).is_some_and(|w| !is_function(w) && !w.plain.starts_with("cost")) => {
+                    Self::Count(plain(how + 2).to_owned())
+                }
                 "many" => Self::Count(question.get(how + 2).map(|w| w.plain.clone()).unwrap_or_default()),
                 "much" | "far" | "tall" | "big" | "large" | "heavy" | "high" | "deep" | "wide" | "fast" | "expensive" => Self::Amount,
                 "old" => Self::Age,
@@ -169,8 +170,25 @@ impl Want {
             }),
             Self::Reason => any(&|i, w| (is_in(REASONS, &w.plain) && !(w.plain == "so" && is_adjective_after_so(&said, i))) || (w.plain == "to" && i > 0 && matches!(at(i - 1), "order"))),
             Self::Name => any(&|_, w| w.proper && !is_asked(w)),
-            Self::Occupation => any(&|_, w| is_in(WORKING, &w.plain) || is_occupation(&w.plain)),
+            Self::Occupation => any(&|i, w| is_work(&said, i, &w.plain)),
         }
+    }
+}
+
+/// "is a carpenter", "works at", "runs a bakery", "got promoted to".
+fn is_work(said: &[Word], i: usize, word: &str) -> bool {
+    let at = |i: usize| said.get(i).map_or("", |w| w.plain.as_str());
+    match word {
+        "is" | "am" | "i'm" | "he's" | "she's" | "was" | "as" | "became" | "are" => {
+            matches!(at(i + 1), "a" | "an" | "the" | "our" | "my") && (i + 2..i + 6).any(|j| is_occupation(at(j)))
+        }
+        "work" | "works" | "working" | "worked" => matches!(at(i + 1), "as" | "at" | "for" | "in" | "nights" | "shifts" | "from"),
+        "teaches" | "teach" | "taught" | "studies" | "freelances" | "self-employed" | "retired" | "unemployed" => true,
+        "runs" | "run" | "owns" | "manages" | "leads" | "opened" => matches!(at(i + 1), "a" | "an" | "the" | "his" | "her" | "their" | "my" | "our"),
+        "promoted" | "hired" => matches!(at(i + 1), "to" | "as" | "at" | "by"),
+        "job" => matches!(at(i + 1), "as" | "at" | "is" | "in" | "with"),
+        "career" => true,
+        _ => false,
     }
 }
 
@@ -182,8 +200,14 @@ fn is_adjective_after_so(said: &[Word], i: usize) -> bool {
 
 /// A number that counts something else than what an amount is asked of: "a hundred steps".
 fn is_counted(next: &str, said: &[Word], i: usize, asked: &[Word]) -> bool {
-    let money_asked = asked.iter().any(|w| matches!(w.stem.as_str(), "cost" | "pay" | "price" | "owe" | "spend" | "earn" | "rent" | "budget" | "salari" | "worth" | "much"));
-    let money = is_in(MONEY, next) || said.get(i + 2).is_some_and(|w| is_in(MONEY, &w.plain));
+    let money_asked = asked.iter().any(|w| {
+        matches!(w.stem.as_str(), "cost" | "pay" | "price" | "owe" | "spend" | "earn" | "rent" | "budget" | "salari" | "worth" | "much" | "expens")
+    });
+    // "12k a month".
+    let number = said.get(i).map_or("", |w| w.plain.as_str());
+    let thousands = number.len() > 1 && number.ends_with('k');
+    let rate = matches!(next, "a" | "per") && said.get(i + 2).is_some_and(|w| is_unit_of_time(&w.plain));
+    let money = thousands || rate || is_in(MONEY, next) || said.get(i + 2).is_some_and(|w| is_in(MONEY, &w.plain));
     money_asked && !money
 }
 

@@ -49,11 +49,23 @@ pub(crate) fn asks(sentence: &Sentence) -> bool {
         && sentence.tokens.last().is_none_or(|t| t.norm != "!");
     let wh = matches!(a.norm.as_str(), "what" | "where" | "who" | "why" | "how" | "when" | "which" | "whats" | "whose");
     inverted
+        || requests(&content.iter().map(|t| t.norm.as_str()).skip_while(|w| *w == "please").collect::<Vec<_>>())
         || wh
             && (b.pos == Pos::Aux
                 || b.is("is")
                 || content.get(2).is_some_and(|c| c.pos == Pos::Aux) && matches!(a.norm.as_str(), "how" | "what" | "which"))
             && !sentence.tokens.last().is_some_and(|t| t.norm.starts_with('!'))
+}
+
+/// "Tell me about Ada", "name all tools": a question in the form of a request.
+fn requests(words: &[&str]) -> bool {
+    match words {
+        ["tell" | "give" | "show", "me" | "us", "about", "it" | "that" | "this", ..] => false,
+        ["tell" | "remind" | "show" | "give", "me" | "us", _, ..] => true,
+        ["list" | "name", "all" | "every" | "everything" | "everyone" | "the" | "my" | "our" | "some" | "two" | "three", ..] => true,
+        ["describe", _, ..] => true,
+        _ => false,
+    }
 }
 
 /// What a sentence does. `facts` counts the facts found in it.

@@ -453,19 +453,3 @@ proptest::proptest! {
         }
     }
 }
-
-#[test]
-fn scratch_debug() {
-    let big = ExtractiveAnswerer::new(&Ontology::parse(crate::understand::default_ontology()).unwrap(), LocalEmbedder::load().unwrap());
-    let mut w = world();
-    w.facts.clear();
-    w.entities.push(entity("Zoe", EntityType::Person));
-    w.said(Some("Ben"), "Zoe won first prize in the science fair with a volcano model!");
-    w.said(None, "We use Trello for the shop but I prefer paper.");
-    for q in ["What did Zoe make for the science fair?", "What did I say in May?"] {
-        let context = Context { messages: w.messages.clone(), facts: w.facts.clone(), entities: w.entities.clone(), methods_used: vec![], timings: Timings::default() };
-        println!("BIG {}", big.draft(&asked(q), &context).text.as_str());
-        let question = big.read(&asked(q), &context);
-        println!("{question:?}");
-    }
-}

@@ -20,7 +20,7 @@ use crate::understand::terms;
 /// How many messages before one are shown to the extractor, for pronouns.
 const PREVIOUS: u32 = 2;
 
-/// How many things of a question are called by their names, one after the other: "my sister's husband's boss" takes three.
+/// How often a question is put anew: "what does my sister's husband do" takes three.
 const MAX_HOPS: usize = 3;
 
 /// The processor's work.
@@ -179,7 +179,7 @@ impl Conversation {
         let mut asked = Asked { text: question.text.clone(), at: question.sent_at };
         let mut context = self.context(&job.caller, of_question(&asked.text, id)).await?;
         for _ in 0..MAX_HOPS {
-            let Some(text) = self.parts.answerer.by_name(&asked, &context) else { break };
+            let Some(text) = self.parts.answerer.rephrase(&asked, &context) else { break };
             context.join(self.context(&job.caller, of_question(&text, id)).await?);
             asked.text = text;
         }

@@ -18,10 +18,10 @@ pub struct Asked {
 pub trait Answerer: Send + Sync {
     /// Names the answerer in answers: `extractive`, or a model's name.
     fn name(&self) -> &str;
-    /// The question with a thing called by its name that was called by what it is to another ("my sister"), when the
-    /// context tells who that is. What is known under the name has still to be found then. `None` when nothing is left to
-    /// be named.
-    fn by_name(&self, _asked: &Asked, _context: &Context) -> Option<UserText> {
+    /// The question put so that more can be found: a thing called by its name that was called by what it is to another
+    /// ("my sister"), when the context tells who that is, or by the words in which an answer would be told. `None` when
+    /// it cannot be put better.
+    fn rephrase(&self, _asked: &Asked, _context: &Context) -> Option<UserText> {
         None
     }
     /// An answer. When the context does not support one, it says so and `grounded` is false.

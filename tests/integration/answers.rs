@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 
 use crate::server::{PATIENCE, Server};
 
-/// Least share of answers with what was asked for, over all questions that have an answer, and over the held ones.
-const LEAST_RIGHT: f64 = 0.80;
+/// Least share of answers with what was asked for, over all questions that have an answer.
+const LEAST_RIGHT: f64 = 0.94;
+/// The same over the held ones.
+const LEAST_RIGHT_HELD: f64 = 0.87;
 /// Most answers to questions that have none.
-const MOST_FALSE: usize = 16;
+const MOST_FALSE: usize = 1;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -107,7 +109,8 @@ async fn play(scenario: &Scenario) -> Vec<Answer> {
     let session = server.create_session().await;
     let moment = |day: &str| format!("{day}T12:00:00Z");
     if scenario.recorded {
-        let query = "mutation($s: ID!, $m: [ImportedMessage!]!) { importMessages(input: { sessionId: $s, messages: $m }) { errors { code } } }";
+        let query =
+            "mutation($s: ID!, $m: [ImportedMessage!]!) { importMessages(input: { sessionId: $s, messages: $m }) { errors { code } } }";
         let messages: Vec<Value> =
             scenario.told.iter().map(|t| json!({ "text": t.text, "speaker": t.by, "sentAt": moment(&t.on) })).collect();
         let data = server.graphql(query, json!({ "s": session, "m": messages })).await;
@@ -201,7 +204,7 @@ async fn answers_contain_what_was_asked_for_and_nothing_is_made_up() {
     println!("all      answers with the gold {:.3}, false answers {}", all.share(), made_up[0] + made_up[1]);
     assert!(only.is_empty() || all.asked > 0, "no scenario of that name");
     if only.is_empty() {
-        assert!(all.share() >= LEAST_RIGHT && parts[1].share() >= LEAST_RIGHT, "too few right answers");
+        assert!(all.share() >= LEAST_RIGHT && parts[1].share() >= LEAST_RIGHT_HELD, "too few right answers");
         assert!(made_up[0] + made_up[1] <= MOST_FALSE, "answers were made up");
     }
 }

@@ -20,7 +20,8 @@ const FUNCTION: &str = "\
     after anywhere ago come comes old long often far hey hi ok okay well";
 
 /// What a person does who only asks for what is known.
-const ASKING: &str = "know tell remember recall remind say said mention mentioned inform info fact facts learn told list name show describe give";
+const ASKING: &str =
+    "know tell remember recall remind say said mention mentioned inform info fact facts learn told list name show describe give";
 
 /// Prepositions and particles that belong to a verb.
 const PARTICLES: &str = "\
@@ -91,7 +92,25 @@ pub(super) fn is_place_particle(word: &str) -> bool {
 
 /// Whether a word stands for the person who asks.
 pub(super) fn is_first_person(word: &str) -> bool {
-    matches!(word, "i" | "me" | "my" | "mine" | "myself" | "we" | "us" | "our" | "ours" | "i'm" | "i've" | "i'd" | "i'll" | "we're" | "we've" | "we'd" | "we'll")
+    matches!(
+        word,
+        "i" | "me"
+            | "my"
+            | "mine"
+            | "myself"
+            | "we"
+            | "us"
+            | "our"
+            | "ours"
+            | "i'm"
+            | "i've"
+            | "i'd"
+            | "i'll"
+            | "we're"
+            | "we've"
+            | "we'd"
+            | "we'll"
+    )
 }
 
 /// Whether a word is "I" or "we" as one who does something.
@@ -134,10 +153,8 @@ const KIND_NAMES: &[(&str, &str)] = &[
 
 static KINDS: LazyLock<Kinds> = LazyLock::new(|| {
     let mut kinds = Kinds { members: HashMap::new(), of: HashMap::new() };
-    let lists = [
-        ("animal", include_str!("../../../../data/lexicon/animals.txt")),
-        ("food", include_str!("../../../../data/lexicon/foods.txt")),
-    ];
+    let lists =
+        [("animal", include_str!("../../../../data/lexicon/animals.txt")), ("food", include_str!("../../../../data/lexicon/foods.txt"))];
     let own = include_str!("kinds.txt").lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once(':'));
     for (kind, list) in lists.into_iter().chain(own) {
         let entries = list.lines().filter(|l| !l.starts_with('#')).flat_map(|l| l.split(','));
@@ -223,7 +240,8 @@ pub(super) fn is_person_noun(word: &str) -> bool {
 
 /// Whether a noun says what a person does.
 pub(super) fn is_occupation(word: &str) -> bool {
-    const TIES: &str = "boss colleague coworker teammate friend buddy neighbor neighbour mate pal flatmate classmate roommate crush idol hero";
+    const TIES: &str =
+        "boss colleague coworker teammate friend buddy neighbor neighbour mate pal flatmate classmate roommate crush idol hero";
     let word = singular(word);
     OCCUPATIONS.contains(word) && !TIES.split_whitespace().any(|t| t == word)
 }

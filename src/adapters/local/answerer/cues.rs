@@ -169,7 +169,9 @@ impl Cue {
         for part in &self.core {
             let from = places.last().map_or(0, |p| p + 1);
             let to = if places.is_empty() { question.len() } else { question.len().min(from + 3) };
-            places.push((from..to).find(|i| !taken[*i] && question[*i].stem == *part && (self.core.len() > 1 || !is_auxiliary(question, *i)))?);
+            places.push(
+                (from..to).find(|i| !taken[*i] && question[*i].stem == *part && (self.core.len() > 1 || !is_auxiliary(question, *i)))?,
+            );
         }
         let start = *places.first()?;
         let end = *places.last()?;
@@ -224,7 +226,9 @@ impl Cue {
 
 /// Whether "have" at a place only makes a tense: "have I visited", not "do I have".
 fn is_auxiliary(question: &[Word], place: usize) -> bool {
-    let helped = question[..place].iter().rev().take(4).any(|w| matches!(w.plain.as_str(), "do" | "does" | "did" | "don't" | "doesn't" | "to"));
-    let participle = question[place + 1..].iter().take(4).any(|w| is_past_form(&w.plain) && !matches!(w.plain.as_str(), "is" | "are" | "has"));
+    let helped =
+        question[..place].iter().rev().take(4).any(|w| matches!(w.plain.as_str(), "do" | "does" | "did" | "don't" | "doesn't" | "to"));
+    let participle =
+        question[place + 1..].iter().take(4).any(|w| is_past_form(&w.plain) && !matches!(w.plain.as_str(), "is" | "are" | "has"));
     question[place].stem == "have" && !helped && participle
 }

@@ -70,8 +70,7 @@ pub(super) fn find<'a>(question: &Question, facts: &'a [RankedFact], book: &CueB
             continue;
         }
         let rest = [question.rest(Some(cue)), sides.unplaced_words(question)].concat();
-        let fits =
-            |f: &&&RankedFact| sides.fit(f, relation) && explains(f, &rest, cue) && is_of_kind(f, question, cue, &sides, book);
+        let fits = |f: &&&RankedFact| sides.fit(f, relation) && explains(f, &rest, cue) && is_of_kind(f, question, cue, &sides, book);
         let matching: Vec<&RankedFact> = usable.iter().filter(|f| f.fact.relation == relation.name).filter(fits).copied().collect();
         let matching = matching.into_iter().filter(|f| !question.anchor.contains(&f.fact.object) && is_in_mood(f, cue)).collect();
         if question.asks == Asks::Whether && cue.form != Form::Ending {
@@ -100,15 +99,22 @@ pub(super) fn find<'a>(question: &Question, facts: &'a [RankedFact], book: &CueB
         }
     }
     if found.is_empty() && contrary.is_empty() && question.is_general() {
-        let about = |f: &&&RankedFact| question.named.iter().all(|n| n.entities.iter().any(|e| *e == f.fact.subject || *e == f.fact.object));
+        let about =
+            |f: &&&RankedFact| question.named.iter().all(|n| n.entities.iter().any(|e| *e == f.fact.subject || *e == f.fact.object));
         let mut all: Vec<&RankedFact> = usable.iter().filter(about).copied().collect();
         all.truncate(MOST_GENERAL);
         return Found { facts: all, ..Found::default() };
     }
-    if found.is_empty() && contrary.is_empty() && question.asks == Asks::Whether && question.cues.is_empty() && question.named.len() == 2 {
-        // "Is Ada still with Max?": whatever holds, or held, between the two.
-        let between = |f: &&&RankedFact| question.named.iter().all(|n| n.entities.contains(&f.fact.subject) || n.entities.contains(&f.fact.object));
-        let still = question.words.iter().any(|w| w.plain == "still");
+    if found.is_empty()
+        && contrary.is_empty()
+        && question.asks == Asks::Whether
+        && question.named.len() == 2
+        && question.cues.iter().all(|c| c.weak)
+    {
+        // "Is Ada still with Max?", "do I have a sister?": whatever holds, or held, between the two.
+        let between =
+            |f: &&&RankedFact| question.named.iter().all(|n| n.entities.contains(&f.fact.subject) || n.entities.contains(&f.fact.object));
+        let still = question.words.iter().any(|w| matches!(w.plain.as_str(), "still" | "have" | "has"));
         found.extend(usable.iter().filter(between).filter(|_| still && question.rest(None).is_empty()));
     }
     let mut seen = HashSet::new();
@@ -130,12 +136,7 @@ fn is_in_mood(f: &RankedFact, cue: &CueMatch) -> bool {
     }
 }
 
-fn decide<'a>(
-    question: &Question,
-    found: Vec<&'a RankedFact>,
-    contrary: Vec<&'a RankedFact>,
-    cue: Option<CueMatch>,
-) -> Found<'a> {
+fn decide<'a>(question: &Question, found: Vec<&'a RankedFact>, contrary: Vec<&'a RankedFact>, cue: Option<CueMatch>) -> Found<'a> {
     let said_so = cue.as_ref().is_some_and(|c| matches!(c.form, Form::Ending | Form::Negating));
     // "Did she live in Linz?": what ended was so all the same.
     let was = question.is_past && found.iter().all(|f| f.fact.status == FactStatus::Ended) && !found.is_empty();
@@ -202,7 +203,10 @@ fn is_of_kind(f: &RankedFact, question: &Question, cue: &CueMatch, sides: &Sides
         return false;
     }
     // "Who has my tent?" is not asked to hear "you".
-    if asked.is_viewer && question.named.iter().any(|n| n.possessive && is_first_person(&question.words[n.start].plain)) && cue.form == Form::Verb {
+    if asked.is_viewer
+        && question.named.iter().any(|n| n.possessive && is_first_person(&question.words[n.start].plain))
+        && cue.form == Form::Verb
+    {
         return false;
     }
     if sides.are_full() || matches!(question.asks, Asks::Whether | Asks::When) {

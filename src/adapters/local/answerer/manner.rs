@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 
 use super::{
-    classes::{is_first_person, is_first_person_subject, is_occupation},
+    classes::{is_first_person, is_first_person_subject, is_function, is_occupation, is_particle},
     names::Named,
     question::{Asks, Question},
     want::Want,
-    words::{Word, words},
+    words::{Word, is_past_form, words},
 };
 use crate::domain::{Entity, Message};
 
@@ -55,8 +55,11 @@ pub(super) fn is_of_oneself(sentence: &[Word], want: &Want) -> bool {
             Want::Name => (am && named(after)) || my_name || call_me,
             _ => {
                 let noun = (after..after + 4).any(|j| is_occupation(plain(j)));
-                let works = is_first_person_subject(plain(i)) && (i + 1..i + 3).any(|j| matches!(plain(j), "work" | "teach" | "study" | "freelance" | "run"));
-                (am && matches!(plain(after), "a" | "an" | "the" | "working") && noun) || works || (plain(i) == "my" && plain(i + 1) == "job")
+                let works = is_first_person_subject(plain(i))
+                    && (i + 1..i + 3).any(|j| matches!(plain(j), "work" | "teach" | "study" | "freelance" | "run"));
+                (am && matches!(plain(after), "a" | "an" | "the" | "working") && noun)
+                    || works
+                    || (plain(i) == "my" && plain(i + 1) == "job")
             }
         }
     })
@@ -73,7 +76,21 @@ pub(super) struct Telling<'a> {
 impl Telling<'_> {
     /// Whether the sentence tells it as so, and of the right one. `verb` is where it has the question's verb.
     pub(super) fn is_told(&self, sentence: &[Word], verb: Option<usize>) -> bool {
-        self.is_real(sentence) && self.is_of_subject(sentence, verb) && !self.is_denied(sentence, verb)
+        self.is_real(sentence) && self.is_of_subject(sentence, verb) && self.is_had(sentence, verb) && !self.is_denied(sentence, verb)
+    }
+
+    /// "Do I have a dog" is not answered by any word of dogs: someone has, gets or calls one their own.
+    fn is_had(&self, sentence: &[Word], object: Option<usize>) -> bool {
+        let asked = self.question.asks == Asks::Whether && self.question.cues.iter().any(|c| c.weak && c.stem == "have");
+        let has = |w: &Word| matches!(w.stem.as_str(), "have" | "own" | "get" | "got" | "adopt" | "buy" | "keep" | "inherit");
+        let own = |i: usize| {
+            (1..=2).any(|n| {
+                i.checked_sub(n)
+                    .and_then(|j| sentence.get(j))
+                    .is_some_and(|w| matches!(w.plain.as_str(), "my" | "our" | "his" | "her" | "their") || w.possessive)
+            })
+        };
+        !asked || sentence.iter().any(has) || object.is_some_and(own)
     }
 
     /// No wish and no condition, unless those are asked for.
@@ -103,26 +120,60 @@ impl Telling<'_> {
         let Some(subject) = self.question.named.iter().find(|n| !n.possessive && self.is_subject(n)) else {
             // "Who manages Yuki" is not answered by what Yuki manages.
             let object = self.question.named.last().filter(|n| self.question.asks == Asks::Who && !n.possessive && n.start >= 2);
-            let passive = after.iter().any(|w| w.plain == "by") || before.iter().any(|w| matches!(w.plain.as_str(), "is" | "was" | "are" | "were"));
-            return passive || object.is_none_or(|o| after.iter().any(|w| self.stands_for(o, w)) || !before.iter().any(|w| self.stands_for(o, w)) && !o.is_capital(&self.question.words));
+            let passive =
+                after.iter().any(|w| w.plain == "by") || before.iter().any(|w| matches!(w.plain.as_str(), "is" | "was" | "are" | "were"));
+            return passive
+                || object.is_none_or(|o| {
+                    after.iter().any(|w| self.stands_for(o, w))
+                        || !before.iter().any(|w| self.stands_for(o, w)) && !o.is_capital(&self.question.words)
+                });
         };
-        if before.iter().any(|w| self.stands_for(subject, w)) {
+        let saying = self.question.words.iter().any(|w| matches!(w.stem.as_str(), "say" | "tell" | "mention"));
+        if saying && self.speaks(subject) {
             return true;
         }
+        // The nearest one before the verb does it, unless a conjunction stands between: "I love Rome and visited it".
+        let mut clause = before.len();
+        for i in (0..before.len()).rev() {
+            let Some(word) = before.get(i) else { continue };
+            if matches!(word.plain.as_str(), "and" | "then" | "but") {
+                clause = i;
+            } else if self.stands_for(subject, word) {
+                return true;
+            } else if is_subject_like(sentence, i) && clause == before.len() {
+                // "Leila and I went": each of them.
+                let joined = i >= 2 && before.get(i - 1).is_some_and(|w| w.plain == "and");
+                if !(joined && before.get(i - 2).is_some_and(|w| self.stands_for(subject, w))) {
+                    return passive_by(after);
+                }
+                return true;
+            }
+        }
         // "Lost my sunglasses": who says it is not said.
-        let elided = before.iter().all(|w| !w.capital || w.span.0 == 0) && before.len() <= 2 && self.speaks(subject);
-        let passive = after.iter().any(|w| w.plain == "by");
-        let other = before.iter().any(|w| {
-            w.proper || is_first_person_subject(&w.plain) || matches!(w.plain.as_str(), "he" | "she" | "they" | "you" | "my" | "our" | "his" | "her" | "their")
-        });
-        let named_after = after.iter().any(|w| self.stands_for(subject, w) || (self.speaks(subject) && is_first_person(&w.plain)));
-        passive || (elided && !(other || starts_with_name(before))) || !(named_after || other || starts_with_name(before))
+        passive_by(after) || self.speaks(subject) && !before.iter().enumerate().any(|(i, _)| is_subject_like(sentence, i))
     }
 
     /// In "what did I say" and "does John like" the name stands before the verb, after nothing but glue.
     fn is_subject(&self, named: &Named) -> bool {
         let before = named.start.checked_sub(1).map_or("", |i| self.question.words[i].plain.as_str());
-        matches!(before, "do" | "does" | "did" | "have" | "has" | "had" | "is" | "are" | "am" | "was" | "were" | "can" | "will" | "would" | "should" | "the")
+        matches!(
+            before,
+            "do" | "does"
+                | "did"
+                | "have"
+                | "has"
+                | "had"
+                | "is"
+                | "are"
+                | "am"
+                | "was"
+                | "were"
+                | "can"
+                | "will"
+                | "would"
+                | "should"
+                | "the"
+        )
     }
 
     /// Whether the message is the named one's own.
@@ -149,13 +200,31 @@ impl Telling<'_> {
         if own.iter().any(|w| is_first_person(&w.plain)) {
             return false;
         }
-        let third = matches!(word.plain.as_str(), "he" | "she" | "they" | "it" | "who" | "which" | "he's" | "she's" | "it's" | "they're" | "we");
+        let third =
+            matches!(word.plain.as_str(), "he" | "she" | "they" | "it" | "who" | "which" | "he's" | "she's" | "it's" | "they're" | "we");
         let you = word.plain == "you" && self.addressee.is_some_and(|a| self.is_name(named, a));
         third || you || own.iter().any(|w| super::words::same_noun(&w.plain, &word.plain))
     }
 }
 
-/// "Rafael owes me": a capital at the start that is no usual opener of a sentence.
-fn starts_with_name(words: &[Word]) -> bool {
-    words.first().is_some_and(|w| w.capital && !super::classes::is_function(w) && words.len() == 1)
+/// "It was painted by Ada".
+fn passive_by(after: &[Word]) -> bool {
+    after.iter().any(|w| w.plain == "by")
+}
+
+/// Whether a word may be who does something: a pronoun, or a proper name that follows no preposition.
+fn is_subject_like(sentence: &[Word], i: usize) -> bool {
+    let Some(word) = sentence.get(i) else { return false };
+    if is_first_person_subject(&word.plain) || matches!(word.plain.as_str(), "he" | "she" | "they" | "you" | "he's" | "she's" | "they're") {
+        return true;
+    }
+    let before = i.checked_sub(1).and_then(|j| sentence.get(j));
+    if word.possessive || before.is_some_and(|w| is_particle(&w.plain) || w.plain == "the") {
+        return false;
+    }
+    // At the start of a sentence any word has a capital: a verb after it tells a name.
+    let next = sentence.get(i + 1).is_some_and(|w| {
+        is_past_form(&w.plain) || matches!(w.plain.as_str(), "is" | "was" | "has" | "had" | "will" | "can") || w.plain.ends_with('s')
+    });
+    word.proper || (i == 0 && word.capital && next && !is_function(word) && !is_past_form(&word.plain))
 }

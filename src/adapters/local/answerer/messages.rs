@@ -10,6 +10,7 @@ use super::{
     classes::{are_siblings, is_asking, is_called, is_first_person, is_function, is_light, kind_named, kinds_of},
     cues::{CueBook, Form},
     manner::{self, Telling},
+    names::Named,
     period,
     question::{Asks, Question},
     want::Want,
@@ -79,7 +80,9 @@ impl Search<'_> {
     pub(super) fn quotes<'m>(&self, ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
         let terms = self.terms();
         // "What is my job", "what is my name": the sort of answer is all that the question says.
-        let of_oneself = matches!(self.question.want, Want::Occupation | Want::Name) && self.question.named.len() == 1;
+        let oneself = |n: &Named| self.question.words.get(n.start).is_some_and(|w| is_first_person(&w.plain));
+        let named = &self.question.named;
+        let of_oneself = matches!(self.question.want, Want::Occupation | Want::Name) && !named.is_empty() && named.iter().all(oneself);
         if terms.is_empty() && !of_oneself {
             return Vec::new();
         }
@@ -90,8 +93,12 @@ impl Search<'_> {
         }
         let usable = |m: &&Message| m.role == Role::User && m.kind != Some(MessageKind::Question);
         let speakers: HashSet<&str> = ranked.iter().filter_map(|r| r.message.speaker.as_deref()).collect();
-        let mut quotes: Vec<Quote<'m>> =
-            ranked.iter().map(|r| &r.message).filter(usable).filter_map(|m| self.quote(m, taken_up(m, ranked), &terms, &speakers)).collect();
+        let mut quotes: Vec<Quote<'m>> = ranked
+            .iter()
+            .map(|r| &r.message)
+            .filter(usable)
+            .filter_map(|m| self.quote(m, taken_up(m, ranked), &terms, &speakers))
+            .collect();
         // Stable: equal coverage keeps the order of the ranking.
         quotes.sort_by(|a, b| b.coverage.total_cmp(&a.coverage));
         // What covers clearly less than the best is beside the point.
@@ -117,8 +124,9 @@ impl Search<'_> {
                 .collect();
             let light = relations.is_empty() && (is_light(&word.stem) || VAGUE.contains(&word.plain.as_str()));
             let in_period = q.in_period(i);
-            let price = q.want == Want::Amount && matches!(word.stem.as_str(), "cost" | "price" | "worth" | "charg");
-            let glue = price || q.is_glue(i) || is_asking(word) || is_first_person(&word.plain) || light;
+            let sort = q.want == Want::Amount && matches!(word.stem.as_str(), "cost" | "price" | "worth" | "charg");
+            let sort = sort || (q.want == Want::Occupation && matches!(word.stem.as_str(), "work" | "job" | "live" | "occup" | "profess"));
+            let glue = sort || q.is_glue(i) || is_asking(word) || is_first_person(&word.plain) || light;
             if (glue && !in_period) || terms.iter().any(|t| t.stem == word.stem || (t.in_period && in_period)) {
                 continue;
             }
@@ -161,7 +169,8 @@ impl Search<'_> {
         if before.is_some() && terms.iter().enumerate().all(|(i, t)| t.is_name || shares[best].get(i).is_none_or(|s| *s <= taken_up[i])) {
             return None;
         }
-        let near = |t: usize| shares.get(first..=last).into_iter().flatten().filter_map(|row| row.get(t)).fold(taken_up[t], |m: f32, s| m.max(*s));
+        let near =
+            |t: usize| shares.get(first..=last).into_iter().flatten().filter_map(|row| row.get(t)).fold(taken_up[t], |m: f32, s| m.max(*s));
         let all: f32 = terms.iter().map(weight).sum();
         let has: f32 = terms.iter().enumerate().map(|(i, t)| near(i) * weight(t)).sum();
         let coverage = if terms.is_empty() { 1.0 } else { has / all.max(f32::MIN_POSITIVE) };
@@ -176,7 +185,9 @@ impl Search<'_> {
         let quoted = sentences.get(first..=last)?.concat();
         let narrow = only_names || matches!(self.question.want, Want::Age | Want::Count(_));
         let given = if narrow { sentences.get(best)? } else { quoted.as_str() };
-        if !self.question.want.is_met(given, &self.question.words) || (terms.is_empty() && !manner::is_of_oneself(&read[best].words, &self.question.want)) {
+        if !self.question.want.is_met(given, &self.question.words)
+            || (terms.is_empty() && !manner::is_of_oneself(&read[best].words, &self.question.want))
+        {
             return None;
         }
         let verb = terms.iter().filter(|t| !t.is_name && !t.is_class).filter_map(|t| self.place_of(t, &read[best])).min();
@@ -193,7 +204,8 @@ impl Search<'_> {
     fn read(&self, sentence: &str) -> Sentence {
         let words = words(sentence);
         // A pasted log is one sentence of thousands of words; what is near is near early on.
-        let vectors = words.iter().enumerate().map(|(i, w)| (i < 200 && !is_function(w)).then(|| self.embedder.vector(&w.plain).0)).collect();
+        let vectors =
+            words.iter().enumerate().map(|(i, w)| (i < 200 && !is_function(w)).then(|| self.embedder.vector(&w.plain).0)).collect();
         Sentence { words, vectors }
     }
 
@@ -220,7 +232,8 @@ impl Search<'_> {
         }
         if term.is_class {
             // "Which pet", "what kind of dog": another of the kind is the answer.
-            let which = self.question.words.iter().any(|w| matches!(w.plain.as_str(), "kind" | "type" | "sort" | "breed" | "kinds" | "types"));
+            let which =
+                self.question.words.iter().any(|w| matches!(w.plain.as_str(), "kind" | "type" | "sort" | "breed" | "kinds" | "types"));
             let mut kinds: Vec<&str> = kind_named(&term.plain).into_iter().collect();
             kinds.extend(which.then(|| kinds_of(&term.plain)).into_iter().flatten());
             if any(&|w| kinds_of(&w.plain).iter().any(|k| kinds.contains(k))) {
@@ -273,7 +286,8 @@ impl Search<'_> {
         question.named.iter().all(|named| {
             let word = &question.words[named.start];
             if is_first_person(&word.plain) {
-                return message.speaker.is_none() || self.entities.iter().any(|e| e.is_viewer && message.speaker.as_deref() == Some(&e.name));
+                return message.speaker.is_none()
+                    || self.entities.iter().any(|e| e.is_viewer && message.speaker.as_deref() == Some(&e.name));
             }
             let own = &question.words[named.start..named.end];
             // Of "the Osprey launch" it is the proper name that tells which.

@@ -106,12 +106,8 @@ fn quoted(question: &Question, quotes: Vec<Quote<'_>>, page: &mut Page<'_>) -> V
     for quote in quotes {
         let message = quote.message;
         let who = message.speaker.as_deref().unwrap_or("you");
-        let mark = page.cite(Citation {
-            index: 0,
-            message_id: Some(message.id),
-            fact_id: None,
-            excerpt: UserText::from(quote.excerpt.clone()),
-        });
+        let mark =
+            page.cite(Citation { index: 0, message_id: Some(message.id), fact_id: None, excerpt: UserText::from(quote.excerpt.clone()) });
         let verdict = match quote.verdict {
             Some(true) => "Yes: on",
             Some(false) => "No: on",
@@ -132,9 +128,10 @@ impl Answerer for ExtractiveAnswerer {
         "extractive"
     }
 
-    fn by_name(&self, asked: &Asked, context: &Context) -> Option<UserText> {
+    fn rephrase(&self, asked: &Asked, context: &Context) -> Option<UserText> {
         let question = self.read(asked, context);
-        refer::by_name(asked.text.as_str(), &question, &context.facts, &self.book).map(UserText::from)
+        let by_name = refer::by_name(asked.text.as_str(), &question, &context.facts, &self.book);
+        by_name.or_else(|| refer::by_occupation(&question)).map(UserText::from)
     }
 
     async fn answer(&self, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError> {

@@ -77,8 +77,7 @@ fn weekday(word: &str) -> Option<Weekday> {
 }
 
 fn count(word: &str) -> Option<u32> {
-    const SMALL: [&str; 13] =
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    const SMALL: [&str; 13] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
     match word {
         "a" | "an" => Some(1),
         "couple" => Some(2),
@@ -89,7 +88,11 @@ fn count(word: &str) -> Option<u32> {
 /// What "last", "this" or "next" makes of a unit.
 fn shifted(step: i32, unit: &str, today: NaiveDate) -> Option<Period> {
     let month = |by: i32| -> Option<NaiveDate> {
-        if by < 0 { today.checked_sub_months(Months::new(by.unsigned_abs())) } else { today.checked_add_months(Months::new(by.unsigned_abs())) }
+        if by < 0 {
+            today.checked_sub_months(Months::new(by.unsigned_abs()))
+        } else {
+            today.checked_add_months(Months::new(by.unsigned_abs()))
+        }
     };
     let day = |by: i64| today.checked_add_signed(chrono::TimeDelta::try_days(by)?);
     match unit {
@@ -106,7 +109,13 @@ fn shifted(step: i32, unit: &str, today: NaiveDate) -> Option<Period> {
         _ => {
             if let Some(wanted) = weekday(unit) {
                 let ahead = (7 + i64::from(wanted.num_days_from_monday()) - i64::from(today.weekday().num_days_from_monday())) % 7;
-                let by = if step < 0 { ahead - 7 } else if ahead == 0 { 7 } else { ahead };
+                let by = if step < 0 {
+                    ahead - 7
+                } else if ahead == 0 {
+                    7
+                } else {
+                    ahead
+                };
                 return day(by).map(Period::day);
             }
             let first = MONTHS.iter().position(|m| *m == unit).and_then(|m| u32::try_from(m + 1).ok());
@@ -194,8 +203,12 @@ pub(super) fn asked(question: &[Word], now: Timestamp) -> Option<Found> {
             let day = before_day.or_else(|| number(at + 1).filter(|d| *d <= 31));
             let start = if before_day.is_some() { at - 1 } else { at };
             return match day {
-                Some(day) => NaiveDate::from_ymd_opt(year, month, day).map(|d| Found { start, end: at + 1, period: Period::day(d), relative: false }),
-                None if matches!(before, "in" | "during" | "of") => month_of(year, month).map(|period| Found { start, end: at + 1, period, relative: false }),
+                Some(day) => {
+                    NaiveDate::from_ymd_opt(year, month, day).map(|d| Found { start, end: at + 1, period: Period::day(d), relative: false })
+                }
+                None if matches!(before, "in" | "during" | "of") => {
+                    month_of(year, month).map(|period| Found { start, end: at + 1, period, relative: false })
+                }
                 None => None,
             };
         }

@@ -126,7 +126,8 @@ impl Question {
         let is_past = words.iter().take(3).any(|w| matches!(w.plain.as_str(), "did" | "was" | "were" | "had"));
         let tense = if past { Tense::Past } else { Tense::Open };
         let is_before = |n: &Named| n.start > 0 && matches!(words[n.start - 1].plain.as_str(), "before" | "after");
-        let anchor = named.iter().filter(|n| is_before(n) && !is_first_person(&words[n.start].plain)).flat_map(|n| n.entities.clone()).collect();
+        let anchor =
+            named.iter().filter(|n| is_before(n) && !is_first_person(&words[n.start].plain)).flat_map(|n| n.entities.clone()).collect();
         named.retain(|n| !is_before(n) || is_first_person(&words[n.start].plain));
 
         // "tea or coffee": the alternatives themselves need not be explained.
@@ -137,6 +138,8 @@ impl Question {
             asks = Asks::What;
         }
         glue.extend(words.iter().enumerate().filter(|(_, w)| matches!(w.plain.as_str(), "previous" | "former")).map(|(i, _)| i));
+        // "List everything I like", "do you remember who".
+        glue.extend((0..words.len()).take_while(|i| is_asking(&words[*i]) || (is_function(&words[*i]) && !taken[*i])));
         Self { words, asks, want, tense, named, anchor, cues, class, class_places, class_word, period, is_choice, is_past, glue }
     }
 
@@ -188,7 +191,11 @@ fn class(words: &[Word], taken: &[bool], cues: &[CueMatch]) -> (Option<&'static 
     let opener = words.iter().position(|w| matches!(w.plain.as_str(), "what" | "which" | "whose" | "all" | "list" | "name"));
     if let Some(opener) = opener {
         // "which programming language": up to the class noun nearest after the question word, unless a verb or a name comes first.
-        let glue = |w: &Word| is_function(w) && class_of(w).is_none() && !matches!(w.plain.as_str(), "of" | "the" | "all" | "kind" | "type" | "sort" | "breed" | "kinds" | "types");
+        let glue = |w: &Word| {
+            is_function(w)
+                && class_of(w).is_none()
+                && !matches!(w.plain.as_str(), "of" | "the" | "all" | "kind" | "type" | "sort" | "breed" | "kinds" | "types")
+        };
         let nouns: Vec<usize> = (opener + 1..words.len()).take_while(|i| *i <= opener + 4 && !taken[*i] && !glue(&words[*i])).collect();
         let is_class = |i: usize| class_of(&words[i]).is_some() && !(in_cue(i) && nouns.len() == 1 && i + 1 == words.len());
         if let Some(last) = nouns.iter().rposition(|i| is_class(*i)) {

@@ -2,10 +2,11 @@
 //! that is called by what it is to another is put anew with its name, so that what is known of that thing can be found.
 
 use super::{
-    classes::{is_called, is_person_noun, kinds_of},
+    classes::{is_called, is_first_person, is_function, is_person_noun, kinds_of},
     cues::{CueBook, Form},
     names::Named,
     question::{Asks, Question, asking_part},
+    sentence::capital,
     want::Want,
     words::words,
 };
@@ -21,7 +22,9 @@ pub(super) fn by_name(text: &str, question: &Question, facts: &[RankedFact], boo
         }
         // "Who is my sister", "what is my sister called", "my daughter's name": it is the name that is asked for.
         let next = question.words.get(owner.end + 1).map(|w| w.plain.as_str());
-        let whole = next.is_none() && owner.start <= 2 && matches!(question.asks, Asks::Who | Asks::What);
+        let whole = next.is_none()
+            && matches!(question.asks, Asks::Who | Asks::What)
+            && question.words.iter().take(owner.start).all(|w| w.plain != "about" && is_function(w));
         if whole || (question.want == Want::Name && (!role.possessive || matches!(next, Some("name" | "names")))) {
             continue;
         }
@@ -49,6 +52,21 @@ pub(super) fn by_name(text: &str, question: &Question, facts: &[RankedFact], boo
         }
     }
     None
+}
+
+/// What someone does is told by words that the question does not have: "What does Ada do?", "Ada works as a vet."
+pub(super) fn by_occupation(question: &Question) -> Option<String> {
+    let [who] = question.named.as_slice() else { return None };
+    if question.want != Want::Occupation || question.words.iter().any(|w| w.stem == "work") {
+        return None;
+    }
+    let words = question.words.get(who.start..who.end)?;
+    if words.iter().any(|w| is_first_person(&w.plain)) {
+        return Some("What do I work as, what is my job?".to_owned());
+    }
+    let name: Vec<String> = words.iter().map(|w| if w.capital { capital(&w.plain) } else { w.plain.clone() }).collect();
+    let name = name.join(" ");
+    Some(format!("What does {name} work as, what is {name}'s job?"))
 }
 
 /// The side of a fact that is something to the owner, by this relation.

@@ -169,8 +169,7 @@ pub(super) fn with_article(noun: &str) -> String {
 
 /// The name with the determiner and the adjectives before it.
 pub(super) fn determined(name: &str, text: &str) -> Option<String> {
-    const NUMBERS: [&str; 12] =
-        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "some", "several", "many"];
+    const NUMBERS: [&str; 12] = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "some", "several", "many"];
     let said = words(text);
     let own = words(name);
     let at = said.windows(own.len().max(1)).position(|w| w.iter().zip(&own).all(|(a, b)| a.plain == b.plain))?;

@@ -36,7 +36,9 @@ impl<'q> Sides<'q> {
             }
             if noun {
                 // "John's manager", "my sister", "the manager of John"; in "is Dave my manager" Dave is the manager.
-                let owner = (named.possessive && named.end <= start)
+                // "Do I have a brother" asks for mine.
+                let has = || question.words[named.end.min(start)..start].iter().any(|w| matches!(w.stem.as_str(), "have" | "got"));
+                let owner = (named.end <= start && (named.possessive || has()))
                     || (named.start >= end && question.words[end..named.start].iter().any(|w| w.plain == "of"));
                 if owner { sides.first.push(named) } else { sides.second.push(named) }
             } else if named.start < cue.head {
@@ -47,7 +49,9 @@ impl<'q> Sides<'q> {
                 let between = &question.words[(start + 1).min(named.start)..named.start];
                 let at = |i: usize| start + 1 + i;
                 let strange = between.iter().enumerate().any(|(i, w)| {
-                    let own = cue.places.contains(&at(i)) || question.in_name(at(i));
+                    // "In Lyon or in Ghent" repeats the preposition.
+                    let again = || cue.places.iter().any(|p| question.words.get(*p).is_some_and(|own| own.plain == w.plain));
+                    let own = cue.places.contains(&at(i)) || question.in_name(at(i)) || (listed && again());
                     !own && w.plain != "by" && (is_particle(&w.plain) || !is_function(w))
                 });
                 if strange { sides.unplaced.push(named) } else { sides.second.push(named) }

@@ -7,9 +7,12 @@ const ABOUT_ITSELF: &str = "I am a memory, not a person: I keep what you tell me
 /// The reply to a question about the memory itself; `None` when it asks for something that could have been told.
 pub(super) fn reply(question: &str) -> Option<&'static str> {
     let words: Vec<String> = words(question).into_iter().map(|w| w.plain).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).skip_while(|w| matches!(*w, "hi" | "hey" | "hello" | "so" | "and" | "ok" | "well")).collect();
+    let words: Vec<&str> =
+        words.iter().map(String::as_str).skip_while(|w| matches!(*w, "hi" | "hey" | "hello" | "so" | "and" | "ok" | "well")).collect();
     let itself = match words.as_slice() {
-        ["how", "are" | "were", "you", ..] | ["how", "it" | "things", "going", ..] | ["how", "is" | "are", "it" | "things", "going", ..] => true,
+        ["how", "are" | "were", "you", ..]
+        | ["how", "it" | "things", "going", ..]
+        | ["how", "is" | "are", "it" | "things", "going", ..] => true,
         ["how", "do" | "does", "you" | "this", "work" | "feel", ..] => true,
         ["who" | "what", "are", "you"] | ["what", "up"] | ["what", "is", "up"] => true,
         ["what", "can" | "do", "you", "do", ..] | ["what", "is", "your", ..] | ["what", "your", ..] => true,
@@ -28,10 +31,19 @@ mod tests {
 
     #[test]
     fn questions_about_the_memory_are_told_from_questions_to_it() {
-        for text in ["How are you?", "hey, how are you doing today?", "Who are you?", "What can you do?", "Can you help me?", "Are you human?"] {
+        for text in
+            ["How are you?", "hey, how are you doing today?", "Who are you?", "What can you do?", "Can you help me?", "Are you human?"]
+        {
             assert!(reply(text).is_some(), "{text}");
         }
-        for text in ["How are you going to find my keys?", "How is my sister?", "Who is John?", "What do you know about Ida?", "Can you tell me where Otis lives?", ""] {
+        for text in [
+            "How are you going to find my keys?",
+            "How is my sister?",
+            "Who is John?",
+            "What do you know about Ida?",
+            "Can you tell me where Otis lives?",
+            "",
+        ] {
             assert!(reply(text).is_none(), "{text}");
         }
     }

@@ -67,6 +67,14 @@ impl Teller<'_> {
         if let Some(said) = self.by_role(group, relation, page) {
             return Some(said);
         }
+        if self.found.cue.is_none() && self.book.is_collective_name(&relation.name) && mood(first) == Mood::Ended {
+            // What it was that ended, the words say better: "Rafael broke up with Mirela".
+            let words = best_evidence(first).map(|e| e.excerpt.as_str().to_owned()).filter(|e| !e.is_empty());
+            if let Some(words) = words {
+                let until = first.fact.valid_to.map_or_else(String::new, |end| format!(" ({})", month(end)));
+                return Some(format!("I was told: “{words}” {}{until}", page.cite_fact(first, &relation.phrase)));
+            }
+        }
         // "Who manages Tom": several subjects of one object.
         let many_subjects = group.iter().any(|f| f.fact.subject != first.fact.subject);
         let when = |f: &RankedFact| match (self.question.asks, mood(f), f.fact.valid_to) {
@@ -104,13 +112,18 @@ impl Teller<'_> {
             let from = owner.or_else(|| places().min().copied())?;
             // "my favourite Italian food": what stands between belongs to it.
             let role: Vec<&str> = self.question.words.get(from..=to)?.iter().map(|w| w.plain.as_str()).collect();
-            let subject_owns = if relation.symmetric { !named(first.fact.object) || named(first.fact.subject) } else { cue.form == Form::Noun };
+            let subject_owns =
+                if relation.symmetric { !named(first.fact.object) || named(first.fact.subject) } else { cue.form == Form::Noun };
             (role.join(" "), subject_owns)
         } else if self.book.is_collective_name(&relation.name) && group.len() == 1 && mood(first) == Mood::Holds {
             let has_no_name = first.object.entity_type == EntityType::Person && first.object.name.starts_with(char::is_lowercase);
             if has_no_name {
                 // "You have two kids".
-                let kin = told(first).iter().find_map(|t| determined(&first.object.name, t)).filter(|n| !n.starts_with("your ")).unwrap_or_else(|| with_article(&first.object.name));
+                let kin = told(first)
+                    .iter()
+                    .find_map(|t| determined(&first.object.name, t))
+                    .filter(|n| !n.starts_with("your "))
+                    .unwrap_or_else(|| with_article(&first.object.name));
                 let have = predicate("has", Mood::Holds, Person::of(&first.subject));
                 return Some(format!("{} {have} {kin} {}", subject_phrase(first), page.cite_fact(first, &relation.phrase)));
             }
@@ -123,7 +136,8 @@ impl Teller<'_> {
         } else {
             return None;
         };
-        let sides = |f: &'_ RankedFact| if subject_owns { (f.subject.clone(), f.object.clone()) } else { (f.object.clone(), f.subject.clone()) };
+        let sides =
+            |f: &'_ RankedFact| if subject_owns { (f.subject.clone(), f.object.clone()) } else { (f.object.clone(), f.subject.clone()) };
         let (whose, _) = sides(first);
         if group.iter().any(|f| sides(f).0.id != whose.id) {
             return None;
@@ -135,7 +149,8 @@ impl Teller<'_> {
             let (_, thing) = sides(f);
             unnamed |= thing.entity_type == EntityType::Person && thing.name.starts_with(char::is_lowercase);
             person = if group.len() > 1 || Person::of(&thing) == Person::Many && !thing.is_viewer { Person::Many } else { Person::One };
-            let until = f.fact.valid_to.filter(|_| mood(f) == Mood::Ended).map_or_else(String::new, |end| format!(" (until {})", month(end)));
+            let until =
+                f.fact.valid_to.filter(|_| mood(f) == Mood::Ended).map_or_else(String::new, |end| format!(" (until {})", month(end)));
             let called = if thing.is_viewer { "you".to_owned() } else { noun_phrase(&thing, &whose, &told(f)) };
             parts.push((called, format!("{}{until}", page.cite_fact(f, &relation.phrase))));
         }
@@ -252,6 +267,10 @@ fn subject_phrase(f: &RankedFact) -> String {
     }
     let plain = name(&f.subject, &f.subject);
     let told = told(f);
+    if f.subject.entity_type == EntityType::Person && f.subject.name.starts_with(char::is_lowercase) {
+        // "My parents live in Bergamo".
+        return told.iter().find_map(|t| determined(&f.subject.name, t)).unwrap_or(plain);
+    }
     let common = f.subject.name.starts_with(char::is_lowercase) && f.subject.entity_type != EntityType::Person;
     if !common {
         return plain;

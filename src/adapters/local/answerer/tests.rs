@@ -7,7 +7,9 @@ use uuid::Uuid;
 
 use super::*;
 use crate::domain::{
-    EntityId, EntityType, Evidence, FactStatus, Stance, context::RankedFact, Fact, FactId, Message, MessageId, MessageKind, MessageStatus, Role, SessionId, Span, Timestamp,
+    EntityId, EntityType, Evidence, Fact, FactId, FactStatus, Message, MessageId, MessageKind, MessageStatus, Role, SessionId, Span,
+    Stance, Timestamp,
+    context::RankedFact,
     context::{RankedMessage, Timings},
 };
 
@@ -101,7 +103,9 @@ name = "OWNS"
 phrase = "owns"
 description = "Has."
 half_life_days = 1095.0
-cues.verbs = ["own", "have", "buy"]
+cues.verbs = ["own", "buy"]
+cues.weak_verbs = ["have"]
+cues.ending_verbs = ["sell"]
 "#;
 
 static ANSWERER: LazyLock<ExtractiveAnswerer> =
@@ -314,6 +318,15 @@ fn facts_answer_the_questions_that_they_fit() {
         ("What do you know about Sarah?", "You work with Sarah [1]. Sarah works on the backend team [2]."),
         ("Tell me about Dave.", "Dave manages you [1]."),
         ("Thanks for that. Who does John like?", "John likes Mary [1]."),
+        ("Tell me what John likes.", "John likes Mary [1] and sushi [2]."),
+        ("What do I have?", "You own a cat [1]."),
+        ("Do I have a cat?", "Yes, you own a cat [1]."),
+        ("What pets do I have?", "You own a cat [1]."),
+        ("Where did I live before Ghent?", "You lived in Lyon [1] (until March 2026)."),
+        ("Did I live in Lyon?", "Yes, you lived in Lyon [1] (until March 2026)."),
+        ("Do I live in Lyon or in Ghent?", "You live in Ghent [1]; until March 2026 it was Lyon [2]."),
+        ("What is the name of my son?", "Your son is Jack Smith [1]."),
+        ("Do I have a sister?", "Yes, you have a sister [1]."),
     ] {
         let draft = w.answer(question);
         if draft.text.as_str() != expected || !draft.grounded {
@@ -450,6 +463,101 @@ proptest::proptest! {
         for citation in &draft.citations {
             let mark = format!("[{}]", citation.index);
             proptest::prop_assert!(draft.text.as_str().contains(&mark));
+        }
+    }
+}
+
+#[test]
+fn a_question_about_the_memory_is_answered_honestly() {
+    let draft = world().answer("How are you?");
+    assert!(!draft.grounded && draft.citations.is_empty() && draft.text.as_str().starts_with("I am a memory"));
+}
+
+#[test]
+fn what_is_contested_by_rivals_alone_is_not_denied() {
+    let mut w = world();
+    w.facts.retain(|f| f.fact.relation != "LIVES_IN");
+    w.fact("You", "LIVES_IN", "Ghent", "I live in Ghent").fact.support = 1.0;
+    let lyon = w.fact("You", "LIVES_IN", "Lyon", "I live in Lyon");
+    (lyon.fact.support, lyon.fact.opposition) = (0.97, 1.0);
+    let text = w.answer("Where do I live?").text;
+    assert_eq!(text.as_str(), "I was told both that you live in Ghent (51%) [1] and that you live in Lyon (49%) [2].");
+}
+
+#[test]
+fn the_words_of_another_manner_or_another_one_are_not_quoted() {
+    let mut w = world();
+    w.said(None, "Rafael owes me 50 pounds.");
+    w.said(None, "I would love to visit Japan one day.");
+    w.said(None, "We have a cat called Pixel and two rabbits.");
+    w.said(None, "I'm vegetarian, but Rafael loves salami.");
+    w.said(None, "My dentist appointment is on 3 July at 9:30.");
+    w.said(None, "Yuki runs the weekly sync.");
+    for (question, quoted) in [
+        ("How much does Rafael owe me?", "50 pounds"),
+        ("How many rabbits do I have?", "two rabbits"),
+        ("When is my dentist appointment?", "3 July"),
+        ("Does Rafael love salami?", "Rafael loves salami"),
+        ("Who runs the weekly sync?", "Yuki"),
+    ] {
+        let text = w.answer(question).text;
+        assert!(text.as_str().contains(quoted), "{question} {}", text.as_str());
+    }
+    for question in [
+        "How much do I owe Rafael?",
+        "Have I visited Japan?",
+        "How many dogs do I have?",
+        "Do I love salami?",
+        "When is my optician appointment?",
+        "Why is my dentist appointment on 3 July?",
+        "Who manages Yuki?",
+    ] {
+        let draft = w.answer(question);
+        assert!(!draft.grounded, "{question} {}", draft.text.as_str());
+    }
+}
+
+#[test]
+fn whoever_is_called_by_what_they_are_is_called_by_name() {
+    let mut w = world();
+    w.entities.push(entity("Ida", EntityType::Person));
+    w.fact("You", "FAMILY_OF", "Ida", "my daughter Ida");
+    w.fact("Mary", "MANAGES", "Dave", "Mary is Dave's boss");
+    let put = |question: &str| {
+        let context = Context {
+            messages: Vec::new(),
+            facts: w.facts.clone(),
+            entities: w.entities.clone(),
+            methods_used: Vec::new(),
+            timings: Timings::default(),
+        };
+        ANSWERER.rephrase(&asked(question), &context).map(|t| t.as_str().to_owned())
+    };
+    assert_eq!(put("Where does my daughter live?").as_deref(), Some("Where does Ida live?"));
+    assert_eq!(put("Hm. Who likes my boss's boss?").as_deref(), Some("Hm. Who likes Dave's boss?"));
+    assert_eq!(put("Who likes Dave's boss?").as_deref(), Some("Who likes Mary?"));
+    assert_eq!(put("What does Ida do?").as_deref(), Some("What does Ida work as, what is Ida's job?"));
+    for question in ["Who is my daughter?", "What is my daughter's name?", "Where does my sister live?", "Where does Ida live?"] {
+        assert_eq!(put(question), None, "{question}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_message_makes_it_fail_and_at_most_three_are_quoted(
+        question in "(who|where|when|what|why|how many|how old|does|did|before|yesterday|in May|or|John|cat|lives?|have|[\\PC]{0,5}| |\\?){0,10}",
+        said in proptest::collection::vec("(John|she|I|the cat|has|lives? in|two|yesterday|May|not|because|\\. |[\\PC]{0,6}| ){0,12}", 1..6),
+    ) {
+        let mut w = world();
+        w.facts.clear();
+        for text in &said {
+            w.said(None, text);
+        }
+        let draft = w.answer(&question);
+        proptest::prop_assert_eq!(draft.grounded, !draft.citations.is_empty());
+        proptest::prop_assert!(draft.citations.len() <= 3);
+        for citation in &draft.citations {
+            proptest::prop_assert!(said.iter().any(|s| s.contains(citation.excerpt.as_str().trim_end_matches('…'))));
         }
     }
 }

@@ -72,9 +72,13 @@ impl Want {
         if let Some(how) = find(&["how"]) {
             let want = match plain(how + 1) {
                 // "How much RAM", not "how much was it".
-                "much" if how + 3 < question.len() && question.get(how + 2).is_some_and(|w| !is_function(w) && !w.plain.starts_with("cost")) => {
+                "much"
+                    if how + 3 < question.len()
+                        && question.get(how + 2).is_some_and(|w| !is_function(w) && !w.plain.starts_with("cost")) =>
+                {
                     Self::Count(plain(how + 2).to_owned())
                 }
+                "many" if plain(how + 2) == "times" => Self::Frequency,
                 "many" => Self::Count(question.get(how + 2).map(|w| w.plain.clone()).unwrap_or_default()),
                 "much" | "far" | "tall" | "big" | "large" | "heavy" | "high" | "deep" | "wide" | "fast" | "expensive" => Self::Amount,
                 "old" => Self::Age,
@@ -120,7 +124,8 @@ impl Want {
             return (Self::Name, vec![i]);
         }
         // "when" inside a longer question opens a clause: "what do I drink when I am ill".
-        let when = find(&["when"]).filter(|i| *i <= 3 || matches!(plain(i.wrapping_sub(1)), "know" | "remember" | "me" | "since" | "until"));
+        let when =
+            find(&["when"]).filter(|i| *i <= 3 || matches!(plain(i.wrapping_sub(1)), "know" | "remember" | "me" | "since" | "until"));
         match question.iter().find(|w| matches!(w.plain.as_str(), "who" | "whom" | "whose" | "where" | "whereabouts" | "what" | "which")) {
             _ if when.is_some_and(|i| !question[..i].iter().any(|w| matches!(w.plain.as_str(), "who" | "where" | "what" | "which"))) => {
                 (Self::Time, when.into_iter().collect())
@@ -145,30 +150,49 @@ impl Want {
         match self {
             Self::Any | Self::Manner => true,
             Self::Person => any(&|_, w| (w.capital && !is_asked(w)) || is_first_person_subject(&w.plain) || is_person_noun(&w.plain)),
-            Self::Place => any(&|i, w| is_in(PLACES, &w.plain) && i + 1 < said.len() + usize::from(is_in("here there home abroad", &w.plain))),
+            Self::Place => {
+                any(&|i, w| is_in(PLACES, &w.plain) && i + 1 < said.len() + usize::from(is_in("here there home abroad", &w.plain)))
+            }
             Self::Count(noun) => any(&|i, w| {
                 // "two rabbits", "a hundred photos", "three of my vases".
                 let counts = is_number(&w.plain) || (matches!(w.plain.as_str(), "a" | "an" | "no") && same_noun(at(i + 1), noun));
                 counts && (noun.is_empty() || (i + 1..i + 4).any(|j| same_noun(at(j), noun)))
             }),
-            Self::Amount => text.contains(['€', '$', '£', '¥', '%']) || any(&|i, w| is_number(&w.plain) && !is_in(TIMES, at(i + 1)) && !is_counted(at(i + 1), &said, i, asked)),
+            Self::Amount => {
+                text.contains(['€', '$', '£', '¥', '%'])
+                    || any(&|i, w| is_number(&w.plain) && !is_in(TIMES, at(i + 1)) && !is_counted(at(i + 1), &said, i, asked))
+            }
             Self::Age => any(&|i, w| {
                 let years = is_number(&w.plain) && matches!(at(i + 1), "year" | "years" | "yr" | "yrs" | "yo" | "months" | "weeks");
-                let turned = matches!(w.plain.as_str(), "turned" | "turns" | "turning" | "aged" | "age" | "is" | "am" | "i'm" | "are") && is_number(at(i + 1)) && !is_unit(at(i + 2));
-                let old = years && (at(i + 2) == "old" || at(i + 1).starts_with('y') && i > 0 && matches!(at(i - 1), "turned" | "is" | "am" | "i'm"));
+                let turned = matches!(w.plain.as_str(), "turned" | "turns" | "turning" | "aged" | "age" | "is" | "am" | "i'm" | "are")
+                    && is_number(at(i + 1))
+                    && !is_unit(at(i + 2));
+                let old = years
+                    && (at(i + 2) == "old" || at(i + 1).starts_with('y') && i > 0 && matches!(at(i - 1), "turned" | "is" | "am" | "i'm"));
                 turned || old
             }),
-            Self::Duration => any(&|i, w| w.plain == "since" || w.plain == "forever" || (is_unit_of_time(&w.plain) && i > 0 && (is_number(at(i - 1)) || matches!(at(i - 1), "a" | "an" | "all" | "whole" | "entire")) && at(i + 1) != "ago")),
+            Self::Duration => any(&|i, w| {
+                w.plain == "since"
+                    || w.plain == "forever"
+                    || (is_unit_of_time(&w.plain)
+                        && i > 0
+                        && (is_number(at(i - 1)) || matches!(at(i - 1), "a" | "an" | "all" | "whole" | "entire"))
+                        && at(i + 1) != "ago")
+            }),
             Self::Frequency => any(&|_, w| is_in(FREQUENCIES, &w.plain)),
             Self::Time => any(&|i, w| {
                 let year = w.plain.len() == 4 && w.plain.starts_with(['1', '2']) && w.plain.chars().all(|c| c.is_ascii_digit());
-                let hour = w.plain.starts_with(|c: char| c.is_ascii_digit()) && text[w.span.1..].starts_with([':', 'h']) && at(i + 1).len() == 2;
+                let hour =
+                    w.plain.starts_with(|c: char| c.is_ascii_digit()) && text[w.span.1..].starts_with([':', 'h']) && at(i + 1).len() == 2;
                 let half = w.plain.starts_with(|c: char| c.is_ascii_digit()) && (w.plain.ends_with("am") || w.plain.ends_with("pm"));
                 let relative = matches!(w.plain.as_str(), "last" | "next" | "this") && is_unit_of_time(at(i + 1));
                 let oclock = w.plain == "at" && at(i + 1).parse::<u32>().is_ok_and(|n| n <= 24) && !is_in(MONEY, at(i + 2));
                 (is_in(TIMES, &w.plain) && !is_asked(w)) || oclock || year || hour || half || relative
             }),
-            Self::Reason => any(&|i, w| (is_in(REASONS, &w.plain) && !(w.plain == "so" && is_adjective_after_so(&said, i))) || (w.plain == "to" && i > 0 && matches!(at(i - 1), "order"))),
+            Self::Reason => any(&|i, w| {
+                (is_in(REASONS, &w.plain) && !(w.plain == "so" && is_adjective_after_so(&said, i)))
+                    || (w.plain == "to" && i > 0 && matches!(at(i - 1), "order"))
+            }),
             Self::Name => any(&|_, w| w.proper && !is_asked(w)),
             Self::Occupation => any(&|i, w| is_work(&said, i, &w.plain)),
         }
@@ -184,7 +208,9 @@ fn is_work(said: &[Word], i: usize, word: &str) -> bool {
         }
         "work" | "works" | "working" | "worked" => matches!(at(i + 1), "as" | "at" | "for" | "in" | "nights" | "shifts" | "from"),
         "teaches" | "teach" | "taught" | "studies" | "freelances" | "self-employed" | "retired" | "unemployed" => true,
-        "runs" | "run" | "owns" | "manages" | "leads" | "opened" => matches!(at(i + 1), "a" | "an" | "the" | "his" | "her" | "their" | "my" | "our"),
+        "runs" | "run" | "owns" | "manages" | "leads" | "opened" => {
+            matches!(at(i + 1), "a" | "an" | "the" | "his" | "her" | "their" | "my" | "our")
+        }
         "promoted" | "hired" => matches!(at(i + 1), "to" | "as" | "at" | "by"),
         "job" => matches!(at(i + 1), "as" | "at" | "is" | "in" | "with"),
         "career" => true,
@@ -195,13 +221,18 @@ fn is_work(said: &[Word], i: usize, word: &str) -> bool {
 /// "so cute", "so much": no reason.
 fn is_adjective_after_so(said: &[Word], i: usize) -> bool {
     let next = said.get(i + 1).map_or("", |w| w.plain.as_str());
-    !(is_first_person_subject(next) || matches!(next, "he" | "she" | "they" | "it" | "that" | "the" | "my" | "our" | "his" | "her" | "their" | "we") || said.get(i + 1).is_some_and(|w| w.capital))
+    !(is_first_person_subject(next)
+        || matches!(next, "he" | "she" | "they" | "it" | "that" | "the" | "my" | "our" | "his" | "her" | "their" | "we")
+        || said.get(i + 1).is_some_and(|w| w.capital))
 }
 
 /// A number that counts something else than what an amount is asked of: "a hundred steps".
 fn is_counted(next: &str, said: &[Word], i: usize, asked: &[Word]) -> bool {
     let money_asked = asked.iter().any(|w| {
-        matches!(w.stem.as_str(), "cost" | "pay" | "price" | "owe" | "spend" | "earn" | "rent" | "budget" | "salari" | "worth" | "much" | "expens")
+        matches!(
+            w.stem.as_str(),
+            "cost" | "pay" | "price" | "owe" | "spend" | "earn" | "rent" | "budget" | "salari" | "worth" | "much" | "expens"
+        )
     });
     // "12k a month".
     let number = said.get(i).map_or("", |w| w.plain.as_str());

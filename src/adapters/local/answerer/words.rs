@@ -85,7 +85,10 @@ pub(super) fn words(text: &str) -> Vec<Word> {
             };
             // "my parents' house": the segmentation leaves the apostrophe out.
             let end = start + word.len();
-            let plural_owner = !possessive && plain.ends_with('s') && text[end..].starts_with(['\'', '’']) && !text[end + 1..].starts_with(char::is_alphanumeric);
+            let plural_owner = !possessive
+                && plain.ends_with('s')
+                && text[end..].starts_with(['\'', '’'])
+                && !text[end + 1..].starts_with(char::is_alphanumeric);
             let capital = word.starts_with(char::is_uppercase);
             let proper = place > 0 && capital && !is_first_person(&plain);
             Word { stem: stem(&plain), plain, possessive: possessive || plural_owner, proper, capital, span: (start, end) }

@@ -212,10 +212,11 @@ pub(super) fn asked(question: &[Word], now: Timestamp) -> Option<Found> {
                 None => None,
             };
         }
-        if before == "in" && word.plain.len() == 4 {
-            if let Some(period) = word.plain.parse().ok().filter(|y| (1900..2200).contains(y)).and_then(year_of) {
-                return Some(Found { start: at, end: at + 1, period, relative: false });
-            }
+        let year = word.plain.parse().ok().filter(|y| (1900..2200).contains(y));
+        if before == "in"
+            && let Some(period) = year.and_then(year_of)
+        {
+            return Some(Found { start: at, end: at + 1, period, relative: false });
         }
         if before == "on"
             && let Some(period) = weekday(&word.plain).and_then(|_| shifted(-1, &word.plain, today))

@@ -9,18 +9,24 @@ pub(super) fn reply(question: &str) -> Option<&'static str> {
     let words: Vec<String> = words(question).into_iter().map(|w| w.plain).collect();
     let words: Vec<&str> =
         words.iter().map(String::as_str).skip_while(|w| matches!(*w, "hi" | "hey" | "hello" | "so" | "and" | "ok" | "well")).collect();
-    let itself = match words.as_slice() {
+    let itself = matches!(
+        words.as_slice(),
         ["how", "are" | "were", "you", ..]
-        | ["how", "it" | "things", "going", ..]
-        | ["how", "is" | "are", "it" | "things", "going", ..] => true,
-        ["how", "do" | "does", "you" | "this", "work" | "feel", ..] => true,
-        ["who" | "what", "are", "you"] | ["what", "up"] | ["what", "is", "up"] => true,
-        ["what", "can" | "do", "you", "do", ..] | ["what", "is", "your", ..] | ["what", "your", ..] => true,
-        ["can" | "could" | "will" | "would", "you", "help", ..] | ["are", "you", ..] => true,
-        ["do", "you", "like" | "love" | "have" | "want" | "feel" | "think" | "speak", ..] => true,
-        ["where", "are", "you", ..] | ["how", "old", "are", "you", ..] => true,
-        _ => false,
-    };
+            | ["how", "it" | "things", "going", ..]
+            | ["how", "is" | "are", "it" | "things", "going", ..]
+            | ["how", "do" | "does", "you" | "this", "work" | "feel", ..]
+            | ["who" | "what", "are", "you"]
+            | ["what", "up"]
+            | ["what", "is", "up"]
+            | ["what", "can" | "do", "you", "do", ..]
+            | ["what", "is", "your", ..]
+            | ["what", "your", ..]
+            | ["can" | "could" | "will" | "would", "you", "help", ..]
+            | ["are", "you", ..]
+            | ["do", "you", "like" | "love" | "have" | "want" | "feel" | "think" | "speak", ..]
+            | ["where", "are", "you", ..]
+            | ["how", "old", "are", "you", ..]
+    );
     // "What is your record of my address" is about the one who asks.
     (itself && !words.iter().any(|w| matches!(*w, "my" | "i" | "mine"))).then_some(ABOUT_ITSELF)
 }

@@ -85,10 +85,8 @@ pub(super) fn words(text: &str) -> Vec<Word> {
             };
             // "my parents' house": the segmentation leaves the apostrophe out.
             let end = start + word.len();
-            let plural_owner = !possessive
-                && plain.ends_with('s')
-                && text[end..].starts_with(['\'', '’'])
-                && !text[end + 1..].starts_with(char::is_alphanumeric);
+            let after = text.get(end..).and_then(|rest| rest.strip_prefix(['\'', '’']));
+            let plural_owner = !possessive && plain.ends_with('s') && after.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
             let capital = word.starts_with(char::is_uppercase);
             let proper = place > 0 && capital && !is_first_person(&plain);
             Word { stem: stem(&plain), plain, possessive: possessive || plural_owner, proper, capital, span: (start, end) }
@@ -125,7 +123,7 @@ mod tests {
         let found = words("Who is John’s boss, and what's it's name?");
         assert!(found[2].possessive && found[2].plain == "john");
         assert!(!found[5].possessive && !found[6].possessive);
-        assert!(words("my parents' house")[1].possessive);
+        assert!(words("my parents' house")[1].possessive && words("my parents’ house")[1].possessive);
         assert!(!words("'my parents'")[0].possessive);
     }
 

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::{
     classes::{is_first_person, is_first_person_subject, is_function, is_occupation, is_particle},
     names::Named,
-    question::{Asks, Question},
+    question::{Asks, Question, Tense},
     want::Want,
     words::{Word, is_past_form, words},
 };
@@ -76,7 +76,17 @@ pub(super) struct Telling<'a> {
 impl Telling<'_> {
     /// Whether the sentence tells it as so, and of the right one. `verb` is where it has the question's verb.
     pub(super) fn is_told(&self, sentence: &[Word], verb: Option<usize>) -> bool {
-        self.is_real(sentence) && self.is_of_subject(sentence, verb) && self.is_had(sentence, verb) && !self.is_denied(sentence, verb)
+        self.is_real(sentence)
+            && self.is_past(sentence)
+            && self.is_of_subject(sentence, verb)
+            && self.is_had(sentence, verb)
+            && !self.is_denied(sentence, verb)
+    }
+
+    /// "Where did I live before" is not answered by where I live now.
+    fn is_past(&self, sentence: &[Word]) -> bool {
+        let now = |w: &Word| matches!(w.plain.as_str(), "now" | "currently" | "nowadays" | "presently");
+        self.question.tense == Tense::Open || (sentence.iter().any(|w| is_past_form(&w.plain)) && !sentence.iter().any(now))
     }
 
     /// "Do I have a dog" is not answered by any word of dogs: someone has, gets or calls one their own.

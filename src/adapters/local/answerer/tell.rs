@@ -80,6 +80,7 @@ impl Teller<'_> {
         let when = |f: &RankedFact| match (self.question.asks, mood(f), f.fact.valid_to) {
             (_, Mood::Ended, Some(end)) => format!(" (until {})", month(end)),
             (Asks::When, Mood::Holds, _) => page_date(f).map_or_else(String::new, |at| format!(" (told on {})", day(at))),
+            _ if f.fact.flagged => " (not certain)".to_owned(),
             _ => String::new(),
         };
         let mut parts = Vec::new();

@@ -485,6 +485,13 @@ fn what_is_contested_by_rivals_alone_is_not_denied() {
 }
 
 #[test]
+fn what_is_told_with_doubt_is_said_to_be_so() {
+    let mut w = world();
+    w.fact("John", "LIKES", "hiking", "John seems to like hiking").fact.flagged = true;
+    assert_eq!(w.answer("What does John like?").text.as_str(), "John likes Mary [1], sushi [2] and hiking [3] (not certain).");
+}
+
+#[test]
 fn the_words_of_another_manner_or_another_one_are_not_quoted() {
     let mut w = world();
     w.said(None, "Rafael owes me 50 pounds.");

@@ -49,6 +49,8 @@ const FREQUENCIES: &str = "every each daily weekly monthly yearly annually once 
     regularly times nightly mondays tuesdays wednesdays thursdays fridays saturdays sundays weekends mornings evenings";
 const MONEY: &str = "euro euros dollar dollars pound pounds buck bucks cent cents yen franc francs crown crowns rupee rupees quid eur usd gbp \
     chf grand k";
+const MEASURES: &str = "kilo kilos kg gram grams g pound pounds lb lbs ton tons tonnes litre litres liter liters l km kilometre kilometres \
+    kilometer kilometers mile miles metre metres meter meters m cm feet foot inches gb mb tb percent degrees";
 const REASONS: &str = "because since cause cuz reason due owing thanks so therefore hence after wanted";
 const PLACES: &str = "in at to from near on into onto around outside inside by across behind between beside opposite off under along \
     through over here there home abroad upstairs downstairs via";
@@ -234,6 +236,10 @@ fn is_counted(next: &str, said: &[Word], i: usize, asked: &[Word]) -> bool {
             "cost" | "pay" | "price" | "owe" | "spend" | "earn" | "rent" | "budget" | "salari" | "worth" | "much" | "expens"
         )
     });
+    let priced = asked.iter().any(|w| matches!(w.stem.as_str(), "cost" | "pay" | "price" | "owe" | "spend" | "earn" | "rent"));
+    if !priced && is_in(MEASURES, next) {
+        return false;
+    }
     // "12k a month".
     let number = said.get(i).map_or("", |w| w.plain.as_str());
     let thousands = number.len() > 1 && number.ends_with('k');
@@ -293,6 +299,8 @@ mod tests {
             ("Why was I late?", "The tram broke down, so I was late."),
             ("What is my cat called?", "We have a cat called Pixel."),
             ("What does Erik do?", "Erik is a carpenter."),
+            ("How much does Tina weigh?", "Tina weighs 3.4 kilos."),
+            ("How often was I there?", "I was there twice."),
         ] {
             assert!(met(question, text), "{question} {text}");
         }

@@ -202,6 +202,10 @@ fn is_of_kind(f: &RankedFact, question: &Question, cue: &CueMatch, sides: &Sides
     if book.is_collective(cue.relation) && cue.form != Form::Ending && !says(f, cue_word(question, cue), &cue.stem) {
         return false;
     }
+    // "What does she drive" is not answered by all she has, though to drive may mean to have.
+    if cue.weak && cue.stem != "have" && !says(f, cue_word(question, cue), &cue.stem) {
+        return false;
+    }
     // "Who has my tent?" is not asked to hear "you".
     if asked.is_viewer
         && question.named.iter().any(|n| n.possessive && is_first_person(&question.words[n.start].plain))

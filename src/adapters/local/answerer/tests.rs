@@ -104,7 +104,7 @@ phrase = "owns"
 description = "Has."
 half_life_days = 1095.0
 cues.verbs = ["own", "buy"]
-cues.weak_verbs = ["have"]
+cues.weak_verbs = ["have", "drive"]
 cues.ending_verbs = ["sell"]
 "#;
 
@@ -361,6 +361,11 @@ fn what_was_never_told_is_not_known() {
         "When was Acme founded?",
         "Do I own a boat?",
         "Have I visited Paris?",
+        "What do I drive?",
+        "Did Mary go to Rome?",
+        "Do I have a dog?",
+        "What database do I use?",
+        "Who did I visit Rome with?",
         "What language is Apollo written in by Mary?",
         "What is the capital of France?",
         "How old is John?",

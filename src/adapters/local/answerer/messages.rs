@@ -34,6 +34,8 @@ const ALIKE: f32 = 0.6;
 const BY_RELATION: f32 = 0.7;
 /// How far one of a kind stands for the kind asked for: enough where the rest is said as well, or nothing else is asked.
 const ONE_OF_A_KIND: f32 = 0.65;
+/// Sentences of a message that are compared by meaning. Past them a pasted document is compared by its words alone.
+const COMPARED: usize = 50;
 /// Longest excerpt, in characters.
 const EXCERPT: usize = 240;
 
@@ -153,7 +155,7 @@ impl Search<'_> {
             return None;
         }
         let sentences: Vec<&str> = text.unicode_sentences().filter(|s| !s.trim_end().ends_with('?')).collect();
-        let read: Vec<Sentence> = sentences.iter().map(|s| self.read(s)).collect();
+        let read: Vec<Sentence> = sentences.iter().enumerate().map(|(i, s)| self.read(s, i < COMPARED)).collect();
         let shares: Vec<Vec<f32>> = read.iter().map(|s| terms.iter().map(|t| self.share(t, s, message)).collect()).collect();
         let weight = |t: &Term| if t.is_name { 0.5 } else { 1.0 };
         let score = |row: &Vec<f32>| row.iter().zip(terms).map(|(share, t)| share * weight(t)).sum::<f32>();
@@ -164,7 +166,7 @@ impl Search<'_> {
         // Sentences beside the best one may have what it takes up again by a pronoun.
         let (first, last) = extent(&sentences, best);
         // "She broke her hip": who she is was said just before.
-        let earlier = before.map(|b| self.read(b.text.as_str()));
+        let earlier = before.map(|b| self.read(b.text.as_str(), true));
         let taken_up: Vec<f32> = terms.iter().map(|t| earlier.as_ref().zip(before).map_or(0.0, |(s, b)| self.share(t, s, b))).collect();
         if before.is_some() && terms.iter().enumerate().all(|(i, t)| t.is_name || shares[best].get(i).is_none_or(|s| *s <= taken_up[i])) {
             return None;
@@ -201,11 +203,14 @@ impl Search<'_> {
         Some(Quote { message, excerpt, verdict, coverage })
     }
 
-    fn read(&self, sentence: &str) -> Sentence {
+    fn read(&self, sentence: &str, by_meaning: bool) -> Sentence {
         let words = words(sentence);
         // A pasted log is one sentence of thousands of words; what is near is near early on.
-        let vectors =
-            words.iter().enumerate().map(|(i, w)| (i < 200 && !is_function(w)).then(|| self.embedder.vector(&w.plain).0)).collect();
+        let vectors = words
+            .iter()
+            .enumerate()
+            .map(|(i, w)| (by_meaning && i < 200 && !is_function(w)).then(|| self.embedder.vector(&w.plain).0))
+            .collect();
         Sentence { words, vectors }
     }
 

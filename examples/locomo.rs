@@ -20,7 +20,6 @@ use recall::{
     domain::{
         Caller, MessageId, SessionId, UserId, ViewerRole,
         context::{Method, Scope},
-        message::index_text,
     },
     ports::{IndexQuery, MessageIndex},
 };
@@ -75,7 +74,7 @@ fn tell(feed: &MemoryFeed, embedder: &LocalEmbedder, turns: &[Turn], user: Optio
             speaker: Some(&turn.speaker),
             sent_at: NaiveDateTime::parse_from_str(&turn.date, "%I:%M %p on %d %B, %Y")?.and_utc(),
             text: &turn.text,
-            embedding: embedder.vector(&index_text(Some(&turn.speaker), &turn.text)).0,
+            embedding: embedder.vector(&turn.text).0,
         });
     }
     Ok(())
@@ -140,10 +139,9 @@ async fn measure_speed(turns: &[Turn], questions: &[Question], messages: usize) 
     let started = Instant::now();
     let embedder = LocalEmbedder::load()?;
     println!("embedder loaded in {:.1} ms, {:.1} MB", started.elapsed().as_secs_f64() * 1e3, (resident_bytes() - before) as f64 / 1e6);
-    let texts: Vec<String> = turns.iter().map(|t| index_text(Some(&t.speaker), &t.text)).collect();
     let started = Instant::now();
-    texts.iter().for_each(|t| drop(std::hint::black_box(embedder.vector(t))));
-    println!("embedding: {:.1} us a text", started.elapsed().as_secs_f64() * 1e6 / texts.len() as f64);
+    turns.iter().for_each(|t| drop(std::hint::black_box(embedder.vector(&t.text))));
+    println!("embedding: {:.1} us a text", started.elapsed().as_secs_f64() * 1e6 / turns.len() as f64);
 
     let feed = Arc::new(MemoryFeed::default());
     for round in 0..messages.div_ceil(turns.len()) {

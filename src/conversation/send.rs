@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::{Conversation, UseCaseError, check};
-use crate::domain::{Caller, EventId, Message, MessageId, Role, SessionId, Timestamp, UserText, message::index_text};
+use crate::domain::{Caller, EventId, Message, MessageId, Role, SessionId, Timestamp, UserText};
 use crate::ports::{Appended, Mining, NewMessage, Prepared};
-use crate::understand::terms;
+use crate::understand::index_terms;
 
 /// Most messages in one import.
 pub const MAX_IMPORT: usize = 500;
@@ -86,8 +86,8 @@ impl Conversation {
                 return Err(UseCaseError::invalid("SENT_AT_IN_FUTURE", "sentAt", "sentAt is more than a day in the future"));
             }
         }
-        let texts: Vec<UserText> =
-            messages.iter().zip(&speakers).map(|((m, _), s)| UserText::from(index_text(s.as_deref(), &m.text))).collect();
+        // Without the name of the speaker: it would make all that one person says alike, and is matched by itself.
+        let texts: Vec<UserText> = messages.iter().map(|(m, _)| UserText::from(m.text.as_str())).collect();
         let embeddings = self.parts.embedder.embed(&texts).await?;
         let model = self.parts.embedder.model().to_owned();
         let rows = messages
@@ -105,7 +105,7 @@ impl Conversation {
                 created_at: now,
                 source_metadata: m.source_metadata,
                 external_id: m.client_message_id,
-                prepared: Prepared { terms: terms(&m.text), model: model.clone(), embedding },
+                prepared: Prepared { terms: index_terms(&m.text), model: model.clone(), embedding },
                 mining,
                 kind: None,
                 event: EventId(self.parts.ids.fresh()),

@@ -8,14 +8,13 @@ use super::{Conversation, UseCaseError, context::of_question};
 use crate::domain::{
     Caller, EventBody, EventDraft, EventId, Message, MessageId, MessageKind, Role, SessionId,
     event::{AnswerCompleted, AnswerFailed, MessageFailed},
-    message::index_text,
 };
 use crate::facts::{LearnError, Outcome, Statement, Work};
 use crate::ports::{
     Announcer, AnswerCommit, AnswerError, AnswerSink, Asked, CommitError, EmbedError, ExtractError, ExtractInput, Job, JobWork, Mining,
     NewMessage, Prepared, StoreError,
 };
-use crate::understand::terms;
+use crate::understand::index_terms;
 
 /// How many messages before one are shown to the extractor, for pronouns.
 const PREVIOUS: u32 = 2;
@@ -188,8 +187,7 @@ impl Conversation {
         let draft = self.parts.answerer.answer(&asked, &context, &sink).await?;
 
         let now = self.parts.clock.now();
-        let text = index_text(None, draft.text.as_str());
-        let embedding = self.parts.embedder.embed(&[text.into()]).await?.into_iter().next();
+        let embedding = self.parts.embedder.embed(std::slice::from_ref(&draft.text)).await?.into_iter().next();
         let embedding = embedding.ok_or(Failure::Permanent("EMBEDDER", "no vector came back".into()))?;
         let answer_id = MessageId(self.parts.ids.fresh());
         let completed = AnswerCompleted {
@@ -212,7 +210,7 @@ impl Conversation {
                 created_at: now,
                 source_metadata: None,
                 external_id: None,
-                prepared: Prepared { terms: terms(draft.text.as_str()), model: self.parts.embedder.model().to_owned(), embedding },
+                prepared: Prepared { terms: index_terms(draft.text.as_str()), model: self.parts.embedder.model().to_owned(), embedding },
                 mining: Mining::Nothing,
                 kind: Some(MessageKind::Statement),
                 event: EventId(self.parts.ids.fresh()),

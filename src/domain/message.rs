@@ -96,8 +96,3 @@ pub struct Citation {
     /// The words cited.
     pub excerpt: UserText,
 }
-
-/// The text by which a message is searched by meaning: what was said, with the name of who said it.
-pub fn index_text(speaker: Option<&str>, text: &str) -> String {
-    speaker.map_or_else(|| text.to_owned(), |s| format!("{s}: {text}"))
-}

@@ -108,7 +108,7 @@ pub enum Mining {
 /// What the index needs of a message, computed once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// Index terms in order of first appearance, with how often each occurs.
+    /// Index terms in order of first appearance, with how often each occurs, then the marks of the message.
     pub terms: Vec<(String, u32)>,
     /// Names the model of `embedding`.
     pub model: String,
@@ -142,7 +142,7 @@ pub struct FeedRow {
     pub speaker: Option<String>,
     /// When it was said.
     pub sent_at: Timestamp,
-    /// Index terms.
+    /// Index terms and marks.
     pub terms: Vec<(String, u32)>,
     /// The vector, empty when it was made by another model than asked for.
     pub embedding: Vec<f32>,

@@ -12,6 +12,7 @@ pub mod jsonl;
 mod kind;
 mod lemma;
 mod lexicon;
+pub mod marks;
 mod mentions;
 mod nominal;
 mod normalise;
@@ -30,6 +31,7 @@ mod verb_groups;
 mod verbal;
 mod walk;
 
+pub use marks::index_terms;
 pub use terms::terms;
 
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use recall::{
     domain::{Caller, Message, MessageId, MessageKind, MessageStatus, Page, Role, SessionId, Slice, Timestamp, UserId, UserText},
     ports::{Appended, Embedding, FeedRow, MessageStore, NewMessage, StoreError},
-    understand::terms::terms,
+    understand::index_terms,
 };
 
 /// Messages of all users with the rows made from them.
@@ -57,7 +57,7 @@ impl MemoryFeed {
             role: Role::User,
             speaker: told.speaker.map(str::to_owned),
             sent_at: told.sent_at,
-            terms: terms(told.text),
+            terms: index_terms(told.text),
             embedding: told.embedding,
         };
         rows.push((told.caller.user(), row, told.text.to_owned()));

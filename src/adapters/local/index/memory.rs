@@ -6,8 +6,10 @@ use std::collections::HashMap;
 use super::{
     dates::{self, DateWord},
     postings::{self, NONE, Postings},
+    prior::Marks,
     rank::{Candidate, Top, Tuning, fuse},
     vectors::{Probe, Vectors},
+    words,
 };
 use crate::{
     domain::{
@@ -36,6 +38,7 @@ pub(super) struct UserIndex {
     said: Vec<i64>,
     speakers: Vec<u32>,
     lengths: Vec<f32>,
+    marks: Vec<Marks>,
     previous: Vec<u32>,
     next: Vec<u32>,
     total_length: f64,
@@ -59,6 +62,7 @@ impl UserIndex {
             said: Vec::new(),
             speakers: Vec::new(),
             lengths: Vec::new(),
+            marks: Vec::new(),
             previous: Vec::new(),
             next: Vec::new(),
             total_length: 0.0,
@@ -92,7 +96,7 @@ impl UserIndex {
 
     /// Bytes held, within some ten percent.
     pub(super) fn bytes(&self) -> usize {
-        let per_row = size_of::<MessageId>() + size_of::<i64>() + 6 * size_of::<u32>();
+        let per_row = size_of::<MessageId>() + size_of::<i64>() + size_of::<Marks>() + 6 * size_of::<u32>();
         let place = (size_of::<(MessageId, u32)>() + 1) * 8 / 5;
         let tags = 6 * size_of::<u32>();
         let vectors = self.vectors.as_ref().map_or(0, Vectors::bytes);
@@ -132,6 +136,7 @@ impl UserIndex {
         self.places.insert(row.message, place);
         self.said.push(row.sent_at.timestamp_millis());
         self.lengths.push(length);
+        self.marks.push(Marks::of(&row.terms));
         self.total_length += f64::from(length);
     }
 
@@ -240,6 +245,7 @@ impl UserIndex {
                     vector,
                     named: named.contains(&self.speakers[at]),
                     graph: graph.get(&row).copied().unwrap_or(0.0),
+                    prior: self.marks[at].prior(self.lengths[at], tuning),
                     neighbours: [self.previous[at], self.next[at]],
                 }
             })
@@ -273,8 +279,10 @@ impl UserIndex {
         // The viewer's own rows are no tag: "I" is a stop word, and would match half of all rows.
         let by_speaker = named.iter().filter(|n| **n != VIEWER).filter_map(|n| self.by_speaker.get(*n as usize));
         let tags: Vec<&[u32]> = by_date.chain(by_speaker).map(Vec::as_slice).collect();
-        let rows = postings::Rows { lengths: &self.lengths, previous: &self.previous, next: &self.next, total_length: self.total_length };
-        postings::bm25(&self.postings, &rows, words, &tags, tuning)
+        let is_speaker = |word: &str| named.iter().filter_map(|n| self.speaker_names.get(*n as usize)).flatten().any(|part| part == word);
+        let terms: Vec<(&str, f32)> = words.iter().map(|w| (w.as_str(), if is_speaker(w) { tuning.speaker_term } else { 1.0 })).collect();
+        let rows = words::Rows { lengths: &self.lengths, previous: &self.previous, next: &self.next, total_length: self.total_length };
+        words::bm25(&self.postings, &rows, &terms, &tags, tuning)
     }
 }
 

@@ -14,8 +14,10 @@ mod cache;
 mod dates;
 mod memory;
 mod postings;
+mod prior;
 mod rank;
 mod vectors;
+mod words;
 
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -37,7 +39,7 @@ use crate::{
         context::{Method, Scope},
     },
     ports::{Embedder, FeedRow, IndexQuery, MessageIndex, MessageStore, StoreError, index::IndexResult},
-    understand::terms::terms,
+    understand::index_terms,
 };
 
 /// Rows read from the feed at a time. Adding a page takes less than a millisecond, so it is done in place.
@@ -176,7 +178,7 @@ impl RecallIndex {
                 role: message.role,
                 speaker: message.speaker,
                 sent_at: message.sent_at,
-                terms: terms(message.text.as_str()),
+                terms: index_terms(message.text.as_str()),
                 embedding: Vec::new(),
             });
         }

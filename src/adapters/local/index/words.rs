@@ -1,0 +1,169 @@
+//! BM25 over messages and what was said around them. Knows rows and their order in a session, nothing of vectors.
+
+use super::{
+    postings::{NONE, Postings},
+    rank::Tuning,
+};
+
+/// What BM25 needs to know of the rows.
+pub(super) struct Rows<'a> {
+    /// Length of each row in terms.
+    pub(super) lengths: &'a [f32],
+    /// The row before it in its session, or [`NONE`].
+    pub(super) previous: &'a [u32],
+    /// The row after it in its session, or [`NONE`].
+    pub(super) next: &'a [u32],
+    /// Sum of `lengths`.
+    pub(super) total_length: f64,
+}
+
+/// BM25 (Robertson et al. 1994) of every row, 0 where nothing matches. A row counts as its own terms plus, at a discount,
+/// those of the messages around it, summed before saturation: an answer rarely repeats the words of its question, and what
+/// is talked about is named once. Each term has a weight. `tags` are lists of rows (ascending) that count as having one
+/// more term: a date word, or a speaker.
+pub(super) fn bm25(postings: &Postings, rows: &Rows<'_>, terms: &[(&str, f32)], tags: &[&[u32]], tuning: &Tuning) -> Vec<f32> {
+    let mut sums = Sums::new(rows, tuning);
+    for (term, weight) in terms {
+        let list = postings.of(term);
+        for entry in list {
+            sums.spread(entry.row(), entry.count());
+        }
+        sums.settle(list.len(), *weight);
+    }
+    for list in tags {
+        for row in *list {
+            sums.add(*row, 1.0);
+        }
+        sums.settle(list.len(), 1.0);
+    }
+    sums.scores
+}
+
+/// Scores so far, and the counts of the term at hand.
+struct Sums<'a> {
+    rows: &'a Rows<'a>,
+    tuning: &'a Tuning,
+    average: f32,
+    scores: Vec<f32>,
+    counts: Vec<f32>,
+    /// Rows whose count is not 0, each once.
+    touched: Vec<u32>,
+}
+
+impl<'a> Sums<'a> {
+    fn new(rows: &'a Rows<'a>, tuning: &'a Tuning) -> Self {
+        let count = rows.lengths.len();
+        let average = ((rows.total_length / count.max(1) as f64) as f32 * (1.0 + tuning.length_before)).max(1.0);
+        Self { rows, tuning, average, scores: vec![0.0; count], counts: vec![0.0; count], touched: Vec::new() }
+    }
+
+    fn add(&mut self, row: u32, count: f32) {
+        let Some(sum) = self.counts.get_mut(row as usize) else { return };
+        if *sum == 0.0 {
+            self.touched.push(row);
+        }
+        *sum += count;
+    }
+
+    /// Counts a term for the row that has it and for the rows around it.
+    fn spread(&mut self, row: u32, count: f32) {
+        self.add(row, count);
+        for (links, shares) in [(self.rows.next, &self.tuning.before[..]), (self.rows.previous, &self.tuning.after[..])] {
+            let mut at = row;
+            for share in shares {
+                at = links.get(at as usize).copied().unwrap_or(NONE);
+                if at == NONE {
+                    break;
+                }
+                self.add(at, share * count);
+            }
+        }
+    }
+
+    /// Turns the counts of a term that `frequency` rows have into scores.
+    fn settle(&mut self, frequency: usize, weight: f32) {
+        let Self { rows, tuning, average, scores, counts, touched } = self;
+        let (n, df) = (scores.len() as f32, frequency as f32);
+        let idf = (1.0 + (n - df + 0.5).max(0.0) / (df + 0.5)).ln();
+        let factor = weight * idf * (tuning.k1 + 1.0);
+        for row in touched.drain(..) {
+            let row = row as usize;
+            let tf = std::mem::take(&mut counts[row]);
+            let before = rows.lengths.get(rows.previous[row] as usize).copied().unwrap_or(0.0);
+            let length = rows.lengths[row] + tuning.length_before * before;
+            scores[row] += factor * tf / (tf + tuning.k1 * (1.0 - tuning.b + tuning.b * length / *average));
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The formula again, row by row and without any shortcut.
+    fn by_definition(texts: &[Vec<u8>], sessions: &[u8], asked: &[(&str, f32)], tuning: &Tuning) -> Vec<f32> {
+        let length = |i: usize| texts[i].len() as f32;
+        let around = |i: usize| -> Vec<usize> { (0..texts.len()).filter(|j| sessions[*j] == sessions[i]).collect() };
+        let before = |i: usize| around(i).into_iter().filter(|j| *j < i).next_back().map_or(0.0, length);
+        let average = ((0..texts.len()).map(length).sum::<f32>() / texts.len() as f32 * (1.0 + tuning.length_before)).max(1.0);
+        let score = |i: usize| {
+            let own = around(i);
+            let place = own.iter().position(|j| *j == i).unwrap();
+            let long = length(i) + tuning.length_before * before(i);
+            let one = |(term, weight): &(&str, f32)| {
+                let count = |j: usize| texts[j].iter().filter(|w| w.to_string() == **term).count() as f32;
+                let share = |other: usize| match other.cmp(&place) {
+                    std::cmp::Ordering::Equal => 1.0,
+                    std::cmp::Ordering::Less => tuning.before.get(place - other - 1).copied().unwrap_or(0.0),
+                    std::cmp::Ordering::Greater => tuning.after.get(other - place - 1).copied().unwrap_or(0.0),
+                };
+                let tf: f32 = own.iter().enumerate().map(|(other, j)| share(other) * count(*j)).sum();
+                let df = (0..texts.len()).filter(|j| count(*j) > 0.0).count() as f32;
+                let idf = (1.0 + (texts.len() as f32 - df + 0.5).max(0.0) / (df + 0.5)).ln();
+                weight * idf * tf * (tuning.k1 + 1.0) / (tf + tuning.k1 * (1.0 - tuning.b + tuning.b * long / average))
+            };
+            asked.iter().map(one).sum()
+        };
+        (0..texts.len()).map(score).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn scores_are_what_the_formula_says(
+            texts in prop::collection::vec((prop::collection::vec(0..6_u8, 0..6), 0..3_u8), 1..40), asked in prop::collection::vec(0..7_u8, 1..4),
+        ) {
+            let (texts, sessions): (Vec<_>, Vec<_>) = texts.into_iter().unzip();
+            let mut postings = Postings::default();
+            let (mut lengths, mut previous, mut next) = (Vec::new(), Vec::new(), vec![NONE; texts.len()]);
+            for (row, text) in texts.iter().enumerate() {
+                let mut terms: Vec<(String, u32)> = Vec::new();
+                for word in text {
+                    let word = word.to_string();
+                    match terms.iter_mut().find(|(t, _)| *t == word) {
+                        Some((_, n)) => *n += 1,
+                        None => terms.push((word, 1)),
+                    }
+                }
+                lengths.push(postings.push(row as u32, &terms));
+                let before = (0..row).rev().find(|j| sessions[*j] == sessions[row]);
+                previous.push(before.map_or(NONE, |j| j as u32));
+                if let Some(before) = before {
+                    next[before] = row as u32;
+                }
+            }
+            let total_length = lengths.iter().map(|l| f64::from(*l)).sum();
+            let rows = Rows { lengths: &lengths, previous: &previous, next: &next, total_length };
+            let mut asked: Vec<String> = asked.iter().map(u8::to_string).collect();
+            asked.dedup();
+            let asked: Vec<(&str, f32)> = asked.iter().enumerate().map(|(i, t)| (t.as_str(), 1.0 / (i + 1) as f32)).collect();
+            let tuning = Tuning::default();
+            let found = bm25(&postings, &rows, &asked, &[], &tuning);
+            for (a, b) in found.iter().zip(by_definition(&texts, &sessions, &asked, &tuning)) {
+                prop_assert!((a - b).abs() < 1e-3, "{} is not {}", a, b);
+            }
+        }
+    }
+}

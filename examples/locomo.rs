@@ -1,8 +1,9 @@
 //! Measures recall on a set of conversations with questions whose evidence is known (the layout of LoCoMo, one JSON
-//! object a line), and the speed of the index with many messages of one user. The data is read from the paths given.
+//! object a line; `tests/data/recall` is some), what each part of the ranking brings, and the speed of the index with many messages of one user. The data is read from the paths given.
 //!
 //! ```text
 //! cargo run --release --example locomo -- recall TURNS.jsonl QUESTIONS.jsonl
+//! cargo run --release --example locomo -- ablate TURNS.jsonl QUESTIONS.jsonl
 //! cargo run --release --example locomo -- speed TURNS.jsonl QUESTIONS.jsonl [MESSAGES]
 //! ```
 
@@ -37,7 +38,7 @@ struct Turn {
     session: u32,
     date: String,
     turn: String,
-    speaker: String,
+    speaker: Option<String>,
     text: String,
 }
 
@@ -71,7 +72,7 @@ fn tell(feed: &MemoryFeed, embedder: &LocalEmbedder, turns: &[Turn], user: Optio
             caller: &caller(owner),
             message: message_id(owner, &format!("{}/{round}", turn.turn)),
             session: SessionId(Uuid::new_v5(&Uuid::NAMESPACE_OID, session.as_bytes())),
-            speaker: Some(&turn.speaker),
+            speaker: turn.speaker.as_deref(),
             sent_at: NaiveDateTime::parse_from_str(&turn.date, "%I:%M %p on %d %B, %Y")?.and_utc(),
             text: &turn.text,
             embedding: embedder.vector(&turn.text).0,
@@ -93,7 +94,9 @@ fn query(embedder: &LocalEmbedder, text: &str, methods: &[Method]) -> IndexQuery
     }
 }
 
-async fn recall_at_10(
+/// Shares of the evidence found among the first 10, for all questions also among fewer: by category and by conversation, so
+/// that a gain that one conversation brings alone is seen.
+async fn recall(
     index: &RecallIndex,
     embedder: &LocalEmbedder,
     questions: &[Question],
@@ -104,10 +107,14 @@ async fn recall_at_10(
         let result = index.search(&caller(&question.conversation), &query(embedder, &question.question, methods)).await?;
         let wanted: Vec<MessageId> =
             question.evidence.iter().map(|turn| message_id(&question.conversation, &format!("{turn}/0"))).collect();
-        let found = wanted.iter().filter(|id| result.hits.iter().any(|hit| hit.message == **id)).count();
-        for category in [question.category.as_str(), "all"] {
-            let sum = sums.entry(category.to_owned()).or_default();
-            sum.0 += found as f64 / wanted.len() as f64;
+        let share = |k: usize| {
+            let found = wanted.iter().filter(|id| result.hits.iter().take(k).any(|hit| hit.message == **id)).count();
+            found as f64 / wanted.len() as f64
+        };
+        let groups = [(&*question.category, 10), (&*question.conversation, 10), ("all", 10), ("all@5", 5), ("all@3", 3), ("all@1", 1)];
+        for (name, share) in groups.map(|(name, k)| (name, share(k))) {
+            let sum = sums.entry(name.to_owned()).or_default();
+            sum.0 += share;
             sum.1 += 1;
         }
     }
@@ -127,9 +134,43 @@ async fn measure_recall(turns: &[Turn], questions: &[Question]) -> anyhow::Resul
     for (name, methods) in
         [("vector", &[Method::Vector][..]), ("keyword", &[Method::Keyword][..]), ("fused", &[Method::Vector, Method::Keyword][..])]
     {
-        let figures = recall_at_10(&index, &embedder, questions, methods).await?;
-        let shown: Vec<String> = figures.iter().map(|(category, r)| format!("{category} {r:.1}")).collect();
-        println!("recall@10 {name:8} {}", shown.join("  "));
+        let figures = recall(&index, &embedder, questions, methods).await?;
+        println!("recall@10 {name:8} {}", shown(&figures));
+    }
+    Ok(())
+}
+
+fn shown(figures: &BTreeMap<String, f64>) -> String {
+    figures.iter().map(|(name, r)| format!("{name} {r:.1}")).collect::<Vec<_>>().join("  ")
+}
+
+/// The ranking without each of its parts.
+async fn measure_parts(turns: &[Turn], questions: &[Question]) -> anyhow::Result<()> {
+    let without: [(&str, fn(&mut RecallIndexOptions)); 14] = [
+        ("all of it", |_| ()),
+        ("no words after", |o| o.tuning.after = [0.0; 2]),
+        ("words of one before", |o| o.tuning.before = [0.4, 0.0, 0.0, 0.0]),
+        ("words of itself", |o| (o.tuning.before, o.tuning.after, o.tuning.length_before) = ([0.0; 4], [0.0; 2], 0.0)),
+        ("names as words", |o| o.tuning.speaker_term = 1.0),
+        ("no speaker boost", |o| o.tuning.speaker = 0.0),
+        ("no neighbours", |o| o.tuning.neighbour = 0.0),
+        ("no prior", |o| (o.tuning.names, o.tuning.length, o.tuning.asks) = (0.0, 0.0, 0.0)),
+        ("prior without names", |o| o.tuning.names = 0.0),
+        ("prior without length", |o| o.tuning.length = 0.0),
+        ("prior without asks", |o| o.tuning.asks = 0.0),
+        ("prior twice", |o| (o.tuning.names, o.tuning.length, o.tuning.asks) = (0.2, 0.24, 0.1)),
+        ("words .3", |o| o.tuning.keyword = 0.3),
+        ("words .5", |o| o.tuning.keyword = 0.5),
+    ];
+    let embedder = LocalEmbedder::load()?;
+    let feed = Arc::new(MemoryFeed::default());
+    tell(&feed, &embedder, turns, None, 0)?;
+    for (name, change) in without {
+        let mut options = RecallIndexOptions::default();
+        change(&mut options);
+        let index = RecallIndex::new(Arc::clone(&feed) as Arc<_>, &embedder, options);
+        let figures = recall(&index, &embedder, questions, &[Method::Vector, Method::Keyword]).await?;
+        println!("{name:22} {}", shown(&figures));
     }
     Ok(())
 }
@@ -180,11 +221,12 @@ async fn measure_speed(turns: &[Turn], questions: &[Question], messages: usize) 
 async fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [what, turns, questions, rest @ ..] = arguments.as_slice() else {
-        bail!("usage: locomo recall|speed TURNS.jsonl QUESTIONS.jsonl [MESSAGES]")
+        bail!("usage: locomo recall|ablate|speed TURNS.jsonl QUESTIONS.jsonl [MESSAGES]")
     };
     let (turns, questions) = (read::<Turn>(turns)?, read::<Question>(questions)?);
     match what.as_str() {
         "recall" => measure_recall(&turns, &questions).await,
+        "ablate" => measure_parts(&turns, &questions).await,
         "speed" => measure_speed(&turns, &questions, rest.first().map_or(Ok(100_000), |n| n.parse())?).await,
         other => bail!("there is no measurement {other:?}"),
     }

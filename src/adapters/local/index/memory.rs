@@ -188,7 +188,7 @@ impl UserIndex {
         let mut top = Top::new(size);
         for (row, score) in by_words.iter().enumerate().filter(|(_, score)| **score > 0.0) {
             let row = row as u32;
-            if in_scope(row) {
+            if *score >= top.floor() && in_scope(row) {
                 top.offer(row, *score);
             }
         }

@@ -4,12 +4,14 @@
 /// Rows of one chunk. Chunks are filled one after the other, so that growing never copies what is there and
 /// memory follows the number of rows.
 const CHUNK_ROWS: usize = 1024;
+/// What a component of 0 is kept as. Without a sign the processor widens a component in half the instructions.
+const ZERO: i16 = 128;
 
 /// A growing table of unit vectors, one byte per component and one scale per row.
 #[derive(Debug)]
 pub(super) struct Vectors {
     dimension: usize,
-    chunks: Vec<Vec<i8>>,
+    chunks: Vec<Vec<u8>>,
     scales: Vec<f32>,
 }
 
@@ -19,24 +21,36 @@ pub(super) struct Probe {
     /// Wider than a row's components, so that the compiler uses 16-bit multiply-add.
     values: Vec<i16>,
     scale: f32,
+    /// What a row's product comes out too large, because its components are kept larger by [`ZERO`].
+    excess: i32,
 }
 
-/// Symmetric quantisation: the largest component becomes 127.
-fn scale_of(vector: &[f32]) -> f32 {
-    vector.iter().fold(0.0_f32, |m, v| if v.is_finite() { m.max(v.abs()) } else { m }) / 127.0
+/// Symmetric quantisation: the largest component becomes 127. `None` when nothing is left of the vector.
+fn quantised(vector: &[f32]) -> Option<(f32, impl Iterator<Item = i16>)> {
+    let largest = vector.iter().fold(0.0_f32, |m, v| if v.is_finite() { m.max(v.abs()) } else { m });
+    let scale = largest / 127.0;
+    // Rounds by hand, since `round` is a call for each component where the processor's instruction is not certain to be
+    // there. The saturating cast maps what is not a number to 0.
+    let near = move |v: &f32| (v / scale + 0.5_f32.copysign(*v)).clamp(-127.0, 127.0) as i16;
+    (scale > 0.0).then(|| (scale, vector.iter().map(near)))
 }
 
 impl Probe {
     /// `None` for a zero vector, with which nothing can be compared.
     pub(super) fn new(vector: &[f32]) -> Option<Self> {
-        let scale = scale_of(vector);
-        // The saturating cast maps what is not a number to 0.
-        (scale > 0.0).then(|| Self { values: vector.iter().map(|v| (v / scale).round().clamp(-127.0, 127.0) as i16).collect(), scale })
+        let (scale, values) = quantised(vector)?;
+        let values: Vec<i16> = values.collect();
+        let excess = values.iter().map(|v| i32::from(*v) * i32::from(ZERO)).sum();
+        Some(Self { values, scale, excess })
     }
 
     /// Number of components.
     pub(super) fn dimension(&self) -> usize {
         self.values.len()
+    }
+
+    fn product(&self, row: &[u8]) -> i32 {
+        dot(&self.values, row) - self.excess
     }
 }
 
@@ -52,16 +66,16 @@ impl Vectors {
 
     /// Adds a row. A vector of another length (another model's) is kept as zero, which is like nothing.
     pub(super) fn push(&mut self, vector: &[f32]) {
-        let scale = if vector.len() == self.dimension { scale_of(vector) } else { 0.0 };
         if self.scales.len().is_multiple_of(CHUNK_ROWS) {
             self.chunks.push(Vec::with_capacity(CHUNK_ROWS * self.dimension));
         }
-        self.scales.push(scale);
         let Some(chunk) = self.chunks.last_mut() else { return };
-        if scale > 0.0 {
-            chunk.extend(vector.iter().map(|v| (v / scale).round().clamp(-127.0, 127.0) as i8));
+        if let Some((scale, values)) = quantised(vector).filter(|_| vector.len() == self.dimension) {
+            self.scales.push(scale);
+            chunk.extend(values.map(|v| (v + ZERO) as u8));
         } else {
-            chunk.resize(chunk.len() + self.dimension, 0);
+            self.scales.push(0.0);
+            chunk.resize(chunk.len() + self.dimension, ZERO as u8);
         }
     }
 
@@ -71,7 +85,7 @@ impl Vectors {
         let scale = *self.scales.get(row)?;
         let start = (row % CHUNK_ROWS) * self.dimension;
         let values = self.chunks.get(row / CHUNK_ROWS)?.get(start..start + self.dimension)?;
-        (scale > 0.0).then(|| dot(&probe.values, values) as f32 * (probe.scale * scale))
+        (scale > 0.0).then(|| probe.product(values) as f32 * (probe.scale * scale))
     }
 
     /// Calls `found` with every row that has a vector, in order, with its cosine similarity.
@@ -80,7 +94,7 @@ impl Vectors {
         for (chunk, scales) in self.chunks.iter().zip(self.scales.chunks(CHUNK_ROWS)) {
             for (values, scale) in chunk.chunks_exact(self.dimension.max(1)).zip(scales) {
                 if *scale > 0.0 {
-                    found(row, dot(&probe.values, values) as f32 * (probe.scale * scale));
+                    found(row, probe.product(values) as f32 * (probe.scale * scale));
                 }
                 row += 1;
             }
@@ -94,8 +108,8 @@ impl Vectors {
 }
 
 /// Dot product. Written over blocks of fixed length because only then does the compiler keep the sums in
-/// vector registers; the sum of 65,536 products of 127 x 127 still fits.
-fn dot(probe: &[i16], row: &[i8]) -> i32 {
+/// vector registers; the sum of 65,536 products of 127 x 255 still fits.
+fn dot(probe: &[i16], row: &[u8]) -> i32 {
     let (probe_blocks, probe_rest) = probe.as_chunks::<32>();
     let (row_blocks, row_rest) = row.as_chunks::<32>();
     let mut sum = 0_i32;

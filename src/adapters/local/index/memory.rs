@@ -8,6 +8,7 @@ use super::{
     postings::{self, NONE, Postings},
     prior::Marks,
     rank::{Candidate, Top, Tuning, fuse},
+    runs::Runs,
     vectors::{Probe, Vectors},
     words,
 };
@@ -45,8 +46,8 @@ pub(super) struct UserIndex {
     session_rows: HashMap<SessionId, (u32, Vec<u32>)>,
     speaker_names: Vec<Vec<String>>,
     speaker_numbers: HashMap<String, u32>,
-    by_speaker: Vec<Vec<u32>>,
-    by_date: HashMap<DateWord, Vec<u32>>,
+    by_speaker: Vec<Runs>,
+    by_date: HashMap<DateWord, Runs>,
 }
 
 impl UserIndex {
@@ -69,7 +70,7 @@ impl UserIndex {
             session_rows: HashMap::new(),
             speaker_names: vec![Vec::new(); 2],
             speaker_numbers: HashMap::new(),
-            by_speaker: vec![Vec::new(); 2],
+            by_speaker: vec![Runs::default(); 2],
             by_date: HashMap::new(),
         }
     }
@@ -98,9 +99,9 @@ impl UserIndex {
     pub(super) fn bytes(&self) -> usize {
         let per_row = size_of::<MessageId>() + size_of::<i64>() + size_of::<Marks>() + 6 * size_of::<u32>();
         let place = (size_of::<(MessageId, u32)>() + 1) * 8 / 5;
-        let tags = 6 * size_of::<u32>();
+        let tags: usize = self.by_speaker.iter().chain(self.by_date.values()).map(Runs::bytes).sum();
         let vectors = self.vectors.as_ref().map_or(0, Vectors::bytes);
-        self.ids.capacity() * per_row + self.ids.len() * (place + tags) + self.session_rows.len() * 128 + self.postings.bytes() + vectors
+        self.ids.capacity() * per_row + self.ids.len() * place + tags + self.session_rows.len() * 128 + self.postings.bytes() + vectors
     }
 
     /// Adds a row. A row that is in already is left alone, so that a page delivered twice changes nothing.
@@ -147,7 +148,7 @@ impl UserIndex {
         }
         let number = u32::try_from(self.speaker_names.len()).unwrap_or(NONE);
         self.speaker_names.push(terms(name).into_iter().map(|(term, _)| term).collect());
-        self.by_speaker.push(Vec::new());
+        self.by_speaker.push(Runs::default());
         self.speaker_numbers.insert(name.clone(), number);
         number
     }
@@ -278,7 +279,7 @@ impl UserIndex {
         let by_date = dates.iter().filter_map(|word| self.by_date.get(word));
         // The viewer's own rows are no tag: "I" is a stop word, and would match half of all rows.
         let by_speaker = named.iter().filter(|n| **n != VIEWER).filter_map(|n| self.by_speaker.get(*n as usize));
-        let tags: Vec<&[u32]> = by_date.chain(by_speaker).map(Vec::as_slice).collect();
+        let tags: Vec<&Runs> = by_date.chain(by_speaker).collect();
         let is_speaker = |word: &str| named.iter().filter_map(|n| self.speaker_names.get(*n as usize)).flatten().any(|part| part == word);
         let terms: Vec<(&str, f32)> = words.iter().map(|w| (w.as_str(), if is_speaker(w) { tuning.speaker_term } else { 1.0 })).collect();
         let rows = words::Rows { lengths: &self.lengths, previous: &self.previous, next: &self.next, total_length: self.total_length };

@@ -16,11 +16,14 @@ mod memory;
 mod postings;
 mod prior;
 mod rank;
+mod runs;
 mod vectors;
 mod words;
 
 #[cfg(test)]
 pub(crate) mod fixture;
+#[cfg(test)]
+mod measured;
 #[cfg(test)]
 mod tests;
 

@@ -1,6 +1,9 @@
 //! Words to rows. Knows nothing of messages, sessions or vectors.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, hash_map::Entry as Place},
+    hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
+};
 
 use crate::understand::marks::is_mark;
 
@@ -29,10 +32,46 @@ impl Entry {
     }
 }
 
-/// Postings with term counts.
+/// Entries of one term. Every second term of a chat is said once, and needs no list of its own.
+#[derive(Debug)]
+enum List {
+    One(Entry),
+    Many(Vec<Entry>),
+}
+
+impl List {
+    fn entries(&self) -> &[Entry] {
+        match self {
+            Self::One(entry) => std::slice::from_ref(entry),
+            Self::Many(entries) => entries,
+        }
+    }
+}
+
+/// Takes a key for its own hash: the keys are hashes already.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.0 = self.0.rotate_left(8) ^ u64::from(*b));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+/// Postings with term counts. Terms are known by 64-bit hashes with a random key; among 100,000 terms the chance that any
+/// two are taken for one is below one in a thousand million.
 #[derive(Debug, Default)]
 pub(super) struct Postings {
-    lists: HashMap<Box<str>, Vec<Entry>>,
+    key: RandomState,
+    lists: HashMap<u64, List, BuildHasherDefault<Hashed>>,
     bytes: usize,
 }
 
@@ -43,14 +82,24 @@ impl Postings {
         for (term, count) in terms.iter().filter(|(term, _)| !is_mark(term)) {
             length = length.saturating_add(*count);
             let entry = Entry::new(row, *count);
-            if let Some(list) = self.lists.get_mut(term.as_str()) {
-                let before = list.capacity();
-                list.push(entry);
-                self.bytes += (list.capacity() - before) * size_of::<Entry>();
-            } else {
-                // The pair and its control byte in the table at a usual load, the word, the first entry.
-                self.bytes += (size_of::<(Box<str>, Vec<Entry>)>() + 1) * 8 / 5 + term.len() + size_of::<Entry>();
-                self.lists.insert(term.as_str().into(), vec![entry]);
+            match self.lists.entry(self.key.hash_one(term.as_str())) {
+                Place::Vacant(place) => {
+                    // The pair and its control byte in the table at a usual load.
+                    self.bytes += (size_of::<(u64, List)>() + 1) * 8 / 5;
+                    place.insert(List::One(entry));
+                }
+                Place::Occupied(mut place) => match place.get_mut() {
+                    List::One(first) => {
+                        let both = vec![*first, entry];
+                        self.bytes += both.capacity() * size_of::<Entry>();
+                        place.insert(List::Many(both));
+                    }
+                    List::Many(entries) => {
+                        let before = entries.capacity();
+                        entries.push(entry);
+                        self.bytes += (entries.capacity() - before) * size_of::<Entry>();
+                    }
+                },
             }
         }
         length as f32
@@ -63,6 +112,6 @@ impl Postings {
 
     /// Rows with the term, ascending.
     pub(super) fn of(&self, term: &str) -> &[Entry] {
-        self.lists.get(term).map_or(&[], Vec::as_slice)
+        self.lists.get(&self.key.hash_one(term)).map_or(&[], List::entries)
     }
 }

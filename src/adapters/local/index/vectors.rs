@@ -4,6 +4,8 @@
 /// Rows of one chunk. Chunks are filled one after the other, so that growing never copies what is there and
 /// memory follows the number of rows.
 const CHUNK_ROWS: usize = 1024;
+/// Rows for which a chunk has room at first.
+const FIRST_ROWS: usize = 32;
 /// What a component of 0 is kept as. Without a sign the processor widens a component in half the instructions.
 const ZERO: i16 = 128;
 
@@ -67,9 +69,14 @@ impl Vectors {
     /// Adds a row. A vector of another length (another model's) is kept as zero, which is like nothing.
     pub(super) fn push(&mut self, vector: &[f32]) {
         if self.scales.len().is_multiple_of(CHUNK_ROWS) {
-            self.chunks.push(Vec::with_capacity(CHUNK_ROWS * self.dimension));
+            self.chunks.push(Vec::new());
         }
         let Some(chunk) = self.chunks.last_mut() else { return };
+        if chunk.len() == chunk.capacity() {
+            // Most users have few messages: a chunk doubles until it has the size that it keeps.
+            let (first, whole) = (FIRST_ROWS * self.dimension, CHUNK_ROWS * self.dimension);
+            chunk.reserve_exact(chunk.len().max(first).min(whole.saturating_sub(chunk.len())));
+        }
         if let Some((scale, values)) = quantised(vector).filter(|_| vector.len() == self.dimension) {
             self.scales.push(scale);
             chunk.extend(values.map(|v| (v + ZERO) as u8));

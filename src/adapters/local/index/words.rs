@@ -3,6 +3,7 @@
 use super::{
     postings::{NONE, Postings},
     rank::Tuning,
+    runs::Runs,
 };
 
 /// What BM25 needs to know of the rows.
@@ -19,9 +20,9 @@ pub(super) struct Rows<'a> {
 
 /// BM25 (Robertson et al. 1994) of every row, 0 where nothing matches. A row counts as its own terms plus, at a discount,
 /// those of the messages around it, summed before saturation: an answer rarely repeats the words of its question, and what
-/// is talked about is named once. Each term has a weight. `tags` are lists of rows (ascending) that count as having one
+/// is talked about is named once. Each term has a weight. `tags` are rows that count as having one
 /// more term: a date word, or a speaker.
-pub(super) fn bm25(postings: &Postings, rows: &Rows<'_>, terms: &[(&str, f32)], tags: &[&[u32]], tuning: &Tuning) -> Vec<f32> {
+pub(super) fn bm25(postings: &Postings, rows: &Rows<'_>, terms: &[(&str, f32)], tags: &[&Runs], tuning: &Tuning) -> Vec<f32> {
     let mut sums = Sums::new(rows, tuning);
     for (term, weight) in terms {
         let list = postings.of(term);
@@ -31,8 +32,8 @@ pub(super) fn bm25(postings: &Postings, rows: &Rows<'_>, terms: &[(&str, f32)], 
         sums.settle(list.len(), *weight);
     }
     for list in tags {
-        for row in *list {
-            sums.add(*row, 1.0);
+        for row in list.iter() {
+            sums.add(row, 1.0);
         }
         sums.settle(list.len(), 1.0);
     }

@@ -1,0 +1,78 @@
+//! How much is found in the composed talk of `tests/data/recall`: a diary of one person, a support chat and a technical
+//! chat. Deterministic, so that a change of the ranking that loses more than a little is seen.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use chrono::NaiveDateTime;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{
+    fixture::{MemoryFeed, Told},
+    *,
+};
+use crate::{
+    adapters::local::LocalEmbedder,
+    domain::{SessionId, UserId, ViewerRole},
+};
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn id(name: &str) -> Uuid {
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
+}
+
+/// Shares of the evidence found among the first 3 and the first 10, over all questions.
+async fn shares(tuning: Tuning) -> (f64, f64) {
+    let embedder = LocalEmbedder::load().unwrap();
+    let feed = Arc::new(MemoryFeed::default());
+    let caller = |t: &Value| Caller::verified(UserId(id(t["conversation"].as_str().unwrap())), ViewerRole::User);
+    let message = |t: &Value, turn: &Value| MessageId(id(&format!("{} {turn}", t["conversation"])));
+    for t in lines(include_str!("../../../../tests/data/recall/turns.jsonl")) {
+        let text = t["text"].as_str().unwrap();
+        feed.tell(Told {
+            caller: &caller(&t),
+            message: message(&t, &t["turn"]),
+            session: SessionId(id(&format!("{} {}", t["conversation"], t["session"]))),
+            speaker: t["speaker"].as_str(),
+            sent_at: NaiveDateTime::parse_from_str(t["date"].as_str().unwrap(), "%I:%M %p on %d %B, %Y").unwrap().and_utc(),
+            text,
+            embedding: embedder.vector(text).0,
+        });
+    }
+    let index = RecallIndex::new(feed, &embedder, RecallIndexOptions { tuning, ..RecallIndexOptions::default() });
+    let questions = lines(include_str!("../../../../tests/data/recall/questions.jsonl"));
+    let (mut at_3, mut at_10) = (0.0, 0.0);
+    for question in &questions {
+        let text = question["question"].as_str().unwrap();
+        let query = IndexQuery {
+            text: text.into(),
+            embedding: Some(embedder.vector(text)),
+            scope: Scope::User,
+            first: 10,
+            methods: vec![Method::Vector, Method::Keyword],
+            until: None,
+            exclude: None,
+            boosts: Vec::new(),
+        };
+        let hits = index.search(&caller(question), &query).await.unwrap().hits;
+        let wanted: Vec<MessageId> = question["evidence"].as_array().unwrap().iter().map(|turn| message(question, turn)).collect();
+        let share =
+            |k: usize| wanted.iter().filter(|id| hits.iter().take(k).any(|h| h.message == **id)).count() as f64 / wanted.len() as f64;
+        at_3 += share(3);
+        at_10 += share(10);
+    }
+    (100.0 * at_3 / questions.len() as f64, 100.0 * at_10 / questions.len() as f64)
+}
+
+#[tokio::test]
+async fn most_of_the_composed_evidence_is_found_and_what_was_said_around_helps() {
+    let (at_3, at_10) = shares(Tuning::default()).await;
+    assert!(at_3 >= 79.0 && at_10 >= 89.0, "recall@3 {at_3:.1}, recall@10 {at_10:.1}");
+    let alone = Tuning { before: [0.0; 4], after: [0.0; 2], length_before: 0.0, ..Tuning::default() };
+    let (alone, _) = shares(alone).await;
+    assert!(at_3 > alone + 3.0, "recall@3 {at_3:.1}, {alone:.1} for words of a message alone");
+}

@@ -108,7 +108,7 @@ mod tests {
     fn by_definition(texts: &[Vec<u8>], sessions: &[u8], asked: &[(&str, f32)], tuning: &Tuning) -> Vec<f32> {
         let length = |i: usize| texts[i].len() as f32;
         let around = |i: usize| -> Vec<usize> { (0..texts.len()).filter(|j| sessions[*j] == sessions[i]).collect() };
-        let before = |i: usize| around(i).into_iter().filter(|j| *j < i).next_back().map_or(0.0, length);
+        let before = |i: usize| around(i).into_iter().rfind(|j| *j < i).map_or(0.0, length);
         let average = ((0..texts.len()).map(length).sum::<f32>() / texts.len() as f32 * (1.0 + tuning.length_before)).max(1.0);
         let score = |i: usize| {
             let own = around(i);

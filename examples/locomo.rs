@@ -144,9 +144,12 @@ fn shown(figures: &BTreeMap<String, f64>) -> String {
     figures.iter().map(|(name, r)| format!("{name} {r:.1}")).collect::<Vec<_>>().join("  ")
 }
 
+/// A part of the ranking taken away.
+type Change = fn(&mut RecallIndexOptions);
+
 /// The ranking without each of its parts.
 async fn measure_parts(turns: &[Turn], questions: &[Question]) -> anyhow::Result<()> {
-    let without: [(&str, fn(&mut RecallIndexOptions)); 14] = [
+    let without: [(&str, Change); 14] = [
         ("all of it", |_| ()),
         ("no words after", |o| o.tuning.after = [0.0; 2]),
         ("words of one before", |o| o.tuning.before = [0.4, 0.0, 0.0, 0.0]),

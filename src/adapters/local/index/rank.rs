@@ -49,7 +49,7 @@ impl Default for Tuning {
             keyword: 0.4,
             speaker: 0.25,
             neighbour: 0.15,
-            graph: 0.3,
+            graph: 0.1,
             names: 0.1,
             length: 0.12,
             asks: 0.05,

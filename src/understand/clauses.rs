@@ -1,7 +1,7 @@
 //! Phrases to clauses: each finite verb group with its subject and the reach of its complements.
 
-use super::lexicon::lexicon;
-use super::phrases::{Chunk, ChunkKind, Phrases, VerbKind};
+use super::lexicon::{VerbForm, lexicon};
+use super::phrases::{Chunk, ChunkKind, Phrases, VerbGroup, VerbKind};
 use super::tokens::{Pos, Token};
 
 /// Who a clause is about.
@@ -37,6 +37,8 @@ pub(crate) struct Clause {
     pub(crate) gap: Option<usize>,
     /// Joined to its subject across another clause.
     pub(crate) distant: bool,
+    /// Its objects stand behind the next verb: one past that verb's last token.
+    pub(crate) shares: Option<usize>,
 }
 
 const CONDITIONS: &[&str] = &["if", "unless", "whether", "suppose", "imagine"];
@@ -60,6 +62,7 @@ pub(crate) fn clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
             denied: false,
             gap: None,
             distant: false,
+            shares: None,
         };
         let edge = find_subject(tokens, p, &out, &mut clause);
         if let Some(previous) = out.last_mut() {
@@ -68,7 +71,7 @@ pub(crate) fn clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
         }
         out.push(clause);
     }
-    // A relative clause ends where the main clause goes on.
+    share_objects(tokens, p, &mut out);
     out
 }
 
@@ -86,7 +89,15 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
     }
     match chunks[b - 1].kind {
         ChunkKind::Noun(_) => {
+            if let Some(host) = host_of_relative(p, before, b - 1) {
+                clause.start_token = p.nouns[host].start;
+                clause.subject = Subject::Nouns(vec![host]);
+                return b;
+            }
             let (first, group) = noun_group(tokens, p, before, b - 1);
+            if disagrees(tokens, p, before, verb, first, &group) {
+                return first;
+            }
             // The moved object of a relative clause: "the book that I love".
             if first > 0 && matches!(chunks[first - 1].kind, ChunkKind::Rel) {
                 clause.gap = antecedent(p, first - 1);
@@ -111,7 +122,7 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
             let conj = chunks[b - 1].kind == ChunkKind::Conj;
             let comma = chunks[b - 1].kind == ChunkKind::Comma || b >= 2 && chunks[b - 2].kind == ChunkKind::Comma;
             let mark = chunks[b - 1].kind == ChunkKind::Mark;
-            let base_form = tokens[verb.main].form == Some(super::lexicon::VerbForm::Base) && verb.start == verb.main;
+            let base_form = tokens[verb.main].form == Some(VerbForm::Base) && verb.start == verb.main;
             if let Some(previous) = before.last().filter(|_| !mark) {
                 let relative = previous.at > 0 && matches!(chunks[previous.at - 1].kind, ChunkKind::Rel);
                 let host = if relative && comma { before.len().checked_sub(2).map(|k| &before[k]) } else { Some(previous) };
@@ -152,6 +163,40 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
             b
         }
         _ => b,
+    }
+}
+
+/// "The team that maintains the parser is in Oslo": the noun before the verb is the object of a relative clause whose
+/// own noun has no verb yet.
+fn host_of_relative(p: &Phrases, before: &[Clause], last: usize) -> Option<usize> {
+    let [relative] = before else { return None };
+    let rel = relative.at.checked_sub(1)?;
+    let plain = (relative.at + 1..=last).all(|k| matches!(p.chunks[k].kind, ChunkKind::Noun(_) | ChunkKind::Prep | ChunkKind::Adverb));
+    (matches!(p.chunks[rel].kind, ChunkKind::Rel) && plain && last > relative.at).then(|| antecedent(p, rel)).flatten()
+}
+
+/// "I saw Coldplay live in Denver": after a verb, a bare form does not go with one name.
+fn disagrees(tokens: &[Token], p: &Phrases, before: &[Clause], verb: &VerbGroup, first: usize, group: &[usize]) -> bool {
+    let [n] = group else { return false };
+    let np = &p.nouns[*n];
+    let bare = verb.start == verb.main && tokens[verb.main].form == Some(VerbForm::Base) && tokens[verb.main].pos == Pos::Verb;
+    let one = tokens[np.head].pos == Pos::Propn && !tokens[np.head].norm.ends_with('s');
+    bare && one && before.last().is_some_and(|c| c.at + 1 == first)
+}
+
+/// "love and hate Berlin": verbs side by side share what follows.
+fn share_objects(tokens: &[Token], p: &Phrases, clauses: &mut [Clause]) {
+    for i in (1..clauses.len()).rev() {
+        let (at, end) = (clauses[i].at, clauses[i].end);
+        let first = &mut clauses[i - 1];
+        let joined = first.at + 2 == at
+            && p.chunks[first.at + 1].kind == ChunkKind::Conj
+            && matches!(tokens[p.chunks[first.at + 1].start].norm.as_str(), "and" | "or")
+            && tokens[p.chunks[at].start].pos == Pos::Verb;
+        if joined {
+            first.end = end;
+            first.shares = Some(p.chunks[at].end);
+        }
     }
 }
 
@@ -245,12 +290,12 @@ fn left_out(tokens: &[Token], p: &Phrases, clause: &Clause, before: &[Clause]) -
         || lexicon().in_set("stative", &verb.lemma)
             && verb.modal.is_none()
             && has_object
-            && main.form == Some(super::lexicon::VerbForm::Base)
+            && main.form == Some(VerbForm::Base)
             && !verb.negated
         || (first_word.is("been") || first_word.is("have") || first_word.is("am")) && verb.main > verb.start
         || first_word.is("can") && verb.cannot
         || first_word.is("do") && verb.negated && lexicon().in_set("stative", &verb.lemma)
-        || verb.never && main.form != Some(super::lexicon::VerbForm::Base);
+        || verb.never && main.form != Some(VerbForm::Base);
     if speaks && has_object { Subject::Implied } else { Subject::Unknown }
 }
 
@@ -270,7 +315,9 @@ fn complement(tokens: &[Token], p: &Phrases, host: &Clause, clause: &mut Clause,
         clause.denied = p.verbs[host.verb].negated;
         let modal = p.verbs[host.verb].modal.is_some();
         let asks = tokens[p.verbs[host.verb].main].norm == "let";
-        clause.doubtful |= lexicon().in_set("doubt", lemma) || host.doubtful || modal || asks;
+        // "I don't think she likes it" denies that she does; "I didn't say …" says nothing of it.
+        let open = clause.denied && !matches!(lemma.as_str(), "think" | "believe" | "feel" | "guess" | "suppose" | "reckon" | "figure");
+        clause.doubtful |= lexicon().in_set("doubt", lemma) || host.doubtful || modal || asks || open;
     } else if host.hedged.is_some() && edge > host.at && p.chunks[edge.min(p.chunks.len() - 1)].kind == ChunkKind::Conj {
         clause.hedged.clone_from(&host.hedged);
         clause.doubtful |= host.doubtful;

@@ -3,8 +3,8 @@
 use crate::domain::{EntityType, Span};
 
 use super::lemma;
-use super::lexicon::{Entry, Group, lexicon};
-use super::phrases::{NounPhrase, Owner};
+use super::lexicon::{Entry, Group, VerbForm, lexicon};
+use super::phrases::{NounPhrase, Owner, is_title};
 use super::tokens::{Pos, Token};
 
 /// A name and what it seems to be.
@@ -79,7 +79,12 @@ pub(crate) fn time_expression(tokens: &[Token], np: &NounPhrase) -> bool {
     let head = &tokens[np.head];
     // "Baby One More Time" is a name.
     let in_name = head.capital && np.head > np.core && tokens[np.head - 1].capital && tokens[np.head - 1].pos == Pos::Propn;
-    lexicon().in_set("time", &head.norm) && !in_name
+    // "aunt June", "April likes"
+    let person = head.capital
+        && lexicon().in_set("name_homonyms", &head.norm)
+        && (np.head > np.core && is_title(&tokens[np.head - 1].lemma)
+            || tokens.get(np.head + 1).is_some_and(|n| n.form == Some(VerbForm::Third) && n.pos == Pos::Verb));
+    lexicon().in_set("time", &head.norm) && !in_name && !person
         || head.pos == Pos::Num
         || head.norm.chars().next().is_some_and(char::is_numeric) && head.norm.chars().all(|c| c.is_numeric() || "-:/.,stndrhk".contains(c))
 }
@@ -112,6 +117,9 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
             || inner_article(tokens, s - 1, np))
     {
         s -= 1;
+    }
+    while s < np.head && (tokens[s].is("of") || tokens[s].is("'s")) {
+        s += 1;
     }
     let mut name_start = s;
     // "The Office" when the article has a capital inside a sentence.

@@ -93,7 +93,7 @@ impl Reader<'_> {
         if g.progressive && !g.negated && g.modal.is_none() && !clause.doubtful {
             self.favourite_activity(clause, &subjects);
         }
-        if !matches!(g.lemma.as_str(), "be" | "become" | "remain") || g.passive || g.progressive || g.modal.is_some() || clause.doubtful {
+        if !matches!(g.lemma.as_str(), "be" | "become" | "remain" | "include") || g.passive || g.progressive || g.modal.is_some() || clause.doubtful {
             return;
         }
         let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not))
@@ -139,6 +139,9 @@ impl Reader<'_> {
             }
         }
         let ChunkKind::Noun(p) = self.phrases.chunks[at].kind else { return };
+        if g.lemma == "include" {
+            return;
+        }
         let predicate = self.phrases.nouns[p].clone();
         let Some((cue, _)) = self.noun_cue(&predicate) else { return };
         let end = self.phrases.chunks[at].end;

@@ -1,7 +1,7 @@
 //! Tagged words to phrases: noun phrases, verb groups, and the small words between them.
 
 use super::appositions::appositions;
-use super::lexicon::{Group, lexicon};
+use super::lexicon::{Group, VerbForm, lexicon};
 use super::noun_phrases::noun_phrase;
 use super::tokens::{Pos, Token};
 use super::verb_groups::{listed_infinitives, verb_group};
@@ -174,7 +174,8 @@ fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
     }
     if let Some((mut group, end)) = verb_group(tokens, i) {
         // "Still loving it": so too.
-        if group.kind == VerbKind::Gerund && opens && group.start < group.main {
+        let alone = group.kind == VerbKind::Gerund && opens && only_verb(tokens, end) && lexicon().in_set("diary", &group.lemma);
+        if group.kind == VerbKind::Gerund && opens && (group.start < group.main || alone) {
             group.kind = VerbKind::Finite;
             group.progressive = true;
         }
@@ -210,6 +211,11 @@ fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
     };
     p.chunks.push(Chunk { kind, start: i, end: i + 1 });
     i + 1
+}
+
+/// "Using Emacs since 1998": no other verb makes it a subject.
+fn only_verb(tokens: &[Token], from: usize) -> bool {
+    !tokens[from..].iter().any(|t| t.pos == Pos::Aux || t.pos == Pos::Verb && t.form != Some(VerbForm::Gerund))
 }
 
 /// A quotation is not mined; a short one in title case is a name.

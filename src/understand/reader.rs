@@ -110,6 +110,11 @@ impl<'a> Reader<'a> {
             };
         }
         if np.owner == Owner::Addressee {
+            // "Your brother Kofi": the name is worth keeping, what is the addressee's is not ours to say.
+            let named = mentions::describe(self.tokens, np, &|w| self.cues.noun(w).is_some()).filter(|n| n.proper);
+            if let Some(named) = named {
+                self.registry.add(&named, true);
+            }
             return None;
         }
         let demonstrative = np.det.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "this" | "that" | "these" | "those"));

@@ -38,6 +38,8 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
                 }
             }
             "that" if next.as_ref().is_none_or(|(p, _)| *p == Pos::Punct) => Pos::Pron,
+            // "both love and hate"
+            "both" if next.as_ref().is_some_and(|(p, _)| *p == Pos::Verb) => Pos::Adv,
             "so" if next.as_ref().is_some_and(|(p, _)| matches!(p, Pos::Adj | Pos::Adv)) => Pos::Adv,
             "since" | "until" | "till" | "before" | "after" | "as" | "than" if clause_free(tokens, i) => Pos::Adp,
             "around" | "over" if next.as_ref().is_some_and(|(p, _)| *p == Pos::Num) => Pos::Adv,
@@ -73,6 +75,8 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             {
                 Pos::Noun
             }
+            // "I collect vinyl", "three goldfish": nothing follows that it could describe.
+            _ if pos == Pos::Adj && noun_slot(tokens, i, verbish) => Pos::Noun,
             // "Still loving it"
             _ if pos == Pos::Adj
                 && verbish == Some(VerbForm::Gerund)
@@ -130,6 +134,17 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
                 {
                     Pos::Verb
                 }
+                // "Wei leads the team and reports to Jo"
+                (Some(VerbForm::Third), Some(b))
+                    if matches!(pos, Pos::Noun)
+                        && tokens[b].pos == Pos::Cconj
+                        && b + 1 == i
+                        && object_follows(tokens, i)
+                        && tokens[..b].iter().rev().find(|t| t.pos == Pos::Verb).is_some_and(|t| t.norm.ends_with('s'))
+                        && lexicon().get(&norm).is_empty() =>
+                {
+                    Pos::Verb
+                }
                 // "my work", "the love": a noun after its determiner.
                 (Some(VerbForm::Base | VerbForm::Third), _) if pos == Pos::Verb && determined(tokens, i) => Pos::Noun,
                 (Some(VerbForm::Gerund), _) if pos == Pos::Verb && determined(tokens, i) => Pos::Noun,
@@ -144,6 +159,19 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             tokens[i].pos = new;
         }
     }
+}
+
+/// Whether an adjective stands where only a noun can: after a number or a verb of having and liking, with no noun to come.
+fn noun_slot(tokens: &[Token], i: usize, verbish: Option<VerbForm>) -> bool {
+    let Some(b) = i.checked_sub(1).map(|b| &tokens[b]) else { return false };
+    let alone = tokens.get(i + 1).is_none_or(|n| matches!(n.pos, Pos::Punct | Pos::Cconj | Pos::Adp | Pos::Sconj | Pos::Intj));
+    let listed = lexicon().get(&tokens[i].norm).iter().any(|e| {
+        e.common && matches!(e.group, Group::Animal | Group::Object | Group::Food | Group::Activity | Group::Concept | Group::Person)
+    });
+    let colour = lexicon().in_set("plain_adjectives", &tokens[i].norm);
+    let transitive = b.pos == Pos::Verb
+        && super::lemma::known_verb(&b.norm, &|_| false).is_some_and(|(lemma, _)| lexicon().in_set("takes_noun", &lemma));
+    alone && !colour && verbish.is_none() && (b.pos == Pos::Num || transitive || listed && matches!(b.pos, Pos::Det | Pos::Cconj | Pos::Adp | Pos::Adj))
 }
 
 fn names_colour(tokens: &[Token]) -> bool {
@@ -260,8 +288,10 @@ pub(crate) fn missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbFo
                 matches!(tokens[k].pos, Pos::Noun | Pos::Adj)
                     && tokens[k].unit == 0
                     && matches!(known[k], Some((_, VerbForm::Third | VerbForm::Past | VerbForm::Base)))
-                    && (before.nominal() || before.pos == Pos::Adv && k >= 2 && tokens[k - 2].nominal())
-                    && (before.pos == Pos::Propn || !matches!(known[k], Some((_, VerbForm::Base))) || plural(before))
+                    && (before.nominal()
+                        || before.pos == Pos::Adv && k >= 2 && tokens[k - 2].nominal()
+                        || before.is(",") && matches!(known[k], Some((_, VerbForm::Third))) && tokens[start..k - 1].iter().any(|t| t.pos == Pos::Propn))
+                    && (before.pos == Pos::Propn || before.is(",") || !matches!(known[k], Some((_, VerbForm::Base))) || plural(before))
                     && tokens.get(k + 1).is_none_or(|n| {
                         matches!(
                             n.pos,
@@ -281,7 +311,7 @@ pub(crate) fn missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbFo
             });
             if let Some(k) = candidate {
                 tokens[k].pos = Pos::Verb;
-                tokens[k].repaired = tokens[k - 1].pos != Pos::Propn;
+                tokens[k].repaired = tokens[k - 1].pos != Pos::Propn && !tokens[k - 1].is(",");
             }
         }
         start = end + 1;

@@ -182,14 +182,21 @@ fn capitals(tokens: &mut [Token]) {
         let next_capital = tokens.get(i + 1).is_some_and(|n| n.capital && !n.is("i") && n.nominal_or_unknown());
         // "Setbacks are …": an unknown plural at the start is a common noun.
         let generic_plural = t.norm.ends_with('s') && tokens.get(i + 1).is_some_and(|n| n.is("are") || n.is("were"));
-        let new = if t.capital && !first && !is_closed && t.norm != "i" {
+        // "Will Smith is", "April likes": a name that is also a small word, by what follows it.
+        let homonym = t.capital
+            && lex.in_set("name_homonyms", &t.norm)
+            && tokens.get(i + 1).is_some_and(|n| {
+                n.capital && !n.is("i") && closed(&n.norm).is_none() && lex.get(&n.norm).iter().all(|e| !e.common)
+                    || n.pos == Pos::Verb && matches!(lemma::known_verb(&n.norm, &|_| false), Some((_, VerbForm::Third)))
+            });
+        let new = if homonym || t.capital && !first && !is_closed && t.norm != "i" {
             Pos::Propn
         } else if t.capital && first && !is_closed {
             let plain_word =
                 lemma::known_verb(&t.norm, &|_| false).is_some() || matches!(t.pos, Pos::Adv | Pos::Intj | Pos::Adj | Pos::Num);
             if entries.iter().any(|e| !e.common && !e.ambiguous)
                 || (a_name && (t.unknown || t.pos == Pos::Propn))
-                || (a_name && tokens.get(i + 1).is_some_and(|n| matches!(n.norm.as_str(), "and" | "is" | "has" | "'s" | "was")))
+                || (a_name && tokens.get(i + 1).is_some_and(|n| matches!(n.norm.as_str(), "and" | "is" | "has" | "'s" | "was" | ",")))
                 || (t.unknown && !plain_word && !generic_plural)
                 || (next_capital && !plain_word && (t.pos == Pos::Noun || a_name))
             {

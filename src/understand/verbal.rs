@@ -5,9 +5,12 @@ use crate::domain::{EntityType, Polarity, Span};
 use super::clauses::{Clause, Subject};
 use super::cues::{Cue, Effect};
 use super::lexicon::{VerbForm, lexicon};
+use super::mentions::WEAK;
 use super::objects::Item;
 use super::phrases::{ChunkKind, VerbGroup, VerbKind};
 use super::reader::{Claim, Reader, Side};
+use super::tokens::Token;
+use super::walk::preposition;
 
 /// Changes that, in the progressive, are only planned ("I'm moving to Oslo").
 const PLANS: &[&str] = &[
@@ -101,9 +104,16 @@ impl Reader<'_> {
     /// Reads the verb at a chunk, and what hangs on it.
     fn verb(&mut self, clause: &Clause, at: usize, frame: &Frame, depth: usize) -> bool {
         let ChunkKind::Verb(v) = self.phrases.chunks[at].kind else { return false };
-        let g = self.phrases.verbs[v].clone();
+        let mut g = self.phrases.verbs[v].clone();
         let lex = lexicon();
         if g.almost || depth > 4 {
+            return false;
+        }
+        if let Some(end) = clause.shares.filter(|_| at == clause.at) {
+            g.end = end;
+        }
+        // "I haven't been to Spain since 2009": so there was a time when it was so.
+        if g.negated && self.not_lately(&g, frame.limit) {
             return false;
         }
         let unreal = g.modal.as_deref().is_some_and(|m| !(matches!(m, "can" | "could") && g.cannot));
@@ -113,7 +123,7 @@ impl Reader<'_> {
         if self.switch(clause, at, &g, frame) {
             return true;
         }
-        if self.cues_at(clause, at, &g, frame) {
+        if self.cues_at(clause, at, &g, frame) || self.reciprocal(clause, at, &g, frame) || self.christened(clause, at, &g) {
             return true;
         }
         // What hangs on it: "started using", "stopped using", "want to use".
@@ -142,6 +152,15 @@ impl Reader<'_> {
         false
     }
 
+    fn not_lately(&self, g: &VerbGroup, limit: usize) -> bool {
+        let perfect = self.tokens[g.start].lemma == "have" && g.main > g.start;
+        let tail = &self.tokens[g.end.min(limit)..limit];
+        perfect
+            && (tail.iter().any(|t| matches!(t.norm.as_str(), "since" | "yet" | "lately" | "recently"))
+                || tail.windows(2).any(|t| (t[0].is("in") || t[0].is("for")) && lexicon().in_set("time", &t[1].norm))
+                || tail.windows(3).any(|t| (t[0].is("in") || t[0].is("for")) && lexicon().in_set("time", &t[2].norm)))
+    }
+
     fn cues_at(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
         let cues = self.cues;
         if let Some(be) = g.be {
@@ -164,6 +183,7 @@ impl Reader<'_> {
         if g.lemma != "be" {
             for cue in cues.verb(&g.lemma) {
                 if self.try_cue(clause, cue, g.main, g, frame) {
+                    self.beside(clause, at, cue, g, frame);
                     return true;
                 }
             }
@@ -177,6 +197,32 @@ impl Reader<'_> {
             }
         }
         false
+    }
+
+    /// "works with me on the billing rewrite": the same verb with another preposition states another fact.
+    fn beside(&mut self, clause: &Clause, at: usize, first: &Cue, g: &VerbGroup, frame: &Frame) {
+        let cues = self.cues;
+        for cue in cues.verb(&g.lemma) {
+            let [word] = cue.rest.as_slice() else { continue };
+            let same = cue.relation == first.relation || first.rest.last() == Some(word);
+            if same || cue.weak || cue.cannot || cue.effect != Effect::States || !preposition(word) {
+                continue;
+            }
+            let reach = (at + 1..clause.end).take_while(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Verb(_)));
+            let found = reach.into_iter().find(|&c| {
+                self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is(word)
+            });
+            let Some(c) = found else { continue };
+            let rel = &cues.relations[cue.relation];
+            for (object, end) in self.items(c + 1, clause, false) {
+                let sure = object == Side::Speaker || rel.object_types.contains(&self.kind(object).0) && self.kind(object).1 >= WEAK;
+                for &subject in frame.subjects.iter().filter(|_| sure) {
+                    let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
+                    let span = self.span(frame.start, end);
+                    self.state(cue, s, o, frame, 0.9, span);
+                }
+            }
+        }
     }
 
     /// "X is used by Y": Y uses X.
@@ -205,7 +251,7 @@ impl Reader<'_> {
     }
 
     fn try_cue(&mut self, clause: &Clause, cue: &Cue, anchor: usize, g: &VerbGroup, frame: &Frame) -> bool {
-        if cue.cannot != g.cannot || !self.is_over(cue, g) {
+        if cue.cannot != g.cannot || !self.is_over(cue, g) || self.passing_stay(cue, g, frame.limit) {
             return false;
         }
         let mut frame = frame.clone();
@@ -218,7 +264,8 @@ impl Reader<'_> {
             Some(item) => vec![item],
             None => {
                 let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= k) else { return false };
-                self.items(c, clause, activities)
+                let items = self.items(c, clause, activities);
+                if items.is_empty() { self.place_behind(c, clause, cue) } else { items }
             }
         };
         let mut any = false;
@@ -236,6 +283,34 @@ impl Reader<'_> {
             self.purpose(clause, cue, &items, last_end, &frame);
         }
         any
+    }
+
+    /// "I was in Rome", "I'm in Rome for the weekend": no home.
+    fn passing_stay(&self, cue: &Cue, g: &VerbGroup, limit: usize) -> bool {
+        let rel = &self.cues.relations[cue.relation];
+        if !(cue.weak && rel.functional && rel.object_types == [EntityType::Place]) {
+            return false;
+        }
+        let tail = &self.tokens[g.end.min(limit)..limit];
+        let short = |t: &Token| lexicon().in_set("time", &t.norm) || lexicon().in_set("occasions", &t.norm);
+        let lasting = tail.iter().any(|t| t.is("years") || t.is("now"));
+        g.past && !g.used_to
+            || !lasting && (1..=3).any(|far| tail.windows(far + 1).any(|w| matches!(w[0].norm.as_str(), "for" | "on") && short(&w[far])))
+    }
+
+    /// "in a small town in Ohio": the place behind one that has no name.
+    fn place_behind(&mut self, c: usize, clause: &Clause, cue: &Cue) -> Vec<Item> {
+        let nameless = self.cues.relations[cue.relation].object_types == [EntityType::Place]
+            && matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(n) if self.sides[n].is_none() && !self.phrases.nouns[n].pronoun);
+        let inside = nameless
+            && c + 2 < clause.end
+            && self.phrases.chunks[c + 1].kind == ChunkKind::Prep
+            && matches!(self.tokens[self.phrases.chunks[c + 1].start].norm.as_str(), "in" | "of");
+        if !inside {
+            return Vec::new();
+        }
+        let items = self.items(c + 2, clause, false);
+        items.into_iter().filter(|i| self.kind(i.0).0 == EntityType::Place).collect()
     }
 
     /// Whether something is over: "I sold it", not "I sell watches".
@@ -263,6 +338,9 @@ impl Reader<'_> {
         let Some(mut c) = (clause.at..self.phrases.chunks.len()).find(|&c| self.phrases.chunks[c].start >= after) else { return };
         let chunks = &self.phrases.chunks;
         if chunks[c].kind == ChunkKind::Comma {
+            c += 1;
+        }
+        if chunks.get(c).is_some_and(|x| x.kind == ChunkKind::Conj && self.tokens[x.start].is("but")) {
             c += 1;
         }
         if !chunks.get(c).is_some_and(|x| x.kind == ChunkKind::Not) {

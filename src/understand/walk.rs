@@ -27,7 +27,17 @@ impl Reader<'_> {
         if cue.rest.is_empty() {
             return (anchor == g.main).then_some((g.end, 1.0, None));
         }
+        let mut object = None;
         for (n, w) in cue.rest.iter().enumerate() {
+            if matches!(w.as_str(), "*" | "_") {
+                let chunk = self.phrases.chunks[self.chunk_at(k)?];
+                let ChunkKind::Noun(np) = chunk.kind else { return None };
+                if w == "*" {
+                    object = Some((self.sides[np]?, chunk.end));
+                }
+                k = chunk.end;
+                continue;
+            }
             let is = |k: usize| tokens[k].norm == *w || tokens[k].lemma == *w;
             let start = k;
             let mut jumps = 0;
@@ -84,7 +94,7 @@ impl Reader<'_> {
             }
             k += 1;
         }
-        Some((k, factor, None))
+        Some((k, factor, object))
     }
 
     /// Whether the word `w` at `k` is followed by something that is surely of a type.

@@ -10,6 +10,7 @@ mod clauses;
 mod cues;
 pub mod jsonl;
 mod kind;
+mod language;
 mod lemma;
 mod lexicon;
 mod mentions;
@@ -39,7 +40,7 @@ use crate::domain::{CandidateFact, Extraction, Ontology, Party, UserText};
 use crate::ports::extract::ExtractInput;
 
 use cues::Cues;
-
+use kind::Act;
 use reader::{FactBook, Reader};
 use registry::Registry;
 
@@ -81,7 +82,14 @@ impl Pipeline {
         let mut registry = Registry::default();
         let mut book = FactBook::default();
         let mut acts = Vec::new();
+        let mut foreign = false;
         for mut sentence in sentences::split(tokens::tokenise(&clean)) {
+            foreign = language::is_foreign(&sentence, foreign);
+            if foreign {
+                language::names(&sentence.tokens, &mut registry);
+                acts.push(if sentence.question_mark { Act::Asks } else { Act::Fills });
+                continue;
+            }
             tags::tag(&mut sentence, &|w| self.cues.is_verb(w));
             let phrases = phrases::chunk(&sentence.tokens);
             let clauses = clauses::clauses(&sentence.tokens, &phrases);

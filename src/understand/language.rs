@@ -49,6 +49,7 @@ pub(crate) fn names(tokens: &[Token], registry: &mut Registry) {
                 proper: true,
                 group: Some(e.group),
                 role: None,
+                plural: false,
                 span: mentions::span(tokens, i, i + n),
             };
             registry.add(&named, true);

@@ -145,7 +145,7 @@ impl Lexicon {
                 lexicon.heads.extend(words.into_iter().map(|w| (w, ty)));
             }
         }
-        for text in [list!("stop.toml"), list!("verb_classes.toml"), list!("kind.toml"), list!("languages.toml")] {
+        for text in [list!("stop.toml"), list!("verb_classes.toml"), list!("kind.toml"), list!("languages.toml"), list!("genders.toml")] {
             for (name, words) in table(text) {
                 lexicon.sets.insert(name, words.into_iter().collect());
             }
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn every_table_is_readable() {
-        for text in [list!("heads.toml"), list!("stop.toml"), list!("verb_classes.toml"), list!("kind.toml"), list!("languages.toml")] {
+        for text in [list!("heads.toml"), list!("stop.toml"), list!("verb_classes.toml"), list!("kind.toml"), list!("languages.toml"), list!("genders.toml")] {
             assert!(toml::from_str::<HashMap<String, Vec<String>>>(text).is_ok());
         }
         for name in lexicon().sets.keys() {

@@ -20,6 +20,8 @@ pub(crate) struct Named {
     pub(crate) group: Option<Group>,
     /// The role said with the name ("my manager Dave").
     pub(crate) role: Option<String>,
+    /// More than one.
+    pub(crate) plural: bool,
     pub(crate) span: Span,
 }
 
@@ -54,7 +56,7 @@ pub(crate) fn describe(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str)
 }
 
 fn build(tokens: &[Token], s: usize, e: usize, ty: EntityType, strength: f64, is_proper: bool, group: Option<Group>) -> Named {
-    Named { name: text_of(tokens, s, e), ty, strength, proper: is_proper, group, role: None, span: span(tokens, s, e) }
+    Named { name: text_of(tokens, s, e), ty, strength, proper: is_proper, group, role: None, plural: plural(tokens, s, e), span: span(tokens, s, e) }
 }
 
 /// The words as written, single spaces.
@@ -72,6 +74,10 @@ pub(crate) fn text_of(tokens: &[Token], s: usize, e: usize) -> String {
 pub(crate) fn span(tokens: &[Token], s: usize, e: usize) -> Span {
     let part = &tokens[s..e.max(s + 1).min(tokens.len())];
     Span { start: part.iter().map(|t| t.start).min().unwrap_or(0), end: part.iter().map(|t| t.end).max().unwrap_or(0) }
+}
+
+fn plural(tokens: &[Token], s: usize, e: usize) -> bool {
+    tokens[s..e].last().is_some_and(|t| t.pos == Pos::Noun && t.lemma != t.norm)
 }
 
 /// "last week", "March", "two years".

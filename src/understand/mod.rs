@@ -19,6 +19,7 @@ mod normalise;
 mod noun_phrases;
 mod objects;
 mod phrases;
+mod pronouns;
 mod reader;
 mod reciprocal;
 mod registry;
@@ -36,7 +37,7 @@ pub use terms::terms;
 
 use std::sync::Arc;
 
-use crate::domain::{CandidateFact, Extraction, Ontology, Party, UserText};
+use crate::domain::{CandidateFact, Extraction, MessageKind, Ontology, Party, UserText};
 use crate::ports::extract::ExtractInput;
 
 use cues::Cues;
@@ -72,14 +73,28 @@ impl Pipeline {
 
     /// Everything found in one message. Never fails: text that states nothing gives an empty extraction.
     /// Takes time linear in the length of the text. "I" is [`Party::Speaker`] whether or not a speaker is named.
+    /// The messages before it are read only where a pronoun of this one asks for them.
     pub fn extract(&self, input: &ExtractInput) -> Extraction {
-        self.read(input.text.as_str())
+        let text = input.text.as_str();
+        let reading = self.reading(text, Registry::default());
+        if reading.registry.open == 0 || input.previous.is_empty() {
+            return reading.finish();
+        }
+        let mut spoken_of = Registry::default();
+        for message in &input.previous {
+            spoken_of = self.reading(message.as_str(), spoken_of).registry;
+            spoken_of.close_message();
+        }
+        self.reading(text, spoken_of).finish()
     }
 
     /// [`Pipeline::extract`] for a bare text.
     pub fn read(&self, text: &str) -> Extraction {
+        self.reading(text, Registry::default()).finish()
+    }
+
+    fn reading(&self, text: &str, mut registry: Registry) -> Reading {
         let clean = normalise::clean(text);
-        let mut registry = Registry::default();
         let mut book = FactBook::default();
         let mut acts = Vec::new();
         let mut foreign = false;
@@ -113,12 +128,25 @@ impl Pipeline {
             }
             acts.push(kind::of_sentence(&sentence, &phrases, &clauses, book.facts.len() - before));
         }
-        finish(kind::of_message(&acts), registry, book.facts)
+        Reading { kind: kind::of_message(&acts), registry, facts: book.facts }
+    }
+}
+
+/// One message read.
+struct Reading {
+    kind: MessageKind,
+    registry: Registry,
+    facts: Vec<CandidateFact>,
+}
+
+impl Reading {
+    fn finish(self) -> Extraction {
+        finish(self.kind, self.registry, self.facts)
     }
 }
 
 /// Keeps the mentions that are names or take part in a fact, in order of appearance.
-fn finish(kind: crate::domain::MessageKind, registry: Registry, mut facts: Vec<CandidateFact>) -> Extraction {
+fn finish(kind: MessageKind, registry: Registry, mut facts: Vec<CandidateFact>) -> Extraction {
     let mut order: Vec<usize> = (0..registry.mentions.len()).filter(|&i| registry.kept[i]).collect();
     order.sort_by_key(|&i| registry.mentions[i].span.start);
     let mut place = vec![usize::MAX; registry.mentions.len()];

@@ -11,9 +11,6 @@ use super::phrases::{ChunkKind, NounPhrase, Owner, VerbKind};
 use super::reader::{Claim, Reader, Side, is_personal};
 use super::tokens::Pos;
 
-/// How many mentions back "his" may reach. Keeps work linear in the length of the text.
-const NEAR: usize = 64;
-
 impl Reader<'_> {
     /// The noun cue of a phrase and its position, if it has one.
     fn noun_cue(&self, np: &NounPhrase) -> Option<(NounCue, usize)> {
@@ -55,12 +52,12 @@ impl Reader<'_> {
         match np.owner {
             Owner::Speaker => Some(Side::Speaker),
             Owner::Phrase(m) => self.sides[m],
-            Owner::Third => {
-                let before = self.registry.mentions.iter().enumerate().rev().take(NEAR).filter(|(i, m)| {
-                    m.span.end <= self.tokens[np.start].start && Some(Side::Entity(*i, None).party()) != self.sides[n].map(Side::party)
-                });
-                before.filter(|(i, _)| self.registry.kind(*i).0 == EntityType::Person).map(|(i, _)| Side::Entity(i, None)).next()
+            // "Bob, whose brother …"
+            Owner::Third if np.det.is_some_and(|d| self.tokens[d].is("whose")) => {
+                let before = self.phrases.nouns.iter().enumerate().filter(|(_, o)| o.end <= np.start).max_by_key(|(_, o)| o.end);
+                before.and_then(|(m, _)| self.sides[m]).filter(|&s| self.kind(s).0 == EntityType::Person)
             }
+            Owner::Third => self.owners[n],
             Owner::Addressee => None,
             Owner::Nobody => {
                 // "a friend of mine", "the mother of Tom"; bare "Dad" is the speaker's.
@@ -243,6 +240,7 @@ impl Reader<'_> {
                             proper: false,
                             group: None,
                             role: None,
+                            plural: self.tokens[np.head].norm != self.tokens[np.head].lemma,
                             span: mentions::span(self.tokens, k, np.head + 1),
                         };
                         if counted && !vague { self.register(&named) } else { None }

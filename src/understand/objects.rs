@@ -29,6 +29,7 @@ impl Reader<'_> {
                     // "my cats" after "love": whose they are is said elsewhere; "your dog" is the addressee's.
                     if let Some(side) = self.sides[n].filter(|_| np.owner != Owner::Addressee) {
                         out.push((side, chunk.end));
+                        out.extend(self.also[n].iter().map(|&s| (s, chunk.end)));
                     }
                     c += 1;
                 }
@@ -159,6 +160,7 @@ impl Reader<'_> {
             proper: false,
             group: Some(Group::Activity),
             role: None,
+            plural: false,
             span: self.span(start, end),
         }
     }

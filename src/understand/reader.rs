@@ -7,7 +7,8 @@ use crate::domain::{CandidateFact, EntityType, Party, Polarity, Span};
 use super::cues::{Cues, Rel};
 use super::lexicon::{Group, lexicon};
 use super::mentions::{self, Named, WEAK};
-use super::phrases::{NounPhrase, Owner, Phrases};
+use super::phrases::{ChunkKind, NounPhrase, Owner, Phrases};
+use super::pronouns::{self, Wanted};
 use super::registry::Registry;
 use super::tokens::{Pos, Token};
 
@@ -76,6 +77,10 @@ pub(crate) struct Reader<'a> {
     pub(crate) facts: &'a mut FactBook,
     /// Per noun phrase, who it is.
     pub(crate) sides: Vec<Option<Side>>,
+    /// Per noun phrase, who else it is ("they").
+    pub(crate) also: Vec<Vec<Side>>,
+    /// Per noun phrase, whom "his", "her" and "their" mean in it.
+    pub(crate) owners: Vec<Option<Side>>,
     /// Noun phrases that a fact already speaks for ("my boss" in "Katherine is my boss").
     pub(crate) consumed: Vec<bool>,
 }
@@ -89,14 +94,103 @@ impl<'a> Reader<'a> {
         facts: &'a mut FactBook,
     ) -> Self {
         let n = phrases.nouns.len();
-        let mut reader = Self { cues, tokens, phrases, registry, facts, sides: vec![None; n], consumed: vec![false; n] };
+        registry.sentence += 1;
+        let mut reader = Self {
+            cues,
+            tokens,
+            phrases,
+            registry,
+            facts,
+            sides: vec![None; n],
+            also: vec![Vec::new(); n],
+            owners: vec![None; n],
+            consumed: vec![false; n],
+        };
         let apposed: Vec<usize> = phrases.nouns.iter().filter_map(|n| n.apposition).collect();
         let mut order: Vec<usize> = (0..n).filter(|i| !apposed.contains(i)).collect();
         order.sort_by_key(|&i| phrases.nouns[i].start);
         for i in order {
-            reader.sides[i] = reader.resolve(&phrases.nouns[i]);
+            let np = &phrases.nouns[i];
+            if np.owner == Owner::Third
+                && let Some(d) = np.det
+            {
+                reader.owners[i] = reader.meant(d).first().copied();
+            }
+            if np.pronoun && pronouns::wanted(&tokens[np.head].norm).is_some() {
+                let mut meant = reader.meant(np.head).into_iter();
+                reader.sides[i] = meant.next();
+                reader.also[i] = meant.collect();
+            } else {
+                reader.sides[i] = reader.resolve(np);
+                reader.mark_present(np, i);
+            }
+            reader.remember_group(i);
         }
         reader
+    }
+
+    /// Whom the pronoun at a token means.
+    fn meant(&mut self, at: usize) -> Vec<Side> {
+        let Some(wanted) = pronouns::wanted(&self.tokens[at].norm) else { return Vec::new() };
+        // "I love it when …", "it rains": nothing is meant.
+        let empty = self.tokens[at].is("it")
+            && self.tokens.get(at + 1).is_some_and(|t| matches!(t.norm.as_str(), "when" | "that" | "if" | "how" | "here" | "there"));
+        if empty { Vec::new() } else { self.refer(wanted, at) }
+    }
+
+    fn refer(&mut self, wanted: Wanted, at: usize) -> Vec<Side> {
+        let found = self.registry.antecedents(wanted);
+        if found.is_empty() {
+            self.registry.open += 1;
+        }
+        let span = self.span(at, at + 1);
+        for &i in &found {
+            self.registry.refer(i, span);
+        }
+        found.into_iter().map(|i| Side::Entity(i, None)).collect()
+    }
+
+    /// "Thanks, Melanie!", "I'm Teodor": those who are in the conversation are never "she" or "he".
+    fn mark_present(&mut self, np: &NounPhrase, n: usize) {
+        let Some(Side::Entity(i, _)) = self.sides[n] else { return };
+        if self.tokens[np.head].pos != Pos::Propn || np.given.is_some() || np.apposition.is_some() || np.owner != Owner::Nobody {
+            return;
+        }
+        let before = np.start.checked_sub(1).map(|k| &self.tokens[k]);
+        let after = self.tokens.get(np.end);
+        let own = before.is_some_and(|t| t.is("am"));
+        let opens = before.is_none_or(|t| matches!(t.pos, Pos::Punct | Pos::Intj) || t.is("thanks") || t.is("hey"));
+        let closes = after.is_none_or(|t| t.pos == Pos::Punct && !t.norm.starts_with(['(', '—', ':']));
+        let alone = self.tokens.iter().filter(|t| t.pos != Pos::Punct).count() == np.end - np.start;
+        let list = after.is_some_and(|t| t.is(","))
+            && self.tokens.get(np.end + 1).is_some_and(|t| t.pos == Pos::Propn || t.pos == Pos::Cconj)
+            || before.is_some_and(|t| t.is(",")) && np.start >= 2 && self.tokens[np.start - 2].pos == Pos::Propn;
+        self.registry.traits[i].present |= own || opens && closes && !list && !alone;
+    }
+
+    /// "Max and Ida", for a "they" to come.
+    fn remember_group(&mut self, n: usize) {
+        let Some(c) = self.phrases.chunks.iter().position(|c| c.kind == ChunkKind::Noun(n)) else { return };
+        if c < 2 || self.phrases.chunks[c - 1].kind != ChunkKind::Conj {
+            return;
+        }
+        let person = |r: &Self, c: usize| match r.phrases.chunks[c].kind {
+            ChunkKind::Noun(n) => match r.sides[n] {
+                Some(Side::Entity(i, _)) if r.registry.kind(i).0 == EntityType::Person => Some(i),
+                _ => None,
+            },
+            _ => None,
+        };
+        let mut members: Vec<usize> = person(self, c).into_iter().collect();
+        let mut k = c;
+        while k >= 2 && matches!(self.phrases.chunks[k - 1].kind, ChunkKind::Conj | ChunkKind::Comma) {
+            let Some(i) = person(self, k - 2) else { break };
+            members.insert(0, i);
+            k -= 2;
+        }
+        if members.len() > 1 {
+            self.registry.groups.push((self.registry.sentence, members));
+        }
     }
 
     fn resolve(&mut self, np: &NounPhrase) -> Option<Side> {
@@ -104,8 +198,6 @@ impl<'a> Reader<'a> {
         if np.pronoun {
             return match head.norm.as_str() {
                 "i" | "me" | "we" | "us" | "myself" | "ourselves" | "mine" | "ours" => Some(Side::Speaker),
-                "he" | "she" | "him" | "her" | "himself" | "herself" => self.registry.last_person.map(|i| Side::Entity(i, None)),
-                "it" => self.registry.last_thing.map(|i| Side::Entity(i, None)),
                 _ => None,
             };
         }
@@ -117,7 +209,11 @@ impl<'a> Reader<'a> {
             }
             return None;
         }
-        let demonstrative = np.det.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "this" | "that" | "these" | "those"));
+        if self.demonstrative(np) {
+            // "that car" is the car spoken of.
+            let ty = pronouns::type_of_noun(&head.lemma)?;
+            return self.refer(Wanted::Type(ty), np.head).first().copied();
+        }
         let cues = self.cues;
         let named = mentions::describe(self.tokens, np, &|w| cues.noun(w).is_some_and(|c| is_personal(cues, c.relation, c.inverse)));
         let mut named = named?;
@@ -132,11 +228,6 @@ impl<'a> Reader<'a> {
             named.ty = what.ty;
             named.strength = what.strength;
         }
-        if demonstrative && head.pos == Pos::Noun && np.given.is_none() {
-            // "that car" is the car spoken of.
-            let last = self.registry.last_thing?;
-            return (self.registry.kind(last).0 == named.ty).then_some(Side::Entity(last, None));
-        }
         let determined = np.det.is_some_and(|d| {
             matches!(self.tokens[d].norm.as_str(), "no" | "every" | "each" | "any" | "another") && named.ty == EntityType::Person
         });
@@ -145,6 +236,12 @@ impl<'a> Reader<'a> {
         }
         let index = self.registry.add(&named, named.proper)?;
         Some(Side::Entity(index, named.group))
+    }
+
+    fn demonstrative(&self, np: &NounPhrase) -> bool {
+        self.tokens[np.head].pos == Pos::Noun
+            && np.given.is_none()
+            && np.det.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "this" | "that" | "these" | "those"))
     }
 
     /// Registers something that is not a noun phrase, such as an activity.

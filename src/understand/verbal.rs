@@ -35,7 +35,7 @@ impl Reader<'_> {
             return;
         }
         let subjects: Vec<Side> = match &clause.subject {
-            Subject::Nouns(nouns) => nouns.iter().filter_map(|&n| self.sides[n]).collect(),
+            Subject::Nouns(nouns) => nouns.iter().flat_map(|&n| self.sides[n].into_iter().chain(self.also[n].iter().copied())).collect(),
             Subject::Implied => vec![Side::Speaker],
             Subject::Unknown => return,
         };

@@ -21,7 +21,7 @@ pub(crate) fn is_foreign(sentence: &Sentence, before: bool) -> bool {
     let lex = lexicon();
     let english = words.iter().filter(|t| lex.in_set("english", &t.norm)).count();
     // "Los Angeles" is no Spanish: past the first word a function word has no capital.
-    let foreign = words.iter().enumerate().filter(|(i, t)| (*i == 0 || !t.capital) && foreign_word(&t.text.to_lowercase())).count();
+    let foreign = words.iter().enumerate().filter(|(i, t)| (!t.capital || *i == 0 && !words.get(1).is_some_and(|n| n.capital)) && foreign_word(&t.text.to_lowercase())).count();
     foreign > english && (foreign > 1 || words.len() <= SHORT && english == 0) || before && english == 0 && foreign > 0
 }
 

@@ -181,7 +181,14 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     } else if let Some((ty, st)) = before.and_then(|t| head_type(&t.lemma, is_role)) {
         (ty, st, before.and_then(|t| lex.get(&t.lemma).first()).map(|e| e.group))
     } else {
-        guess(&joined, entries, &words, &lone, is_role)
+        let guessed = guess(&joined, entries, &words, &lone, is_role);
+        let before = np.start.checked_sub(1).map(|k| tokens[k].norm.as_str());
+        match (guessed, before) {
+            // "in Kiel", "at Lidl": nothing but its preposition tells what an unknown name is.
+            ((EntityType::Person, st, None), Some("in")) if st < 0.5 && words.len() == 1 => (EntityType::Place, 0.45, None),
+            ((EntityType::Person, st, None), Some("at")) if st < 0.5 => (EntityType::Organization, 0.45, None),
+            (g, _) => g,
+        }
     };
     let mut named = build(tokens, name_start, np.head + 1, ty, strength, true, group);
     if ty == EntityType::Person {

@@ -75,17 +75,21 @@ impl Pipeline {
     /// Takes time linear in the length of the text. "I" is [`Party::Speaker`] whether or not a speaker is named.
     /// The messages before it are read only where a pronoun of this one asks for them.
     pub fn extract(&self, input: &ExtractInput) -> Extraction {
+        self.reading_of(input).finish()
+    }
+
+    fn reading_of(&self, input: &ExtractInput) -> Reading {
         let text = input.text.as_str();
         let reading = self.reading(text, Registry::default());
         if reading.registry.open == 0 || input.previous.is_empty() {
-            return reading.finish();
+            return reading;
         }
         let mut spoken_of = Registry::default();
         for message in &input.previous {
             spoken_of = self.reading(message.as_str(), spoken_of).registry;
             spoken_of.close_message();
         }
-        self.reading(text, spoken_of).finish()
+        self.reading(text, spoken_of)
     }
 
     /// [`Pipeline::extract`] for a bare text.

@@ -110,7 +110,7 @@ impl Reader<'_> {
         if let [s] = subjects[..]
             && let ChunkKind::Noun(name) = self.phrases.chunks[at].kind
             && polarity == Polarity::Affirmed
-            && self.naming(s, name)
+            && (self.naming(s, name) || self.described(s, name))
         {
             return;
         }
@@ -197,6 +197,12 @@ impl Reader<'_> {
         };
         let (Some(Party::Mention(target)), Some(Side::Entity(new, _))) = (target, self.sides[name]) else { return false };
         self.registry.rename(target, new)
+    }
+
+    /// "Our dog is a beagle named Waffles".
+    fn described(&mut self, subject: usize, predicate: usize) -> bool {
+        let (Some(Side::Entity(a, _)), Some(Side::Entity(b, _))) = (self.sides[subject], self.sides[predicate]) else { return false };
+        self.phrases.nouns[predicate].given.is_some() && self.phrases.nouns[subject].owner != Owner::Nobody && self.registry.rename(a, b)
     }
 
     /// "I have a sister named Anna", "I have two kids".

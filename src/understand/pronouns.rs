@@ -22,6 +22,8 @@ pub(crate) struct Traits {
     pub(crate) animal: bool,
     /// The one who is spoken to, or the speaker's own name: "she" is neither.
     pub(crate) present: bool,
+    /// The last pronoun that meant it, and the number of its sentence.
+    pub(crate) referred: Option<(usize, Wanted)>,
     /// Turned out to be the name of another entry.
     pub(crate) absorbed: bool,
     /// Known from a message before this one only.
@@ -84,10 +86,10 @@ pub(crate) fn type_of_noun(lemma: &str) -> Option<EntityType> {
 }
 
 impl Registry {
-    /// Those meant, by their entries; empty when nobody fits or several do.
-    pub(crate) fn antecedents(&self, wanted: Wanted) -> Vec<usize> {
+    /// Those meant, by their entries; empty when nobody fits or several do. `but` is who it cannot be.
+    pub(crate) fn antecedents(&self, wanted: Wanted, but: Option<usize>) -> Vec<usize> {
         let near = self.mentions.len().saturating_sub(NEAR);
-        let fitting = (near..self.mentions.len()).filter(|&i| self.fits(i, wanted)).collect::<Vec<_>>();
+        let fitting = (near..self.mentions.len()).filter(|&i| Some(i) != but && self.fits(i, wanted)).collect::<Vec<_>>();
         // "they" of two people named together.
         let group = (wanted == Wanted::Several).then(|| self.groups.last()).flatten();
         let last = fitting.iter().map(|&i| self.traits[i].sentence).chain(group.map(|g| g.0)).max();
@@ -109,14 +111,17 @@ impl Registry {
 
     fn fits(&self, i: usize, wanted: Wanted) -> bool {
         let (t, ty) = (&self.traits[i], self.mentions[i].entity_type);
-        if t.present || self.absorbed(i) {
+        // "They hate it": what one pronoun means, another beside it does not.
+        let other = t.referred.is_some_and(|(sentence, by)| sentence == self.sentence && by != wanted);
+        if t.present || other || t.absorbed {
             return false;
         }
         match wanted {
             Wanted::One(gender) => (ty == EntityType::Person || t.animal) && !t.plural && t.gender.is_none_or(|g| g == gender),
             Wanted::Several => t.plural || ty == EntityType::Organization || ty == EntityType::Person && t.gender.is_none(),
             Wanted::Thing => ty != EntityType::Person && !t.plural && self.kind(i).1 > 0.35,
-            Wanted::Type(asked) => ty == asked,
+            // A company is often listed as what it makes.
+            Wanted::Type(asked) => ty == asked || asked == EntityType::Organization && ty == EntityType::Tool && self.named[i],
         }
     }
 }

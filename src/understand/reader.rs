@@ -123,6 +123,7 @@ impl<'a> Reader<'a> {
             } else {
                 reader.sides[i] = reader.resolve(np);
                 reader.mark_present(np, i);
+                reader.mark_same(i);
             }
             reader.remember_group(i);
         }
@@ -135,17 +136,64 @@ impl<'a> Reader<'a> {
         // "I love it when …", "it rains": nothing is meant.
         let empty = self.tokens[at].is("it")
             && self.tokens.get(at + 1).is_some_and(|t| matches!(t.norm.as_str(), "when" | "that" | "if" | "how" | "here" | "there"));
-        if empty { Vec::new() } else { self.refer(wanted, at) }
+        if empty {
+            #[cfg(test)]
+            self.registry.referred.push(Vec::new());
+            return Vec::new();
+        }
+        self.refer(wanted, at)
+    }
+
+    /// The subject of the verb whose object stands at a token: "our team uses it" is not about the team.
+    fn own_subject(&self, at: usize) -> Option<usize> {
+        let c = self.chunk_at(at)?;
+        let kind = |k: usize| self.phrases.chunks.get(k).map(|c| c.kind);
+        let verb = match (kind(c.checked_sub(1)?)?, c.checked_sub(2).and_then(kind)) {
+            (ChunkKind::Verb(_), _) => c - 1,
+            (ChunkKind::Prep | ChunkKind::Adverb, Some(ChunkKind::Verb(_))) => c - 2,
+            _ => return None,
+        };
+        let mut subject = verb.checked_sub(1)?;
+        while matches!(kind(subject), Some(ChunkKind::Adverb)) {
+            subject = subject.checked_sub(1)?;
+        }
+        let Some(ChunkKind::Noun(n)) = kind(subject) else { return None };
+        match self.sides[n] {
+            Some(Side::Entity(i, _)) => Some(i),
+            _ => None,
+        }
+    }
+
+    /// "My boss is Ingrid", "his wife is called Olga", "my friend is an artist": two phrases for one, of which the name,
+    /// or else the first, stays in mind.
+    fn mark_same(&mut self, n: usize) {
+        let Some(c) = self.phrases.chunks.iter().position(|c| c.kind == ChunkKind::Noun(n)) else { return };
+        if c < 2 {
+            return;
+        }
+        let (ChunkKind::Verb(v), ChunkKind::Noun(s)) = (self.phrases.chunks[c - 1].kind, self.phrases.chunks[c - 2].kind) else { return };
+        let g = &self.phrases.verbs[v];
+        if !(g.lemma == "be" || g.passive && matches!(g.lemma.as_str(), "call" | "name")) || g.negated {
+            return;
+        }
+        let (Some(Side::Entity(b, _)), true) = (self.sides[n], self.phrases.chunks[c].start > 0) else { return };
+        match self.sides[s] {
+            Some(Side::Entity(a, _)) if a != b && !self.registry.named[a] && self.registry.named[b] => self.registry.traits[a].absorbed = true,
+            Some(side) if side != Side::Entity(b, None) && !self.registry.named[b] => self.registry.traits[b].absorbed = true,
+            _ => {}
+        }
     }
 
     fn refer(&mut self, wanted: Wanted, at: usize) -> Vec<Side> {
-        let found = self.registry.antecedents(wanted);
+        let found = self.registry.antecedents(wanted, self.own_subject(at));
         if found.is_empty() {
             self.registry.open += 1;
         }
+        #[cfg(test)]
+        self.registry.referred.push(found.clone());
         let span = self.span(at, at + 1);
         for &i in &found {
-            self.registry.refer(i, span);
+            self.registry.refer(i, wanted, span);
         }
         found.into_iter().map(|i| Side::Entity(i, None)).collect()
     }
@@ -211,7 +259,11 @@ impl<'a> Reader<'a> {
         }
         if self.demonstrative(np) {
             // "that car" is the car spoken of.
-            let ty = pronouns::type_of_noun(&head.lemma)?;
+            let Some(ty) = pronouns::type_of_noun(&head.lemma) else {
+                #[cfg(test)]
+                self.registry.referred.push(Vec::new());
+                return None;
+            };
             return self.refer(Wanted::Type(ty), np.head).first().copied();
         }
         let cues = self.cues;

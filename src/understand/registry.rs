@@ -6,7 +6,7 @@ use crate::domain::{EntityKey, EntityType, Mention, Span};
 
 use super::lexicon::Group;
 use super::mentions::{Named, WEAK};
-use super::pronouns::{Traits, gender_of};
+use super::pronouns::{Traits, Wanted, gender_of};
 
 /// The mentions of one message, one per name.
 #[derive(Default)]
@@ -26,6 +26,9 @@ pub(crate) struct Registry {
     pub(crate) sentence: usize,
     /// Pronouns that nobody in the message fits.
     pub(crate) open: usize,
+    /// Whom each pronoun of the message means.
+    #[cfg(test)]
+    pub(crate) referred: Vec<Vec<usize>>,
 }
 
 impl Registry {
@@ -108,22 +111,20 @@ impl Registry {
     pub(crate) fn close_message(&mut self) {
         self.kept.fill(false);
         self.open = 0;
+        #[cfg(test)]
+        self.referred.clear();
         for t in &mut self.traits {
             t.earlier = true;
         }
     }
 
     /// A pronoun means this entry: where it comes from an earlier message, the pronoun is where it now stands.
-    pub(crate) fn refer(&mut self, index: usize, span: Span) {
+    pub(crate) fn refer(&mut self, index: usize, by: Wanted, span: Span) {
+        self.traits[index].referred = Some((self.sentence, by));
         self.traits[index].sentence = self.sentence;
         if std::mem::take(&mut self.traits[index].earlier) {
             self.mentions[index].span = span;
         }
-    }
-
-    /// Whether an entry is but the name of another.
-    pub(crate) fn absorbed(&self, index: usize) -> bool {
-        self.traits[index].absorbed
     }
 
     /// Type and strength of an entry.

@@ -138,6 +138,8 @@ fn the_kind_is_recognised() {
     }
 }
 
+mod pronouns;
+
 /// One composed example.
 #[derive(serde::Deserialize)]
 struct Example {

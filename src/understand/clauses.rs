@@ -285,9 +285,9 @@ fn left_out(tokens: &[Token], p: &Phrases, clause: &Clause, before: &[Clause]) -
         .is_some_and(|c| matches!(c.kind, ChunkKind::Noun(_) | ChunkKind::Verb(_) | ChunkKind::Prep | ChunkKind::Adverb));
     let speaks = first_word.is("not")
         || verb.progressive && verb.no_longer
-        || verb.progressive && first_word.pos == Pos::Adv
+        || verb.progressive && (first_word.pos == Pos::Adv || first_word.form == Some(VerbForm::Gerund))
         || verb.past && main.lemma != "be" && first_word.pos != Pos::Aux
-        || lexicon().in_set("stative", &verb.lemma)
+        || (lexicon().in_set("stative", &verb.lemma) || matches!(verb.lemma.as_str(), "want" | "need" | "miss" | "wish"))
             && verb.modal.is_none()
             && has_object
             && main.form == Some(VerbForm::Base)

@@ -40,7 +40,9 @@ pub(crate) fn describe(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str)
     if let Some((s, e)) = np.given {
         let head = role_head(tokens, np);
         let (ty, strength) = head_type(&head, is_role).unwrap_or((EntityType::Thing, 0.4));
-        let mut named = build(tokens, s, e, ty, strength.max(0.7), true, lex.get(&head).first().map(|e| e.group));
+        // A library has books or code: what it is called leaves that open.
+        let strength = if matches!(head.as_str(), "library" | "station" | "platform") { 0.5 } else { strength.max(0.7) };
+        let mut named = build(tokens, s, e, ty, strength, true, lex.get(&head).first().map(|e| e.group));
         if ty == EntityType::Person {
             named.role = Some(head);
         }
@@ -342,7 +344,8 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     }
     if is_role(&head.lemma) || is_role(&head.norm) || (lex.has(Group::Person, &singular) && (owned || np.det.is_some())) {
         let bare_kin = matches!(head.norm.as_str(), "dad" | "mom" | "mum" | "grandma" | "grandpa");
-        if !owned && !bare_kin && np.det.is_none() {
+        let counted = (np.core..np.head).any(|k| tokens[k].pos == Pos::Num);
+        if !owned && !bare_kin && np.det.is_none() && !counted {
             return None;
         }
         let keep = if is_role(&head.lemma) { np.head } else { s };

@@ -80,8 +80,10 @@ impl Reader<'_> {
                             continue;
                         }
                         if chunk.kind == ChunkKind::Prep
-                            && !matches!(tokens[chunk.start].norm.as_str(), "to" | "from" | "in" | "at" | "on" | "for")
-                            && let Some(ChunkKind::Noun(_)) = self.phrases.chunks.get(c + 1).map(|c| c.kind)
+                            && let Some(ChunkKind::Noun(np)) = self.phrases.chunks.get(c + 1).map(|c| c.kind)
+                            && (!matches!(tokens[chunk.start].norm.as_str(), "to" | "from" | "in" | "at" | "on" | "for")
+                                // "grew up on a farm in Kansas"
+                                || tokens[chunk.start].is("on") && self.sides[np].is_none() && !self.phrases.nouns[np].pronoun)
                         {
                             k = self.phrases.chunks[c + 1].end;
                             jumps += 1;

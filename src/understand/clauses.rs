@@ -112,9 +112,20 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
             clause.subject = Subject::Nouns(group);
             first
         }
+        ChunkKind::Verb(v) if p.verbs[v].kind == VerbKind::Infinitive && verb.lemma == "be" && before.is_empty() && b >= 2 => {
+            // "My favorite thing to eat is pizza"
+            if let ChunkKind::Noun(n) = chunks[b - 2].kind {
+                clause.start_token = chunks[b - 2].start;
+                clause.subject = Subject::Nouns(vec![n]);
+            }
+            b - 2
+        }
         ChunkKind::Rel => {
             if let Some(noun) = antecedent(p, b - 1) {
                 clause.subject = Subject::Nouns(vec![noun]);
+                // "a novel about two sisters who own a lighthouse": told, not so.
+                let start = p.nouns[noun].start;
+                clause.doubtful |= start > 0 && tokens[start - 1].is("about");
             }
             b - 1
         }

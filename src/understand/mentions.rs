@@ -163,6 +163,9 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
             | "sir" | "captain" | "coach" | "saint" => {
                 ty_from_title = Some((EntityType::Person, 0.95));
             }
+            "university" | "college" | "institute" | "bank" | "church" if words.get(1) == Some(&"of") => {
+                ty_from_title = Some((EntityType::Organization, 0.95));
+            }
             "lake" | "mount" | "mt." | "cape" | "port" | "fort" | "san" | "santa" | "saint-" | "isle" | "north" | "south" | "new" => {
                 ty_from_title = Some((EntityType::Place, 0.8));
             }

@@ -322,10 +322,12 @@ impl Reader<'_> {
             let [a, p, b] = [self.phrases.chunks[c], self.phrases.chunks[c + 1], self.phrases.chunks[c + 2]];
             let (ChunkKind::Noun(a), ChunkKind::Prep, ChunkKind::Noun(b)) = (a.kind, p.kind, b.kind) else { continue };
             let (Some(event), Some(place)) = (self.sides[a], self.sides[b]) else { continue };
-            let named = matches!(event, Side::Entity(i, _) if self.registry.named[i]);
+            let named = matches!(event, Side::Entity(i, _) if self.registry.named[i]) && self.kind(event).0 == EntityType::Event;
+            // "I own a bakery in Boston": known to stand somewhere, once a fact speaks of it.
+            let head = &self.tokens[self.phrases.nouns[a].head];
+            let premises = matches!(event, Side::Entity(i, _) if self.registry.kept[i] && lexicon().in_set("premises", &head.lemma));
             if !self.tokens[p.start].is("in")
-                || !named
-                || self.kind(event).0 != EntityType::Event
+                || !(named || premises)
                 || self.kind(place).0 != EntityType::Place
             {
                 continue;

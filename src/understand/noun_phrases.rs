@@ -66,6 +66,14 @@ pub(crate) fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option
                 any_adjective = true;
             }
             Pos::Adj if t.capital && last.is_some() => last = Some(k),
+            // "the color green" is green
+            Pos::Adj
+                if last.is_some_and(|l| l + 1 == k && matches!(tokens[l].norm.as_str(), "color" | "colour"))
+                    && lexicon().has(Group::Concept, &t.norm) =>
+            {
+                np.core = k;
+                last = Some(k);
+            }
             Pos::Adv
                 if last.is_none()
                     && (determined || k > np.core)
@@ -173,7 +181,7 @@ fn named(tokens: &[Token], np: &mut NounPhrase) {
 const PARTITIVES: &[&str] = &[
     "lot", "lots", "couple", "bunch", "few", "pair", "ton", "tons", "number", "kind", "kinds", "sort", "bit", "piece", "type", "types",
     "one", "some", "all", "most", "many", "half", "each", "both", "plenty", "loads", "rest", "variety", "cup", "glass", "slice", "set",
-    "any",
+    "any", "collection",
 ];
 
 /// "a lot of", "one of": the position after it.

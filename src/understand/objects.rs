@@ -38,6 +38,11 @@ impl Reader<'_> {
                 }
                 _ => break,
             }
+            // "animals, especially horses", "sports like skiing"
+            if let Some(next) = self.example(c, end) {
+                c = next;
+                continue;
+            }
             // On to the next member: "X, Y and Z", "on X and on Y".
             let mut k = c;
             let mut conj = false;
@@ -68,6 +73,26 @@ impl Reader<'_> {
             c = k;
         }
         out
+    }
+
+    /// Where examples of what was just named begin.
+    fn example(&self, from: usize, end: usize) -> Option<usize> {
+        let chunk = |k: usize| self.phrases.chunks.get(k).filter(|_| k < end);
+        let comma = usize::from(chunk(from)?.kind == ChunkKind::Comma);
+        let word = &self.tokens[chunk(from + comma)?.start];
+        let mut next = match word.norm.as_str() {
+            "especially" | "particularly" | "mainly" | "mostly" | "including" | "like" => from + comma + 1,
+            "such" if self.tokens.get(chunk(from + comma)?.start + 1).is_some_and(|t| t.is("as")) => from + comma + 2,
+            _ => return None,
+        };
+        if chunk(next)?.kind == ChunkKind::Prep {
+            next += 1;
+        }
+        match chunk(next)?.kind {
+            ChunkKind::Noun(_) => Some(next),
+            ChunkKind::Verb(v) if self.phrases.verbs[v].kind == VerbKind::Gerund => Some(next),
+            _ => None,
+        }
     }
 
     /// "to play soccer", "hiking", "going to concerts": the activity by its noun or its -ing form. Returns the chunk after it.

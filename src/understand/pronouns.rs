@@ -119,7 +119,7 @@ impl Registry {
         match wanted {
             Wanted::One(gender) => (ty == EntityType::Person || t.animal) && !t.plural && t.gender.is_none_or(|g| g == gender),
             Wanted::Several => t.plural || ty == EntityType::Organization || ty == EntityType::Person && t.gender.is_none(),
-            Wanted::Thing => ty != EntityType::Person && !t.plural && self.kind(i).1 > 0.35,
+            Wanted::Thing => !matches!(ty, EntityType::Person | EntityType::Organization) && !t.plural && self.kind(i).1 > 0.35,
             // A company is often listed as what it makes.
             Wanted::Type(asked) => ty == asked || asked == EntityType::Organization && ty == EntityType::Tool && self.named[i],
         }

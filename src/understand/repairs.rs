@@ -77,6 +77,16 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             }
             // "I collect vinyl", "three goldfish": nothing follows that it could describe.
             _ if pos == Pos::Adj && noun_slot(tokens, i, verbish) => Pos::Noun,
+            // "in a spike": an article makes nouns, known or not.
+            _ if pos == Pos::Verb
+                && i > 0
+                && tokens[i - 1].pos == Pos::Det
+                && closed(&tokens[i - 1].norm).is_some()
+                && !matches!(tokens[i - 1].norm.as_str(), "all" | "both" | "that" | "this" | "these" | "those" | "some" | "any")
+                && !next_nominal =>
+            {
+                Pos::Noun
+            }
             // "Still loving it"
             _ if pos == Pos::Adj
                 && verbish == Some(VerbForm::Gerund)
@@ -171,6 +181,11 @@ fn noun_slot(tokens: &[Token], i: usize, verbish: Option<VerbForm>) -> bool {
     let colour = lexicon().in_set("plain_adjectives", &tokens[i].norm);
     let transitive = b.pos == Pos::Verb
         && super::lemma::known_verb(&b.norm, &|_| false).is_some_and(|(lemma, _)| lexicon().in_set("takes_noun", &lemma));
+    let listed_concept = transitive && lexicon().has(Group::Concept, &tokens[i].norm);
+    let of_colour = matches!(b.norm.as_str(), "color" | "colour") && lexicon().has(Group::Concept, &tokens[i].norm);
+    if alone && (listed_concept || of_colour) {
+        return true;
+    }
     alone && !colour && verbish.is_none() && (b.pos == Pos::Num || transitive || listed && matches!(b.pos, Pos::Det | Pos::Cconj | Pos::Adp | Pos::Adj))
 }
 

@@ -300,12 +300,18 @@ impl Reader<'_> {
 
     /// "in a small town in Ohio": the place behind one that has no name.
     fn place_behind(&mut self, c: usize, clause: &Clause, cue: &Cue) -> Vec<Item> {
-        let nameless = self.cues.relations[cue.relation].object_types == [EntityType::Place]
+        let types = &self.cues.relations[cue.relation].object_types;
+        // "back from a trip to Thailand"
+        let trip = types.contains(&EntityType::Place)
+            && self.phrases.chunks[c].end > 0
+            && lexicon().in_set("occasions", &self.tokens[self.phrases.chunks[c].end - 1].norm);
+        let nameless = (trip || *types == [EntityType::Place])
             && matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(n) if self.sides[n].is_none() && !self.phrases.nouns[n].pronoun);
         let inside = nameless
             && c + 2 < clause.end
             && self.phrases.chunks[c + 1].kind == ChunkKind::Prep
-            && matches!(self.tokens[self.phrases.chunks[c + 1].start].norm.as_str(), "in" | "of");
+            && matches!(self.tokens[self.phrases.chunks[c + 1].start].norm.as_str(), "in" | "of" | "to")
+            && (trip || !self.tokens[self.phrases.chunks[c + 1].start].is("to"));
         if !inside {
             return Vec::new();
         }

@@ -40,7 +40,7 @@ pub(crate) fn appositions(tokens: &[Token], p: &mut Phrases) {
                 && is_title(&tokens[n.head].lemma)
         };
         if role(&p.nouns[a]) && proper(&p.nouns[b]) && p.nouns[a].owner != Owner::Addressee {
-            p.nouns[a].given = Some((p.nouns[b].start, p.nouns[b].end));
+            p.nouns[a].given = Some((p.nouns[b].core.min(p.nouns[b].head), p.nouns[b].end));
         } else if proper(&p.nouns[a]) && describes(tokens, p, b) {
             p.nouns[a].apposition = Some(b);
         } else {

@@ -2,6 +2,7 @@
 
 use super::lexicon::{VerbForm, lexicon};
 use super::phrases::{Chunk, ChunkKind, Phrases, VerbGroup, VerbKind};
+use super::steps;
 use super::tokens::{Pos, Token};
 
 /// Who a clause is about.
@@ -64,6 +65,7 @@ pub(crate) fn clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
             distant: false,
             shares: None,
         };
+        steps::count(p.chunks.len());
         let edge = find_subject(tokens, p, &out, &mut clause);
         if let Some(previous) = out.last_mut() {
             previous.end = previous.end.min(edge.max(previous.at + 1));
@@ -151,6 +153,13 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
                     if !list_of_verbs {
                         clause.subject = Subject::Unknown;
                     }
+                }
+                // "Sara, who I met there, works …": "I" does not go with "works".
+                let third = tokens[verb.start].form == Some(VerbForm::Third);
+                let not_third = matches!(&clause.subject, Subject::Nouns(n)
+                    if matches!(n[..], [n] if p.nouns[n].pronoun && matches!(tokens[p.nouns[n].head].norm.as_str(), "i" | "we" | "you" | "they")));
+                if third && not_third {
+                    clause.subject = previous.gap.map_or(Subject::Unknown, |n| Subject::Nouns(vec![n]));
                 }
                 if matches!(clause.subject, Subject::Nouns(_)) {
                     clause.distant = relative;

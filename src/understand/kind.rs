@@ -83,7 +83,8 @@ pub(crate) fn of_sentence(sentence: &Sentence, p: &Phrases, clauses: &[Clause], 
     let has = |w: &str| tokens.iter().any(|t| t.is(w));
     let first_person = tokens.iter().any(|t| matches!(t.norm.as_str(), "i" | "my" | "we" | "our" | "mine"));
     // "I'm not sure if" supposes nothing.
-    let unsure = |k: usize| k > 0 && matches!(tokens[k - 1].norm.as_str(), "sure" | "know" | "wonder" | "ask" | "asked" | "see" | "care" | "check");
+    let unsure =
+        |k: usize| k > 0 && matches!(tokens[k - 1].norm.as_str(), "sure" | "know" | "wonder" | "ask" | "asked" | "see" | "care" | "check");
     if (0..tokens.len()).any(|k| tokens[k].is("if") && !unsure(k)) || has("imagine") || has("unless") {
         return Act::Supposes;
     }
@@ -140,7 +141,8 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
         }
         let says_own = tail.iter().any(|t| matches!(t.norm.as_str(), "my" | "our"));
         // "I hope to visit", "I'm thinking of buying": what the speaker is about to do.
-        let intends = tail.first().is_some_and(|t| matches!(t.norm.as_str(), "to" | "of" | "about")) && !you
+        let intends = tail.first().is_some_and(|t| matches!(t.norm.as_str(), "to" | "of" | "about"))
+            && !you
             && p.chunks[clause.at + 1..clause.end].iter().any(|c| matches!(c.kind, ChunkKind::Verb(_)));
         if lex.in_set("reaction_verbs", &g.lemma) && g.modal.is_none() && !intends {
             return Act::Fills;

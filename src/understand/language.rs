@@ -21,13 +21,19 @@ pub(crate) fn is_foreign(sentence: &Sentence, before: bool) -> bool {
     let lex = lexicon();
     let english = words.iter().filter(|t| lex.in_set("english", &t.norm)).count();
     // "Los Angeles" is no Spanish: past the first word a function word has no capital.
-    let foreign = words.iter().enumerate().filter(|(i, t)| (!t.capital || *i == 0 && !words.get(1).is_some_and(|n| n.capital)) && foreign_word(&t.text.to_lowercase())).count();
+    let foreign = words
+        .iter()
+        .enumerate()
+        .filter(|(i, t)| (!t.capital || *i == 0 && !words.get(1).is_some_and(|n| n.capital)) && foreign_word(&t.text.to_lowercase()))
+        .count();
     foreign > english && (foreign > 1 || words.len() <= SHORT && english == 0) || before && english == 0 && foreign > 0
 }
 
 fn foreign_word(word: &str) -> bool {
-    let elided = word.split_once('\'').is_some_and(|(a, b)| matches!(a, "j" | "l" | "d" | "qu" | "c" | "n" | "s" | "m") && b.chars().count() > 2);
-    elided || lexicon().in_set("foreign", word)
+    let elided =
+        word.split_once('\'').is_some_and(|(a, b)| matches!(a, "j" | "l" | "d" | "qu" | "c" | "n" | "s" | "m") && b.chars().count() > 2);
+    let accented = word.chars().any(|c| c.is_alphabetic() && !c.is_ascii());
+    elided || accented || lexicon().in_set("foreign", word)
 }
 
 /// Listed names in a foreign sentence.
@@ -38,9 +44,10 @@ pub(crate) fn names(tokens: &[Token], registry: &mut Registry) {
             tokens[i..].iter().take(6).take_while(|t| !matches!(t.pos, Pos::Punct | Pos::Sym)).map(|t| t.norm.as_str()).collect();
         let n = lexicon().longest(&words, 1).unwrap_or(1);
         let phrase = words.get(..n).map(|w| w.join(" ")).unwrap_or_default();
-        let listed = lexicon().get(&phrase).iter().find(|e| {
-            !e.common && !e.ambiguous && matches!(e.group, Group::Place | Group::Tool | Group::Organization | Group::Event)
-        });
+        let listed = lexicon()
+            .get(&phrase)
+            .iter()
+            .find(|e| !e.common && !e.ambiguous && matches!(e.group, Group::Place | Group::Tool | Group::Organization | Group::Event));
         if let Some(e) = listed.filter(|_| tokens[i].capital) {
             let named = Named {
                 name: mentions::text_of(tokens, i, i + n),

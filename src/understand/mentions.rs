@@ -58,7 +58,16 @@ pub(crate) fn describe(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str)
 }
 
 fn build(tokens: &[Token], s: usize, e: usize, ty: EntityType, strength: f64, is_proper: bool, group: Option<Group>) -> Named {
-    Named { name: text_of(tokens, s, e), ty, strength, proper: is_proper, group, role: None, plural: plural(tokens, s, e), span: span(tokens, s, e) }
+    Named {
+        name: text_of(tokens, s, e),
+        ty,
+        strength,
+        proper: is_proper,
+        group,
+        role: None,
+        plural: plural(tokens, s, e),
+        span: span(tokens, s, e),
+    }
 }
 
 /// The words as written, single spaces.
@@ -225,7 +234,7 @@ fn guess(
 ) -> (EntityType, f64, Option<Group>) {
     let lex = lexicon();
     // With a capital, names come before words: "Go" is the language.
-    let named = entries.iter().find(|e| head.capital && !e.common);
+    let named = entries.iter().filter(|e| head.capital && !e.common).min_by_key(|e| e.ambiguous);
     if let Some(e) = named.or(entries.iter().find(|e| !e.ambiguous)).or(entries.first()) {
         // A word in two lists of names stays open: the relation decides ("Phoenix").
         let several = entries.iter().any(|o| o.group.entity_type() != e.group.entity_type() && !o.common);
@@ -239,6 +248,10 @@ fn guess(
         }
         if let Some(ty) = lex.head(last).or_else(|| lex.head(&lemma::noun(last))) {
             return (ty, 0.85, None);
+        }
+        // "GitHub Pages", "Google Docs": a part of a tool is a tool.
+        if lex.get(words[0]).iter().any(|e| e.group == Group::Tool && !e.ambiguous) {
+            return (EntityType::Tool, 0.8, Some(Group::Tool));
         }
         if lex.has(Group::Given, words[0]) {
             return (EntityType::Person, 0.95, Some(Group::Given));

@@ -25,6 +25,7 @@ mod reciprocal;
 mod registry;
 mod repairs;
 mod sentences;
+mod steps;
 mod switches;
 mod tags;
 pub mod terms;
@@ -113,11 +114,21 @@ impl Pipeline {
             let phrases = phrases::chunk(&sentence.tokens);
             let clauses = clauses::clauses(&sentence.tokens, &phrases);
             if std::env::var("DBG").is_ok() {
-                for t in &sentence.tokens { eprint!("{}/{:?}{} ", t.norm, t.pos, t.form.map_or(String::new(), |f| format!(":{f:?}"))); }
+                for t in &sentence.tokens {
+                    eprint!("{}/{:?}{} ", t.norm, t.pos, t.form.map_or(String::new(), |f| format!(":{f:?}")));
+                }
                 eprintln!();
-                for c in &phrases.chunks { eprint!("[{:?} {}] ", c.kind, sentence.tokens[c.start..c.end].iter().map(|t| t.norm.as_str()).collect::<Vec<_>>().join(" ")); }
+                for c in &phrases.chunks {
+                    eprint!(
+                        "[{:?} {}] ",
+                        c.kind,
+                        sentence.tokens[c.start..c.end].iter().map(|t| t.norm.as_str()).collect::<Vec<_>>().join(" ")
+                    );
+                }
                 eprintln!();
-                for c in &clauses { eprintln!("{c:?}"); }
+                for c in &clauses {
+                    eprintln!("{c:?}");
+                }
             }
             let before = book.facts.len();
             let mut reader = Reader::new(&self.cues, &sentence.tokens, &phrases, &mut registry, &mut book);

@@ -90,7 +90,12 @@ impl Reader<'_> {
         if g.progressive && !g.negated && g.modal.is_none() && !clause.doubtful {
             self.favourite_activity(clause, &subjects);
         }
-        if !matches!(g.lemma.as_str(), "be" | "become" | "remain" | "include") || g.passive || g.progressive || g.modal.is_some() || clause.doubtful {
+        if !matches!(g.lemma.as_str(), "be" | "become" | "remain" | "include")
+            || g.passive
+            || g.progressive
+            || g.modal.is_some()
+            || clause.doubtful
+        {
             return;
         }
         let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not))
@@ -326,10 +331,7 @@ impl Reader<'_> {
             // "I own a bakery in Boston": known to stand somewhere, once a fact speaks of it.
             let head = &self.tokens[self.phrases.nouns[a].head];
             let premises = matches!(event, Side::Entity(i, _) if self.registry.kept[i] && lexicon().in_set("premises", &head.lemma));
-            if !self.tokens[p.start].is("in")
-                || !(named || premises)
-                || self.kind(place).0 != EntityType::Place
-            {
+            if !self.tokens[p.start].is("in") || !(named || premises) || self.kind(place).0 != EntityType::Place {
                 continue;
             }
             let relation = self

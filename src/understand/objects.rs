@@ -70,6 +70,15 @@ impl Reader<'_> {
             while k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Prep | ChunkKind::Adverb) && conj {
                 k += 1;
             }
+            // "the parser in Haskell and the CLI in Go": a pair of its own.
+            let word = |c: usize| &self.tokens[self.phrases.chunks[c].start];
+            let governed = from > 0 && self.phrases.chunks[from - 1].kind == ChunkKind::Prep;
+            if governed
+                && matches!(self.phrases.chunks[k].kind, ChunkKind::Noun(_))
+                && self.phrases.chunks.get(k + 1).is_some_and(|n| n.kind == ChunkKind::Prep && word(k + 1).is(&word(from - 1).norm))
+            {
+                break;
+            }
             c = k;
         }
         out

@@ -3,6 +3,7 @@
 use super::appositions::appositions;
 use super::lexicon::{Group, VerbForm, lexicon};
 use super::noun_phrases::noun_phrase;
+use super::steps;
 use super::tokens::{Pos, Token};
 use super::verb_groups::{listed_infinitives, verb_group};
 
@@ -134,6 +135,7 @@ pub(crate) fn chunk(tokens: &[Token]) -> Phrases {
     let mut p = Phrases::default();
     let mut i = 0;
     while i < tokens.len() {
+        steps::count(1);
         let next = step(tokens, i, &mut p);
         i = next.max(i + 1);
     }
@@ -220,6 +222,7 @@ fn only_verb(tokens: &[Token], from: usize) -> bool {
 
 /// A quotation is not mined; a short one in title case is a name.
 fn quotation(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<usize> {
+    steps::count(tokens.len() - i);
     let close = (i + 1..tokens.len()).find(|&k| tokens[k].is("\""))?;
     if close == i + 1 {
         return None;

@@ -8,6 +8,7 @@ use crate::domain::EntityType;
 
 use super::lexicon::{Group, lexicon};
 use super::registry::Registry;
+use super::steps;
 
 /// How many mentions back a pronoun may reach. Keeps work linear in the length of the text.
 const NEAR: usize = 64;
@@ -87,9 +88,10 @@ pub(crate) fn type_of_noun(lemma: &str) -> Option<EntityType> {
 
 impl Registry {
     /// Those meant, by their entries; empty when nobody fits or several do. `but` is who it cannot be.
-    pub(crate) fn antecedents(&self, wanted: Wanted, but: Option<usize>) -> Vec<usize> {
+    pub(crate) fn antecedents(&self, wanted: Wanted, but: &[usize]) -> Vec<usize> {
+        steps::count(self.mentions.len().min(NEAR));
         let near = self.mentions.len().saturating_sub(NEAR);
-        let fitting = (near..self.mentions.len()).filter(|&i| Some(i) != but && self.fits(i, wanted)).collect::<Vec<_>>();
+        let fitting = (near..self.mentions.len()).filter(|&i| !but.contains(&i) && self.fits(i, wanted)).collect::<Vec<_>>();
         // "they" of two people named together.
         let group = (wanted == Wanted::Several).then(|| self.groups.last()).flatten();
         let last = fitting.iter().map(|&i| self.traits[i].sentence).chain(group.map(|g| g.0)).max();

@@ -10,6 +10,7 @@ use super::mentions::{self, Named, WEAK};
 use super::phrases::{ChunkKind, NounPhrase, Owner, Phrases};
 use super::pronouns::{self, Wanted};
 use super::registry::Registry;
+use super::steps;
 use super::tokens::{Pos, Token};
 
 /// A resolved phrase.
@@ -110,6 +111,7 @@ impl<'a> Reader<'a> {
         let mut order: Vec<usize> = (0..n).filter(|i| !apposed.contains(i)).collect();
         order.sort_by_key(|&i| phrases.nouns[i].start);
         for i in order {
+            steps::count(phrases.chunks.len());
             let np = &phrases.nouns[i];
             if np.owner == Owner::Third
                 && let Some(d) = np.det
@@ -144,24 +146,28 @@ impl<'a> Reader<'a> {
         self.refer(wanted, at)
     }
 
-    /// The subject of the verb whose object stands at a token: "our team uses it" is not about the team.
-    fn own_subject(&self, at: usize) -> Option<usize> {
-        let c = self.chunk_at(at)?;
-        let kind = |k: usize| self.phrases.chunks.get(k).map(|c| c.kind);
-        let verb = match (kind(c.checked_sub(1)?)?, c.checked_sub(2).and_then(kind)) {
-            (ChunkKind::Verb(_), _) => c - 1,
-            (ChunkKind::Prep | ChunkKind::Adverb, Some(ChunkKind::Verb(_))) => c - 2,
-            _ => return None,
-        };
-        let mut subject = verb.checked_sub(1)?;
-        while matches!(kind(subject), Some(ChunkKind::Adverb)) {
-            subject = subject.checked_sub(1)?;
+    /// Those who stand in the same clause: "our team uses it" is not about the team.
+    fn near_verb(&self, at: usize) -> Vec<usize> {
+        let Some(c) = self.chunk_at(at) else { return Vec::new() };
+        let mut out = Vec::new();
+        let mut verb = false;
+        for chunk in self.phrases.chunks[..c].iter().rev() {
+            match chunk.kind {
+                ChunkKind::Noun(n) => {
+                    if let Some(Side::Entity(i, _)) = self.sides[n] {
+                        out.push(i);
+                    }
+                    if verb {
+                        break;
+                    }
+                }
+                ChunkKind::Verb(_) => verb = true,
+                ChunkKind::Prep | ChunkKind::Adverb | ChunkKind::Adjective => {}
+                _ => break,
+            }
         }
-        let Some(ChunkKind::Noun(n)) = kind(subject) else { return None };
-        match self.sides[n] {
-            Some(Side::Entity(i, _)) => Some(i),
-            _ => None,
-        }
+        // A pronoun before its verb is a subject, and nothing stands beside it yet.
+        if verb { out } else { Vec::new() }
     }
 
     /// "My boss is Ingrid", "his wife is called Olga", "my friend is an artist": two phrases for one, of which the name,
@@ -178,14 +184,18 @@ impl<'a> Reader<'a> {
         }
         let (Some(Side::Entity(b, _)), true) = (self.sides[n], self.phrases.chunks[c].start > 0) else { return };
         match self.sides[s] {
-            Some(Side::Entity(a, _)) if a != b && !self.registry.named[a] && self.registry.named[b] => self.registry.traits[a].absorbed = true,
+            Some(Side::Entity(a, _)) if a != b && !self.registry.named[a] && self.registry.named[b] => {
+                self.registry.traits[a].absorbed = true
+            }
             Some(side) if side != Side::Entity(b, None) && !self.registry.named[b] => self.registry.traits[b].absorbed = true,
             _ => {}
         }
     }
 
     fn refer(&mut self, wanted: Wanted, at: usize) -> Vec<Side> {
-        let found = self.registry.antecedents(wanted, self.own_subject(at));
+        let owns = self.tokens[at].pos == Pos::Det;
+        let but = if owns { Vec::new() } else { self.near_verb(at) };
+        let found = self.registry.antecedents(wanted, &but);
         if found.is_empty() {
             self.registry.open += 1;
         }
@@ -316,6 +326,7 @@ impl<'a> Reader<'a> {
 
     /// Enters a fact if types and confidence allow; says whether they did.
     pub(crate) fn claim(&mut self, claim: Claim) -> bool {
+        steps::count(1);
         let rel = &self.cues.relations[claim.relation];
         if claim.subject.party() == claim.object.party() {
             return false;

@@ -22,9 +22,8 @@ impl Reader<'_> {
         if let Some(be) = g.be {
             anchors.push((be, self.tokens[be].lemma.as_str()));
         }
-        let mutual = self.tokens[g.end.min(frame.limit)..frame.limit]
-            .iter()
-            .any(|t| matches!(t.norm.as_str(), "together" | "other" | "another"));
+        let mutual =
+            self.tokens[g.end.min(frame.limit)..frame.limit].iter().any(|t| matches!(t.norm.as_str(), "together" | "other" | "another"));
         for (anchor, lemma) in anchors {
             for cue in cues.verb(lemma) {
                 let symmetric = cues.relations[cue.relation].symmetric && !cue.weak && !cue.cannot && cue.effect != Effect::Denies;

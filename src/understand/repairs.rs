@@ -47,6 +47,16 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             "like" if like_is_verb(tokens, before) => Pos::Verb,
             "like" => Pos::Adp,
             "have" | "has" | "had" | "do" | "does" | "did" | "is" | "are" | "am" | "was" | "were" | "be" | "been" => Pos::Aux,
+            // "fell in love with"
+            "love" if i > 0 && tokens[i - 1].is("in") => Pos::Noun,
+            // "Anna's favorite is chess"
+            _ if pos == Pos::Adj
+                && i > 0
+                && (tokens[i - 1].is("'s") || tokens[i - 1].pos == Pos::Det)
+                && next.as_ref().is_some_and(|n| n.0 == Pos::Aux) =>
+            {
+                Pos::Noun
+            }
             // "my bro"
             _ if pos == Pos::Intj && i > 0 && tokens[i - 1].pos == Pos::Det => Pos::Noun,
             _ if verbish.is_some() && i > 1 && tokens[i - 1].is("longer") && tokens[i - 2].is("no") => Pos::Verb,
@@ -186,7 +196,10 @@ fn noun_slot(tokens: &[Token], i: usize, verbish: Option<VerbForm>) -> bool {
     if alone && (listed_concept || of_colour) {
         return true;
     }
-    alone && !colour && verbish.is_none() && (b.pos == Pos::Num || transitive || listed && matches!(b.pos, Pos::Det | Pos::Cconj | Pos::Adp | Pos::Adj))
+    alone
+        && !colour
+        && verbish.is_none()
+        && (b.pos == Pos::Num || transitive || listed && matches!(b.pos, Pos::Det | Pos::Cconj | Pos::Adp | Pos::Adj))
 }
 
 fn names_colour(tokens: &[Token]) -> bool {
@@ -297,6 +310,9 @@ pub(crate) fn missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbFo
         }
         let finite =
             (start..end).any(|k| matches!(tokens[k].pos, Pos::Aux) || tokens[k].pos == Pos::Verb && !(k > 0 && tokens[k - 1].is("to")));
+        // "Sara, who I met at PyCon, now works …": what is finite there is the relative clause.
+        let relative = (start..end).any(|k| tokens[k].is("who") && k > start && tokens[k - 1].is(","));
+        let finite = finite && !(relative && tokens[start..end].iter().filter(|t| matches!(t.pos, Pos::Verb | Pos::Aux)).count() == 1);
         if !finite && end > start {
             let candidate = (start + 1..end).find(|&k| {
                 let before = &tokens[k - 1];
@@ -304,8 +320,12 @@ pub(crate) fn missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbFo
                     && tokens[k].unit == 0
                     && matches!(known[k], Some((_, VerbForm::Third | VerbForm::Past | VerbForm::Base)))
                     && (before.nominal()
-                        || before.pos == Pos::Adv && k >= 2 && tokens[k - 2].nominal()
-                        || before.is(",") && matches!(known[k], Some((_, VerbForm::Third))) && tokens[start..k - 1].iter().any(|t| t.pos == Pos::Propn))
+                        || before.pos == Pos::Adv
+                            && k >= 2
+                            && (tokens[k - 2].nominal() || tokens[k - 2].is(",") && matches!(known[k], Some((_, VerbForm::Third))))
+                        || before.is(",")
+                            && matches!(known[k], Some((_, VerbForm::Third)))
+                            && tokens[start..k - 1].iter().any(|t| t.pos == Pos::Propn))
                     && (before.pos == Pos::Propn || before.is(",") || !matches!(known[k], Some((_, VerbForm::Base))) || plural(before))
                     && tokens.get(k + 1).is_none_or(|n| {
                         matches!(

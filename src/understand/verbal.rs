@@ -9,6 +9,7 @@ use super::mentions::WEAK;
 use super::objects::Item;
 use super::phrases::{ChunkKind, VerbGroup, VerbKind};
 use super::reader::{Claim, Reader, Side};
+use super::steps;
 use super::tokens::Token;
 use super::walk::preposition;
 
@@ -209,9 +210,9 @@ impl Reader<'_> {
                 continue;
             }
             let reach = (at + 1..clause.end).take_while(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Verb(_)));
-            let found = reach.into_iter().find(|&c| {
-                self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is(word)
-            });
+            let found = reach
+                .into_iter()
+                .find(|&c| self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is(word));
             let Some(c) = found else { continue };
             let rel = &cues.relations[cue.relation];
             for (object, end) in self.items(c + 1, clause, false) {
@@ -251,6 +252,7 @@ impl Reader<'_> {
     }
 
     fn try_cue(&mut self, clause: &Clause, cue: &Cue, anchor: usize, g: &VerbGroup, frame: &Frame) -> bool {
+        steps::count(1 + cue.rest.len());
         if cue.cannot != g.cannot || !self.is_over(cue, g) || self.passing_stay(cue, g, frame.limit) {
             return false;
         }
@@ -423,9 +425,14 @@ impl Reader<'_> {
                 found.then_some(g.end + 1)
             };
             let Some(end) = end else { continue };
-            let free = self
-                .chunk_at(end)
-                .is_none_or(|c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(_) | ChunkKind::Verb(_) | ChunkKind::Prep));
+            let free = self.chunk_at(end).is_none_or(|c| match self.phrases.chunks[c].kind {
+                ChunkKind::Noun(_) | ChunkKind::Verb(_) => false,
+                // "who I met at PyCon"
+                ChunkKind::Prep => {
+                    cue.rest.is_empty() && matches!(self.tokens[end].norm.as_str(), "at" | "in" | "on" | "during" | "through")
+                }
+                _ => true,
+            });
             if !free {
                 continue;
             }

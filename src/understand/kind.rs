@@ -144,14 +144,19 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
         let intends = tail.first().is_some_and(|t| matches!(t.norm.as_str(), "to" | "of" | "about"))
             && !you
             && p.chunks[clause.at + 1..clause.end].iter().any(|c| matches!(c.kind, ChunkKind::Verb(_)));
-        if lex.in_set("reaction_verbs", &g.lemma) && g.modal.is_none() && !intends {
+        // "I saw a deer" tells, "I see" does not.
+        let witnessed = !you
+            && (g.past || g.progressive)
+            && matches!(g.lemma.as_str(), "see" | "hear" | "feel")
+            && p.chunks.get(clause.at + 1).is_some_and(|c| matches!(c.kind, ChunkKind::Noun(n) if !p.nouns[n].pronoun));
+        if lex.in_set("reaction_verbs", &g.lemma) && g.modal.is_none() && !intends && !witnessed {
             return Act::Fills;
         }
         if g.lemma == "be" || g.lemma == "feel" {
             let adjective = tail.iter().find(|t| {
                 t.pos != Pos::Adv && t.pos != Pos::Det && !matches!(t.norm.as_str(), "not" | "bit" | "little" | "of" | "so" | "lot")
             });
-            if adjective.is_some_and(|t| lex.in_set("reaction_adjectives", &t.norm)) && !says_own && !g.negated {
+            if adjective.is_some_and(|t| lex.in_set("reaction_adjectives", &t.norm)) && !says_own && !g.negated && !tail.iter().any(|t| t.is("at")) {
                 return Act::Fills;
             }
         }

@@ -189,7 +189,10 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     if words.len() == 1 && lex.in_set("vague", &joined) && !lex.get(&joined).iter().any(|e| !e.common) {
         return None;
     }
+    // "the Beatles" are listed with their article.
     let entries = lex.get(&joined);
+    let with_article = format!("the {joined}");
+    let entries = if entries.is_empty() && np.det.is_some_and(|d| tokens[d].is("the")) { lex.get(&with_article) } else { entries };
     let (ty, strength, group) = if let Some((ty, st)) = ty_from_title {
         (ty, st, None)
     } else if let Some((ty, st)) = before.and_then(|t| head_type(&t.lemma, is_role)) {

@@ -18,6 +18,10 @@ impl Reader<'_> {
             return None;
         }
         let end = np.given.map_or(np.head + 1, |g| g.0.min(np.head + 1));
+        // "my favorite part is the ending" is about something else.
+        if lexicon().in_set("parts", &self.tokens[np.head].lemma) {
+            return None;
+        }
         for k in (np.core..end).rev() {
             let t = &self.tokens[k];
             if k > np.core {

@@ -220,7 +220,7 @@ fn partitive(tokens: &[Token], i: usize) -> Option<usize> {
     for skip in 0..3 {
         let t = tokens.get(i + skip)?;
         if PARTITIVES.contains(&t.norm.as_str()) && tokens.get(i + skip + 1).is_some_and(|n| n.is("of")) {
-            return tokens.get(i + skip + 2).is_some_and(|n| !matches!(n.pos, Pos::Punct | Pos::Pron | Pos::Verb)).then_some(i + skip + 2);
+            return tokens.get(i + skip + 2).is_some_and(|n| !matches!(n.pos, Pos::Punct | Pos::Pron) && (n.pos != Pos::Verb || tokens.get(i + skip + 3).is_some_and(Token::nominal))).then_some(i + skip + 2);
         }
         if !matches!(t.pos, Pos::Det | Pos::Adj | Pos::Adv) {
             return None;

@@ -153,7 +153,7 @@ fn units(tokens: &mut [Token]) {
             let capitals = tokens[i..i + n].iter().filter(|t| t.capital).count();
             // "The Office" is a name, "the office" is not: names that begin with an article need their capitals.
             let article = matches!(tokens[i].norm.as_str(), "the" | "a");
-            if !article || named && capitals >= 2 {
+            if !article || named && capitals >= 2 && tokens[i].capital {
                 for t in &mut tokens[i..i + n] {
                     t.pos = if named { Pos::Propn } else { Pos::Noun };
                 }
@@ -189,6 +189,14 @@ fn capitals(tokens: &mut [Token]) {
                 n.capital && !n.is("i") && closed(&n.norm).is_none() && lex.get(&n.norm).iter().all(|e| !e.common)
                     || n.pos == Pos::Verb && matches!(lemma::known_verb(&n.norm, &|_| false), Some((_, VerbForm::Third)))
             });
+        // "an Italian restaurant": a people's adjective is no name before a noun in small letters.
+        let demonym = t.capital
+            && lex.in_set("demonyms", &t.norm)
+            && tokens.get(i + 1).is_some_and(|n| !n.capital && matches!(n.pos, Pos::Noun | Pos::Adj));
+        if demonym {
+            tokens[i].pos = Pos::Adj;
+            continue;
+        }
         let new = if homonym || t.capital && !first && !is_closed && t.norm != "i" {
             Pos::Propn
         } else if t.capital && first && !is_closed {

@@ -167,7 +167,14 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
                 clause.gap = if conj { previous.gap } else { None };
             } else {
                 let noun_before = (0..b - 1).any(|k| matches!(chunks[k].kind, ChunkKind::Noun(_)));
-                if !noun_before || mark || comma {
+                // "Anya, our CTO, picked …": somebody was named, and more than called.
+                let described = match (chunks.first().map(|c| c.kind), chunks.get(2).map(|c| c.kind)) {
+                    (Some(ChunkKind::Noun(n)), Some(ChunkKind::Noun(_))) if b == 4 && chunks[1].kind == ChunkKind::Comma => Some(n),
+                    _ => None,
+                };
+                if let Some(n) = described.filter(|_| comma && !conj) {
+                    clause.subject = Subject::Nouns(vec![n]);
+                } else if !noun_before || mark || comma {
                     clause.subject = left_out(tokens, p, clause, before);
                 }
             }

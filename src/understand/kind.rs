@@ -192,7 +192,7 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
         return Act::Fills;
     }
     let definite = noun.det.is_some() || head.pos == Pos::Propn;
-    if head.pos == Pos::Propn || definite && (g.past || end - clause.start_token > 5) {
+    if head.pos == Pos::Propn || definite && (g.past || tokens[g.start].lemma == "have" && g.main > g.start || end - clause.start_token > 5) {
         return Act::Tells;
     }
     if end - clause.start_token > 6 && !g.negated { Act::Tells } else { Act::Fills }

@@ -266,6 +266,10 @@ fn guess(
     if words.len() == 1 && is_role(joined) {
         return (EntityType::Person, 0.9, Some(Group::Person));
     }
+    // "HR", "QA"
+    if words.len() == 1 && lex.head(last) == Some(EntityType::Organization) && head.text.chars().all(char::is_uppercase) {
+        return (EntityType::Organization, 0.8, None);
+    }
     if matches!(
         last,
         "inc"

@@ -140,6 +140,7 @@ impl Pipeline {
                 }
                 reader.possessives();
                 reader.placed();
+                reader.from_team();
             }
             acts.push(kind::of_sentence(&sentence, &phrases, &clauses, book.facts.len() - before));
         }

@@ -358,6 +358,37 @@ impl Reader<'_> {
         }
     }
 
+    /// "Farah from legal": somebody and their department, side by side.
+    pub(crate) fn from_team(&mut self) {
+        let cues = self.cues;
+        for c in 0..self.phrases.chunks.len().saturating_sub(2) {
+            let [a, p, b] = [self.phrases.chunks[c], self.phrases.chunks[c + 1], self.phrases.chunks[c + 2]];
+            let (ChunkKind::Noun(a), ChunkKind::Prep, ChunkKind::Noun(b)) = (a.kind, p.kind, b.kind) else { continue };
+            let (Some(person), Some(team)) = (self.sides[a], self.sides[b]) else { continue };
+            let head = &self.tokens[self.phrases.nouns[b].head];
+            let named = matches!(person, Side::Entity(i, _) if self.registry.named[i]) && self.kind(person).0 == EntityType::Person;
+            let department = self.kind(team).0 == EntityType::Organization && lexicon().head(&head.norm) == Some(EntityType::Organization);
+            if !self.tokens[p.start].is("from") || !named || !department {
+                continue;
+            }
+            let from = cues.verb("be").iter().find(|cue| {
+                cue.rest == ["from"] && cues.relations[cue.relation].object_types.contains(&EntityType::Organization)
+            });
+            if let Some(cue) = from {
+                let span = self.span(self.phrases.nouns[a].start, self.phrases.nouns[b].end);
+                self.claim(Claim {
+                    relation: cue.relation,
+                    subject: person,
+                    object: team,
+                    polarity: Polarity::Affirmed,
+                    confidence: 0.9,
+                    weak: false,
+                    span,
+                });
+            }
+        }
+    }
+
     /// "my friends Tom and Anna", "my kids Leo and Mia".
     fn more_names(&mut self, n: usize, cue: NounCue, owner: Side, k: usize) {
         let plural = self.tokens[k].norm != self.tokens[k].lemma;

@@ -39,7 +39,12 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             }
             "that" if next.as_ref().is_none_or(|(p, _)| *p == Pos::Punct) => Pos::Pron,
             // "both love and hate"
-            "both" if next.as_ref().is_some_and(|(p, _)| *p == Pos::Verb) => Pos::Adv,
+            "both"
+                if next.as_ref().is_some_and(|(p, _)| *p == Pos::Verb)
+                    || before.is_some_and(|b| subject_pronoun(&tokens[b])) && matches!(known.get(i + 1), Some(Some((_, VerbForm::Base)))) =>
+            {
+                Pos::Adv
+            }
             "so" if next.as_ref().is_some_and(|(p, _)| matches!(p, Pos::Adj | Pos::Adv)) => Pos::Adv,
             "since" | "until" | "till" | "before" | "after" | "as" | "than" if clause_free(tokens, i) => Pos::Adp,
             "around" | "over" if next.as_ref().is_some_and(|(p, _)| *p == Pos::Num) => Pos::Adv,

@@ -69,6 +69,10 @@ impl Reader<'_> {
             confidence *= 0.7;
         }
         let mut polarity = self.polarity(group, limit);
+        // "We use neither Jira nor Trello", "neither Paul nor Rita …"
+        if polarity == Polarity::Affirmed && self.tokens[clause.start_token.saturating_sub(1)..limit].iter().any(|t| t.is("neither")) {
+            polarity = Polarity::Negated;
+        }
         if clause.denied {
             polarity = Polarity::Negated;
             confidence *= 0.9;

@@ -46,7 +46,7 @@ const CONDITIONS: &[&str] = &["if", "unless", "whether", "suppose", "imagine"];
 
 pub(crate) fn clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
     let mut out: Vec<Clause> = Vec::new();
-    let conditional = tokens.iter().any(|t| CONDITIONS.contains(&t.norm.as_str()));
+    let conditional = tokens.iter().any(|t| CONDITIONS.contains(&t.norm.as_str())) || in_fiction(tokens);
     for (at, c) in p.chunks.iter().enumerate() {
         let ChunkKind::Verb(v) = c.kind else { continue };
         if p.verbs[v].kind != VerbKind::Finite {
@@ -77,6 +77,16 @@ pub(crate) fn clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
     out
 }
 
+/// "In the movie, …": what follows is not so.
+fn in_fiction(tokens: &[Token]) -> bool {
+    let noun = match tokens {
+        [a, b, c, ..] if a.is("in") && b.pos == Pos::Det => Some(c),
+        _ => None,
+    };
+    noun.is_some_and(|n| lexicon().in_set("fiction", &n.norm)) && tokens.get(3).is_some_and(|t| t.is(","))
+        || tokens.windows(2).any(|w| w[0].pos == Pos::Det && lexicon().in_set("figures", &w[1].norm))
+}
+
 /// Sets the subject; returns the chunk where the clause begins.
 fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut Clause) -> usize {
     let chunks = &p.chunks;
@@ -97,7 +107,8 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
                 return b;
             }
             let (first, group) = noun_group(tokens, p, before, b - 1);
-            if disagrees(tokens, p, before, verb, first, &group) {
+            // "Not a single person likes it", "not everyone"
+            if first > 0 && chunks[first - 1].kind == ChunkKind::Not || disagrees(tokens, p, before, verb, first, &group) {
                 return first;
             }
             // The moved object of a relative clause: "the book that I love".
@@ -183,6 +194,11 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
                 edge -= 1;
             }
             edge
+        }
+        ChunkKind::Verb(_) if before.last().is_some_and(|c| c.gap.is_some() && c.at + 1 == b) => {
+            // "the dog that my neighbor has is called Rex"
+            clause.subject = Subject::Nouns(before.last().and_then(|c| c.gap).into_iter().collect());
+            b
         }
         ChunkKind::Other => {
             // "Thanks, got it", "lol love it"

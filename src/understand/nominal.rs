@@ -239,7 +239,9 @@ impl Reader<'_> {
         while c < clause.end {
             if let ChunkKind::Noun(n) = self.phrases.chunks[c].kind {
                 let np = self.phrases.nouns[n].clone();
+                let none = np.det.is_some_and(|d| self.tokens[d].is("no"));
                 if np.owner == Owner::Nobody
+                    && !none
                     && let Some((cue, k)) = self.noun_cue(&np)
                     && is_personal(self.cues, cue.relation, cue.inverse)
                 {

@@ -7,10 +7,10 @@ use super::cues::{Cue, Effect};
 use super::lexicon::{VerbForm, lexicon};
 use super::mentions::WEAK;
 use super::objects::Item;
-use super::phrases::{ChunkKind, VerbGroup, VerbKind};
+use super::phrases::{ChunkKind, Owner, VerbGroup, VerbKind};
 use super::reader::{Claim, Reader, Side};
 use super::steps;
-use super::tokens::Token;
+use super::tokens::{Pos, Token};
 use super::walk::preposition;
 
 /// Changes that, in the progressive, are only planned ("I'm moving to Oslo").
@@ -265,6 +265,16 @@ impl Reader<'_> {
             frame.polarity = if frame.polarity == Polarity::Ended { Polarity::Ended } else { Polarity::Affirmed };
         }
         let Some((k, factor, between)) = self.walk(cue, anchor, g, clause, frame.limit) else { return false };
+        // "I have no cats"
+        if self.tokens.get(k).is_some_and(|t| t.is("no")) {
+            if frame.polarity != Polarity::Affirmed {
+                return false;
+            }
+            frame.polarity = Polarity::Negated;
+        }
+        if between.is_none() && self.not_ones_own(clause, cue, g, &frame, k) {
+            return false;
+        }
         let activities = self.cues.relations[cue.relation].activities;
         let items: Vec<Item> = match between {
             Some(item) => vec![item],
@@ -289,6 +299,23 @@ impl Reader<'_> {
             self.purpose(clause, cue, &items, last_end, &frame);
         }
         any
+    }
+
+    /// "I drove Tom's car", "I sold houses for a living", "I lost the game": nothing was owned.
+    fn not_ones_own(&self, clause: &Clause, cue: &Cue, g: &VerbGroup, frame: &Frame, k: usize) -> bool {
+        let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= k) else { return false };
+        let ChunkKind::Noun(n) = self.phrases.chunks[c].kind else { return false };
+        let (np, owns) = (&self.phrases.nouns[n], !self.cues.relations[cue.relation].possessed.is_empty());
+        let other = matches!(np.owner, Owner::Phrase(_)) || np.owner == Owner::Third && frame.subjects == [Side::Speaker];
+        let loose = cue.effect == Effect::Ends && lexicon().in_set("loose", &g.lemma);
+        if owns {
+            let bare = np.owner == Owner::Nobody && np.det.is_none() && self.tokens[np.head].pos == Pos::Noun && np.core == np.head;
+            let trade = cue.effect == Effect::Ends && bare && self.tokens[np.head].norm != self.tokens[np.head].lemma;
+            let lost = loose && (np.owner == Owner::Nobody || self.sides[n].is_none_or(|s| !self.possessed(&self.cues.relations[cue.relation], s)));
+            return other && (cue.weak || cue.effect == Effect::Ends) || trade || lost;
+        }
+        let used = self.cues.relations[cue.relation].object_types.first() == Some(&EntityType::Tool);
+        loose && used && self.sides[n].is_some_and(|s| self.kind(s).0 != EntityType::Tool && self.kind(s).1 >= WEAK)
     }
 
     /// "I was in Rome", "I'm in Rome for the weekend": no home.

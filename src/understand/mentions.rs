@@ -42,7 +42,11 @@ pub(crate) fn describe(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str)
         let (ty, strength) = head_type(&head, is_role).unwrap_or((EntityType::Thing, 0.4));
         // A library has books or code: what it is called leaves that open.
         let strength = if matches!(head.as_str(), "library" | "station" | "platform") { 0.5 } else { strength.max(0.7) };
-        let mut named = build(tokens, s, e, ty, strength, true, lex.get(&head).first().map(|e| e.group));
+        // "a German shepherd named Duke"; what no list knows and has a name of its own is somebody's all the same.
+        let phrase = singular_phrase(tokens, np.core.min(np.head), np.head + 1);
+        let listed = lex.get(&phrase).iter().chain(lex.get(&head)).next().map(|e| e.group);
+        let group = listed.or((ty == EntityType::Thing && lex.head(&head).is_none()).then_some(Group::Object));
+        let mut named = build(tokens, s, e, ty, strength, true, group);
         if ty == EntityType::Person {
             named.role = Some(head);
         }

@@ -57,10 +57,6 @@ pub(crate) fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option
                 }
                 last = Some(k);
             }
-            // "Python 3.8", "Node 20": a version belongs to the name, "Rust 2 years ago" has none.
-            Pos::Num if last.is_some_and(|l| l + 1 == k && versioned(&tokens[l])) && !tokens.get(k + 1).is_some_and(Token::nominal) => {
-                last = Some(k);
-            }
             Pos::Num => {}
             Pos::Adj if last.is_none() => {
                 any_adjective = true;
@@ -133,10 +129,6 @@ pub(crate) fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option
     named(tokens, &mut np);
     let end = np.end;
     Some((np, end))
-}
-
-fn versioned(t: &Token) -> bool {
-    t.pos == Pos::Propn && lexicon().get(&t.norm).iter().any(|e| e.group == Group::Tool)
 }
 
 /// Whether a noun phrase ends between two nouns: "last week Sarah", "I told mum Berlin".

@@ -167,6 +167,7 @@ impl Reader<'_> {
                 // "playing different songs on the piano"
                 if let (Some(ChunkKind::Prep), Some(ChunkKind::Noun(m))) =
                     (self.phrases.chunks.get(k + 1).map(|c| c.kind), self.phrases.chunks.get(k + 2).map(|c| c.kind))
+                    && on_instrument
                     && k + 2 < end
                     && let Some(side) = self.sides[m]
                 {

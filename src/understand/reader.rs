@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::domain::{CandidateFact, EntityType, Party, Polarity, Span};
 
 use super::cues::{Cues, Rel};
-use super::lexicon::{Group, lexicon};
+use super::lexicon::{Group, VerbForm, lexicon};
 use super::mentions::{self, Named, WEAK};
 use super::phrases::{ChunkKind, NounPhrase, Owner, Phrases};
 use super::pronouns::{self, Wanted};
@@ -194,7 +194,10 @@ impl<'a> Reader<'a> {
 
     fn refer(&mut self, wanted: Wanted, at: usize) -> Vec<Side> {
         let owns = self.tokens[at].pos == Pos::Det;
-        let but = if owns { Vec::new() } else { self.near_verb(at) };
+        // "Rosa says she …": a subject has nobody beside it yet.
+        let subject = matches!(self.tokens[at].norm.as_str(), "he" | "she" | "they")
+            || self.tokens.get(at + 1).is_some_and(|t| matches!(t.pos, Pos::Aux) || t.form == Some(VerbForm::Third));
+        let but = if owns || subject { Vec::new() } else { self.near_verb(at) };
         let found = self.registry.antecedents(wanted, &but);
         if found.is_empty() {
             self.registry.open += 1;

@@ -102,6 +102,8 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             {
                 Pos::Noun
             }
+            // "the billing rewrite": a bare verb does not go with one noun.
+            _ if pos == Pos::Verb && verbish == Some(VerbForm::Base) && compound(tokens, i) => Pos::Noun,
             // "Still loving it"
             _ if pos == Pos::Adj
                 && verbish == Some(VerbForm::Gerund)
@@ -186,6 +188,16 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
     }
 }
 
+/// Whether a bare verb closes a noun phrase: after an article and a singular noun, with nothing it could act on.
+fn compound(tokens: &[Token], i: usize) -> bool {
+    let closed_off = tokens.get(i + 1).is_none_or(|n| matches!(n.pos, Pos::Punct | Pos::Cconj | Pos::Adp));
+    let singular = i >= 2 && tokens[i - 1].pos == Pos::Noun && !tokens[i - 1].norm.ends_with('s') && tokens[i - 2].pos == Pos::Det;
+    let driven = tokens[..i.saturating_sub(1)].iter().any(|t| {
+        is_modal(&t.norm) || matches!(t.norm.as_str(), "make" | "makes" | "made" | "let" | "help" | "helped" | "see" | "saw" | "watch" | "watched" | "hear" | "heard" | "have" | "had")
+    });
+    closed_off && singular && !driven
+}
+
 /// Whether an adjective stands where only a noun can: after a number or a verb of having and liking, with no noun to come.
 fn noun_slot(tokens: &[Token], i: usize, verbish: Option<VerbForm>) -> bool {
     let Some(b) = i.checked_sub(1).map(|b| &tokens[b]) else { return false };
@@ -199,6 +211,11 @@ fn noun_slot(tokens: &[Token], i: usize, verbish: Option<VerbForm>) -> bool {
     let listed_concept = transitive && lexicon().has(Group::Concept, &tokens[i].norm);
     let of_colour = matches!(b.norm.as_str(), "color" | "colour") && lexicon().has(Group::Concept, &tokens[i].norm);
     if alone && (listed_concept || of_colour) {
+        return true;
+    }
+    // "Farah from legal"
+    let department = lexicon().head(&tokens[i].norm) == Some(crate::domain::EntityType::Organization);
+    if alone && department && matches!(b.norm.as_str(), "from" | "in" | "with") {
         return true;
     }
     alone

@@ -19,6 +19,7 @@ pub(crate) fn tag(sentence: &mut Sentence, extra: ExtraVerb<'_>) {
     base(tokens);
     units(tokens);
     capitals(tokens);
+    versions(tokens);
     let known: Vec<Option<(String, VerbForm)>> =
         tokens.iter().map(|t| if t.pos == Pos::Punct { None } else { lemma::known_verb(&t.norm, extra) }).collect();
     repair(tokens, &known);
@@ -220,6 +221,17 @@ fn capitals(tokens: &mut [Token]) {
             continue;
         };
         tokens[i].pos = new;
+    }
+}
+
+/// "Python 3.8", "Node 20": a version belongs to the name; "Rust 2 years ago" has none.
+fn versions(tokens: &mut [Token]) {
+    for i in 1..tokens.len() {
+        let tool = tokens[i - 1].pos == Pos::Propn && lexicon().has(Group::Tool, &tokens[i - 1].norm);
+        let number = tokens[i].pos == Pos::Num && tokens[i].norm.starts_with(|c: char| c.is_ascii_digit());
+        if tool && number && !tokens.get(i + 1).is_some_and(Token::nominal) {
+            tokens[i].pos = Pos::Propn;
+        }
     }
 }
 

@@ -83,7 +83,7 @@ impl Reader<'_> {
                             && let Some(ChunkKind::Noun(np)) = self.phrases.chunks.get(c + 1).map(|c| c.kind)
                             && (!matches!(tokens[chunk.start].norm.as_str(), "to" | "from" | "in" | "at" | "on" | "for")
                                 // "grew up on a farm in Kansas"
-                                || tokens[chunk.start].is("on") && self.sides[np].is_none() && !self.phrases.nouns[np].pronoun)
+                                || tokens[chunk.start].is("on") && lexicon().in_set("generic_places", &tokens[self.phrases.nouns[np].head].norm))
                         {
                             k = self.phrases.chunks[c + 1].end;
                             jumps += 1;

@@ -146,7 +146,7 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
             && p.chunks[clause.at + 1..clause.end].iter().any(|c| matches!(c.kind, ChunkKind::Verb(_)));
         // "I saw a deer" tells, "I see" does not.
         let witnessed = !you
-            && (g.past || g.progressive)
+            && (g.past || g.progressive || g.negated || tokens[g.start].lemma == "have" && g.main > g.start)
             && matches!(g.lemma.as_str(), "see" | "hear" | "feel")
             && p.chunks.get(clause.at + 1).is_some_and(|c| matches!(c.kind, ChunkKind::Noun(n) if !p.nouns[n].pronoun));
         if lex.in_set("reaction_verbs", &g.lemma) && g.modal.is_none() && !intends && !witnessed {
@@ -156,7 +156,11 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
             let adjective = tail.iter().find(|t| {
                 t.pos != Pos::Adv && t.pos != Pos::Det && !matches!(t.norm.as_str(), "not" | "bit" | "little" | "of" | "so" | "lot")
             });
-            if adjective.is_some_and(|t| lex.in_set("reaction_adjectives", &t.norm)) && !says_own && !g.negated && !tail.iter().any(|t| t.is("at")) {
+            if adjective.is_some_and(|t| lex.in_set("reaction_adjectives", &t.norm))
+                && !says_own
+                && !g.negated
+                && !tail.iter().any(|t| t.is("at"))
+            {
                 return Act::Fills;
             }
         }
@@ -192,7 +196,8 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
         return Act::Fills;
     }
     let definite = noun.det.is_some() || head.pos == Pos::Propn;
-    if head.pos == Pos::Propn || definite && (g.past || tokens[g.start].lemma == "have" && g.main > g.start || end - clause.start_token > 5) {
+    if head.pos == Pos::Propn || definite && (g.past || tokens[g.start].lemma == "have" && g.main > g.start || end - clause.start_token > 5)
+    {
         return Act::Tells;
     }
     if end - clause.start_token > 6 && !g.negated { Act::Tells } else { Act::Fills }

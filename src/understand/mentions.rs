@@ -365,6 +365,14 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
         return Some(build(tokens, s, np.head, ty, 0.9, true, None));
     }
     let owned = np.owner != Owner::Nobody;
+    // "in high school"
+    if words > 1 && !owned && !name_inside && lex.in_set("generic_places", &joined) && !lex.has(Group::Object, &joined) {
+        return None;
+    }
+    // "an Elvis fan" is no thing; see `Reader::fan`.
+    if lex.in_set("fans", &head.lemma) {
+        return None;
+    }
     // "friends" and "family" are nobody in particular.
     if words == 1 && lex.in_set("vague", &head.norm) && is_role(&head.lemma) && (head.norm != head.lemma || head.is("family")) {
         return None;

@@ -113,23 +113,6 @@ impl Pipeline {
             tags::tag(&mut sentence, &|w| self.cues.is_verb(w));
             let phrases = phrases::chunk(&sentence.tokens);
             let clauses = clauses::clauses(&sentence.tokens, &phrases);
-            if std::env::var("DBG").is_ok() {
-                for t in &sentence.tokens {
-                    eprint!("{}/{:?}{} ", t.norm, t.pos, t.form.map_or(String::new(), |f| format!(":{f:?}")));
-                }
-                eprintln!();
-                for c in &phrases.chunks {
-                    eprint!(
-                        "[{:?} {}] ",
-                        c.kind,
-                        sentence.tokens[c.start..c.end].iter().map(|t| t.norm.as_str()).collect::<Vec<_>>().join(" ")
-                    );
-                }
-                eprintln!();
-                for c in &clauses {
-                    eprintln!("{c:?}");
-                }
-            }
             let before = book.facts.len();
             let mut reader = Reader::new(&self.cues, &sentence.tokens, &phrases, &mut registry, &mut book);
             if !kind::asks(&sentence) {

@@ -22,7 +22,9 @@ impl Reader<'_> {
         if lexicon().in_set("parts", &self.tokens[np.head].lemma) {
             return None;
         }
-        for k in (np.core..end).rev() {
+        // "my favorite type of music"
+        let first = if self.tokens[np.start..np.core].iter().any(|t| t.is("of")) { np.start } else { np.core };
+        for k in (first..end).rev() {
             let t = &self.tokens[k];
             if k > np.core {
                 let two = format!("{} {}", self.tokens[k - 1].norm, t.lemma);
@@ -149,6 +151,10 @@ impl Reader<'_> {
             return;
         }
         let predicate = self.phrases.nouns[p].clone();
+        if lexicon().in_set("fans", &self.tokens[predicate.head].lemma) {
+            self.fan(&subjects, &predicate, polarity, (start, self.phrases.chunks[at].end));
+            return;
+        }
         let Some((cue, _)) = self.noun_cue(&predicate) else { return };
         let end = self.phrases.chunks[at].end;
         if let Some(owner) = self.owner(p) {
@@ -170,6 +176,22 @@ impl Reader<'_> {
                     let (a, b) = if b == Side::Speaker { (b, a) } else { (a, b) };
                     self.enter(cue, a, b, polarity, confidence, (start, end));
                 }
+            }
+        }
+    }
+
+    /// "I'm a big Elvis fan", "my sister is a history buff".
+    fn fan(&mut self, subjects: &[usize], predicate: &NounPhrase, polarity: Polarity, words: (usize, usize)) {
+        let cues = self.cues;
+        let Some(cue) = cues.verb("be").iter().find(|c| c.rest.first().is_some_and(|w| w == "fan")) else { return };
+        let Some(head) = predicate.head.checked_sub(1).filter(|&h| h >= predicate.core && self.tokens[h].nominal()) else { return };
+        let liked = NounPhrase { end: head + 1, head, det: None, owner: Owner::Nobody, ..predicate.clone() };
+        let Some(named) = mentions::describe(self.tokens, &liked, &|_| false) else { return };
+        let Some(object) = self.register(&named) else { return };
+        for &s in subjects {
+            if let Some(subject) = self.sides[s] {
+                let span = self.span(words.0, words.1);
+                self.claim(Claim { relation: cue.relation, subject, object, polarity, confidence: 0.9, weak: false, span });
             }
         }
     }
@@ -225,12 +247,11 @@ impl Reader<'_> {
         {
             return;
         }
-        let subject = match &clause.subject {
-            Subject::Nouns(n) => n.first().and_then(|&n| self.sides[n]),
-            Subject::Implied => Some(Side::Speaker),
-            Subject::Unknown => None,
+        let owners: Vec<Side> = match &clause.subject {
+            Subject::Nouns(nouns) => nouns.iter().flat_map(|&n| self.sides[n].into_iter().chain(self.also[n].iter().copied())).collect(),
+            Subject::Implied => vec![Side::Speaker],
+            Subject::Unknown => return,
         };
-        let Some(owner) = subject else { return };
         let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not))
         else {
             return;
@@ -239,7 +260,7 @@ impl Reader<'_> {
         while c < clause.end {
             if let ChunkKind::Noun(n) = self.phrases.chunks[c].kind {
                 let np = self.phrases.nouns[n].clone();
-                let none = np.det.is_some_and(|d| self.tokens[d].is("no"));
+                let none = np.det.is_some_and(|d| self.tokens[d].is("no") || self.tokens[d].is("any"));
                 if np.owner == Owner::Nobody
                     && !none
                     && let Some((cue, k)) = self.noun_cue(&np)
@@ -264,7 +285,9 @@ impl Reader<'_> {
                     });
                     let polarity = if g.negated { Polarity::Negated } else { Polarity::Affirmed };
                     if let Some(side) = side {
-                        self.enter(cue, owner, side, polarity, 1.0, (clause.start_token, end));
+                        for &owner in &owners {
+                            self.enter(cue, owner, side, polarity, 1.0, (clause.start_token, end));
+                        }
                         self.consumed[n] = true;
                     }
                 }
@@ -307,6 +330,7 @@ impl Reader<'_> {
             // "our cats", "my bike"
             for (i, rel) in self.cues.relations.iter().enumerate() {
                 if !rel.possessed.is_empty() && self.possessed(rel, other) {
+                    self.more_names(n, NounCue { relation: i, inverse: false }, owner, np.head);
                     let span = self.span(np.start, np.end);
                     let named = np.given.is_some() || self.tokens[np.head].pos == Pos::Propn;
                     let confidence = if named || np.owner == Owner::Speaker { 0.95 } else { 0.8 };
@@ -373,9 +397,10 @@ impl Reader<'_> {
             if !self.tokens[p.start].is("from") || !named || !department {
                 continue;
             }
-            let from = cues.verb("be").iter().find(|cue| {
-                cue.rest == ["from"] && cues.relations[cue.relation].object_types.contains(&EntityType::Organization)
-            });
+            let from = cues
+                .verb("be")
+                .iter()
+                .find(|cue| cue.rest == ["from"] && cues.relations[cue.relation].object_types.contains(&EntityType::Organization));
             if let Some(cue) = from {
                 let span = self.span(self.phrases.nouns[a].start, self.phrases.nouns[b].end);
                 self.claim(Claim {
@@ -395,7 +420,13 @@ impl Reader<'_> {
     fn more_names(&mut self, n: usize, cue: NounCue, owner: Side, k: usize) {
         let plural = self.tokens[k].norm != self.tokens[k].lemma;
         let Some(mut c) = self.phrases.chunks.iter().position(|c| c.kind == ChunkKind::Noun(n)) else { return };
-        if !plural || self.tokens[self.phrases.nouns[n].head].pos != Pos::Propn {
+        // "my kids Leo and Mia", "my two cats, Milo and Otis"
+        let named = self.tokens[self.phrases.nouns[n].head].pos == Pos::Propn;
+        let chunks = &self.phrases.chunks;
+        let listed = chunks.get(c + 1).is_some_and(|x| x.kind == ChunkKind::Comma)
+            && matches!(chunks.get(c + 2).map(|x| x.kind), Some(ChunkKind::Noun(m)) if self.tokens[self.phrases.nouns[m].head].pos == Pos::Propn)
+            && chunks.get(c + 3).is_some_and(|x| x.kind == ChunkKind::Conj || x.kind == ChunkKind::Comma);
+        if !plural || !named && !listed {
             return;
         }
         c += 1;
@@ -406,6 +437,11 @@ impl Reader<'_> {
                 && let Some(side) = self.sides[m]
             {
                 let (start, end) = (self.phrases.nouns[n].start, self.phrases.nouns[m].end);
+                if let (Side::Entity(i, _), Some(Side::Entity(whole, _))) = (side, self.sides[n])
+                    && !self.cues.relations[cue.relation].possessed.is_empty()
+                {
+                    self.registry.retype(i, self.registry.kind(whole).0);
+                }
                 self.enter(cue, owner, side, Polarity::Affirmed, 0.9, (start, end));
                 c += 2;
             } else if matches!(self.phrases.chunks[c + 1].kind, ChunkKind::Conj) {

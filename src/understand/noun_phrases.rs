@@ -24,12 +24,17 @@ pub(crate) fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option
         np.opaque = true;
         return Some((np, i + 1));
     }
-    if t.pos == Pos::Pron {
+    if t.pos == Pos::Pron && partitive(tokens, i).is_none() {
         np.pronoun = true;
         return Some((np, i + 1));
     }
     let mut k = partitive(tokens, i).unwrap_or(i);
     let mut determined = k > i;
+    // "my favorite type of music" is mine
+    if let Some(d) = (i..k).find(|&d| owner_of(&tokens[d].norm) != Owner::Nobody) {
+        np.det = Some(d);
+        np.owner = owner_of(&tokens[d].norm);
+    }
     while let Some(t) = tokens.get(k).filter(|t| t.pos == Pos::Det) {
         np.det = Some(k);
         if owner_of(&t.norm) != Owner::Nobody {
@@ -212,7 +217,12 @@ fn partitive(tokens: &[Token], i: usize) -> Option<usize> {
     for skip in 0..3 {
         let t = tokens.get(i + skip)?;
         if PARTITIVES.contains(&t.norm.as_str()) && tokens.get(i + skip + 1).is_some_and(|n| n.is("of")) {
-            return tokens.get(i + skip + 2).is_some_and(|n| !matches!(n.pos, Pos::Punct | Pos::Pron) && (n.pos != Pos::Verb || tokens.get(i + skip + 3).is_some_and(Token::nominal))).then_some(i + skip + 2);
+            return tokens
+                .get(i + skip + 2)
+                .is_some_and(|n| {
+                    !matches!(n.pos, Pos::Punct | Pos::Pron) && (n.pos != Pos::Verb || tokens.get(i + skip + 3).is_some_and(Token::nominal))
+                })
+                .then_some(i + skip + 2);
         }
         if !matches!(t.pos, Pos::Det | Pos::Adj | Pos::Adv) {
             return None;

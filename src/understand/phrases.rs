@@ -169,7 +169,11 @@ fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
     }
     // "Not a fan of X": "I am" is left out.
     let opens = p.chunks.iter().all(|c| matches!(c.kind, ChunkKind::Other | ChunkKind::Comma | ChunkKind::Adverb));
-    if t.is("not") && opens && only_verb(&tokens[..clause_end(tokens, i)], i + 1) && tokens.get(i + 1).is_some_and(|n| matches!(n.pos, Pos::Det | Pos::Adj | Pos::Adv | Pos::Adp)) {
+    if t.is("not")
+        && opens
+        && only_verb(&tokens[..clause_end(tokens, i)], i + 1)
+        && tokens.get(i + 1).is_some_and(|n| matches!(n.pos, Pos::Det | Pos::Adj | Pos::Adv | Pos::Adp))
+    {
         p.verbs.push(VerbGroup { lemma: "be".to_owned(), negated: true, be: Some(i), end: i + 1, ..VerbGroup::at(i) });
         p.chunks.push(Chunk { kind: ChunkKind::Verb(p.verbs.len() - 1), start: i, end: i + 1 });
         return i + 1;

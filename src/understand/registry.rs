@@ -132,6 +132,12 @@ impl Registry {
         (self.mentions[index].entity_type, self.strengths[index])
     }
 
+    /// "my cats, Milo and Otis": a person's name that is none here.
+    pub(crate) fn retype(&mut self, index: usize, ty: EntityType) {
+        self.mentions[index].entity_type = ty;
+        self.strengths[index] = self.strengths[index].max(WEAK);
+    }
+
     /// Gives an entry the type that a relation asks for.
     pub(crate) fn coerce(&mut self, index: usize, ty: EntityType) {
         if self.strengths[index] < WEAK {

@@ -41,7 +41,8 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             // "both love and hate"
             "both"
                 if next.as_ref().is_some_and(|(p, _)| *p == Pos::Verb)
-                    || before.is_some_and(|b| subject_pronoun(&tokens[b])) && matches!(known.get(i + 1), Some(Some((_, VerbForm::Base)))) =>
+                    || before.is_some_and(|b| subject_pronoun(&tokens[b]))
+                        && matches!(known.get(i + 1), Some(Some((_, VerbForm::Base)))) =>
             {
                 Pos::Adv
             }
@@ -193,7 +194,24 @@ fn compound(tokens: &[Token], i: usize) -> bool {
     let closed_off = tokens.get(i + 1).is_none_or(|n| matches!(n.pos, Pos::Punct | Pos::Cconj | Pos::Adp));
     let singular = i >= 2 && tokens[i - 1].pos == Pos::Noun && !tokens[i - 1].norm.ends_with('s') && tokens[i - 2].pos == Pos::Det;
     let driven = tokens[..i.saturating_sub(1)].iter().any(|t| {
-        is_modal(&t.norm) || matches!(t.norm.as_str(), "make" | "makes" | "made" | "let" | "help" | "helped" | "see" | "saw" | "watch" | "watched" | "hear" | "heard" | "have" | "had")
+        is_modal(&t.norm)
+            || matches!(
+                t.norm.as_str(),
+                "make"
+                    | "makes"
+                    | "made"
+                    | "let"
+                    | "help"
+                    | "helped"
+                    | "see"
+                    | "saw"
+                    | "watch"
+                    | "watched"
+                    | "hear"
+                    | "heard"
+                    | "have"
+                    | "had"
+            )
     });
     closed_off && singular && !driven
 }

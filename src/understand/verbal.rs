@@ -45,7 +45,8 @@ impl Reader<'_> {
         }
         let group = &self.phrases.verbs[clause.verb];
         let mut confidence = if clause.subject == Subject::Implied { 0.85 } else { 1.0 };
-        if clause.distant {
+        let pronoun = matches!(&clause.subject, Subject::Nouns(n) if n.iter().any(|&n| self.phrases.nouns[n].pronoun));
+        if clause.distant || pronoun && !subjects.contains(&Side::Speaker) {
             confidence *= 0.9;
         }
         if self.tokens[group.main].repaired {
@@ -311,7 +312,8 @@ impl Reader<'_> {
         if owns {
             let bare = np.owner == Owner::Nobody && np.det.is_none() && self.tokens[np.head].pos == Pos::Noun && np.core == np.head;
             let trade = cue.effect == Effect::Ends && bare && self.tokens[np.head].norm != self.tokens[np.head].lemma;
-            let lost = loose && (np.owner == Owner::Nobody || self.sides[n].is_none_or(|s| !self.possessed(&self.cues.relations[cue.relation], s)));
+            let lost = loose
+                && (np.owner == Owner::Nobody || self.sides[n].is_none_or(|s| !self.possessed(&self.cues.relations[cue.relation], s)));
             return other && (cue.weak || cue.effect == Effect::Ends) || trade || lost;
         }
         let used = self.cues.relations[cue.relation].object_types.first() == Some(&EntityType::Tool);

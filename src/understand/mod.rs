@@ -7,13 +7,16 @@
 
 mod appositions;
 mod clauses;
+mod complements;
 mod cues;
+mod guess;
 pub mod jsonl;
 mod kind;
 mod language;
 mod lemma;
 mod lexicon;
 mod mentions;
+mod neighbours;
 mod nominal;
 mod normalise;
 mod noun_phrases;
@@ -22,8 +25,10 @@ mod phrases;
 mod pronouns;
 mod reader;
 mod reciprocal;
+mod referents;
 mod registry;
 mod repairs;
+mod restraint;
 mod sentences;
 mod steps;
 mod switches;

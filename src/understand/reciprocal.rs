@@ -4,7 +4,7 @@
 use super::clauses::{Clause, Subject};
 use super::cues::{Cue, Effect};
 use super::lexicon::lexicon;
-use super::phrases::{ChunkKind, VerbGroup};
+use super::phrases::{ChunkKind, Owner, VerbGroup};
 use super::reader::{Claim, Reader, Side};
 use super::tokens::Pos;
 use super::verbal::Frame;
@@ -105,5 +105,26 @@ impl Reader<'_> {
             Some(Side::Entity(new, _)) => self.registry.rename(target, new),
             _ => false,
         }
+    }
+
+    /// "My cat's name is Pickles", "his name is Kyle": from now on that is what the cat is called.
+    pub(super) fn naming(&mut self, subject: usize, name: usize) -> bool {
+        let np = &self.phrases.nouns[subject];
+        if self.tokens[np.head].lemma != "name" || np.pronoun {
+            return false;
+        }
+        let target = match np.owner {
+            Owner::Phrase(m) => self.sides[m].map(Side::party),
+            Owner::Third => self.registry.last_unnamed().map(Party::Mention),
+            _ => None,
+        };
+        let (Some(Party::Mention(target)), Some(Side::Entity(new, _))) = (target, self.sides[name]) else { return false };
+        self.registry.rename(target, new)
+    }
+
+    /// "Our dog is a beagle named Waffles".
+    pub(super) fn described(&mut self, subject: usize, predicate: usize) -> bool {
+        let (Some(Side::Entity(a, _)), Some(Side::Entity(b, _))) = (self.sides[subject], self.sides[predicate]) else { return false };
+        self.phrases.nouns[predicate].given.is_some() && self.phrases.nouns[subject].owner != Owner::Nobody && self.registry.rename(a, b)
     }
 }

@@ -1,17 +1,14 @@
 //! Facts from clauses: the ontology's verb cues, with negation, aspect, modality and complements.
 
-use crate::domain::{EntityType, Polarity, Span};
+use crate::domain::{Polarity, Span};
 
 use super::clauses::{Clause, Subject};
 use super::cues::{Cue, Effect};
-use super::lexicon::{VerbForm, lexicon};
-use super::mentions::WEAK;
+use super::lexicon::lexicon;
 use super::objects::Item;
-use super::phrases::{ChunkKind, Owner, VerbGroup, VerbKind};
+use super::phrases::{ChunkKind, VerbGroup, VerbKind};
 use super::reader::{Claim, Reader, Side};
 use super::steps;
-use super::tokens::{Pos, Token};
-use super::walk::preposition;
 
 /// Changes that, in the progressive, are only planned ("I'm moving to Oslo").
 const PLANS: &[&str] = &[
@@ -158,15 +155,6 @@ impl Reader<'_> {
         false
     }
 
-    fn not_lately(&self, g: &VerbGroup, limit: usize) -> bool {
-        let perfect = self.tokens[g.start].lemma == "have" && g.main > g.start;
-        let tail = &self.tokens[g.end.min(limit)..limit];
-        perfect
-            && (tail.iter().any(|t| matches!(t.norm.as_str(), "since" | "yet" | "lately" | "recently"))
-                || tail.windows(2).any(|t| (t[0].is("in") || t[0].is("for")) && lexicon().in_set("time", &t[1].norm))
-                || tail.windows(3).any(|t| (t[0].is("in") || t[0].is("for")) && lexicon().in_set("time", &t[2].norm)))
-    }
-
     fn cues_at(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
         let cues = self.cues;
         if let Some(be) = g.be {
@@ -203,32 +191,6 @@ impl Reader<'_> {
             }
         }
         false
-    }
-
-    /// "works with me on the billing rewrite": the same verb with another preposition states another fact.
-    fn beside(&mut self, clause: &Clause, at: usize, first: &Cue, g: &VerbGroup, frame: &Frame) {
-        let cues = self.cues;
-        for cue in cues.verb(&g.lemma) {
-            let [word] = cue.rest.as_slice() else { continue };
-            let same = cue.relation == first.relation || first.rest.last() == Some(word);
-            if same || cue.weak || cue.cannot || cue.effect != Effect::States || !preposition(word) {
-                continue;
-            }
-            let reach = (at + 1..clause.end).take_while(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Verb(_)));
-            let found = reach
-                .into_iter()
-                .find(|&c| self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is(word));
-            let Some(c) = found else { continue };
-            let rel = &cues.relations[cue.relation];
-            for (object, end) in self.items(c + 1, clause, false) {
-                let sure = object == Side::Speaker || rel.object_types.contains(&self.kind(object).0) && self.kind(object).1 >= WEAK;
-                for &subject in frame.subjects.iter().filter(|_| sure) {
-                    let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
-                    let span = self.span(frame.start, end);
-                    self.state(cue, s, o, frame, 0.9, span);
-                }
-            }
-        }
     }
 
     /// "X is used by Y": Y uses X.
@@ -302,68 +264,7 @@ impl Reader<'_> {
         any
     }
 
-    /// "I drove Tom's car", "I sold houses for a living", "I lost the game": nothing was owned.
-    fn not_ones_own(&self, clause: &Clause, cue: &Cue, g: &VerbGroup, frame: &Frame, k: usize) -> bool {
-        let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= k) else { return false };
-        let ChunkKind::Noun(n) = self.phrases.chunks[c].kind else { return false };
-        let (np, owns) = (&self.phrases.nouns[n], !self.cues.relations[cue.relation].possessed.is_empty());
-        let other = matches!(np.owner, Owner::Phrase(_)) || np.owner == Owner::Third && frame.subjects == [Side::Speaker];
-        let loose = cue.effect == Effect::Ends && lexicon().in_set("loose", &g.lemma);
-        if owns {
-            let bare = np.owner == Owner::Nobody && np.det.is_none() && self.tokens[np.head].pos == Pos::Noun && np.core == np.head;
-            let trade = cue.effect == Effect::Ends && bare && self.tokens[np.head].norm != self.tokens[np.head].lemma;
-            let lost = loose
-                && (np.owner == Owner::Nobody || self.sides[n].is_none_or(|s| !self.possessed(&self.cues.relations[cue.relation], s)));
-            return other && (cue.weak || cue.effect == Effect::Ends) || trade || lost;
-        }
-        let used = self.cues.relations[cue.relation].object_types.first() == Some(&EntityType::Tool);
-        loose && used && self.sides[n].is_some_and(|s| self.kind(s).0 != EntityType::Tool && self.kind(s).1 >= WEAK)
-    }
-
-    /// "I was in Rome", "I'm in Rome for the weekend": no home.
-    fn passing_stay(&self, cue: &Cue, g: &VerbGroup, limit: usize) -> bool {
-        let rel = &self.cues.relations[cue.relation];
-        if !(cue.weak && rel.functional && rel.object_types == [EntityType::Place]) {
-            return false;
-        }
-        let tail = &self.tokens[g.end.min(limit)..limit];
-        let short = |t: &Token| lexicon().in_set("time", &t.norm) || lexicon().in_set("occasions", &t.norm);
-        let lasting = tail.iter().any(|t| t.is("years") || t.is("now"));
-        g.past && !g.used_to
-            || !lasting && (1..=3).any(|far| tail.windows(far + 1).any(|w| matches!(w[0].norm.as_str(), "for" | "on") && short(&w[far])))
-    }
-
-    /// "in a small town in Ohio": the place behind one that has no name.
-    fn place_behind(&mut self, c: usize, clause: &Clause, cue: &Cue) -> Vec<Item> {
-        let types = &self.cues.relations[cue.relation].object_types;
-        // "back from a trip to Thailand"
-        let trip = types.contains(&EntityType::Place)
-            && self.phrases.chunks[c].end > 0
-            && lexicon().in_set("occasions", &self.tokens[self.phrases.chunks[c].end - 1].norm);
-        let nameless = (trip || *types == [EntityType::Place])
-            && matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(n) if self.sides[n].is_none() && !self.phrases.nouns[n].pronoun);
-        let inside = nameless
-            && c + 2 < clause.end
-            && self.phrases.chunks[c + 1].kind == ChunkKind::Prep
-            && matches!(self.tokens[self.phrases.chunks[c + 1].start].norm.as_str(), "in" | "of" | "to")
-            && (trip || !self.tokens[self.phrases.chunks[c + 1].start].is("to"));
-        if !inside {
-            return Vec::new();
-        }
-        let items = self.items(c + 2, clause, false);
-        items.into_iter().filter(|i| self.kind(i.0).0 == EntityType::Place).collect()
-    }
-
-    /// Whether something is over: "I sold it", not "I sell watches".
-    fn is_over(&self, cue: &Cue, g: &VerbGroup) -> bool {
-        if cue.effect != Effect::Ends {
-            return true;
-        }
-        let present = matches!(self.tokens[g.main].form, Some(VerbForm::Base | VerbForm::Third)) && g.start == g.main;
-        !present || matches!(g.lemma.as_str(), "quit" | "split" | "shut" | "be" | "cut")
-    }
-
-    fn state(&mut self, cue: &Cue, subject: Side, object: Side, frame: &Frame, factor: f64, span: Span) -> bool {
+    pub(super) fn state(&mut self, cue: &Cue, subject: Side, object: Side, frame: &Frame, factor: f64, span: Span) -> bool {
         let polarity = match (cue.effect, frame.polarity) {
             (Effect::States, p) => p,
             (Effect::Ends, Polarity::Affirmed) => Polarity::Ended,
@@ -372,75 +273,6 @@ impl Reader<'_> {
             _ => return false,
         };
         self.claim(Claim { relation: cue.relation, subject, object, polarity, confidence: frame.confidence * factor, weak: cue.weak, span })
-    }
-
-    /// "… in Frankfurt, not Dublin": what is denied beside what is said.
-    fn correction(&mut self, clause: &Clause, cue: &Cue, subjects: &[Side], after: usize, frame: &Frame) {
-        let Some(mut c) = (clause.at..self.phrases.chunks.len()).find(|&c| self.phrases.chunks[c].start >= after) else { return };
-        let chunks = &self.phrases.chunks;
-        if chunks[c].kind == ChunkKind::Comma {
-            c += 1;
-        }
-        if chunks.get(c).is_some_and(|x| x.kind == ChunkKind::Conj && self.tokens[x.start].is("but")) {
-            c += 1;
-        }
-        if !chunks.get(c).is_some_and(|x| x.kind == ChunkKind::Not) {
-            return;
-        }
-        c += 1;
-        if chunks.get(c).is_some_and(|x| x.kind == ChunkKind::Prep) {
-            c += 1;
-        }
-        for (object, end) in self.items(c, clause, false) {
-            for &subject in subjects {
-                let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
-                let span = self.span(frame.start, end);
-                self.claim(Claim {
-                    relation: cue.relation,
-                    subject: s,
-                    object: o,
-                    polarity: Polarity::Negated,
-                    confidence: frame.confidence * 0.9,
-                    weak: cue.weak,
-                    span,
-                });
-            }
-        }
-    }
-
-    /// "I use TypeScript for the Phoenix project": the project uses it too.
-    fn purpose(&mut self, clause: &Clause, cue: &Cue, items: &[Item], after: usize, frame: &Frame) {
-        let rel = &self.cues.relations[cue.relation];
-        if cue.weak
-            || !rel.subject_types.contains(&EntityType::Project)
-            || !rel.subject_types.contains(&EntityType::Person)
-            || !rel.object_types.contains(&EntityType::Tool)
-        {
-            return;
-        }
-        let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= after) else { return };
-        let is_for = self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is("for");
-        if !is_for {
-            return;
-        }
-        for (project, end) in self.items(c + 1, clause, false) {
-            let Side::Entity(p, _) = project else { continue };
-            if self.kind(project).0 != EntityType::Project || self.kind(project).1 < 0.85 || !self.registry.kept[p] {
-                continue;
-            }
-            for &(object, _) in items {
-                let span = self.span(frame.start, end);
-                self.claim(Claim {
-                    relation: cue.relation,
-                    subject: project,
-                    object,
-                    polarity: Polarity::Affirmed,
-                    confidence: frame.confidence * 0.8,
-                    weak: false,
-                    span,
-                });
-            }
-        }
     }
 
     /// The object of a relative clause stands before it: "Rust, which I love".

@@ -91,8 +91,10 @@ fn sentences(r: &Relation) -> Vec<(String, String, String, String, &'static str)
     for n in &c.inverse_nouns {
         say(n, Some(format!("{o}'s {n} is {s}.")), s, o, "affirmed");
     }
+    // What is lost or sold was somebody's own.
+    let own = if c.possessed.is_empty() { o.to_owned() } else { format!("her {o}") };
     for v in &c.ending_verbs {
-        say(v, inflect(v, VerbForm::Past, o).map(|p| format!("{s} {p}.")), s, o, "ended");
+        say(v, inflect(v, VerbForm::Past, &own).map(|p| format!("{s} {p}.")), s, o, "ended");
     }
     for v in &c.negating_verbs {
         say(v, inflect(v, VerbForm::Past, o).map(|p| format!("{s} {p}.")), s, o, "negated");

@@ -128,7 +128,7 @@ impl Pipeline {
                 }
                 reader.possessives();
                 reader.placed();
-                reader.from_team();
+                reader.departments();
             }
             acts.push(kind::of_sentence(&sentence, &phrases, &clauses, book.facts.len() - before));
         }

@@ -43,7 +43,7 @@ impl Reader<'_> {
     }
 
     /// "Farah from legal": somebody and their department, side by side.
-    pub(crate) fn from_team(&mut self) {
+    pub(crate) fn departments(&mut self) {
         let cues = self.cues;
         for c in 0..self.phrases.chunks.len().saturating_sub(2) {
             let [a, p, b] = [self.phrases.chunks[c], self.phrases.chunks[c + 1], self.phrases.chunks[c + 2]];

@@ -69,7 +69,7 @@ fn question_after(tokens: &[Token], question: bool) -> Option<usize> {
     (2..tokens.len()).find(|&i| {
         let comma = is(i - 1, &[",", ";", "—", "..", "..."]);
         let joined = comma || is(i - 1, &["and", "but", "so"]);
-        if !joined || !word(0) || !tokens[..i - 1].iter().filter(|t| t.pos != Pos::Punct).nth(1).is_some() {
+        if !joined || !word(0) || tokens[..i - 1].iter().filter(|t| t.pos != Pos::Punct).nth(1).is_none() {
             return false;
         }
         let aux = |k: usize| is(k, &["do", "are", "have", "did", "can", "could", "would", "will", "is", "were", "does"]);

@@ -260,6 +260,11 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
         return Some(build(tokens, s, np.head, ty, 0.9, true, None));
     }
     let owned = np.owner != Owner::Nobody;
+    // "Does Redis support it", "Google stuff": the name before a word that names nothing.
+    if lex.in_set("vague", &head.norm) && whole.is_none() && np.head > s && (s..np.head).all(|k| tokens[k].pos == Pos::Propn) {
+        let name = NounPhrase { head: np.head - 1, end: np.head, ..np.clone() };
+        return proper(tokens, &name, is_role);
+    }
     // "in high school"
     if words > 1 && !owned && !name_inside && lex.in_set("generic_places", &joined) && !lex.has(Group::Object, &joined) {
         return None;

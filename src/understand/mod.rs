@@ -10,6 +10,7 @@ mod clauses;
 mod complements;
 mod cues;
 mod guess;
+mod hidden_verbs;
 pub mod jsonl;
 mod kind;
 mod language;

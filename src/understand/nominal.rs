@@ -141,6 +141,12 @@ impl Reader<'_> {
             && let Some(owner) = self.owner(s)
         {
             let personal = is_personal(self.cues, cue.relation, cue.inverse);
+            // "My roommate is a DJ" says what the roommate does, not who it is.
+            let kind_of = matches!(self.phrases.chunks[at].kind, ChunkKind::Noun(n)
+                if self.phrases.nouns[n].det.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "a" | "an")) && self.phrases.nouns[n].given.is_none());
+            if personal && kind_of {
+                return;
+            }
             let items = self.items(at, clause, !personal);
             let mut any = false;
             for (item, end) in items {

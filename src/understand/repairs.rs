@@ -53,6 +53,14 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             "like" if like_is_verb(tokens, before) => Pos::Verb,
             "like" => Pos::Adp,
             "have" | "has" | "had" | "do" | "does" | "did" | "is" | "are" | "am" | "was" | "were" | "be" | "been" => Pos::Aux,
+            // "Cooking is my passion"
+            _ if verbish == Some(VerbForm::Gerund)
+                && pos == Pos::Verb
+                && tokens[..i].iter().all(|t| t.pos == Pos::Punct || t.pos == Pos::Intj)
+                && next.as_ref().is_some_and(|(_, w)| matches!(w.as_str(), "is" | "was")) =>
+            {
+                Pos::Noun
+            }
             // "fell in love with"
             "love" if i > 0 && tokens[i - 1].is("in") => Pos::Noun,
             // "Anna's favorite is chess"
@@ -334,65 +342,4 @@ fn listed_infinitive(tokens: &[Token], i: usize, b: usize) -> bool {
     let governed = (from + 1..i).any(|k| tokens[k].pos == Pos::Verb && (tokens[k - 1].is("to") && tokens[k - 1].pos == Pos::Part));
     let broken = tokens[from..i].iter().any(|t| matches!(t.norm.as_str(), ";" | "." | "—"));
     governed && !broken && !lexicon().has(Group::Activity, &tokens[i].norm) && !lexicon().has(Group::Food, &tokens[i].norm)
-}
-
-/// A sentence with a subject and no verb hides one in a noun: "Anna mentors Ben".
-pub(crate) fn missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
-    let mut start = 0;
-    for end in 0..=tokens.len() {
-        let boundary = end == tokens.len()
-            || tokens[end].is(";")
-            || (tokens[end].pos == Pos::Cconj && end > start + 2)
-            || tokens[end].pos == Pos::Sconj
-            || matches!(tokens[end].norm.as_str(), "—" | ":" | "(" | ")");
-        if !boundary {
-            continue;
-        }
-        let finite =
-            (start..end).any(|k| matches!(tokens[k].pos, Pos::Aux) || tokens[k].pos == Pos::Verb && !(k > 0 && tokens[k - 1].is("to")));
-        // "Sara, who I met at PyCon, now works …": what is finite there is the relative clause.
-        let relative = (start..end).any(|k| tokens[k].is("who") && k > start && tokens[k - 1].is(","));
-        let finite = finite && !(relative && tokens[start..end].iter().filter(|t| matches!(t.pos, Pos::Verb | Pos::Aux)).count() == 1);
-        if !finite && end > start {
-            let candidate = (start + 1..end).find(|&k| {
-                let before = &tokens[k - 1];
-                matches!(tokens[k].pos, Pos::Noun | Pos::Adj)
-                    && tokens[k].unit == 0
-                    && matches!(known[k], Some((_, VerbForm::Third | VerbForm::Past | VerbForm::Base)))
-                    && (before.nominal()
-                        || before.pos == Pos::Adv
-                            && k >= 2
-                            && (tokens[k - 2].nominal() || tokens[k - 2].is(",") && matches!(known[k], Some((_, VerbForm::Third))))
-                        || before.is(",")
-                            && matches!(known[k], Some((_, VerbForm::Third)))
-                            && tokens[start..k - 1].iter().any(|t| t.pos == Pos::Propn))
-                    && (before.pos == Pos::Propn || before.is(",") || !matches!(known[k], Some((_, VerbForm::Base))) || plural(before))
-                    && tokens.get(k + 1).is_none_or(|n| {
-                        matches!(
-                            n.pos,
-                            Pos::Det
-                                | Pos::Noun
-                                | Pos::Propn
-                                | Pos::Adp
-                                | Pos::Pron
-                                | Pos::Adj
-                                | Pos::Num
-                                | Pos::Part
-                                | Pos::Adv
-                                | Pos::Verb
-                        )
-                    })
-                    && k + 1 < end
-            });
-            if let Some(k) = candidate {
-                tokens[k].pos = Pos::Verb;
-                tokens[k].repaired = tokens[k - 1].pos != Pos::Propn && !tokens[k - 1].is(",");
-            }
-        }
-        start = end + 1;
-    }
-}
-
-fn plural(t: &Token) -> bool {
-    t.norm.ends_with('s') || matches!(t.norm.as_str(), "people" | "kids" | "children")
 }

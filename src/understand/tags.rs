@@ -5,9 +5,10 @@
 
 use harper_brill::{Tagger, UPOS};
 
+use super::hidden_verbs::missing_verb;
 use super::lemma;
 use super::lexicon::{Group, VerbForm, lexicon};
-use super::repairs::{missing_verb, repair};
+use super::repairs::repair;
 use super::sentences::Sentence;
 use super::tokens::{Pos, Token};
 

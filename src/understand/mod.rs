@@ -1,8 +1,9 @@
 //! A message to what it says: its kind, the things it names, the facts it states, and the terms it is found by.
 //!
 //! Pure and deterministic: no clock, no I/O, no model service. The steps, each in its file: `normalise` -> `tokens` ->
-//! `sentences` -> `tags` (mended by `repairs`) -> `phrases` -> `clauses` -> facts (`verbal`, `nominal`, entered by `reader`) -> `kind`. What the
-//! relations are and by which words they show is data (`data/ontology.toml`), what words are is data (`data/lexicon`).
+//! `sentences` -> `language` -> `tags` (mended by `repairs` and `hidden_verbs`) -> `phrases` -> `clauses` -> whom phrases
+//! mean (`referents`, `pronouns`) -> facts (`verbal` with `restraint` and `complements`, `nominal`, `reciprocal`,
+//! `neighbours`; entered by `reader`) -> `kind`. What the relations are and by which words they show is data (`data/ontology.toml`), what words are is data (`data/lexicon`).
 //! It must not know what is already known of anybody: that is for `facts`.
 
 mod appositions;

@@ -27,25 +27,6 @@ pub struct Occasion<'a> {
     pub now: Timestamp,
 }
 
-fn empty(version: u64, session: SessionId, now: Timestamp) -> KnowledgeCommit {
-    KnowledgeCommit {
-        version,
-        session,
-        message: None,
-        entities: Vec::new(),
-        keys: Vec::new(),
-        facts: Vec::new(),
-        evidence: Vec::new(),
-        merged: Vec::new(),
-        dropped_facts: Vec::new(),
-        deleted_facts: Vec::new(),
-        dropped_evidence: Vec::new(),
-        events: Vec::new(),
-        follow_up: None,
-        now,
-    }
-}
-
 /// Takes a fact back. It stays readable with its evidence; a later statement restores it.
 pub fn retract(at: &Occasion<'_>, fact: &Fact, rivals: &[Fact], sides: &[Entity], ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     let Occasion { version, session, ontology, now } = *at;
@@ -62,7 +43,11 @@ pub fn retract(at: &Occasion<'_>, fact: &Fact, rivals: &[Fact], sides: &[Entity]
         excerpt: None,
         now,
     });
-    KnowledgeCommit { facts: vec![fact], events: vec![EventDraft { id: EventId(ids()), body }], ..empty(version, session, now) }
+    KnowledgeCommit {
+        facts: vec![fact],
+        events: vec![EventDraft { id: EventId(ids()), body }],
+        ..KnowledgeCommit::empty(version, session, now)
+    }
 }
 
 /// Gives an entity another name; the old one stays as an alias.
@@ -79,7 +64,7 @@ pub fn rename(at: &Occasion<'_>, entity: &Entity, name: &str, ids: &mut dyn FnMu
     entity.updated_at = now;
     let keys = EntityKey::of(name).map(|k| (entity.id, k)).into_iter().collect();
     let event = EventDraft { id: EventId(ids()), body: entity_event(session, &entity, EntityChange::Renamed, None) };
-    KnowledgeCommit { keys, entities: vec![entity], events: vec![event], ..empty(version, session, now) }
+    KnowledgeCommit { keys, entities: vec![entity], events: vec![event], ..KnowledgeCommit::empty(version, session, now) }
 }
 
 /// What is known of two entities that are to become one.
@@ -154,7 +139,7 @@ pub fn merge(at: &Occasion<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) ->
         deleted_facts: deleted,
         dropped_evidence: false_opposition,
         events: vec![event],
-        ..empty(version, session, now)
+        ..KnowledgeCommit::empty(version, session, now)
     }
 }
 

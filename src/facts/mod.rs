@@ -15,6 +15,7 @@ pub mod weigh;
 
 pub use learn::{LearnError, Learner, Statement};
 pub use processor::{Outcome, Processor, ProcessorConfig, Work};
+pub use resolve::Memory;
 pub use weigh::{Standing, is_rival, relative_weight, rival_keys, standing};
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 
 use super::{Claim, Embedding, EventLog, Inspect, JobQueue, JobWork};
 use crate::domain::{
-    Caller, Citation, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId,
-    MessageKind, Page, Role, Session, SessionId, Slice, Stance, Timestamp, UserText,
+    Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
+    MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Stance, Timestamp, UserText,
 };
 
 /// All of the store.
@@ -241,8 +241,12 @@ pub struct KnowledgeCommit {
     pub message: Option<Mined>,
     /// New or changed entities, whole.
     pub entities: Vec<Entity>,
+    /// Why each mention of the message means what it means, in the order of its mentions; empty when nobody decided.
+    pub decisions: Vec<Decision>,
     /// Keys that find an entity, added to those it has.
     pub keys: Vec<(EntityId, EntityKey)>,
+    /// Parts of names that find an entity only on further evidence, added to those it has.
+    pub hints: Vec<(EntityId, String)>,
     /// New or changed facts, whole.
     pub facts: Vec<Fact>,
     /// New evidence. A (fact, message, stance) that is there already is left alone.
@@ -261,6 +265,30 @@ pub struct KnowledgeCommit {
     pub follow_up: Option<JobWork>,
     /// Now.
     pub now: Timestamp,
+}
+
+impl KnowledgeCommit {
+    /// A plan that changes nothing.
+    pub fn empty(version: u64, session: SessionId, now: Timestamp) -> Self {
+        Self {
+            version,
+            session,
+            message: None,
+            entities: Vec::new(),
+            decisions: Vec::new(),
+            keys: Vec::new(),
+            hints: Vec::new(),
+            facts: Vec::new(),
+            evidence: Vec::new(),
+            merged: Vec::new(),
+            dropped_facts: Vec::new(),
+            deleted_facts: Vec::new(),
+            dropped_evidence: Vec::new(),
+            events: Vec::new(),
+            follow_up: None,
+            now,
+        }
+    }
 }
 
 /// Why a commit was refused.
@@ -299,6 +327,13 @@ pub trait KnowledgeStore: Send + Sync {
     async fn viewer_entity(&self, caller: &Caller) -> Result<Option<Entity>, StoreError>;
     /// Entities that one of the keys finds, each with the key that found it.
     async fn entities_by_key(&self, caller: &Caller, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, StoreError>;
+    /// Entities that one of the hints finds, each with the hint that found it, most mentioned first, at most `limit`.
+    async fn entities_by_hint(&self, caller: &Caller, hints: &[String], limit: u32) -> Result<Vec<(String, Entity)>, StoreError>;
+    /// Which of the entities a session has mentioned, the latest first.
+    async fn recently_mentioned(&self, caller: &Caller, session: SessionId, entities: &[EntityId]) -> Result<Vec<EntityId>, StoreError>;
+    /// Why the mentions of messages mean what they mean, with the place of the mention in its message. Mentions from before this
+    /// was noted are left out.
+    async fn decisions_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, u32, Decision)>, StoreError>;
     /// Entities by id; unknown ones are left out. An id that was merged away gives the entity that took over.
     async fn entities_by_id(&self, caller: &Caller, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError>;
     /// Facts that match one of the keys, whatever their status.

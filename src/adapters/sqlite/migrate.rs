@@ -11,7 +11,10 @@ use sqlx::{
 use super::failure::Failure;
 
 /// (number, name, text) of each file in `migrations/sqlite`.
-const FILES: [(i64, &str, &str); 1] = [(1, "memory", include_str!("../../../migrations/sqlite/0001_memory.sql"))];
+const FILES: [(i64, &str, &str); 2] = [
+    (1, "memory", include_str!("../../../migrations/sqlite/0001_memory.sql")),
+    (2, "entities", include_str!("../../../migrations/sqlite/0002_entities.sql")),
+];
 
 /// Applies what is missing, each file in a transaction of its own.
 pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), Failure> {

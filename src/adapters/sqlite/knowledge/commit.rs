@@ -13,7 +13,7 @@ use super::super::{
 };
 use super::list::folded;
 use crate::{
-    domain::{Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind},
+    domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind},
     ports::{AnswerCommit, Claim, KnowledgeCommit},
 };
 
@@ -53,8 +53,11 @@ pub(super) async fn plan(
     for (entity, key) in &plan.keys {
         put_key(c, user, *entity, key).await?;
     }
+    for (entity, hint) in &plan.hints {
+        put_hint(c, user, *entity, hint).await?;
+    }
     if let Some((message, kind, mentions)) = &plan.message {
-        processed(c, user, *message, *kind, mentions).await?;
+        processed(c, user, *message, *kind, mentions, &plan.decisions).await?;
     }
     for (gone, into) in &plan.dropped_facts {
         move_evidence(c, user, *gone, *into, plan).await?;
@@ -152,6 +155,16 @@ async fn put_key(c: &mut SqliteConnection, user: Uuid, entity: EntityId, key: &E
     Ok(())
 }
 
+async fn put_hint(c: &mut SqliteConnection, user: Uuid, entity: EntityId, hint: &str) -> Result<(), Failure> {
+    sqlx::query("INSERT INTO entity_hints (user_id, hint, entity_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+        .bind(bytes(&user))
+        .bind(hint)
+        .bind(bytes(&entity.0))
+        .execute(c)
+        .await?;
+    Ok(())
+}
+
 /// Notes what was found in a message. Mentions of an earlier run are replaced.
 async fn processed(
     c: &mut SqliteConnection,
@@ -159,6 +172,7 @@ async fn processed(
     message: MessageId,
     kind: MessageKind,
     mentions: &[(EntityId, Mention)],
+    decisions: &[Decision],
 ) -> Result<(), Failure> {
     let row = sqlx::query("UPDATE messages SET kind = ?, status = 'processed' WHERE user_id = ? AND id = ? RETURNING session_id, sent_at")
         .bind(kind.word())
@@ -171,15 +185,16 @@ async fn processed(
     let (session, said_at) = (columns.id("session_id")?, columns.integer("sent_at")?);
     let earlier = sqlx::query("DELETE FROM mentions WHERE user_id = ? AND message_id = ?").bind(bytes(&user)).bind(bytes(&message.0));
     earlier.execute(&mut *c).await?;
-    for ((entity, m), ordinal) in mentions.iter().zip(0i64..) {
+    for (i, (entity, m)) in mentions.iter().enumerate() {
+        let decision = decisions.get(i);
         sqlx::query(
             "INSERT INTO mentions (user_id, message_id, ordinal, entity_id, session_id, said_at, name, entity_type,
-                                   span_start, span_end, confidence, description)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                   span_start, span_end, confidence, description, score, reason)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(bytes(&user))
         .bind(bytes(&message.0))
-        .bind(ordinal)
+        .bind(signed(i as u64))
         .bind(bytes(&entity.0))
         .bind(bytes(&session))
         .bind(said_at)
@@ -189,6 +204,8 @@ async fn processed(
         .bind(m.span.end)
         .bind(m.confidence)
         .bind(&m.description)
+        .bind(decision.map(|d| d.score))
+        .bind(decision.map(|d| d.reason.as_str()))
         .execute(&mut *c)
         .await?;
     }
@@ -272,6 +289,8 @@ async fn merge(c: &mut SqliteConnection, user: Uuid, gone: EntityId, into: Entit
     for sql in [
         "INSERT INTO entity_keys (user_id, key, entity_id)
          SELECT user_id, key, ?3 FROM entity_keys WHERE user_id = ?1 AND entity_id = ?2 ON CONFLICT DO NOTHING",
+        "INSERT INTO entity_hints (user_id, hint, entity_id)
+         SELECT user_id, hint, ?3 FROM entity_hints WHERE user_id = ?1 AND entity_id = ?2 ON CONFLICT DO NOTHING",
         "UPDATE mentions SET entity_id = ?3 WHERE user_id = ?1 AND entity_id = ?2",
         "UPDATE entity_merges SET into_id = ?3 WHERE user_id = ?1 AND into_id = ?2",
         "INSERT INTO entity_merges (user_id, gone_id, into_id) VALUES (?1, ?2, ?3)

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 pub(super) use self::{commit::put_fact, read::version};
 use super::SqliteStore;
 use crate::{
-    domain::{Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice},
+    domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice},
     ports::{AnswerCommit, Claim, CommitError, EntityFilter, FactFilter, FactKey, KnowledgeCommit, KnowledgeStore, StoreError},
 };
 
@@ -26,6 +26,18 @@ impl KnowledgeStore for SqliteStore {
 
     async fn entities_by_key(&self, caller: &Caller, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, StoreError> {
         Ok(read::entities_by_key(self, caller.user(), keys).await?)
+    }
+
+    async fn entities_by_hint(&self, caller: &Caller, hints: &[String], limit: u32) -> Result<Vec<(String, Entity)>, StoreError> {
+        Ok(read::entities_by_hint(self, caller.user(), hints, limit).await?)
+    }
+
+    async fn recently_mentioned(&self, caller: &Caller, session: SessionId, entities: &[EntityId]) -> Result<Vec<EntityId>, StoreError> {
+        Ok(trace::recently_mentioned(self, caller.user(), session, entities).await?)
+    }
+
+    async fn decisions_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, u32, Decision)>, StoreError> {
+        Ok(trace::decisions_in(self, caller.user(), messages).await?)
     }
 
     async fn entities_by_id(&self, caller: &Caller, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError> {

@@ -55,6 +55,24 @@ pub(super) async fn entities_by_key(store: &SqliteStore, user: UserId, keys: &[E
     Ok(pairs)
 }
 
+pub(super) async fn entities_by_hint(
+    store: &SqliteStore,
+    user: UserId,
+    hints: &[String],
+    limit: u32,
+) -> Result<Vec<(String, Entity)>, Failure> {
+    let found = sqlx::query(
+        "SELECT h.hint AS found_hint, e.* FROM entity_hints h JOIN entities e ON e.user_id = h.user_id AND e.id = h.entity_id
+         WHERE h.user_id = ? AND h.hint IN (SELECT value FROM json_each(?)) ORDER BY e.mention_count DESC, e.id, h.hint LIMIT ?",
+    )
+    .bind(bytes(&user.0))
+    .bind(json(hints, "hints")?)
+    .bind(i64::from(limit))
+    .fetch_all(&store.readers)
+    .await?;
+    found.iter().map(|row| Ok((row.try_get("found_hint")?, rows::entity(row)?))).collect()
+}
+
 pub(super) async fn entities_by_id(store: &SqliteStore, user: UserId, ids: &[EntityId]) -> Result<Vec<Entity>, Failure> {
     let found = sqlx::query(
         "WITH asked AS (SELECT unhex(value) AS id FROM json_each(?2))

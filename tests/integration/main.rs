@@ -7,6 +7,7 @@ mod api;
 mod contract;
 mod crash;
 mod edit;
+mod entities;
 mod house;
 mod logs;
 mod problems;

@@ -71,8 +71,10 @@ impl House {
     async fn build() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
-        let store = Arc::new(SqliteStore::open(&folder.path().join("memory.db"), SqliteConfig::default(), SystemClock.now()).await.unwrap());
-        let learner = Learner::new(store.clone() as Arc<dyn Store>, ontology.clone(), Arc::new(SystemClock), Arc::new(RandomIds::default()));
+        let store =
+            Arc::new(SqliteStore::open(&folder.path().join("memory.db"), SqliteConfig::default(), SystemClock.now()).await.unwrap());
+        let learner =
+            Learner::new(store.clone() as Arc<dyn Store>, ontology.clone(), Arc::new(SystemClock), Arc::new(RandomIds::default()));
         Self { store, extractor: LocalExtractor::new(Arc::new(Pipeline::new(ontology))), learner, _folder: folder }
     }
 

@@ -242,9 +242,16 @@ fn owner_of(before: &[String]) -> Option<Owner> {
     None
 }
 
-/// "John from accounting". Whom one picks up from school is not called so.
+/// "John from accounting". Whom one picks up from school, or knows from there, is not called so.
 fn from(before: &[String], after: &[String]) -> Option<String> {
-    const MOVED: [&str; 20] = [
+    const MOVED: [&str; 27] = [
+        "know",
+        "knows",
+        "knew",
+        "met",
+        "meet",
+        "remember",
+        "recognised",
         "pick",
         "picked",
         "fetch",
@@ -326,6 +333,7 @@ mod tests {
             ("My friend Tom from university is here.", "Tom", Some("friend"), Some("friend from university")),
             ("Ana from the design team left.", "Ana", None, Some("from design team")),
             ("I picked up Tom from school.", "Tom", None, None),
+            ("Anna knows Tom from school.", "Tom", None, None),
             ("John called.", "John", None, None),
         ] {
             let marks = marks(text, name, role);

@@ -206,9 +206,11 @@ impl<'a> Scene<'a> {
             return None;
         }
         let certain = fit == Some(Fit::Same) && names::is_full(&m.name);
-        let type_cost = match (m.entity_type, e.entity_type) {
+        let type_cost = match (names::sort(&m.name, m.entity_type), e.entity_type) {
             (a, b) if a == b => 0.0,
             (a, b) if close(a, b) => CLOSE_TYPE,
+            // A pet has a name like a person's.
+            (EntityType::Person, EntityType::Thing) if fit == Some(Fit::Same) && e.name.starts_with(char::is_uppercase) => GUESSED_TYPE,
             _ if m.confidence < SURE => GUESSED_TYPE,
             _ => return None,
         };
@@ -392,8 +394,9 @@ pub(crate) fn close(a: EntityType, b: EntityType) -> bool {
 pub(crate) fn lookups(mentions: &[Mention]) -> (Vec<EntityKey>, Vec<String>) {
     let (mut keys, mut hints) = (Vec::new(), Vec::new());
     for m in mentions {
-        keys.extend(names::keys(&m.name, m.entity_type));
-        hints.extend(names::asked(&m.name, m.entity_type));
+        let sort = names::sort(&m.name, m.entity_type);
+        keys.extend(names::keys(&m.name, sort));
+        hints.extend(names::asked(&m.name, sort));
         let role = m.description.as_deref().and_then(Role::of).into_iter().chain(Role::of(&m.name));
         for role in role.filter(|_| m.entity_type == EntityType::Person) {
             keys.extend(role.words().filter_map(EntityKey::of));

@@ -271,6 +271,13 @@ pub(crate) fn is_full(name: &str) -> bool {
     Person::of(name).is_some_and(|p| p.given.is_some_and(|g| g.chars().count() > 1) && p.family.is_some())
 }
 
+/// The type to look for: "J. Smith" is a person, whatever it was taken for.
+pub(crate) fn sort(name: &str, entity_type: EntityType) -> EntityType {
+    let initial = |p: &Person| p.given.as_ref().is_some_and(|g| g.chars().count() == 1) && p.family.as_ref().is_some_and(|f| f.len() > 1);
+    let capital = name.split_whitespace().all(|w| w.chars().next().is_some_and(char::is_uppercase));
+    if capital && name.contains('.') && Person::of(name).is_some_and(|p| initial(&p)) { EntityType::Person } else { entity_type }
+}
+
 /// The keys under which a name's bearer may be known.
 pub(crate) fn keys(name: &str, entity_type: EntityType) -> Vec<EntityKey> {
     let mut keys: Vec<EntityKey> = EntityKey::of(name).into_iter().collect();

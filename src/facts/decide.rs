@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 use super::{
-    cast::{Cast, Claim, blank},
+    cast::Cast,
+    claims::{Claim, blank},
     is_rival,
     learn::Statement,
     news::{FactEvent, entity_update, fact_event},

@@ -5,6 +5,7 @@
 //! Invariant: nothing in here calls a model; candidates arrive as data. A test scans the imports.
 
 mod cast;
+mod claims;
 mod decide;
 pub mod edit;
 pub mod learn;

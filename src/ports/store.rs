@@ -6,10 +6,10 @@
 
 use async_trait::async_trait;
 
-use super::{Claim, Embedding, EventLog, Inspect, JobQueue, JobWork};
+use super::{Claim, CommitError, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit, MergeRecord, Merged};
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
-    MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Stance, Timestamp, UserText,
+    MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserText,
 };
 
 /// All of the store.
@@ -227,84 +227,6 @@ pub struct FactFilter {
     pub text: Option<String>,
 }
 
-/// A message with what was found in it: its kind and the things it mentions, in order.
-pub type Mined = (MessageId, MessageKind, Vec<(EntityId, Mention)>);
-
-/// What one message, or one change by the user, does to the knowledge of one user. Committed whole or not at all.
-#[derive(Clone, Debug)]
-pub struct KnowledgeCommit {
-    /// The knowledge version the plan was made from; another one in the store makes it stale.
-    pub version: u64,
-    /// The session whose log gets the events.
-    pub session: SessionId,
-    /// The message behind it: its kind, mentions and new status are written. `None` for a change that no message caused.
-    pub message: Option<Mined>,
-    /// New or changed entities, whole.
-    pub entities: Vec<Entity>,
-    /// Why each mention of the message means what it means, in the order of its mentions; empty when nobody decided.
-    pub decisions: Vec<Decision>,
-    /// Keys that find an entity, added to those it has.
-    pub keys: Vec<(EntityId, EntityKey)>,
-    /// Parts of names that find an entity only on further evidence, added to those it has.
-    pub hints: Vec<(EntityId, String)>,
-    /// New or changed facts, whole.
-    pub facts: Vec<Fact>,
-    /// New evidence. A (fact, message, stance) that is there already is left alone.
-    pub evidence: Vec<Evidence>,
-    /// Entities that were merged away into another: their facts, mentions, evidence and keys have moved (facts by `facts` and `dropped_facts`).
-    pub merged: Vec<(EntityId, EntityId)>,
-    /// Facts that were merged into another one: their evidence moves to it.
-    pub dropped_facts: Vec<(FactId, FactId)>,
-    /// Facts that go with their evidence, before anything else is written.
-    pub deleted_facts: Vec<FactId>,
-    /// Evidence that goes, after everything else was written.
-    pub dropped_evidence: Vec<(FactId, MessageId, Stance)>,
-    /// Events in order.
-    pub events: Vec<EventDraft>,
-    /// Work to be queued, in the same transaction.
-    pub follow_up: Option<JobWork>,
-    /// Now.
-    pub now: Timestamp,
-}
-
-impl KnowledgeCommit {
-    /// A plan that changes nothing.
-    pub fn empty(version: u64, session: SessionId, now: Timestamp) -> Self {
-        Self {
-            version,
-            session,
-            message: None,
-            entities: Vec::new(),
-            decisions: Vec::new(),
-            keys: Vec::new(),
-            hints: Vec::new(),
-            facts: Vec::new(),
-            evidence: Vec::new(),
-            merged: Vec::new(),
-            dropped_facts: Vec::new(),
-            deleted_facts: Vec::new(),
-            dropped_evidence: Vec::new(),
-            events: Vec::new(),
-            follow_up: None,
-            now,
-        }
-    }
-}
-
-/// Why a commit was refused.
-#[derive(Debug, thiserror::Error)]
-pub enum CommitError {
-    /// The knowledge changed since it was read: read again and decide anew.
-    #[error("the plan is stale")]
-    Stale,
-    /// The job is not held by this claim any more, or was done before. Nothing was written and nothing is to be done.
-    #[error("the job is no longer ours")]
-    NotOurs,
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 /// An answer to be stored.
 #[derive(Clone, Debug)]
 pub struct AnswerCommit {
@@ -362,6 +284,12 @@ pub trait KnowledgeStore: Send + Sync {
     async fn mentions_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, EntityId, Mention)>, StoreError>;
     /// Facts that messages are evidence for or against.
     async fn facts_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, StoreError>;
+    /// All mentions of an entity with their places in their messages, in order of the messages' ids.
+    async fn mentions_of(&self, caller: &Caller, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, StoreError>;
+    /// What a merge changed; `None` when the id was not merged away, or before this was recorded.
+    async fn merge_record(&self, caller: &Caller, gone: EntityId) -> Result<Option<MergeRecord>, StoreError>;
+    /// What was merged into an entity and can be undone, the latest first.
+    async fn merged_into(&self, caller: &Caller, entity: EntityId) -> Result<Vec<Merged>, StoreError>;
     /// Messages that mention an entity, latest first.
     async fn list_mentions(&self, caller: &Caller, entity: EntityId, page: &Page) -> Result<Slice<(MessageId, Mention)>, StoreError>;
     /// Sessions with evidence of a fact, latest first, at most `limit`.

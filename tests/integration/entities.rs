@@ -60,15 +60,16 @@ fn read(marked: &str) -> (String, Vec<Label>) {
     (text, labels)
 }
 
-struct House {
-    store: Arc<SqliteStore>,
+/// The way of a message into the memory, without a server around it.
+pub(crate) struct House {
+    pub(crate) store: Arc<SqliteStore>,
     extractor: LocalExtractor,
     learner: Learner,
     _folder: tempfile::TempDir,
 }
 
 impl House {
-    async fn build() -> Self {
+    pub(crate) async fn build() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
         let store =
@@ -127,7 +128,7 @@ impl House {
         out
     }
 
-    async fn say(
+    pub(crate) async fn say(
         &self,
         caller: &Caller,
         session: SessionId,

@@ -10,6 +10,7 @@ mod edit;
 mod entities;
 mod house;
 mod logs;
+mod merges;
 mod problems;
 mod readme;
 mod server;

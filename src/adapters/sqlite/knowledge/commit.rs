@@ -4,14 +4,14 @@ use sqlx::SqliteConnection;
 use uuid::Uuid;
 
 use super::super::{
-    codec::{Word, bytes, json, millis, signed},
+    codec::{Word, bytes, id_list, json, millis, signed},
     events,
     failure::Failure,
     jobs,
     messages::append,
     rows::Columns,
 };
-use super::list::folded;
+use super::{list::folded, merge};
 use crate::{
     domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind},
     ports::{AnswerCommit, Claim, KnowledgeCommit},
@@ -39,6 +39,9 @@ pub(super) async fn plan(
         return Err(Failure::Stale);
     }
 
+    for (gone, into) in &plan.merged {
+        merge::record(c, user, *gone, *into, plan).await?;
+    }
     for fact in &plan.deleted_facts {
         sqlx::query("DELETE FROM facts WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&fact.0)).execute(&mut *c).await?;
     }
@@ -49,6 +52,12 @@ pub(super) async fn plan(
     }
     for entity in &plan.entities {
         put_entity(c, user, entity).await?;
+    }
+    for (gone, into) in &plan.merged {
+        merge::entity_as(c, user, *gone, *into, "after").await?;
+    }
+    for unmerge in &plan.unmerged {
+        merge::undo(c, user, unmerge).await?;
     }
     for (entity, key) in &plan.keys {
         put_key(c, user, *entity, key).await?;
@@ -61,6 +70,9 @@ pub(super) async fn plan(
     }
     for (gone, into) in &plan.dropped_facts {
         move_evidence(c, user, *gone, *into, plan).await?;
+    }
+    if !plan.unmerged.is_empty() {
+        free_statements(c, user, &plan.facts).await?;
     }
     for fact in &plan.facts {
         put_fact(c, user, fact).await?;
@@ -78,7 +90,7 @@ pub(super) async fn plan(
             .await?;
     }
     for (gone, into) in &plan.merged {
-        merge(c, user, *gone, *into).await?;
+        merge::merge(c, user, *gone, *into).await?;
     }
 
     let seqs = events::append(c, user, plan.session, &plan.events, plan.now).await?;
@@ -244,6 +256,17 @@ pub(in super::super) async fn put_fact(c: &mut SqliteConnection, user: Uuid, f: 
     Ok(())
 }
 
+/// Takes the facts that are to be written out of the way of each other: when a merge is undone one may get the statement that
+/// another still has, whatever their order.
+async fn free_statements(c: &mut SqliteConnection, user: Uuid, facts: &[Fact]) -> Result<(), Failure> {
+    sqlx::query("UPDATE facts SET relation = hex(id) WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
+        .bind(bytes(&user))
+        .bind(id_list(facts.iter().map(|f| &f.id.0)))
+        .execute(c)
+        .await?;
+    Ok(())
+}
+
 /// Evidence that is there already stays as it is: a message counts once, however often it is delivered.
 async fn put_evidence(c: &mut SqliteConnection, user: Uuid, e: &Evidence) -> Result<(), Failure> {
     sqlx::query(
@@ -281,24 +304,5 @@ async fn move_evidence(c: &mut SqliteConnection, user: Uuid, gone: FactId, into:
         .execute(&mut *c)
         .await?;
     sqlx::query("DELETE FROM facts WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&gone.0)).execute(c).await?;
-    Ok(())
-}
-
-/// Merges an entity into another. Its facts have been moved by the plan.
-async fn merge(c: &mut SqliteConnection, user: Uuid, gone: EntityId, into: EntityId) -> Result<(), Failure> {
-    for sql in [
-        "INSERT INTO entity_keys (user_id, key, entity_id)
-         SELECT user_id, key, ?3 FROM entity_keys WHERE user_id = ?1 AND entity_id = ?2 ON CONFLICT DO NOTHING",
-        "INSERT INTO entity_hints (user_id, hint, entity_id)
-         SELECT user_id, hint, ?3 FROM entity_hints WHERE user_id = ?1 AND entity_id = ?2 ON CONFLICT DO NOTHING",
-        "UPDATE mentions SET entity_id = ?3 WHERE user_id = ?1 AND entity_id = ?2",
-        "UPDATE entity_merges SET into_id = ?3 WHERE user_id = ?1 AND into_id = ?2",
-        "INSERT INTO entity_merges (user_id, gone_id, into_id) VALUES (?1, ?2, ?3)
-         ON CONFLICT (user_id, gone_id) DO UPDATE SET into_id = excluded.into_id",
-    ] {
-        sqlx::query(sql).bind(bytes(&user)).bind(bytes(&gone.0)).bind(bytes(&into.0)).execute(&mut *c).await?;
-    }
-    let entity = sqlx::query("DELETE FROM entities WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&gone.0));
-    entity.execute(c).await?;
     Ok(())
 }

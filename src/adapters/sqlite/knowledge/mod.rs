@@ -2,6 +2,7 @@
 
 mod commit;
 mod list;
+mod merge;
 mod read;
 mod trace;
 
@@ -11,7 +12,10 @@ pub(super) use self::{commit::put_fact, read::version};
 use super::SqliteStore;
 use crate::{
     domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice},
-    ports::{AnswerCommit, Claim, CommitError, EntityFilter, FactFilter, FactKey, KnowledgeCommit, KnowledgeStore, StoreError},
+    ports::{
+        AnswerCommit, Claim, CommitError, EntityFilter, FactFilter, FactKey, KnowledgeCommit, KnowledgeStore, MergeRecord, Merged,
+        StoreError,
+    },
 };
 
 #[async_trait]
@@ -96,6 +100,18 @@ impl KnowledgeStore for SqliteStore {
 
     async fn facts_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, StoreError> {
         Ok(trace::facts_in(self, caller.user(), messages).await?)
+    }
+
+    async fn mentions_of(&self, caller: &Caller, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, StoreError> {
+        Ok(trace::mentions_of(self, caller.user(), entity).await?)
+    }
+
+    async fn merge_record(&self, caller: &Caller, gone: EntityId) -> Result<Option<MergeRecord>, StoreError> {
+        Ok(merge::recorded(self, caller.user(), gone).await?)
+    }
+
+    async fn merged_into(&self, caller: &Caller, entity: EntityId) -> Result<Vec<Merged>, StoreError> {
+        Ok(merge::merged_into(self, caller.user(), entity).await?)
     }
 
     async fn list_mentions(&self, caller: &Caller, entity: EntityId, page: &Page) -> Result<Slice<(MessageId, Mention)>, StoreError> {

@@ -107,6 +107,21 @@ pub(super) async fn decisions_in(
         .collect()
 }
 
+pub(super) async fn mentions_of(store: &SqliteStore, user: UserId, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, Failure> {
+    let found = sqlx::query("SELECT * FROM mentions WHERE user_id = ? AND entity_id = ? ORDER BY message_id, ordinal")
+        .bind(bytes(&user.0))
+        .bind(bytes(&entity.0))
+        .fetch_all(&store.readers)
+        .await?;
+    found
+        .iter()
+        .map(|row| {
+            let c = Columns::of(row, "mentions");
+            Ok((MessageId(c.id("message_id")?), c.small("ordinal")?, rows::mention(row)?))
+        })
+        .collect()
+}
+
 /// Each entity's last mention in the session; of one moment, the later message, whose id is greater.
 pub(super) async fn recently_mentioned(
     store: &SqliteStore,

@@ -51,18 +51,23 @@ pub fn unmerge(at: &Occasion<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid) -
     let Occasion { version, session, ontology, now } = *at;
     let mentions = u.mentions_of_gone();
     let (survivor, gone) = u.entities(&mentions, at);
+    let mut rows: HashMap<FactId, Vec<&Evidence>> = HashMap::new();
+    for e in u.evidence {
+        rows.entry(e.fact).or_default().push(e);
+    }
     let mut goals = u.recorded(ontology);
-    u.later(&mut goals, &mentions, ontology, ids);
+    u.later(&mut goals, &rows, &mentions, ontology, ids);
     drop_false_opposition(&mut goals, ontology);
 
     let (mut facts, mut evidence, mut dropped, mut deleted) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let kept: HashSet<FactId> = goals.iter().map(|g| g.fact.id).collect();
     // What belongs to the one that comes back is written first: it frees the statements for what stays.
     goals.sort_by_key(|g| !(g.fact.subject == gone.id || g.fact.object == gone.id));
+    let current: HashMap<FactId, &Fact> = u.facts.iter().map(|f| (f.id, f)).collect();
     for goal in goals {
-        let current = u.facts.iter().find(|f| f.id == goal.fact.id);
+        let current = current.get(&goal.fact.id).copied();
         let has = |e: &Evidence| goal.rows.iter().any(|r| r.message == e.message && r.stance == e.stance);
-        let held: Vec<&Evidence> = u.evidence.iter().filter(|e| current.is_some() && e.fact == goal.fact.id).collect();
+        let held: &[&Evidence] = rows.get(&goal.fact.id).map_or(&[], Vec::as_slice);
         let same_rows = held.len() == goal.rows.len() && held.iter().all(|e| has(e));
         let Some(fact) = goal.weighed(current.filter(|_| same_rows), ontology, at) else {
             deleted.extend(current.map(|f| f.id));
@@ -79,7 +84,7 @@ pub fn unmerge(at: &Occasion<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid) -
     }
 
     // A fact all of whose evidence went to others is none any more.
-    let empty = |f: &&Fact| !kept.contains(&f.id) && u.evidence.iter().any(|e| e.fact == f.id);
+    let empty = |f: &&Fact| !kept.contains(&f.id) && rows.contains_key(&f.id);
     deleted.extend(u.facts.iter().filter(empty).map(|f| f.id));
 
     let mut names: HashMap<EntityId, &Entity> = u.sides.iter().map(|e| (e.id, e)).collect();
@@ -237,7 +242,14 @@ impl Undo<'_> {
     }
 
     /// Adds what was learnt since, to the side that its message names.
-    fn later(&self, goals: &mut Vec<Goal>, mentions: &[(MessageId, u32)], ontology: &Ontology, ids: &mut dyn FnMut() -> Uuid) {
+    fn later(
+        &self,
+        goals: &mut Vec<Goal>,
+        held: &HashMap<FactId, Vec<&Evidence>>,
+        mentions: &[(MessageId, u32)],
+        ontology: &Ontology,
+        ids: &mut dyn FnMut() -> Uuid,
+    ) {
         let of_gone: HashSet<&(MessageId, u32)> = mentions.iter().collect();
         let mut named: HashMap<MessageId, (bool, bool)> = HashMap::new();
         for (message, place, _) in self.mentions {
@@ -249,7 +261,7 @@ impl Undo<'_> {
         let is_gones = |m: &MessageId| self.record.since.contains(m) && named.get(m).map_or(speaker, |(gone, stayed)| *gone && !stayed);
         let recorded = goals.len();
         for fact in self.facts {
-            let rows = self.evidence.iter().filter(|e| e.fact == fact.id);
+            let rows = held.get(&fact.id).into_iter().flatten().copied();
             let known = |e: &&Evidence| {
                 let became = |g: &&Goal| self.became(&g.fact, fact, ontology);
                 goals.iter().take(recorded).filter(became).any(|g| g.rows.iter().any(|r| r.message == e.message && r.stance == e.stance))
@@ -257,7 +269,9 @@ impl Undo<'_> {
             let rows: Vec<Evidence> = rows.filter(|e| !known(e)).cloned().collect();
             let (own, of_rivals): (Vec<Evidence>, Vec<Evidence>) = rows.into_iter().partition(|e| e.span.is_some());
             let (theirs, ours): (Vec<Evidence>, Vec<Evidence>) = own.into_iter().partition(|e| is_gones(&e.message));
-            let states_rival = |m: &MessageId| self.rivals_of(fact, ontology).any(|r| states(self.evidence, r.id, m));
+            let states =
+                |f: &Fact, m: &MessageId| held.get(&f.id).into_iter().flatten().any(|e| e.message == *m && e.stance == Stance::Supports);
+            let states_rival = |m: &MessageId| self.rivals_of(fact, ontology).any(|r| states(r, m));
             let claimed = |goals: &[Goal]| goals.iter().any(|g| g.fact.id == fact.id);
             let whole_fact_moves = ours.is_empty() && !theirs.is_empty() && !claimed(goals);
             let of_gone = Self::swap(fact, self.survivor.id, self.gone());
@@ -283,10 +297,6 @@ impl Undo<'_> {
             }
         }
     }
-}
-
-fn states(evidence: &[Evidence], fact: FactId, message: &MessageId) -> bool {
-    evidence.iter().any(|e| e.fact == fact && e.message == *message && e.stance == Stance::Supports)
 }
 
 fn same(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {

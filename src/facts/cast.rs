@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{
     learn::Statement,
     resolve::{
-        Choice, Memory, Scene, Taken, close,
+        Choice, Memory, SURE, Scene, Taken, close,
         cues::{Marks, Same, Text},
         is_name, lookups, names, role_hint,
         roles::Role,
@@ -92,6 +92,10 @@ impl Cast {
             let (index, decision) = cast.meant(i, mention, marks, reading, &scene, &taken, memory, &mut making);
             cast.learn_names(index, mention, marks);
             let e = &mut cast.entities[index];
+            // What was guessed from an unknown name is known better now.
+            if e.confidence < SURE && mention.confidence >= SURE && !e.is_viewer {
+                e.entity_type = mention.entity_type;
+            }
             e.confidence = e.confidence.max(mention.confidence);
             taken.take(e, cast.fresh.contains(&e.id));
             cast.of_mention.push(index);
@@ -279,7 +283,7 @@ fn known_speaker<'a>(name: &str, memory: &'a Memory) -> Option<&'a Entity> {
 
 /// Whether the text says that two mentions are two names of one thing.
 fn said_same(text: &Text, a: &Mention, b: &Mention) -> bool {
-    let types = close(a.entity_type, b.entity_type) || a.confidence.min(b.confidence) < 0.8;
+    let types = close(a.entity_type, b.entity_type) || a.confidence.min(b.confidence) < SURE;
     let alike = || names::fit(&a.name, &b.name, a.entity_type).or_else(|| names::fit(&a.name, &b.name, b.entity_type)).is_some();
     match text.same(a, b) {
         Same::Said => types,

@@ -25,7 +25,7 @@ pub(crate) const ENOUGH: f64 = 0.6;
 /// By how much it must be likelier than the next.
 const MARGIN: f64 = 0.1;
 /// A mention of at least this confidence may found a second entity of the same name and another type.
-const SURE: f64 = 0.8;
+pub(crate) const SURE: f64 = 0.8;
 
 /// What a type costs that is close to the known one, and one that is not but only guessed.
 const CLOSE_TYPE: f64 = 0.15;
@@ -202,7 +202,9 @@ impl<'a> Scene<'a> {
             (a, b) if close(a, b) => CLOSE_TYPE,
             // A pet has a name like a person's.
             (EntityType::Person, EntityType::Thing) if fit == Some(Fit::Same) && e.name.starts_with(char::is_uppercase) => GUESSED_TYPE,
-            _ if m.confidence < SURE => GUESSED_TYPE,
+            // Initial letters do not show what they stand for.
+            _ if fit == Some(Fit::Acronym) && m.confidence < SURE => 0.0,
+            _ if m.confidence < SURE || e.confidence < SURE => GUESSED_TYPE,
             _ => return None,
         };
         let (mark, why) = self.marked(marks, &described, e, certain)?;

@@ -10,10 +10,42 @@ use crate::domain::{EntityKey, EntityType};
 const NICKNAMES: &str = include_str!("../../../data/lexicon/nicknames.txt");
 const ALIASES: &str = include_str!("../../../data/lexicon/aliases.txt");
 
-/// Titles before a family name. They say nothing about who is meant, except that "Mr" and "Mrs" are two people.
-const TITLES: [&str; 14] = ["mr", "mister", "mrs", "ms", "miss", "mx", "dr", "doctor", "prof", "professor", "sir", "madam", "herr", "frau"];
+/// Titles before a family name. "Mr" and "Mrs" are two people, and so are a doctor and a nurse; one person may well be "Dr" and
+/// "Mrs".
 const MALE: [&str; 4] = ["mr", "mister", "sir", "herr"];
 const FEMALE: [&str; 5] = ["mrs", "ms", "miss", "madam", "frau"];
+const NEUTRAL: [&str; 1] = ["mx"];
+const ACADEMIC: [&str; 4] = ["dr", "doctor", "prof", "professor"];
+const OFFICES: [&str; 14] = [
+    "nurse",
+    "officer",
+    "captain",
+    "judge",
+    "coach",
+    "detective",
+    "sergeant",
+    "pastor",
+    "rabbi",
+    "imam",
+    "senator",
+    "chef",
+    "mayor",
+    "president",
+];
+
+/// Whether a word is a title.
+fn is_title(word: &str) -> bool {
+    [&MALE[..], &FEMALE, &NEUTRAL, &ACADEMIC, &OFFICES].iter().any(|titles| titles.contains(&word))
+}
+
+/// Whether two titles are hardly one person's.
+fn titles_exclude(a: &str, b: &str) -> bool {
+    let is = |titles: &[&str], x: &str, y: &str| titles.contains(&x) && !titles.contains(&y);
+    let sexes = (MALE.contains(&a) && FEMALE.contains(&b)) || (FEMALE.contains(&a) && MALE.contains(&b));
+    let works = |x: &str, y: &str| is(&OFFICES, x, y) && ACADEMIC.contains(&y);
+    sexes || works(a, b) || works(b, a) || (OFFICES.contains(&a) && OFFICES.contains(&b) && a != b)
+}
+
 /// What a company's name may end in without being another company, and a project's without being another project.
 const SUFFIXES: [&str; 18] = [
     "inc",
@@ -75,7 +107,8 @@ impl Fit {
             Self::NicknameAndFamily => 0.8,
             Self::Initial | Self::ShortOfFull => 0.7,
             Self::Family => 0.55,
-            Self::FullOfShort | Self::Acronym => 0.5,
+            Self::Acronym => 0.65,
+            Self::FullOfShort => 0.5,
             Self::Nickname => 0.45,
             Self::Titled => 0.3,
         }
@@ -119,7 +152,7 @@ impl Person {
         if words.is_empty() || words.len() > MAX_WORDS {
             return None;
         }
-        let title = (words.len() > 1 && TITLES.contains(&words[0].as_str())).then(|| words.remove(0));
+        let title = (words.len() > 1 && is_title(&words[0])).then(|| words.remove(0));
         let (first, last) = (words.first()?.clone(), words.last()?.clone());
         Some(match (words.len(), &title) {
             (1, Some(_)) => Self { title, given: None, family: Some(first) },
@@ -130,11 +163,10 @@ impl Person {
 
     /// How a mentioned person's name fits a known one's.
     fn fits(&self, known: &Self) -> Option<Fit> {
-        if let (Some(a), Some(b)) = (&self.title, &known.title) {
-            let (a, b) = (a.as_str(), b.as_str());
-            if (MALE.contains(&a) && FEMALE.contains(&b)) || (FEMALE.contains(&a) && MALE.contains(&b)) {
-                return None;
-            }
+        if let (Some(a), Some(b)) = (&self.title, &known.title)
+            && titles_exclude(a, b)
+        {
+            return None;
         }
         match (&self.given, &self.family, &known.given, &known.family) {
             (Some(a), Some(f), Some(b), Some(g)) if f == g => match likeness(a, b)? {
@@ -243,7 +275,7 @@ fn acronym(name: &str) -> Option<String> {
 
 /// Whether a name is written as initial letters ("NYC").
 fn is_acronym(name: &str) -> bool {
-    (2..=6).contains(&name.chars().count()) && name.chars().all(|c| c.is_ascii_uppercase())
+    (3..=6).contains(&name.chars().count()) && name.chars().all(|c| c.is_ascii_uppercase())
 }
 
 /// How a mentioned name fits a known one, both of things of this type. Symmetric types apart, what is known stands second.
@@ -369,6 +401,8 @@ mod tests {
             ("Mr Schmidt", "Mrs Schmidt", None),
             ("Dr. Schmidt", "Mrs Schmidt", Some(Fit::Same)),
             ("Schmidt", "Anna Schmidt", Some(Fit::Family)),
+            ("Nurse Schmidt", "Dr. Schmidt", None),
+            ("Captain Schmidt", "Mr. Schmidt", Some(Fit::Same)),
             ("John", "Joan", None),
             ("John Smith", "John Miller", None),
         ] {

@@ -268,3 +268,26 @@ async fn dialogues_worked_on() {
 async fn dialogues_set_aside() {
     check("aside", include_str!("../data/entities/aside.toml"), FLOOR_ASIDE).await;
 }
+
+/// Statements that learning one message takes must not grow with what is known.
+#[tokio::test]
+async fn a_message_takes_no_more_statements_when_much_is_known() {
+    let (house, ids) = (House::build().await, RandomIds::default());
+    let caller = Caller::verified(UserId(ids.fresh()), ViewerRole::User);
+    let session = SessionId(ids.fresh());
+    house.store.create_session(&caller, session, None, "epoch".into(), SystemClock.now()).await.unwrap();
+    let tell = async |text: &str| {
+        let before = house.store.statements();
+        house.say(&caller, session, None, text.into(), &[], SystemClock.now()).await;
+        house.store.statements() - before
+    };
+    tell("My friend John likes tea.").await;
+    let early = tell("John from accounting likes Mary.").await;
+    for name in ["Johnny", "John Smith", "John Miller", "John from work", "Jonathan", "Mary Smith", "Mary", "Jon"] {
+        for thing in ["tea", "coffee", "Ghent", "chess", "Mary"] {
+            tell(&format!("{name} likes {thing}.")).await;
+        }
+    }
+    let late = tell("John from sales likes Mary.").await;
+    assert!(late <= early + 4, "{early} statements at first, {late} now");
+}

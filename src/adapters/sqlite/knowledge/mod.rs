@@ -9,6 +9,8 @@ mod trace;
 use async_trait::async_trait;
 
 pub(super) use self::{commit::put_fact, read::version};
+#[cfg(test)]
+pub(super) use self::{read::HINTED, trace::RECENT};
 use super::SqliteStore;
 use crate::{
     domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice},

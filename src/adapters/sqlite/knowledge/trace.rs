@@ -11,6 +11,12 @@ use super::super::{
 };
 use crate::domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
 
+/// For each message that names something of which more must be known. The index is named because SQLite, without statistics, would
+/// read all mentions of a thing.
+pub(in super::super) const RECENT: &str = "SELECT entity_id FROM mentions INDEXED BY mentions_in_session
+     WHERE user_id = ? AND session_id = ? AND entity_id IN (SELECT unhex(value) FROM json_each(?))
+     GROUP BY entity_id ORDER BY MAX(said_at) DESC, MAX(message_id) DESC, entity_id";
+
 pub(super) async fn evidence_of(store: &SqliteStore, user: UserId, facts: &[FactId], limit: u32) -> Result<Vec<Evidence>, Failure> {
     // A place in line by a window function would read all evidence of a fact to return its latest; each fact's latest by the
     // index reads no more than it returns.
@@ -129,16 +135,12 @@ pub(super) async fn recently_mentioned(
     session: SessionId,
     entities: &[EntityId],
 ) -> Result<Vec<EntityId>, Failure> {
-    let found = sqlx::query(
-        "SELECT entity_id FROM mentions INDEXED BY mentions_in_session
-         WHERE user_id = ? AND session_id = ? AND entity_id IN (SELECT unhex(value) FROM json_each(?))
-         GROUP BY entity_id ORDER BY MAX(said_at) DESC, MAX(message_id) DESC, entity_id",
-    )
-    .bind(bytes(&user.0))
-    .bind(bytes(&session.0))
-    .bind(id_list(entities.iter().map(|id| &id.0)))
-    .fetch_all(&store.readers)
-    .await?;
+    let found = sqlx::query(RECENT)
+        .bind(bytes(&user.0))
+        .bind(bytes(&session.0))
+        .bind(id_list(entities.iter().map(|id| &id.0)))
+        .fetch_all(&store.readers)
+        .await?;
     found.iter().map(|row| Ok(EntityId(Columns::of(row, "mentions").id("entity_id")?))).collect()
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct MergedEntity {
     merged_at: Timestamp,
     /// How sure it is that they are one, 0 to 1.
     score: f64,
-    /// Why.
+    /// Why they were taken for one.
     reason: String,
 }
 

@@ -381,7 +381,7 @@ export interface MergedEntity {
   mergedAt: DateTime;
   /** How sure it is that they are one, 0 to 1. */
   score: number;
-  /** Why. */
+  /** Why they were taken for one. */
   reason: string;
 }
 

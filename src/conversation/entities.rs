@@ -6,7 +6,7 @@ use super::by_hand::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{Conversation, UseCaseError, check};
 use crate::domain::{Caller, Entity, EntityId, EntityKey, EntityType, Fact, FactId, Page, SessionId};
 use crate::facts::{AskedName, Likely, Memory, edit, merge, unmerge};
-use crate::ports::{CommitError, EntityFilter, Merged};
+use crate::ports::{CommitError, EntityFilter};
 
 /// Most facts moved by one merge.
 const MAX_MERGED_FACTS: u32 = 10_000;
@@ -91,8 +91,8 @@ impl Conversation {
         for _ in 0..MAX_STALE {
             let version = store.knowledge_version(caller).await?;
             let survivor = self.entity(caller, id).await?;
-            let gone = match store.merged_into(caller, survivor.id).await?.first() {
-                Some(latest) if survivor.id == id => latest.entity,
+            let gone = match store.merged_into(caller, &[survivor.id]).await?.first() {
+                Some((_, latest)) if survivor.id == id => latest.entity,
                 _ => id,
             };
             let record = store.merge_record(caller, gone).await?;
@@ -128,14 +128,6 @@ impl Conversation {
             }
         }
         Err(CommitError::Stale.into())
-    }
-
-    /// What was merged into an entity and can be told apart again, the latest first.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn merged_into(&self, caller: &Caller, id: EntityId) -> Result<Vec<Merged>, UseCaseError> {
-        Ok(self.parts.store.merged_into(caller, id).await?)
     }
 
     /// Which known entity a mention means.

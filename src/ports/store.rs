@@ -288,8 +288,8 @@ pub trait KnowledgeStore: Send + Sync {
     async fn mentions_of(&self, caller: &Caller, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, StoreError>;
     /// What a merge changed; `None` when the id was not merged away, or before this was recorded.
     async fn merge_record(&self, caller: &Caller, gone: EntityId) -> Result<Option<MergeRecord>, StoreError>;
-    /// What was merged into an entity and can be undone, the latest first.
-    async fn merged_into(&self, caller: &Caller, entity: EntityId) -> Result<Vec<Merged>, StoreError>;
+    /// What was merged into entities and can be undone, the latest first.
+    async fn merged_into(&self, caller: &Caller, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, StoreError>;
     /// Messages that mention an entity, latest first.
     async fn list_mentions(&self, caller: &Caller, entity: EntityId, page: &Page) -> Result<Slice<(MessageId, Mention)>, StoreError>;
     /// Sessions with evidence of a fact, latest first, at most `limit`.

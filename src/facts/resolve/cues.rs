@@ -152,7 +152,7 @@ impl Text {
     fn possessor(&self, span: Span, role: &str) -> Option<String> {
         let end = span.start as usize;
         let text = self.slice(end.saturating_sub(REACH), end).replace('’', "'");
-        let (before, _) = text.rsplit_once(role).or_else(|| text.rsplit_once("'s").map(|(b, a)| (b, a)))?;
+        let (before, _) = text.rsplit_once(role).or_else(|| text.rsplit_once("'s"))?;
         let (name, _) = before.rsplit_once("'s").unwrap_or((before, ""));
         let name = name.split_whitespace().last()?;
         name.chars().next().is_some_and(char::is_uppercase).then(|| name.to_owned())

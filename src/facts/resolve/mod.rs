@@ -86,7 +86,8 @@ impl<'a> Scene<'a> {
         memory: &'a Memory,
         speaker: Option<Option<EntityId>>,
     ) -> Self {
-        let (mut by_key, mut by_hint): (HashMap<&str, Vec<&Entity>>, HashMap<&str, Vec<&Entity>>) = Default::default();
+        let mut by_key: HashMap<&str, Vec<&Entity>> = HashMap::new();
+        let mut by_hint: HashMap<&str, Vec<&Entity>> = HashMap::new();
         for (key, e) in &memory.known {
             by_key.entry(key.as_str()).or_default().push(e);
         }

@@ -11,7 +11,7 @@ use super::super::{
 };
 use crate::{
     domain::{Decision, EntityId, Evidence, MessageId, UserId},
-    ports::{KnowledgeCommit, MergeRecord, Unmerge},
+    ports::{KnowledgeCommit, MergeRecord, Merged, Unmerge},
 };
 
 const ENTITY: &str =
@@ -206,16 +206,16 @@ pub(super) async fn recorded(store: &SqliteStore, user: UserId, gone: EntityId) 
     }))
 }
 
-/// What was merged into an entity and can be undone, the latest first.
-pub(super) async fn merged_into(store: &SqliteStore, user: UserId, entity: EntityId) -> Result<Vec<crate::ports::Merged>, Failure> {
+/// What was merged into entities and can be undone, the latest first.
+pub(super) async fn merged_into(store: &SqliteStore, user: UserId, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, Failure> {
     let found = sqlx::query(
-        "SELECT m.gone_id, m.merged_at, m.score, m.reason, e.name FROM entity_merges o
+        "SELECT o.into_id, m.gone_id, m.merged_at, m.score, m.reason, e.name FROM entity_merges o
          JOIN merges m ON m.user_id = o.user_id AND m.gone_id = o.gone_id
          JOIN merged_entities e ON e.user_id = m.user_id AND e.gone_id = m.gone_id AND e.side = 'gone'
-         WHERE o.user_id = ? AND o.into_id = ? ORDER BY m.merged_at DESC, m.gone_id DESC",
+         WHERE o.user_id = ? AND o.into_id IN (SELECT unhex(value) FROM json_each(?)) ORDER BY m.merged_at DESC, m.gone_id DESC",
     )
     .bind(bytes(&user.0))
-    .bind(bytes(&entity.0))
+    .bind(id_list(entities.iter().map(|id| &id.0)))
     .fetch_all(&store.readers)
     .await?;
     found
@@ -223,12 +223,8 @@ pub(super) async fn merged_into(store: &SqliteStore, user: UserId, entity: Entit
         .map(|row| {
             let c = Columns::of(row, "merges");
             let decision = Decision { score: c.real("score")?, reason: c.text("reason")? };
-            Ok(crate::ports::Merged {
-                entity: EntityId(c.id("gone_id")?),
-                name: c.text("name")?,
-                merged_at: c.time("merged_at")?,
-                decision,
-            })
+            let merged = Merged { entity: EntityId(c.id("gone_id")?), name: c.text("name")?, merged_at: c.time("merged_at")?, decision };
+            Ok((EntityId(c.id("into_id")?), merged))
         })
         .collect()
 }

@@ -112,8 +112,8 @@ impl KnowledgeStore for SqliteStore {
         Ok(merge::recorded(self, caller.user(), gone).await?)
     }
 
-    async fn merged_into(&self, caller: &Caller, entity: EntityId) -> Result<Vec<Merged>, StoreError> {
-        Ok(merge::merged_into(self, caller.user(), entity).await?)
+    async fn merged_into(&self, caller: &Caller, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, StoreError> {
+        Ok(merge::merged_into(self, caller.user(), entities).await?)
     }
 
     async fn list_mentions(&self, caller: &Caller, entity: EntityId, page: &Page) -> Result<Slice<(MessageId, Mention)>, StoreError> {

@@ -10,6 +10,7 @@ use crate::{
     api::{
         error::ApiError,
         graphql::{
+            loader::MergedInto,
             page::{self, Connection, Total, cost},
             scope::scope,
         },
@@ -98,10 +99,8 @@ impl EntityNode {
     }
 
     /// What was merged into it and can be told apart again by `unmergeEntities`, the latest first.
-    #[graphql(complexity = "5 + child_complexity")]
     async fn merged(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<MergedEntity>> {
-        let s = scope(ctx)?;
-        let merged = s.conversation.merged_into(&s.caller, self.0.id).await.map_err(ApiError::from)?;
+        let merged = scope(ctx)?.load.load_one(MergedInto(self.0.id)).await?.unwrap_or_default();
         Ok(merged.into_iter().map(MergedEntity::from).collect())
     }
 

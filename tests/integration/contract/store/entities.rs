@@ -104,8 +104,9 @@ pub(super) async fn a_merge_is_recorded_and_can_be_undone_once(store: Arc<dyn St
     facts.sort_by_key(|f| f.id != double.id);
     assert_eq!(facts, [double.clone(), known.fact.clone()]);
     assert!(record.evidence.contains(&said) && record.evidence.len() == 2);
-    let listed = store.merged_into(&w.caller, known.john.id).await.unwrap();
-    assert_eq!((listed[0].entity, listed[0].name.as_str(), &listed[0].decision), (johnny.id, "Johnny", &decision));
+    let listed = store.merged_into(&w.caller, &[known.john.id]).await.unwrap();
+    let (into, merged) = &listed[0];
+    assert_eq!((*into, merged.entity, merged.name.as_str(), &merged.decision), (known.john.id, johnny.id, "Johnny", &decision));
 
     let undo = KnowledgeCommit {
         entities: vec![johnny.clone(), known.john.clone()],
@@ -131,7 +132,7 @@ pub(super) async fn a_merge_is_recorded_and_can_be_undone_once(store: Arc<dyn St
     assert_eq!(store.mentions_of(&w.caller, known.john.id).await.unwrap().len(), 1);
     assert_eq!(store.evidence_of(&w.caller, &[double.id], 9).await.unwrap(), [said]);
     assert_eq!(store.merge_record(&w.caller, johnny.id).await.unwrap(), None);
-    assert!(store.merged_into(&w.caller, known.john.id).await.unwrap().is_empty());
+    assert!(store.merged_into(&w.caller, &[known.john.id]).await.unwrap().is_empty());
     let twice = KnowledgeCommit { version: undo.version + 1, ..undo };
     assert!(matches!(store.commit(&w.caller, &twice, None).await, Err(CommitError::Stale)));
 }

@@ -77,7 +77,7 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     assert!(s.mentions_of(c, known.john.id).await.unwrap().is_empty());
     assert!(s.decisions_in(c, &[known.message.id]).await.unwrap().is_empty());
     assert_eq!(s.merge_record(c, known.john.id).await.unwrap(), None);
-    assert!(s.merged_into(c, known.john.id).await.unwrap().is_empty());
+    assert!(s.merged_into(c, &[known.john.id]).await.unwrap().is_empty());
     assert!(s.entities_by_id(c, &[known.john.id]).await.unwrap().is_empty());
     let key = FactKey { subject: known.john.id, relation: "LIKES".into(), object: None };
     assert!(s.facts_by_key(c, &[key]).await.unwrap().is_empty());

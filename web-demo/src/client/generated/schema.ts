@@ -369,6 +369,10 @@ export interface Mention {
   end: number;
   /** The words as they stand there. */
   surface: string;
+  /** How sure it is that they mean this thing, or a new one where it is the first mention, 0 to 1; null when not noted. */
+  score: number | null;
+  /** Why, in words for people: "same name, spoken of in this session"; null when not noted. */
+  reason: string | null;
 }
 
 /** A thing that was merged into another one. */

@@ -282,12 +282,15 @@ async fn a_message_takes_no_more_statements_when_much_is_known() {
         house.store.statements() - before
     };
     tell("My friend John likes tea.").await;
-    let early = tell("John from accounting likes Mary.").await;
-    for name in ["Johnny", "John Smith", "John Miller", "John from work", "Jonathan", "Mary Smith", "Mary", "Jon"] {
-        for thing in ["tea", "coffee", "Ghent", "chess", "Mary"] {
-            tell(&format!("{name} likes {thing}.")).await;
+    let mut taken = Vec::new();
+    // Once all names are known, further rounds only add to what is known of them.
+    for round in ["tea coffee Ghent chess Mary", "jazz opera Lyon golf Anna", "rum cider Porto judo Vera", "soup bread Graz yoga Nora"] {
+        for name in ["Johnny", "John Smith", "John Miller", "John from work", "Jonathan", "Mary Smith", "Mary", "Jon"] {
+            for thing in round.split(' ') {
+                tell(&format!("{name} likes {thing}.")).await;
+            }
         }
+        taken.push(tell("John from sales likes Mary.").await);
     }
-    let late = tell("John from sales likes Mary.").await;
-    assert!(late <= early + 4, "{early} statements at first, {late} now");
+    assert!(taken.iter().all(|n| *n <= taken[0] + 1), "statements by round: {taken:?}");
 }

@@ -1,0 +1,161 @@
+//! The answerer port on a model: streamed, with citations that point to what was found, and to nothing else. What the
+//! model says without a citation is not passed off as known. When the model cannot be had, the answerer given as fall-back
+//! answers instead; a stream that broke off is not begun again.
+
+mod marks;
+mod prompt;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tracing::warn;
+
+use super::{
+    Budget, ModelClient,
+    client::{Ask, BYTES_PER_TOKEN},
+    failure::ModelError,
+};
+use crate::domain::{Caller, Citation, Ontology, UserText, context::Context};
+use crate::ports::{AnswerError, AnswerSink, Answerer, Clock, Draft};
+
+use marks::Marks;
+use prompt::Items;
+
+/// Instructions.
+const INSTRUCTIONS: &str = include_str!("../../../../data/prompts/answer-1.md");
+/// Names the prompt, for logs.
+pub const PROMPT: &str = "answer-1";
+
+/// What is said when nothing found supports an answer.
+const UNKNOWN: &str = "I don't know: nothing I was told answers that.";
+/// How much longer than its limit an answer may get before it is cut here: some servers do not heed the limit.
+const PATIENCE: usize = 4;
+
+/// Settings of the answerer.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelAnswererOptions {
+    /// Tokens of what was found that are shown to the model.
+    pub context_tokens: usize,
+    /// Longest answer in tokens.
+    pub answer_tokens: u32,
+}
+
+impl Default for ModelAnswererOptions {
+    fn default() -> Self {
+        Self { context_tokens: 3_000, answer_tokens: 700 }
+    }
+}
+
+/// [`Answerer`] on a model server.
+pub struct ModelAnswerer {
+    client: Arc<ModelClient>,
+    instead: Arc<dyn Answerer>,
+    ontology: Arc<Ontology>,
+    clock: Arc<dyn Clock>,
+    budget: Arc<Budget>,
+    options: ModelAnswererOptions,
+}
+
+impl ModelAnswerer {
+    /// An answerer with another one for when the model cannot be had.
+    pub fn new(
+        client: Arc<ModelClient>,
+        instead: Arc<dyn Answerer>,
+        ontology: Arc<Ontology>,
+        clock: Arc<dyn Clock>,
+        budget: Arc<Budget>,
+        options: ModelAnswererOptions,
+    ) -> Self {
+        Self { client, instead, ontology, clock, budget, options }
+    }
+
+    async fn ask(&self, caller: &Caller, question: &UserText, items: &Items, sink: &dyn AnswerSink) -> Result<Draft, ModelError> {
+        if !self.budget.allows(caller.user()) {
+            return Err(ModelError::OverBudget);
+        }
+        let shown = items.shown(question, self.clock.now());
+        let ask = Ask {
+            operation: "answer",
+            system: INSTRUCTIONS,
+            turns: vec![("user", shown)],
+            schema: None,
+            max_tokens: self.options.answer_tokens,
+        };
+        let mut tokens = self.client.stream(&ask, self.client.deadline()).await?;
+        let most = self.options.answer_tokens as usize * BYTES_PER_TOKEN * PATIENCE;
+        let mut marks = Marks::new(items.len());
+        let mut text = String::new();
+        let mut say = |piece: String| {
+            if !piece.is_empty() {
+                sink.delta(&piece);
+                text.push_str(&piece);
+            }
+            text.len()
+        };
+        let mut cut = false;
+        let ended = loop {
+            match tokens.next().await {
+                Ok(Some(piece)) if say(marks.push(&piece)) > most => {
+                    cut = true;
+                    break Ok(());
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break Ok(()),
+                Err(e) => break Err(e),
+            }
+        };
+        say(marks.end());
+        self.budget.spend(caller.user(), tokens.used());
+        metrics::counter!("recall_answer_citations_dropped_total").increment(marks.dropped());
+        ended?;
+        if cut || tokens.is_cut() {
+            metrics::counter!("recall_answers_cut_total").increment(1);
+            text.push('…');
+        }
+        let citations: Vec<Citation> = marks.cited().iter().filter_map(|n| items.citation(*n)).collect();
+        if citations.is_empty() {
+            // It may be true and it may be made up: nobody can tell.
+            metrics::counter!("recall_answers_uncited_total").increment(1);
+            return Ok(self.unknown());
+        }
+        Ok(Draft { text: text.trim().into(), citations, grounded: true, answerer: Some(self.client.model().to_owned()) })
+    }
+
+    fn unknown(&self) -> Draft {
+        Draft { text: UNKNOWN.into(), citations: Vec::new(), grounded: false, answerer: Some(self.client.model().to_owned()) }
+    }
+}
+
+#[async_trait]
+impl Answerer for ModelAnswerer {
+    fn name(&self) -> &str {
+        self.client.model()
+    }
+
+    async fn answer(
+        &self,
+        caller: &Caller,
+        question: &UserText,
+        context: &Context,
+        sink: &dyn AnswerSink,
+    ) -> Result<Draft, AnswerError> {
+        let items = Items::of(context, &self.ontology, self.options.context_tokens * BYTES_PER_TOKEN);
+        if items.len() == 0 {
+            let draft = self.unknown();
+            sink.delta(draft.text.as_str());
+            return Ok(draft);
+        }
+        match self.ask(caller, question, &items, sink).await {
+            Ok(draft) => Ok(draft),
+            Err(e) => {
+                metrics::counter!("recall_answers_instead_total", "reason" => e.label()).increment(1);
+                if e != ModelError::OverBudget {
+                    warn!(cause = %e, "the model did not answer; the answer is made without it");
+                }
+                let draft = self.instead.answer(caller, question, context, sink).await?;
+                let by = draft.answerer.clone().unwrap_or_else(|| self.instead.name().to_owned());
+                Ok(Draft { answerer: Some(by), ..draft })
+            }
+        }
+    }
+}

@@ -301,7 +301,8 @@ impl Server {
     fn new(endpoint: &Endpoint) -> Result<Self, ModelError> {
         let mut headers = HeaderMap::new();
         let secret = |text: &str| {
-            let mut value = HeaderValue::from_str(text).map_err(|_| ModelError::Setup("a key or header holds characters that it cannot"))?;
+            let mut value =
+                HeaderValue::from_str(text).map_err(|_| ModelError::Setup("a key or header holds characters that it cannot"))?;
             value.set_sensitive(true);
             Ok::<_, ModelError>(value)
         };

@@ -103,7 +103,7 @@ impl Format {
 /// The JSON object in a model's answer, which may stand in a code block or between sentences.
 pub(super) fn object(text: &str) -> Option<&str> {
     let (start, end) = (text.find('{')?, text.rfind('}')?);
-    text.get(start..=end)
+    text.get(start..=end).filter(|o| !o.is_empty())
 }
 
 #[cfg(test)]

@@ -42,9 +42,10 @@ impl ModelClient {
             let heeded = match (dialect.format, &said) {
                 (Format::Plain, Ok(_)) => true,
                 (_, Ok(text)) => is_awake(text),
-                (Format::JsonSchema | Format::JsonObject, Err(ModelError::Rejected { .. } | ModelError::Truncated | ModelError::Malformed(_))) => {
-                    false
-                }
+                (
+                    Format::JsonSchema | Format::JsonObject,
+                    Err(ModelError::Rejected { .. } | ModelError::Truncated | ModelError::Malformed(_)),
+                ) => false,
                 (_, Err(e)) => return Err(e.clone()),
             };
             match dialect.without(About::Format).filter(|_| !heeded) {

@@ -132,13 +132,7 @@ impl Answerer for ModelAnswerer {
         self.client.model()
     }
 
-    async fn answer(
-        &self,
-        caller: &Caller,
-        question: &UserText,
-        context: &Context,
-        sink: &dyn AnswerSink,
-    ) -> Result<Draft, AnswerError> {
+    async fn answer(&self, caller: &Caller, question: &UserText, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError> {
         let items = Items::of(context, &self.ontology, self.options.context_tokens * BYTES_PER_TOKEN);
         if items.len() == 0 {
             let draft = self.unknown();

@@ -77,3 +77,77 @@ impl Merged {
         Some(CandidateFact { subject, object, ..f.clone() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{EntityType, Polarity, Span};
+
+    /// An extraction of facts "subject relation object" about "I" and names of one letter.
+    fn extraction(kind: MessageKind, facts: &[(&str, &str, &str, Polarity, f64)]) -> Extraction {
+        let mut mentions: Vec<Mention> = Vec::new();
+        let mut candidates = Vec::new();
+        for (subject, relation, object, polarity, confidence) in facts {
+            let mut party = |name: &str| {
+                if name == "I" {
+                    return Party::Speaker;
+                }
+                let at = u32::from(name.bytes().next().unwrap());
+                let known = mentions.iter().position(|m| m.name == name);
+                Party::Mention(known.unwrap_or_else(|| {
+                    let span = Span { start: at, end: at + 1 };
+                    mentions.push(Mention {
+                        name: name.to_owned(),
+                        entity_type: EntityType::Thing,
+                        span,
+                        confidence: 0.5,
+                        description: None,
+                    });
+                    mentions.len() - 1
+                }))
+            };
+            let (subject, object) = (party(subject), party(object));
+            let span = Span { start: 0, end: 1 };
+            candidates.push(CandidateFact {
+                subject,
+                relation: (*relation).to_owned(),
+                object,
+                polarity: *polarity,
+                confidence: *confidence,
+                span,
+            });
+        }
+        Extraction { kind, mentions, facts: candidates }
+    }
+
+    fn told(e: &Extraction) -> Vec<String> {
+        let name = |p: Party| if let Party::Mention(i) = p { e.mentions[i].name.clone() } else { "I".to_owned() };
+        let mut told: Vec<String> = e
+            .facts
+            .iter()
+            .map(|f| format!("{} {} {} {} {}", name(f.subject), f.relation, name(f.object), f.polarity.as_str(), f.confidence))
+            .collect();
+        told.sort();
+        told
+    }
+
+    #[test]
+    fn what_is_sure_stays_and_what_is_not_needs_a_second_voice() {
+        use Polarity::{Affirmed, Negated};
+        let local = extraction(
+            MessageKind::Statement,
+            &[("I", "LIKES", "c", Affirmed, 1.0), ("I", "USES", "b", Affirmed, 0.6), ("d", "USES", "a", Affirmed, 0.6)],
+        );
+        let model = extraction(
+            MessageKind::Mixed,
+            &[("I", "LIKES", "c", Negated, 0.8), ("d", "USES", "a", Affirmed, 0.8), ("a", "KNOWS", "b", Affirmed, 0.8)],
+        );
+        let hybrid = merge(Policy::Hybrid, local.clone(), model.clone());
+        assert_eq!(told(&hybrid), ["I LIKES c affirmed 1", "a KNOWS b affirmed 0.8", "d USES a affirmed 0.95"]);
+        assert_eq!(hybrid.kind, MessageKind::Statement);
+        assert!(hybrid.mentions.is_sorted_by_key(|m| m.span));
+        let all = merge(Policy::Model, local, model);
+        assert_eq!(told(&all), ["I LIKES c negated 0.8", "a KNOWS b affirmed 0.8", "d USES a affirmed 0.95"]);
+        assert_eq!(all.kind, MessageKind::Mixed);
+    }
+}

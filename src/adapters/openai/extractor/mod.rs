@@ -76,13 +76,7 @@ pub struct ModelExtractor {
 
 impl ModelExtractor {
     /// An extractor that finds relations of `ontology`.
-    pub fn new(
-        local: Arc<dyn Extractor>,
-        client: Arc<ModelClient>,
-        ontology: Arc<Ontology>,
-        policy: Policy,
-        budget: Arc<Budget>,
-    ) -> Self {
+    pub fn new(local: Arc<dyn Extractor>, client: Arc<ModelClient>, ontology: Arc<Ontology>, policy: Policy, budget: Arc<Budget>) -> Self {
         let instructions = INSTRUCTIONS.replace("{relations}", &schema::relations(&ontology));
         let schema = schema::of(&ontology);
         Self { local, client, ontology, policy, budget, instructions, schema }
@@ -118,8 +112,11 @@ impl ModelExtractor {
                 Ok(said) => said,
                 Err(e) => return best.map(|b| b.extraction).ok_or(e),
             };
-            let checked = object(&said).and_then(|o| serde_json::from_str::<Proposal>(o).ok()).map(|p| check::check(text, p, &self.ontology));
-            let problems = checked.as_ref().map_or_else(|| vec!["the answer is not a JSON object of the shape asked for".to_owned()], |c| c.problems());
+            let checked =
+                object(&said).and_then(|o| serde_json::from_str::<Proposal>(o).ok()).map(|p| check::check(text, p, &self.ontology));
+            let problems = checked
+                .as_ref()
+                .map_or_else(|| vec!["the answer is not a JSON object of the shape asked for".to_owned()], |c| c.problems());
             for p in checked.iter().flat_map(|c| &c.refused) {
                 metrics::counter!("recall_extraction_refused_total", "problem" => p.label()).increment(1);
             }

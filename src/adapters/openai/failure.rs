@@ -9,6 +9,8 @@ use serde::Deserialize;
 
 /// Longest complaint of a server that is read.
 const MAX_COMPLAINT: usize = 64 * 1024;
+/// Longest sentence of a complaint that is taken to speak of one field.
+const LONGEST_SENTENCE: usize = 300;
 
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,9 +122,8 @@ impl ModelError {
                 break;
             }
         }
-        let complaint = serde_json::from_slice::<Envelope>(&body).map(|e| e.error).unwrap_or_default();
-        let text = String::from_utf8_lossy(&body).to_lowercase();
-        Self::Rejected { status: status.as_u16(), code: complaint.word(), about: about(&text) }
+        let complaint = serde_json::from_slice::<Envelope>(&body).map(|e| e.error.unwrap_or(e.bare)).unwrap_or_default();
+        Self::Rejected { status: status.as_u16(), code: complaint.word(), about: complaint.about() }
     }
 }
 
@@ -146,7 +147,8 @@ fn seconds(value: &str) -> Option<Duration> {
     (n.is_finite() && (0.0..=86_400.0).contains(&n)).then(|| Duration::from_secs_f64(n))
 }
 
-fn about(complaint: &str) -> About {
+fn about(text: &str) -> About {
+    let text = text.to_lowercase();
     [
         ("max_completion_tokens", About::MaxCompletionTokens),
         ("temperature", About::Temperature),
@@ -156,14 +158,17 @@ fn about(complaint: &str) -> About {
         ("json_object", About::Format),
     ]
     .into_iter()
-    .find(|(word, _)| complaint.contains(word))
+    .find(|(word, _)| text.contains(word))
     .map_or(About::Other, |(_, about)| about)
 }
 
 #[derive(Default, Deserialize)]
 struct Envelope {
     #[serde(default)]
-    error: Complaint,
+    error: Option<Complaint>,
+    /// Some servers leave the envelope out.
+    #[serde(flatten)]
+    bare: Complaint,
 }
 
 #[derive(Default, Deserialize)]
@@ -172,9 +177,22 @@ struct Complaint {
     code: serde_json::Value,
     #[serde(rename = "type")]
     kind: serde_json::Value,
+    param: serde_json::Value,
+    #[serde(alias = "detail")]
+    message: serde_json::Value,
 }
 
 impl Complaint {
+    /// The field it names, or the one that its sentence speaks of. A long sentence may be the request quoted, in which every
+    /// field occurs.
+    fn about(&self) -> About {
+        let text = |v: &serde_json::Value| v.as_str().filter(|t| t.len() <= LONGEST_SENTENCE).map_or(About::Other, about);
+        match text(&self.param) {
+            About::Other => text(&self.message),
+            named => named,
+        }
+    }
+
     /// Code or type, if it is a word of a program and not a sentence, which could quote the request.
     fn word(&self) -> String {
         let plain = |v: &serde_json::Value| {
@@ -191,11 +209,22 @@ mod tests {
 
     #[test]
     fn only_plain_words_of_a_complaint_are_kept() {
-        let word = |json: &str| serde_json::from_str::<Envelope>(json).unwrap().error.word();
+        let word = |json: &str| serde_json::from_str::<Envelope>(json).map(|e| e.error.unwrap_or(e.bare)).unwrap().word();
         assert_eq!(word(r#"{"error":{"code":"context_length_exceeded","message":"my secret"}}"#), "context_length_exceeded");
         assert_eq!(word(r#"{"error":{"code":404,"type":"invalid_request_error"}}"#), "invalid_request_error");
         assert_eq!(word(r#"{"error":{"code":"You said: my secret"}}"#), "none");
         assert_eq!(word(r#"{"detail":"my secret"}"#), "none");
+    }
+
+    #[test]
+    fn a_complaint_is_about_the_field_it_names() {
+        let about = |json: &str| serde_json::from_str::<Envelope>(json).map(|e| e.error.unwrap_or(e.bare)).unwrap().about();
+        assert_eq!(about(r#"{"error":{"param":"temperature","message":"response_format is fine"}}"#), About::Temperature);
+        assert_eq!(about(r#"{"error":{"message":"Unsupported: 'max_completion_tokens'"}}"#), About::MaxCompletionTokens);
+        assert_eq!(about(r#"{"object":"error","message":"json_schema is not known","param":null}"#), About::Format);
+        assert_eq!(about(r#"{"detail":[{"loc":["body","stream_options"]}]}"#), About::Other);
+        let quoted = format!("{{\"error\":{{\"message\":\"cannot do {} temperature\"}}}}", "x".repeat(LONGEST_SENTENCE));
+        assert_eq!(about(&quoted), About::Other);
     }
 
     #[test]

@@ -80,7 +80,11 @@ fn answerer(server: &ModelServer, per_user: Option<u64>, options: ModelAnswererO
     answerer_over(client(server), per_user, options)
 }
 
-fn answerer_over(client: Arc<recall::adapters::openai::ModelClient>, per_user: Option<u64>, options: ModelAnswererOptions) -> ModelAnswerer {
+fn answerer_over(
+    client: Arc<recall::adapters::openai::ModelClient>,
+    per_user: Option<u64>,
+    options: ModelAnswererOptions,
+) -> ModelAnswerer {
     let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
     let clock = Arc::new(SystemClock);
     let budget = Arc::new(Budget::new(clock.clone(), per_user, None));
@@ -141,7 +145,13 @@ async fn what_was_found_is_trimmed_by_score_to_the_budget_of_tokens() {
 
 #[tokio::test]
 async fn before_the_first_token_it_is_tried_again() {
-    for first in [Reaction::Fail(500), Reaction::Wait("1"), Reaction::Fail(503), Reaction::Late(Duration::from_secs(60), "Late [1].".to_owned()), Reaction::Complain(String::new())] {
+    for first in [
+        Reaction::Fail(500),
+        Reaction::Wait("1"),
+        Reaction::Fail(503),
+        Reaction::Late(Duration::from_secs(60), "Late [1].".to_owned()),
+        Reaction::Complain(String::new()),
+    ] {
         let script = first.clone();
         let server = ModelServer::start(move |n, _| if n == 0 { script.clone() } else { Reaction::Say("John [1].".to_owned()) }).await;
         let client = client_with(&server, |e| e.silence = Duration::from_millis(700));
@@ -158,7 +168,9 @@ async fn before_the_first_token_it_is_tried_again() {
 #[tokio::test]
 async fn after_the_first_token_it_is_not() {
     let begun = || "John likes".to_owned();
-    for fault in [Reaction::Break(begun()), Reaction::Stop(begun()), Reaction::Hang(begun()), Reaction::Complain(begun()), Reaction::Garbage] {
+    for fault in
+        [Reaction::Break(begun()), Reaction::Stop(begun()), Reaction::Hang(begun()), Reaction::Complain(begun()), Reaction::Garbage]
+    {
         let script = fault.clone();
         let server = ModelServer::start(move |_, _| script.clone()).await;
         let client = client_with(&server, |e| e.silence = Duration::from_millis(500));
@@ -174,13 +186,22 @@ async fn after_the_first_token_it_is_not() {
 
 #[tokio::test]
 async fn when_the_model_cannot_be_had_the_answer_is_made_without_it() {
-    for (fault, requests) in
-        [(Reaction::Fail(500), 3), (Reaction::Fail(404), 1), (Reaction::Fail(400), 1), (Reaction::Refuse, 1), (Reaction::Wait("3600"), 1), (Reaction::Say(String::new()), 1)]
-    {
+    for (fault, requests) in [
+        (Reaction::Fail(500), 3),
+        (Reaction::Fail(404), 1),
+        (Reaction::Fail(400), 1),
+        (Reaction::Refuse, 1),
+        (Reaction::Wait("3600"), 1),
+        (Reaction::Say(String::new()), 1),
+    ] {
         let script = fault.clone();
         let server = ModelServer::start(move |_, _| script.clone()).await;
         let (draft, _) = ask(&server, &three()).await;
-        assert_eq!((draft.text.as_str(), draft.answerer.as_deref(), server.seen().len()), ("plainly", Some("plain"), requests), "{fault:?}");
+        assert_eq!(
+            (draft.text.as_str(), draft.answerer.as_deref(), server.seen().len()),
+            ("plainly", Some("plain"), requests),
+            "{fault:?}"
+        );
     }
 }
 

@@ -1,4 +1,5 @@
-//! The built binary with a model server.
+//! The built binary with a model server. Each test has several threads: starting the binary blocks one, and it talks to the
+//! model server at once.
 
 use std::process::Command;
 
@@ -19,7 +20,7 @@ fn settings(server: &ModelServer) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn borrowed(env: &[(&'static str, String)]) -> Vec<(&'static str, &str)> {
+fn borrowed<'a>(env: &'a [(&'static str, String)]) -> Vec<(&'static str, &'a str)> {
     env.iter().map(|(k, v)| (*k, v.as_str())).collect()
 }
 
@@ -67,7 +68,7 @@ fn said() -> [String; 2] {
     ["I trust Zebulon with my orchids.".to_owned(), "Whom do I trust with my orchids?".to_owned()]
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_configured_model_extracts_embeds_and_answers() {
     let model = ModelServer::start(helpful).await;
     let folder = tempfile::tempdir().unwrap();
@@ -91,7 +92,7 @@ async fn a_configured_model_extracts_embeds_and_answers() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn when_the_model_fails_nothing_is_lost_and_nothing_is_told_to_the_log() {
     let model = ModelServer::start(|n, request| match (request["input"].is_array(), n % 3) {
         (true, _) => Reaction::Say(String::new()),
@@ -116,7 +117,7 @@ async fn when_the_model_fails_nothing_is_lost_and_nothing_is_told_to_the_log() {
     assert!(told.is_empty(), "{}", told.iter().map(|l| l.chars().take(300).collect::<String>()).collect::<Vec<_>>().join("\n"));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn the_check_says_what_the_servers_understand() {
     for (json_schema, json_object, says) in [
         (Some(true), Some(true), "structured output: json_schema"),
@@ -133,7 +134,7 @@ async fn the_check_says_what_the_servers_understand() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn the_check_fails_when_a_server_cannot_be_used() {
     let model = ModelServer::start(helpful).await;
     let folder = tempfile::tempdir().unwrap();

@@ -5,7 +5,10 @@
 mod marks;
 mod prompt;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use async_trait::async_trait;
 use tracing::warn;
@@ -14,8 +17,9 @@ use super::{
     Budget, ModelClient,
     client::{Ask, BYTES_PER_TOKEN},
     failure::ModelError,
+    tokens::Tokens,
 };
-use crate::domain::{Caller, Citation, Ontology, UserText, context::Context};
+use crate::domain::{Caller, Citation, Ontology, UserId, UserText, context::Context};
 use crate::ports::{AnswerError, AnswerSink, Answerer, Clock, Draft};
 
 use marks::Marks;
@@ -81,7 +85,8 @@ impl ModelAnswerer {
             schema: None,
             max_tokens: self.options.answer_tokens,
         };
-        let mut tokens = self.client.stream(&ask, self.client.deadline()).await?;
+        let tokens = self.client.stream(&ask, self.client.deadline()).await?;
+        let mut meter = Meter { budget: &self.budget, user: caller.user(), tokens };
         let most = self.options.answer_tokens as usize * BYTES_PER_TOKEN * PATIENCE;
         let mut marks = Marks::new(items.len());
         let mut text = String::new();
@@ -94,7 +99,7 @@ impl ModelAnswerer {
         };
         let mut cut = false;
         let ended = loop {
-            match tokens.next().await {
+            match meter.tokens.next().await {
                 Ok(Some(piece)) if say(marks.push(&piece)) > most => {
                     cut = true;
                     break Ok(());
@@ -105,10 +110,9 @@ impl ModelAnswerer {
             }
         };
         say(marks.end());
-        self.budget.spend(caller.user(), tokens.used());
         metrics::counter!("recall_answer_citations_dropped_total").increment(marks.dropped());
         ended?;
-        if cut || tokens.is_cut() {
+        if cut || meter.tokens.is_cut() {
             metrics::counter!("recall_answers_cut_total").increment(1);
             text.push('…');
         }
@@ -126,6 +130,32 @@ impl ModelAnswerer {
     }
 }
 
+/// Charges what was used, also when the answer is not wanted any more.
+struct Meter<'a> {
+    budget: &'a Budget,
+    user: UserId,
+    tokens: Tokens,
+}
+
+impl Drop for Meter<'_> {
+    fn drop(&mut self) {
+        self.budget.spend(self.user, self.tokens.used());
+    }
+}
+
+/// Knows whether anything was said.
+struct Heard<'a> {
+    sink: &'a dyn AnswerSink,
+    anything: AtomicBool,
+}
+
+impl AnswerSink for Heard<'_> {
+    fn delta(&self, text: &str) {
+        self.anything.store(true, Ordering::Relaxed);
+        self.sink.delta(text);
+    }
+}
+
 #[async_trait]
 impl Answerer for ModelAnswerer {
     fn name(&self) -> &str {
@@ -139,12 +169,17 @@ impl Answerer for ModelAnswerer {
             sink.delta(draft.text.as_str());
             return Ok(draft);
         }
-        match self.ask(caller, question, &items, sink).await {
+        let heard = Heard { sink, anything: AtomicBool::new(false) };
+        match self.ask(caller, question, &items, &heard).await {
             Ok(draft) => Ok(draft),
             Err(e) => {
                 metrics::counter!("recall_answers_instead_total", "reason" => e.label()).increment(1);
                 if e != ModelError::OverBudget {
                     warn!(cause = %e, "the model did not answer; the answer is made without it");
+                }
+                if heard.anything.load(Ordering::Relaxed) {
+                    // Whoever reads along sees where another answer begins; the completed one holds that alone.
+                    sink.delta("\n\n");
                 }
                 let draft = self.instead.answer(caller, question, context, sink).await?;
                 let by = draft.answerer.clone().unwrap_or_else(|| self.instead.name().to_owned());

@@ -7,8 +7,10 @@ use crate::domain::{
     context::{Context, RankedFact, RankedMessage},
 };
 
-/// Bytes of one message that are shown: one long paste must not push out everything else.
+/// Bytes of one message that are shown, and the share of the room that one may take: a long paste must not push out
+/// everything else.
 const MAX_MESSAGE: usize = 1_600;
+const SHARE: usize = 4;
 /// Bytes of a message that are shown as the words cited.
 const MAX_EXCERPT: usize = 300;
 
@@ -30,7 +32,7 @@ impl Items {
             let n = shown.len() + 1;
             let (value, citation) = match item {
                 Found::Fact(f) => fact(n, f, ontology),
-                Found::Message(m) => message(n, m),
+                Found::Message(m) => message(n, m, MAX_MESSAGE.min(room / SHARE)),
             };
             let size = value.to_string().len();
             // A smaller one further down may still fit.
@@ -87,14 +89,14 @@ fn fact(n: usize, f: &RankedFact, ontology: &Ontology) -> (Value, Citation) {
     (value, Citation { index: number(n), message_id: evidence.map(|e| e.message), fact_id: Some(f.fact.id), excerpt })
 }
 
-fn message(n: usize, m: &RankedMessage) -> (Value, Citation) {
+fn message(n: usize, m: &RankedMessage, most: usize) -> (Value, Citation) {
     let text = m.message.text.as_str();
     let by = match (m.message.role, m.message.speaker.as_deref()) {
         (crate::domain::Role::Assistant, _) => "assistant",
         (crate::domain::Role::User, Some(name)) => name,
         (crate::domain::Role::User, None) => "SPEAKER",
     };
-    let value = json!({ "n": n, "message": start(text, MAX_MESSAGE), "by": by, "on": day(m.message.sent_at) });
+    let value = json!({ "n": n, "message": start(text, most), "by": by, "on": day(m.message.sent_at) });
     let excerpt = start(text, MAX_EXCERPT).into();
     (value, Citation { index: number(n), message_id: Some(m.message.id), fact_id: None, excerpt })
 }

@@ -56,7 +56,7 @@ impl Policy {
         match self {
             Self::Model => Some("always"),
             Self::Hybrid if local.facts.iter().any(|f| f.confidence < SURE) => Some("unsure"),
-            Self::Hybrid if tells && local.facts.is_empty() => Some("nothing found"),
+            Self::Hybrid if tells && local.facts.is_empty() => Some("nothing_found"),
             Self::Hybrid if long && local.kind != MessageKind::Question => Some("long"),
             Self::Hybrid => None,
         }
@@ -139,10 +139,11 @@ impl Extractor for ModelExtractor {
     async fn extract(&self, caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError> {
         let local = self.local.extract(caller, input).await?;
         let source = |name: &'static str| metrics::counter!("recall_extractions_total", "by" => name).increment(1);
-        let Some(_reason) = self.policy.reason(input, &local) else {
+        let Some(reason) = self.policy.reason(input, &local) else {
             source("local");
             return Ok(local);
         };
+        metrics::counter!("recall_extraction_asked_total", "reason" => reason).increment(1);
         let asked = if self.budget.allows(caller.user()) { self.ask(caller.user(), input).await } else { Err(ModelError::OverBudget) };
         match asked {
             Ok(found) => {

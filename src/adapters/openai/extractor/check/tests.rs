@@ -81,7 +81,7 @@ fn words_that_are_made_up_make_a_fact_less_sure() {
 #[test]
 fn questions_state_nothing() {
     let c = checked("Does Tom live in Ghent?", json!({ "kind": "question", "facts": [fact("Tom", "LIVES_IN", "Ghent", "")] }));
-    assert_eq!(told(&c), [String::new(); 0]);
+    assert!(told(&c).is_empty());
 }
 
 #[test]

@@ -161,3 +161,35 @@ async fn check(data: &std::path::Path, env: &[(&'static str, String)]) -> (bool,
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (done.status.success(), text(done.stdout), text(done.stderr))
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_embedder_and_one_that_is_down_leave_words_and_facts() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = Server::start(folder.path());
+    let session = before.create_session().await;
+    before.send(json!({ "sessionId": session, "text": "Mary keeps bees in Ghent." })).await.unwrap();
+    before.settle(&session).await;
+    assert!(before.stop().0);
+
+    let model = ModelServer::start(helpful).await;
+    let env: Vec<_> = settings(&model).into_iter().filter(|(k, _)| k.starts_with("RECALL_EMBEDDINGS_")).collect();
+    let server = Server::start_with(folder.path(), &borrowed(&env));
+    server.send(json!({ "sessionId": session, "text": "Boris paints boats." })).await.unwrap();
+    let query = "query($q: String!) { context(input: { query: $q }) { methodsUsed messages { message { text } methods } } }";
+    let found = |data: &Value, text: &str| {
+        let hits = data["context"]["messages"].as_array().unwrap();
+        let hit = hits.iter().find(|m| m["message"]["text"] == text);
+        hit.map(|m| m["methods"].as_array().unwrap().iter().map(|x| x.as_str().unwrap().to_owned()).collect::<Vec<_>>())
+    };
+    let data = server.graphql(query, json!({ "q": "bees boats" })).await;
+    assert_eq!(found(&data, "Mary keeps bees in Ghent."), Some(vec!["KEYWORD".to_owned()]), "{data:#}");
+    assert!(found(&data, "Boris paints boats.").unwrap().contains(&"VECTOR".to_owned()), "{data:#}");
+
+    drop(model);
+    let data = server.graphql(query, json!({ "q": "bees boats" })).await;
+    assert!(found(&data, "Mary keeps bees in Ghent.").is_some() && found(&data, "Boris paints boats.").is_some(), "{data:#}");
+    assert!(!data["context"]["methodsUsed"].to_string().contains("VECTOR"), "{data:#}");
+    let send = "mutation($i: SendMessageInput!) { sendMessage(input: $i) { message { id } errors { code } } }";
+    let answer = server.try_graphql(send, json!({ "i": { "sessionId": session, "text": "Not now." } })).await.unwrap();
+    assert!(answer.to_string().contains("UNAVAILABLE"), "{answer}");
+}

@@ -27,6 +27,9 @@ use super::{
 const ATTEMPTS: u32 = 3;
 /// Wait before the second attempt; doubles.
 const BACKOFF: Duration = Duration::from_millis(400);
+/// How long after a piece of work was given up others are tried only once: whoever waits for them gets what there is without
+/// the server, and soon.
+const DOWN: Duration = Duration::from_secs(5);
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Bytes of English text for one token, when the server does not count.
@@ -40,6 +43,8 @@ pub struct ModelClient {
     dialect: Mutex<Dialect>,
     /// When the server wants to be asked again.
     rests_until: Mutex<Option<Instant>>,
+    /// When a piece of work was last given up because the server could not be reached.
+    gave_up: Mutex<Option<Instant>>,
 }
 
 /// What is asked of a model.
@@ -90,7 +95,7 @@ impl ModelClient {
         // `build` takes a client of its own, which the service stands in for.
         let openai = Client::build(openai_http::Client::default(), Server::new(&endpoint)?).with_http_service(service);
         let slots = Arc::new(Semaphore::new(endpoint.concurrency.max(1)));
-        Ok(Arc::new(Self { openai, endpoint, slots, dialect: Mutex::default(), rests_until: Mutex::default() }))
+        Ok(Arc::new(Self { openai, endpoint, slots, dialect: Mutex::default(), rests_until: Mutex::default(), gave_up: Mutex::default() }))
     }
 
     /// The model's name.
@@ -114,7 +119,7 @@ impl ModelClient {
 
     /// One whole answer.
     pub(super) async fn complete(&self, ask: &Ask<'_>, deadline: Instant) -> Result<Reply, ModelError> {
-        let mut attempt = 0;
+        let mut attempt = self.attempts_made();
         loop {
             let dialect = self.dialect();
             let started = Instant::now();
@@ -141,7 +146,7 @@ impl ModelClient {
 
     /// An answer piece by piece. Repeated until the first piece is there, and never after.
     pub(super) async fn stream(&self, ask: &Ask<'_>, deadline: Instant) -> Result<Tokens, ModelError> {
-        let mut attempt = 0;
+        let mut attempt = self.attempts_made();
         loop {
             let dialect = self.dialect();
             let started = Instant::now();
@@ -169,7 +174,7 @@ impl ModelClient {
     /// One vector per text, in order, as the server gave them.
     pub(super) async fn embed(&self, texts: &[&str], deadline: Instant) -> Result<Vec<Vec<f32>>, ModelError> {
         let request = json!({ "model": self.endpoint.model, "input": texts });
-        let mut attempt = 0;
+        let mut attempt = self.attempts_made();
         loop {
             let started = Instant::now();
             let _slot = self.slot(deadline).await?;
@@ -213,6 +218,12 @@ impl ModelClient {
         slot.ok().and_then(Result::ok).ok_or(ModelError::Busy { retry_after: None })
     }
 
+    /// How many of its attempts a piece of work that begins now is taken to have made.
+    fn attempts_made(&self) -> u32 {
+        let gave_up = *self.gave_up.lock().unwrap_or_else(PoisonError::into_inner);
+        if gave_up.is_some_and(|at| at.elapsed() < DOWN) { ATTEMPTS - 1 } else { 0 }
+    }
+
     /// What to do after a failure: returns when the request should be made again, and the failure when it should not.
     async fn after(&self, e: ModelError, dialect: Dialect, attempt: &mut u32, deadline: Instant) -> Result<(), ModelError> {
         if let ModelError::Rejected { about, .. } = e
@@ -223,13 +234,16 @@ impl ModelClient {
         }
         *attempt += 1;
         let asked_for = if let ModelError::Busy { retry_after } = e { retry_after } else { None };
-        let wait = asked_for.unwrap_or(BACKOFF * 2u32.saturating_pow(*attempt - 1));
+        let wait = asked_for.unwrap_or(BACKOFF * 2u32.saturating_pow(attempt.saturating_sub(1)));
         let again = Instant::now() + wait;
         if asked_for.is_some() {
             // Whoever else wants something of this server waits as well, also after this piece of work was given up.
             *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(again);
         }
         if !e.may_pass() || *attempt >= ATTEMPTS || again >= deadline {
+            if matches!(e, ModelError::Unreachable(_)) {
+                *self.gave_up.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            }
             return Err(e);
         }
         sleep_until(again).await;

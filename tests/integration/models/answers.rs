@@ -206,6 +206,16 @@ async fn when_the_model_cannot_be_had_the_answer_is_made_without_it() {
 }
 
 #[tokio::test]
+async fn while_a_server_is_down_each_is_tried_once() {
+    let server = ModelServer::start(|n, _| if n < 4 { Reaction::Fail(500) } else { Reaction::Say("John [1].".to_owned()) }).await;
+    let answerer = answerer(&server, None, ModelAnswererOptions::default());
+    for (requests, by) in [(3, "plain"), (4, "plain"), (5, "test-model")] {
+        let draft = answerer.answer(&caller(), &"Who?".into(), &three(), &Heard::default()).await.unwrap();
+        assert_eq!((server.seen().len(), draft.answerer.as_deref()), (requests, Some(by)));
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_reaches_its_limit_says_so() {
     let server = ModelServer::start(|_, _| Reaction::Length("John likes tea [1] and".to_owned())).await;
     let (draft, _) = ask(&server, &three()).await;

@@ -1,7 +1,10 @@
 //! The built binary with a model server. Each test has several threads: starting the binary blocks one, and it talks to the
 //! model server at once.
 
-use std::process::Command;
+use std::{
+    process::Command,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use serde_json::{Value, json};
 
@@ -94,11 +97,17 @@ async fn a_configured_model_extracts_embeds_and_answers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn when_the_model_fails_nothing_is_lost_and_nothing_is_told_to_the_log() {
-    let model = ModelServer::start(|n, request| match (request["input"].is_array(), n % 3) {
-        (true, _) => Reaction::Say(String::new()),
-        (false, 0) => Reaction::Fail(400),
-        (false, 1) => Reaction::Garbage,
-        (false, _) => Reaction::Fail(500),
+    let asked = AtomicUsize::new(0);
+    let model = ModelServer::start(move |_, request| {
+        if request["input"].is_array() {
+            return Reaction::Say(String::new());
+        }
+        // Each quotes the request: the statement is read in vain, then the question; then the answer breaks off.
+        match (asked.fetch_add(1, Ordering::SeqCst), request["stream"] == true) {
+            (0, _) | (_, true) => Reaction::Garbage,
+            (1, _) => Reaction::Fail(400),
+            _ => Reaction::Fail(500),
+        }
     })
     .await;
     let folder = tempfile::tempdir().unwrap();

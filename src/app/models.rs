@@ -82,11 +82,10 @@ pub(super) fn answerer(
     instead: Arc<dyn Answerer>,
     client: Arc<ModelClient>,
     ontology: Arc<Ontology>,
-    clock: Arc<dyn Clock>,
     budget: Arc<Budget>,
 ) -> Arc<dyn Answerer> {
     let options = ModelAnswererOptions { context_tokens: config.model.context_tokens, answer_tokens: config.model.answer_tokens };
-    Arc::new(ModelAnswerer::new(client, instead, ontology, clock, budget, options))
+    Arc::new(ModelAnswerer::new(client, instead, ontology, budget, options))
 }
 
 /// Learns in the background what the server understands, and says so in the log. Until then the best is assumed, and what

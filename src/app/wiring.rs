@@ -76,7 +76,7 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         models::announce(client.clone());
         let budget = models::budget(config, clock.clone());
         extractor = models::extractor(config, extractor, client.clone(), ontology.clone(), budget.clone());
-        answerer = models::answerer(config, answerer, client, ontology.clone(), clock.clone(), budget);
+        answerer = models::answerer(config, answerer, client, ontology.clone(), budget);
     }
     let options = RecallIndexOptions {
         budget_bytes: usize::try_from(config.retrieval.index_megabytes).unwrap_or(usize::MAX).saturating_mul(1024 * 1024),

@@ -12,10 +12,10 @@ use recall::{
         system::SystemClock,
     },
     domain::{
-        Caller, Message, MessageId, MessageStatus, Ontology, Role, SessionId, Timestamp, UserText,
+        Caller, Message, MessageId, MessageStatus, Ontology, Role, SessionId, Timestamp,
         context::{Context, RankedMessage, Timings},
     },
-    ports::{AnswerError, AnswerSink, Answerer, Draft},
+    ports::{AnswerError, AnswerSink, Answerer, Asked, Draft},
     understand::default_ontology,
 };
 use uuid::Uuid;
@@ -42,7 +42,7 @@ impl Answerer for Plain {
     fn name(&self) -> &str {
         "plain"
     }
-    async fn answer(&self, _: &Caller, _: &UserText, _: &Context, _: &dyn AnswerSink) -> Result<Draft, AnswerError> {
+    async fn answer(&self, _: &Caller, _: &Asked, _: &Context, _: &dyn AnswerSink) -> Result<Draft, AnswerError> {
         Ok(Draft { text: "plainly".into(), citations: Vec::new(), grounded: true, answerer: None })
     }
 }
@@ -72,6 +72,10 @@ fn context(messages: Vec<RankedMessage>) -> Context {
     Context { messages, facts: Vec::new(), entities: Vec::new(), methods_used: Vec::new(), timings: Timings::default() }
 }
 
+fn asked() -> Asked {
+    Asked { text: "Who?".into(), at: Timestamp::from_timestamp(1_700_086_400, 0).unwrap() }
+}
+
 fn three() -> Context {
     context(vec![message(1, "Mary moved to Ghent.", 0.4), message(2, "John likes tea.", 0.9), message(3, "It rained.", 0.1)])
 }
@@ -86,14 +90,13 @@ fn answerer_over(
     options: ModelAnswererOptions,
 ) -> ModelAnswerer {
     let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
-    let clock = Arc::new(SystemClock);
-    let budget = Arc::new(Budget::new(clock.clone(), per_user, None));
-    ModelAnswerer::new(client, Arc::new(Plain), ontology, clock, budget, options)
+    let budget = Arc::new(Budget::new(Arc::new(SystemClock), per_user, None));
+    ModelAnswerer::new(client, Arc::new(Plain), ontology, budget, options)
 }
 
 async fn ask(server: &ModelServer, context: &Context) -> (Draft, String) {
     let heard = Heard::default();
-    let draft = answerer(server, None, ModelAnswererOptions::default()).answer(&caller(), &"Who?".into(), context, &heard).await.unwrap();
+    let draft = answerer(server, None, ModelAnswererOptions::default()).answer(&caller(), &asked(), context, &heard).await.unwrap();
     (draft, heard.0.into_inner().unwrap())
 }
 
@@ -107,12 +110,13 @@ async fn an_answer_is_streamed_and_its_citations_point_to_what_was_found() {
     let (draft, heard) = ask(&server, &three()).await;
     assert_eq!(draft.text.as_str(), "John likes tea [1]. Mary moved [2], long ago [1].");
     assert_eq!(heard, draft.text.as_str(), "nobody sees a mark that points to nothing");
-    assert_eq!((draft.grounded, draft.answerer.as_deref()), (true, Some("test-model")));
+    assert_eq!((draft.grounded, draft.answerer.as_deref()), (true, None));
     let cited: Vec<_> = draft.citations.iter().map(|c| (c.index, c.message_id.unwrap().0.as_u128(), c.excerpt.as_str())).collect();
     assert_eq!(cited, [(1, 2, "John likes tea."), (2, 1, "Mary moved to Ghent.")]);
     let shown = server.shown(0);
     assert_eq!((shown["question"].as_str(), shown["items"].as_array().unwrap().len()), (Some("Who?"), 3));
     assert_eq!(shown["items"][0]["message"], "John likes tea.", "best first");
+    assert_eq!(shown["today"], "Wednesday, 15 November 2023");
     assert_eq!(shown["items"][0]["on"], "Tuesday, 14 November 2023");
 }
 
@@ -121,7 +125,7 @@ async fn without_evidence_nothing_is_claimed() {
     let server = ModelServer::start(say("Certainly John, I am sure of it.")).await;
     let (draft, _) = ask(&server, &context(Vec::new())).await;
     assert!(server.seen().is_empty(), "with nothing found there is nothing to ask");
-    assert!(draft.text.as_str().starts_with("I don't know") && !draft.grounded && draft.citations.is_empty());
+    assert_eq!(draft.answerer.as_deref(), Some("plain"));
     // What the model says without a citation, or with made-up ones, may be made up as well.
     for text in ["Certainly John, I am sure of it.", "John [8].", "I don't know."] {
         let server = ModelServer::start(say(text)).await;
@@ -136,7 +140,7 @@ async fn what_was_found_is_trimmed_by_score_to_the_budget_of_tokens() {
     let context = context(many.chain([message(999, &"x".repeat(60_000), 0.999)]).collect());
     let server = ModelServer::start(say("It was [1].")).await;
     let options = ModelAnswererOptions { context_tokens: 500, ..Default::default() };
-    answerer(&server, None, options).answer(&caller(), &"When?".into(), &context, &Heard::default()).await.unwrap();
+    answerer(&server, None, options).answer(&caller(), &asked(), &context, &Heard::default()).await.unwrap();
     let items = server.shown(0)["items"].as_array().unwrap().clone();
     assert!(items.len() >= 3 && serde_json::to_string(&items).unwrap().len() < 2_300, "{}", items.len());
     assert!(items[0]["message"].as_str().unwrap().starts_with("0 long"));
@@ -156,7 +160,7 @@ async fn before_the_first_token_it_is_tried_again() {
         let server = ModelServer::start(move |n, _| if n == 0 { script.clone() } else { Reaction::Say("John [1].".to_owned()) }).await;
         let client = client_with(&server, |e| e.silence = Duration::from_millis(700));
         let draft = answerer_over(client, None, ModelAnswererOptions::default())
-            .answer(&caller(), &"Who?".into(), &three(), &Heard::default())
+            .answer(&caller(), &asked(), &three(), &Heard::default())
             .await
             .unwrap();
         assert_eq!((draft.text.as_str(), server.seen().len()), ("John [1].", 2), "{first:?}");
@@ -176,7 +180,7 @@ async fn after_the_first_token_it_is_not() {
         let client = client_with(&server, |e| e.silence = Duration::from_millis(500));
         let heard = Heard::default();
         let draft =
-            answerer_over(client, None, ModelAnswererOptions::default()).answer(&caller(), &"Who?".into(), &three(), &heard).await.unwrap();
+            answerer_over(client, None, ModelAnswererOptions::default()).answer(&caller(), &asked(), &three(), &heard).await.unwrap();
         assert_eq!(server.seen().len(), 1, "{fault:?}");
         assert_eq!((draft.text.as_str(), draft.answerer.as_deref()), ("plainly", Some("plain")), "{fault:?}");
         assert!(!heard.0.lock().unwrap().is_empty());
@@ -209,9 +213,9 @@ async fn when_the_model_cannot_be_had_the_answer_is_made_without_it() {
 async fn while_a_server_is_down_each_is_tried_once() {
     let server = ModelServer::start(|n, _| if n < 4 { Reaction::Fail(500) } else { Reaction::Say("John [1].".to_owned()) }).await;
     let answerer = answerer(&server, None, ModelAnswererOptions::default());
-    for (requests, by) in [(3, "plain"), (4, "plain"), (5, "test-model")] {
-        let draft = answerer.answer(&caller(), &"Who?".into(), &three(), &Heard::default()).await.unwrap();
-        assert_eq!((server.seen().len(), draft.answerer.as_deref()), (requests, Some(by)));
+    for (requests, by) in [(3, "plain"), (4, "plain"), (5, "")] {
+        let draft = answerer.answer(&caller(), &asked(), &three(), &Heard::default()).await.unwrap();
+        assert_eq!((server.seen().len(), draft.answerer.as_deref().unwrap_or_default()), (requests, by));
     }
 }
 
@@ -223,7 +227,7 @@ async fn an_answer_that_reaches_its_limit_says_so() {
     // A server that does not heed the limit is cut off.
     let server = ModelServer::start(|_, _| Reaction::Hang("John [1]. ".repeat(200))).await;
     let options = ModelAnswererOptions { answer_tokens: 20, ..Default::default() };
-    let draft = answerer(&server, None, options).answer(&caller(), &"Who?".into(), &three(), &Heard::default()).await.unwrap();
+    let draft = answerer(&server, None, options).answer(&caller(), &asked(), &three(), &Heard::default()).await.unwrap();
     assert!(draft.text.as_str().len() < 400 && draft.text.as_str().ends_with('…'));
     server.idle().await;
 }
@@ -234,7 +238,7 @@ async fn whoever_does_not_want_it_any_more_ends_it_upstream() {
     let answerer = Arc::new(answerer(&server, None, ModelAnswererOptions::default()));
     let heard = Arc::new(Heard::default());
     let (a, h) = (answerer.clone(), heard.clone());
-    let job = tokio::spawn(async move { a.answer(&caller(), &"Who?".into(), &three(), h.as_ref()).await.map(|_| ()) });
+    let job = tokio::spawn(async move { a.answer(&caller(), &asked(), &three(), h.as_ref()).await.map(|_| ()) });
     while heard.0.lock().unwrap().is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -247,12 +251,12 @@ async fn whoever_does_not_want_it_any_more_ends_it_upstream() {
 async fn a_used_up_budget_costs_nothing_more() {
     let server = ModelServer::start(say("John [1].")).await;
     let answerer = answerer(&server, Some(50), ModelAnswererOptions::default());
-    let by = |d: Draft| d.answerer.unwrap();
-    assert_eq!(by(answerer.answer(&caller(), &"Who?".into(), &three(), &Heard::default()).await.unwrap()), "test-model");
-    assert_eq!(by(answerer.answer(&caller(), &"Who?".into(), &three(), &Heard::default()).await.unwrap()), "plain");
+    let by = |d: Draft| d.answerer.unwrap_or("test-model".to_owned());
+    assert_eq!(by(answerer.answer(&caller(), &asked(), &three(), &Heard::default()).await.unwrap()), "test-model");
+    assert_eq!(by(answerer.answer(&caller(), &asked(), &three(), &Heard::default()).await.unwrap()), "plain");
     assert_eq!(server.seen().len(), 1);
     let other = Caller::verified(recall::domain::UserId(Uuid::from_u128(8)), recall::domain::ViewerRole::User);
-    assert_eq!(by(answerer.answer(&other, &"Who?".into(), &three(), &Heard::default()).await.unwrap()), "test-model");
+    assert_eq!(by(answerer.answer(&other, &asked(), &three(), &Heard::default()).await.unwrap()), "test-model");
 }
 
 #[tokio::test]
@@ -262,7 +266,7 @@ async fn requests_at_a_time_are_bounded() {
     let answerer = Arc::new(answerer_over(client, None, ModelAnswererOptions::default()));
     let jobs = (0..6).map(|_| {
         let a = answerer.clone();
-        tokio::spawn(async move { a.answer(&caller(), &"Who?".into(), &three(), &Heard::default()).await.unwrap() })
+        tokio::spawn(async move { a.answer(&caller(), &asked(), &three(), &Heard::default()).await.unwrap() })
     });
     for job in jobs.collect::<Vec<_>>() {
         assert_eq!(job.await.unwrap().text.as_str(), "John [1].");
@@ -293,7 +297,7 @@ async fn the_probe_finds_out_what_a_server_understands() {
         assert_eq!((dialect.temperature, dialect.max_completion_tokens), (modern, modern), "{abilities:?}");
         // Also what the probe does not try is learned on the way.
         let draft = answerer_over(client.clone(), None, ModelAnswererOptions::default())
-            .answer(&caller(), &"Who?".into(), &three(), &Heard::default())
+            .answer(&caller(), &asked(), &three(), &Heard::default())
             .await
             .unwrap();
         assert_eq!(draft.text.as_str(), "John [1].", "{abilities:?}");

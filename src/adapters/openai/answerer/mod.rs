@@ -20,7 +20,7 @@ use super::{
     tokens::Tokens,
 };
 use crate::domain::{Caller, Citation, Ontology, UserId, UserText, context::Context};
-use crate::ports::{AnswerError, AnswerSink, Answerer, Clock, Draft};
+use crate::ports::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 
 use marks::Marks;
 use prompt::Items;
@@ -55,7 +55,6 @@ pub struct ModelAnswerer {
     client: Arc<ModelClient>,
     instead: Arc<dyn Answerer>,
     ontology: Arc<Ontology>,
-    clock: Arc<dyn Clock>,
     budget: Arc<Budget>,
     options: ModelAnswererOptions,
 }
@@ -66,18 +65,17 @@ impl ModelAnswerer {
         client: Arc<ModelClient>,
         instead: Arc<dyn Answerer>,
         ontology: Arc<Ontology>,
-        clock: Arc<dyn Clock>,
         budget: Arc<Budget>,
         options: ModelAnswererOptions,
     ) -> Self {
-        Self { client, instead, ontology, clock, budget, options }
+        Self { client, instead, ontology, budget, options }
     }
 
-    async fn ask(&self, caller: &Caller, question: &UserText, items: &Items, sink: &dyn AnswerSink) -> Result<Draft, ModelError> {
+    async fn ask(&self, caller: &Caller, asked: &Asked, items: &Items, sink: &dyn AnswerSink) -> Result<Draft, ModelError> {
         if !self.budget.allows(caller.user()) {
             return Err(ModelError::OverBudget);
         }
-        let shown = items.shown(question, self.clock.now());
+        let shown = items.shown(asked);
         let ask = Ask {
             operation: "answer",
             system: INSTRUCTIONS,
@@ -120,13 +118,9 @@ impl ModelAnswerer {
         if citations.is_empty() {
             // It may be true and it may be made up: nobody can tell.
             metrics::counter!("recall_answers_uncited_total").increment(1);
-            return Ok(self.unknown());
+            return Ok(Draft { text: UNKNOWN.into(), citations, grounded: false, answerer: None });
         }
-        Ok(Draft { text: text.trim().into(), citations, grounded: true, answerer: Some(self.client.model().to_owned()) })
-    }
-
-    fn unknown(&self) -> Draft {
-        Draft { text: UNKNOWN.into(), citations: Vec::new(), grounded: false, answerer: Some(self.client.model().to_owned()) }
+        Ok(Draft { text: text.trim().into(), citations, grounded: true, answerer: None })
     }
 }
 
@@ -162,29 +156,33 @@ impl Answerer for ModelAnswerer {
         self.client.model()
     }
 
-    async fn answer(&self, caller: &Caller, question: &UserText, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError> {
+    fn rephrase(&self, asked: &Asked, context: &Context) -> Option<UserText> {
+        self.instead.rephrase(asked, context)
+    }
+
+    async fn answer(&self, caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError> {
         let items = Items::of(context, &self.ontology, self.options.context_tokens * BYTES_PER_TOKEN);
-        if items.len() == 0 {
-            let draft = self.unknown();
-            sink.delta(draft.text.as_str());
-            return Ok(draft);
-        }
         let heard = Heard { sink, anything: AtomicBool::new(false) };
-        match self.ask(caller, question, &items, &heard).await {
-            Ok(draft) => Ok(draft),
-            Err(e) => {
-                metrics::counter!("recall_answers_instead_total", "reason" => e.label()).increment(1);
-                if e != ModelError::OverBudget {
-                    warn!(cause = %e, "the model did not answer; the answer is made without it");
+        let reason = match items.len() {
+            // That nothing was found, or that it was no question after all, is said as well without a model.
+            0 => "nothing_found",
+            _ => match self.ask(caller, asked, &items, &heard).await {
+                Ok(draft) => return Ok(draft),
+                Err(e) => {
+                    if e != ModelError::OverBudget {
+                        warn!(cause = %e, "the model did not answer; the answer is made without it");
+                    }
+                    e.label()
                 }
-                if heard.anything.load(Ordering::Relaxed) {
-                    // Whoever reads along sees where another answer begins; the completed one holds that alone.
-                    sink.delta("\n\n");
-                }
-                let draft = self.instead.answer(caller, question, context, sink).await?;
-                let by = draft.answerer.clone().unwrap_or_else(|| self.instead.name().to_owned());
-                Ok(Draft { answerer: Some(by), ..draft })
-            }
+            },
+        };
+        metrics::counter!("recall_answers_instead_total", "reason" => reason).increment(1);
+        if heard.anything.load(Ordering::Relaxed) {
+            // Whoever reads along sees where another answer begins; the completed one holds that alone.
+            sink.delta("\n\n");
         }
+        let draft = self.instead.answer(caller, asked, context, sink).await?;
+        let by = draft.answerer.clone().unwrap_or_else(|| self.instead.name().to_owned());
+        Ok(Draft { answerer: Some(by), ..draft })
     }
 }

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::domain::{
-    Citation, Evidence, FactStatus, Ontology, Stance, Timestamp, UserText,
+    Citation, Evidence, FactStatus, Ontology, Stance, Timestamp,
     context::{Context, RankedFact, RankedMessage},
 };
+use crate::ports::Asked;
 
 /// Bytes of one message that are shown, and the share of the room that one may take: a long paste must not push out
 /// everything else.
@@ -56,8 +57,8 @@ impl Items {
     }
 
     /// Question and items as JSON: whatever people wrote stays inside its quotes.
-    pub(super) fn shown(&self, question: &UserText, now: Timestamp) -> String {
-        json!({ "question": question.as_str(), "today": day(now), "items": self.shown }).to_string()
+    pub(super) fn shown(&self, asked: &Asked) -> String {
+        json!({ "question": asked.text.as_str(), "today": day(asked.at), "items": self.shown }).to_string()
     }
 }
 

@@ -7,8 +7,12 @@ mod api;
 mod contract;
 mod crash;
 mod edit;
+mod entities;
+mod extraction;
 mod house;
 mod logs;
+
+mod merges;
 mod models;
 mod problems;
 mod readme;

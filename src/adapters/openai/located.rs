@@ -2,6 +2,9 @@
 
 use crate::domain::Span;
 
+/// Words before a name that are no part of it.
+const LEADING: [&str; 9] = ["the", "a", "an", "my", "our", "your", "his", "her", "their"];
+
 /// A text in which names are looked up by code point, without regard to case and to the kind of white space.
 pub(super) struct Text {
     chars: Vec<char>,
@@ -28,6 +31,21 @@ impl Text {
     /// A piece as it is written.
     pub(super) fn piece(&self, span: Span) -> String {
         self.chars.get(span.start as usize..span.end as usize).map(|c| c.iter().collect()).unwrap_or_default()
+    }
+
+    /// A place without the articles and possessives that it begins with: a model that was told to leave them out may not,
+    /// and who "my sister" is shows by the word alone. Capitals before a capital are of the name ("The Hague").
+    pub(super) fn bare(&self, mut span: Span) -> Span {
+        loop {
+            let piece = self.piece(span);
+            let Some((first, rest)) = piece.split_once(char::is_whitespace) else { return span };
+            let of_name = first.starts_with(char::is_uppercase) && rest.trim_start().starts_with(char::is_uppercase);
+            if of_name || rest.trim().is_empty() || !LEADING.contains(&first.to_lowercase().as_str()) {
+                return span;
+            }
+            let gone = piece.chars().count() - rest.trim_start().chars().count();
+            span.start = span.start.saturating_add(u32::try_from(gone).unwrap_or(u32::MAX));
+        }
     }
 
     fn search(&self, wanted: &str, whole: bool) -> Option<Span> {
@@ -82,6 +100,25 @@ mod tests {
             assert_eq!(found(absent), None, "{absent}");
         }
         assert!(text.find_words("oann").is_some());
+    }
+
+    #[test]
+    fn articles_and_possessives_are_no_part_of_a_name() {
+        for (text, name) in [
+            ("My sister called", "sister"),
+            ("my  little sister", "little sister"),
+            ("The Hague", "The Hague"),
+            ("the Hague", "Hague"),
+            ("the the dog", "dog"),
+            ("a", "a"),
+            ("the ", "the "),
+            ("theatre", "theatre"),
+            ("", ""),
+        ] {
+            let located = Text::new(text);
+            let all = Span { start: 0, end: text.split(" called").next().unwrap().chars().count() as u32 };
+            assert_eq!(located.piece(located.bare(all)), name);
+        }
     }
 
     proptest! {

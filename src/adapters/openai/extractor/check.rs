@@ -237,7 +237,7 @@ impl Desk<'_> {
         if let Some(i) = self.by_key.get(&key) {
             return Ok(*i);
         }
-        let span = self.text.find(name).ok_or(Refusal::Name)?;
+        let span = self.text.find(name).map(|s| self.text.bare(s)).ok_or(Refusal::Name)?;
         let mention = Mention {
             // As the message writes it, whatever the model made of it.
             name: self.text.piece(span),

@@ -46,6 +46,17 @@ fn what_the_message_says_is_taken_with_its_place() {
 }
 
 #[test]
+fn a_role_is_named_without_its_possessive() {
+    let entities = json!([{ "name": "My sister", "type": "person" }, { "name": "the lake", "type": "place" }]);
+    let c = checked(
+        "My sister moved to the lake.",
+        json!({ "kind": "statement", "entities": entities, "facts": [fact("my sister", "LIVES_IN", "the lake", "")] }),
+    );
+    assert_eq!(told(&c), ["sister LIVES_IN lake affirmed"]);
+    assert_eq!(c.extraction.mentions[0].span, Span { start: 3, end: 9 });
+}
+
+#[test]
 fn what_it_does_not_say_is_refused() {
     let text = "I moved to Ghent with Tom last May.";
     for (answer, refusal) in [

@@ -1,6 +1,7 @@
 //! The extractor port on a model: the local extractor first, the model where it pays, and the local result whenever the
 //! model has none that stands the check. A message is never lost to a model.
 
+mod appositions;
 mod check;
 mod merge;
 mod schema;

@@ -55,7 +55,11 @@ enum Command {
     /// Runs the server (also without any command)
     Serve,
     /// Extracts entities and facts from JSON lines on standard input
-    Extract,
+    Extract {
+        /// Who finds facts: `local`, `hybrid` or `model` [default: as configured, which is local without a model]
+        #[arg(long, value_name = "POLICY")]
+        policy: Option<String>,
+    },
     /// Prints the GraphQL schema
     Schema {
         /// Prints the JSON schema of the events instead
@@ -81,6 +85,10 @@ enum GraphCommand {
 
 impl Settings {
     fn load(self) -> anyhow::Result<Config> {
+        self.load_with(None)
+    }
+
+    fn load_with(self, extraction: Option<String>) -> anyhow::Result<Config> {
         let given = [
             ("server.listen", self.listen),
             ("storage.data", self.data),
@@ -89,6 +97,7 @@ impl Settings {
             ("stream.udp_listen", self.udp_listen),
             ("stream.udp_public_addresses", self.udp_public_addresses),
             ("understanding.ontology", self.ontology),
+            ("understanding.extraction", extraction),
             ("log.filter", self.log),
             ("log.format", self.log_format),
         ];
@@ -110,7 +119,7 @@ pub fn run() -> anyhow::Result<()> {
             print!("{text}");
             Ok(())
         }
-        Command::Extract => super::extract::run(&cli.settings.load()?),
+        Command::Extract { policy } => super::extract::run(&cli.settings.load_with(policy)?),
         Command::Serve => runtime()?.block_on(super::serve::run(cli.settings.load()?)),
         Command::Graph { command: GraphCommand::Rebuild } => {
             cli.settings.load()?;

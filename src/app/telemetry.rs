@@ -61,6 +61,7 @@ fn describe() {
     counter!("recall_answers_instead_total", "Answers made without the model, by why it did not answer");
     counter!("recall_answer_citations_dropped_total", "Citations of a model that point to nothing");
     counter!("recall_answers_uncited_total", "Answers of a model without any citation, which are not given out");
+    counter!("recall_answers_cancelled_total", "Answers that were cancelled");
     counter!("recall_answers_cut_total", "Answers of a model that reached the limit of tokens");
     counter!("recall_events_pruned_total", "Events removed from the logs after their time");
 }

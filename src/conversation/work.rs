@@ -11,8 +11,8 @@ use crate::domain::{
 };
 use crate::facts::{LearnError, Outcome, Statement, Work};
 use crate::ports::{
-    Announcer, AnswerCommit, AnswerError, AnswerSink, Asked, CommitError, EmbedError, ExtractError, ExtractInput, Job, JobWork, Mining,
-    NewMessage, Prepared, StoreError,
+    Announcer, AnswerCommit, AnswerError, AnswerSink, Asked, CommitError, EmbedError, ExtractError, ExtractInput, Job, JobWork, Mining, NewMessage,
+    Prepared, StoreError,
 };
 use crate::understand::index_terms;
 
@@ -39,7 +39,14 @@ impl Work for ConversationWork {
     async fn run(&self, job: &Job) -> Outcome {
         let done = match job.work {
             JobWork::Understand { message, answer } => self.conversation.understand(job, message, answer).await,
-            JobWork::Answer(question) => self.conversation.answer(job, question).await,
+            JobWork::Answer(question) => {
+                let turn = self.conversation.answering.begin(job.caller.user(), question);
+                tokio::select! {
+                    // Whoever cancels has ended the job before: nothing of it can be committed.
+                    () = turn.cancelled() => Err(Failure::NotOurs),
+                    done = self.conversation.answer(job, question) => done,
+                }
+            }
         };
         match done {
             Ok(()) => Outcome::Done,

@@ -2,7 +2,8 @@
 //! model server at once.
 
 use std::{
-    process::Command,
+    io::Write,
+    process::{Command, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
 };
 
@@ -201,4 +202,81 @@ async fn another_embedder_and_one_that_is_down_leave_words_and_facts() {
     let send = "mutation($i: SendMessageInput!) { sendMessage(input: $i) { message { id } errors { code } } }";
     let answer = server.try_graphql(send, json!({ "i": { "sessionId": session, "text": "Not now." } })).await.unwrap();
     assert!(answer.to_string().contains("UNAVAILABLE"), "{answer}");
+}
+
+/// `recall extract` over two messages: whether it ended well, its lines, and what it said beside them.
+async fn extract(env: &[(&'static str, String)], args: &[&str]) -> (bool, Vec<Value>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
+    for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("RECALL_")) {
+        command.env_remove(name);
+    }
+    command.arg("extract").args(args).envs(env.iter().map(|(k, v)| (*k, v.as_str())));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ended = tokio::task::spawn_blocking(move || {
+        let mut child = command.spawn().unwrap();
+        let lines = said().iter().map(|text| json!({ "id": text, "text": text }).to_string() + "\n").collect::<String>();
+        // One that refuses its settings does not read.
+        let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
+        child.wait_with_output().unwrap()
+    });
+    let ended = ended.await.unwrap();
+    let lines = String::from_utf8(ended.stdout).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    (ended.status.success(), lines, String::from_utf8(ended.stderr).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn extraction_over_lines_follows_the_policy() {
+    let model = ModelServer::start(helpful).await;
+    let knows = json!({ "subject": "user", "relation": "KNOWS", "object": "Zebulon", "polarity": "affirmed" });
+    let env = settings(&model);
+    for (env, args, by_model) in [
+        (&env[..], &[][..], true),
+        (&env[..], &["--policy", "local"], false),
+        (&env[..6], &[], false),
+        (&env[..6], &["--policy", "model"], true),
+    ] {
+        let before = model.seen().len();
+        let (well, lines, err) = extract(env, args).await;
+        assert!(well, "{err}");
+        assert_eq!(lines.iter().map(|l| l["id"].as_str().unwrap()).collect::<Vec<_>>(), said(), "in order");
+        assert_eq!(model.seen().len() > before, by_model, "{args:?}");
+        assert_eq!(lines[0]["facts"].as_array().unwrap().contains(&knows), by_model, "{args:?} {lines:?}");
+    }
+    let (well, _, err) = extract(&[], &["--policy", "model"]).await;
+    assert!(!well && err.contains("RECALL_MODEL_URL"), "{err}");
+    // A model that cannot be used leaves the built-in extractor's word, and says so.
+    drop(model);
+    let (well, lines, err) = extract(&env, &[]).await;
+    assert!(well && lines.len() == 2 && err.contains("the model was of no help"), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_answer_ends_the_request_and_says_so() {
+    let model =
+        ModelServer::start(|n, request| if request["stream"] == true { Reaction::Hang("You kn".to_owned()) } else { helpful(n, request) })
+            .await;
+    let folder = tempfile::tempdir().unwrap();
+    let env = settings(&model);
+    let server = Server::start_with(folder.path(), &borrowed(&env));
+    let session = server.create_session().await;
+    let [fact, question] = said();
+    server.send(json!({ "sessionId": session, "text": fact })).await.unwrap();
+    let id = server.send(json!({ "sessionId": session, "text": question })).await.unwrap()["id"].as_str().unwrap().to_owned();
+    let started = std::time::Instant::now();
+    while !model.seen().iter().any(|(_, request)| request["stream"] == true) {
+        assert!(started.elapsed() < PATIENCE);
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let cancel =
+        "mutation($i: CancelAnswerInput!) { cancelAnswer(input: $i) { message { text answer { id } } cancelled errors { code path } } }";
+    let done = server.graphql(cancel, json!({ "i": { "messageId": id } })).await;
+    assert_eq!(done["cancelAnswer"], json!({ "message": { "text": question, "answer": null }, "cancelled": true, "errors": [] }));
+    model.idle().await;
+    let events = server.events(&session).await;
+    let last = events.last().unwrap();
+    assert_eq!((last["code"].as_str(), last["message_id"].as_str()), (Some("CANCELLED"), Some(id.as_str())), "{events:#?}");
+    let again = server.graphql(cancel, json!({ "i": { "messageId": id } })).await;
+    assert_eq!((&again["cancelAnswer"]["cancelled"], &again["cancelAnswer"]["errors"]), (&json!(false), &json!([])));
+    let foreign = server.graphql(cancel, json!({ "i": { "messageId": session } })).await;
+    assert_eq!(foreign["cancelAnswer"]["errors"], json!([{ "code": "NOT_FOUND", "path": ["input", "messageId"] }]));
 }

@@ -128,6 +128,7 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     assert!(matches!(s.commit(c, &b.plan(own).await, Some(&answer_job.claim)).await, Err(CommitError::NotOurs)));
     let buried = s.bury(c, &answer_job.claim, &event(own), "test", at(1)).await;
     assert!(matches!(buried, Err(CommitError::NotOurs)));
+    assert!(!s.cancel_answer(c, known.message.id, &event(own), at(1)).await.unwrap());
 
     assert_eq!(view(&a, &known).await, before);
     assert_eq!(s.log_state(c, own).await.unwrap().head, 0, "a refused commit wrote into the caller's own log");

@@ -38,6 +38,7 @@ macro_rules! store_contract {
             jobs::a_long_backlog_does_not_starve_another_session,
             jobs::concurrent_workers_never_hold_the_same_job,
             jobs::a_job_remembers_whose_it_is,
+            jobs::an_answer_is_cancelled_wherever_it_has_got_to,
             events::numbers_have_no_holes_and_read_back,
             events::pruning_keeps_the_head_and_a_prefix_goes,
             events::pruning_by_age_and_in_bounded_steps,

@@ -9,6 +9,7 @@ mod entities;
 mod error;
 mod knowledge;
 mod rank;
+mod reading;
 mod send;
 mod work;
 

@@ -11,13 +11,10 @@ use crate::domain::{
 };
 use crate::facts::{LearnError, Outcome, Statement, Work};
 use crate::ports::{
-    Announcer, AnswerCommit, AnswerError, AnswerSink, Asked, CommitError, EmbedError, ExtractError, ExtractInput, Job, JobWork, Mining, NewMessage,
+    Announcer, AnswerCommit, AnswerError, AnswerSink, Asked, CommitError, EmbedError, ExtractError, Job, JobWork, Mining, NewMessage,
     Prepared, StoreError,
 };
 use crate::understand::index_terms;
-
-/// How many messages before one are shown to the extractor, for pronouns.
-const PREVIOUS: u32 = 2;
 
 /// How often a question is put anew: "what does my sister's husband do" takes three.
 const MAX_HOPS: usize = 3;
@@ -156,13 +153,8 @@ impl From<UseCaseError> for Failure {
 impl Conversation {
     async fn understand(&self, job: &Job, id: MessageId, answer: bool) -> Result<(), Failure> {
         let message = self.message(&job.caller, id).await?;
-        let previous = self.parts.store.messages_before(&job.caller, message.session, message.position, PREVIOUS).await?;
-        let input = ExtractInput {
-            text: message.text.clone(),
-            speaker: message.speaker.clone(),
-            previous: previous.into_iter().map(|m| m.text).collect(),
-        };
-        let extraction = self.parts.extractor.extract(&job.caller, &input).await?;
+        let (input, next) = self.reading(&job.caller, &message).await?;
+        let extraction = self.parts.extractor.extract_ahead(&job.caller, &input, &next).await?;
         let follow_up = (answer && extraction.kind.asks()).then_some(JobWork::Answer(id));
         let statement = Statement {
             message: id,

@@ -99,7 +99,7 @@ pub fn run(
             }
         };
         ids.push(line.id);
-        inputs.push(ExtractInput { text: UserText::from(line.text), speaker: line.speaker, previous: Vec::new() });
+        inputs.push(ExtractInput { message: None, text: UserText::from(line.text), speaker: line.speaker, previous: Vec::new() });
         if inputs.len() >= together {
             outcome.answered += settle(&mut output, &mut ids, &mut inputs)?;
         }

@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use uuid::Uuid;
 
 use super::{models, telemetry, wiring};
-use crate::adapters::{local::LocalExtractor, system::SystemClock};
+use crate::adapters::{local::LocalExtractor, openai::Budget, system::SystemClock};
 use crate::config::{Config, Extraction as Policy};
 use crate::domain::{Caller, Extraction, UserId, ViewerRole};
 use crate::ports::ExtractInput;
@@ -28,7 +28,7 @@ pub(super) fn run(config: &Config) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Nobody is served here: there is no store whose user this could be, and no day's budget to keep to.
     let caller = Caller::verified(UserId(Uuid::nil()), ViewerRole::User);
-    let budget = models::budget(config, Arc::new(SystemClock));
+    let budget = Arc::new(Budget::without(Arc::new(SystemClock)));
     let extractor = models::extractor(config, Arc::new(LocalExtractor::new(pipeline.clone())), client, ontology, budget);
     lines(config.model.concurrency, &|inputs| {
         let found = runtime.block_on(join_all(inputs.iter().map(|i| extractor.extract(&caller, i))));

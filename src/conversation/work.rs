@@ -174,7 +174,7 @@ impl Conversation {
 
     async fn answer(&self, job: &Job, id: MessageId) -> Result<(), Failure> {
         let question = self.message(&job.caller, id).await?;
-        let mut asked = Asked { text: question.text.clone(), at: question.sent_at };
+        let mut asked = Asked { message: Some(id), text: question.text.clone(), at: question.sent_at };
         let mut context = self.context(&job.caller, of_question(&asked.text, id)).await?;
         for _ in 0..MAX_HOPS {
             let Some(text) = self.parts.answerer.rephrase(&asked, &context) else { break };

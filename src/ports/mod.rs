@@ -9,6 +9,7 @@ pub mod index;
 pub mod queue;
 pub mod store;
 pub mod stream;
+pub mod usage;
 
 pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
@@ -22,3 +23,4 @@ pub use store::{
     Reweigh, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
+pub use usage::UsageStore;

@@ -19,6 +19,7 @@ mod rows;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod writer;
 
 use std::{

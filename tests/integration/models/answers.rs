@@ -7,10 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use recall::{
-    adapters::{
-        openai::{Budget, Dialect, Format, ModelAnswerer, ModelAnswererOptions},
-        system::SystemClock,
-    },
+    adapters::openai::{Dialect, Format, ModelAnswerer, ModelAnswererOptions},
     domain::{
         Caller, Message, MessageId, MessageStatus, Ontology, Role, SessionId, Timestamp,
         context::{Context, RankedMessage, Timings},
@@ -21,7 +18,7 @@ use recall::{
 use uuid::Uuid;
 
 use super::{
-    caller, client, client_with,
+    budget, caller, client, client_with,
     server::{Abilities, ModelServer, Reaction},
 };
 
@@ -73,7 +70,7 @@ fn context(messages: Vec<RankedMessage>) -> Context {
 }
 
 fn asked() -> Asked {
-    Asked { text: "Who?".into(), at: Timestamp::from_timestamp(1_700_086_400, 0).unwrap() }
+    Asked { message: Some(MessageId(Uuid::from_u128(77))), text: "Who?".into(), at: Timestamp::from_timestamp(1_700_086_400, 0).unwrap() }
 }
 
 fn three() -> Context {
@@ -90,7 +87,7 @@ fn answerer_over(
     options: ModelAnswererOptions,
 ) -> ModelAnswerer {
     let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
-    let budget = Arc::new(Budget::new(Arc::new(SystemClock), per_user, None));
+    let (budget, _) = budget(per_user);
     ModelAnswerer::new(client, Arc::new(Plain), ontology, budget, options)
 }
 

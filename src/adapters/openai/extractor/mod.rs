@@ -19,7 +19,7 @@ use super::{
     dialect::{Schema, object},
     failure::ModelError,
 };
-use crate::domain::{Caller, Extraction, MessageId, MessageKind, Ontology, UserId};
+use crate::domain::{Caller, Extraction, MessageId, MessageKind, ModelOperation, Ontology};
 use crate::ports::extract::{ExtractError, ExtractInput, Extractor};
 
 use check::{Checked, Proposal};
@@ -96,7 +96,7 @@ impl ModelExtractor {
     }
 
     /// What the model finds, as far as it stands the check: one question, and one repair.
-    async fn ask(&self, user: UserId, input: &ExtractInput, deadline: Instant) -> Result<Extraction, ModelError> {
+    async fn ask(&self, caller: &Caller, input: &ExtractInput, deadline: Instant) -> Result<Extraction, ModelError> {
         let text = start(input.text.as_str(), MAX_TEXT);
         let mut turns = vec![("user", shown(input).to_string())];
         let mut best: Option<Checked> = None;
@@ -114,7 +114,7 @@ impl ModelExtractor {
                 // The repair was not to be had; what stood the check before still does.
                 Err(e) => return best.map(|b| b.extraction).ok_or(e),
             };
-            self.budget.spend(user, reply.tokens);
+            self.budget.spend(caller, ModelOperation::Extract, reply.tokens, input.message.as_slice()).await;
             let said = match reply.said {
                 Ok(said) => said,
                 Err(e) => return best.map(|b| b.extraction).ok_or(e),
@@ -149,19 +149,19 @@ impl ModelExtractor {
         if let Some(Ahead::Found(found)) = known {
             return Ok(found);
         }
-        if !self.budget.allows(user) {
+        if !self.budget.allows(caller).await {
             return Err(ModelError::OverBudget);
         }
         let deadline = self.client.deadline();
         let behind = if known.is_some() { Vec::new() } else { self.behind(caller, input, next).await };
         if !behind.is_empty() {
-            match self.ask_together(user, input, &behind, deadline).await {
+            match self.ask_together(caller, input, &behind, deadline).await {
                 Ok(Some(found)) => return Ok(found),
                 Err(e) if e.may_pass() => return Err(e),
                 Ok(None) | Err(_) => {}
             }
         }
-        self.ask(user, input, deadline).await
+        self.ask(caller, input, deadline).await
     }
 
     /// Those of the messages behind one that the model is to be asked about as well.
@@ -187,7 +187,7 @@ impl ModelExtractor {
     /// itself does not stand the check.
     async fn ask_together(
         &self,
-        user: UserId,
+        caller: &Caller,
         input: &ExtractInput,
         behind: &[(MessageId, &ExtractInput)],
         deadline: Instant,
@@ -205,7 +205,8 @@ impl ModelExtractor {
             max_tokens: MAX_TOKENS,
         };
         let reply = self.client.complete(&ask, deadline).await?;
-        self.budget.spend(user, reply.tokens);
+        let messages: Vec<MessageId> = all.iter().filter_map(|i| i.message).collect();
+        self.budget.spend(caller, ModelOperation::Extract, reply.tokens, &messages).await;
         let proposals = match &reply.said {
             Ok(said) => together::proposals(said, all.len()).ok_or(ModelError::Malformed("not the JSON asked for")),
             Err(e) => Err(e.clone()),
@@ -221,7 +222,7 @@ impl ModelExtractor {
         });
         let own = found.next().flatten();
         for (message, _) in behind {
-            self.kept.put(user, *message, found.next().flatten().map_or(Ahead::Alone, Ahead::Found));
+            self.kept.put(caller.user(), *message, found.next().flatten().map_or(Ahead::Alone, Ahead::Found));
         }
         failed.map_or(Ok(own), Err)
     }

@@ -11,6 +11,7 @@ mod knowledge;
 mod lists;
 mod messages;
 mod sqlite;
+mod usage;
 
 /// Runs the whole contract against the stores of a factory with `async fn store(&self) -> Arc<dyn Store>`.
 macro_rules! store_contract {
@@ -56,6 +57,7 @@ macro_rules! store_contract {
             entities::hints_find_the_most_mentioned_first,
             entities::mentions_keep_why_and_the_latest_of_a_session_comes_first,
             entities::a_merge_is_recorded_and_can_be_undone_once,
+            usage::tokens_are_counted_by_day_and_by_message,
             lists::every_list_is_complete_in_pages_of_any_size,
             lists::rows_that_come_between_pages_neither_repeat_nor_hide_others,
             lists::a_foreign_cursor_is_refused,

@@ -1,0 +1,1 @@
+//! What only shows from inside.

@@ -9,6 +9,7 @@ mod crash;
 mod edit;
 mod house;
 mod logs;
+mod postgres;
 mod problems;
 mod readme;
 mod server;

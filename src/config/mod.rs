@@ -3,6 +3,7 @@
 
 mod env;
 mod sections;
+mod storage;
 
 use std::path::Path;
 
@@ -14,8 +15,9 @@ use serde::{Deserialize, Serialize};
 
 pub use env::{VARIABLES, Variable};
 pub use sections::{
-    LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StorageConfig, StreamConfig, UnderstandingConfig,
+    LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig,
 };
+pub use storage::{Engine, StorageConfig};
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

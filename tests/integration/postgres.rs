@@ -17,6 +17,8 @@ use tokio::sync::OnceCell;
 pub(crate) struct Schema {
     /// Names server, database and schema.
     pub(crate) url: String,
+    /// The schema alone.
+    pub(crate) name: String,
 }
 
 impl Schema {
@@ -43,7 +45,7 @@ impl Schema {
         let name = format!("test_{since:x}_{}", NEXT.fetch_add(1, Ordering::Relaxed));
         connection.execute(AssertSqlSafe(format!("CREATE SCHEMA {name}"))).await.unwrap();
         let separator = if server.contains('?') { '&' } else { '?' };
-        Some(Self { url: format!("{server}{separator}options=-csearch_path%3D{name}%2Cpublic") })
+        Some(Self { url: format!("{server}{separator}options=-csearch_path%3D{name}%2Cpublic"), name })
     }
 
     /// A store of its own: what another process would open.

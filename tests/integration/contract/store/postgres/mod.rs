@@ -1,5 +1,8 @@
 //! The contract on PostgreSQL, and what only a shared engine must show.
 
+mod hints;
+mod schema;
+
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use recall::{

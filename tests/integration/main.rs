@@ -8,6 +8,7 @@ mod contract;
 mod crash;
 mod edit;
 mod house;
+mod instances;
 mod logs;
 mod postgres;
 mod problems;

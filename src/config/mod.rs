@@ -14,9 +14,7 @@ use figment::{
 use serde::{Deserialize, Serialize};
 
 pub use env::{VARIABLES, Variable};
-pub use sections::{
-    LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig,
-};
+pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig};
 pub use storage::{Engine, StorageConfig};
 
 /// Everything that can be set.

@@ -1,10 +1,5 @@
 //! PostgreSQL for tests: a schema of its own per test, on the server that RECALL_TEST_POSTGRES names.
 
-use std::{
-    sync::atomic::{AtomicU32, Ordering},
-    time::{SystemTime, UNIX_EPOCH},
-};
-
 use recall::{
     adapters::postgres::{PostgresConfig, PostgresStore},
     domain::Timestamp,
@@ -24,7 +19,6 @@ pub(crate) struct Schema {
 impl Schema {
     /// An empty schema; `None`, and a word about it, where no server is named. `./test` always names one.
     pub(crate) async fn new() -> Option<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
         static PREPARED: OnceCell<()> = OnceCell::const_new();
         let Ok(server) = std::env::var("RECALL_TEST_POSTGRES") else {
             eprintln!("skipped: RECALL_TEST_POSTGRES names no server (tests/services/postgres starts one)");
@@ -41,8 +35,8 @@ impl Schema {
                     .unwrap();
             })
             .await;
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
-        let name = format!("test_{since:x}_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let id: uuid::Uuid = sqlx::query_scalar("SELECT gen_random_uuid()").fetch_one(&mut connection).await.unwrap();
+        let name = format!("test_{}", id.as_simple());
         connection.execute(AssertSqlSafe(format!("CREATE SCHEMA {name}"))).await.unwrap();
         let separator = if server.contains('?') { '&' } else { '?' };
         Some(Self { url: format!("{server}{separator}options=-csearch_path%3D{name}%2Cpublic"), name })

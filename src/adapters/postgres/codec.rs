@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use chrono::DateTime;
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::failure::Failure;
 use crate::domain::{EntityType, FactStatus, MessageKind, MessageStatus, Role, Stance, Timestamp, ViewerRole};
@@ -61,6 +62,21 @@ pub(super) fn text(text: &str) -> Cow<'_, str> {
 /// As [`text`], where there may be none.
 pub(super) fn opt_text(given: Option<&str>) -> Option<Cow<'_, str>> {
     given.map(text)
+}
+
+/// Longest key that is stored as it is, in bytes. An index entry must fit into a third of a page.
+const LONGEST_KEY: usize = 1_000;
+
+/// A key by which an entity is found, as it is stored: of a very long one the beginning, and a digest of the whole. It is only
+/// ever compared, never read back.
+pub(super) fn key(key: &str) -> Cow<'_, str> {
+    let whole = text(key);
+    if whole.len() <= LONGEST_KEY {
+        return whole;
+    }
+    let digest = Uuid::new_v5(&Uuid::NAMESPACE_OID, whole.as_bytes());
+    let start = whole.get(..whole.floor_char_boundary(LONGEST_KEY)).unwrap_or_default();
+    Cow::Owned(format!("{start} {}", digest.as_simple()))
 }
 
 /// Reverse of [`text`]; `None` for what it never makes.
@@ -153,6 +169,14 @@ mod tests {
             let t = moment(ms).unwrap() + chrono::Duration::nanoseconds(i64::from(ns));
             prop_assert_eq!(moment(millis(t)), Some(time(t)));
         }
+    }
+
+    #[test]
+    fn long_keys_are_short_and_still_differ() {
+        let long = "ä".repeat(50_000);
+        let (one, other) = (key(&long).into_owned(), key(&format!("{long}x")).into_owned());
+        assert!(one.len() < 1_100 && one != other);
+        assert_eq!(key("short"), "short");
     }
 
     #[test]

@@ -82,9 +82,7 @@ pub(super) fn pool(options: &PgConnectOptions, config: &PostgresConfig) -> PgPoo
         .max_lifetime(Duration::from_secs(1_800))
         // Asking each time would double the round trips of every read.
         .test_before_acquire(false)
-        .before_acquire(|connection, meta| {
-            Box::pin(async move { Ok(meta.idle_for < TRUSTED || connection.ping().await.is_ok()) })
-        })
+        .before_acquire(|connection, meta| Box::pin(async move { Ok(meta.idle_for < TRUSTED || connection.ping().await.is_ok()) }))
         .connect_lazy_with(limited(options, config))
 }
 

@@ -59,9 +59,7 @@ impl EventLog for PostgresStore {
         now: Timestamp,
     ) -> Result<Vec<u64>, StoreError> {
         let input = (caller.user().0, session, events, now);
-        let seqs = self
-            .write(&input, |c, &(user, session, events, now)| Box::pin(append(c, user, session, events, now)))
-            .await?;
+        let seqs = self.write(&input, |c, &(user, session, events, now)| Box::pin(append(c, user, session, events, now))).await?;
         self.hints.committed(caller, session);
         Ok(seqs)
     }

@@ -4,14 +4,16 @@
 //! Hints are sent after the commit by one task, many in one statement. As part of the transactions themselves they would make
 //! all commits of the database wait for each other: PostgreSQL takes one global lock for a commit that notifies.
 
-use std::{
-    collections::HashSet,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use sqlx::{PgPool, postgres::{PgConnectOptions, PgListener, PgPoolOptions}};
-use tokio::{sync::{Notify, mpsc}, time::timeout};
+use sqlx::{
+    PgPool,
+    postgres::{PgConnectOptions, PgListener, PgPoolOptions},
+};
+use tokio::{
+    sync::{Notify, mpsc},
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 

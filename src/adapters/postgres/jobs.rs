@@ -103,8 +103,7 @@ impl JobQueue for PostgresStore {
 
     async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError> {
         let input = (caller.user(), claim, event, code, now);
-        let session =
-            self.write(&input, |c, &(user, claim, event, code, now)| Box::pin(bury(c, user, claim, event, code, now))).await?;
+        let session = self.write(&input, |c, &(user, claim, event, code, now)| Box::pin(bury(c, user, claim, event, code, now))).await?;
         self.hints.committed(caller, session);
         Ok(())
     }

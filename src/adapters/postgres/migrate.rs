@@ -33,7 +33,8 @@ pub(super) async fn verify(connection: &mut PgConnection) -> Result<(), Failure>
     if !table {
         return Err(Failure::OlderDatabase);
     }
-    let applied: i64 = sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM _sqlx_migrations WHERE success").fetch_one(connection).await?;
+    let applied: i64 =
+        sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM _sqlx_migrations WHERE success").fetch_one(connection).await?;
     let known = FILES.iter().map(|f| f.0).max().unwrap_or(0);
     match applied.cmp(&known) {
         std::cmp::Ordering::Less => Err(Failure::OlderDatabase),

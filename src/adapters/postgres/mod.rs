@@ -19,8 +19,6 @@ mod messages;
 mod migrate;
 mod rows;
 mod sessions;
-#[cfg(test)]
-mod tests;
 
 use std::{sync::Arc, time::Duration};
 

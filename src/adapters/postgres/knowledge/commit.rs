@@ -145,7 +145,7 @@ async fn put_entity(c: &mut PgConnection, user: Uuid, e: &Entity) -> Result<(), 
 async fn put_key(c: &mut PgConnection, user: Uuid, entity: EntityId, key: &EntityKey) -> Result<(), Failure> {
     sqlx::query("INSERT INTO entity_keys (user_id, key, entity_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
         .bind(user)
-        .bind(codec::text(key.as_str()))
+        .bind(codec::key(key.as_str()))
         .bind(entity.0)
         .execute(c)
         .await?;
@@ -160,13 +160,14 @@ async fn processed(
     kind: MessageKind,
     mentions: &[(EntityId, Mention)],
 ) -> Result<(), Failure> {
-    let row = sqlx::query("UPDATE messages SET kind = $1, status = 'processed' WHERE user_id = $2 AND id = $3 RETURNING session_id, sent_at")
-        .bind(kind.word())
-        .bind(user)
-        .bind(message.0)
-        .fetch_optional(&mut *c)
-        .await?
-        .ok_or(Failure::NotFound)?;
+    let row =
+        sqlx::query("UPDATE messages SET kind = $1, status = 'processed' WHERE user_id = $2 AND id = $3 RETURNING session_id, sent_at")
+            .bind(kind.word())
+            .bind(user)
+            .bind(message.0)
+            .fetch_optional(&mut *c)
+            .await?
+            .ok_or(Failure::NotFound)?;
     let columns = Columns::of(&row, "messages");
     let (session, said_at) = (columns.id("session_id")?, columns.time("sent_at")?);
     let earlier = sqlx::query("DELETE FROM mentions WHERE user_id = $1 AND message_id = $2").bind(user).bind(message.0);

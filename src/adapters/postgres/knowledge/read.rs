@@ -2,16 +2,10 @@
 
 use std::collections::HashMap;
 
-use sqlx::PgConnection;
+use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
-use super::super::{
-    PostgresStore,
-    codec,
-    failure::Failure,
-    rows,
-    rows::Columns,
-};
+use super::super::{PostgresStore, codec, failure::Failure, rows};
 use crate::{
     domain::{Entity, EntityId, EntityKey, Fact, FactId, UserId},
     ports::FactKey,
@@ -36,20 +30,19 @@ pub(super) async fn viewer(store: &PostgresStore, user: UserId) -> Result<Option
 }
 
 pub(super) async fn entities_by_key(store: &PostgresStore, user: UserId, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, Failure> {
-    let texts: Vec<_> = keys.iter().map(|key| codec::text(key.as_str())).collect();
+    let asked: HashMap<_, &EntityKey> = keys.iter().map(|key| (codec::key(key.as_str()), key)).collect();
     let found = sqlx::query(
         "SELECT k.key AS found_key, e.* FROM entity_keys k JOIN entities e ON e.user_id = k.user_id AND e.id = k.entity_id
          WHERE k.user_id = $1 AND k.key = ANY($2) ORDER BY k.key, e.mention_count DESC, e.id",
     )
     .bind(user.0)
-    .bind(texts)
+    .bind(asked.keys().map(AsRef::as_ref).collect::<Vec<&str>>())
     .fetch_all(&store.pool)
     .await?;
-    let asked: HashMap<&str, &EntityKey> = keys.iter().map(|key| (key.as_str(), key)).collect();
     let mut pairs = Vec::with_capacity(found.len());
     for row in &found {
         // The key asked for is handed back, so that nothing but `EntityKey::of` ever makes one.
-        if let Some(key) = asked.get(Columns::of(row, "entity_keys").text("found_key")?.as_str()) {
+        if let Some(key) = asked.get(row.try_get::<&str, _>("found_key")?) {
             pairs.push(((*key).clone(), rows::entity(row)?));
         }
     }
@@ -99,7 +92,12 @@ pub(super) async fn facts_by_id(store: &PostgresStore, user: UserId, ids: &[Fact
 
 /// Each side is looked up by an index of its own and gives no more than `limit`; a fact of an entity with itself must not count
 /// twice towards it.
-pub(super) async fn facts_of_entities(store: &PostgresStore, user: UserId, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, Failure> {
+pub(super) async fn facts_of_entities(
+    store: &PostgresStore,
+    user: UserId,
+    entities: &[EntityId],
+    limit: u32,
+) -> Result<Vec<Fact>, Failure> {
     let found = sqlx::query(
         "WITH asked AS (SELECT DISTINCT unnest($2) AS entity),
          sides AS (

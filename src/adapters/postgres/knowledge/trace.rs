@@ -63,13 +63,11 @@ pub(super) async fn mentions_in(
     user: UserId,
     messages: &[MessageId],
 ) -> Result<Vec<(MessageId, EntityId, Mention)>, Failure> {
-    let found = sqlx::query(
-        "SELECT * FROM mentions WHERE user_id = $1 AND message_id = ANY($2) ORDER BY message_id, ordinal",
-    )
-    .bind(user.0)
-    .bind(messages.iter().map(|id| id.0).collect::<Vec<_>>())
-    .fetch_all(&store.pool)
-    .await?;
+    let found = sqlx::query("SELECT * FROM mentions WHERE user_id = $1 AND message_id = ANY($2) ORDER BY message_id, ordinal")
+        .bind(user.0)
+        .bind(messages.iter().map(|id| id.0).collect::<Vec<_>>())
+        .fetch_all(&store.pool)
+        .await?;
     found
         .iter()
         .map(|row| {

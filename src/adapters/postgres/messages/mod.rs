@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use super::{PostgresStore, codec::signed, failure::Failure, keys, rows, rows::Columns};
 use crate::{
     domain::{Caller, Message, MessageId, Page, SessionId, Slice},
-    ports::{Appended, Embedding, FeedRow, Mining, MessageStore, NewMessage, StoreError},
+    ports::{Appended, Embedding, FeedRow, MessageStore, Mining, NewMessage, StoreError},
 };
 
 #[async_trait]

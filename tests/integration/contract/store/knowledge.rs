@@ -403,3 +403,26 @@ pub(super) async fn any_text_reads_back_and_is_found(store: Arc<dyn Store>) {
         assert_eq!(store.list_entities(c, &filter, &PAGE).await.unwrap().items[0].1, thing);
     }
 }
+
+pub(super) async fn names_of_any_length_are_kept_and_found(store: Arc<dyn Store>) {
+    // A message may be one word of 64 KiB, and the word a name.
+    let w = World::new(&store);
+    let session = w.session().await;
+    let mut state = 1u64;
+    // Letters that no engine can compress away.
+    let mut letters = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from_u32(0x4e00 + (state >> 52) as u32).unwrap()
+    };
+    let long: String = (0..20_000).map(|_| letters()).collect();
+    let names = [format!("{long}a"), format!("{long}b")];
+    let things = names.each_ref().map(|name| entity(name));
+    let key = |name: &str| EntityKey::of(name).unwrap();
+    let plan =
+        KnowledgeCommit { entities: things.to_vec(), keys: things.iter().map(|t| (t.id, key(&t.name))).collect(), ..w.plan(session).await };
+    w.commit(plan).await;
+    for thing in &things {
+        let found = store.entities_by_key(&w.caller, &[key(&thing.name), key("other")]).await.unwrap();
+        assert!(found == [(key(&thing.name), thing.clone())], "found {} of one", found.len());
+    }
+}

@@ -53,6 +53,7 @@ macro_rules! store_contract {
             knowledge::facts_as_of_a_moment,
             knowledge::filters_of_facts_and_entities,
             knowledge::any_text_reads_back_and_is_found,
+            knowledge::names_of_any_length_are_kept_and_found,
             knowledge::an_answer_is_stored_with_its_events_once,
             knowledge::follow_up_work_is_queued_with_the_commit,
             lists::every_list_is_complete_in_pages_of_any_size,

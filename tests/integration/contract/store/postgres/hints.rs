@@ -29,16 +29,19 @@ impl Ear {
         }
     }
 
+    fn forget_if_heard(&self, wanted: (&'static str, SessionId)) -> bool {
+        let mut heard = self.heard.lock().unwrap();
+        let there = heard.contains(&wanted);
+        if there {
+            heard.clear();
+        }
+        there
+    }
+
     /// Waits until `wanted` was heard, and forgets all of it.
     async fn hears(&self, wanted: (&'static str, SessionId)) {
         let heard = async {
-            loop {
-                let mut heard = self.heard.lock().unwrap();
-                if heard.contains(&wanted) {
-                    heard.clear();
-                    return;
-                }
-                drop(heard);
+            while !self.forget_if_heard(wanted) {
                 self.news.notified().await;
             }
         };

@@ -74,7 +74,9 @@ async fn a_database_of_another_program_version_is_refused() {
     schema.open(PostgresConfig { migrate: false, ..CONFIG() }, at(0)).await.unwrap().close().await;
     let mut other = schema.connection().await;
     other
-        .execute("INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'future', true, '', 0)")
+        .execute(
+            "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'future', true, '', 0)",
+        )
         .await
         .unwrap();
     for migrate in [true, false] {

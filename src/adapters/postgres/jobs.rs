@@ -34,6 +34,14 @@ pub(super) const CLAIM: &str = "WITH due AS MATERIALIZED (
     UPDATE jobs SET ready_at = $2, token = token + 1, attempts = attempts + 1
     FROM due, loosely WHERE jobs.id = due.id RETURNING jobs.*";
 
+/// Prolongs a lease and tells whether it is still ours, without waiting: a row that is locked is most likely being ended by the
+/// very worker whose lease this is, which could wait for this statement in turn. `$1` until, `$2` job, `$3` token.
+const EXTEND: &str = "WITH free AS MATERIALIZED (
+        SELECT id FROM jobs WHERE id = $2 AND token = $3 AND state = 'live' FOR UPDATE SKIP LOCKED),
+    loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
+    prolonged AS (UPDATE jobs SET ready_at = $1 FROM free, loosely WHERE jobs.id = free.id)
+    SELECT EXISTS (SELECT 1 FROM jobs WHERE id = $2 AND token = $3 AND state = 'live')";
+
 #[async_trait]
 impl JobQueue for PostgresStore {
     async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError> {
@@ -56,17 +64,8 @@ impl JobQueue for PostgresStore {
 
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
         let (job, token) = numbers(claim);
-        let done = sqlx::query(
-            "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
-             UPDATE jobs SET ready_at = $1 FROM loosely WHERE id = $2 AND token = $3 AND state = 'live'",
-        )
-        .bind(later(now, lease))
-        .bind(job)
-        .bind(token)
-        .execute(&self.pool)
-        .await
-        .map_err(Failure::from)?;
-        Ok(done.rows_affected() == 1)
+        let ours = sqlx::query_scalar(EXTEND).bind(later(now, lease)).bind(job).bind(token).fetch_one(&self.pool);
+        Ok(ours.await.map_err(Failure::from)?)
     }
 
     async fn retry(&self, claim: &Claim, due: Timestamp, code: &str) -> Result<(), CommitError> {

@@ -286,3 +286,19 @@ async fn a_client_that_hangs_up_leaves_the_store_usable() {
     assert_eq!((stored.message_count, stored.head), (last.position, last.position));
     assert_eq!(stored.message_count % 2, 1, "a message was stored without its pair");
 }
+
+#[tokio::test]
+async fn a_lease_is_extended_without_waiting_for_the_commit_that_ends_its_job() {
+    // The worker that commits waits for its own heartbeat: had that to wait for the commit, both would stand still.
+    let Some(schema) = Schema::new().await else { return };
+    let config = PostgresConfig { lock_timeout: Duration::from_millis(50), ..CONFIG() };
+    let store: Arc<dyn Store> = Arc::new(schema.open(config, at(0)).await.unwrap());
+    let w = World::new(&store);
+    w.say(w.session().await, "m").await;
+    let job = w.claim(0).await.remove(0);
+    let mut committing = schema.connection().await;
+    committing.execute("BEGIN; SELECT * FROM jobs FOR UPDATE").await.unwrap();
+    assert!(store.extend(&job.claim, at(1), LEASE).await.unwrap());
+    committing.execute("DELETE FROM jobs; COMMIT").await.unwrap();
+    assert!(!store.extend(&job.claim, at(2), LEASE).await.unwrap());
+}

@@ -7,7 +7,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use recall::{
     adapters::postgres::{PostgresConfig, PostgresStore},
-    ports::{CommitError, EntityFilter, Inspect, KnowledgeCommit, Store, StoreError},
+    ports::{CommitError, EntityFilter, Inspect, JobQueue, KnowledgeCommit, Store, StoreError},
 };
 use sqlx::Executor;
 use tokio::sync::OnceCell;
@@ -303,4 +303,25 @@ async fn a_lease_is_extended_without_waiting_for_the_commit_that_ends_its_job() 
     assert!(store.extend(&job.claim, at(1), LEASE).await.unwrap());
     committing.execute("DELETE FROM jobs; COMMIT").await.unwrap();
     assert!(!store.extend(&job.claim, at(2), LEASE).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_servers_never_take_one_job() {
+    let Some((_schema, stores)) = two().await else { return };
+    let [a, _] = seen_through(&stores);
+    for round in 0..10 {
+        for _ in 0..10 {
+            let session = a.session().await;
+            a.say(session, "m").await;
+        }
+        // More than there are, asked for at once through both.
+        let claims = (0..10).map(|i| stores[i % 2].claim(at(round), LEASE, 3));
+        let mut taken = Vec::new();
+        for jobs in futures_util::future::join_all(claims).await {
+            taken.extend(jobs.unwrap().into_iter().map(|job| (job.claim.job, job.attempts)));
+        }
+        taken.extend(a.claim(round).await.into_iter().map(|job| (job.claim.job, job.attempts)));
+        assert_eq!(taken.iter().map(|t| t.0).collect::<HashSet<_>>().len(), 10);
+        assert!(taken.len() == 10 && taken.iter().all(|t| t.1 == 1), "a job was taken twice: {taken:?}");
+    }
 }

@@ -152,6 +152,17 @@ CREATE TABLE entity_keys (
 );
 CREATE INDEX entity_keys_by_entity ON entity_keys (user_id, entity_id);
 
+-- Parts of names: "schmidt" of "Anna Schmidt", the initials of a long name, "=friend" for whom the user calls a friend. Not in
+-- entity_keys, because a key finds for certain and a part only where something else speaks for it too.
+CREATE TABLE entity_hints (
+    user_id    uuid NOT NULL,
+    hint       text COLLATE "C" NOT NULL,
+    entity_id  uuid NOT NULL,
+    PRIMARY KEY (user_id, hint, entity_id),
+    FOREIGN KEY (user_id, entity_id) REFERENCES entities (user_id, id) ON DELETE CASCADE
+);
+CREATE INDEX entity_hints_by_entity ON entity_hints (user_id, entity_id);
+
 -- Entities that are no more. Clients keep ids; without this an old link would show nothing.
 CREATE TABLE entity_merges (
     user_id  uuid NOT NULL,
@@ -179,6 +190,9 @@ CREATE TABLE mentions (
     span_end     bigint           NOT NULL,
     confidence   double precision NOT NULL,
     description  text,
+    -- Why it means its entity, 0 to 1 and in words without text of the user's. NULL when nobody decided.
+    score        double precision,
+    reason       text,
     PRIMARY KEY (user_id, message_id, ordinal),
     FOREIGN KEY (user_id, message_id) REFERENCES messages (user_id, id) ON DELETE CASCADE,
     FOREIGN KEY (user_id, entity_id) REFERENCES entities (user_id, id) ON DELETE CASCADE
@@ -234,6 +248,113 @@ CREATE TABLE evidence (
 CREATE INDEX evidence_latest ON evidence (user_id, fact_id, created_at, message_id, stance);
 CREATE INDEX evidence_in_message ON evidence (user_id, message_id, fact_id);
 CREATE INDEX evidence_in_session ON evidence (user_id, session_id, fact_id);
+
+-- What two entities, their facts and their mentions were before they were made one, so that it can be undone. All of it goes
+-- with the row in entity_merges; what speaks of a message goes with the message, so that a deleted session leaves no copy.
+CREATE TABLE merges (
+    user_id    uuid             NOT NULL,
+    gone_id    uuid             NOT NULL,
+    merged_at  timestamptz      NOT NULL,
+    score      double precision NOT NULL,
+    reason     text             NOT NULL,
+    -- Row of the user's newest message then, see users.feed_head. Tells what was said since: only that may name the one that
+    -- was gone and be about it without being in the record.
+    feed_head  bigint           NOT NULL,
+    PRIMARY KEY (user_id, gone_id),
+    FOREIGN KEY (user_id, gone_id) REFERENCES entity_merges (user_id, gone_id) ON DELETE CASCADE
+);
+
+-- The one that went, the one that stayed, and what that became: whatever of it changed later is not undone.
+CREATE TABLE merged_entities (
+    user_id        uuid             NOT NULL,
+    gone_id        uuid             NOT NULL,
+    side           text             NOT NULL CHECK (side IN ('gone', 'before', 'after')),
+    id             uuid             NOT NULL,
+    name           text             NOT NULL,
+    entity_type    text             NOT NULL,
+    aliases        json             NOT NULL,
+    description    text,
+    mention_count  bigint           NOT NULL,
+    confidence     double precision NOT NULL,
+    is_viewer      boolean          NOT NULL,
+    first_message  uuid,
+    created_at     timestamptz      NOT NULL,
+    updated_at     timestamptz      NOT NULL,
+    PRIMARY KEY (user_id, gone_id, side),
+    FOREIGN KEY (user_id, gone_id) REFERENCES merges (user_id, gone_id) ON DELETE CASCADE
+);
+
+-- What found the one that went.
+CREATE TABLE merged_keys (
+    user_id  uuid    NOT NULL,
+    gone_id  uuid    NOT NULL,
+    kind     text    NOT NULL CHECK (kind IN ('key', 'hint')),
+    word     text    COLLATE "C" NOT NULL,
+    -- Whether it found the other one too. Without this the other could not be found any more after the merge is undone.
+    shared   boolean NOT NULL,
+    PRIMARY KEY (user_id, gone_id, kind, word),
+    FOREIGN KEY (user_id, gone_id) REFERENCES merges (user_id, gone_id) ON DELETE CASCADE
+);
+
+-- Entities that had been merged into the one that went.
+CREATE TABLE merged_earlier (
+    user_id     uuid NOT NULL,
+    gone_id     uuid NOT NULL,
+    earlier_id  uuid NOT NULL,
+    PRIMARY KEY (user_id, gone_id, earlier_id),
+    FOREIGN KEY (user_id, gone_id) REFERENCES merges (user_id, gone_id) ON DELETE CASCADE
+);
+
+CREATE TABLE merged_mentions (
+    user_id     uuid   NOT NULL,
+    gone_id     uuid   NOT NULL,
+    message_id  uuid   NOT NULL,
+    ordinal     bigint NOT NULL,
+    PRIMARY KEY (user_id, gone_id, message_id, ordinal),
+    FOREIGN KEY (user_id, gone_id) REFERENCES merges (user_id, gone_id) ON DELETE CASCADE,
+    FOREIGN KEY (user_id, message_id) REFERENCES messages (user_id, id) ON DELETE CASCADE
+);
+CREATE INDEX merged_mentions_of_message ON merged_mentions (user_id, message_id);
+
+-- Every fact that the merge moved, united with another, or dropped.
+CREATE TABLE merged_facts (
+    user_id       uuid             NOT NULL,
+    gone_id       uuid             NOT NULL,
+    id            uuid             NOT NULL,
+    subject_id    uuid             NOT NULL,
+    relation      text             COLLATE "C" NOT NULL,
+    object_id     uuid             NOT NULL,
+    support       double precision NOT NULL,
+    opposition    double precision NOT NULL,
+    weighed_at    timestamptz      NOT NULL,
+    status        text             NOT NULL,
+    flagged       boolean          NOT NULL,
+    valid_from    timestamptz,
+    valid_to      timestamptz,
+    last_support  timestamptz,
+    created_at    timestamptz      NOT NULL,
+    updated_at    timestamptz      NOT NULL,
+    PRIMARY KEY (user_id, gone_id, id),
+    FOREIGN KEY (user_id, gone_id) REFERENCES merges (user_id, gone_id) ON DELETE CASCADE
+);
+
+CREATE TABLE merged_evidence (
+    user_id     uuid             NOT NULL,
+    gone_id     uuid             NOT NULL,
+    fact_id     uuid             NOT NULL,
+    message_id  uuid             NOT NULL,
+    stance      text             COLLATE "C" NOT NULL,
+    session_id  uuid             NOT NULL,
+    confidence  double precision NOT NULL,
+    span_start  bigint,
+    span_end    bigint,
+    excerpt     text             NOT NULL,
+    created_at  timestamptz      NOT NULL,
+    PRIMARY KEY (user_id, gone_id, fact_id, message_id, stance),
+    FOREIGN KEY (user_id, gone_id) REFERENCES merges (user_id, gone_id) ON DELETE CASCADE,
+    FOREIGN KEY (user_id, message_id) REFERENCES messages (user_id, id) ON DELETE CASCADE
+);
+CREATE INDEX merged_evidence_of_message ON merged_evidence (user_id, message_id);
 
 -- The durable queue. A lane is one kind of work of one session; its jobs run in order of id, one at a time. The one table that
 -- is read for all users at once: workers take whatever is due.

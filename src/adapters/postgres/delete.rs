@@ -111,6 +111,18 @@ async fn apply(c: &mut PgConnection, user: Uuid, session: Uuid, decision: &Decis
 
     let mut concerned = mentioned;
     concerned.extend(&decision.entities);
+    // Who was merged away and is known from nowhere else does not come back, not even its name.
+    sqlx::query(
+        "DELETE FROM merges g WHERE user_id = $1
+         AND gone_id IN (SELECT gone_id FROM entity_merges WHERE user_id = $1 AND into_id = ANY($2))
+         AND NOT EXISTS (SELECT 1 FROM merged_mentions m WHERE m.user_id = $1 AND m.gone_id = g.gone_id)
+         AND NOT EXISTS (SELECT 1 FROM merged_evidence v JOIN merged_facts f ON f.user_id = $1 AND f.gone_id = v.gone_id AND f.id = v.fact_id
+                         WHERE v.user_id = $1 AND v.gone_id = g.gone_id AND g.gone_id IN (f.subject_id, f.object_id))",
+    )
+    .bind(user)
+    .bind(&concerned)
+    .execute(&mut *c)
+    .await?;
     sqlx::query(
         "DELETE FROM entities e WHERE user_id = $1 AND id = ANY($2)
          AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = $1 AND m.entity_id = e.id)

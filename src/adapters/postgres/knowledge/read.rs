@@ -49,6 +49,32 @@ pub(super) async fn entities_by_key(store: &PostgresStore, user: UserId, keys: &
     Ok(pairs)
 }
 
+pub(super) async fn entities_by_hint(
+    store: &PostgresStore,
+    user: UserId,
+    hints: &[String],
+    limit: u32,
+) -> Result<Vec<(String, Entity)>, Failure> {
+    let asked: HashMap<_, &String> = hints.iter().map(|hint| (codec::key(hint), hint)).collect();
+    let found = sqlx::query(
+        "SELECT h.hint AS found_hint, e.* FROM entity_hints h JOIN entities e ON e.user_id = h.user_id AND e.id = h.entity_id
+         WHERE h.user_id = $1 AND h.hint = ANY($2) ORDER BY e.mention_count DESC, e.id, h.hint LIMIT $3",
+    )
+    .bind(user.0)
+    .bind(asked.keys().map(AsRef::as_ref).collect::<Vec<&str>>())
+    .bind(i64::from(limit))
+    .fetch_all(&store.pool)
+    .await?;
+    let mut pairs = Vec::with_capacity(found.len());
+    for row in &found {
+        // As it was asked for: of a very long one only a digest is stored.
+        if let Some(hint) = asked.get(row.try_get::<&str, _>("found_hint")?) {
+            pairs.push(((*hint).clone(), rows::entity(row)?));
+        }
+    }
+    Ok(pairs)
+}
+
 pub(super) async fn entities_by_id(store: &PostgresStore, user: UserId, ids: &[EntityId]) -> Result<Vec<Entity>, Failure> {
     let found = sqlx::query(
         "SELECT * FROM entities WHERE user_id = $1 AND id IN (

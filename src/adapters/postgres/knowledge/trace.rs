@@ -7,7 +7,7 @@ use super::super::{
     keys, rows,
     rows::Columns,
 };
-use crate::domain::{EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
+use crate::domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
 
 pub(super) async fn evidence_of(store: &PostgresStore, user: UserId, facts: &[FactId], limit: u32) -> Result<Vec<Evidence>, Failure> {
     // Each fact's latest by the index: no more is read than returned.
@@ -75,6 +75,64 @@ pub(super) async fn mentions_in(
             Ok((MessageId(c.id("message_id")?), EntityId(c.id("entity_id")?), rows::mention(row)?))
         })
         .collect()
+}
+
+pub(super) async fn decisions_in(
+    store: &PostgresStore,
+    user: UserId,
+    messages: &[MessageId],
+) -> Result<Vec<(MessageId, u32, Decision)>, Failure> {
+    let found = sqlx::query(
+        "SELECT message_id, ordinal, score, reason FROM mentions
+         WHERE user_id = $1 AND message_id = ANY($2) AND score IS NOT NULL AND reason IS NOT NULL ORDER BY message_id, ordinal",
+    )
+    .bind(user.0)
+    .bind(messages.iter().map(|id| id.0).collect::<Vec<_>>())
+    .fetch_all(&store.pool)
+    .await?;
+    found
+        .iter()
+        .map(|row| {
+            let c = Columns::of(row, "mentions");
+            let decision = Decision { score: c.real("score")?, reason: c.text("reason")? };
+            Ok((MessageId(c.id("message_id")?), c.small("ordinal")?, decision))
+        })
+        .collect()
+}
+
+pub(super) async fn mentions_of(store: &PostgresStore, user: UserId, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, Failure> {
+    let found = sqlx::query("SELECT * FROM mentions WHERE user_id = $1 AND entity_id = $2 ORDER BY message_id, ordinal")
+        .bind(user.0)
+        .bind(entity.0)
+        .fetch_all(&store.pool)
+        .await?;
+    found
+        .iter()
+        .map(|row| {
+            let c = Columns::of(row, "mentions");
+            Ok((MessageId(c.id("message_id")?), c.small("ordinal")?, rows::mention(row)?))
+        })
+        .collect()
+}
+
+/// Each entity's last mention in the session; of one moment, the later message, whose id is greater. As text, because only
+/// PostgreSQL 18 knows the greatest of several uuids.
+pub(super) async fn recently_mentioned(
+    store: &PostgresStore,
+    user: UserId,
+    session: SessionId,
+    entities: &[EntityId],
+) -> Result<Vec<EntityId>, Failure> {
+    let found = sqlx::query(
+        "SELECT entity_id FROM mentions WHERE user_id = $1 AND session_id = $2 AND entity_id = ANY($3)
+         GROUP BY entity_id ORDER BY max(said_at) DESC, max(message_id::text COLLATE \"C\") DESC, entity_id",
+    )
+    .bind(user.0)
+    .bind(session.0)
+    .bind(entities.iter().map(|id| id.0).collect::<Vec<_>>())
+    .fetch_all(&store.pool)
+    .await?;
+    found.iter().map(|row| Ok(EntityId(Columns::of(row, "mentions").id("entity_id")?))).collect()
 }
 
 pub(super) async fn facts_in(store: &PostgresStore, user: UserId, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, Failure> {

@@ -418,10 +418,16 @@ pub(super) async fn names_of_any_length_are_kept_and_found(store: Arc<dyn Store>
     let names = [format!("{long}a"), format!("{long}b")];
     let things = names.each_ref().map(|name| entity(name));
     let key = |name: &str| EntityKey::of(name).unwrap();
-    let plan =
-        KnowledgeCommit { entities: things.to_vec(), keys: things.iter().map(|t| (t.id, key(&t.name))).collect(), ..w.plan(session).await };
+    let plan = KnowledgeCommit {
+        entities: things.to_vec(),
+        keys: things.iter().map(|t| (t.id, key(&t.name))).collect(),
+        hints: things.iter().map(|t| (t.id, t.name.clone())).collect(),
+        ..w.plan(session).await
+    };
     w.commit(plan).await;
     for thing in &things {
+        let found = store.entities_by_hint(&w.caller, &[thing.name.clone(), "other".into()], 9).await.unwrap();
+        assert!(found == [(thing.name.clone(), thing.clone())], "found {} of one", found.len());
         let found = store.entities_by_key(&w.caller, &[key(&thing.name), key("other")]).await.unwrap();
         assert!(found == [(key(&thing.name), thing.clone())], "found {} of one", found.len());
     }

@@ -74,7 +74,14 @@ async fn the_statements_that_run_most_use_their_index() {
     let Some((_schema, mut connection)) = migrated().await else { return };
     // The tables are empty, so the planner has to be kept from reading them whole, and from sorting what an index has in order.
     sqlx::raw_sql("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off").execute(&mut connection).await.unwrap();
+    // Who may be meant, for each message that names something.
     for (sql, index) in [
+        ("SELECT entity_id FROM entity_hints WHERE user_id = $U AND hint = ANY('{a,b}')", "entity_hints_pkey"),
+        ("SELECT entity_id FROM entity_keys WHERE user_id = $U AND key = ANY('{a,b}')", "entity_keys_pkey"),
+        (
+            "SELECT entity_id FROM mentions WHERE user_id = $U AND session_id = $U AND entity_id = ANY(ARRAY[$U]::uuid[])",
+            "mentions_in_session",
+        ),
         ("SELECT id FROM jobs WHERE head AND ready_at <= now() ORDER BY ready_at, id LIMIT 4 FOR UPDATE SKIP LOCKED", "jobs_ready"),
         ("SELECT ready_at FROM jobs WHERE head ORDER BY ready_at LIMIT 1", "jobs_ready"),
         ("SELECT min(id) FROM jobs WHERE user_id = $U AND session_id = $U AND lane = 'answer' AND state = 'live'", "jobs_in_lane"),

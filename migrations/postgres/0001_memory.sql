@@ -223,6 +223,9 @@ CREATE TABLE facts (
 );
 -- One fact per statement: weight that is spread over two rows would count for less than it is.
 CREATE UNIQUE INDEX facts_statement ON facts (user_id, subject_id, relation, object_id);
+-- What two entities have to do with each other. The index of statements has the relation between them, so that a person of whom
+-- much is known had to be read whole for it.
+CREATE INDEX facts_of_pair ON facts (user_id, subject_id, object_id);
 -- By strength, so that the strongest facts of a thing with thousands of them are read without the others.
 CREATE INDEX facts_of_subject ON facts (user_id, subject_id, support DESC, id);
 CREATE INDEX facts_of_object ON facts (user_id, object_id, support DESC, id);

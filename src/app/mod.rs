@@ -4,6 +4,7 @@ mod check;
 mod cli;
 mod extract;
 mod maintenance;
+mod models;
 mod serve;
 mod telemetry;
 mod wiring;

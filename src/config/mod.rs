@@ -2,6 +2,8 @@
 //! file, environment and flags (later ones win), and checked whole before anything opens. Each error names the key.
 
 mod env;
+mod models;
+mod secret;
 mod sections;
 mod storage;
 
@@ -14,6 +16,8 @@ use figment::{
 use serde::{Deserialize, Serialize};
 
 pub use env::{VARIABLES, Variable};
+pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
+pub use secret::Secret;
 pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig};
 pub use storage::{Engine, StorageConfig};
 
@@ -33,6 +37,10 @@ pub struct Config {
     pub retrieval: RetrievalConfig,
     /// Finding facts.
     pub understanding: UnderstandingConfig,
+    /// The server that answers, and finds facts.
+    pub model: ModelConfig,
+    /// The server that makes vectors.
+    pub embeddings: EmbeddingsConfig,
     /// Logs.
     pub log: LogConfig,
 }
@@ -99,7 +107,9 @@ impl Config {
         self.stream.check(&self.server)?;
         self.processing.check()?;
         self.retrieval.check()?;
-        self.understanding.check()?;
+        self.understanding.check(self.model.url.is_some())?;
+        self.model.check()?;
+        self.embeddings.check()?;
         self.log.check()
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ConfigError,
+    ConfigError, Secret,
     sections::{at_most, flexible, positive},
     wrong,
 };
@@ -17,7 +17,7 @@ pub struct StorageConfig {
     /// Folder for everything this server writes.
     pub data: PathBuf,
     /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; a SQLite file in the data folder when absent.
-    pub database_url: Option<String>,
+    pub database_url: Option<Secret>,
     /// Whether `serve` applies migrations.
     #[serde(deserialize_with = "flexible")]
     pub migrate: bool,
@@ -59,7 +59,7 @@ pub enum Engine {
     /// A file.
     Sqlite(PathBuf),
     /// The URL of a server.
-    Postgres(String),
+    Postgres(Secret),
 }
 
 impl std::fmt::Display for Engine {
@@ -68,7 +68,7 @@ impl std::fmt::Display for Engine {
         match self {
             Self::Sqlite(path) => path.display().fmt(f),
             Self::Postgres(url) => {
-                let address = url.split_once("://").map_or("", |(_, rest)| rest).split('?').next().unwrap_or_default();
+                let address = url.expose().split_once("://").map_or("", |(_, rest)| rest).split('?').next().unwrap_or_default();
                 write!(f, "postgres://{}", address.rsplit_once('@').map_or(address, |(_, server)| server))
             }
         }
@@ -78,8 +78,8 @@ impl std::fmt::Display for Engine {
 impl StorageConfig {
     /// The engine that holds the data.
     pub fn engine(&self) -> Engine {
-        match self.database_url.as_deref() {
-            Some(url) if is_postgres(url) => Engine::Postgres(url.to_owned()),
+        match self.database_url.as_ref().map(Secret::expose) {
+            Some(url) if is_postgres(url) => Engine::Postgres(url.into()),
             Some(url) => Engine::Sqlite(PathBuf::from(file_of(url).unwrap_or(url))),
             None => Engine::Sqlite(self.data.join("recall.db")),
         }
@@ -97,7 +97,7 @@ impl StorageConfig {
             at_most(key, seconds, 86_400)?;
         }
         let fail = |problem| Err(wrong("storage.database_url", problem));
-        match self.database_url.as_deref() {
+        match self.database_url.as_ref().map(Secret::expose) {
             Some(url) if is_postgres(url) => Ok(()),
             Some(url) => match file_of(url) {
                 None => fail("must start with sqlite: or postgres://"),

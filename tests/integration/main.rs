@@ -13,6 +13,7 @@ mod house;
 mod instances;
 mod logs;
 mod merges;
+mod models;
 mod postgres;
 mod problems;
 mod readme;

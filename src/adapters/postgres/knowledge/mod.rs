@@ -60,6 +60,10 @@ impl KnowledgeStore for PostgresStore {
         Ok(read::facts_of_entities(self, caller.user(), entities, limit).await?)
     }
 
+    async fn facts_between(&self, caller: &Caller, some: &[EntityId], others: &[EntityId]) -> Result<Vec<Fact>, StoreError> {
+        Ok(read::facts_between(self, caller.user(), some, others).await?)
+    }
+
     async fn commit(&self, caller: &Caller, plan: &KnowledgeCommit, claim: Option<&Claim>) -> Result<Vec<u64>, CommitError> {
         let input = (caller, plan, claim);
         let seqs = self.write(&input, |c, &(caller, plan, claim)| Box::pin(commit::plan(c, caller, plan, claim))).await?;

@@ -142,3 +142,24 @@ pub(super) async fn facts_of_entities(
     .await?;
     found.iter().map(rows::fact).collect()
 }
+
+/// Each pair is looked up by itself: somebody of whom much is known costs no more than somebody of whom nothing is.
+pub(super) async fn facts_between(
+    store: &PostgresStore,
+    user: UserId,
+    some: &[EntityId],
+    others: &[EntityId],
+) -> Result<Vec<Fact>, Failure> {
+    let found = sqlx::query(
+        "WITH pairs (subject, object) AS (
+             SELECT a, b FROM unnest($2::uuid[]) a CROSS JOIN unnest($3::uuid[]) b
+             UNION SELECT b, a FROM unnest($2::uuid[]) a CROSS JOIN unnest($3::uuid[]) b)
+         SELECT f.* FROM pairs p JOIN facts f ON f.user_id = $1 AND f.subject_id = p.subject AND f.object_id = p.object ORDER BY f.id",
+    )
+    .bind(user.0)
+    .bind(some.iter().map(|id| id.0).collect::<Vec<_>>())
+    .bind(others.iter().map(|id| id.0).collect::<Vec<_>>())
+    .fetch_all(&store.pool)
+    .await?;
+    found.iter().map(rows::fact).collect()
+}

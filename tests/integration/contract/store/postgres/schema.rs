@@ -82,6 +82,7 @@ async fn the_statements_that_run_most_use_their_index() {
             "SELECT entity_id FROM mentions WHERE user_id = $U AND session_id = $U AND entity_id = ANY(ARRAY[$U]::uuid[])",
             "mentions_in_session",
         ),
+        ("SELECT id FROM facts WHERE user_id = $U AND subject_id = $U AND object_id = $U", "facts_of_pair"),
         ("SELECT id FROM jobs WHERE head AND ready_at <= now() ORDER BY ready_at, id LIMIT 4 FOR UPDATE SKIP LOCKED", "jobs_ready"),
         ("SELECT ready_at FROM jobs WHERE head ORDER BY ready_at LIMIT 1", "jobs_ready"),
         ("SELECT min(id) FROM jobs WHERE user_id = $U AND session_id = $U AND lane = 'answer' AND state = 'live'", "jobs_in_lane"),

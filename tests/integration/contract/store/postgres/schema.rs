@@ -82,7 +82,6 @@ async fn the_statements_that_run_most_use_their_index() {
             "SELECT entity_id FROM mentions WHERE user_id = $U AND session_id = $U AND entity_id = ANY(ARRAY[$U]::uuid[])",
             "mentions_in_session",
         ),
-        ("SELECT id FROM facts WHERE user_id = $U AND subject_id = $U AND object_id = $U", "facts_of_pair"),
         ("SELECT id FROM jobs WHERE head AND ready_at <= now() ORDER BY ready_at, id LIMIT 4 FOR UPDATE SKIP LOCKED", "jobs_ready"),
         ("SELECT ready_at FROM jobs WHERE head ORDER BY ready_at LIMIT 1", "jobs_ready"),
         ("SELECT min(id) FROM jobs WHERE user_id = $U AND session_id = $U AND lane = 'answer' AND state = 'live'", "jobs_in_lane"),
@@ -107,5 +106,42 @@ async fn the_statements_that_run_most_use_their_index() {
         let plan: Vec<String> = sqlx::query_scalar(AssertSqlSafe(explain)).fetch_all(&mut connection).await.unwrap();
         let plan = plan.join("\n");
         assert!(plan.contains(index) && !plan.contains("Sort"), "{sql}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn who_may_be_meant_is_found_without_reading_all_that_is_known() {
+    let Some((_schema, mut connection)) = migrated().await else { return };
+    // Somebody of whom much is known, among others of the same name; numbers in place of names and ids.
+    sqlx::raw_sql(
+        "CREATE FUNCTION n(i bigint) RETURNS uuid IMMUTABLE LANGUAGE sql AS $$ SELECT lpad(i::text, 32, '0')::uuid $$;
+         INSERT INTO users SELECT n(u) FROM generate_series(1, 12) u;
+         INSERT INTO entities SELECT n(u), n(i), 'x', 'person', '[]', NULL, i, 1, false, NULL, 'x', now(), now()
+             FROM generate_series(1, 12) u, generate_series(1, 4000) i;
+         INSERT INTO entity_hints SELECT user_id, h, id FROM entities, unnest(ARRAY[mention_count::text, (mention_count / 40)::text, 'common']) h
+             ON CONFLICT DO NOTHING;
+         INSERT INTO facts SELECT user_id, gen_random_uuid(), n(1), 'LIKES', id, 1, 0, now(), 'active', false, NULL, NULL, NULL, now(), now()
+             FROM entities WHERE user_id <= n(3);
+         ANALYZE",
+    )
+    .execute(&mut connection)
+    .await
+    .unwrap();
+    for sql in [
+        "SELECT h.hint AS found_hint, e.* FROM entity_hints h JOIN entities e ON e.user_id = h.user_id AND e.id = h.entity_id
+         WHERE h.user_id = n(2) AND h.hint = ANY('{7,8}') ORDER BY e.mention_count DESC, e.id, h.hint LIMIT 64",
+        "WITH pairs (subject, object) AS (
+             SELECT a, b FROM unnest(ARRAY[n(1), n(2)]) a CROSS JOIN unnest(ARRAY[n(7), n(8)]) b
+             UNION SELECT b, a FROM unnest(ARRAY[n(1), n(2)]) a CROSS JOIN unnest(ARRAY[n(7), n(8)]) b)
+         SELECT f.* FROM pairs p JOIN facts f ON f.user_id = n(2) AND f.subject_id = p.subject AND f.object_id = p.object ORDER BY f.id",
+    ] {
+        let explain = format!("EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off) {sql}");
+        let plan: Vec<String> = sqlx::query_scalar(AssertSqlSafe(explain)).fetch_all(&mut connection).await.unwrap();
+        let pages: u64 = plan[1]
+            .trim_start_matches([' ', 'B', 'u', 'f', 'e', 'r', 's', ':'])
+            .split(['=', ' '])
+            .filter_map(|w| w.parse::<u64>().ok())
+            .sum();
+        assert!(pages < 500 && !plan.iter().any(|step| step.contains("Seq Scan")), "{sql}\n{}", plan.join("\n"));
     }
 }

@@ -85,6 +85,8 @@ pub(crate) struct Peer<S: EventSource> {
     pub(crate) stream: S::Stream,
     pub(crate) events: mpsc::Receiver<PeerEvent>,
     pub(crate) times: PeerTimes,
+    /// When the caller's permission ends.
+    pub(crate) until: Option<Instant>,
     /// Cancelled by DELETE.
     pub(crate) close: CancellationToken,
     /// Cancelled when the service shuts down.
@@ -100,7 +102,11 @@ impl<S: EventSource> Peer<S> {
             Err(ending) => return ending,
         };
         opened();
-        let ending = self.serve(&channel).await;
+        let until = self.until;
+        let ending = tokio::select! {
+            ending = self.serve(&channel) => ending,
+            () = end_of(until) => ByeCode::AuthExpired.into(),
+        };
         if let Ending::Bye(bye) = ending {
             say_goodbye(&*channel, bye).await;
         }
@@ -217,6 +223,14 @@ impl<S: EventSource> Peer<S> {
                 }
             };
         }
+    }
+}
+
+/// Waits for the end of a permission that has one.
+async fn end_of(until: Option<Instant>) {
+    match until {
+        Some(until) => sleep_until(until).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -3,3 +3,4 @@
 pub mod local;
 pub mod sqlite;
 pub mod system;
+pub mod web;

@@ -21,18 +21,33 @@ pub struct ApiError {
     message: String,
     path: Vec<String>,
     retry_after: Option<Duration>,
+    /// Value of `WWW-Authenticate`.
+    challenge: Option<String>,
     cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl ApiError {
     /// The client did something that it can put right: `status` is in the 400s.
     pub fn refused(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), path: Vec::new(), retry_after: None, cause: None }
+        Self { status, code, message: message.into(), path: Vec::new(), retry_after: None, challenge: None, cause: None }
     }
 
     /// An argument is wrong. `path` names it with dots: `input.text`.
     pub fn invalid(code: &'static str, message: impl Into<String>, path: &str) -> Self {
         Self { path: split(path), ..Self::refused(StatusCode::BAD_REQUEST, code, message) }
+    }
+
+    /// Nobody could be named. `challenge` says how to be.
+    pub fn unauthenticated(message: &str, challenge: &str) -> Self {
+        Self { challenge: Some(challenge.to_owned()), ..Self::refused(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message) }
+    }
+
+    /// The token does not allow it.
+    pub fn insufficient_scope(scope: &str) -> Self {
+        Self {
+            challenge: Some(format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"")),
+            ..Self::refused(StatusCode::FORBIDDEN, "INSUFFICIENT_SCOPE", format!("The token does not have the scope `{scope}`."))
+        }
     }
 
     /// There is no such thing, or it is not the caller's: both look the same.
@@ -206,6 +221,9 @@ impl IntoResponse for ApiError {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(after) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+        }
+        if let Some(challenge) = self.challenge.and_then(|c| HeaderValue::from_str(&c).ok()) {
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         response
     }

@@ -18,13 +18,17 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use axum::{
     Router,
     extract::DefaultBodyLimit,
-    middleware::{from_fn, from_fn_with_state},
+    middleware::{from_extractor, from_fn, from_fn_with_state},
     routing::{get, patch, post},
 };
 use metrics_exporter_prometheus::PrometheusHandle;
 use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
-pub use auth::{Authenticator, LocalUser, origin::Origin};
+pub use auth::{
+    Authenticator, Identity, LocalUser, Permission, Permissions, ProtectedResource,
+    origin::Origin,
+    token::{TokenConfig, Tokens},
+};
 pub use error::ApiError;
 pub use graphql::sdl;
 pub use layers::describe_metrics;
@@ -68,6 +72,8 @@ pub struct ApiConfig {
     pub public_url: Option<Origin>,
     /// STUN and TURN servers that clients are told.
     pub ice_servers: Vec<IceServer>,
+    /// What clients are told about how to get a token; nothing on a server without login.
+    pub login: Option<ProtectedResource>,
     /// Bounds of single requests.
     pub limits: Limits,
 }
@@ -75,7 +81,7 @@ pub struct ApiConfig {
 impl ApiConfig {
     /// The defaults behind a listener.
     pub fn at(listen: SocketAddr) -> Self {
-        Self { listen, public_url: None, ice_servers: Vec::new(), limits: Limits::default() }
+        Self { listen, public_url: None, ice_servers: Vec::new(), login: None, limits: Limits::default() }
     }
 }
 
@@ -150,16 +156,28 @@ pub fn router(state: ApiState) -> Router {
                 .with_state(whip),
         )
         .layer(from_fn_with_state(limit, layers::deadline));
-    let streaming = Router::new()
+    let mut api = timed.merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state(hub));
+    let mut open = Router::new();
+    let metrics = Router::new().route("/metrics", get(operations::metrics)).with_state(metrics);
+    // Behind a login strangers can reach the server, and its numbers are not theirs.
+    match config.login.is_some() {
+        true => api = api.merge(metrics.layer(from_extractor::<auth::Administrator>())),
+        false => open = open.merge(metrics),
+    }
+    let sockets = Router::new()
         .route("/graphql/ws", get(graphql::open))
-        .with_state(engine)
-        .merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state(hub));
-    let api =
-        timed.merge(streaming).layer(DefaultBodyLimit::max(limits.body_bytes)).layer(from_fn_with_state(authenticator, auth::authenticate));
+        .with_state((engine, authenticator.clone()))
+        .layer(from_fn_with_state(authenticator.clone(), auth::authenticate_or_later));
+    let mut api = api.layer(from_fn_with_state(authenticator, auth::authenticate)).merge(sockets);
+    if let Some(resource) = config.login.map(Arc::new) {
+        open = open.merge(Router::new().route(auth::METADATA_PATH, get(auth::metadata)).with_state(resource.clone()));
+        api = api.layer(from_fn_with_state(resource, auth::point_to_login));
+    }
+    let api = api.layer(DefaultBodyLimit::max(limits.body_bytes));
     let pages = Router::new().fallback(web::file).layer(CompressionLayer::new());
     let guarded = Router::new()
         .merge(api)
-        .merge(Router::new().route("/metrics", get(operations::metrics)).with_state(metrics))
+        .merge(open)
         .layer(from_fn(layers::problems))
         .fallback_service(pages)
         .layer(from_fn_with_state(policy, auth::origin::guard));

@@ -36,13 +36,21 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_INDEX_MEGABYTES" => "retrieval.index_megabytes",
     "RECALL_EXTRACTION" => "understanding.extraction",
     "RECALL_ONTOLOGY" => "understanding.ontology",
+    "RECALL_OIDC_ISSUER" => "auth.issuers",
+    "RECALL_OIDC_AUDIENCE" => "auth.audiences",
+    "RECALL_OIDC_ALGORITHMS" => "auth.algorithms",
+    "RECALL_OIDC_TOKEN_TYPES" => "auth.token_types",
+    "RECALL_OIDC_ROLE_CLAIM" => "auth.role_claim",
+    "RECALL_OIDC_ADMIN_ROLE" => "auth.admin_role",
+    "RECALL_OIDC_CLOCK_SKEW_SECONDS" => "auth.clock_skew_seconds",
+    "RECALL_TOKEN" => "auth.token",
     "RECALL_LOG" => "log.filter",
     "RECALL_LOG_FORMAT" => "log.format",
 };
 
 /// Settings of engines that this version does not have. Ignoring one would be worse than refusing it: a server that
 /// was told of a login provider must not run open.
-const NOT_YET: &[&str] = &["RECALL_NEO4J_", "RECALL_MODEL_", "RECALL_EMBEDDINGS_", "RECALL_OIDC_"];
+const NOT_YET: &[&str] = &["RECALL_NEO4J_", "RECALL_MODEL_", "RECALL_EMBEDDINGS_", "RECALL_OIDC_CLIENT_"];
 
 /// The variable that sets a key.
 pub(super) fn variable_of(key: &str) -> Option<&'static str> {

@@ -1,7 +1,9 @@
 //! What can be set, from where, and whether it makes sense: one struct per concern, read once at start from defaults,
 //! file, environment and flags (later ones win), and checked whole before anything opens. Each error names the key.
 
+mod auth;
 mod env;
+mod secret;
 mod sections;
 
 use std::path::Path;
@@ -12,7 +14,9 @@ use figment::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use auth::AuthConfig;
 pub use env::{VARIABLES, Variable};
+pub use secret::Secret;
 pub use sections::{
     LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StorageConfig, StreamConfig, UnderstandingConfig,
 };
@@ -33,6 +37,8 @@ pub struct Config {
     pub retrieval: RetrievalConfig,
     /// Finding facts.
     pub understanding: UnderstandingConfig,
+    /// Who may come in.
+    pub auth: AuthConfig,
     /// Logs.
     pub log: LogConfig,
 }
@@ -94,7 +100,8 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        self.server.check()?;
+        self.auth.check()?;
+        self.server.check(self.auth.is_configured())?;
         self.storage.check()?;
         self.stream.check(&self.server)?;
         self.processing.check()?;

@@ -28,38 +28,44 @@ impl Default for ServerConfig {
 }
 
 impl ServerConfig {
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if !self.listen.ip().is_loopback() {
+    /// `login`: whether callers must show who they are.
+    pub(super) fn check(&self, login: bool) -> Result<(), ConfigError> {
+        if !login && !self.listen.ip().is_loopback() {
             return Err(wrong(
                 "server.listen",
                 format!(
                     "{} can be reached from other machines, and no login is configured, so everybody there could read everything; \
-                     listen on 127.0.0.1 or [::1]",
+                     listen on 127.0.0.1 or [::1], or configure the section [auth]",
                     self.listen
                 ),
             ));
         }
-        if let Some(url) = &self.public_url {
-            let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-            let host = rest.map(|r| r.strip_suffix('/').unwrap_or(r)).filter(|h| !h.is_empty() && !h.contains(['/', '?', '#', ' ', '@']));
-            let Some(host) = host else {
-                return Err(wrong("server.public_url", "must be a scheme and a host, such as https://memory.example.org, without a path"));
+        let Some(url) = &self.public_url else {
+            return match self.listen.ip().is_loopback() {
+                true => Ok(()),
+                // Requests are refused unless they are meant for a name that is known to be this server's.
+                false => Err(wrong("server.public_url", "is needed when server.listen can be reached from other machines")),
             };
-            let name = host.rsplit_once(':').filter(|(_, p)| p.bytes().all(|b| b.is_ascii_digit())).map_or(host, |(h, _)| h);
-            let local = name == "localhost"
-                || name.ends_with(".localhost")
-                || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-            if !local {
-                return Err(wrong(
-                    "server.public_url",
-                    format!(
-                        "{name} can be reached from other machines, and no login is configured, so everybody there could read everything"
-                    ),
-                ));
-            }
+        };
+        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+        let host = rest.map(|r| r.strip_suffix('/').unwrap_or(r)).filter(|h| !h.is_empty() && !h.contains(['/', '?', '#', ' ', '@']));
+        let Some(host) = host else {
+            return Err(wrong("server.public_url", "must be a scheme and a host, such as https://memory.example.org, without a path"));
+        };
+        if !login && !is_this_machine(host) {
+            return Err(wrong(
+                "server.public_url",
+                format!("{host} can be reached from other machines, and no login is configured, so everybody there could read everything"),
+            ));
         }
         Ok(())
     }
+}
+
+/// Whether a host, with or without port, is a loopback one.
+pub(super) fn is_this_machine(host: &str) -> bool {
+    let name = host.rsplit_once(':').filter(|(_, p)| p.bytes().all(|b| b.is_ascii_digit())).map_or(host, |(h, _)| h);
+    name == "localhost" || name.ends_with(".localhost") || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Where data is kept.
@@ -279,12 +285,12 @@ fn positive(key: &str, value: u64) -> Result<(), ConfigError> {
     if value == 0 { Err(wrong(key, "must be at least 1")) } else { Ok(()) }
 }
 
-fn at_most(key: &str, value: u64, limit: u64) -> Result<(), ConfigError> {
+pub(super) fn at_most(key: &str, value: u64, limit: u64) -> Result<(), ConfigError> {
     if value > limit { Err(wrong(key, format!("must be at most {limit}"))) } else { Ok(()) }
 }
 
 /// A number or a switch, written as such in the file and as text in the environment.
-fn flexible<'de, D, T>(d: D) -> Result<T, D::Error>
+pub(super) fn flexible<'de, D, T>(d: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + std::str::FromStr,

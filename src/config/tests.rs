@@ -49,12 +49,19 @@ fn every_variable_sets_a_key_that_exists() {
         "storage.migrate" => "false",
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
         "understanding.extraction" => "local",
+        "auth.issuers" | "auth.audiences" => "https://login.example.org",
+        "auth.algorithms" => "ES256",
+        "auth.token" => "0123456789abcdef0123456789abcdef",
         "log.filter" => "debug",
         "log.format" => "json",
         _ => "9",
     };
     for v in VARIABLES {
-        let c = load("", &[(v.name, sample(v.key))], &[]).unwrap_or_else(|e| panic!("{}: {e}", v.name));
+        // These two go together only.
+        let both = [("RECALL_OIDC_ISSUER", "https://x.example"), ("RECALL_OIDC_AUDIENCE", "x")];
+        let mut env: Vec<_> = both.into_iter().filter(|_| v.key.starts_with("auth.")).filter(|(n, _)| *n != v.name).collect();
+        env.push((v.name, sample(v.key)));
+        let c = load("", &env, &[]).unwrap_or_else(|e| panic!("{}: {e}", v.name));
         assert_ne!(
             c,
             if v.key == "understanding.extraction" { load("", &[("RECALL_LOG", "x")], &[]).unwrap() } else { Config::default() },
@@ -73,7 +80,19 @@ fn errors_name_the_key() {
         ("", &[("RECALL_LISTEN", "0.0.0.0:8080")][..], "server.listen (RECALL_LISTEN): 0.0.0.0:8080 can be reached from other machines"),
         ("", &[("RECALL_DATABASE_URL", "postgres://x")][..], "storage.database_url (RECALL_DATABASE_URL)"),
         ("", &[("RECALL_LISTN", "x")][..], "RECALL_LISTN is not a setting of this version; did you mean RECALL_LISTEN?"),
-        ("", &[("RECALL_OIDC_ISSUER", "x")][..], "RECALL_OIDC_ISSUER is not a setting of this version"),
+        ("", &[("RECALL_OIDC_CLIENT_ID", "x")][..], "RECALL_OIDC_CLIENT_ID is not a setting of this version"),
+        (
+            "",
+            &[("RECALL_OIDC_ISSUER", "http://login.example.org")][..],
+            "auth.issuers (RECALL_OIDC_ISSUER): http://login.example.org must be",
+        ),
+        ("", &[("RECALL_OIDC_ISSUER", "https://login.example.org")][..], "auth.audiences (RECALL_OIDC_AUDIENCE): is needed"),
+        ("", &[("RECALL_OIDC_AUDIENCE", "x")][..], "auth.issuers (RECALL_OIDC_ISSUER): is needed"),
+        ("", &[("RECALL_OIDC_ALGORITHMS", "RS256,HS256")][..], "auth.algorithms (RECALL_OIDC_ALGORITHMS): HS256 is not one of"),
+        ("", &[("RECALL_OIDC_ALGORITHMS", "none")][..], "auth.algorithms"),
+        ("", &[("RECALL_OIDC_TOKEN_TYPES", ",")][..], "auth.token_types"),
+        ("", &[("RECALL_TOKEN", "short")][..], "auth.token (RECALL_TOKEN): must have at least 32"),
+        ("", &[("RECALL_TOKEN", "0123456789abcdef 0123456789abcdef")][..], "auth.token (RECALL_TOKEN): may have"),
         ("[server]\nlissen = 1", &[][..], "lissen"),
         ("[log]\nformat = \"xml\"", &[][..], "log.format (RECALL_LOG_FORMAT)"),
         ("", &[("RECALL_LOG", "a=b=c")][..], "log.filter (RECALL_LOG)"),
@@ -94,4 +113,18 @@ fn a_value_may_come_from_a_file() {
     std::fs::write(&path, "127.0.0.1:7777\n").unwrap();
     let c = load("", &[("RECALL_LISTEN_FILE", path.to_str().unwrap())], &[]).unwrap();
     assert_eq!(c.server.listen.port(), 7777);
+}
+
+#[test]
+fn with_a_login_strangers_may_come_and_secrets_are_not_shown() {
+    let token = ("RECALL_TOKEN", "0123456789abcdef0123456789abcdef");
+    let public = ("RECALL_PUBLIC_URL", "https://memory.example.org");
+    let listen = ("RECALL_LISTEN", "0.0.0.0:8080");
+    let udp = ("RECALL_UDP_PUBLIC_ADDRESSES", "192.0.2.1");
+    let c = load("", &[token, public, listen, udp], &[]).unwrap();
+    assert!(!format!("{c:?}").contains("0123456789"), "{c:?}");
+    assert!(load("", &[token, public], &[]).is_ok());
+    assert!(load("", &[token, listen, udp], &[]).unwrap_err().to_string().contains("server.public_url (RECALL_PUBLIC_URL): is needed"));
+    let local = [("RECALL_OIDC_ISSUER", "http://127.0.0.1:9000/x"), ("RECALL_OIDC_AUDIENCE", "x")];
+    assert!(load("", &local, &[]).is_ok(), "a provider on this machine needs no TLS");
 }

@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod embed;
 pub mod extract;
+pub mod fetch;
 pub mod ids;
 pub mod index;
 pub mod queue;
@@ -12,6 +13,7 @@ pub mod stream;
 pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{ExtractError, ExtractInput, Extractor};
+pub use fetch::{Fetch, FetchError};
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};

@@ -7,7 +7,7 @@ use signaling::{Cursor, Delivery};
 use super::{
     engine::Streams,
     model::EventNode,
-    scope::{read_id, scope},
+    scope::{Needs, read_id, scope},
 };
 use crate::{
     api::stream::{self, gap_json},
@@ -23,6 +23,7 @@ pub(crate) struct Subscription;
 impl Subscription {
     /// The events of a session. Nothing is lost silently: what cannot be delivered is an event of type `gap`. The last one is of
     /// type `bye` and says why it ends, such as `deleted` or `restart`; go on with its cursor if `reconnect` says so.
+    #[graphql(guard = \"Needs::Read\")]
     async fn session_events(
         &self,
         ctx: &Context<'_>,

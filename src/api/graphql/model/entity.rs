@@ -11,7 +11,7 @@ use crate::{
         error::ApiError,
         graphql::{
             page::{self, Connection, Total, cost},
-            scope::scope,
+            scope::{Needs, scope},
         },
     },
     domain::{Entity, Slice, Timestamp},
@@ -23,9 +23,10 @@ use crate::{
 pub(crate) struct EntityNode(pub(crate) Entity);
 
 /// A thing that the user talks about, told apart from others of the same name.
-#[Object(name = "Entity")]
+#[Object(name = "Entity", guard = "Needs::Read")]
 impl EntityNode {
     /// Identity.
+    #[graphql(guard = "Needs::ReadOrWrite")]
     async fn id(&self) -> ID {
         ID::from(self.0.id)
     }

@@ -1,0 +1,43 @@
+//! Chooses who says who asks: the local user of this machine, or tokens.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use crate::adapters::web::WebDocuments;
+use crate::api::{Authenticator, LocalUser, ProtectedResource, TokenConfig, Tokens};
+use crate::config::Config;
+use crate::ports::{Clock, Fetch, Store};
+
+/// Who says who asks.
+pub(super) async fn authenticator(
+    config: &Config,
+    address: SocketAddr,
+    store: &Arc<dyn Store>,
+    clock: &Arc<dyn Clock>,
+) -> anyhow::Result<Arc<dyn Authenticator>> {
+    let local = store.local_user().await?;
+    let auth = &config.auth;
+    if !auth.is_configured() {
+        return Ok(Arc::new(LocalUser::behind(address, local)?));
+    }
+    let fetch: Arc<dyn Fetch> = Arc::new(WebDocuments::new()?);
+    let tokens = TokenConfig {
+        issuers: auth.issuers.clone(),
+        audiences: auth.audiences.clone(),
+        algorithms: auth.algorithms.clone(),
+        types: auth.token_types.clone(),
+        role_claim: auth.role_claim.clone(),
+        admin_role: auth.admin_role.clone(),
+        clock_skew: auth.clock_skew(),
+        fixed: auth.token.as_ref().map(|t| (t.reveal().to_owned(), local)),
+    };
+    Ok(Arc::new(Tokens::new(tokens, &fetch, clock.clone())?))
+}
+
+/// What clients are told about how to get a token.
+pub(super) fn resource(config: &Config, address: SocketAddr) -> Option<ProtectedResource> {
+    let own = || format!("http://{address}");
+    config.auth.is_configured().then(|| ProtectedResource {
+        resource: config.server.public_url.as_deref().map_or_else(own, |url| url.trim_end_matches('/').to_owned()),
+        authorization_servers: config.auth.issuers.clone(),
+    })
+}

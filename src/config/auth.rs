@@ -1,0 +1,123 @@
+//! Who may come in: issuers of tokens, what their tokens must say, and a token for emergencies.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{
+    ConfigError, Secret,
+    sections::{at_most, flexible, is_this_machine},
+    wrong,
+};
+
+/// Shortest static token. It can be tried without end, so it must not be guessable.
+const MIN_TOKEN: usize = 32;
+
+/// Who may come in. Without issuers and token there is no login, and only this machine is served.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AuthConfig {
+    /// OAuth2/OIDC providers whose access tokens are accepted, exactly as they stand in the claim `iss`.
+    #[serde(deserialize_with = "texts")]
+    pub issuers: Vec<String>,
+    /// A token must be meant for one of these (`aud`).
+    #[serde(deserialize_with = "texts")]
+    pub audiences: Vec<String>,
+    /// Accepted signature algorithms.
+    #[serde(deserialize_with = "texts")]
+    pub algorithms: Vec<String>,
+    /// Accepted header types. Providers that do not follow RFC 9068 need `JWT` here as well.
+    #[serde(deserialize_with = "texts")]
+    pub token_types: Vec<String>,
+    /// Claim with the caller's roles; dots lead into objects: `realm_access.roles`.
+    pub role_claim: String,
+    /// The role of administrators.
+    pub admin_role: String,
+    /// How far the clocks of provider and server may be apart.
+    #[serde(deserialize_with = "flexible")]
+    pub clock_skew_seconds: u64,
+    /// A static token for setups without provider and for emergencies. Whoever holds it is the local user and administrator.
+    pub token: Option<Secret>,
+}
+
+impl Default for AuthConfig {
+    fn default() -> Self {
+        let list = |items: &[&str]| items.iter().map(|i| (*i).to_owned()).collect();
+        Self {
+            issuers: Vec::new(),
+            audiences: Vec::new(),
+            algorithms: list(&["RS256", "PS256", "ES256", "EdDSA"]),
+            token_types: list(&["at+jwt"]),
+            role_claim: "roles".to_owned(),
+            admin_role: "recall-admin".to_owned(),
+            clock_skew_seconds: 5,
+            token: None,
+        }
+    }
+}
+
+impl AuthConfig {
+    /// Whether callers must show who they are.
+    pub fn is_configured(&self) -> bool {
+        !self.issuers.is_empty() || self.token.is_some()
+    }
+
+    /// How far clocks may be apart.
+    pub fn clock_skew(&self) -> Duration {
+        Duration::from_secs(self.clock_skew_seconds)
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        for issuer in &self.issuers {
+            let local = issuer.strip_prefix("http://").map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
+            let safe = issuer.starts_with("https://") || local.is_some_and(is_this_machine);
+            if !safe || issuer.contains(['?', '#', ' ', '@']) {
+                return Err(wrong("auth.issuers", format!("{issuer} must be an https address without query")));
+            }
+        }
+        if !self.issuers.is_empty() && self.audiences.is_empty() {
+            return Err(wrong(
+                "auth.audiences",
+                "is needed with auth.issuers: without it every token of the provider would be accepted, whatever it is for",
+            ));
+        }
+        if self.issuers.is_empty() && !self.audiences.is_empty() {
+            return Err(wrong("auth.issuers", "is needed with auth.audiences"));
+        }
+        const PUBLIC_KEY: &[&str] = &["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"];
+        if let Some(bad) = self.algorithms.iter().find(|a| !PUBLIC_KEY.contains(&a.as_str())) {
+            return Err(wrong("auth.algorithms", format!("{bad} is not one of {}", PUBLIC_KEY.join(", "))));
+        }
+        for (key, list) in [("auth.algorithms", &self.algorithms), ("auth.token_types", &self.token_types)] {
+            if list.is_empty() {
+                return Err(wrong(key, "must name at least one"));
+            }
+        }
+        // A stream ends when its token does, within ten seconds; the skew is part of them.
+        at_most("auth.clock_skew_seconds", self.clock_skew_seconds, 300)?;
+        match &self.token {
+            Some(token) if token.reveal().len() < MIN_TOKEN => {
+                Err(wrong("auth.token", format!("must have at least {MIN_TOKEN} characters; `openssl rand -base64 32` makes one")))
+            }
+            Some(token) if !token.reveal().bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b)) => {
+                Err(wrong("auth.token", "may have letters, digits and -._~+/= only, as it travels in a header"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Texts as a list, or as one text with commas.
+fn texts<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        List(Vec<String>),
+        Text(String),
+    }
+    let items = match Either::deserialize(d)? {
+        Either::List(l) => l,
+        Either::Text(s) => s.split(',').map(str::to_owned).collect(),
+    };
+    Ok(items.iter().map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()).collect())
+}

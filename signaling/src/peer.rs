@@ -105,7 +105,7 @@ impl<S: EventSource> Peer<S> {
         let until = self.until;
         let ending = tokio::select! {
             ending = self.serve(&channel) => ending,
-            () = end_of(until) => ByeCode::AuthExpired.into(),
+            () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => ByeCode::AuthExpired.into(),
         };
         if let Ending::Bye(bye) = ending {
             say_goodbye(&*channel, bye).await;
@@ -223,14 +223,6 @@ impl<S: EventSource> Peer<S> {
                 }
             };
         }
-    }
-}
-
-/// Waits for the end of a permission that has one.
-async fn end_of(until: Option<Instant>) {
-    match until {
-        Some(until) => sleep_until(until).await,
-        None => std::future::pending().await,
     }
 }
 

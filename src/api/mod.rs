@@ -146,8 +146,6 @@ pub fn router(state: ApiState) -> Router {
     // The operation has its own limit; this one ends bodies that trickle in.
     let limit = limits.operation_timeout + Duration::from_secs(10);
     let timed = Router::new()
-        .route("/graphql", post(graphql::post).get(graphql::get))
-        .with_state(engine.clone())
         .merge(rest::routes().with_state(conversation))
         .merge(
             Router::new()
@@ -164,11 +162,14 @@ pub fn router(state: ApiState) -> Router {
         true => api = api.merge(metrics.layer(from_extractor::<auth::Administrator>())),
         false => open = open.merge(metrics),
     }
-    let sockets = Router::new()
-        .route("/graphql/ws", get(graphql::open))
-        .with_state((engine, authenticator.clone()))
+    // A browser that opens the page to try queries on has no token yet, and a WebSocket may show one in its first frame.
+    let graphql = Router::new()
+        .route("/graphql", post(graphql::post).get(graphql::get))
+        .layer(from_fn_with_state(limit, layers::deadline))
+        .with_state(engine.clone())
+        .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone())))
         .layer(from_fn_with_state(authenticator.clone(), auth::authenticate_or_later));
-    let mut api = api.layer(from_fn_with_state(authenticator, auth::authenticate)).merge(sockets);
+    let mut api = api.layer(from_fn_with_state(authenticator, auth::authenticate)).merge(graphql);
     if let Some(resource) = config.login.map(Arc::new) {
         open = open.merge(Router::new().route(auth::METADATA_PATH, get(auth::metadata)).with_state(resource.clone()));
         api = api.layer(from_fn_with_state(resource, auth::point_to_login));

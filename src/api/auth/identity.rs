@@ -97,6 +97,11 @@ impl Identity {
         Ok(())
     }
 
+    /// Whether the proof has ended.
+    pub(crate) fn has_expired(&self) -> bool {
+        self.until.is_some_and(|until| until <= Instant::now())
+    }
+
     /// Ends when the proof does; never, when it has no end.
     pub(crate) async fn expired(self) {
         match self.until {

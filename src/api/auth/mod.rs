@@ -124,7 +124,8 @@ pub(crate) async fn authenticate(State(authenticator): State<Arc<dyn Authenticat
     named(&*authenticator, request, next, false).await
 }
 
-/// As [`authenticate`], for WebSockets: whoever shows nothing yet may still do so in the first frame.
+/// As [`authenticate`], for places where nothing is done for nobody: behind a login, a browser that asks for a page has no
+/// token, and a WebSocket may show one in its first frame. A token that is shown must be good.
 pub(crate) async fn authenticate_or_later(State(authenticator): State<Arc<dyn Authenticator>>, request: Request, next: Next) -> Response {
     named(&*authenticator, request, next, authenticator.reads_credentials()).await
 }

@@ -87,6 +87,10 @@ impl Engine {
 
     fn prepare(&self, identity: Option<&Identity>, mut request: Request) -> Result<(Request, Batches, Option<OperationType>), ApiError> {
         let identity = identity.ok_or(AuthError::Missing)?;
+        // A connection outlives its token by a moment.
+        if identity.has_expired() {
+            return Err(AuthError::Invalid.into());
+        }
         let document = document::parse(&request.query, &self.limits.document)?;
         let kind = operation_type(&document, request.operation_name.as_deref());
         request.set_parsed_query(document);

@@ -47,7 +47,7 @@ const SEND_WITHIN: Duration = Duration::from_secs(30);
 const PING_EVERY: Duration = Duration::from_secs(20);
 /// A closed laptop sends nothing, not even an end.
 const SILENT_AFTER: Duration = Duration::from_secs(65);
-/// Time for subscriptions to say why they end when the server stops.
+/// Time for subscriptions to say why they end when the server stops or the token has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Close code for a caller who is not, or no longer, allowed in. Clients of the protocol come back after it, with a token
 /// that they ask their application for anew.
@@ -87,10 +87,13 @@ async fn name(authenticator: Arc<dyn Authenticator>, by_request: Option<Identity
     given.unwrap_or(by_request.ok_or(AuthError::Missing))
 }
 
-/// Ends when the caller's token does; not before there is a caller.
+/// Ends when the caller's token has and subscriptions could say so; not before there is a caller.
 async fn expired(identity: &OnceLock<Identity>) {
     match identity.get() {
-        Some(identity) => identity.expired().await,
+        Some(identity) => {
+            identity.expired().await;
+            sleep(LAST_WORDS).await;
+        }
         None => std::future::pending().await,
     }
 }

@@ -9,3 +9,4 @@ mod origins;
 mod rest;
 mod statements;
 mod streams;
+mod sweep;

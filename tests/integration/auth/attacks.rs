@@ -202,6 +202,10 @@ async fn without_a_token_the_way_to_one_is_shown() {
     assert_eq!(metadata["authorization_servers"], json!([issuer.url]));
     assert_eq!(metadata["scopes_supported"], json!(["recall.read", "recall.write", "recall.admin"]));
     assert_eq!(metadata["bearer_methods_supported"], json!(["header"]));
+    let page = server.http.get(server.url("/graphql")).header("accept", "text/html").send().await.unwrap();
+    assert_eq!(page.status(), 200, "the page to try queries on; it runs nothing without a token");
+    let query = server.http.get(server.url("/graphql?query={viewer{id}}")).send().await.unwrap();
+    assert_eq!(query.status(), 401);
     for path in ["/", "/healthz", "/readyz"] {
         assert_eq!(server.http.get(server.url(path)).send().await.unwrap().status(), 200, "{path} is open");
     }

@@ -183,8 +183,18 @@ async fn a_websocket_closes_when_its_token_ends() {
     let mut socket = open(&server, &[]).await.unwrap();
     send(&mut socket, init(&short(&issuer))).await;
     assert_eq!(hear(&mut socket).await["type"], "connection_ack");
-    let query = format!("subscription {{ sessionEvents(sessionId: \"{session}\") {{ seq }} }}");
+    let query = format!("subscription {{ sessionEvents(sessionId: \"{session}\") {{ type data }} }}");
     send(&mut socket, json!({ "id": "1", "type": "subscribe", "payload": { "query": query } })).await;
+    let bye = hear(&mut socket).await;
+    assert_eq!(
+        bye["payload"]["data"]["sessionEvents"],
+        json!({ "type": "bye", "data": { "code": "auth_expired", "reconnect": false, "after_ms": 0 } }),
+        "{bye}"
+    );
+    assert_eq!(hear(&mut socket).await["type"], "complete");
+    send(&mut socket, json!({ "id": "2", "type": "subscribe", "payload": { "query": WHO } })).await;
+    assert!(hear(&mut socket).await.to_string().contains("UNAUTHENTICATED"), "nothing more is done for it");
+    assert_eq!(hear(&mut socket).await["type"], "complete");
     assert_eq!(hear(&mut socket).await, json!([4403, "auth_expired"]));
 
     let mut narrow = open(&server, &[]).await.unwrap();

@@ -5,6 +5,7 @@ use std::{net::SocketAddr, sync::Arc};
 use crate::adapters::web::WebDocuments;
 use crate::api::{Authenticator, LocalUser, ProtectedResource, TokenConfig, Tokens};
 use crate::config::Config;
+use crate::domain::UserId;
 use crate::ports::{Clock, Fetch, Store};
 
 /// Who says who asks.
@@ -15,10 +16,15 @@ pub(super) async fn authenticator(
     clock: &Arc<dyn Clock>,
 ) -> anyhow::Result<Arc<dyn Authenticator>> {
     let local = store.local_user().await?;
-    let auth = &config.auth;
-    if !auth.is_configured() {
+    if !config.auth.is_configured() {
         return Ok(Arc::new(LocalUser::behind(address, local)?));
     }
+    Ok(Arc::new(tokens(config, local, clock)?))
+}
+
+/// Reads tokens as configured; the fixed one is that of the user `local`.
+pub(super) fn tokens(config: &Config, local: UserId, clock: &Arc<dyn Clock>) -> anyhow::Result<Tokens> {
+    let auth = &config.auth;
     let fetch: Arc<dyn Fetch> = Arc::new(WebDocuments::new()?);
     let tokens = TokenConfig {
         issuers: auth.issuers.clone(),
@@ -30,7 +36,7 @@ pub(super) async fn authenticator(
         clock_skew: auth.clock_skew(),
         fixed: auth.token.as_ref().map(|t| (t.reveal().to_owned(), local)),
     };
-    Ok(Arc::new(Tokens::new(tokens, &fetch, clock.clone())?))
+    Ok(Tokens::new(tokens, &fetch, clock.clone())?)
 }
 
 /// What clients are told about how to get a token.

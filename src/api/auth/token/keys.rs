@@ -53,6 +53,11 @@ impl KeySet {
         Ok(Self(document.keys.into_iter().filter_map(usable).take(MAX_KEYS).collect()))
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The key that a token names. One without a name is accepted when there is no choice.
     pub(super) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Found {
         let fits = |k: &&Key| suits(&k.jwk, algorithm);

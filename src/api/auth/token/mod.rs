@@ -85,6 +85,11 @@ impl Tokens {
         })
     }
 
+    /// Asks every issuer for its keys, for an operator who wants to know; how many are usable.
+    pub async fn probe(&self) -> Vec<(&str, Result<usize, Box<dyn std::error::Error + Send + Sync>>)> {
+        futures_util::future::join_all(self.providers.iter().map(async |p| (p.issuer(), p.probe().await))).await
+    }
+
     /// Who is behind a token.
     async fn verify(&self, token: &str) -> Result<Identity, AuthError> {
         if token.len() > MAX_TOKEN_BYTES {

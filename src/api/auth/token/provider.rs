@@ -150,6 +150,11 @@ impl Provider {
         known.filter(|k| now - k.at < USABLE).ok_or_else(|| AuthError::Unavailable(Box::new(NoKeys)))
     }
 
+    /// Reads the keys now, for an operator who wants to know; how many are usable.
+    pub(super) async fn probe(&self) -> Result<usize, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(tokio::time::timeout(READ_WITHIN, self.read()).await.unwrap_or(Err(ReadError::Timeout))?.len())
+    }
+
     async fn read(&self) -> Result<KeySet, ReadError> {
         let url = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
         let document = self.fetch.get(&url).await?;

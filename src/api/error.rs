@@ -11,7 +11,26 @@ use axum::{
 };
 use serde::Serialize;
 
+use super::auth::Permission;
 use crate::{conversation::UseCaseError, ports::StoreError};
+
+/// What `WWW-Authenticate` says (RFC 6750, section 3).
+#[derive(Clone, Copy, Debug)]
+enum Challenge {
+    Missing,
+    Invalid,
+    Scope(Permission),
+}
+
+impl Challenge {
+    fn header(self) -> Option<HeaderValue> {
+        match self {
+            Self::Missing => Some(HeaderValue::from_static("Bearer")),
+            Self::Invalid => Some(HeaderValue::from_static("Bearer error=\"invalid_token\"")),
+            Self::Scope(scope) => HeaderValue::from_str(&format!("Bearer error=\"insufficient_scope\", scope=\"{}\"", scope.scope())).ok(),
+        }
+    }
+}
 
 /// An error on its way to a client.
 #[derive(Clone, Debug)]
@@ -22,7 +41,7 @@ pub struct ApiError {
     path: Vec<String>,
     retry_after: Option<Duration>,
     /// Value of `WWW-Authenticate`.
-    challenge: Option<String>,
+    challenge: Option<Challenge>,
     cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -37,17 +56,16 @@ impl ApiError {
         Self { path: split(path), ..Self::refused(StatusCode::BAD_REQUEST, code, message) }
     }
 
-    /// Nobody could be named. `challenge` says how to be.
-    pub fn unauthenticated(message: &str, challenge: &str) -> Self {
-        Self { challenge: Some(challenge.to_owned()), ..Self::refused(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message) }
+    /// Nobody could be named. `invalid` says whether a proof was given.
+    pub fn unauthenticated(message: &str, invalid: bool) -> Self {
+        let challenge = Some(if invalid { Challenge::Invalid } else { Challenge::Missing });
+        Self { challenge, ..Self::refused(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message) }
     }
 
     /// The token does not allow it.
-    pub fn insufficient_scope(scope: &str) -> Self {
-        Self {
-            challenge: Some(format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"")),
-            ..Self::refused(StatusCode::FORBIDDEN, "INSUFFICIENT_SCOPE", format!("The token does not have the scope `{scope}`."))
-        }
+    pub fn insufficient_scope(scope: Permission) -> Self {
+        let message = format!("The token does not have the scope `{}`.", scope.scope());
+        Self { challenge: Some(Challenge::Scope(scope)), ..Self::refused(StatusCode::FORBIDDEN, "INSUFFICIENT_SCOPE", message) }
     }
 
     /// There is no such thing, or it is not the caller's: both look the same.
@@ -222,7 +240,7 @@ impl IntoResponse for ApiError {
         if let Some(after) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
         }
-        if let Some(challenge) = self.challenge.and_then(|c| HeaderValue::from_str(&c).ok()) {
+        if let Some(challenge) = self.challenge.and_then(Challenge::header) {
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         response

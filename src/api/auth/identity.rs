@@ -89,7 +89,7 @@ impl Identity {
     /// 403 `INSUFFICIENT_SCOPE`, or `FORBIDDEN` for those who are no administrators.
     pub fn require(&self, permission: Permission) -> Result<(), ApiError> {
         if !self.permissions.include(permission) {
-            return Err(ApiError::insufficient_scope(permission.scope()));
+            return Err(ApiError::insufficient_scope(permission));
         }
         if permission == Permission::Admin && self.caller.role() != ViewerRole::Admin {
             return Err(ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Only administrators may do this."));

@@ -62,8 +62,8 @@ pub enum AuthError {
 impl From<AuthError> for ApiError {
     fn from(error: AuthError) -> Self {
         match error {
-            AuthError::Missing => Self::unauthenticated("Sign in first.", "Bearer"),
-            AuthError::Invalid => Self::unauthenticated("The credentials are not valid. Sign in again.", "Bearer error=\"invalid_token\""),
+            AuthError::Missing => Self::unauthenticated("Sign in first.", false),
+            AuthError::Invalid => Self::unauthenticated("The credentials are not valid. Sign in again.", true),
             AuthError::Unavailable(_) => Self::unavailable(std::time::Duration::from_secs(1), Arc::new(error) as Arc<_>),
         }
     }

@@ -69,12 +69,12 @@ pub(crate) enum Needs {
 impl Guard for Needs {
     async fn check(&self, ctx: &Context<'_>) -> async_graphql::Result<()> {
         let identity = &scope(ctx)?.identity;
-        Ok(match self {
-            Self::Read => identity.require(Permission::Read)?,
-            Self::ReadOrWrite if identity.permissions.include(Permission::Write) => {}
-            Self::ReadOrWrite => identity.require(Permission::Read)?,
-            Self::Write => identity.require(Permission::Write)?,
-        })
+        let permission = match self {
+            Self::ReadOrWrite if identity.permissions.include(Permission::Write) => Permission::Write,
+            Self::Read | Self::ReadOrWrite => Permission::Read,
+            Self::Write => Permission::Write,
+        };
+        Ok(identity.require(permission)?)
     }
 }
 

@@ -68,6 +68,12 @@ impl ApiError {
         Self { challenge: Some(Challenge::Scope(scope)), ..Self::refused(StatusCode::FORBIDDEN, "INSUFFICIENT_SCOPE", message) }
     }
 
+    /// The caller asks too often.
+    pub fn rate_limited(retry_after: Duration) -> Self {
+        let message = "Too many requests. Wait as long as is said, then go on.";
+        Self { retry_after: Some(retry_after), ..Self::refused(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message) }
+    }
+
     /// There is no such thing, or it is not the caller's: both look the same.
     pub fn not_found(noun: &str) -> Self {
         Self::refused(StatusCode::NOT_FOUND, "NOT_FOUND", format!("There is no such {noun}."))
@@ -238,7 +244,7 @@ impl IntoResponse for ApiError {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(after) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs_f64().ceil().max(1.0) as u64));
         }
         if let Some(challenge) = self.challenge.and_then(Challenge::header) {
             headers.insert(header::WWW_AUTHENTICATE, challenge);

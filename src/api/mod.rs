@@ -7,6 +7,7 @@ mod error;
 pub mod graphql;
 mod layers;
 mod operations;
+mod rate;
 mod rest;
 mod server;
 mod stream;
@@ -33,6 +34,7 @@ pub use error::ApiError;
 pub use graphql::sdl;
 pub use layers::describe_metrics;
 pub use operations::Check;
+pub use rate::RateLimit;
 pub use server::{ServerConfig, serve};
 
 use crate::{
@@ -109,6 +111,8 @@ pub struct Limits {
     pub document: graphql::document::DocumentLimits,
     /// Longest time of one operation.
     pub operation_timeout: Duration,
+    /// How often one caller may ask.
+    pub requests: Option<RateLimit>,
 }
 
 impl Default for Limits {
@@ -119,6 +123,7 @@ impl Default for Limits {
             query_complexity: 20_000,
             document: graphql::document::DocumentLimits::default(),
             operation_timeout: Duration::from_secs(20),
+            requests: None,
         }
     }
 }
@@ -135,8 +140,9 @@ pub fn events_schema() -> String {
 pub fn router(state: ApiState) -> Router {
     let ApiState { conversation, hub, signaling, authenticator, config, metrics, checks } = state;
     let limits = Arc::new(config.limits);
+    let limiter = rate::Limiter::new(limits.requests);
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
-    let engine = graphql::Engine::new(conversation.clone(), streams, limits.clone());
+    let engine = graphql::Engine::new(conversation.clone(), streams, limits.clone(), limiter.clone());
     let whip = whip::Whip::new(signaling, &config.ice_servers);
     let policy = Arc::new(auth::origin::OriginPolicy { port: config.listen.port(), public: config.public_url });
     let request_ids = layers::RequestIds::starting_at(conversation.now());
@@ -168,8 +174,10 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(limit, layers::deadline))
         .with_state(engine.clone())
         .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone())))
+        .layer(from_fn_with_state(limiter.clone(), rate::limit))
         .layer(from_fn_with_state(authenticator.clone(), auth::authenticate_or_later));
-    let mut api = api.layer(from_fn_with_state(authenticator, auth::authenticate)).merge(graphql);
+    let api = api.layer(from_fn_with_state(limiter, rate::limit)).layer(from_fn_with_state(authenticator, auth::authenticate));
+    let mut api = api.merge(graphql);
     if let Some(resource) = config.login.map(Arc::new) {
         open = open.merge(Router::new().route(auth::METADATA_PATH, get(auth::metadata)).with_state(resource.clone()));
         api = api.layer(from_fn_with_state(resource, auth::point_to_login));

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use super::{login, maintenance, telemetry, wiring};
-use crate::api::{self, ApiConfig, ApiState, Origin};
+use crate::api::{self, ApiConfig, ApiState, Origin, RateLimit};
 use crate::config::Config;
 use crate::conversation::ConversationWork;
 use crate::facts::{Processor, ProcessorConfig};
@@ -69,6 +69,9 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     let mut api_config = ApiConfig::at(address);
     api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;
     api_config.login = login::resource(&config, address);
+    if let Some((per_minute, burst)) = config.limits.requests().filter(|_| config.auth.is_configured()) {
+        api_config.limits.requests = Some(RateLimit { per_minute, burst });
+    }
     let router = api::router(ApiState {
         conversation: house.conversation.clone(),
         hub: house.hub.clone(),

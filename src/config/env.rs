@@ -44,6 +44,7 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_OIDC_ADMIN_ROLE" => "auth.admin_role",
     "RECALL_OIDC_CLOCK_SKEW_SECONDS" => "auth.clock_skew_seconds",
     "RECALL_TOKEN" => "auth.token",
+    "RECALL_REQUESTS_PER_MINUTE" => "limits.requests_per_minute",
     "RECALL_LOG" => "log.filter",
     "RECALL_LOG_FORMAT" => "log.format",
 };

@@ -3,6 +3,7 @@
 
 mod auth;
 mod env;
+mod limits;
 mod secret;
 mod sections;
 
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use auth::AuthConfig;
 pub use env::{VARIABLES, Variable};
+pub use limits::LimitsConfig;
 pub use secret::Secret;
 pub use sections::{
     LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StorageConfig, StreamConfig, UnderstandingConfig,
@@ -39,6 +41,8 @@ pub struct Config {
     pub understanding: UnderstandingConfig,
     /// Who may come in.
     pub auth: AuthConfig,
+    /// How much one caller may ask for.
+    pub limits: LimitsConfig,
     /// Logs.
     pub log: LogConfig,
 }
@@ -101,6 +105,7 @@ impl Config {
 
     fn check(&self) -> Result<(), ConfigError> {
         self.auth.check()?;
+        self.limits.check()?;
         self.server.check(self.auth.is_configured())?;
         self.storage.check()?;
         self.stream.check(&self.server)?;

@@ -33,6 +33,7 @@ use crate::{
         IceServer, Limits,
         auth::{AuthError, Identity},
         error::ApiError,
+        rate::Limiter,
     },
     conversation::Conversation,
     streaming::EventHub,
@@ -68,11 +69,12 @@ pub(crate) struct Engine {
     schema: ApiSchema,
     conversation: Conversation,
     limits: Arc<Limits>,
+    limiter: Arc<Limiter>,
 }
 
 impl Engine {
-    pub(crate) fn new(conversation: Conversation, streams: Streams, limits: Arc<Limits>) -> Self {
-        Self { schema: schema(&limits).data(streams).finish(), conversation, limits }
+    pub(crate) fn new(conversation: Conversation, streams: Streams, limits: Arc<Limits>, limiter: Arc<Limiter>) -> Self {
+        Self { schema: schema(&limits).data(streams).finish(), conversation, limits, limiter }
     }
 
     /// An executor for one caller, which runs at most `concurrent` operations at once.
@@ -169,6 +171,10 @@ impl Executor for Operations {
             let message = format!("A connection runs at most {} operations at once.", self.concurrent);
             return one(ApiError::refused(status, "TOO_MANY_OPERATIONS", message));
         };
+        // A request over HTTP has been counted as such; what comes over a connection is counted here.
+        if let Some(Err(error)) = self.identity.get().map(|i| self.engine.limiter.take(i.caller.user())) {
+            return one(error);
+        }
         let (request, batches, kind) = match self.engine.prepare(self.identity.get(), request) {
             Ok(prepared) => prepared,
             Err(error) => return one(error),

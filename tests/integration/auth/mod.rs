@@ -2,6 +2,7 @@
 
 mod attacks;
 mod issuer;
+mod limits;
 mod provider;
 mod scopes;
 mod streams;

@@ -93,7 +93,7 @@ impl AuthConfig {
                 return Err(wrong(key, "must name at least one"));
             }
         }
-        // A stream ends when its token does, within ten seconds; the skew is part of them.
+        // Tokens, and the streams opened with them, live longer by this.
         at_most("auth.clock_skew_seconds", self.clock_skew_seconds, 300)?;
         match &self.token {
             Some(token) if token.reveal().len() < MIN_TOKEN => {

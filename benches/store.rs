@@ -106,22 +106,7 @@ async fn main() -> anyhow::Result<()> {
         let jobs = store.claim(at(i), LEASE, 4).await?;
         claims.push(since(start));
         for job in jobs {
-            let plan = KnowledgeCommit {
-                version: store.knowledge_version(&caller).await?,
-                session,
-                message: None,
-                entities: vec![],
-                keys: vec![],
-                facts: vec![],
-                evidence: vec![],
-                merged: vec![],
-                dropped_facts: vec![],
-                deleted_facts: vec![],
-                dropped_evidence: vec![],
-                events: vec![],
-                follow_up: None,
-                now: at(i),
-            };
+            let plan = KnowledgeCommit::empty(store.knowledge_version(&caller).await?, session, at(i));
             let start = Instant::now();
             store.commit(&caller, &plan, Some(&job.claim)).await?;
             commits.push(since(start));

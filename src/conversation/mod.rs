@@ -1,8 +1,10 @@
 //! The use cases: keep a message, find context, answer, and change what is known. One function per thing a person
 //! wants; everything that speaks HTTP or GraphQL stays in `api`, every engine behind `ports`.
 
+mod by_hand;
 mod check;
 mod context;
+mod entities;
 mod error;
 mod knowledge;
 mod rank;
@@ -13,8 +15,9 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+pub use entities::Resolution;
 pub use error::UseCaseError;
-pub use knowledge::{AssertFact, Resolution};
+pub use knowledge::AssertFact;
 pub use send::{MAX_IMPORT, SendMessage};
 pub use work::ConversationWork;
 

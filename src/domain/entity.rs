@@ -87,6 +87,15 @@ impl fmt::Display for EntityType {
     }
 }
 
+/// Why a mention is taken to mean an entity, or a new one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// How sure it is, 0 to 1.
+    pub score: f64,
+    /// In words for people: "same name, spoken of in this session". No text of the user's.
+    pub reason: String,
+}
+
 /// The form under which names are compared: lower case, single spaces, without a leading article,
 /// possessive or the word "project", and without quotes or closing punctuation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

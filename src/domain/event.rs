@@ -157,7 +157,7 @@ pub struct EntityUpdate {
     pub is_viewer: bool,
     /// The message that caused it.
     pub message_id: Option<MessageId>,
-    /// For `merged`: the thing that is no more.
+    /// For `merged`: the thing that is no more. For `unmerged`: the thing that is back.
     pub merged_id: Option<EntityId>,
 }
 
@@ -173,6 +173,10 @@ pub enum EntityChange {
     Renamed,
     /// Took over another thing's facts and mentions.
     Merged,
+    /// Gave back what it had taken over.
+    Unmerged,
+    /// Is back, after it had been merged into another.
+    Restored,
 }
 
 /// A fact changed.
@@ -245,6 +249,11 @@ pub enum FactChange {
     Retracted,
     /// Holds again after it had ended or been taken back.
     Restored,
+    /// Has another side or another weight, because something else was changed by hand: two things were made one or told apart
+    /// again, or a fact that spoke against this one was taken back.
+    Revised,
+    /// Is no fact of its own any more: it is a part of another one, or its two sides are one thing.
+    Removed,
 }
 
 /// A question was answered.

@@ -16,7 +16,7 @@ pub mod text;
 
 pub use caller::{Caller, ViewerRole};
 pub use candidate::{CandidateFact, Extraction, Mention, Party, Polarity, Span};
-pub use entity::{Entity, EntityKey, EntityType};
+pub use entity::{Decision, Entity, EntityKey, EntityType};
 pub use event::{EventBody, EventDraft, StoredEvent};
 pub use fact::{Evidence, Fact, FactStatus, Stance};
 pub use ids::{EntityId, EventId, FactId, MessageId, SessionId, UserId};

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 use super::{
-    cast::{Cast, Claim, blank},
+    cast::Cast,
+    claims::{Claim, blank},
     is_rival,
     learn::Statement,
     news::{FactEvent, entity_update, fact_event},
@@ -60,7 +61,7 @@ pub(super) fn decide(
     }
     let names: HashMap<EntityId, &Entity> = known.entities.iter().chain(&cast.entities).map(|e| (e.id, e)).collect();
     let facts = board.changes.iter().map(|c| board.facts[c.fact].clone()).collect();
-    let mut events: Vec<EventBody> = cast.entities.iter().map(|e| entity_update(s, e, cast.fresh.contains(&e.id))).collect();
+    let mut events: Vec<EventBody> = cast.entities.iter().map(|e| entity_update(s, e, cast.change(e.id))).collect();
     events.extend(board.changes.iter().map(|c| board.fact_update(c, &names)));
     let mentions: Vec<_> = s.extraction.mentions.iter().zip(&cast.of_mention).map(|(m, i)| (cast.entities[*i].id, m.clone())).collect();
     events.push(EventBody::MessageProcessed(MessageProcessed {
@@ -84,20 +85,15 @@ pub(super) fn decide(
             .collect(),
     }));
     KnowledgeCommit {
-        version: known.version,
-        session: s.session,
         message: Some((s.message, s.extraction.kind, mentions)),
         entities: cast.entities.clone(),
+        decisions: cast.decisions.clone(),
         keys: cast.keys.clone(),
+        hints: cast.hints.clone(),
         facts,
         evidence: board.evidence,
-        merged: Vec::new(),
-        dropped_facts: Vec::new(),
-        deleted_facts: Vec::new(),
-        dropped_evidence: Vec::new(),
         events: events.into_iter().map(|body| EventDraft { id: EventId(ids()), body }).collect(),
-        follow_up: None,
-        now,
+        ..KnowledgeCommit::empty(known.version, s.session, now)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a user changes by hand: taking a fact back, renaming an entity, merging two. Pure plans.
+//! What a user changes by hand: taking a fact back, renaming an entity. Pure plans.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,10 +6,11 @@ use uuid::Uuid;
 
 use super::cast::VIEWER_NAME;
 use super::news::{FactEvent, fact_event};
-use super::weigh::{apply, half_life, reweigh};
+use super::resolve::names;
+use super::weigh::{half_life, is_rival, reweigh};
 use crate::domain::{
-    Entity, EntityId, EntityKey, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, MessageId, Ontology, SessionId,
-    Stance, Timestamp,
+    Entity, EntityId, EntityKey, EventBody, EventDraft, EventId, Evidence, Fact, FactStatus, MessageId, Ontology, SessionId, Stance,
+    Timestamp,
     event::{EntityChange, EntityUpdate, FactChange},
 };
 use crate::ports::KnowledgeCommit;
@@ -27,42 +28,65 @@ pub struct Occasion<'a> {
     pub now: Timestamp,
 }
 
-fn empty(version: u64, session: SessionId, now: Timestamp) -> KnowledgeCommit {
-    KnowledgeCommit {
-        version,
-        session,
-        message: None,
-        entities: Vec::new(),
-        keys: Vec::new(),
-        facts: Vec::new(),
-        evidence: Vec::new(),
-        merged: Vec::new(),
-        dropped_facts: Vec::new(),
-        deleted_facts: Vec::new(),
-        dropped_evidence: Vec::new(),
-        events: Vec::new(),
-        follow_up: None,
-        now,
-    }
+/// What bears on a fact that is taken back.
+#[derive(Debug)]
+pub struct Retract<'a> {
+    /// The fact.
+    pub fact: &'a Fact,
+    /// Its rivals, and what may be theirs.
+    pub rivals: &'a [Fact],
+    /// All evidence of these.
+    pub evidence: &'a [Evidence],
+    /// Entities on either side of these.
+    pub sides: &'a [Entity],
 }
 
-/// Takes a fact back. It stays readable with its evidence; a later statement restores it.
-pub fn retract(at: &Occasion<'_>, fact: &Fact, rivals: &[Fact], sides: &[Entity], ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+/// Takes a fact back. It stays readable with its evidence; a later statement restores it. What it had said against its rivals
+/// goes: they are weighed anew.
+pub fn retract(at: &Occasion<'_>, r: &Retract<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     let Occasion { version, session, ontology, now } = *at;
-    let fact = Fact { status: FactStatus::Retracted, valid_to: Some(now), updated_at: now, ..fact.clone() };
-    let names: HashMap<EntityId, &Entity> = sides.iter().map(|e| (e.id, e)).collect();
-    let body = fact_event(FactEvent {
-        session,
-        fact: &fact,
-        others: rivals,
-        names: &names,
-        ontology,
-        change: FactChange::Retracted,
-        message: None,
-        excerpt: None,
-        now,
-    });
-    KnowledgeCommit { facts: vec![fact], events: vec![EventDraft { id: EventId(ids()), body }], ..empty(version, session, now) }
+    let fact = Fact { status: FactStatus::Retracted, valid_to: Some(now), updated_at: now, ..r.fact.clone() };
+    let (mut facts, mut dropped) = (vec![fact], Vec::new());
+    for rival in r.rivals.iter().filter(|o| o.id != r.fact.id && is_rival(r.fact, o, ontology)) {
+        let (gone, left) = without(rival, r, ontology);
+        // Old evidence may be cut off; then what is left does not tell how much to take away.
+        if gone.is_empty() {
+            continue;
+        }
+        if let Some(fresh) = reweigh(rival, &left, half_life(ontology.get(&rival.relation))) {
+            facts.push(Fact { updated_at: now, ..fresh });
+            dropped.extend(gone.into_iter().map(|m| (rival.id, m, Stance::Opposes)));
+        }
+    }
+    let names: HashMap<EntityId, &Entity> = r.sides.iter().map(|e| (e.id, e)).collect();
+    let others: Vec<Fact> = facts.iter().cloned().chain(r.rivals.iter().filter(|o| !facts.iter().any(|f| f.id == o.id)).cloned()).collect();
+    let events = facts
+        .iter()
+        .map(|f| {
+            let change = if f.id == r.fact.id { FactChange::Retracted } else { FactChange::Revised };
+            let (message, excerpt) = (None, None);
+            fact_event(FactEvent { session, fact: f, others: &others, names: &names, ontology, change, message, excerpt, now })
+        })
+        .map(|body| EventDraft { id: EventId(ids()), body })
+        .collect();
+    KnowledgeCommit { facts, dropped_evidence: dropped, events, ..KnowledgeCommit::empty(version, session, now) }
+}
+
+/// The messages that oppose a rival only because they state the fact, and the rival's evidence without them.
+fn without(rival: &Fact, r: &Retract<'_>, ontology: &Ontology) -> (Vec<MessageId>, Vec<Evidence>) {
+    let states = |e: &Evidence, f: &Fact| e.fact == f.id && e.stance == Stance::Supports;
+    let by_fact: HashSet<MessageId> = r.evidence.iter().filter(|e| states(e, r.fact)).map(|e| e.message).collect();
+    // One message may state two rivals of the third.
+    let by_others: HashSet<MessageId> = r
+        .rivals
+        .iter()
+        .filter(|o| o.id != r.fact.id && o.id != rival.id && o.status != FactStatus::Retracted && is_rival(rival, o, ontology))
+        .flat_map(|o| r.evidence.iter().filter(move |e| states(e, o)).map(|e| e.message))
+        .collect();
+    let falls =
+        |e: &&Evidence| e.stance == Stance::Opposes && e.span.is_none() && by_fact.contains(&e.message) && !by_others.contains(&e.message);
+    let (gone, left): (Vec<&Evidence>, Vec<&Evidence>) = r.evidence.iter().filter(|e| e.fact == rival.id).partition(falls);
+    (gone.into_iter().map(|e| e.message).collect(), left.into_iter().cloned().collect())
 }
 
 /// Gives an entity another name; the old one stays as an alias.
@@ -78,111 +102,12 @@ pub fn rename(at: &Occasion<'_>, entity: &Entity, name: &str, ids: &mut dyn FnMu
     entity.aliases.retain(|a| a != name);
     entity.updated_at = now;
     let keys = EntityKey::of(name).map(|k| (entity.id, k)).into_iter().collect();
+    let hints = names::hints(name, entity.entity_type).into_iter().map(|h| (entity.id, h)).collect();
     let event = EventDraft { id: EventId(ids()), body: entity_event(session, &entity, EntityChange::Renamed, None) };
-    KnowledgeCommit { keys, entities: vec![entity], events: vec![event], ..empty(version, session, now) }
+    KnowledgeCommit { keys, hints, entities: vec![entity], events: vec![event], ..KnowledgeCommit::empty(version, session, now) }
 }
 
-/// What is known of two entities that are to become one.
-#[derive(Debug)]
-pub struct Merge<'a> {
-    /// Stays.
-    pub into: &'a Entity,
-    /// Goes; its names become aliases.
-    pub from: &'a Entity,
-    /// All facts with `from` on either side, and those of `into` that one of them would equal.
-    pub facts: &'a [Fact],
-    /// All evidence of those facts.
-    pub evidence: &'a [Evidence],
-}
-
-/// Makes two entities one: names, mentions, facts and evidence of `from` go to `into`. Facts that become equal are
-/// weighed anew from their common evidence; one that would relate the entity to itself goes.
-pub fn merge(at: &Occasion<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
-    let Occasion { version, session, ontology, now } = *at;
-    let mut entity = m.into.clone();
-    // "You" is how the server calls a user who has not said their name; nobody ever went by it.
-    let names = || std::iter::once(&m.from.name).chain(&m.from.aliases).filter(|n| !(m.from.is_viewer && *n == VIEWER_NAME));
-    for name in names() {
-        if *name != entity.name && !entity.aliases.contains(name) {
-            entity.aliases.push(name.clone());
-        }
-    }
-    entity.mention_count += m.from.mention_count;
-    entity.confidence = entity.confidence.max(m.from.confidence);
-    entity.description = entity.description.or_else(|| m.from.description.clone());
-    entity.is_viewer |= m.from.is_viewer;
-    entity.created_at = entity.created_at.min(m.from.created_at);
-    entity.updated_at = now;
-
-    let swap = |id: EntityId| if id == m.from.id { m.into.id } else { id };
-    let (moving, staying): (Vec<&Fact>, Vec<&Fact>) = m.facts.iter().partition(|f| f.subject == m.from.id || f.object == m.from.id);
-    let (mut facts, mut dropped): (Vec<Fact>, Vec<(FactId, FactId)>) = (Vec::new(), Vec::new());
-    let (mut deleted, mut false_opposition) = (Vec::new(), Vec::new());
-    for fact in moving {
-        let moved = Fact { subject: swap(fact.subject), object: swap(fact.object), updated_at: now, ..fact.clone() };
-        if moved.subject == moved.object {
-            deleted.push(fact.id);
-            continue;
-        }
-        let symmetric = ontology.get(&moved.relation).is_some_and(|r| r.symmetric);
-        let equal = |o: &Fact| {
-            o.relation == moved.relation
-                && ((o.subject == moved.subject && o.object == moved.object)
-                    || (symmetric && o.subject == moved.object && o.object == moved.subject))
-        };
-        let twin = facts.iter().find(|o| equal(o)).cloned().or_else(|| staying.iter().find(|o| equal(o)).map(|o| (*o).clone()));
-        match twin {
-            None => facts.push(moved),
-            Some(twin) => {
-                dropped.push((fact.id, twin.id));
-                let gone: Vec<FactId> = dropped.iter().filter(|(_, into)| *into == twin.id).map(|(from, _)| *from).collect();
-                let (united, opposition) = unite(&twin, &moved, m.evidence, &gone, half_life(ontology.get(&moved.relation)));
-                false_opposition.extend(opposition);
-                facts.retain(|f| f.id != united.id);
-                facts.push(Fact { updated_at: now, ..united });
-            }
-        }
-    }
-    let event = EventDraft { id: EventId(ids()), body: entity_event(session, &entity, EntityChange::Merged, Some(m.from.id)) };
-    let keys = names().filter_map(|n| EntityKey::of(n)).map(|k| (entity.id, k)).collect();
-    KnowledgeCommit {
-        keys,
-        entities: vec![entity],
-        facts,
-        merged: vec![(m.from.id, m.into.id)],
-        dropped_facts: dropped,
-        deleted_facts: deleted,
-        dropped_evidence: false_opposition,
-        events: vec![event],
-        ..empty(version, session, now)
-    }
-}
-
-/// Two facts that are one: all their evidence weighed together, each message once per stance. Two names of one thing were
-/// rivals, and spoke against each other; what only that said is returned, to be dropped.
-fn unite(twin: &Fact, other: &Fact, evidence: &[Evidence], gone: &[FactId], h: f64) -> (Fact, Vec<(FactId, MessageId, Stance)>) {
-    let ours = |e: &&Evidence| e.fact == twin.id || gone.contains(&e.fact);
-    let supporting: HashSet<MessageId> = evidence.iter().filter(ours).filter(|e| e.stance == Stance::Supports).map(|e| e.message).collect();
-    let (mut common, mut dropped): (Vec<Evidence>, Vec<_>) = (Vec::new(), Vec::new());
-    for e in evidence.iter().filter(ours) {
-        if e.stance == Stance::Opposes && e.span.is_none() && supporting.contains(&e.message) {
-            dropped.push((twin.id, e.message, e.stance));
-        } else if !common.iter().any(|c| c.message == e.message && c.stance == e.stance) {
-            common.push(e.clone());
-        }
-    }
-    // Whichever of the two the user took back last decides; a later statement of the other one restored it.
-    let latest = if other.updated_at > twin.updated_at { other } else { twin };
-    let base = Fact { status: latest.status, valid_to: latest.valid_to, ..twin.clone() };
-    let fact = reweigh(&base, &common, h).unwrap_or_else(|| {
-        let mut f = base.clone();
-        apply(&mut f, Stance::Supports, other.weighed_at, other.support, h);
-        f
-    });
-    (Fact { created_at: twin.created_at.min(other.created_at), ..fact }, dropped)
-}
-
-fn entity_event(session: SessionId, e: &Entity, change: EntityChange, merged_id: Option<EntityId>) -> EventBody {
+pub(super) fn entity_event(session: SessionId, e: &Entity, change: EntityChange, merged_id: Option<EntityId>) -> EventBody {
     EventBody::EntityUpdate(EntityUpdate {
         session_id: session,
         entity_id: e.id,

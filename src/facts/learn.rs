@@ -11,8 +11,9 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use crate::domain::{Caller, Entity, EntityId, Extraction, Fact, FactId, MessageId, Ontology, SessionId, Timestamp, UserText};
 use crate::facts::{
-    cast::{Cast, keys_of},
+    cast::{Cast, Reading, lookups_of},
     decide::{Known, decide},
+    resolve::Memory,
 };
 use crate::ports::{Claim, Clock, CommitError, FactKey, Ids, JobWork, KnowledgeCommit, Store, StoreError};
 
@@ -20,6 +21,11 @@ use crate::ports::{Claim, Clock, CommitError, FactKey, Ids, JobWork, KnowledgeCo
 const MAX_STALE: u32 = 50;
 /// How many users can be learned about at the same time, at most.
 const TURNS: usize = 64;
+/// How many entities are looked at for a part of their name, how many of one message need a closer look, and how many facts of
+/// each that takes.
+const MAX_HINTED: u32 = 200;
+const MAX_CONTESTED: usize = 100;
+const FACTS_OF_CONTESTED: u32 = 40;
 /// How much evidence of each rival is copied to a new fact.
 const RIVAL_EVIDENCE: u32 = 50;
 
@@ -107,12 +113,11 @@ impl Learner {
         let store = &self.store;
         // Read first, so that whatever changes while the rest is read makes the plan stale.
         let version = store.knowledge_version(caller).await?;
-        let keys = keys_of(s);
-        let by_key = if keys.is_empty() { Vec::new() } else { store.entities_by_key(caller, &keys).await? };
-        let viewer = if s.speaker.is_none() && !s.extraction.facts.is_empty() { store.viewer_entity(caller).await? } else { None };
+        let reading = Reading::of(s);
+        let memory = self.recollect(caller, s, &reading).await?;
         let now = self.clock.now();
         let mut fresh = || self.ids.fresh();
-        let cast = Cast::assemble(s, viewer.as_ref(), &by_key, &mut fresh, now);
+        let cast = Cast::assemble(s, &reading, &memory, &mut fresh, now);
         let fact_keys = cast.fact_keys(s, &self.ontology);
         let known = if fact_keys.is_empty() {
             Known { version, ..Known::default() }
@@ -120,6 +125,30 @@ impl Learner {
             self.known(caller, s, &cast, version, &fact_keys).await?
         };
         Ok(decide(s, &cast, known, &self.ontology, &mut fresh, now))
+    }
+
+    /// What is known that bears on whom the message means: one read for keys, one for parts of names if it has any, and two
+    /// more where the names alone do not decide.
+    async fn recollect(&self, caller: &Caller, s: &Statement, reading: &Reading) -> Result<Memory, StoreError> {
+        let store = &self.store;
+        let (keys, hints) = lookups_of(s);
+        let mut memory = Memory::default();
+        if !keys.is_empty() {
+            memory.known = store.entities_by_key(caller, &keys).await?;
+        }
+        if !hints.is_empty() {
+            memory.hinted = store.entities_by_hint(caller, &hints, MAX_HINTED).await?;
+        }
+        if s.speaker.is_none() && (!s.extraction.facts.is_empty() || reading.names_speaker()) {
+            memory.viewer = store.viewer_entity(caller).await?;
+        }
+        let mut contested = reading.contested(s, &memory);
+        contested.truncate(MAX_CONTESTED);
+        if !contested.is_empty() {
+            memory.recent = store.recently_mentioned(caller, s.session, &contested).await?;
+            memory.facts = store.facts_of_entities(caller, &contested, FACTS_OF_CONTESTED).await?;
+        }
+        Ok(memory)
     }
 
     async fn known(&self, caller: &Caller, s: &Statement, cast: &Cast, version: u64, keys: &[FactKey]) -> Result<Known, StoreError> {

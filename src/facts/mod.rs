@@ -5,17 +5,23 @@
 //! Invariant: nothing in here calls a model; candidates arrive as data. A test scans the imports.
 
 mod cast;
+mod claims;
 mod decide;
 pub mod edit;
 pub mod learn;
+pub mod merge;
 mod news;
 pub mod processor;
 mod resolve;
+pub mod unmerge;
 pub mod weigh;
+mod who;
 
 pub use learn::{LearnError, Learner, Statement};
 pub use processor::{Outcome, Processor, ProcessorConfig, Work};
+pub use resolve::Memory;
 pub use weigh::{Standing, is_rival, relative_weight, rival_keys, standing};
+pub use who::{AskedName, Likely};
 
 #[cfg(test)]
 mod tests;

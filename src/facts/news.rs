@@ -62,13 +62,13 @@ pub(super) fn fact_event(e: FactEvent<'_>) -> EventBody {
     })
 }
 
-pub(super) fn entity_update(s: &Statement, e: &Entity, fresh: bool) -> EventBody {
+pub(super) fn entity_update(s: &Statement, e: &Entity, change: EntityChange) -> EventBody {
     EventBody::EntityUpdate(EntityUpdate {
         session_id: s.session,
         entity_id: e.id,
         name: e.name.clone(),
         entity_type: e.entity_type,
-        change: if fresh { EntityChange::Added } else { EntityChange::Mentioned },
+        change,
         mention_count: e.mention_count,
         is_viewer: e.is_viewer,
         message_id: Some(s.message),

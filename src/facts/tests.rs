@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use super::cast::{Cast, keys_of};
+use super::cast::{Cast, Reading, lookups_of};
 use super::decide::{Known, decide};
+use super::resolve::Memory;
 use super::weigh::{apply, decay, half_life, relative_weight, reweigh, standing};
 use super::{Statement, is_rival};
 use crate::domain::{
@@ -107,7 +108,7 @@ impl Said {
 impl World {
     fn hear(&mut self, said: &Said) -> KnowledgeCommit {
         let (s, ontology) = (said.statement(), ontology());
-        let keys = keys_of(&s);
+        let (keys, _) = lookups_of(&s);
         let known: Vec<_> =
             self.keys.iter().filter(|(k, _)| keys.contains(k)).map(|(k, id)| (k.clone(), self.entities[id].clone())).collect();
         let viewer = self.entities.values().find(|e| e.is_viewer).cloned();
@@ -116,7 +117,8 @@ impl World {
             counter += 1;
             Uuid::from_u128(counter)
         };
-        let cast = Cast::assemble(&s, viewer.as_ref(), &known, &mut ids, day(1000));
+        let memory = Memory { viewer, known, ..Memory::default() };
+        let cast = Cast::assemble(&s, &Reading::of(&s), &memory, &mut ids, day(1000));
         let wanted = cast.fact_keys(&s, &ontology);
         let facts: Vec<Fact> = self
             .facts

@@ -1,6 +1,7 @@
 //! What the core needs from the world, as traits. Adapters implement them; nothing here names an engine.
 
 pub mod answer;
+pub mod commit;
 pub mod embed;
 pub mod extract;
 pub mod fetch;
@@ -11,6 +12,7 @@ pub mod store;
 pub mod stream;
 
 pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
+pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{ExtractError, ExtractInput, Extractor};
 pub use fetch::{Fetch, FetchError};
@@ -18,7 +20,7 @@ pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
-    AnswerCommit, Appended, CommitError, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, KnowledgeStore, MessageStore, Mined,
-    Mining, NewMessage, Prepared, Reweigh, SessionStore, Store, StoreError,
+    AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeStore, MessageStore, Mining, NewMessage, Prepared,
+    Reweigh, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;

@@ -6,10 +6,10 @@
 
 use async_trait::async_trait;
 
-use super::{Claim, Embedding, EventLog, Inspect, JobQueue, JobWork};
+use super::{Claim, CommitError, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit, MergeRecord, Merged};
 use crate::domain::{
-    Caller, Citation, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId,
-    MessageKind, Page, Role, Session, SessionId, Slice, Stance, Timestamp, UserText,
+    Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
+    MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserText,
 };
 
 /// All of the store.
@@ -227,56 +227,6 @@ pub struct FactFilter {
     pub text: Option<String>,
 }
 
-/// A message with what was found in it: its kind and the things it mentions, in order.
-pub type Mined = (MessageId, MessageKind, Vec<(EntityId, Mention)>);
-
-/// What one message, or one change by the user, does to the knowledge of one user. Committed whole or not at all.
-#[derive(Clone, Debug)]
-pub struct KnowledgeCommit {
-    /// The knowledge version the plan was made from; another one in the store makes it stale.
-    pub version: u64,
-    /// The session whose log gets the events.
-    pub session: SessionId,
-    /// The message behind it: its kind, mentions and new status are written. `None` for a change that no message caused.
-    pub message: Option<Mined>,
-    /// New or changed entities, whole.
-    pub entities: Vec<Entity>,
-    /// Keys that find an entity, added to those it has.
-    pub keys: Vec<(EntityId, EntityKey)>,
-    /// New or changed facts, whole.
-    pub facts: Vec<Fact>,
-    /// New evidence. A (fact, message, stance) that is there already is left alone.
-    pub evidence: Vec<Evidence>,
-    /// Entities that were merged away into another: their facts, mentions, evidence and keys have moved (facts by `facts` and `dropped_facts`).
-    pub merged: Vec<(EntityId, EntityId)>,
-    /// Facts that were merged into another one: their evidence moves to it.
-    pub dropped_facts: Vec<(FactId, FactId)>,
-    /// Facts that go with their evidence, before anything else is written.
-    pub deleted_facts: Vec<FactId>,
-    /// Evidence that goes, after everything else was written.
-    pub dropped_evidence: Vec<(FactId, MessageId, Stance)>,
-    /// Events in order.
-    pub events: Vec<EventDraft>,
-    /// Work to be queued, in the same transaction.
-    pub follow_up: Option<JobWork>,
-    /// Now.
-    pub now: Timestamp,
-}
-
-/// Why a commit was refused.
-#[derive(Debug, thiserror::Error)]
-pub enum CommitError {
-    /// The knowledge changed since it was read: read again and decide anew.
-    #[error("the plan is stale")]
-    Stale,
-    /// The job is not held by this claim any more, or was done before. Nothing was written and nothing is to be done.
-    #[error("the job is no longer ours")]
-    NotOurs,
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 /// An answer to be stored.
 #[derive(Clone, Debug)]
 pub struct AnswerCommit {
@@ -299,6 +249,13 @@ pub trait KnowledgeStore: Send + Sync {
     async fn viewer_entity(&self, caller: &Caller) -> Result<Option<Entity>, StoreError>;
     /// Entities that one of the keys finds, each with the key that found it.
     async fn entities_by_key(&self, caller: &Caller, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, StoreError>;
+    /// Entities that one of the hints finds, each with the hint that found it, most mentioned first, at most `limit`.
+    async fn entities_by_hint(&self, caller: &Caller, hints: &[String], limit: u32) -> Result<Vec<(String, Entity)>, StoreError>;
+    /// Which of the entities a session has mentioned, the latest first.
+    async fn recently_mentioned(&self, caller: &Caller, session: SessionId, entities: &[EntityId]) -> Result<Vec<EntityId>, StoreError>;
+    /// Why the mentions of messages mean what they mean, with the place of the mention in its message. Mentions from before this
+    /// was noted are left out.
+    async fn decisions_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, u32, Decision)>, StoreError>;
     /// Entities by id; unknown ones are left out. An id that was merged away gives the entity that took over.
     async fn entities_by_id(&self, caller: &Caller, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError>;
     /// Facts that match one of the keys, whatever their status.
@@ -327,6 +284,12 @@ pub trait KnowledgeStore: Send + Sync {
     async fn mentions_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, EntityId, Mention)>, StoreError>;
     /// Facts that messages are evidence for or against.
     async fn facts_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, StoreError>;
+    /// All mentions of an entity with their places in their messages, in order of the messages' ids.
+    async fn mentions_of(&self, caller: &Caller, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, StoreError>;
+    /// What a merge changed; `None` when the id was not merged away, or before this was recorded.
+    async fn merge_record(&self, caller: &Caller, gone: EntityId) -> Result<Option<MergeRecord>, StoreError>;
+    /// What was merged into entities and can be undone, the latest first.
+    async fn merged_into(&self, caller: &Caller, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, StoreError>;
     /// Messages that mention an entity, latest first.
     async fn list_mentions(&self, caller: &Caller, entity: EntityId, page: &Page) -> Result<Slice<(MessageId, Mention)>, StoreError>;
     /// Sessions with evidence of a fact, latest first, at most `limit`.

@@ -36,11 +36,10 @@ pub(crate) fn appositions(tokens: &[Token], p: &mut Phrases) {
         let role = |n: &NounPhrase| {
             tokens[n.head].pos == Pos::Noun
                 && n.given.is_none()
-                && (n.owner != Owner::Nobody || n.det.is_some())
-                && is_title(&tokens[n.head].lemma)
+                && (n.owner == Owner::Speaker || (n.owner != Owner::Nobody || n.det.is_some()) && is_title(&tokens[n.head].lemma))
         };
         if role(&p.nouns[a]) && proper(&p.nouns[b]) && p.nouns[a].owner != Owner::Addressee {
-            p.nouns[a].given = Some((p.nouns[b].start, p.nouns[b].end));
+            p.nouns[a].given = Some((p.nouns[b].core.min(p.nouns[b].head), p.nouns[b].end));
         } else if proper(&p.nouns[a]) && describes(tokens, p, b) {
             p.nouns[a].apposition = Some(b);
         } else {
@@ -68,5 +67,7 @@ fn describes(tokens: &[Token], p: &Phrases, b: usize) -> bool {
     let own = n.owner == Owner::Speaker && is_title(&tokens[n.head].lemma)
         || matches!(n.owner, Owner::Phrase(_)) && is_title(&tokens[n.head].lemma);
     let the = n.det.is_some_and(|d| tokens[d].is("the")) && lexicon().has(Group::Person, &tokens[n.head].lemma);
-    tokens[n.head].pos == Pos::Noun && (indefinite || own || the)
+    // "our CTO" is written like a name.
+    let office = tokens[n.head].pos == Pos::Propn && lexicon().has(Group::Person, &tokens[n.head].norm) && n.owner == Owner::Speaker;
+    tokens[n.head].pos == Pos::Noun && (indefinite || own || the) || office
 }

@@ -1,7 +1,8 @@
 //! Phrases to clauses: each finite verb group with its subject and the reach of its complements.
 
-use super::lexicon::lexicon;
-use super::phrases::{Chunk, ChunkKind, Phrases, VerbKind};
+use super::lexicon::{VerbForm, lexicon};
+use super::phrases::{Chunk, ChunkKind, Phrases, VerbGroup, VerbKind};
+use super::steps;
 use super::tokens::{Pos, Token};
 
 /// Who a clause is about.
@@ -37,13 +38,15 @@ pub(crate) struct Clause {
     pub(crate) gap: Option<usize>,
     /// Joined to its subject across another clause.
     pub(crate) distant: bool,
+    /// Its objects stand behind the next verb: one past that verb's last token.
+    pub(crate) shares: Option<usize>,
 }
 
 const CONDITIONS: &[&str] = &["if", "unless", "whether", "suppose", "imagine"];
 
 pub(crate) fn clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
     let mut out: Vec<Clause> = Vec::new();
-    let conditional = tokens.iter().any(|t| CONDITIONS.contains(&t.norm.as_str()));
+    let conditional = tokens.iter().any(|t| CONDITIONS.contains(&t.norm.as_str())) || in_fiction(tokens);
     for (at, c) in p.chunks.iter().enumerate() {
         let ChunkKind::Verb(v) = c.kind else { continue };
         if p.verbs[v].kind != VerbKind::Finite {
@@ -60,7 +63,9 @@ pub(crate) fn clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
             denied: false,
             gap: None,
             distant: false,
+            shares: None,
         };
+        steps::count(p.chunks.len());
         let edge = find_subject(tokens, p, &out, &mut clause);
         if let Some(previous) = out.last_mut() {
             previous.end = previous.end.min(edge.max(previous.at + 1));
@@ -68,8 +73,18 @@ pub(crate) fn clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
         }
         out.push(clause);
     }
-    // A relative clause ends where the main clause goes on.
+    share_objects(tokens, p, &mut out);
     out
+}
+
+/// "In the movie, …": what follows is not so.
+fn in_fiction(tokens: &[Token]) -> bool {
+    let noun = match tokens {
+        [a, b, c, ..] if a.is("in") && b.pos == Pos::Det => Some(c),
+        _ => None,
+    };
+    noun.is_some_and(|n| lexicon().in_set("fiction", &n.norm)) && tokens.get(3).is_some_and(|t| t.is(","))
+        || tokens.windows(2).any(|w| w[0].pos == Pos::Det && lexicon().in_set("figures", &w[1].norm))
 }
 
 /// Sets the subject; returns the chunk where the clause begins.
@@ -86,7 +101,16 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
     }
     match chunks[b - 1].kind {
         ChunkKind::Noun(_) => {
+            if let Some(host) = host_of_relative(p, before, b - 1) {
+                clause.start_token = p.nouns[host].start;
+                clause.subject = Subject::Nouns(vec![host]);
+                return b;
+            }
             let (first, group) = noun_group(tokens, p, before, b - 1);
+            // "Not a single person likes it", "not everyone"
+            if first > 0 && chunks[first - 1].kind == ChunkKind::Not || disagrees(tokens, p, before, verb, first, &group) {
+                return first;
+            }
             // The moved object of a relative clause: "the book that I love".
             if first > 0 && matches!(chunks[first - 1].kind, ChunkKind::Rel) {
                 clause.gap = antecedent(p, first - 1);
@@ -101,9 +125,20 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
             clause.subject = Subject::Nouns(group);
             first
         }
+        ChunkKind::Verb(v) if p.verbs[v].kind == VerbKind::Infinitive && verb.lemma == "be" && before.is_empty() && b >= 2 => {
+            // "My favorite thing to eat is pizza"
+            if let ChunkKind::Noun(n) = chunks[b - 2].kind {
+                clause.start_token = chunks[b - 2].start;
+                clause.subject = Subject::Nouns(vec![n]);
+            }
+            b - 2
+        }
         ChunkKind::Rel => {
             if let Some(noun) = antecedent(p, b - 1) {
                 clause.subject = Subject::Nouns(vec![noun]);
+                // "a novel about two sisters who own a lighthouse": told, not so.
+                let start = p.nouns[noun].start;
+                clause.doubtful |= start > 0 && tokens[start - 1].is("about");
             }
             b - 1
         }
@@ -111,7 +146,7 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
             let conj = chunks[b - 1].kind == ChunkKind::Conj;
             let comma = chunks[b - 1].kind == ChunkKind::Comma || b >= 2 && chunks[b - 2].kind == ChunkKind::Comma;
             let mark = chunks[b - 1].kind == ChunkKind::Mark;
-            let base_form = tokens[verb.main].form == Some(super::lexicon::VerbForm::Base) && verb.start == verb.main;
+            let base_form = tokens[verb.main].form == Some(VerbForm::Base) && verb.start == verb.main;
             if let Some(previous) = before.last().filter(|_| !mark) {
                 let relative = previous.at > 0 && matches!(chunks[previous.at - 1].kind, ChunkKind::Rel);
                 let host = if relative && comma { before.len().checked_sub(2).map(|k| &before[k]) } else { Some(previous) };
@@ -130,13 +165,27 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
                         clause.subject = Subject::Unknown;
                     }
                 }
+                // "Sara, who I met there, works …": "I" does not go with "works".
+                let third = tokens[verb.start].form == Some(VerbForm::Third);
+                let not_third = matches!(&clause.subject, Subject::Nouns(n)
+                    if matches!(n[..], [n] if p.nouns[n].pronoun && matches!(tokens[p.nouns[n].head].norm.as_str(), "i" | "we" | "you" | "they")));
+                if third && not_third {
+                    clause.subject = previous.gap.map_or(Subject::Unknown, |n| Subject::Nouns(vec![n]));
+                }
                 if matches!(clause.subject, Subject::Nouns(_)) {
                     clause.distant = relative;
                 }
                 clause.gap = if conj { previous.gap } else { None };
             } else {
                 let noun_before = (0..b - 1).any(|k| matches!(chunks[k].kind, ChunkKind::Noun(_)));
-                if !noun_before || mark || comma {
+                // "Anya, our CTO, picked …": somebody was named, and more than called.
+                let described = match (chunks.first().map(|c| c.kind), chunks.get(2).map(|c| c.kind)) {
+                    (Some(ChunkKind::Noun(n)), Some(ChunkKind::Noun(_))) if b == 4 && chunks[1].kind == ChunkKind::Comma => Some(n),
+                    _ => None,
+                };
+                if let Some(n) = described.filter(|_| comma && !conj) {
+                    clause.subject = Subject::Nouns(vec![n]);
+                } else if !noun_before || mark || comma {
                     clause.subject = left_out(tokens, p, clause, before);
                 }
             }
@@ -146,12 +195,51 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
             }
             edge
         }
+        ChunkKind::Verb(_) if before.last().is_some_and(|c| c.gap.is_some() && c.at + 1 == b) => {
+            // "the dog that my neighbor has is called Rex"
+            clause.subject = Subject::Nouns(before.last().and_then(|c| c.gap).into_iter().collect());
+            b
+        }
         ChunkKind::Other => {
             // "Thanks, got it", "lol love it"
             clause.subject = left_out(tokens, p, clause, before);
             b
         }
         _ => b,
+    }
+}
+
+/// "The team that maintains the parser is in Oslo": the noun before the verb is the object of a relative clause whose
+/// own noun has no verb yet.
+fn host_of_relative(p: &Phrases, before: &[Clause], last: usize) -> Option<usize> {
+    let [relative] = before else { return None };
+    let rel = relative.at.checked_sub(1)?;
+    let plain = (relative.at + 1..=last).all(|k| matches!(p.chunks[k].kind, ChunkKind::Noun(_) | ChunkKind::Prep | ChunkKind::Adverb));
+    (matches!(p.chunks[rel].kind, ChunkKind::Rel) && plain && last > relative.at).then(|| antecedent(p, rel)).flatten()
+}
+
+/// "I saw Coldplay live in Denver": after a verb, a bare form does not go with one name.
+fn disagrees(tokens: &[Token], p: &Phrases, before: &[Clause], verb: &VerbGroup, first: usize, group: &[usize]) -> bool {
+    let [n] = group else { return false };
+    let np = &p.nouns[*n];
+    let bare = verb.start == verb.main && tokens[verb.main].form == Some(VerbForm::Base) && tokens[verb.main].pos == Pos::Verb;
+    let one = tokens[np.head].pos == Pos::Propn && !tokens[np.head].norm.ends_with('s');
+    bare && one && before.last().is_some_and(|c| c.at + 1 == first)
+}
+
+/// "love and hate Berlin": verbs side by side share what follows.
+fn share_objects(tokens: &[Token], p: &Phrases, clauses: &mut [Clause]) {
+    for i in (1..clauses.len()).rev() {
+        let (at, end) = (clauses[i].at, clauses[i].end);
+        let first = &mut clauses[i - 1];
+        let joined = first.at + 2 == at
+            && p.chunks[first.at + 1].kind == ChunkKind::Conj
+            && matches!(tokens[p.chunks[first.at + 1].start].norm.as_str(), "and" | "or")
+            && tokens[p.chunks[at].start].pos == Pos::Verb;
+        if joined {
+            first.end = end;
+            first.shares = Some(p.chunks[at].end);
+        }
     }
 }
 
@@ -240,17 +328,17 @@ fn left_out(tokens: &[Token], p: &Phrases, clause: &Clause, before: &[Clause]) -
         .is_some_and(|c| matches!(c.kind, ChunkKind::Noun(_) | ChunkKind::Verb(_) | ChunkKind::Prep | ChunkKind::Adverb));
     let speaks = first_word.is("not")
         || verb.progressive && verb.no_longer
-        || verb.progressive && first_word.pos == Pos::Adv
+        || verb.progressive && (first_word.pos == Pos::Adv || first_word.form == Some(VerbForm::Gerund))
         || verb.past && main.lemma != "be" && first_word.pos != Pos::Aux
-        || lexicon().in_set("stative", &verb.lemma)
+        || (lexicon().in_set("stative", &verb.lemma) || matches!(verb.lemma.as_str(), "want" | "need" | "miss" | "wish"))
             && verb.modal.is_none()
             && has_object
-            && main.form == Some(super::lexicon::VerbForm::Base)
+            && main.form == Some(VerbForm::Base)
             && !verb.negated
         || (first_word.is("been") || first_word.is("have") || first_word.is("am")) && verb.main > verb.start
         || first_word.is("can") && verb.cannot
         || first_word.is("do") && verb.negated && lexicon().in_set("stative", &verb.lemma)
-        || verb.never && main.form != Some(super::lexicon::VerbForm::Base);
+        || verb.never && main.form != Some(VerbForm::Base);
     if speaks && has_object { Subject::Implied } else { Subject::Unknown }
 }
 
@@ -270,7 +358,9 @@ fn complement(tokens: &[Token], p: &Phrases, host: &Clause, clause: &mut Clause,
         clause.denied = p.verbs[host.verb].negated;
         let modal = p.verbs[host.verb].modal.is_some();
         let asks = tokens[p.verbs[host.verb].main].norm == "let";
-        clause.doubtful |= lexicon().in_set("doubt", lemma) || host.doubtful || modal || asks;
+        // "I don't think she likes it" denies that she does; "I didn't say …" says nothing of it.
+        let open = clause.denied && !matches!(lemma.as_str(), "think" | "believe" | "feel" | "guess" | "suppose" | "reckon" | "figure");
+        clause.doubtful |= lexicon().in_set("doubt", lemma) || host.doubtful || modal || asks || open;
     } else if host.hedged.is_some() && edge > host.at && p.chunks[edge.min(p.chunks.len() - 1)].kind == ChunkKind::Conj {
         clause.hedged.clone_from(&host.hedged);
         clause.doubtful |= host.doubtful;

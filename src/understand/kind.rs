@@ -82,7 +82,10 @@ pub(crate) fn of_sentence(sentence: &Sentence, p: &Phrases, clauses: &[Clause], 
     }
     let has = |w: &str| tokens.iter().any(|t| t.is(w));
     let first_person = tokens.iter().any(|t| matches!(t.norm.as_str(), "i" | "my" | "we" | "our" | "mine"));
-    if has("if") || has("imagine") || has("unless") {
+    // "I'm not sure if" supposes nothing.
+    let unsure =
+        |k: usize| k > 0 && matches!(tokens[k - 1].norm.as_str(), "sure" | "know" | "wonder" | "ask" | "asked" | "see" | "care" | "check");
+    if (0..tokens.len()).any(|k| tokens[k].is("if") && !unsure(k)) || has("imagine") || has("unless") {
         return Act::Supposes;
     }
     let you = tokens.iter().any(|t| matches!(t.norm.as_str(), "you" | "your" | "yours" | "yourself"));
@@ -114,7 +117,10 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
     let lex = lexicon();
     let g = &p.verbs[clause.verb];
     if clause.hedged.is_some() && clause.doubtful {
-        return Act::Fills;
+        // "I heard that Ken moved" tells of Ken, though not as sure.
+        let heard = clause.hedged.as_deref() == Some("hear")
+            && matches!(&clause.subject, Subject::Nouns(n) if n.first().is_some_and(|&n| tokens[p.nouns[n].head].pos == Pos::Propn));
+        return if heard && !you { Act::Tells } else { Act::Fills };
     }
     let noun = match &clause.subject {
         Subject::Implied => return if you { Act::Fills } else { Act::TellsSelf },
@@ -134,12 +140,27 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
             return Act::Fills;
         }
         let says_own = tail.iter().any(|t| matches!(t.norm.as_str(), "my" | "our"));
-        if lex.in_set("reaction_verbs", &g.lemma) && g.modal.is_none() {
+        // "I hope to visit", "I'm thinking of buying": what the speaker is about to do.
+        let intends = tail.first().is_some_and(|t| matches!(t.norm.as_str(), "to" | "of" | "about"))
+            && !you
+            && p.chunks[clause.at + 1..clause.end].iter().any(|c| matches!(c.kind, ChunkKind::Verb(_)));
+        // "I saw a deer" tells, "I see" does not.
+        let witnessed = !you
+            && (g.past || g.progressive || g.negated || tokens[g.start].lemma == "have" && g.main > g.start)
+            && matches!(g.lemma.as_str(), "see" | "hear" | "feel")
+            && p.chunks.get(clause.at + 1).is_some_and(|c| matches!(c.kind, ChunkKind::Noun(n) if !p.nouns[n].pronoun));
+        if lex.in_set("reaction_verbs", &g.lemma) && g.modal.is_none() && !intends && !witnessed {
             return Act::Fills;
         }
         if g.lemma == "be" || g.lemma == "feel" {
-            let adjective = tail.iter().find(|t| t.pos != Pos::Adv && !t.is("not"));
-            if adjective.is_some_and(|t| lex.in_set("reaction_adjectives", &t.norm)) && !says_own && !g.negated {
+            let adjective = tail.iter().find(|t| {
+                t.pos != Pos::Adv && t.pos != Pos::Det && !matches!(t.norm.as_str(), "not" | "bit" | "little" | "of" | "so" | "lot")
+            });
+            if adjective.is_some_and(|t| lex.in_set("reaction_adjectives", &t.norm))
+                && !says_own
+                && !g.negated
+                && !tail.iter().any(|t| t.is("at"))
+            {
                 return Act::Fills;
             }
         }
@@ -149,7 +170,7 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
         // "I'll have to look into it", "I love it": only a pronoun to go on.
         let content = p.chunks[clause.at + 1..clause.end].iter().any(|c| match c.kind {
             ChunkKind::Noun(n) => !p.nouns[n].pronoun,
-            ChunkKind::Adjective => true,
+            ChunkKind::Adjective | ChunkKind::Sub => true,
             _ => false,
         });
         let pronoun_object = tail.iter().any(|t| matches!(t.norm.as_str(), "it" | "that" | "them" | "this" | "those"));
@@ -175,7 +196,8 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
         return Act::Fills;
     }
     let definite = noun.det.is_some() || head.pos == Pos::Propn;
-    if head.pos == Pos::Propn || definite && (g.past || end - clause.start_token > 5) {
+    if head.pos == Pos::Propn || definite && (g.past || tokens[g.start].lemma == "have" && g.main > g.start || end - clause.start_token > 5)
+    {
         return Act::Tells;
     }
     if end - clause.start_token > 6 && !g.negated { Act::Tells } else { Act::Fills }

@@ -92,6 +92,9 @@ pub(crate) fn noun(word: &str) -> String {
     match word {
         "people" => return "person".into(),
         "children" => return "child".into(),
+        "grandchildren" => return "grandchild".into(),
+        "stepchildren" => return "stepchild".into(),
+        "godchildren" => return "godchild".into(),
         "men" => return "man".into(),
         "women" => return "woman".into(),
         "mice" => return "mouse".into(),

@@ -13,6 +13,7 @@ pub(crate) enum Group {
     Given,
     Organization,
     Work,
+    Possession,
     Event,
     Person,
     Animal,
@@ -30,7 +31,7 @@ impl Group {
             Self::Given | Self::Person => EntityType::Person,
             Self::Organization => EntityType::Organization,
             Self::Event => EntityType::Event,
-            Self::Work | Self::Animal | Self::Object | Self::Food => EntityType::Thing,
+            Self::Work | Self::Possession | Self::Animal | Self::Object | Self::Food => EntityType::Thing,
             Self::Activity | Self::Concept => EntityType::Concept,
         }
     }
@@ -43,6 +44,7 @@ impl Group {
             Self::Given => "given_names",
             Self::Organization => "organizations",
             Self::Work => "works",
+            Self::Possession => "possessions",
             Self::Event => "events",
             Self::Person => "people",
             Self::Animal => "animals",
@@ -128,6 +130,7 @@ impl Lexicon {
             (Group::Given, list!("given_names.txt")),
             (Group::Organization, list!("organizations.txt")),
             (Group::Work, list!("works.txt")),
+            (Group::Possession, list!("possessions.txt")),
             (Group::Event, list!("events.txt")),
             (Group::Activity, list!("activities.txt")),
             (Group::Animal, list!("animals.txt")),
@@ -145,7 +148,7 @@ impl Lexicon {
                 lexicon.heads.extend(words.into_iter().map(|w| (w, ty)));
             }
         }
-        for text in [list!("stop.toml"), list!("verb_classes.toml"), list!("kind.toml")] {
+        for text in [list!("stop.toml"), list!("verb_classes.toml"), list!("kind.toml"), list!("languages.toml"), list!("genders.toml")] {
             for (name, words) in table(text) {
                 lexicon.sets.insert(name, words.into_iter().collect());
             }
@@ -243,6 +246,13 @@ impl Lexicon {
         self.sets.get(set).is_some_and(|s| s.contains(word))
     }
 
+    /// The irregular form of a verb.
+    #[cfg(test)]
+    pub(crate) fn inflected(&self, lemma: &str, form: VerbForm) -> Option<String> {
+        let line = list!("irregular_verbs.txt").lines().find(|l| l.split_whitespace().next() == Some(lemma))?;
+        line.split_whitespace().nth(if form == VerbForm::Past { 1 } else { 2 }).map(str::to_owned)
+    }
+
     /// Form and lemma of an irregular verb form.
     pub(crate) fn irregular(&self, word: &str) -> Option<(&str, VerbForm)> {
         self.irregular.get(word).map(|(l, f)| (l.as_str(), *f))
@@ -256,7 +266,14 @@ mod tests {
 
     #[test]
     fn every_table_is_readable() {
-        for text in [list!("heads.toml"), list!("stop.toml"), list!("verb_classes.toml"), list!("kind.toml")] {
+        for text in [
+            list!("heads.toml"),
+            list!("stop.toml"),
+            list!("verb_classes.toml"),
+            list!("kind.toml"),
+            list!("languages.toml"),
+            list!("genders.toml"),
+        ] {
             assert!(toml::from_str::<HashMap<String, Vec<String>>>(text).is_ok());
         }
         for name in lexicon().sets.keys() {

@@ -2,9 +2,10 @@
 
 use crate::domain::{EntityType, Span};
 
+use super::guess::guess;
 use super::lemma;
-use super::lexicon::{Entry, Group, lexicon};
-use super::phrases::{NounPhrase, Owner};
+use super::lexicon::{Group, VerbForm, lexicon};
+use super::phrases::{NounPhrase, Owner, is_title};
 use super::tokens::{Pos, Token};
 
 /// A name and what it seems to be.
@@ -20,6 +21,8 @@ pub(crate) struct Named {
     pub(crate) group: Option<Group>,
     /// The role said with the name ("my manager Dave").
     pub(crate) role: Option<String>,
+    /// More than one.
+    pub(crate) plural: bool,
     pub(crate) span: Span,
 }
 
@@ -38,7 +41,13 @@ pub(crate) fn describe(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str)
     if let Some((s, e)) = np.given {
         let head = role_head(tokens, np);
         let (ty, strength) = head_type(&head, is_role).unwrap_or((EntityType::Thing, 0.4));
-        let mut named = build(tokens, s, e, ty, strength.max(0.7), true, lex.get(&head).first().map(|e| e.group));
+        // A library has books or code: what it is called leaves that open.
+        let strength = if matches!(head.as_str(), "library" | "station" | "platform") { 0.5 } else { strength.max(0.7) };
+        // "a German shepherd named Duke"; what no list knows and has a name of its own is somebody's all the same.
+        let phrase = singular_phrase(tokens, np.core.min(np.head), np.head + 1);
+        let listed = lex.get(&phrase).iter().chain(lex.get(&head)).next().map(|e| e.group);
+        let group = listed.or((ty == EntityType::Thing && lex.head(&head).is_none()).then_some(Group::Object));
+        let mut named = build(tokens, s, e, ty, strength, true, group);
         if ty == EntityType::Person {
             named.role = Some(head);
         }
@@ -54,7 +63,16 @@ pub(crate) fn describe(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str)
 }
 
 fn build(tokens: &[Token], s: usize, e: usize, ty: EntityType, strength: f64, is_proper: bool, group: Option<Group>) -> Named {
-    Named { name: text_of(tokens, s, e), ty, strength, proper: is_proper, group, role: None, span: span(tokens, s, e) }
+    Named {
+        name: text_of(tokens, s, e),
+        ty,
+        strength,
+        proper: is_proper,
+        group,
+        role: None,
+        plural: plural(tokens, s, e),
+        span: span(tokens, s, e),
+    }
 }
 
 /// The words as written, single spaces.
@@ -74,12 +92,21 @@ pub(crate) fn span(tokens: &[Token], s: usize, e: usize) -> Span {
     Span { start: part.iter().map(|t| t.start).min().unwrap_or(0), end: part.iter().map(|t| t.end).max().unwrap_or(0) }
 }
 
+fn plural(tokens: &[Token], s: usize, e: usize) -> bool {
+    tokens[s..e].last().is_some_and(|t| t.pos == Pos::Noun && t.lemma != t.norm)
+}
+
 /// "last week", "March", "two years".
 pub(crate) fn time_expression(tokens: &[Token], np: &NounPhrase) -> bool {
     let head = &tokens[np.head];
     // "Baby One More Time" is a name.
     let in_name = head.capital && np.head > np.core && tokens[np.head - 1].capital && tokens[np.head - 1].pos == Pos::Propn;
-    lexicon().in_set("time", &head.norm) && !in_name
+    // "aunt June", "April likes"
+    let person = head.capital
+        && lexicon().in_set("name_homonyms", &head.norm)
+        && (np.head > np.core && is_title(&tokens[np.head - 1].lemma)
+            || tokens.get(np.head + 1).is_some_and(|n| n.form == Some(VerbForm::Third) && n.pos == Pos::Verb));
+    lexicon().in_set("time", &head.norm) && !in_name && !person
         || head.pos == Pos::Num
         || head.norm.chars().next().is_some_and(char::is_numeric) && head.norm.chars().all(|c| c.is_numeric() || "-:/.,stndrhk".contains(c))
 }
@@ -112,6 +139,9 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
             || inner_article(tokens, s - 1, np))
     {
         s -= 1;
+    }
+    while s < np.head && (tokens[s].is("of") || tokens[s].is("'s")) {
+        s += 1;
     }
     let mut name_start = s;
     // "The Office" when the article has a capital inside a sentence.
@@ -147,6 +177,9 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
             | "sir" | "captain" | "coach" | "saint" => {
                 ty_from_title = Some((EntityType::Person, 0.95));
             }
+            "university" | "college" | "institute" | "bank" | "church" if words.get(1) == Some(&"of") => {
+                ty_from_title = Some((EntityType::Organization, 0.95));
+            }
             "lake" | "mount" | "mt." | "cape" | "port" | "fort" | "san" | "santa" | "saint-" | "isle" | "north" | "south" | "new" => {
                 ty_from_title = Some((EntityType::Place, 0.8));
             }
@@ -161,13 +194,23 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     if words.len() == 1 && lex.in_set("vague", &joined) && !lex.get(&joined).iter().any(|e| !e.common) {
         return None;
     }
+    // "the Beatles" are listed with their article.
     let entries = lex.get(&joined);
+    let with_article = format!("the {joined}");
+    let entries = if entries.is_empty() && np.det.is_some_and(|d| tokens[d].is("the")) { lex.get(&with_article) } else { entries };
     let (ty, strength, group) = if let Some((ty, st)) = ty_from_title {
         (ty, st, None)
     } else if let Some((ty, st)) = before.and_then(|t| head_type(&t.lemma, is_role)) {
         (ty, st, before.and_then(|t| lex.get(&t.lemma).first()).map(|e| e.group))
     } else {
-        guess(&joined, entries, &words, &lone, is_role)
+        let guessed = guess(&joined, entries, &words, &lone, is_role);
+        let before = np.start.checked_sub(1).map(|k| tokens[k].norm.as_str());
+        match (guessed, before) {
+            // "in Kiel", "at Lidl": nothing but its preposition tells what an unknown name is.
+            ((EntityType::Person, st, None), Some("in")) if st < 0.5 && words.len() == 1 => (EntityType::Place, 0.45, None),
+            ((EntityType::Person, st, None), Some("at")) if st < 0.5 => (EntityType::Organization, 0.45, None),
+            (g, _) => g,
+        }
     };
     let mut named = build(tokens, name_start, np.head + 1, ty, strength, true, group);
     if ty == EntityType::Person {
@@ -188,104 +231,6 @@ fn inner_article(tokens: &[Token], k: usize, np: &NounPhrase) -> bool {
 
 fn phrase(tokens: &[Token], s: usize, e: usize) -> String {
     tokens[s..e].iter().map(|t| t.norm.as_str()).collect::<Vec<_>>().join(" ")
-}
-
-fn guess(
-    joined: &str,
-    entries: &[Entry],
-    words: &[&str],
-    head: &Token,
-    is_role: &dyn Fn(&str) -> bool,
-) -> (EntityType, f64, Option<Group>) {
-    let lex = lexicon();
-    // With a capital, names come before words: "Go" is the language.
-    let named = entries.iter().find(|e| head.capital && !e.common);
-    if let Some(e) = named.or(entries.iter().find(|e| !e.ambiguous)).or(entries.first()) {
-        // A word in two lists of names stays open: the relation decides ("Phoenix").
-        let several = entries.iter().any(|o| o.group.entity_type() != e.group.entity_type() && !o.common);
-        return (e.group.entity_type(), if several || e.ambiguous { 0.55 } else { 1.0 }, Some(e.group));
-    }
-    let last = words.last().copied().unwrap_or_default();
-    if words.len() > 1 {
-        // "Ohio State" is a university more often than not.
-        if last == "state" {
-            return (EntityType::Organization, 0.6, None);
-        }
-        if let Some(ty) = lex.head(last).or_else(|| lex.head(&lemma::noun(last))) {
-            return (ty, 0.85, None);
-        }
-        if lex.has(Group::Given, words[0]) {
-            return (EntityType::Person, 0.95, Some(Group::Given));
-        }
-        if words.len() == 2 && (is_role(words[0]) || lex.has(Group::Person, words[0])) {
-            return (EntityType::Person, 0.9, Some(Group::Given));
-        }
-    }
-    if words.len() == 1 && is_role(joined) {
-        return (EntityType::Person, 0.9, Some(Group::Person));
-    }
-    if matches!(
-        last,
-        "inc"
-            | "inc."
-            | "corp"
-            | "labs"
-            | "gmbh"
-            | "llc"
-            | "ltd"
-            | "bank"
-            | "group"
-            | "systems"
-            | "technologies"
-            | "software"
-            | "media"
-            | "partners"
-            | "solutions"
-            | "university"
-            | "college"
-            | "fc"
-            | "united"
-    ) {
-        return (EntityType::Organization, 0.85, None);
-    }
-    let tail = |ends: &[&str]| ends.iter().any(|e| last.len() > e.len() + 2 && last.ends_with(e));
-    if tail(&["conf", "con", "fest", "summit", "thon", "-con"]) {
-        return (EntityType::Event, 0.75, None);
-    }
-    if last.contains('.') && last.len() > 3 && !last.ends_with('.')
-        || tail(&["db", "sql", "js", "ql", "api", "sdk", "os", "ctl"])
-        || inner_capital(&head.text)
-    {
-        return (EntityType::Tool, 0.55, None);
-    }
-    if tail(&["ville", "burg", "burgh", "shire", "ford", "stad", "land", "stan", "ham", "chester", "grad", "polis"]) {
-        return (EntityType::Place, 0.55, None);
-    }
-    if tail(&["ism", "ology", "ics", "ing"]) {
-        return (EntityType::Concept, 0.6, None);
-    }
-    if words.len() == 2
-        && words.iter().all(|w| w.chars().all(|c| c.is_alphabetic() || c == '-' || c == '\''))
-        && lemma::known_verb(words[0], &|_| false).is_none()
-    {
-        return (EntityType::Person, 0.4, None);
-    }
-    // A single capital word that no dictionary knows is more often a person than anything else.
-    if words.len() == 1
-        && head.unknown
-        && head.capital
-        && head.text.chars().all(char::is_alphabetic)
-        && head.text.chars().any(char::is_lowercase)
-    {
-        return (EntityType::Person, 0.4, None);
-    }
-    (EntityType::Thing, 0.3, None)
-}
-
-/// "PostgreSQL", "iOS", "QA": written as programs and departments are.
-fn inner_capital(text: &str) -> bool {
-    let chars: Vec<char> = text.chars().collect();
-    chars.len() > 2 && chars.windows(2).any(|w| w[0].is_lowercase() && w[1].is_uppercase())
 }
 
 fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> Option<Named> {
@@ -315,13 +260,27 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
         return Some(build(tokens, s, np.head, ty, 0.9, true, None));
     }
     let owned = np.owner != Owner::Nobody;
+    // "Does Redis support it", "Google stuff": the name before a word that names nothing.
+    if lex.in_set("vague", &head.norm) && whole.is_none() && np.head > s && (s..np.head).all(|k| tokens[k].pos == Pos::Propn) {
+        let name = NounPhrase { head: np.head - 1, end: np.head, ..np.clone() };
+        return proper(tokens, &name, is_role);
+    }
+    // "in high school"
+    if words > 1 && !owned && !name_inside && lex.in_set("generic_places", &joined) && !lex.has(Group::Object, &joined) {
+        return None;
+    }
+    // "an Elvis fan" is no thing; see `Reader::fan`.
+    if lex.in_set("fans", &head.lemma) {
+        return None;
+    }
     // "friends" and "family" are nobody in particular.
     if words == 1 && lex.in_set("vague", &head.norm) && is_role(&head.lemma) && (head.norm != head.lemma || head.is("family")) {
         return None;
     }
     if is_role(&head.lemma) || is_role(&head.norm) || (lex.has(Group::Person, &singular) && (owned || np.det.is_some())) {
         let bare_kin = matches!(head.norm.as_str(), "dad" | "mom" | "mum" | "grandma" | "grandpa");
-        if !owned && !bare_kin && np.det.is_none() {
+        let counted = (np.core..np.head).any(|k| tokens[k].pos == Pos::Num);
+        if !owned && !bare_kin && np.det.is_none() && !counted {
             return None;
         }
         let keep = if is_role(&head.lemma) { np.head } else { s };

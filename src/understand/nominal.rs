@@ -1,7 +1,7 @@
 //! Facts from nouns: possessives ("my manager Dave", "our cats", "John's boss"), copulas ("Katherine is my boss",
 //! "my favourite band is X") and appositions.
 
-use crate::domain::{EntityType, Party, Polarity};
+use crate::domain::{EntityType, Polarity};
 
 use super::clauses::{Clause, Subject};
 use super::cues::NounCue;
@@ -11,9 +11,6 @@ use super::phrases::{ChunkKind, NounPhrase, Owner, VerbKind};
 use super::reader::{Claim, Reader, Side, is_personal};
 use super::tokens::Pos;
 
-/// How many mentions back "his" may reach. Keeps work linear in the length of the text.
-const NEAR: usize = 64;
-
 impl Reader<'_> {
     /// The noun cue of a phrase and its position, if it has one.
     fn noun_cue(&self, np: &NounPhrase) -> Option<(NounCue, usize)> {
@@ -21,7 +18,13 @@ impl Reader<'_> {
             return None;
         }
         let end = np.given.map_or(np.head + 1, |g| g.0.min(np.head + 1));
-        for k in (np.core..end).rev() {
+        // "my favorite part is the ending" is about something else.
+        if lexicon().in_set("parts", &self.tokens[np.head].lemma) {
+            return None;
+        }
+        // "my favorite type of music"
+        let first = if self.tokens[np.start..np.core].iter().any(|t| t.is("of")) { np.start } else { np.core };
+        for k in (first..end).rev() {
             let t = &self.tokens[k];
             if k > np.core {
                 let two = format!("{} {}", self.tokens[k - 1].norm, t.lemma);
@@ -55,12 +58,12 @@ impl Reader<'_> {
         match np.owner {
             Owner::Speaker => Some(Side::Speaker),
             Owner::Phrase(m) => self.sides[m],
-            Owner::Third => {
-                let before = self.registry.mentions.iter().enumerate().rev().take(NEAR).filter(|(i, m)| {
-                    m.span.end <= self.tokens[np.start].start && Some(Side::Entity(*i, None).party()) != self.sides[n].map(Side::party)
-                });
-                before.filter(|(i, _)| self.registry.kind(*i).0 == EntityType::Person).map(|(i, _)| Side::Entity(i, None)).next()
+            // "Bob, whose brother …"
+            Owner::Third if np.det.is_some_and(|d| self.tokens[d].is("whose")) => {
+                let before = self.phrases.nouns.iter().enumerate().filter(|(_, o)| o.end <= np.start).max_by_key(|(_, o)| o.end);
+                before.and_then(|(m, _)| self.sides[m]).filter(|&s| self.kind(s).0 == EntityType::Person)
             }
+            Owner::Third => self.owners[n],
             Owner::Addressee => None,
             Owner::Nobody => {
                 // "a friend of mine", "the mother of Tom"; bare "Dad" is the speaker's.
@@ -80,7 +83,15 @@ impl Reader<'_> {
         }
     }
 
-    fn enter(&mut self, cue: NounCue, owner: Side, other: Side, polarity: Polarity, confidence: f64, words: (usize, usize)) -> bool {
+    pub(super) fn enter(
+        &mut self,
+        cue: NounCue,
+        owner: Side,
+        other: Side,
+        polarity: Polarity,
+        confidence: f64,
+        words: (usize, usize),
+    ) -> bool {
         let (subject, object) = if cue.inverse { (other, owner) } else { (owner, other) };
         let span = self.span(words.0, words.1);
         self.claim(Claim { relation: cue.relation, subject, object, polarity, confidence, weak: false, span })
@@ -93,7 +104,12 @@ impl Reader<'_> {
         if g.progressive && !g.negated && g.modal.is_none() && !clause.doubtful {
             self.favourite_activity(clause, &subjects);
         }
-        if !matches!(g.lemma.as_str(), "be" | "become" | "remain") || g.passive || g.progressive || g.modal.is_some() || clause.doubtful {
+        if !matches!(g.lemma.as_str(), "be" | "become" | "remain" | "include")
+            || g.passive
+            || g.progressive
+            || g.modal.is_some()
+            || clause.doubtful
+        {
             return;
         }
         let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not))
@@ -113,7 +129,7 @@ impl Reader<'_> {
         if let [s] = subjects[..]
             && let ChunkKind::Noun(name) = self.phrases.chunks[at].kind
             && polarity == Polarity::Affirmed
-            && self.naming(s, name)
+            && (self.naming(s, name) || self.described(s, name))
         {
             return;
         }
@@ -125,6 +141,12 @@ impl Reader<'_> {
             && let Some(owner) = self.owner(s)
         {
             let personal = is_personal(self.cues, cue.relation, cue.inverse);
+            // "My roommate is a DJ" says what the roommate does, not who it is.
+            let kind_of = matches!(self.phrases.chunks[at].kind, ChunkKind::Noun(n)
+                if self.phrases.nouns[n].det.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "a" | "an")) && self.phrases.nouns[n].given.is_none());
+            if personal && kind_of {
+                return;
+            }
             let items = self.items(at, clause, !personal);
             let mut any = false;
             for (item, end) in items {
@@ -139,7 +161,14 @@ impl Reader<'_> {
             }
         }
         let ChunkKind::Noun(p) = self.phrases.chunks[at].kind else { return };
+        if g.lemma == "include" {
+            return;
+        }
         let predicate = self.phrases.nouns[p].clone();
+        if lexicon().in_set("fans", &self.tokens[predicate.head].lemma) {
+            self.fan(&subjects, &predicate, polarity, (start, self.phrases.chunks[at].end));
+            return;
+        }
         let Some((cue, _)) = self.noun_cue(&predicate) else { return };
         let end = self.phrases.chunks[at].end;
         if let Some(owner) = self.owner(p) {
@@ -165,6 +194,22 @@ impl Reader<'_> {
         }
     }
 
+    /// "I'm a big Elvis fan", "my sister is a history buff".
+    fn fan(&mut self, subjects: &[usize], predicate: &NounPhrase, polarity: Polarity, words: (usize, usize)) {
+        let cues = self.cues;
+        let Some(cue) = cues.verb("be").iter().find(|c| c.rest.first().is_some_and(|w| w == "fan")) else { return };
+        let Some(head) = predicate.head.checked_sub(1).filter(|&h| h >= predicate.core && self.tokens[h].nominal()) else { return };
+        let liked = NounPhrase { end: head + 1, head, det: None, owner: Owner::Nobody, ..predicate.clone() };
+        let Some(named) = mentions::describe(self.tokens, &liked, &|_| false) else { return };
+        let Some(object) = self.register(&named) else { return };
+        for &s in subjects {
+            if let Some(subject) = self.sides[s] {
+                let span = self.span(words.0, words.1);
+                self.claim(Claim { relation: cue.relation, subject, object, polarity, confidence: 0.9, weak: false, span });
+            }
+        }
+    }
+
     /// "My hobby is painting": the tagger's "is painting" is no progressive.
     fn favourite_activity(&mut self, clause: &Clause, subjects: &[usize]) {
         let [s] = subjects[..] else { return };
@@ -184,21 +229,6 @@ impl Reader<'_> {
         }
     }
 
-    /// "My cat's name is Pickles", "his name is Kyle": from now on that is what the cat is called.
-    fn naming(&mut self, subject: usize, name: usize) -> bool {
-        let np = &self.phrases.nouns[subject];
-        if self.tokens[np.head].lemma != "name" || np.pronoun {
-            return false;
-        }
-        let target = match np.owner {
-            Owner::Phrase(m) => self.sides[m].map(Side::party),
-            Owner::Third => self.registry.last_unnamed().map(Party::Mention),
-            _ => None,
-        };
-        let (Some(Party::Mention(target)), Some(Side::Entity(new, _))) = (target, self.sides[name]) else { return false };
-        self.registry.rename(target, new)
-    }
-
     /// "I have a sister named Anna", "I have two kids".
     pub(crate) fn having(&mut self, clause: &Clause) {
         let g = self.phrases.verbs[clause.verb].clone();
@@ -210,12 +240,11 @@ impl Reader<'_> {
         {
             return;
         }
-        let subject = match &clause.subject {
-            Subject::Nouns(n) => n.first().and_then(|&n| self.sides[n]),
-            Subject::Implied => Some(Side::Speaker),
-            Subject::Unknown => None,
+        let owners: Vec<Side> = match &clause.subject {
+            Subject::Nouns(nouns) => nouns.iter().flat_map(|&n| self.sides[n].into_iter().chain(self.also[n].iter().copied())).collect(),
+            Subject::Implied => vec![Side::Speaker],
+            Subject::Unknown => return,
         };
-        let Some(owner) = subject else { return };
         let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not))
         else {
             return;
@@ -224,7 +253,9 @@ impl Reader<'_> {
         while c < clause.end {
             if let ChunkKind::Noun(n) = self.phrases.chunks[c].kind {
                 let np = self.phrases.nouns[n].clone();
+                let none = np.det.is_some_and(|d| self.tokens[d].is("no") || self.tokens[d].is("any"));
                 if np.owner == Owner::Nobody
+                    && !none
                     && let Some((cue, k)) = self.noun_cue(&np)
                     && is_personal(self.cues, cue.relation, cue.inverse)
                 {
@@ -240,13 +271,16 @@ impl Reader<'_> {
                             proper: false,
                             group: None,
                             role: None,
+                            plural: self.tokens[np.head].norm != self.tokens[np.head].lemma,
                             span: mentions::span(self.tokens, k, np.head + 1),
                         };
                         if counted && !vague { self.register(&named) } else { None }
                     });
                     let polarity = if g.negated { Polarity::Negated } else { Polarity::Affirmed };
                     if let Some(side) = side {
-                        self.enter(cue, owner, side, polarity, 1.0, (clause.start_token, end));
+                        for &owner in &owners {
+                            self.enter(cue, owner, side, polarity, 1.0, (clause.start_token, end));
+                        }
                         self.consumed[n] = true;
                     }
                 }
@@ -289,6 +323,7 @@ impl Reader<'_> {
             // "our cats", "my bike"
             for (i, rel) in self.cues.relations.iter().enumerate() {
                 if !rel.possessed.is_empty() && self.possessed(rel, other) {
+                    self.more_names(n, NounCue { relation: i, inverse: false }, owner, np.head);
                     let span = self.span(np.start, np.end);
                     let named = np.given.is_some() || self.tokens[np.head].pos == Pos::Propn;
                     let confidence = if named || np.owner == Owner::Speaker { 0.95 } else { 0.8 };
@@ -305,65 +340,6 @@ impl Reader<'_> {
                     }
                     break;
                 }
-            }
-        }
-    }
-
-    /// "PyCon in Pittsburgh": a named event and its place, side by side.
-    pub(crate) fn placed(&mut self) {
-        for c in 0..self.phrases.chunks.len().saturating_sub(2) {
-            let [a, p, b] = [self.phrases.chunks[c], self.phrases.chunks[c + 1], self.phrases.chunks[c + 2]];
-            let (ChunkKind::Noun(a), ChunkKind::Prep, ChunkKind::Noun(b)) = (a.kind, p.kind, b.kind) else { continue };
-            let (Some(event), Some(place)) = (self.sides[a], self.sides[b]) else { continue };
-            let named = matches!(event, Side::Entity(i, _) if self.registry.named[i]);
-            if !self.tokens[p.start].is("in")
-                || !named
-                || self.kind(event).0 != EntityType::Event
-                || self.kind(place).0 != EntityType::Place
-            {
-                continue;
-            }
-            let relation = self
-                .cues
-                .relations
-                .iter()
-                .position(|r| r.functional && r.object_types == [EntityType::Place] && r.subject_types.contains(&EntityType::Event));
-            if let Some(relation) = relation {
-                let span = self.span(self.phrases.nouns[a].start, self.phrases.nouns[b].end);
-                self.claim(Claim {
-                    relation,
-                    subject: event,
-                    object: place,
-                    polarity: Polarity::Affirmed,
-                    confidence: 0.9,
-                    weak: false,
-                    span,
-                });
-            }
-        }
-    }
-
-    /// "my friends Tom and Anna", "my kids Leo and Mia".
-    fn more_names(&mut self, n: usize, cue: NounCue, owner: Side, k: usize) {
-        let plural = self.tokens[k].norm != self.tokens[k].lemma;
-        let Some(mut c) = self.phrases.chunks.iter().position(|c| c.kind == ChunkKind::Noun(n)) else { return };
-        if !plural || self.tokens[self.phrases.nouns[n].head].pos != Pos::Propn {
-            return;
-        }
-        c += 1;
-        while c + 1 < self.phrases.chunks.len() && matches!(self.phrases.chunks[c].kind, ChunkKind::Comma | ChunkKind::Conj) {
-            if let ChunkKind::Noun(m) = self.phrases.chunks[c + 1].kind
-                && self.tokens[self.phrases.nouns[m].head].pos == Pos::Propn
-                && self.phrases.nouns[m].owner == Owner::Nobody
-                && let Some(side) = self.sides[m]
-            {
-                let (start, end) = (self.phrases.nouns[n].start, self.phrases.nouns[m].end);
-                self.enter(cue, owner, side, Polarity::Affirmed, 0.9, (start, end));
-                c += 2;
-            } else if matches!(self.phrases.chunks[c + 1].kind, ChunkKind::Conj) {
-                c += 1;
-            } else {
-                return;
             }
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! Code blocks, block quotes and URLs are left out (they are not the speaker's own words), emoji become breaks.
 
+use super::steps;
+
 /// Plain characters and where each stood.
 pub(crate) struct Clean {
     pub(crate) chars: Vec<char>,
@@ -23,6 +25,7 @@ pub(crate) fn clean(text: &str) -> Clean {
     let mut i = 0;
     let mut line_start = true;
     while i < raw.len() {
+        steps::count(1);
         if line_start {
             if starts(&raw, i, "```") || starts(&raw, i, "~~~") {
                 i = after_fence(&raw, i);
@@ -86,7 +89,9 @@ fn starts(raw: &[char], i: usize, what: &str) -> bool {
 }
 
 fn line_end(raw: &[char], i: usize) -> usize {
-    raw[i..].iter().position(|&c| c == '\n').map_or(raw.len(), |n| i + n + 1)
+    let end = raw[i..].iter().position(|&c| c == '\n').map_or(raw.len(), |n| i + n + 1);
+    steps::count(end - i);
+    end
 }
 
 /// The end of a fenced block that opens at `i`; the end of the text when it is never closed.
@@ -94,6 +99,7 @@ fn after_fence(raw: &[char], i: usize) -> usize {
     let fence = raw[i];
     let mut k = i + 3;
     while k < raw.len() {
+        steps::count(1);
         if raw[k] == fence && raw.get(k + 1) == Some(&fence) && raw.get(k + 2) == Some(&fence) {
             return k + 3;
         }
@@ -131,6 +137,7 @@ fn url_end(raw: &[char], i: usize) -> Option<usize> {
         return None;
     }
     let mut end = raw[i..].iter().position(|c| c.is_whitespace() || "<>\"".contains(*c)).map_or(raw.len(), |n| i + n);
+    steps::count(end - i);
     while end > i && ".,;:!?)]}'*".contains(raw[end - 1]) {
         end -= 1;
     }

@@ -1,6 +1,6 @@
 //! One noun phrase: determiners, owner, modifiers, head, and the name after "named".
 
-use super::lexicon::{VerbForm, lexicon};
+use super::lexicon::{Group, VerbForm, lexicon};
 use super::phrases::{NounPhrase, Owner, Phrases, is_title};
 use super::tokens::{Pos, Token};
 
@@ -24,12 +24,17 @@ pub(crate) fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option
         np.opaque = true;
         return Some((np, i + 1));
     }
-    if t.pos == Pos::Pron {
+    if t.pos == Pos::Pron && partitive(tokens, i).is_none() {
         np.pronoun = true;
         return Some((np, i + 1));
     }
     let mut k = partitive(tokens, i).unwrap_or(i);
     let mut determined = k > i;
+    // "my favorite type of music" is mine
+    if let Some(d) = (i..k).find(|&d| owner_of(&tokens[d].norm) != Owner::Nobody) {
+        np.det = Some(d);
+        np.owner = owner_of(&tokens[d].norm);
+    }
     while let Some(t) = tokens.get(k).filter(|t| t.pos == Pos::Det) {
         np.det = Some(k);
         if owner_of(&t.norm) != Owner::Nobody {
@@ -62,6 +67,14 @@ pub(crate) fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option
                 any_adjective = true;
             }
             Pos::Adj if t.capital && last.is_some() => last = Some(k),
+            // "the color green" is green
+            Pos::Adj
+                if last.is_some_and(|l| l + 1 == k && matches!(tokens[l].norm.as_str(), "color" | "colour"))
+                    && lexicon().has(Group::Concept, &t.norm) =>
+            {
+                np.core = k;
+                last = Some(k);
+            }
             Pos::Adv
                 if last.is_none()
                     && (determined || k > np.core)
@@ -163,9 +176,40 @@ fn named(tokens: &[Token], np: &mut NounPhrase) {
 }
 
 const PARTITIVES: &[&str] = &[
-    "lot", "lots", "couple", "bunch", "few", "pair", "ton", "tons", "number", "kind", "kinds", "sort", "bit", "piece", "type", "types",
-    "one", "some", "all", "most", "many", "half", "each", "both", "plenty", "loads", "rest", "variety", "cup", "glass", "slice", "set",
+    "lot",
+    "lots",
+    "couple",
+    "bunch",
+    "few",
+    "pair",
+    "ton",
+    "tons",
+    "number",
+    "kind",
+    "kinds",
+    "sort",
+    "bit",
+    "piece",
+    "type",
+    "types",
+    "one",
+    "some",
+    "all",
+    "most",
+    "many",
+    "half",
+    "each",
+    "both",
+    "plenty",
+    "loads",
+    "rest",
+    "variety",
+    "cup",
+    "glass",
+    "slice",
+    "set",
     "any",
+    "collection",
 ];
 
 /// "a lot of", "one of": the position after it.
@@ -173,7 +217,12 @@ fn partitive(tokens: &[Token], i: usize) -> Option<usize> {
     for skip in 0..3 {
         let t = tokens.get(i + skip)?;
         if PARTITIVES.contains(&t.norm.as_str()) && tokens.get(i + skip + 1).is_some_and(|n| n.is("of")) {
-            return tokens.get(i + skip + 2).is_some_and(|n| !matches!(n.pos, Pos::Punct | Pos::Pron | Pos::Verb)).then_some(i + skip + 2);
+            return tokens
+                .get(i + skip + 2)
+                .is_some_and(|n| {
+                    !matches!(n.pos, Pos::Punct | Pos::Pron) && (n.pos != Pos::Verb || tokens.get(i + skip + 3).is_some_and(Token::nominal))
+                })
+                .then_some(i + skip + 2);
         }
         if !matches!(t.pos, Pos::Det | Pos::Adj | Pos::Adv) {
             return None;

@@ -29,6 +29,7 @@ impl Reader<'_> {
                     // "my cats" after "love": whose they are is said elsewhere; "your dog" is the addressee's.
                     if let Some(side) = self.sides[n].filter(|_| np.owner != Owner::Addressee) {
                         out.push((side, chunk.end));
+                        out.extend(self.also[n].iter().map(|&s| (s, chunk.end)));
                     }
                     c += 1;
                 }
@@ -36,6 +37,11 @@ impl Reader<'_> {
                     c = self.activity(c, clause, &mut out);
                 }
                 _ => break,
+            }
+            // "animals, especially horses", "sports like skiing"
+            if let Some(next) = self.example(c, end) {
+                c = next;
+                continue;
             }
             // On to the next member: "X, Y and Z", "on X and on Y".
             let mut k = c;
@@ -64,9 +70,38 @@ impl Reader<'_> {
             while k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Prep | ChunkKind::Adverb) && conj {
                 k += 1;
             }
+            // "the parser in Haskell and the CLI in Go": a pair of its own.
+            let word = |c: usize| &self.tokens[self.phrases.chunks[c].start];
+            let governed = from > 0 && self.phrases.chunks[from - 1].kind == ChunkKind::Prep;
+            if governed
+                && matches!(self.phrases.chunks[k].kind, ChunkKind::Noun(_))
+                && self.phrases.chunks.get(k + 1).is_some_and(|n| n.kind == ChunkKind::Prep && word(k + 1).is(&word(from - 1).norm))
+            {
+                break;
+            }
             c = k;
         }
         out
+    }
+
+    /// Where examples of what was just named begin.
+    fn example(&self, from: usize, end: usize) -> Option<usize> {
+        let chunk = |k: usize| self.phrases.chunks.get(k).filter(|_| k < end);
+        let comma = usize::from(chunk(from)?.kind == ChunkKind::Comma);
+        let word = &self.tokens[chunk(from + comma)?.start];
+        let mut next = match word.norm.as_str() {
+            "especially" | "particularly" | "mainly" | "mostly" | "including" | "like" => from + comma + 1,
+            "such" if self.tokens.get(chunk(from + comma)?.start + 1).is_some_and(|t| t.is("as")) => from + comma + 2,
+            _ => return None,
+        };
+        if chunk(next)?.kind == ChunkKind::Prep {
+            next += 1;
+        }
+        match chunk(next)?.kind {
+            ChunkKind::Noun(_) => Some(next),
+            ChunkKind::Verb(v) if self.phrases.verbs[v].kind == VerbKind::Gerund => Some(next),
+            _ => None,
+        }
     }
 
     /// "to play soccer", "hiking", "going to concerts": the activity by its noun or its -ing form. Returns the chunk after it.
@@ -132,6 +167,7 @@ impl Reader<'_> {
                 // "playing different songs on the piano"
                 if let (Some(ChunkKind::Prep), Some(ChunkKind::Noun(m))) =
                     (self.phrases.chunks.get(k + 1).map(|c| c.kind), self.phrases.chunks.get(k + 2).map(|c| c.kind))
+                    && on_instrument
                     && k + 2 < end
                     && let Some(side) = self.sides[m]
                 {
@@ -159,6 +195,7 @@ impl Reader<'_> {
             proper: false,
             group: Some(Group::Activity),
             role: None,
+            plural: false,
             span: self.span(start, end),
         }
     }

@@ -1,8 +1,9 @@
 //! Tagged words to phrases: noun phrases, verb groups, and the small words between them.
 
 use super::appositions::appositions;
-use super::lexicon::{Group, lexicon};
+use super::lexicon::{Group, VerbForm, lexicon};
 use super::noun_phrases::noun_phrase;
+use super::steps;
 use super::tokens::{Pos, Token};
 use super::verb_groups::{listed_infinitives, verb_group};
 
@@ -134,6 +135,7 @@ pub(crate) fn chunk(tokens: &[Token]) -> Phrases {
     let mut p = Phrases::default();
     let mut i = 0;
     while i < tokens.len() {
+        steps::count(1);
         let next = step(tokens, i, &mut p);
         i = next.max(i + 1);
     }
@@ -167,14 +169,19 @@ fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
     }
     // "Not a fan of X": "I am" is left out.
     let opens = p.chunks.iter().all(|c| matches!(c.kind, ChunkKind::Other | ChunkKind::Comma | ChunkKind::Adverb));
-    if t.is("not") && opens && tokens.get(i + 1).is_some_and(|n| matches!(n.pos, Pos::Det | Pos::Adj | Pos::Adv | Pos::Adp)) {
+    if t.is("not")
+        && opens
+        && only_verb(&tokens[..clause_end(tokens, i)], i + 1)
+        && tokens.get(i + 1).is_some_and(|n| matches!(n.pos, Pos::Det | Pos::Adj | Pos::Adv | Pos::Adp))
+    {
         p.verbs.push(VerbGroup { lemma: "be".to_owned(), negated: true, be: Some(i), end: i + 1, ..VerbGroup::at(i) });
         p.chunks.push(Chunk { kind: ChunkKind::Verb(p.verbs.len() - 1), start: i, end: i + 1 });
         return i + 1;
     }
     if let Some((mut group, end)) = verb_group(tokens, i) {
         // "Still loving it": so too.
-        if group.kind == VerbKind::Gerund && opens && group.start < group.main {
+        let alone = group.kind == VerbKind::Gerund && opens && only_verb(tokens, end) && lexicon().in_set("diary", &group.lemma);
+        if group.kind == VerbKind::Gerund && opens && (group.start < group.main || alone) {
             group.kind = VerbKind::Finite;
             group.progressive = true;
         }
@@ -212,8 +219,18 @@ fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
     i + 1
 }
 
+fn clause_end(tokens: &[Token], from: usize) -> usize {
+    (from..tokens.len()).find(|&k| tokens[k].is(",") || tokens[k].pos == Pos::Cconj).unwrap_or(tokens.len())
+}
+
+/// "Using Emacs since 1998": no other verb makes it a subject.
+fn only_verb(tokens: &[Token], from: usize) -> bool {
+    !tokens[from..].iter().any(|t| t.pos == Pos::Aux || t.pos == Pos::Verb && t.form != Some(VerbForm::Gerund))
+}
+
 /// A quotation is not mined; a short one in title case is a name.
 fn quotation(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<usize> {
+    steps::count(tokens.len() - i);
     let close = (i + 1..tokens.len()).find(|&k| tokens[k].is("\""))?;
     if close == i + 1 {
         return None;

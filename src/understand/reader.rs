@@ -8,8 +8,10 @@ use super::cues::{Cues, Rel};
 use super::lexicon::{Group, lexicon};
 use super::mentions::{self, Named, WEAK};
 use super::phrases::{NounPhrase, Owner, Phrases};
+use super::pronouns::{self, Wanted};
 use super::registry::Registry;
-use super::tokens::{Pos, Token};
+use super::steps;
+use super::tokens::Token;
 
 /// A resolved phrase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,6 +78,10 @@ pub(crate) struct Reader<'a> {
     pub(crate) facts: &'a mut FactBook,
     /// Per noun phrase, who it is.
     pub(crate) sides: Vec<Option<Side>>,
+    /// Per noun phrase, who else it is ("they").
+    pub(crate) also: Vec<Vec<Side>>,
+    /// Per noun phrase, whom "his", "her" and "their" mean in it.
+    pub(crate) owners: Vec<Option<Side>>,
     /// Noun phrases that a fact already speaks for ("my boss" in "Katherine is my boss").
     pub(crate) consumed: Vec<bool>,
 }
@@ -89,12 +95,39 @@ impl<'a> Reader<'a> {
         facts: &'a mut FactBook,
     ) -> Self {
         let n = phrases.nouns.len();
-        let mut reader = Self { cues, tokens, phrases, registry, facts, sides: vec![None; n], consumed: vec![false; n] };
+        registry.sentence += 1;
+        let mut reader = Self {
+            cues,
+            tokens,
+            phrases,
+            registry,
+            facts,
+            sides: vec![None; n],
+            also: vec![Vec::new(); n],
+            owners: vec![None; n],
+            consumed: vec![false; n],
+        };
         let apposed: Vec<usize> = phrases.nouns.iter().filter_map(|n| n.apposition).collect();
         let mut order: Vec<usize> = (0..n).filter(|i| !apposed.contains(i)).collect();
         order.sort_by_key(|&i| phrases.nouns[i].start);
         for i in order {
-            reader.sides[i] = reader.resolve(&phrases.nouns[i]);
+            steps::count(phrases.chunks.len());
+            let np = &phrases.nouns[i];
+            if np.owner == Owner::Third
+                && let Some(d) = np.det
+            {
+                reader.owners[i] = reader.meant(d).first().copied();
+            }
+            if np.pronoun && pronouns::wanted(&tokens[np.head].norm).is_some() {
+                let mut meant = reader.meant(np.head).into_iter();
+                reader.sides[i] = meant.next();
+                reader.also[i] = meant.collect();
+            } else {
+                reader.sides[i] = reader.resolve(np);
+                reader.mark_present(np, i);
+                reader.mark_same(i);
+            }
+            reader.remember_group(i);
         }
         reader
     }
@@ -104,15 +137,26 @@ impl<'a> Reader<'a> {
         if np.pronoun {
             return match head.norm.as_str() {
                 "i" | "me" | "we" | "us" | "myself" | "ourselves" | "mine" | "ours" => Some(Side::Speaker),
-                "he" | "she" | "him" | "her" | "himself" | "herself" => self.registry.last_person.map(|i| Side::Entity(i, None)),
-                "it" => self.registry.last_thing.map(|i| Side::Entity(i, None)),
                 _ => None,
             };
         }
         if np.owner == Owner::Addressee {
+            // "Your brother Kofi": the name is worth keeping, what is the addressee's is not ours to say.
+            let named = mentions::describe(self.tokens, np, &|w| self.cues.noun(w).is_some()).filter(|n| n.proper);
+            if let Some(named) = named {
+                self.registry.add(&named, true);
+            }
             return None;
         }
-        let demonstrative = np.det.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "this" | "that" | "these" | "those"));
+        if self.demonstrative(np) {
+            // "that car" is the car spoken of.
+            let Some(ty) = pronouns::type_of_noun(&head.lemma) else {
+                #[cfg(test)]
+                self.registry.referred.push(Vec::new());
+                return None;
+            };
+            return self.refer(Wanted::Type(ty), np.head).first().copied();
+        }
         let cues = self.cues;
         let named = mentions::describe(self.tokens, np, &|w| cues.noun(w).is_some_and(|c| is_personal(cues, c.relation, c.inverse)));
         let mut named = named?;
@@ -126,11 +170,6 @@ impl<'a> Reader<'a> {
         {
             named.ty = what.ty;
             named.strength = what.strength;
-        }
-        if demonstrative && head.pos == Pos::Noun && np.given.is_none() {
-            // "that car" is the car spoken of.
-            let last = self.registry.last_thing?;
-            return (self.registry.kind(last).0 == named.ty).then_some(Side::Entity(last, None));
         }
         let determined = np.det.is_some_and(|d| {
             matches!(self.tokens[d].norm.as_str(), "no" | "every" | "each" | "any" | "another") && named.ty == EntityType::Person
@@ -162,6 +201,7 @@ impl<'a> Reader<'a> {
 
     /// Enters a fact if types and confidence allow; says whether they did.
     pub(crate) fn claim(&mut self, claim: Claim) -> bool {
+        steps::count(1);
         let rel = &self.cues.relations[claim.relation];
         if claim.subject.party() == claim.object.party() {
             return false;

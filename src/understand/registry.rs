@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::domain::{EntityKey, EntityType, Mention};
+use crate::domain::{EntityKey, EntityType, Mention, Span};
 
+use super::lexicon::Group;
 use super::mentions::{Named, WEAK};
+use super::pronouns::{Traits, Wanted, gender_of};
 
 /// The mentions of one message, one per name.
 #[derive(Default)]
@@ -16,10 +18,17 @@ pub(crate) struct Registry {
     /// Whether a fact or a capital makes it worth keeping.
     pub(crate) kept: Vec<bool>,
     by_key: HashMap<EntityKey, usize>,
-    /// The last person named, for "he" and "she".
-    pub(crate) last_person: Option<usize>,
-    /// The last other thing named, for "it".
-    pub(crate) last_thing: Option<usize>,
+    /// What pronouns need to know of each.
+    pub(crate) traits: Vec<Traits>,
+    /// People named together, with the number of their sentence, for "they".
+    pub(crate) groups: Vec<(usize, Vec<usize>)>,
+    /// Number of the sentence being read.
+    pub(crate) sentence: usize,
+    /// Pronouns that nobody in the message fits.
+    pub(crate) open: usize,
+    /// Whom each pronoun of the message means.
+    #[cfg(test)]
+    pub(crate) referred: Vec<Vec<usize>>,
 }
 
 impl Registry {
@@ -40,8 +49,20 @@ impl Registry {
             self.strengths.push(named.strength);
             self.kept.push(false);
             self.named.push(named.proper);
+            self.traits.push(Traits {
+                gender: gender_of(&named.name, named.role.as_deref()),
+                plural: named.plural,
+                animal: named.group == Some(Group::Animal),
+                ..Traits::default()
+            });
             self.mentions.len() - 1
         });
+        let traits = &mut self.traits[index];
+        traits.sentence = self.sentence;
+        if std::mem::take(&mut traits.earlier) {
+            self.mentions[index].name.clone_from(&named.name);
+            self.mentions[index].span = named.span;
+        }
         if named.strength > self.strengths[index] {
             self.strengths[index] = named.strength;
             self.mentions[index].entity_type = named.ty;
@@ -54,11 +75,6 @@ impl Registry {
             self.mentions[index].description.clone_from(&named.role);
         }
         self.kept[index] |= keep;
-        if self.mentions[index].entity_type == EntityType::Person {
-            self.last_person = Some(index);
-        } else if named.proper || named.strength > 0.5 || self.last_thing.is_none() {
-            self.last_thing = Some(index);
-        }
         Some(index)
     }
 
@@ -81,15 +97,45 @@ impl Registry {
         self.named[target] = true;
         self.kept[target] = true;
         self.kept[name] = false;
+        self.traits[name].absorbed = true;
+        self.traits[target].gender = self.traits[target].gender.or(self.traits[name].gender);
+        self.traits[target].sentence = self.sentence;
+        self.traits[target].earlier = false;
         if let Some(key) = EntityKey::of(&self.mentions[target].name) {
             self.by_key.insert(key, target);
         }
         true
     }
 
+    /// Forgets everything but who was spoken of: what follows is another message.
+    pub(crate) fn close_message(&mut self) {
+        self.kept.fill(false);
+        self.open = 0;
+        #[cfg(test)]
+        self.referred.clear();
+        for t in &mut self.traits {
+            t.earlier = true;
+        }
+    }
+
+    /// A pronoun means this entry: where it comes from an earlier message, the pronoun is where it now stands.
+    pub(crate) fn refer(&mut self, index: usize, by: Wanted, span: Span) {
+        self.traits[index].referred = Some((self.sentence, by));
+        self.traits[index].sentence = self.sentence;
+        if std::mem::take(&mut self.traits[index].earlier) {
+            self.mentions[index].span = span;
+        }
+    }
+
     /// Type and strength of an entry.
     pub(crate) fn kind(&self, index: usize) -> (EntityType, f64) {
         (self.mentions[index].entity_type, self.strengths[index])
+    }
+
+    /// "my cats, Milo and Otis": a person's name that is none here.
+    pub(crate) fn retype(&mut self, index: usize, ty: EntityType) {
+        self.mentions[index].entity_type = ty;
+        self.strengths[index] = self.strengths[index].max(WEAK);
     }
 
     /// Gives an entry the type that a relation asks for.
@@ -98,9 +144,6 @@ impl Registry {
             self.mentions[index].entity_type = ty;
             self.strengths[index] = WEAK;
             self.mentions[index].confidence = confidence(WEAK);
-            if ty == EntityType::Person {
-                self.last_person = Some(index);
-            }
         }
     }
 }

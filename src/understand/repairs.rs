@@ -38,6 +38,14 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
                 }
             }
             "that" if next.as_ref().is_none_or(|(p, _)| *p == Pos::Punct) => Pos::Pron,
+            // "both love and hate"
+            "both"
+                if next.as_ref().is_some_and(|(p, _)| *p == Pos::Verb)
+                    || before.is_some_and(|b| subject_pronoun(&tokens[b]))
+                        && matches!(known.get(i + 1), Some(Some((_, VerbForm::Base)))) =>
+            {
+                Pos::Adv
+            }
             "so" if next.as_ref().is_some_and(|(p, _)| matches!(p, Pos::Adj | Pos::Adv)) => Pos::Adv,
             "since" | "until" | "till" | "before" | "after" | "as" | "than" if clause_free(tokens, i) => Pos::Adp,
             "around" | "over" if next.as_ref().is_some_and(|(p, _)| *p == Pos::Num) => Pos::Adv,
@@ -45,6 +53,24 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             "like" if like_is_verb(tokens, before) => Pos::Verb,
             "like" => Pos::Adp,
             "have" | "has" | "had" | "do" | "does" | "did" | "is" | "are" | "am" | "was" | "were" | "be" | "been" => Pos::Aux,
+            // "Cooking is my passion"
+            _ if verbish == Some(VerbForm::Gerund)
+                && pos == Pos::Verb
+                && tokens[..i].iter().all(|t| t.pos == Pos::Punct || t.pos == Pos::Intj)
+                && next.as_ref().is_some_and(|(_, w)| matches!(w.as_str(), "is" | "was")) =>
+            {
+                Pos::Noun
+            }
+            // "fell in love with"
+            "love" if i > 0 && tokens[i - 1].is("in") => Pos::Noun,
+            // "Anna's favorite is chess"
+            _ if pos == Pos::Adj
+                && i > 0
+                && (tokens[i - 1].is("'s") || tokens[i - 1].pos == Pos::Det)
+                && next.as_ref().is_some_and(|n| n.0 == Pos::Aux) =>
+            {
+                Pos::Noun
+            }
             // "my bro"
             _ if pos == Pos::Intj && i > 0 && tokens[i - 1].pos == Pos::Det => Pos::Noun,
             _ if verbish.is_some() && i > 1 && tokens[i - 1].is("longer") && tokens[i - 2].is("no") => Pos::Verb,
@@ -73,6 +99,20 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             {
                 Pos::Noun
             }
+            // "I collect vinyl", "three goldfish": nothing follows that it could describe.
+            _ if pos == Pos::Adj && noun_slot(tokens, i, verbish) => Pos::Noun,
+            // "in a spike": an article makes nouns, known or not.
+            _ if pos == Pos::Verb
+                && i > 0
+                && tokens[i - 1].pos == Pos::Det
+                && closed(&tokens[i - 1].norm).is_some()
+                && !matches!(tokens[i - 1].norm.as_str(), "all" | "both" | "that" | "this" | "these" | "those" | "some" | "any")
+                && !next_nominal =>
+            {
+                Pos::Noun
+            }
+            // "the billing rewrite": a bare verb does not go with one noun.
+            _ if pos == Pos::Verb && verbish == Some(VerbForm::Base) && compound(tokens, i) => Pos::Noun,
             // "Still loving it"
             _ if pos == Pos::Adj
                 && verbish == Some(VerbForm::Gerund)
@@ -130,6 +170,17 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
                 {
                     Pos::Verb
                 }
+                // "Wei leads the team and reports to Jo"
+                (Some(VerbForm::Third), Some(b))
+                    if matches!(pos, Pos::Noun)
+                        && tokens[b].pos == Pos::Cconj
+                        && b + 1 == i
+                        && object_follows(tokens, i)
+                        && tokens[..b].iter().rev().find(|t| t.pos == Pos::Verb).is_some_and(|t| t.norm.ends_with('s'))
+                        && lexicon().get(&norm).is_empty() =>
+                {
+                    Pos::Verb
+                }
                 // "my work", "the love": a noun after its determiner.
                 (Some(VerbForm::Base | VerbForm::Third), _) if pos == Pos::Verb && determined(tokens, i) => Pos::Noun,
                 (Some(VerbForm::Gerund), _) if pos == Pos::Verb && determined(tokens, i) => Pos::Noun,
@@ -144,6 +195,59 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             tokens[i].pos = new;
         }
     }
+}
+
+/// Whether a bare verb closes a noun phrase: after an article and a singular noun, with nothing it could act on.
+fn compound(tokens: &[Token], i: usize) -> bool {
+    let closed_off = tokens.get(i + 1).is_none_or(|n| matches!(n.pos, Pos::Punct | Pos::Cconj | Pos::Adp));
+    let singular = i >= 2 && tokens[i - 1].pos == Pos::Noun && !tokens[i - 1].norm.ends_with('s') && tokens[i - 2].pos == Pos::Det;
+    let driven = tokens[..i.saturating_sub(1)].iter().any(|t| {
+        is_modal(&t.norm)
+            || matches!(
+                t.norm.as_str(),
+                "make"
+                    | "makes"
+                    | "made"
+                    | "let"
+                    | "help"
+                    | "helped"
+                    | "see"
+                    | "saw"
+                    | "watch"
+                    | "watched"
+                    | "hear"
+                    | "heard"
+                    | "have"
+                    | "had"
+            )
+    });
+    closed_off && singular && !driven
+}
+
+/// Whether an adjective stands where only a noun can: after a number or a verb of having and liking, with no noun to come.
+fn noun_slot(tokens: &[Token], i: usize, verbish: Option<VerbForm>) -> bool {
+    let Some(b) = i.checked_sub(1).map(|b| &tokens[b]) else { return false };
+    let alone = tokens.get(i + 1).is_none_or(|n| matches!(n.pos, Pos::Punct | Pos::Cconj | Pos::Adp | Pos::Sconj | Pos::Intj));
+    let listed = lexicon().get(&tokens[i].norm).iter().any(|e| {
+        e.common && matches!(e.group, Group::Animal | Group::Object | Group::Food | Group::Activity | Group::Concept | Group::Person)
+    });
+    let colour = lexicon().in_set("plain_adjectives", &tokens[i].norm);
+    let transitive = b.pos == Pos::Verb
+        && super::lemma::known_verb(&b.norm, &|_| false).is_some_and(|(lemma, _)| lexicon().in_set("takes_noun", &lemma));
+    let listed_concept = transitive && lexicon().has(Group::Concept, &tokens[i].norm);
+    let of_colour = matches!(b.norm.as_str(), "color" | "colour") && lexicon().has(Group::Concept, &tokens[i].norm);
+    if alone && (listed_concept || of_colour) {
+        return true;
+    }
+    // "Farah from legal"
+    let department = lexicon().head(&tokens[i].norm) == Some(crate::domain::EntityType::Organization);
+    if alone && department && matches!(b.norm.as_str(), "from" | "in" | "with") {
+        return true;
+    }
+    alone
+        && !colour
+        && verbish.is_none()
+        && (b.pos == Pos::Num || transitive || listed && matches!(b.pos, Pos::Det | Pos::Cconj | Pos::Adp | Pos::Adj))
 }
 
 fn names_colour(tokens: &[Token]) -> bool {
@@ -238,56 +342,4 @@ fn listed_infinitive(tokens: &[Token], i: usize, b: usize) -> bool {
     let governed = (from + 1..i).any(|k| tokens[k].pos == Pos::Verb && (tokens[k - 1].is("to") && tokens[k - 1].pos == Pos::Part));
     let broken = tokens[from..i].iter().any(|t| matches!(t.norm.as_str(), ";" | "." | "—"));
     governed && !broken && !lexicon().has(Group::Activity, &tokens[i].norm) && !lexicon().has(Group::Food, &tokens[i].norm)
-}
-
-/// A sentence with a subject and no verb hides one in a noun: "Anna mentors Ben".
-pub(crate) fn missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
-    let mut start = 0;
-    for end in 0..=tokens.len() {
-        let boundary = end == tokens.len()
-            || tokens[end].is(";")
-            || (tokens[end].pos == Pos::Cconj && end > start + 2)
-            || tokens[end].pos == Pos::Sconj
-            || matches!(tokens[end].norm.as_str(), "—" | ":" | "(" | ")");
-        if !boundary {
-            continue;
-        }
-        let finite =
-            (start..end).any(|k| matches!(tokens[k].pos, Pos::Aux) || tokens[k].pos == Pos::Verb && !(k > 0 && tokens[k - 1].is("to")));
-        if !finite && end > start {
-            let candidate = (start + 1..end).find(|&k| {
-                let before = &tokens[k - 1];
-                matches!(tokens[k].pos, Pos::Noun | Pos::Adj)
-                    && tokens[k].unit == 0
-                    && matches!(known[k], Some((_, VerbForm::Third | VerbForm::Past | VerbForm::Base)))
-                    && (before.nominal() || before.pos == Pos::Adv && k >= 2 && tokens[k - 2].nominal())
-                    && (before.pos == Pos::Propn || !matches!(known[k], Some((_, VerbForm::Base))) || plural(before))
-                    && tokens.get(k + 1).is_none_or(|n| {
-                        matches!(
-                            n.pos,
-                            Pos::Det
-                                | Pos::Noun
-                                | Pos::Propn
-                                | Pos::Adp
-                                | Pos::Pron
-                                | Pos::Adj
-                                | Pos::Num
-                                | Pos::Part
-                                | Pos::Adv
-                                | Pos::Verb
-                        )
-                    })
-                    && k + 1 < end
-            });
-            if let Some(k) = candidate {
-                tokens[k].pos = Pos::Verb;
-                tokens[k].repaired = tokens[k - 1].pos != Pos::Propn;
-            }
-        }
-        start = end + 1;
-    }
-}
-
-fn plural(t: &Token) -> bool {
-    t.norm.ends_with('s') || matches!(t.norm.as_str(), "people" | "kids" | "children")
 }

@@ -52,6 +52,39 @@ pub(crate) fn split(tokens: Vec<Token>) -> Vec<Sentence> {
 
 fn finish(current: &mut Vec<Token>, question: bool, out: &mut Vec<Sentence>) {
     let mut tokens = std::mem::take(current);
+    // "I live in Leeds, where do you live?" tells and then asks.
+    if let Some(at) = question_after(&tokens, question) {
+        let asked = tokens.split_off(at);
+        close(tokens, false, out);
+        close(asked, true, out);
+    } else {
+        close(std::mem::take(&mut tokens), question, out);
+    }
+}
+
+/// Where a question to the addressee begins that is joined to what stands before it.
+fn question_after(tokens: &[Token], question: bool) -> Option<usize> {
+    let is = |k: usize, words: &[&str]| tokens.get(k).is_some_and(|t| words.contains(&t.norm.as_str()));
+    let word = |k: usize| tokens.get(k).is_some_and(|t| t.pos != Pos::Punct);
+    (2..tokens.len()).find(|&i| {
+        let comma = is(i - 1, &[",", ";", "—", "..", "..."]);
+        let joined = comma || is(i - 1, &["and", "but", "so"]);
+        if !joined || !word(0) || tokens[..i - 1].iter().filter(|t| t.pos != Pos::Punct).nth(1).is_none() {
+            return false;
+        }
+        let aux = |k: usize| is(k, &["do", "are", "have", "did", "can", "could", "would", "will", "is", "were", "does"]);
+        let you = |k: usize| is(k, &["you", "your", "yours", "anyone", "anybody"]);
+        let asks = aux(i) && you(i + 1)
+            || is(i, &["what", "where", "how", "who", "when", "which", "why"]) && (aux(i + 1) || is(i + 1, &["'s", "about"])) && you(i + 2)
+            || is(i, &["hbu", "wbu"])
+            || is(i, &["how", "what"]) && is(i + 1, &["kind", "sort", "type", "many", "much", "long", "old", "about"]) && question
+            || you(i) && question && !word(i + 1) && i + 2 >= tokens.len();
+        // Without a mark only a comma and the word order of a question are enough.
+        asks && (question || comma)
+    })
+}
+
+fn close(mut tokens: Vec<Token>, question: bool, out: &mut Vec<Sentence>) {
     if tokens.iter().all(|t| t.pos == Pos::Punct) {
         if question && let Some(last) = out.last_mut() {
             last.question_mark = true;

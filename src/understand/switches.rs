@@ -1,6 +1,7 @@
 //! Verbs of change: what follows "from" is over, what follows "to" holds ("switch", "move"). Reads one clause.
 
 use super::clauses::Clause;
+use super::mentions::WEAK;
 use super::objects::Item;
 use super::phrases::{ChunkKind, VerbGroup};
 use super::reader::{Claim, Reader, Side};
@@ -48,7 +49,9 @@ impl Reader<'_> {
                 continue;
             }
             // Both sides must fit, or neither does: "from vim to zed" is about tools even where one is unknown.
-            let fits = |side: Side| self.fit(side, &rel.object_types).is_some();
+            // "switched my major from biology to physics": where something else is switched, only tools are used.
+            let tool = |side: Side| self.kind(side).0 == EntityType::Tool || self.kind(side).1 < WEAK;
+            let fits = |side: Side| self.fit(side, &rel.object_types).is_some() && (!direct || tool(side));
             if !from.iter().chain(&to).all(|i| fits(i.0)) {
                 continue;
             }

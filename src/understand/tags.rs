@@ -5,9 +5,10 @@
 
 use harper_brill::{Tagger, UPOS};
 
+use super::hidden_verbs::missing_verb;
 use super::lemma;
 use super::lexicon::{Group, VerbForm, lexicon};
-use super::repairs::{missing_verb, repair};
+use super::repairs::repair;
 use super::sentences::Sentence;
 use super::tokens::{Pos, Token};
 
@@ -19,6 +20,7 @@ pub(crate) fn tag(sentence: &mut Sentence, extra: ExtraVerb<'_>) {
     base(tokens);
     units(tokens);
     capitals(tokens);
+    versions(tokens);
     let known: Vec<Option<(String, VerbForm)>> =
         tokens.iter().map(|t| if t.pos == Pos::Punct { None } else { lemma::known_verb(&t.norm, extra) }).collect();
     repair(tokens, &known);
@@ -153,7 +155,7 @@ fn units(tokens: &mut [Token]) {
             let capitals = tokens[i..i + n].iter().filter(|t| t.capital).count();
             // "The Office" is a name, "the office" is not: names that begin with an article need their capitals.
             let article = matches!(tokens[i].norm.as_str(), "the" | "a");
-            if !article || named && capitals >= 2 {
+            if !article || named && capitals >= 2 && tokens[i].capital {
                 for t in &mut tokens[i..i + n] {
                     t.pos = if named { Pos::Propn } else { Pos::Noun };
                 }
@@ -182,14 +184,29 @@ fn capitals(tokens: &mut [Token]) {
         let next_capital = tokens.get(i + 1).is_some_and(|n| n.capital && !n.is("i") && n.nominal_or_unknown());
         // "Setbacks are …": an unknown plural at the start is a common noun.
         let generic_plural = t.norm.ends_with('s') && tokens.get(i + 1).is_some_and(|n| n.is("are") || n.is("were"));
-        let new = if t.capital && !first && !is_closed && t.norm != "i" {
+        // "Will Smith is", "April likes": a name that is also a small word, by what follows it.
+        let homonym = t.capital
+            && lex.in_set("name_homonyms", &t.norm)
+            && tokens.get(i + 1).is_some_and(|n| {
+                n.capital && !n.is("i") && closed(&n.norm).is_none() && lex.get(&n.norm).iter().all(|e| !e.common)
+                    || n.pos == Pos::Verb && matches!(lemma::known_verb(&n.norm, &|_| false), Some((_, VerbForm::Third)))
+            });
+        // "an Italian restaurant": a people's adjective is no name before a noun in small letters.
+        let demonym = t.capital
+            && lex.in_set("demonyms", &t.norm)
+            && tokens.get(i + 1).is_some_and(|n| !n.capital && matches!(n.pos, Pos::Noun | Pos::Adj));
+        if demonym {
+            tokens[i].pos = Pos::Adj;
+            continue;
+        }
+        let new = if homonym || t.capital && !first && !is_closed && t.norm != "i" {
             Pos::Propn
         } else if t.capital && first && !is_closed {
             let plain_word =
                 lemma::known_verb(&t.norm, &|_| false).is_some() || matches!(t.pos, Pos::Adv | Pos::Intj | Pos::Adj | Pos::Num);
             if entries.iter().any(|e| !e.common && !e.ambiguous)
                 || (a_name && (t.unknown || t.pos == Pos::Propn))
-                || (a_name && tokens.get(i + 1).is_some_and(|n| matches!(n.norm.as_str(), "and" | "is" | "has" | "'s" | "was")))
+                || (a_name && tokens.get(i + 1).is_some_and(|n| matches!(n.norm.as_str(), "and" | "is" | "has" | "'s" | "was" | ",")))
                 || (t.unknown && !plain_word && !generic_plural)
                 || (next_capital && !plain_word && (t.pos == Pos::Noun || a_name))
             {
@@ -205,6 +222,17 @@ fn capitals(tokens: &mut [Token]) {
             continue;
         };
         tokens[i].pos = new;
+    }
+}
+
+/// "Python 3.8", "Node 20": a version belongs to the name; "Rust 2 years ago" has none.
+fn versions(tokens: &mut [Token]) {
+    for i in 1..tokens.len() {
+        let tool = tokens[i - 1].pos == Pos::Propn && lexicon().has(Group::Tool, &tokens[i - 1].norm);
+        let number = tokens[i].pos == Pos::Num && tokens[i].norm.starts_with(|c: char| c.is_ascii_digit());
+        if tool && number && !tokens.get(i + 1).is_some_and(Token::nominal) {
+            tokens[i].pos = Pos::Propn;
+        }
     }
 }
 

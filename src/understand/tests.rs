@@ -138,6 +138,10 @@ fn the_kind_is_recognised() {
     }
 }
 
+mod ontology;
+mod pronouns;
+mod robust;
+
 /// One composed example.
 #[derive(serde::Deserialize)]
 struct Example {

@@ -2,6 +2,7 @@
 
 use super::lexicon::VerbForm;
 use super::normalise::{Clean, OPAQUE, SOFT_BREAK};
+use super::steps;
 
 /// Part of speech; a part of the Universal Dependencies set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -143,6 +144,7 @@ pub(crate) fn tokenise(text: &Clean) -> Vec<Token> {
     let mut space = true;
     let mut i = 0;
     while i < chars.len() {
+        steps::count(1);
         let c = chars[i];
         if c == '\n' || c == SOFT_BREAK {
             if out.last().is_some_and(|t| t.pos != Pos::Break) {
@@ -163,6 +165,7 @@ pub(crate) fn tokenise(text: &Clean) -> Vec<Token> {
             || (c == '@' && chars.get(i + 1).is_some_and(|c| c.is_alphabetic()))
         {
             let end = word_end(chars, i);
+            steps::count(end - i);
             push_word(text, i, end, space, &mut out);
             space = false;
             i = end;
@@ -202,7 +205,8 @@ fn word_end(chars: &[char], i: usize) -> usize {
         let next = chars.get(k + 1);
         let joins = match c {
             '\'' | '-' | '@' => next.is_some_and(|n| n.is_alphanumeric()),
-            '/' => next.is_some_and(|n| n.is_alphanumeric()),
+            // "w/ Jenny"
+            '/' => next.is_some_and(|n| n.is_alphanumeric()) || k == i + 1 && chars[i] == 'w' && next.is_some_and(|n| n.is_whitespace()),
             '&' => next.is_some_and(|n| n.is_uppercase()) && chars[k - 1].is_uppercase(),
             // "Node.js" and "3.5", but not "done.Then".
             '.' => next.is_some_and(|n| {

@@ -45,6 +45,12 @@ pub(crate) fn verb_group(tokens: &[Token], i: usize) -> Option<(VerbGroup, usize
                 break;
             }
             k += 1;
+        } else if t.pos == Pos::Aux
+            && aux.last().is_some_and(|&a| tokens[a].lemma == "have" || tokens[a].lemma == "be")
+            && matches!(t.norm.as_str(), "is" | "are" | "was" | "were" | "am")
+        {
+            // "the dog that my neighbor has is called Rex": two verbs.
+            break;
         } else if t.pos == Pos::Aux {
             match t.norm.as_str() {
                 "will" | "would" | "can" | "could" | "shall" | "should" | "may" | "might" | "must" => {

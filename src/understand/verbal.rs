@@ -1,13 +1,14 @@
 //! Facts from clauses: the ontology's verb cues, with negation, aspect, modality and complements.
 
-use crate::domain::{EntityType, Polarity, Span};
+use crate::domain::{Polarity, Span};
 
 use super::clauses::{Clause, Subject};
 use super::cues::{Cue, Effect};
-use super::lexicon::{VerbForm, lexicon};
+use super::lexicon::lexicon;
 use super::objects::Item;
 use super::phrases::{ChunkKind, VerbGroup, VerbKind};
 use super::reader::{Claim, Reader, Side};
+use super::steps;
 
 /// Changes that, in the progressive, are only planned ("I'm moving to Oslo").
 const PLANS: &[&str] = &[
@@ -32,7 +33,7 @@ impl Reader<'_> {
             return;
         }
         let subjects: Vec<Side> = match &clause.subject {
-            Subject::Nouns(nouns) => nouns.iter().filter_map(|&n| self.sides[n]).collect(),
+            Subject::Nouns(nouns) => nouns.iter().flat_map(|&n| self.sides[n].into_iter().chain(self.also[n].iter().copied())).collect(),
             Subject::Implied => vec![Side::Speaker],
             Subject::Unknown => return,
         };
@@ -41,7 +42,8 @@ impl Reader<'_> {
         }
         let group = &self.phrases.verbs[clause.verb];
         let mut confidence = if clause.subject == Subject::Implied { 0.85 } else { 1.0 };
-        if clause.distant {
+        let pronoun = matches!(&clause.subject, Subject::Nouns(n) if n.iter().any(|&n| self.phrases.nouns[n].pronoun));
+        if clause.distant || pronoun && !subjects.contains(&Side::Speaker) {
             confidence *= 0.9;
         }
         if self.tokens[group.main].repaired {
@@ -65,6 +67,10 @@ impl Reader<'_> {
             confidence *= 0.7;
         }
         let mut polarity = self.polarity(group, limit);
+        // "We use neither Jira nor Trello", "neither Paul nor Rita …"
+        if polarity == Polarity::Affirmed && self.tokens[clause.start_token.saturating_sub(1)..limit].iter().any(|t| t.is("neither")) {
+            polarity = Polarity::Negated;
+        }
         if clause.denied {
             polarity = Polarity::Negated;
             confidence *= 0.9;
@@ -101,9 +107,16 @@ impl Reader<'_> {
     /// Reads the verb at a chunk, and what hangs on it.
     fn verb(&mut self, clause: &Clause, at: usize, frame: &Frame, depth: usize) -> bool {
         let ChunkKind::Verb(v) = self.phrases.chunks[at].kind else { return false };
-        let g = self.phrases.verbs[v].clone();
+        let mut g = self.phrases.verbs[v].clone();
         let lex = lexicon();
         if g.almost || depth > 4 {
+            return false;
+        }
+        if let Some(end) = clause.shares.filter(|_| at == clause.at) {
+            g.end = end;
+        }
+        // "I haven't been to Spain since 2009": so there was a time when it was so.
+        if g.negated && self.not_lately(&g, frame.limit) {
             return false;
         }
         let unreal = g.modal.as_deref().is_some_and(|m| !(matches!(m, "can" | "could") && g.cannot));
@@ -113,7 +126,7 @@ impl Reader<'_> {
         if self.switch(clause, at, &g, frame) {
             return true;
         }
-        if self.cues_at(clause, at, &g, frame) {
+        if self.cues_at(clause, at, &g, frame) || self.reciprocal(clause, at, &g, frame) || self.christened(clause, at, &g) {
             return true;
         }
         // What hangs on it: "started using", "stopped using", "want to use".
@@ -164,6 +177,7 @@ impl Reader<'_> {
         if g.lemma != "be" {
             for cue in cues.verb(&g.lemma) {
                 if self.try_cue(clause, cue, g.main, g, frame) {
+                    self.beside(clause, at, cue, g, frame);
                     return true;
                 }
             }
@@ -205,7 +219,8 @@ impl Reader<'_> {
     }
 
     fn try_cue(&mut self, clause: &Clause, cue: &Cue, anchor: usize, g: &VerbGroup, frame: &Frame) -> bool {
-        if cue.cannot != g.cannot || !self.is_over(cue, g) {
+        steps::count(1 + cue.rest.len());
+        if cue.cannot != g.cannot || !self.is_over(cue, g) || self.passing_stay(cue, g, frame.limit) {
             return false;
         }
         let mut frame = frame.clone();
@@ -213,12 +228,23 @@ impl Reader<'_> {
             frame.polarity = if frame.polarity == Polarity::Ended { Polarity::Ended } else { Polarity::Affirmed };
         }
         let Some((k, factor, between)) = self.walk(cue, anchor, g, clause, frame.limit) else { return false };
+        // "I have no cats"
+        if self.tokens.get(k).is_some_and(|t| t.is("no")) {
+            if frame.polarity != Polarity::Affirmed {
+                return false;
+            }
+            frame.polarity = Polarity::Negated;
+        }
+        if between.is_none() && self.not_ones_own(clause, cue, g, &frame, k) {
+            return false;
+        }
         let activities = self.cues.relations[cue.relation].activities;
         let items: Vec<Item> = match between {
             Some(item) => vec![item],
             None => {
                 let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= k) else { return false };
-                self.items(c, clause, activities)
+                let items = self.items(c, clause, activities);
+                if items.is_empty() { self.place_behind(c, clause, cue) } else { items }
             }
         };
         let mut any = false;
@@ -238,16 +264,7 @@ impl Reader<'_> {
         any
     }
 
-    /// Whether something is over: "I sold it", not "I sell watches".
-    fn is_over(&self, cue: &Cue, g: &VerbGroup) -> bool {
-        if cue.effect != Effect::Ends {
-            return true;
-        }
-        let present = matches!(self.tokens[g.main].form, Some(VerbForm::Base | VerbForm::Third)) && g.start == g.main;
-        !present || matches!(g.lemma.as_str(), "quit" | "split" | "shut" | "be" | "cut")
-    }
-
-    fn state(&mut self, cue: &Cue, subject: Side, object: Side, frame: &Frame, factor: f64, span: Span) -> bool {
+    pub(super) fn state(&mut self, cue: &Cue, subject: Side, object: Side, frame: &Frame, factor: f64, span: Span) -> bool {
         let polarity = match (cue.effect, frame.polarity) {
             (Effect::States, p) => p,
             (Effect::Ends, Polarity::Affirmed) => Polarity::Ended,
@@ -256,72 +273,6 @@ impl Reader<'_> {
             _ => return false,
         };
         self.claim(Claim { relation: cue.relation, subject, object, polarity, confidence: frame.confidence * factor, weak: cue.weak, span })
-    }
-
-    /// "… in Frankfurt, not Dublin": what is denied beside what is said.
-    fn correction(&mut self, clause: &Clause, cue: &Cue, subjects: &[Side], after: usize, frame: &Frame) {
-        let Some(mut c) = (clause.at..self.phrases.chunks.len()).find(|&c| self.phrases.chunks[c].start >= after) else { return };
-        let chunks = &self.phrases.chunks;
-        if chunks[c].kind == ChunkKind::Comma {
-            c += 1;
-        }
-        if !chunks.get(c).is_some_and(|x| x.kind == ChunkKind::Not) {
-            return;
-        }
-        c += 1;
-        if chunks.get(c).is_some_and(|x| x.kind == ChunkKind::Prep) {
-            c += 1;
-        }
-        for (object, end) in self.items(c, clause, false) {
-            for &subject in subjects {
-                let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
-                let span = self.span(frame.start, end);
-                self.claim(Claim {
-                    relation: cue.relation,
-                    subject: s,
-                    object: o,
-                    polarity: Polarity::Negated,
-                    confidence: frame.confidence * 0.9,
-                    weak: cue.weak,
-                    span,
-                });
-            }
-        }
-    }
-
-    /// "I use TypeScript for the Phoenix project": the project uses it too.
-    fn purpose(&mut self, clause: &Clause, cue: &Cue, items: &[Item], after: usize, frame: &Frame) {
-        let rel = &self.cues.relations[cue.relation];
-        if cue.weak
-            || !rel.subject_types.contains(&EntityType::Project)
-            || !rel.subject_types.contains(&EntityType::Person)
-            || !rel.object_types.contains(&EntityType::Tool)
-        {
-            return;
-        }
-        let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= after) else { return };
-        let is_for = self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is("for");
-        if !is_for {
-            return;
-        }
-        for (project, end) in self.items(c + 1, clause, false) {
-            let Side::Entity(p, _) = project else { continue };
-            if self.kind(project).0 != EntityType::Project || self.kind(project).1 < 0.85 || !self.registry.kept[p] {
-                continue;
-            }
-            for &(object, _) in items {
-                let span = self.span(frame.start, end);
-                self.claim(Claim {
-                    relation: cue.relation,
-                    subject: project,
-                    object,
-                    polarity: Polarity::Affirmed,
-                    confidence: frame.confidence * 0.8,
-                    weak: false,
-                    span,
-                });
-            }
-        }
     }
 
     /// The object of a relative clause stands before it: "Rust, which I love".
@@ -339,9 +290,14 @@ impl Reader<'_> {
                 found.then_some(g.end + 1)
             };
             let Some(end) = end else { continue };
-            let free = self
-                .chunk_at(end)
-                .is_none_or(|c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(_) | ChunkKind::Verb(_) | ChunkKind::Prep));
+            let free = self.chunk_at(end).is_none_or(|c| match self.phrases.chunks[c].kind {
+                ChunkKind::Noun(_) | ChunkKind::Verb(_) => false,
+                // "who I met at PyCon"
+                ChunkKind::Prep => {
+                    cue.rest.is_empty() && matches!(self.tokens[end].norm.as_str(), "at" | "in" | "on" | "during" | "through")
+                }
+                _ => true,
+            });
             if !free {
                 continue;
             }

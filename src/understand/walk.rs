@@ -27,7 +27,17 @@ impl Reader<'_> {
         if cue.rest.is_empty() {
             return (anchor == g.main).then_some((g.end, 1.0, None));
         }
+        let mut object = None;
         for (n, w) in cue.rest.iter().enumerate() {
+            if matches!(w.as_str(), "*" | "_") {
+                let chunk = self.phrases.chunks[self.chunk_at(k)?];
+                let ChunkKind::Noun(np) = chunk.kind else { return None };
+                if w == "*" {
+                    object = Some((self.sides[np]?, chunk.end));
+                }
+                k = chunk.end;
+                continue;
+            }
             let is = |k: usize| tokens[k].norm == *w || tokens[k].lemma == *w;
             let start = k;
             let mut jumps = 0;
@@ -70,8 +80,10 @@ impl Reader<'_> {
                             continue;
                         }
                         if chunk.kind == ChunkKind::Prep
-                            && !matches!(tokens[chunk.start].norm.as_str(), "to" | "from" | "in" | "at" | "on" | "for")
-                            && let Some(ChunkKind::Noun(_)) = self.phrases.chunks.get(c + 1).map(|c| c.kind)
+                            && let Some(ChunkKind::Noun(np)) = self.phrases.chunks.get(c + 1).map(|c| c.kind)
+                            && (!matches!(tokens[chunk.start].norm.as_str(), "to" | "from" | "in" | "at" | "on" | "for")
+                                // "grew up on a farm in Kansas"
+                                || tokens[chunk.start].is("on") && lexicon().in_set("generic_places", &tokens[self.phrases.nouns[np].head].norm))
                         {
                             k = self.phrases.chunks[c + 1].end;
                             jumps += 1;
@@ -84,7 +96,7 @@ impl Reader<'_> {
             }
             k += 1;
         }
-        Some((k, factor, None))
+        Some((k, factor, object))
     }
 
     /// Whether the word `w` at `k` is followed by something that is surely of a type.

@@ -125,3 +125,77 @@ async fn undated_messages_of_one_import_were_said_one_after_the_other() {
     told.server.settle(&told.session).await;
     assert!(told.facts().await[0].starts_with("You USES Vim ACTIVE"), "{:?}", told.facts().await);
 }
+
+#[tokio::test]
+async fn taking_a_fact_back_takes_what_it_said_against_its_rivals() {
+    let told = Told::all(&["I live in Lyon.", "I live in Ghent."]).await;
+    assert_eq!(told.facts().await, ["You LIVES_IN Ghent ACTIVE 0.50", "You LIVES_IN Lyon ACTIVE 0.50"]);
+    let data = told.server.graphql("{ facts(first: 10) { nodes { id object { name } } } }", json!({})).await;
+    let nodes = data["facts"]["nodes"].as_array().unwrap();
+    let ghent = nodes.iter().find(|n| n["object"]["name"] == "Ghent").unwrap()["id"].clone();
+    let retract = "mutation($id: ID!) { retractFact(input: { id: $id }) { fact { status } errors { code } } }";
+    told.server.graphql(retract, json!({ "id": ghent })).await;
+    let lyon = told.facts().await.into_iter().find(|f| f.contains("Lyon")).unwrap();
+    assert_eq!(lyon, "You LIVES_IN Lyon ACTIVE 0.67");
+    let events = told.server.events(&told.session).await;
+    let last: Vec<Value> = events.iter().rev().take(2).map(|e| json!([e["target"], e["change"]])).collect();
+    assert_eq!(last, [json!(["Lyon", "revised"]), json!(["Ghent", "retracted"])]);
+}
+
+#[tokio::test]
+async fn a_merge_is_undone_over_the_api_and_every_change_is_told() {
+    let told = Told::all(&["Hannah likes tea.", "Susanna likes tea.", "Susanna lives in Ghent."]).await;
+    let susanna = told.entity("Susanna").await;
+    told.merge("Hannah", "Susanna").await;
+    let merged = "{ entities(first: 10, filter: { text: \"Hannah\" }) { nodes { id merged { id name score reason } } } }";
+    let data = told.server.graphql(merged, json!({})).await;
+    let node = &data["entities"]["nodes"][0];
+    assert_eq!(node["merged"], json!([{ "id": susanna, "name": "Susanna", "score": 1.0, "reason": "by hand" }]));
+    let unmerge = "mutation($id: ID!) { unmergeEntities(input: { entityId: $id }) {
+        entity { id name mentionCount } from { name aliases } errors { code path } } }";
+    let data = told.server.graphql(unmerge, json!({ "id": susanna })).await;
+    let back = json!({ "entity": { "id": susanna, "name": "Susanna", "mentionCount": 2 }, "from": { "name": "Hannah", "aliases": [] },
+        "errors": [] });
+    assert_eq!(data["unmergeEntities"], back);
+    let facts = told.facts().await;
+    assert_eq!(&facts[..2], ["Hannah LIKES tea ACTIVE 0.67", "Susanna LIKES tea ACTIVE 0.67"]);
+    assert!(facts[2].starts_with("Susanna LIVES_IN Ghent ACTIVE"), "{facts:?}");
+    let changes: Vec<Value> = told.server.events(&told.session).await.iter().rev().take(5).map(|e| e["change"].clone()).collect();
+    assert!(changes.contains(&json!("unmerged")) && changes.contains(&json!("restored")), "{changes:?}");
+    // There is nothing more to undo.
+    let data = told.server.graphql(unmerge, json!({ "id": susanna })).await;
+    assert_eq!(data["unmergeEntities"]["errors"], json!([{ "code": "NOT_MERGED", "path": ["input", "entityId"] }]));
+}
+
+#[tokio::test]
+async fn who_says_their_name_is_the_user_and_another_of_the_name_is_not() {
+    let told = Told::all(&["I'm John.", "I like tea.", "John called me.", "John likes coffee.", "Call me Jo."]).await;
+    let data = told.server.graphql("{ viewer { entity { name aliases } } }", json!({})).await;
+    assert_eq!(data["viewer"]["entity"], json!({ "name": "John", "aliases": ["Jo"] }));
+    assert_eq!(told.facts().await, ["John LIKES coffee ACTIVE 0.67", "John LIKES tea ACTIVE 0.67"]);
+    let data = told.server.graphql("{ entities(first: 10) { nodes { name isViewer } } }", json!({})).await;
+    let johns: Vec<&Value> = data["entities"]["nodes"].as_array().unwrap().iter().filter(|n| n["name"] == "John").collect();
+    assert_eq!(johns.len(), 2, "{data}");
+}
+
+#[tokio::test]
+async fn resolving_a_name_says_why() {
+    let told = Told::all(&["My brother John plays chess.", "Anna Schmidt likes tea."]).await;
+    let other = told.server.create_session().await;
+    told.server.send(json!({ "sessionId": other, "text": "John from accounting likes coffee." })).await.unwrap();
+    told.server.settle(&other).await;
+    let resolve = "query($m: String!) { resolveEntity(input: { mention: $m }) { canonicalForm confidence
+        candidates { entity { description } confidence reason } } }";
+    let of = async |mention: &str| told.server.graphql(resolve, json!({ "m": mention })).await["resolveEntity"].clone();
+    let brother = of("my brother John").await;
+    assert_eq!(brother["candidates"][0]["entity"]["description"], "brother");
+    assert_eq!(brother["candidates"][0]["reason"], "same name, same role");
+    let colleague = of("John from accounting").await;
+    assert_eq!(colleague["candidates"][0]["entity"]["description"], "from accounting");
+    assert_eq!(of("my brother").await["canonicalForm"], "John");
+    let anna = of("Anna").await;
+    assert_eq!(
+        (&anna["canonicalForm"], &anna["candidates"][0]["reason"]),
+        (&json!("Anna Schmidt"), &json!("given name of a known full name"))
+    );
+}

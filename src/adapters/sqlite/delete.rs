@@ -110,6 +110,18 @@ async fn apply(c: &mut SqliteConnection, user: Uuid, session: Uuid, decision: De
 
     let mut concerned = mentioned;
     concerned.extend(&decision.entities);
+    // Who was merged away and is known from nowhere else does not come back, not even its name.
+    sqlx::query(
+        "DELETE FROM merges WHERE user_id = ?1
+         AND gone_id IN (SELECT gone_id FROM entity_merges WHERE user_id = ?1 AND into_id IN (SELECT unhex(value) FROM json_each(?2)))
+         AND NOT EXISTS (SELECT 1 FROM merged_mentions m WHERE m.user_id = ?1 AND m.gone_id = merges.gone_id)
+         AND NOT EXISTS (SELECT 1 FROM merged_evidence v JOIN merged_facts f ON f.user_id = ?1 AND f.gone_id = v.gone_id AND f.id = v.fact_id
+                         WHERE v.user_id = ?1 AND v.gone_id = merges.gone_id AND merges.gone_id IN (f.subject_id, f.object_id))",
+    )
+    .bind(bytes(&user))
+    .bind(id_list(&concerned))
+    .execute(&mut *c)
+    .await?;
     sqlx::query(
         "DELETE FROM entities WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))
          AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = ?1 AND m.entity_id = entities.id)

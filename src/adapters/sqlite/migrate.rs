@@ -11,7 +11,10 @@ use sqlx::{
 use super::failure::Failure;
 
 /// (number, name, text) of each file in `migrations/sqlite`.
-const FILES: [(i64, &str, &str); 1] = [(1, "memory", include_str!("../../../migrations/sqlite/0001_memory.sql"))];
+const FILES: [(i64, &str, &str); 2] = [
+    (1, "memory", include_str!("../../../migrations/sqlite/0001_memory.sql")),
+    (2, "entities", include_str!("../../../migrations/sqlite/0002_entities.sql")),
+];
 
 /// Applies what is missing, each file in a transaction of its own.
 pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), Failure> {
@@ -53,5 +56,22 @@ mod tests {
         names.sort();
         let listed: Vec<_> = FILES.iter().map(|(version, name, _)| format!("{version:04}_{name}.sql")).collect();
         assert_eq!(names, listed);
+    }
+
+    #[tokio::test]
+    async fn people_known_before_are_found_by_the_parts_of_their_names() {
+        use sqlx::Connection;
+        let mut c = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        sqlx::raw_sql(FILES[0].2).execute(&mut c).await.unwrap();
+        let old = "INSERT INTO users (id) VALUES (x'00000000000000000000000000000001');
+             INSERT INTO entities VALUES
+                 (x'00000000000000000000000000000001', x'0000000000000000000000000000000a', 'Anna Schmidt', 'person', '[]', NULL, 1, 1.0, 0, NULL, '', 0, 0),
+                 (x'00000000000000000000000000000001', x'0000000000000000000000000000000b', 'New York', 'place', '[]', NULL, 1, 1.0, 0, NULL, '', 0, 0),
+                 (x'00000000000000000000000000000001', x'0000000000000000000000000000000c', 'Tom', 'person', '[]', NULL, 1, 1.0, 0, NULL, '', 0, 0);
+             INSERT INTO entity_keys SELECT user_id, lower(name), id FROM entities;";
+        sqlx::raw_sql(old).execute(&mut c).await.unwrap();
+        sqlx::raw_sql(FILES[1].2).execute(&mut c).await.unwrap();
+        let hints: Vec<String> = sqlx::query_scalar("SELECT hint FROM entity_hints ORDER BY hint").fetch_all(&mut c).await.unwrap();
+        assert_eq!(hints, ["anna", "schmidt"]);
     }
 }

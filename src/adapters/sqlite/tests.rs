@@ -81,6 +81,16 @@ async fn the_statements_that_run_most_use_their_index() {
 }
 
 #[tokio::test]
+async fn who_may_be_meant_is_found_without_reading_through_a_table() {
+    let (_folder, store) = open().await;
+    for (sql, index) in [(super::knowledge::HINTED, "user_id=? AND hint=?"), (super::knowledge::RECENT, "mentions_in_session")] {
+        let plan = explain(&store, sql).await;
+        assert!(plan.contains(index), "{sql}\n{plan}");
+        assert!(!plan.lines().any(|step| step.contains("SCAN") && !step.contains("json_each")), "{sql}\n{plan}");
+    }
+}
+
+#[tokio::test]
 async fn every_foreign_key_can_be_followed_back_by_an_index() {
     // Without one, deleting a session would read the whole of each table that points to it.
     let (_folder, store) = open().await;

@@ -11,8 +11,9 @@ use async_graphql::dataloader;
 use crate::{
     api::error::ApiError,
     conversation::Conversation,
-    domain::{Caller, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Session, SessionId},
+    domain::{Caller, Decision, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Session, SessionId},
     facts::weigh,
+    ports::Merged,
 };
 
 /// Reads batches for one caller.
@@ -34,6 +35,14 @@ pub(crate) struct AnswerTo(pub(crate) MessageId);
 /// What a message mentions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct MentionsIn(pub(crate) MessageId);
+
+/// Why the mentions of a message mean what they mean.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct DecisionsIn(pub(crate) MessageId);
+
+/// What was merged into an entity.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct MergedInto(pub(crate) EntityId);
 
 /// The facts that a message is evidence for or against.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -127,6 +136,35 @@ impl dataloader::Loader<MentionsIn> for Loader {
         let mut found: HashMap<_, Self::Value> = HashMap::new();
         for (message, entity, mention) in self.conversation.store().mentions_in(&self.caller, &ids).await? {
             found.entry(MentionsIn(message)).or_default().push((entity, mention));
+        }
+        Ok(found)
+    }
+}
+
+impl dataloader::Loader<DecisionsIn> for Loader {
+    /// By the place of the mention in its message.
+    type Value = HashMap<u32, Decision>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[DecisionsIn]) -> Batch<DecisionsIn, Self::Value> {
+        let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
+        let mut found: HashMap<_, Self::Value> = HashMap::new();
+        for (message, place, decision) in self.conversation.store().decisions_in(&self.caller, &ids).await? {
+            found.entry(DecisionsIn(message)).or_default().insert(place, decision);
+        }
+        Ok(found)
+    }
+}
+
+impl dataloader::Loader<MergedInto> for Loader {
+    type Value = Vec<Merged>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[MergedInto]) -> Batch<MergedInto, Self::Value> {
+        let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
+        let mut found: HashMap<_, Self::Value> = HashMap::new();
+        for (entity, merged) in self.conversation.store().merged_into(&self.caller, &ids).await? {
+            found.entry(MergedInto(entity)).or_default().push(merged);
         }
         Ok(found)
     }

@@ -84,6 +84,7 @@ const CONTRACT: &[&str] = &[
     "Mutation.retractFact(input: RetractFactInput!): RetractFactPayload!",
     "Mutation.renameEntity(input: RenameEntityInput!): RenameEntityPayload!",
     "Mutation.mergeEntities(input: MergeEntitiesInput!): MergeEntitiesPayload!",
+    "Mutation.unmergeEntities(input: UnmergeEntitiesInput!): UnmergeEntitiesPayload!",
     "Subscription.sessionEvents(sessionId: ID!, after: String): Event!",
     "Viewer.id: ID!",
     "Viewer.role: ViewerRole!",

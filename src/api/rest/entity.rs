@@ -13,6 +13,7 @@ use crate::{
     api::{auth::Reader, body, error::ApiError},
     conversation::Conversation,
     domain::{EntityId, EntityType},
+    facts::Likely,
 };
 
 #[derive(Deserialize)]
@@ -35,6 +36,7 @@ struct Candidate {
     #[serde(flatten)]
     entity: EntityView,
     confidence: f64,
+    reason: String,
 }
 
 /// Resolves a mention.
@@ -52,7 +54,7 @@ pub(super) async fn resolve(
     let bad_id = |_| ApiError::invalid("INVALID_ID", "An id is a UUID.", "session_id");
     let session = request.session_id.map(|id| id.parse().map_err(bad_id)).transpose()?;
     let found = conversation.resolve(&caller, &request.mention, wanted, session).await?;
-    let candidate = |(entity, confidence): &(_, f64)| Candidate { entity: EntityView::from(entity), confidence: *confidence };
+    let candidate = |c: &Likely| Candidate { entity: EntityView::from(&c.entity), confidence: c.score, reason: c.reason.clone() };
     Ok(Json(Resolved {
         canonical_form: found.canonical_form,
         entity_id: found.entity.as_ref().map(|e| e.id),

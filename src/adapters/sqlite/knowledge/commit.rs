@@ -4,16 +4,16 @@ use sqlx::SqliteConnection;
 use uuid::Uuid;
 
 use super::super::{
-    codec::{Word, bytes, json, millis, signed},
+    codec::{Word, bytes, id_list, json, millis, signed},
     events,
     failure::Failure,
     jobs,
     messages::append,
     rows::Columns,
 };
-use super::list::folded;
+use super::{list::folded, merge};
 use crate::{
-    domain::{Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind},
+    domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind},
     ports::{AnswerCommit, Claim, KnowledgeCommit},
 };
 
@@ -39,6 +39,9 @@ pub(super) async fn plan(
         return Err(Failure::Stale);
     }
 
+    for (gone, into) in &plan.merged {
+        merge::record(c, user, *gone, *into, plan).await?;
+    }
     for fact in &plan.deleted_facts {
         sqlx::query("DELETE FROM facts WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&fact.0)).execute(&mut *c).await?;
     }
@@ -50,14 +53,26 @@ pub(super) async fn plan(
     for entity in &plan.entities {
         put_entity(c, user, entity).await?;
     }
+    for (gone, into) in &plan.merged {
+        merge::entity_as(c, user, *gone, *into, "after").await?;
+    }
+    for unmerge in &plan.unmerged {
+        merge::undo(c, user, unmerge).await?;
+    }
     for (entity, key) in &plan.keys {
         put_key(c, user, *entity, key).await?;
     }
+    for (entity, hint) in &plan.hints {
+        put_hint(c, user, *entity, hint).await?;
+    }
     if let Some((message, kind, mentions)) = &plan.message {
-        processed(c, user, *message, *kind, mentions).await?;
+        processed(c, user, *message, *kind, mentions, &plan.decisions).await?;
     }
     for (gone, into) in &plan.dropped_facts {
         move_evidence(c, user, *gone, *into, plan).await?;
+    }
+    if !plan.unmerged.is_empty() {
+        free_statements(c, user, &plan.facts).await?;
     }
     for fact in &plan.facts {
         put_fact(c, user, fact).await?;
@@ -75,7 +90,7 @@ pub(super) async fn plan(
             .await?;
     }
     for (gone, into) in &plan.merged {
-        merge(c, user, *gone, *into).await?;
+        merge::merge(c, user, *gone, *into).await?;
     }
 
     let seqs = events::append(c, user, plan.session, &plan.events, plan.now).await?;
@@ -152,6 +167,16 @@ async fn put_key(c: &mut SqliteConnection, user: Uuid, entity: EntityId, key: &E
     Ok(())
 }
 
+async fn put_hint(c: &mut SqliteConnection, user: Uuid, entity: EntityId, hint: &str) -> Result<(), Failure> {
+    sqlx::query("INSERT INTO entity_hints (user_id, hint, entity_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+        .bind(bytes(&user))
+        .bind(hint)
+        .bind(bytes(&entity.0))
+        .execute(c)
+        .await?;
+    Ok(())
+}
+
 /// Notes what was found in a message. Mentions of an earlier run are replaced.
 async fn processed(
     c: &mut SqliteConnection,
@@ -159,6 +184,7 @@ async fn processed(
     message: MessageId,
     kind: MessageKind,
     mentions: &[(EntityId, Mention)],
+    decisions: &[Decision],
 ) -> Result<(), Failure> {
     let row = sqlx::query("UPDATE messages SET kind = ?, status = 'processed' WHERE user_id = ? AND id = ? RETURNING session_id, sent_at")
         .bind(kind.word())
@@ -171,15 +197,16 @@ async fn processed(
     let (session, said_at) = (columns.id("session_id")?, columns.integer("sent_at")?);
     let earlier = sqlx::query("DELETE FROM mentions WHERE user_id = ? AND message_id = ?").bind(bytes(&user)).bind(bytes(&message.0));
     earlier.execute(&mut *c).await?;
-    for ((entity, m), ordinal) in mentions.iter().zip(0i64..) {
+    for (i, (entity, m)) in mentions.iter().enumerate() {
+        let decision = decisions.get(i);
         sqlx::query(
             "INSERT INTO mentions (user_id, message_id, ordinal, entity_id, session_id, said_at, name, entity_type,
-                                   span_start, span_end, confidence, description)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                   span_start, span_end, confidence, description, score, reason)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(bytes(&user))
         .bind(bytes(&message.0))
-        .bind(ordinal)
+        .bind(signed(i as u64))
         .bind(bytes(&entity.0))
         .bind(bytes(&session))
         .bind(said_at)
@@ -189,6 +216,8 @@ async fn processed(
         .bind(m.span.end)
         .bind(m.confidence)
         .bind(&m.description)
+        .bind(decision.map(|d| d.score))
+        .bind(decision.map(|d| d.reason.as_str()))
         .execute(&mut *c)
         .await?;
     }
@@ -224,6 +253,17 @@ pub(in super::super) async fn put_fact(c: &mut SqliteConnection, user: Uuid, f: 
     .bind(millis(f.updated_at))
     .execute(c)
     .await?;
+    Ok(())
+}
+
+/// Takes the facts that are to be written out of the way of each other: when a merge is undone one may get the statement that
+/// another still has, whatever their order.
+async fn free_statements(c: &mut SqliteConnection, user: Uuid, facts: &[Fact]) -> Result<(), Failure> {
+    sqlx::query("UPDATE facts SET relation = hex(id) WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
+        .bind(bytes(&user))
+        .bind(id_list(facts.iter().map(|f| &f.id.0)))
+        .execute(c)
+        .await?;
     Ok(())
 }
 
@@ -264,22 +304,5 @@ async fn move_evidence(c: &mut SqliteConnection, user: Uuid, gone: FactId, into:
         .execute(&mut *c)
         .await?;
     sqlx::query("DELETE FROM facts WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&gone.0)).execute(c).await?;
-    Ok(())
-}
-
-/// Merges an entity into another. Its facts have been moved by the plan.
-async fn merge(c: &mut SqliteConnection, user: Uuid, gone: EntityId, into: EntityId) -> Result<(), Failure> {
-    for sql in [
-        "INSERT INTO entity_keys (user_id, key, entity_id)
-         SELECT user_id, key, ?3 FROM entity_keys WHERE user_id = ?1 AND entity_id = ?2 ON CONFLICT DO NOTHING",
-        "UPDATE mentions SET entity_id = ?3 WHERE user_id = ?1 AND entity_id = ?2",
-        "UPDATE entity_merges SET into_id = ?3 WHERE user_id = ?1 AND into_id = ?2",
-        "INSERT INTO entity_merges (user_id, gone_id, into_id) VALUES (?1, ?2, ?3)
-         ON CONFLICT (user_id, gone_id) DO UPDATE SET into_id = excluded.into_id",
-    ] {
-        sqlx::query(sql).bind(bytes(&user)).bind(bytes(&gone.0)).bind(bytes(&into.0)).execute(&mut *c).await?;
-    }
-    let entity = sqlx::query("DELETE FROM entities WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&gone.0));
-    entity.execute(c).await?;
     Ok(())
 }

@@ -2,16 +2,22 @@
 
 mod commit;
 mod list;
+mod merge;
 mod read;
 mod trace;
 
 use async_trait::async_trait;
 
 pub(super) use self::{commit::put_fact, read::version};
+#[cfg(test)]
+pub(super) use self::{read::HINTED, trace::RECENT};
 use super::SqliteStore;
 use crate::{
-    domain::{Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice},
-    ports::{AnswerCommit, Claim, CommitError, EntityFilter, FactFilter, FactKey, KnowledgeCommit, KnowledgeStore, StoreError},
+    domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice},
+    ports::{
+        AnswerCommit, Claim, CommitError, EntityFilter, FactFilter, FactKey, KnowledgeCommit, KnowledgeStore, MergeRecord, Merged,
+        StoreError,
+    },
 };
 
 #[async_trait]
@@ -26,6 +32,18 @@ impl KnowledgeStore for SqliteStore {
 
     async fn entities_by_key(&self, caller: &Caller, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, StoreError> {
         Ok(read::entities_by_key(self, caller.user(), keys).await?)
+    }
+
+    async fn entities_by_hint(&self, caller: &Caller, hints: &[String], limit: u32) -> Result<Vec<(String, Entity)>, StoreError> {
+        Ok(read::entities_by_hint(self, caller.user(), hints, limit).await?)
+    }
+
+    async fn recently_mentioned(&self, caller: &Caller, session: SessionId, entities: &[EntityId]) -> Result<Vec<EntityId>, StoreError> {
+        Ok(trace::recently_mentioned(self, caller.user(), session, entities).await?)
+    }
+
+    async fn decisions_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, u32, Decision)>, StoreError> {
+        Ok(trace::decisions_in(self, caller.user(), messages).await?)
     }
 
     async fn entities_by_id(&self, caller: &Caller, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError> {
@@ -84,6 +102,18 @@ impl KnowledgeStore for SqliteStore {
 
     async fn facts_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, StoreError> {
         Ok(trace::facts_in(self, caller.user(), messages).await?)
+    }
+
+    async fn mentions_of(&self, caller: &Caller, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, StoreError> {
+        Ok(trace::mentions_of(self, caller.user(), entity).await?)
+    }
+
+    async fn merge_record(&self, caller: &Caller, gone: EntityId) -> Result<Option<MergeRecord>, StoreError> {
+        Ok(merge::recorded(self, caller.user(), gone).await?)
+    }
+
+    async fn merged_into(&self, caller: &Caller, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, StoreError> {
+        Ok(merge::merged_into(self, caller.user(), entities).await?)
     }
 
     async fn list_mentions(&self, caller: &Caller, entity: EntityId, page: &Page) -> Result<Slice<(MessageId, Mention)>, StoreError> {

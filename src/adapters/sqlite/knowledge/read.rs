@@ -16,6 +16,10 @@ use crate::{
     ports::FactKey,
 };
 
+/// For each message that names a person.
+pub(in super::super) const HINTED: &str =
+    "SELECT h.hint AS found_hint, e.* FROM entity_hints h JOIN entities e ON e.user_id = h.user_id AND e.id = h.entity_id
+     WHERE h.user_id = ? AND h.hint IN (SELECT value FROM json_each(?)) ORDER BY e.mention_count DESC, e.id, h.hint LIMIT ?";
 const VERSION: &str = "SELECT knowledge_version FROM users WHERE id = ?";
 
 /// The version inside a transaction; 0 for a user who never wrote.
@@ -53,6 +57,17 @@ pub(super) async fn entities_by_key(store: &SqliteStore, user: UserId, keys: &[E
         }
     }
     Ok(pairs)
+}
+
+pub(super) async fn entities_by_hint(
+    store: &SqliteStore,
+    user: UserId,
+    hints: &[String],
+    limit: u32,
+) -> Result<Vec<(String, Entity)>, Failure> {
+    let found =
+        sqlx::query(HINTED).bind(bytes(&user.0)).bind(json(hints, "hints")?).bind(i64::from(limit)).fetch_all(&store.readers).await?;
+    found.iter().map(|row| Ok((row.try_get("found_hint")?, rows::entity(row)?))).collect()
 }
 
 pub(super) async fn entities_by_id(store: &SqliteStore, user: UserId, ids: &[EntityId]) -> Result<Vec<Entity>, Failure> {

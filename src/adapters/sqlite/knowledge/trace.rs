@@ -9,7 +9,13 @@ use super::super::{
     keys, rows,
     rows::Columns,
 };
-use crate::domain::{EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
+use crate::domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
+
+/// For each message that names something of which more must be known. The index is named because SQLite, without statistics, would
+/// read all mentions of a thing.
+pub(in super::super) const RECENT: &str = "SELECT entity_id FROM mentions INDEXED BY mentions_in_session
+     WHERE user_id = ? AND session_id = ? AND entity_id IN (SELECT unhex(value) FROM json_each(?))
+     GROUP BY entity_id ORDER BY MAX(said_at) DESC, MAX(message_id) DESC, entity_id";
 
 pub(super) async fn evidence_of(store: &SqliteStore, user: UserId, facts: &[FactId], limit: u32) -> Result<Vec<Evidence>, Failure> {
     // A place in line by a window function would read all evidence of a fact to return its latest; each fact's latest by the
@@ -81,6 +87,61 @@ pub(super) async fn mentions_in(
             Ok((MessageId(c.id("message_id")?), EntityId(c.id("entity_id")?), rows::mention(row)?))
         })
         .collect()
+}
+
+pub(super) async fn decisions_in(
+    store: &SqliteStore,
+    user: UserId,
+    messages: &[MessageId],
+) -> Result<Vec<(MessageId, u32, Decision)>, Failure> {
+    let found = sqlx::query(
+        "SELECT message_id, ordinal, score, reason FROM mentions
+         WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?)) AND score IS NOT NULL AND reason IS NOT NULL
+         ORDER BY message_id, ordinal",
+    )
+    .bind(bytes(&user.0))
+    .bind(id_list(messages.iter().map(|id| &id.0)))
+    .fetch_all(&store.readers)
+    .await?;
+    found
+        .iter()
+        .map(|row| {
+            let c = Columns::of(row, "mentions");
+            let decision = Decision { score: c.real("score")?, reason: c.text("reason")? };
+            Ok((MessageId(c.id("message_id")?), c.small("ordinal")?, decision))
+        })
+        .collect()
+}
+
+pub(super) async fn mentions_of(store: &SqliteStore, user: UserId, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, Failure> {
+    let found = sqlx::query("SELECT * FROM mentions WHERE user_id = ? AND entity_id = ? ORDER BY message_id, ordinal")
+        .bind(bytes(&user.0))
+        .bind(bytes(&entity.0))
+        .fetch_all(&store.readers)
+        .await?;
+    found
+        .iter()
+        .map(|row| {
+            let c = Columns::of(row, "mentions");
+            Ok((MessageId(c.id("message_id")?), c.small("ordinal")?, rows::mention(row)?))
+        })
+        .collect()
+}
+
+/// Each entity's last mention in the session; of one moment, the later message, whose id is greater.
+pub(super) async fn recently_mentioned(
+    store: &SqliteStore,
+    user: UserId,
+    session: SessionId,
+    entities: &[EntityId],
+) -> Result<Vec<EntityId>, Failure> {
+    let found = sqlx::query(RECENT)
+        .bind(bytes(&user.0))
+        .bind(bytes(&session.0))
+        .bind(id_list(entities.iter().map(|id| &id.0)))
+        .fetch_all(&store.readers)
+        .await?;
+    found.iter().map(|row| Ok(EntityId(Columns::of(row, "mentions").id("entity_id")?))).collect()
 }
 
 pub(super) async fn facts_in(store: &SqliteStore, user: UserId, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, Failure> {

@@ -6,6 +6,7 @@ use super::{EntityNode, FactNode, MessageNode, enums::RetrievalMethod};
 use crate::{
     conversation,
     domain::context::{Context, Timings},
+    facts::Likely,
 };
 
 /// Everything found for one question, best first.
@@ -103,11 +104,13 @@ pub(crate) struct EntityCandidate {
     entity: EntityNode,
     /// How well it fits, 0 to 1.
     confidence: f64,
+    /// Why, in words for people: "given name of a known full name, spoken of in this session".
+    reason: String,
 }
 
 impl From<conversation::Resolution> for Resolution {
     fn from(r: conversation::Resolution) -> Self {
-        let candidate = |(entity, confidence)| EntityCandidate { entity: EntityNode(entity), confidence };
+        let candidate = |c: Likely| EntityCandidate { entity: EntityNode(c.entity), confidence: c.score, reason: c.reason };
         Self {
             entity: r.entity.map(EntityNode),
             canonical_form: r.canonical_form,

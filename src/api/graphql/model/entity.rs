@@ -1,6 +1,6 @@
 //! A thing that a user talks about.
 
-use async_graphql::{Context, ID, Object};
+use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
     FactNode, MessageNode,
@@ -10,13 +10,36 @@ use crate::{
     api::{
         error::ApiError,
         graphql::{
+            loader::MergedInto,
             page::{self, Connection, Total, cost},
             scope::{Needs, scope},
         },
     },
-    domain::{Entity, Slice, Timestamp},
-    ports::FactFilter,
+    domain::{Decision, Entity, Slice, Timestamp},
+    ports::{FactFilter, Merged},
 };
+
+/// A thing that was merged into another one.
+#[derive(SimpleObject)]
+pub(crate) struct MergedEntity {
+    /// Its id, which gives the other one now.
+    id: ID,
+    /// Its name.
+    name: String,
+    /// When it was merged.
+    merged_at: Timestamp,
+    /// How sure it is that they are one, 0 to 1.
+    score: f64,
+    /// Why they were taken for one.
+    reason: String,
+}
+
+impl From<Merged> for MergedEntity {
+    fn from(m: Merged) -> Self {
+        let Decision { score, reason } = m.decision;
+        Self { id: ID::from(m.entity), name: m.name, merged_at: m.merged_at, score, reason }
+    }
+}
 
 /// A thing that the user talks about, told apart from others of the same name.
 #[derive(Clone)]
@@ -74,6 +97,12 @@ impl EntityNode {
     /// When it last changed.
     async fn updated_at(&self) -> Timestamp {
         self.0.updated_at
+    }
+
+    /// What was merged into it and can be told apart again by `unmergeEntities`, the latest first.
+    async fn merged(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<MergedEntity>> {
+        let merged = scope(ctx)?.load.load_one(MergedInto(self.0.id)).await?.unwrap_or_default();
+        Ok(merged.into_iter().map(MergedEntity::from).collect())
     }
 
     /// Facts with it on either side, latest change first.

@@ -1,6 +1,6 @@
 //! One turn of a conversation, what it mentions, what it is evidence for, and what an answer cites.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use async_graphql::{Context, ID, Object, SimpleObject};
 
@@ -12,7 +12,7 @@ use crate::{
     api::{
         error::ApiError,
         graphql::{
-            loader::{AnswerTo, FactsIn, MentionsIn},
+            loader::{AnswerTo, DecisionsIn, FactsIn, MentionsIn},
             scope::{Needs, scope},
         },
     },
@@ -114,12 +114,17 @@ impl MessageNode {
         let s = scope(ctx)?;
         let mentions = s.load.load_one(MentionsIn(self.0.id)).await?.unwrap_or_default();
         let entities = s.load.load_many(mentions.iter().map(|m| m.0)).await?;
-        let node = |(id, mention): (EntityId, Mention)| {
+        let mut decisions = match mentions.is_empty() {
+            true => HashMap::new(),
+            false => s.load.load_one(DecisionsIn(self.0.id)).await?.unwrap_or_default(),
+        };
+        let node = |(place, (id, mention)): (u32, (EntityId, Mention))| {
             let entity = EntityNode(entities.get(&id)?.clone());
             let Span { start, end } = mention.span;
-            Some(MentionNode { entity, start, end, surface: cut(self.0.text.as_str(), mention.span) })
+            let (score, reason) = decisions.remove(&place).map(|d| (d.score, d.reason)).unzip();
+            Some(MentionNode { entity, start, end, surface: cut(self.0.text.as_str(), mention.span), score, reason })
         };
-        Ok(mentions.into_iter().filter_map(node).collect())
+        Ok((0..).zip(mentions).filter_map(node).collect())
     }
 
     /// The facts it is evidence for or against.
@@ -143,6 +148,10 @@ pub(crate) struct MentionNode {
     end: u32,
     /// The words as they stand there.
     surface: String,
+    /// How sure it is that they mean this thing, or a new one where it is the first mention, 0 to 1; null when not noted.
+    score: Option<f64>,
+    /// Why, in words for people: "same name, spoken of in this session"; null when not noted.
+    reason: Option<String>,
 }
 
 /// What one numbered mark in an answer points to.

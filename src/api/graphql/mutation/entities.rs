@@ -49,6 +49,24 @@ pub(crate) struct MergeEntitiesPayload {
     errors: Vec<UserError>,
 }
 
+/// A merge to be undone.
+#[derive(InputObject)]
+pub(crate) struct UnmergeEntitiesInput {
+    /// The one that was merged away; or the one that stayed, whose latest merge is undone then.
+    entity_id: ID,
+}
+
+/// What came of `unmergeEntities`.
+#[derive(SimpleObject)]
+pub(crate) struct UnmergeEntitiesPayload {
+    /// The entity that is back.
+    entity: Option<EntityNode>,
+    /// The entity that had its place.
+    from: Option<EntityNode>,
+    /// Why they were not told apart.
+    errors: Vec<UserError>,
+}
+
 #[derive(Default)]
 pub(super) struct EntityMutations;
 
@@ -83,5 +101,22 @@ impl EntityMutations {
         };
         let (entity, errors) = settle(merge.await)?;
         Ok(MergeEntitiesPayload { entity: entity.map(EntityNode), errors })
+    }
+
+    /// Undoes a merge: the entity comes back with its names, mentions and facts. What was learnt since stays with the one that
+    /// stayed, unless the message names the one that was gone.
+    async fn unmerge_entities(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The merge.")] input: UnmergeEntitiesInput,
+    ) -> async_graphql::Result<UnmergeEntitiesPayload> {
+        let s = scope(ctx)?;
+        let unmerge = async {
+            let id: EntityId = read_id(&input.entity_id, "input.entityId")?;
+            s.conversation.unmerge_entities(&s.caller, id).await.map_err(ApiError::from)
+        };
+        let (both, errors) = settle(unmerge.await)?;
+        let (entity, from) = both.map_or((None, None), |(entity, from)| (Some(EntityNode(entity)), Some(EntityNode(from))));
+        Ok(UnmergeEntitiesPayload { entity, from, errors })
     }
 }

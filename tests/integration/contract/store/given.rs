@@ -155,22 +155,7 @@ impl World {
 
     /// An empty plan on what is known now.
     pub(super) async fn plan(&self, session: SessionId) -> KnowledgeCommit {
-        KnowledgeCommit {
-            version: self.store.knowledge_version(&self.caller).await.unwrap(),
-            session,
-            message: None,
-            entities: vec![],
-            keys: vec![],
-            facts: vec![],
-            evidence: vec![],
-            merged: vec![],
-            dropped_facts: Vec::new(),
-            deleted_facts: Vec::new(),
-            dropped_evidence: Vec::new(),
-            events: vec![],
-            follow_up: None,
-            now: at(0),
-        }
+        KnowledgeCommit::empty(self.store.knowledge_version(&self.caller).await.unwrap(), session, at(0))
     }
 
     /// Commits the plan without a job.

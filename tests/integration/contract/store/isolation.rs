@@ -6,6 +6,7 @@ use recall::{
     domain::{Entity, EntityKey, Fact, Message, MessageKind, Page, Session, StoredEvent},
     ports::{
         AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, Store, StoreError,
+        Unmerge,
     },
 };
 
@@ -71,6 +72,12 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     assert_eq!(s.knowledge_version(c).await.unwrap(), 0);
     assert_eq!(s.viewer_entity(c).await.unwrap(), None);
     assert!(s.entities_by_key(c, &[EntityKey::of("John").unwrap()]).await.unwrap().is_empty());
+    assert!(s.entities_by_hint(c, &["john".into()], 10).await.unwrap().is_empty());
+    assert!(s.recently_mentioned(c, known.session, &[known.john.id]).await.unwrap().is_empty());
+    assert!(s.mentions_of(c, known.john.id).await.unwrap().is_empty());
+    assert!(s.decisions_in(c, &[known.message.id]).await.unwrap().is_empty());
+    assert_eq!(s.merge_record(c, known.john.id).await.unwrap(), None);
+    assert!(s.merged_into(c, &[known.john.id]).await.unwrap().is_empty());
     assert!(s.entities_by_id(c, &[known.john.id]).await.unwrap().is_empty());
     let key = FactKey { subject: known.john.id, relation: "LIKES".into(), object: None };
     assert!(s.facts_by_key(c, &[key]).await.unwrap().is_empty());
@@ -111,6 +118,10 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     refused(s.commit(c, &KnowledgeCommit { message: foreign_message, ..b.plan(own).await }, None).await);
     refused(s.commit(c, &KnowledgeCommit { facts: vec![known.fact.clone()], ..b.plan(own).await }, None).await);
     refused(s.commit(c, &KnowledgeCommit { evidence: vec![known.evidence.clone()], ..b.plan(own).await }, None).await);
+    refused(s.commit(c, &KnowledgeCommit { hints: vec![(known.john.id, "john".into())], ..b.plan(own).await }, None).await);
+    let foreign = Unmerge { gone: known.john.id, from: known.mary.id, mentions: vec![(known.message.id, 0)] };
+    let stale = s.commit(c, &KnowledgeCommit { unmerged: vec![foreign], ..b.plan(own).await }, None).await;
+    assert!(matches!(stale, Err(CommitError::Stale)));
     let answer = AnswerCommit { message, answer_to: known.message.id, citations: vec![], events: vec![] };
     assert!(matches!(s.commit_answer(c, &answer, &answer_job.claim).await, Err(CommitError::NotOurs)));
     assert!(matches!(s.commit(c, &b.plan(own).await, Some(&answer_job.claim)).await, Err(CommitError::NotOurs)));

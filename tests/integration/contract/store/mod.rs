@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod deletion;
+mod entities;
 mod events;
 mod given;
 mod isolation;
@@ -51,6 +52,9 @@ macro_rules! store_contract {
             knowledge::filters_of_facts_and_entities,
             knowledge::an_answer_is_stored_with_its_events_once,
             knowledge::follow_up_work_is_queued_with_the_commit,
+            entities::hints_find_the_most_mentioned_first,
+            entities::mentions_keep_why_and_the_latest_of_a_session_comes_first,
+            entities::a_merge_is_recorded_and_can_be_undone_once,
             lists::every_list_is_complete_in_pages_of_any_size,
             lists::rows_that_come_between_pages_neither_repeat_nor_hide_others,
             lists::a_foreign_cursor_is_refused,

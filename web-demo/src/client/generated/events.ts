@@ -151,7 +151,7 @@ export interface EntityUpdate {
   /**
    * What happened to it.
    */
-  change: "added" | "mentioned" | "renamed" | "merged";
+  change: "added" | "mentioned" | "renamed" | "merged" | "unmerged" | "restored";
   /**
    * The thing.
    */
@@ -169,7 +169,7 @@ export interface EntityUpdate {
    */
   mention_count: number;
   /**
-   * For `merged`: the thing that is no more.
+   * For `merged`: the thing that is no more. For `unmerged`: the thing that is back.
    */
   merged_id?: EntityId | null;
   /**
@@ -197,7 +197,7 @@ export interface FactUpdate {
   /**
    * What happened to it.
    */
-  change: "added" | "reinforced" | "opposed" | "ended" | "retracted" | "restored";
+  change: "added" | "reinforced" | "opposed" | "ended" | "retracted" | "restored" | "revised" | "removed";
   /**
    * Name of its subject.
    */

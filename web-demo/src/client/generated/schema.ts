@@ -122,6 +122,8 @@ export interface Entity {
   createdAt: DateTime;
   /** When it last changed. */
   updatedAt: DateTime;
+  /** What was merged into it and can be told apart again by `unmergeEntities`, the latest first. */
+  merged: MergedEntity[];
   /** Facts with it on either side, latest change first. */
   facts: FactConnection;
   /** Messages that mention it, latest first. */
@@ -134,6 +136,8 @@ export interface EntityCandidate {
   entity: Entity;
   /** How well it fits, 0 to 1. */
   confidence: number;
+  /** Why, in words for people: "given name of a known full name, spoken of in this session". */
+  reason: string;
 }
 
 /** A page of entities. */
@@ -365,6 +369,24 @@ export interface Mention {
   end: number;
   /** The words as they stand there. */
   surface: string;
+  /** How sure it is that they mean this thing, or a new one where it is the first mention, 0 to 1; null when not noted. */
+  score: number | null;
+  /** Why, in words for people: "same name, spoken of in this session"; null when not noted. */
+  reason: string | null;
+}
+
+/** A thing that was merged into another one. */
+export interface MergedEntity {
+  /** Its id, which gives the other one now. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** When it was merged. */
+  mergedAt: DateTime;
+  /** How sure it is that they are one, 0 to 1. */
+  score: number;
+  /** Why they were taken for one. */
+  reason: string;
 }
 
 /** Two entities that are one. */
@@ -647,6 +669,22 @@ export interface SessionEdge {
   node: Session;
   /** A cursor for use in pagination */
   cursor: string;
+}
+
+/** A merge to be undone. */
+export interface UnmergeEntitiesInput {
+  /** The one that was merged away; or the one that stayed, whose latest merge is undone then. */
+  entityId: string;
+}
+
+/** What came of `unmergeEntities`. */
+export interface UnmergeEntitiesPayload {
+  /** The entity that is back. */
+  entity: Entity | null;
+  /** The entity that had its place. */
+  from: Entity | null;
+  /** Why they were not told apart. */
+  errors: UserError[];
 }
 
 /** Something about a request that its sender can put right. */

@@ -12,6 +12,7 @@ import { RichText } from "./rich-text.tsx";
 const changeMark: Record<Change, [mark: string, word: string]> = {
   added: ["+", "new fact"], reinforced: ["↑", "more certain"], opposed: ["↓", "less certain"],
   ended: ["×", "ended"], retracted: ["×", "retracted"], restored: ["↻", "true again"],
+  revised: ["·", "weighed anew"], removed: ["×", "part of another"],
 };
 
 export function showFact(id: string): void {

@@ -244,6 +244,7 @@ export class Memory {
       case "entity_update": {
         const { entity_id: id, name, entity_type: type, mention_count: mentionCount, is_viewer: isViewer } = event;
         this.entities.set(id, { id, name, type, mentionCount, isViewer });
+        if (event.change === "merged" && event.merged_id) this.entities.delete(event.merged_id);
         break;
       }
       case "fact_update": this.#factUpdate(event, meta); break;
@@ -302,6 +303,10 @@ export class Memory {
   }
 
   #factUpdate(event: EventOf<"fact_update">, meta: EventMeta | null) {
+    if (event.change === "removed") {
+      this.facts.delete(event.fact_id);
+      return;
+    }
     const known = this.facts.get(event.fact_id);
     for (const [id, name] of [[event.entity_id, event.entity], [event.target_id, event.target]] as const) {
       if (!this.entities.has(id)) this.entities.set(id, { id, name, type: "thing", mentionCount: 1, isViewer: false });

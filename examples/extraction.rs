@@ -1,0 +1,47 @@
+//! How well messages are understood: `cargo run --example extraction [-- [--wrong] [FILE.jsonl]]`.
+//!
+//! Without a file the composed examples of `tests/data/grammar` are measured, those worked with and those set aside
+//! apart; with one, its labelled messages. `--wrong` lists what is missed and invented among the worked examples.
+
+use std::sync::Arc;
+
+use recall::domain::Ontology;
+use recall::understand::{Pipeline, default_ontology};
+
+#[path = "../tests/integration/extraction/score.rs"]
+mod score;
+
+fn main() -> anyhow::Result<()> {
+    let pipeline = Pipeline::new(Arc::new(Ontology::parse(default_ontology())?));
+    let read = |text: &str| pipeline.read(text);
+    let mut wrong = false;
+    let mut file = None;
+    for argument in std::env::args().skip(1) {
+        if argument == "--wrong" {
+            wrong = true;
+        } else {
+            file = Some(argument);
+        }
+    }
+    let sets = match file {
+        Some(path) => vec![(path.clone(), score::lines(&std::fs::read_to_string(path)?).map_err(anyhow::Error::msg)?)],
+        None => {
+            let mut paths: Vec<_> = std::fs::read_dir("tests/data/grammar")?.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>()?;
+            paths.sort();
+            let (mut all, mut seen) = (Vec::new(), 0);
+            for path in paths {
+                all.extend(score::composed(&std::fs::read_to_string(path)?, &mut seen).map_err(anyhow::Error::msg)?);
+            }
+            let (held, worked): (Vec<_>, Vec<_>) = all.into_iter().partition(|l| l.held);
+            vec![("worked with".to_owned(), worked), ("set aside".to_owned(), held)]
+        }
+    };
+    for (name, labelled) in &sets {
+        println!("== {name}\n{}", score::table(labelled, &read).1);
+        println!("{}", score::Calibration::of(labelled, &read).table());
+        if wrong && name != "set aside" {
+            println!("{}", score::complaints(labelled, &read));
+        }
+    }
+    Ok(())
+}

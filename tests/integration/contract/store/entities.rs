@@ -1,0 +1,138 @@
+//! What finds an entity besides its keys, why a mention means it, and merges that can be undone.
+
+use std::sync::Arc;
+
+use recall::{
+    domain::{Decision, Entity, EntityKey, Fact, MessageKind, Stance},
+    ports::{CommitError, KnowledgeCommit, Store, Unmerge},
+};
+
+use super::given::{World, entity, evidence, fact, mention};
+
+pub(super) async fn hints_find_the_most_mentioned_first(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let (anna, peter) = (Entity { mention_count: 1, ..entity("Anna Schmidt") }, Entity { mention_count: 9, ..entity("Peter Schmidt") });
+    let hint = |e: &Entity, hint: &str| (e.id, hint.to_owned());
+    let plan = KnowledgeCommit {
+        entities: vec![anna.clone(), peter.clone()],
+        hints: vec![hint(&anna, "schmidt"), hint(&anna, "anna"), hint(&peter, "schmidt"), hint(&peter, "schmidt")],
+        ..w.plan(session).await
+    };
+    w.commit(plan).await;
+    let asked = ["schmidt".to_owned(), "anna".to_owned(), "%".to_owned()];
+    let found = store.entities_by_hint(&w.caller, &asked, 10).await.unwrap();
+    let pairs: Vec<_> = found.iter().map(|(h, e)| (h.as_str(), e.id)).collect();
+    assert_eq!(pairs, [("schmidt", peter.id), ("anna", anna.id), ("schmidt", anna.id)]);
+    assert_eq!(store.entities_by_hint(&w.caller, &asked, 1).await.unwrap(), [("schmidt".to_owned(), peter)]);
+    assert!(store.entities_by_key(&w.caller, &[EntityKey::of("Schmidt").unwrap()]).await.unwrap().is_empty(), "a hint is no key");
+}
+
+pub(super) async fn mentions_keep_why_and_the_latest_of_a_session_comes_first(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let (here, elsewhere) = (w.session().await, w.session().await);
+    let (john, mary, tom) = (entity("John"), entity("Mary"), entity("Tom"));
+    let decision = Decision { score: 0.75, reason: "same name".into() };
+    for (session, who, why) in [
+        (here, vec![&john], vec![decision.clone()]),
+        (here, vec![&mary, &john], vec![]),
+        (here, vec![&mary], vec![decision.clone()]),
+        (elsewhere, vec![&tom], vec![]),
+    ] {
+        let message = w.note(session, "m").await;
+        let mentions = who.iter().map(|e| (e.id, mention(&e.name))).collect();
+        let plan = KnowledgeCommit {
+            message: Some((message.id, MessageKind::Statement, mentions)),
+            entities: who.into_iter().cloned().collect(),
+            decisions: why.clone(),
+            ..w.plan(session).await
+        };
+        w.commit(plan).await;
+        let expected: Vec<_> = why.into_iter().map(|d| (message.id, 0, d)).collect();
+        assert_eq!(store.decisions_in(&w.caller, &[message.id]).await.unwrap(), expected);
+    }
+    let all = [john.id, tom.id, mary.id];
+    assert_eq!(store.recently_mentioned(&w.caller, here, &all).await.unwrap(), [mary.id, john.id]);
+    assert_eq!(store.recently_mentioned(&w.caller, here, &[john.id]).await.unwrap(), [john.id]);
+    let places: Vec<u32> = store.mentions_of(&w.caller, john.id).await.unwrap().into_iter().map(|(_, place, _)| place).collect();
+    assert_eq!(places, [0, 1]);
+}
+
+pub(super) async fn a_merge_is_recorded_and_can_be_undone_once(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let known = w.john_likes_mary().await;
+    let second = w.note(known.session, "Johnny likes Mary.").await;
+    let johnny = Entity { mention_count: 1, first_message: Some(second.id), ..entity("Johnny") };
+    let double = fact(&johnny, "LIKES", &known.mary);
+    let said = evidence(&double, &second, Stance::Supports);
+    let key = |e: &Entity, name: &str| (e.id, EntityKey::of(name).unwrap());
+    let plan = KnowledgeCommit {
+        message: Some((second.id, MessageKind::Statement, vec![(johnny.id, mention("Johnny"))])),
+        entities: vec![johnny.clone()],
+        keys: vec![key(&johnny, "Johnny"), key(&johnny, "John")],
+        hints: vec![(johnny.id, "j".into())],
+        facts: vec![double.clone()],
+        evidence: vec![said.clone()],
+        ..w.plan(known.session).await
+    };
+    w.commit(plan).await;
+
+    let after = Entity { aliases: vec!["Johnny".into()], mention_count: 2, ..known.john.clone() };
+    let decision = Decision { score: 1.0, reason: "by hand".into() };
+    let plan = KnowledgeCommit {
+        entities: vec![after.clone()],
+        facts: vec![Fact { support: 2.0, ..known.fact.clone() }],
+        dropped_facts: vec![(double.id, known.fact.id)],
+        merged: vec![(johnny.id, known.john.id)],
+        merge_decision: Some(decision.clone()),
+        ..w.plan(known.session).await
+    };
+    w.commit(plan).await;
+    let later = w.note(known.session, "Johnny again.").await;
+    let plan = KnowledgeCommit {
+        message: Some((later.id, MessageKind::Statement, vec![(known.john.id, mention("Johnny"))])),
+        ..w.plan(known.session).await
+    };
+    w.commit(plan).await;
+
+    let record = store.merge_record(&w.caller, johnny.id).await.unwrap().unwrap();
+    assert_eq!((&record.gone, &record.before, &record.after), (&johnny, &known.john, &after));
+    assert_eq!((record.holder, &record.decision), (known.john.id, &decision));
+    assert_eq!(record.mentions, [(second.id, 0)]);
+    assert_eq!(record.since.iter().collect::<Vec<_>>(), [&later.id]);
+    let mut facts = record.facts;
+    facts.sort_by_key(|f| f.id != double.id);
+    assert_eq!(facts, [double.clone(), known.fact.clone()]);
+    assert!(record.evidence.contains(&said) && record.evidence.len() == 2);
+    let listed = store.merged_into(&w.caller, &[known.john.id]).await.unwrap();
+    let (into, merged) = &listed[0];
+    assert_eq!((*into, merged.entity, merged.name.as_str(), &merged.decision), (known.john.id, johnny.id, "Johnny", &decision));
+
+    let undo = KnowledgeCommit {
+        entities: vec![johnny.clone(), known.john.clone()],
+        facts: vec![double.clone(), known.fact.clone()],
+        evidence: vec![said.clone()],
+        dropped_evidence: vec![(known.fact.id, second.id, Stance::Supports)],
+        unmerged: vec![Unmerge { gone: johnny.id, from: known.john.id, mentions: vec![(second.id, 0), (later.id, 0)] }],
+        ..w.plan(known.session).await
+    };
+    w.commit(undo.clone()).await;
+    assert_eq!(store.entities_by_id(&w.caller, &[johnny.id]).await.unwrap(), std::slice::from_ref(&johnny));
+    let of = async |name: &str| {
+        let found = store.entities_by_key(&w.caller, &[EntityKey::of(name).unwrap()]).await.unwrap();
+        let mut ids: Vec<_> = found.into_iter().map(|(_, e)| e.id).collect();
+        ids.sort();
+        ids
+    };
+    let mut both = [johnny.id, known.john.id];
+    both.sort();
+    assert_eq!((of("Johnny").await, of("John").await), (vec![johnny.id], both.to_vec()), "a key that both had stays with both");
+    assert_eq!(store.entities_by_hint(&w.caller, &["j".into()], 9).await.unwrap(), [("j".to_owned(), johnny.clone())]);
+    assert_eq!(store.mentions_of(&w.caller, johnny.id).await.unwrap().len(), 2);
+    assert_eq!(store.mentions_of(&w.caller, known.john.id).await.unwrap().len(), 1);
+    assert_eq!(store.evidence_of(&w.caller, &[double.id], 9).await.unwrap(), [said]);
+    assert_eq!(store.merge_record(&w.caller, johnny.id).await.unwrap(), None);
+    assert!(store.merged_into(&w.caller, &[known.john.id]).await.unwrap().is_empty());
+    let twice = KnowledgeCommit { version: undo.version + 1, ..undo };
+    assert!(matches!(store.commit(&w.caller, &twice, None).await, Err(CommitError::Stale)));
+}

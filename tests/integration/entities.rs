@@ -1,0 +1,296 @@
+//! Who is meant, measured: composed dialogues go through the extractor, the learner and the store as messages do, and the
+//! entities of their mentions are compared with the labels.
+//!
+//! Pairwise: of the pairs of mentions that were taken for one thing, how many are (precision); of those that are, how many were
+//! taken so (recall). B-cubed (Bagga and Baldwin 1998): the same per mention, averaged, so that a thing named often does not
+//! outweigh the others.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use recall::{
+    adapters::{
+        local::LocalExtractor,
+        sqlite::{SqliteConfig, SqliteStore},
+        system::{RandomIds, SystemClock},
+    },
+    domain::{Caller, EntityId, EntityKey, EventId, MessageId, Ontology, Role, SessionId, UserId, ViewerRole},
+    facts::{Learner, Statement},
+    ports::{Clock, Embedding, ExtractInput, Extractor, Ids, MessageStore, Mining, NewMessage, Prepared, SessionStore, Store},
+    understand::{Pipeline, default_ontology},
+};
+use serde::Deserialize;
+
+/// Just below what is reached: precision and recall by B-cubed.
+const FLOOR_WORKED: (f64, f64) = (0.985, 0.96);
+const FLOOR_ASIDE: (f64, f64) = (0.985, 0.95);
+/// How many of the labelled mentions the extractor must find for the rest to mean anything.
+const FOUND: f64 = 0.9;
+
+#[derive(Deserialize)]
+struct File {
+    dialogue: Vec<Dialogue>,
+}
+
+#[derive(Deserialize)]
+struct Dialogue {
+    name: String,
+    sessions: Vec<Vec<String>>,
+}
+
+/// A mention as labelled: where it stands, and whom it means.
+struct Label {
+    start: u32,
+    end: u32,
+    who: String,
+}
+
+/// What a labelled mention was taken for, if it was found.
+struct Taken {
+    who: String,
+    entity: Option<EntityId>,
+    key: Option<String>,
+}
+
+/// "[John|boss] called" as text and labels.
+fn read(marked: &str) -> (String, Vec<Label>) {
+    let (mut text, mut labels, mut rest) = (String::new(), Vec::new(), marked);
+    while let Some((before, tail)) = rest.split_once('[') {
+        text.push_str(before);
+        let (mark, after) = tail.split_once(']').unwrap();
+        let (words, who) = mark.split_once('|').unwrap();
+        let start = text.chars().count() as u32;
+        text.push_str(words);
+        labels.push(Label { start, end: text.chars().count() as u32, who: who.to_owned() });
+        rest = after;
+    }
+    text.push_str(rest);
+    (text, labels)
+}
+
+/// The way of a message into the memory, without a server around it.
+pub(crate) struct House {
+    pub(crate) store: Arc<SqliteStore>,
+    extractor: LocalExtractor,
+    learner: Learner,
+    _folder: tempfile::TempDir,
+}
+
+impl House {
+    pub(crate) async fn build() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
+        let store =
+            Arc::new(SqliteStore::open(&folder.path().join("memory.db"), SqliteConfig::default(), SystemClock.now()).await.unwrap());
+        let learner =
+            Learner::new(store.clone() as Arc<dyn Store>, ontology.clone(), Arc::new(SystemClock), Arc::new(RandomIds::default()));
+        Self { store, extractor: LocalExtractor::new(Arc::new(Pipeline::new(ontology))), learner, _folder: folder }
+    }
+
+    /// Tells a dialogue as one user; per labelled mention its label and the entity it was taken for, if it was found.
+    async fn tell(&self, dialogue: &Dialogue, show: bool) -> Vec<Taken> {
+        let ids = RandomIds::default();
+        let caller = Caller::verified(UserId(ids.fresh()), ViewerRole::User);
+        let (mut labels, mut messages): (Vec<(MessageId, Label)>, Vec<MessageId>) = Default::default();
+        for (i, session) in dialogue.sessions.iter().enumerate() {
+            let id = SessionId(ids.fresh());
+            self.store.create_session(&caller, id, None, "epoch".into(), SystemClock.now()).await.unwrap();
+            let mut previous = Vec::new();
+            for (j, marked) in session.iter().enumerate() {
+                let (speaker, marked) = match marked.strip_prefix('@').and_then(|m| m.split_once(": ")) {
+                    Some((speaker, rest)) => (Some(speaker.to_owned()), rest),
+                    None => (None, marked.as_str()),
+                };
+                let (text, found) = read(marked);
+                // Sessions are a week apart and messages a minute.
+                let at = SystemClock.now() - Duration::from_secs(((10 - i as u64) * 7 * 24 * 60 - j as u64) * 60);
+                let message = self.say(&caller, id, speaker, text, &previous, at).await;
+                previous.push(message.1);
+                if previous.len() > 2 {
+                    previous.remove(0);
+                }
+                messages.push(message.0);
+                labels.extend(found.into_iter().map(|l| (message.0, l)));
+            }
+        }
+        let store: &dyn Store = self.store.as_ref();
+        let mentions = store.mentions_in(&caller, &messages).await.unwrap();
+        let decisions = store.decisions_in(&caller, &messages).await.unwrap();
+        if show {
+            println!("== {}", dialogue.name);
+        }
+        let mut out = Vec::new();
+        for (message, label) in labels {
+            let of_message: Vec<_> = mentions.iter().filter(|(m, ..)| *m == message).collect();
+            let overlaps = |m: &recall::domain::Mention| m.span.start < label.end && label.start < m.span.end;
+            let place = of_message.iter().position(|(_, _, m)| overlaps(m));
+            let entity = place.map(|p| of_message[p].1);
+            if show {
+                let why = decisions.iter().find(|(m, o, _)| *m == message && Some(*o as usize) == place).map(|(_, _, d)| d);
+                let name = place.map_or("(not found)", |p| of_message[p].2.name.as_str());
+                let short = entity.map(|e| e.to_string()[30..].to_owned());
+                println!("{:>10} {name:<20} {} {why:?}", label.who, short.unwrap_or_default());
+            }
+            let key = place.and_then(|p| EntityKey::of(&of_message[p].2.name)).map(|k| k.as_str().to_owned());
+            out.push(Taken { who: format!("{}/{}", dialogue.name, label.who), entity, key });
+        }
+        out
+    }
+
+    pub(crate) async fn say(
+        &self,
+        caller: &Caller,
+        session: SessionId,
+        speaker: Option<String>,
+        text: String,
+        previous: &[recall::domain::UserText],
+        at: recall::domain::Timestamp,
+    ) -> (MessageId, recall::domain::UserText) {
+        let ids = RandomIds::default();
+        let text = recall::domain::UserText::from(text);
+        let message = NewMessage {
+            id: MessageId(ids.fresh()),
+            session,
+            role: Role::User,
+            speaker: speaker.clone(),
+            text: text.clone(),
+            sent_at: at,
+            created_at: at,
+            source_metadata: None,
+            external_id: None,
+            prepared: Prepared { terms: vec![], model: "none".into(), embedding: Embedding(vec![1.0]) },
+            mining: Mining::Nothing,
+            kind: None,
+            event: EventId(ids.fresh()),
+            title: None,
+        };
+        let stored = self.store.append(caller, session, vec![message]).await.unwrap().remove(0).message;
+        let input = ExtractInput { text: text.clone(), speaker: speaker.clone(), previous: previous.to_vec() };
+        let extraction = self.extractor.extract(&input).await.unwrap();
+        let statement = Statement { message: stored.id, session, at, text: text.clone(), speaker, extraction };
+        self.learner.learn(caller, &statement, None, None).await.unwrap();
+        (stored.id, text)
+    }
+}
+
+#[derive(Debug)]
+struct Figures {
+    mentions: usize,
+    found: f64,
+    pairs: (f64, f64),
+    b_cubed: (f64, f64),
+}
+
+fn f1((p, r): (f64, f64)) -> f64 {
+    if p + r == 0.0 { 0.0 } else { 2.0 * p * r / (p + r) }
+}
+
+fn measure<E: PartialEq>(all: &[(String, Option<E>)]) -> Figures {
+    let found: Vec<(&String, &E)> = all.iter().filter_map(|(who, e)| Some((who, e.as_ref()?))).collect();
+    let (mut same, mut taken, mut meant) = (0u32, 0u32, 0u32);
+    let (mut precision, mut recall) = (0.0, 0.0);
+    for (i, (who, entity)) in found.iter().enumerate() {
+        let (mut both, mut as_taken, mut as_meant) = (0.0, 0.0, 0.0);
+        for (j, (other, other_entity)) in found.iter().enumerate() {
+            let (t, m) = (entity == other_entity, who == other);
+            as_taken += f64::from(t);
+            as_meant += f64::from(m);
+            both += f64::from(t && m);
+            if i < j {
+                taken += u32::from(t);
+                meant += u32::from(m);
+                same += u32::from(t && m);
+            }
+        }
+        precision += both / as_taken;
+        recall += both / as_meant;
+    }
+    let n = found.len() as f64;
+    Figures {
+        mentions: all.len(),
+        found: n / all.len() as f64,
+        pairs: (f64::from(same) / f64::from(taken), f64::from(same) / f64::from(meant)),
+        b_cubed: (precision / n, recall / n),
+    }
+}
+
+/// The figures, and those that the same name alone would reach.
+async fn figures(file: &str) -> (Figures, Figures) {
+    let dialogues: File = toml::from_str(file).unwrap();
+    let house = House::build().await;
+    let show = std::env::var_os("SHOW").is_some();
+    let (mut all, mut wrong): (Vec<_>, BTreeMap<String, (f64, f64)>) = Default::default();
+    let mut by_name: Vec<(String, Option<String>)> = Vec::new();
+    for dialogue in &dialogues.dialogue {
+        let told = house.tell(dialogue, show).await;
+        let f = measure(&told.iter().map(|t| (t.who.clone(), t.entity)).collect::<Vec<_>>());
+        if f.b_cubed.0 < 1.0 || f.b_cubed.1 < 1.0 {
+            wrong.insert(dialogue.name.clone(), f.b_cubed);
+        }
+        by_name.extend(told.iter().map(|t| (t.who.clone(), t.key.as_ref().map(|k| format!("{}/{k}", dialogue.name)))));
+        all.extend(told.into_iter().map(|t| (t.who, t.entity)));
+    }
+    for (name, (p, r)) in wrong {
+        println!("  {name}: B-cubed precision {p:.2}, recall {r:.2}");
+    }
+    (measure(&all), measure(&by_name))
+}
+
+async fn check(name: &str, file: &str, floor: (f64, f64)) {
+    let (f, by_name) = figures(file).await;
+    println!(
+        "{name}, the same name and nothing else: B-cubed P {:.3} R {:.3} F1 {:.3}",
+        by_name.b_cubed.0,
+        by_name.b_cubed.1,
+        f1(by_name.b_cubed)
+    );
+    println!(
+        "{name}: {} mentions, {:.1}% found; pairs P {:.3} R {:.3} F1 {:.3}; B-cubed P {:.3} R {:.3} F1 {:.3}",
+        f.mentions,
+        f.found * 100.0,
+        f.pairs.0,
+        f.pairs.1,
+        f1(f.pairs),
+        f.b_cubed.0,
+        f.b_cubed.1,
+        f1(f.b_cubed)
+    );
+    assert!(f.found >= FOUND, "{f:?}");
+    assert!(f.b_cubed.0 >= floor.0 && f.b_cubed.1 >= floor.1, "{f:?}");
+}
+
+/// `cargo test --test integration entities -- --nocapture` prints the figures, with `SHOW=1` every decision.
+#[tokio::test]
+async fn dialogues_worked_on() {
+    check("worked", include_str!("../data/entities/worked.toml"), FLOOR_WORKED).await;
+}
+
+#[tokio::test]
+async fn dialogues_set_aside() {
+    check("aside", include_str!("../data/entities/aside.toml"), FLOOR_ASIDE).await;
+}
+
+/// Statements that learning one message takes must not grow with what is known.
+#[tokio::test]
+async fn a_message_takes_no_more_statements_when_much_is_known() {
+    let (house, ids) = (House::build().await, RandomIds::default());
+    let caller = Caller::verified(UserId(ids.fresh()), ViewerRole::User);
+    let session = SessionId(ids.fresh());
+    house.store.create_session(&caller, session, None, "epoch".into(), SystemClock.now()).await.unwrap();
+    let tell = async |text: &str| {
+        let before = house.store.statements();
+        house.say(&caller, session, None, text.into(), &[], SystemClock.now()).await;
+        house.store.statements() - before
+    };
+    tell("My friend John likes tea.").await;
+    let mut taken = Vec::new();
+    // Once all names are known, further rounds only add to what is known of them.
+    for round in ["tea coffee Ghent chess Mary", "jazz opera Lyon golf Anna", "rum cider Porto judo Vera", "soup bread Graz yoga Nora"] {
+        for name in ["Johnny", "John Smith", "John Miller", "John from work", "Jonathan", "Mary Smith", "Mary", "Jon"] {
+            for thing in round.split(' ') {
+                tell(&format!("{name} likes {thing}.")).await;
+            }
+        }
+        taken.push(tell("John from sales likes Mary.").await);
+    }
+    assert!(taken.iter().all(|n| *n <= taken[0] + 1), "statements by round: {taken:?}");
+}

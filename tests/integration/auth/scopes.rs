@@ -86,6 +86,7 @@ async fn every_root_field_demands_a_scope() {
         ("retractFact", "retractFact(input: { id: $id })"),
         ("renameEntity", "renameEntity(input: { id: $id, name: \"x\" })"),
         ("mergeEntities", "mergeEntities(input: { intoId: $id, fromId: $id })"),
+        ("unmergeEntities", "unmergeEntities(input: { entityId: $id })"),
         ("openEventStream", "openEventStream(input: { sessionId: $id, offer: \"x\" })"),
     ];
     let names = |kind: &str| schema[kind]["fields"].as_array().unwrap().iter().map(|f| text(&f["name"])).collect::<BTreeSet<_>>();

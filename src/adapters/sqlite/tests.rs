@@ -83,7 +83,11 @@ async fn the_statements_that_run_most_use_their_index() {
 #[tokio::test]
 async fn who_may_be_meant_is_found_without_reading_through_a_table() {
     let (_folder, store) = open().await;
-    for (sql, index) in [(super::knowledge::HINTED, "user_id=? AND hint=?"), (super::knowledge::RECENT, "mentions_in_session")] {
+    for (sql, index) in [
+        (super::knowledge::HINTED, "user_id=? AND hint=?"),
+        (super::knowledge::RECENT, "mentions_in_session"),
+        (super::knowledge::BETWEEN, "facts_of_pair (user_id=? AND subject_id=? AND object_id=?)"),
+    ] {
         let plan = explain(&store, sql).await;
         assert!(plan.contains(index), "{sql}\n{plan}");
         assert!(!plan.lines().any(|step| step.contains("SCAN") && !step.contains("json_each")), "{sql}\n{plan}");

@@ -34,11 +34,10 @@ impl WebDocuments {
     }
 }
 
-#[async_trait]
-impl Fetch for WebDocuments {
-    async fn get(&self, url: &str) -> Result<Vec<u8>, FetchError> {
+impl WebDocuments {
+    async fn read(&self, url: &str, request: reqwest::RequestBuilder) -> Result<Vec<u8>, FetchError> {
         let unreachable = |e: reqwest::Error| FetchError::Unreachable(url.to_owned(), Box::new(e.without_url()));
-        let mut answer = self.client.get(url).header("accept", "application/json").send().await.map_err(unreachable)?;
+        let mut answer = request.header("accept", "application/json").send().await.map_err(unreachable)?;
         if answer.status() != reqwest::StatusCode::OK {
             return Err(FetchError::Status { url: url.to_owned(), status: answer.status().as_u16() });
         }
@@ -50,5 +49,23 @@ impl Fetch for WebDocuments {
             document.extend_from_slice(&chunk);
         }
         Ok(document)
+    }
+}
+
+/// Name and secret are encoded before they are joined, so that a colon in the name does no harm.
+fn encoded(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
+#[async_trait]
+impl Fetch for WebDocuments {
+    async fn get(&self, url: &str) -> Result<Vec<u8>, FetchError> {
+        self.read(url, self.client.get(url)).await
+    }
+
+    async fn post_form(&self, url: &str, (name, secret): (&str, &str), form: &[(&str, &str)]) -> Result<Vec<u8>, FetchError> {
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let request = self.client.post(url).basic_auth(encoded(name), Some(encoded(secret)));
+        self.read(url, request.header("content-type", "application/x-www-form-urlencoded").body(body)).await
     }
 }

@@ -1,6 +1,7 @@
 //! The street side of the house: HTTP, GraphQL, REST, signaling, pages and operations. Turns requests into calls of use
 //! cases and outcomes into answers. Must not decide anything about memory, and must not name an engine.
 
+mod address;
 pub mod auth;
 mod body;
 mod error;
@@ -22,13 +23,14 @@ use axum::{
     middleware::{from_extractor, from_fn, from_fn_with_state},
     routing::{get, patch, post},
 };
+use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
 pub use auth::{
     Authenticator, Identity, LocalUser, Permission, Permissions, ProtectedResource,
     origin::Origin,
-    token::{TokenConfig, Tokens},
+    token::{Introspection, TokenConfig, Tokens},
 };
 pub use error::ApiError;
 pub use graphql::sdl;
@@ -72,6 +74,10 @@ pub struct ApiConfig {
     pub listen: SocketAddr,
     /// Where people reach it, when that is not a loopback address.
     pub public_url: Option<Origin>,
+    /// Origins whose pages may call the API besides its own.
+    pub cors_origins: Vec<Origin>,
+    /// Proxies that are believed about whom they speak for.
+    pub trusted_proxies: Vec<IpNet>,
     /// STUN and TURN servers that clients are told.
     pub ice_servers: Vec<IceServer>,
     /// What clients are told about how to get a token; nothing on a server without login.
@@ -83,7 +89,15 @@ pub struct ApiConfig {
 impl ApiConfig {
     /// The defaults behind a listener.
     pub fn at(listen: SocketAddr) -> Self {
-        Self { listen, public_url: None, ice_servers: Vec::new(), login: None, limits: Limits::default() }
+        Self {
+            listen,
+            public_url: None,
+            cors_origins: Vec::new(),
+            trusted_proxies: Vec::new(),
+            ice_servers: Vec::new(),
+            login: None,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -113,6 +127,8 @@ pub struct Limits {
     pub operation_timeout: Duration,
     /// How often one caller may ask.
     pub requests: Option<RateLimit>,
+    /// How often one address may ask, whoever is there.
+    pub address_requests: Option<RateLimit>,
 }
 
 impl Default for Limits {
@@ -124,6 +140,7 @@ impl Default for Limits {
             document: graphql::document::DocumentLimits::default(),
             operation_timeout: Duration::from_secs(20),
             requests: None,
+            address_requests: None,
         }
     }
 }
@@ -144,7 +161,9 @@ pub fn router(state: ApiState) -> Router {
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
     let engine = graphql::Engine::new(conversation.clone(), streams, limits.clone(), limiter.clone());
     let whip = whip::Whip::new(signaling, &config.ice_servers);
-    let policy = Arc::new(auth::origin::OriginPolicy { port: config.listen.port(), public: config.public_url });
+    let policy =
+        Arc::new(auth::origin::OriginPolicy { port: config.listen.port(), public: config.public_url, allowed: config.cors_origins });
+    let addresses = rate::Addresses::new(limits.address_requests, config.trusted_proxies);
     let request_ids = layers::RequestIds::starting_at(conversation.now());
     let mut all_checks: Vec<Arc<dyn Check>> = vec![Arc::new(operations::StoreCheck(conversation.store().clone()))];
     all_checks.extend(checks);
@@ -189,6 +208,7 @@ pub fn router(state: ApiState) -> Router {
         .merge(open)
         .layer(from_fn(layers::problems))
         .fallback_service(pages)
+        .layer(from_fn_with_state(addresses, rate::limit_addresses))
         .layer(from_fn_with_state(policy, auth::origin::guard));
     // Probes come by address, not by name, and learn nothing about anybody.
     let probes = Router::new().route("/healthz", get(operations::healthz)).route("/readyz", get(operations::readyz)).with_state(Arc::<

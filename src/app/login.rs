@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use crate::adapters::web::WebDocuments;
-use crate::api::{Authenticator, LocalUser, ProtectedResource, TokenConfig, Tokens};
+use crate::api::{Authenticator, Introspection, LocalUser, ProtectedResource, TokenConfig, Tokens};
 use crate::config::Config;
 use crate::domain::UserId;
 use crate::ports::{Clock, Fetch, Store};
@@ -34,6 +34,11 @@ pub(super) fn tokens(config: &Config, local: UserId, clock: &Arc<dyn Clock>) -> 
         role_claim: auth.role_claim.clone(),
         admin_role: auth.admin_role.clone(),
         clock_skew: auth.clock_skew(),
+        introspection: auth.introspected().map(|issuer| Introspection {
+            issuer: issuer.to_owned(),
+            client_id: auth.introspection_client_id.clone().unwrap_or_default(),
+            client_secret: auth.introspection_client_secret.as_ref().map_or_else(String::new, |s| s.reveal().to_owned()),
+        }),
         fixed: auth.token.as_ref().map(|t| (t.reveal().to_owned(), local)),
     };
     Ok(Tokens::new(tokens, &fetch, clock.clone())?)

@@ -69,8 +69,13 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     let mut api_config = ApiConfig::at(address);
     api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;
     api_config.login = login::resource(&config, address);
-    if let Some((per_minute, burst)) = config.limits.requests().filter(|_| config.auth.is_configured()) {
-        api_config.limits.requests = Some(RateLimit { per_minute, burst });
+    api_config.cors_origins = config.http.cors_origins.iter().map(|origin| origin.parse()).collect::<Result<_, _>>()?;
+    api_config.trusted_proxies = config.http.proxies();
+    // The one user of a machine is not held back.
+    if config.auth.is_configured() {
+        let limit = |(per_minute, burst)| RateLimit { per_minute, burst };
+        api_config.limits.requests = config.limits.requests().map(limit);
+        api_config.limits.address_requests = config.limits.address_requests().map(limit);
     }
     let router = api::router(ApiState {
         conversation: house.conversation.clone(),

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::{
     ConfigError, Secret,
-    sections::{at_most, flexible, is_this_machine},
+    sections::{at_most, flexible, is_this_machine, texts},
     wrong,
 };
 
@@ -36,6 +36,12 @@ pub struct AuthConfig {
     /// How far the clocks of provider and server may be apart.
     #[serde(deserialize_with = "flexible")]
     pub clock_skew_seconds: u64,
+    /// The name of this server at the provider, to ask it what opaque tokens mean (RFC 7662); without it they are refused.
+    pub introspection_client_id: Option<String>,
+    /// The secret that goes with it.
+    pub introspection_client_secret: Option<Secret>,
+    /// Which of several issuers is asked.
+    pub introspection_issuer: Option<String>,
     /// A static token for setups without provider and for emergencies. Whoever holds it is the local user and administrator.
     pub token: Option<Secret>,
 }
@@ -51,6 +57,9 @@ impl Default for AuthConfig {
             role_claim: "roles".to_owned(),
             admin_role: "recall-admin".to_owned(),
             clock_skew_seconds: 5,
+            introspection_client_id: None,
+            introspection_client_secret: None,
+            introspection_issuer: None,
             token: None,
         }
     }
@@ -65,6 +74,30 @@ impl AuthConfig {
     /// How far clocks may be apart.
     pub fn clock_skew(&self) -> Duration {
         Duration::from_secs(self.clock_skew_seconds)
+    }
+
+    /// Which issuer is asked about opaque tokens, if one is.
+    pub fn introspected(&self) -> Option<&str> {
+        self.introspection_client_id.as_ref()?;
+        self.introspection_issuer.as_deref().or_else(|| self.issuers.first().map(String::as_str))
+    }
+
+    fn check_introspection(&self) -> Result<(), ConfigError> {
+        let (id, secret) = (self.introspection_client_id.is_some(), self.introspection_client_secret.is_some());
+        if id != secret {
+            let missing = if id { "auth.introspection_client_secret" } else { "auth.introspection_client_id" };
+            return Err(wrong(missing, "is needed: name and secret go together"));
+        }
+        match &self.introspection_issuer {
+            Some(_) if !id => Err(wrong("auth.introspection_client_id", "is needed with auth.introspection_issuer")),
+            Some(issuer) if !self.issuers.contains(issuer) => {
+                Err(wrong("auth.introspection_issuer", format!("{issuer} is not one of auth.issuers")))
+            }
+            None if id && self.issuers.len() != 1 => {
+                Err(wrong("auth.introspection_issuer", "is needed: which of auth.issuers is asked about opaque tokens?"))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
@@ -93,6 +126,7 @@ impl AuthConfig {
                 return Err(wrong(key, "must name at least one"));
             }
         }
+        self.check_introspection()?;
         // Tokens, and the streams opened with them, live longer by this.
         at_most("auth.clock_skew_seconds", self.clock_skew_seconds, 300)?;
         match &self.token {
@@ -105,19 +139,4 @@ impl AuthConfig {
             _ => Ok(()),
         }
     }
-}
-
-/// Texts as a list, or as one text with commas.
-fn texts<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Either {
-        List(Vec<String>),
-        Text(String),
-    }
-    let items = match Either::deserialize(d)? {
-        Either::List(l) => l,
-        Either::Text(s) => s.split(',').map(str::to_owned).collect(),
-    };
-    Ok(items.iter().map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()).collect())
 }

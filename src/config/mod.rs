@@ -3,6 +3,7 @@
 
 mod auth;
 mod env;
+mod http;
 mod limits;
 mod secret;
 mod sections;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use auth::AuthConfig;
 pub use env::{VARIABLES, Variable};
+pub use http::HttpConfig;
 pub use limits::LimitsConfig;
 pub use secret::Secret;
 pub use sections::{
@@ -39,6 +41,8 @@ pub struct Config {
     pub retrieval: RetrievalConfig,
     /// Finding facts.
     pub understanding: UnderstandingConfig,
+    /// Pages of other origins, and proxies in front.
+    pub http: HttpConfig,
     /// Who may come in.
     pub auth: AuthConfig,
     /// How much one caller may ask for.
@@ -107,6 +111,7 @@ impl Config {
         self.auth.check()?;
         self.limits.check()?;
         self.server.check(self.auth.is_configured())?;
+        self.http.check(self.auth.is_configured())?;
         self.storage.check()?;
         self.stream.check(&self.server)?;
         self.processing.check()?;

@@ -311,6 +311,11 @@ where
 
 /// Addresses as a list, or as text with commas.
 fn addresses<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<IpAddr>, D::Error> {
+    texts(d)?.iter().map(|s| s.parse().map_err(|e| serde::de::Error::custom(format!("`{s}`: {e}")))).collect()
+}
+
+/// Texts as a list, or as one text with commas.
+pub(super) fn texts<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Either {
@@ -321,6 +326,5 @@ fn addresses<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<IpAddr>, D::Error> {
         Either::List(l) => l,
         Either::Text(s) => s.split(',').map(str::to_owned).collect(),
     };
-    let items = items.iter().map(|s| s.trim()).filter(|s| !s.is_empty());
-    items.map(|s| s.parse().map_err(|e| serde::de::Error::custom(format!("`{s}`: {e}")))).collect()
+    Ok(items.iter().map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()).collect())
 }

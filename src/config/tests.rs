@@ -49,7 +49,9 @@ fn every_variable_sets_a_key_that_exists() {
         "storage.migrate" => "false",
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
         "understanding.extraction" => "local",
-        "auth.issuers" | "auth.audiences" => "https://login.example.org",
+        "auth.issuers" | "auth.audiences" | "auth.introspection_issuer" => "https://login.example.org",
+        "http.cors_origins" => "http://localhost:3000",
+        "http.trusted_proxies" => "10.0.0.0/8, 2001:db8::1",
         "auth.algorithms" => "ES256",
         "auth.token" => "0123456789abcdef0123456789abcdef",
         "log.filter" => "debug",
@@ -57,8 +59,13 @@ fn every_variable_sets_a_key_that_exists() {
         _ => "9",
     };
     for v in VARIABLES {
-        // These two go together only.
-        let both = [("RECALL_OIDC_ISSUER", "https://x.example"), ("RECALL_OIDC_AUDIENCE", "x")];
+        // These go together only.
+        let both = [
+            ("RECALL_OIDC_ISSUER", "https://login.example.org"),
+            ("RECALL_OIDC_AUDIENCE", "x"),
+            ("RECALL_OIDC_INTROSPECTION_CLIENT_ID", "x"),
+            ("RECALL_OIDC_INTROSPECTION_CLIENT_SECRET", "x"),
+        ];
         let mut env: Vec<_> = both.into_iter().filter(|_| v.key.starts_with("auth.")).filter(|(n, _)| *n != v.name).collect();
         env.push((v.name, sample(v.key)));
         let c = load("", &env, &[]).unwrap_or_else(|e| panic!("{}: {e}", v.name));
@@ -91,6 +98,17 @@ fn errors_name_the_key() {
         ("", &[("RECALL_OIDC_ALGORITHMS", "RS256,HS256")][..], "auth.algorithms (RECALL_OIDC_ALGORITHMS): HS256 is not one of"),
         ("", &[("RECALL_OIDC_ALGORITHMS", "none")][..], "auth.algorithms"),
         ("", &[("RECALL_OIDC_TOKEN_TYPES", ",")][..], "auth.token_types"),
+        (
+            "",
+            &[("RECALL_OIDC_INTROSPECTION_CLIENT_ID", "x")][..],
+            "auth.introspection_client_secret (RECALL_OIDC_INTROSPECTION_CLIENT_SECRET)",
+        ),
+        ("", &[("RECALL_OIDC_INTROSPECTION_CLIENT_SECRET", "x")][..], "auth.introspection_client_id"),
+        (
+            "[auth]\nissuers = [\"https://a.example\", \"https://b.example\"]\naudiences = [\"x\"]\nintrospection_client_id = \"x\"",
+            &[("RECALL_OIDC_INTROSPECTION_CLIENT_SECRET", "x")][..],
+            "auth.introspection_issuer (RECALL_OIDC_INTROSPECTION_ISSUER): is needed",
+        ),
         ("", &[("RECALL_TOKEN", "short")][..], "auth.token (RECALL_TOKEN): must have at least 32"),
         ("", &[("RECALL_TOKEN", "0123456789abcdef 0123456789abcdef")][..], "auth.token (RECALL_TOKEN): may have"),
         ("[server]\nlissen = 1", &[][..], "lissen"),
@@ -99,6 +117,17 @@ fn errors_name_the_key() {
         ("", &[("RECALL_LISTEN_FILE", "/does/not/exist")][..], "RECALL_LISTEN_FILE"),
         ("", &[("RECALL_PUBLIC_URL", "memory.example.org/x")][..], "server.public_url (RECALL_PUBLIC_URL)"),
         ("", &[("RECALL_PUBLIC_URL", "https://memory.example.org")][..], "memory.example.org can be reached from other machines"),
+        ("", &[("RECALL_CORS_ORIGINS", "*")][..], "http.cors_origins (RECALL_CORS_ORIGINS): * must be a scheme and a host"),
+        ("", &[("RECALL_CORS_ORIGINS", "http://localhost:3000/x")][..], "http.cors_origins"),
+        ("", &[("RECALL_CORS_ORIGINS", "null")][..], "http.cors_origins"),
+        ("", &[("RECALL_CORS_ORIGINS", "https://app.example.org")][..], "without a login the pages of https://app.example.org could read"),
+        ("[auth]\ntoken = \"0123456789abcdef0123456789abcdef\"", &[("RECALL_CORS_ORIGINS", "http://app.example.org")][..], "is not safe"),
+        (
+            "",
+            &[("RECALL_TRUSTED_PROXIES", "proxy.example.org")][..],
+            "http.trusted_proxies (RECALL_TRUSTED_PROXIES): proxy.example.org must",
+        ),
+        ("", &[("RECALL_TRUSTED_PROXIES", "10.0.0.1, ::/0")][..], "::/0 would believe everybody"),
         ("", &[("RECALL_LEASE_SECONDS", "999999999")][..], "processing.lease_seconds (RECALL_LEASE_SECONDS): must be at most"),
     ] {
         let e = error(file, env);

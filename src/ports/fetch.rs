@@ -1,4 +1,4 @@
-//! Reading small public documents of other servers, such as what a login provider says about itself.
+//! Reading small documents of other servers, such as what a login provider says about itself or about a token.
 
 use async_trait::async_trait;
 
@@ -10,6 +10,12 @@ pub trait Fetch: Send + Sync {
     /// # Errors
     /// When it cannot be had now, whatever the reason.
     async fn get(&self, url: &str) -> Result<Vec<u8>, FetchError>;
+
+    /// The answer to a form, sent under a name with a secret (RFC 6749, section 2.3.1).
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    async fn post_form(&self, url: &str, client: (&str, &str), form: &[(&str, &str)]) -> Result<Vec<u8>, FetchError>;
 }
 
 /// A document could not be read.

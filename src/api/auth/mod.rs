@@ -1,6 +1,7 @@
 //! Who asks. The only place in the API that makes a `Caller`: the middleware here asks the [`Authenticator`] and puts
 //! its answer into the request; a handler that finds none cannot run.
 
+mod cors;
 mod identity;
 mod local;
 mod metadata;

@@ -36,6 +36,7 @@ use crate::{
         rate::Limiter,
     },
     conversation::Conversation,
+    domain::UserId,
     streaming::EventHub,
 };
 
@@ -69,11 +70,11 @@ pub(crate) struct Engine {
     schema: ApiSchema,
     conversation: Conversation,
     limits: Arc<Limits>,
-    limiter: Arc<Limiter>,
+    limiter: Arc<Limiter<UserId>>,
 }
 
 impl Engine {
-    pub(crate) fn new(conversation: Conversation, streams: Streams, limits: Arc<Limits>, limiter: Arc<Limiter>) -> Self {
+    pub(crate) fn new(conversation: Conversation, streams: Streams, limits: Arc<Limits>, limiter: Arc<Limiter<UserId>>) -> Self {
         Self { schema: schema(&limits).data(streams).finish(), conversation, limits, limiter }
     }
 

@@ -187,6 +187,7 @@ pub(crate) async fn server(issuers: &[&Issuer]) -> Server {
         role_claim: "roles".to_owned(),
         admin_role: "recall-admin".to_owned(),
         clock_skew: std::time::Duration::ZERO,
+        introspection: None,
         fixed: Some((FIXED_TOKEN.to_owned(), LOCAL.parse::<UserId>().unwrap())),
     };
     let clock: Arc<dyn Clock> = match issuers.first() {

@@ -1,6 +1,7 @@
 //! Login: tokens of issuers, what they allow, how long streams last, and what attackers try.
 
 mod attacks;
+mod edge;
 mod issuer;
 mod limits;
 mod provider;

@@ -50,13 +50,24 @@ impl Provider {
         Self { child, issuer }
     }
 
-    async fn token(&self, http: &reqwest::Client, scope: &str) -> String {
-        let request = http.post(format!("{}/token", self.issuer)).basic_auth("agent", Some("agent-secret-agent-secret-agent-secret"));
+    async fn post(&self, http: &reqwest::Client, path: &str, client: &str, body: String) -> reqwest::Response {
+        let request = http.post(format!("{}{path}", self.issuer)).basic_auth(client, Some(secret_of(client)));
+        request.header("content-type", "application/x-www-form-urlencoded").body(body).send().await.unwrap()
+    }
+
+    async fn token_for(&self, http: &reqwest::Client, client: &str, scope: &str) -> String {
         let body = format!("grant_type=client_credentials&scope={}&resource={AUDIENCE}", scope.replace(' ', "+"));
-        let answer = request.header("content-type", "application/x-www-form-urlencoded").body(body).send().await.unwrap();
-        let answer: Value = answer.json().await.unwrap();
+        let answer: Value = self.post(http, "/token", client, body).await.json().await.unwrap();
         answer["access_token"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
+
+    async fn token(&self, http: &reqwest::Client, scope: &str) -> String {
+        self.token_for(http, "agent", scope).await
+    }
+}
+
+fn secret_of(client: &str) -> String {
+    format!("{client}-secret-0123456789-0123456789")
 }
 
 async fn viewer(server: &Server, token: &str) -> (u16, Value) {
@@ -115,6 +126,42 @@ async fn tokens_of_a_real_provider_open_the_server() {
         let signature = secret.rsplit('.').next().unwrap();
         assert!(!text.contains(signature) && !text.contains(&secret[..60]), "a token is in the log");
     }
+}
+
+#[tokio::test]
+async fn tokens_that_only_the_provider_can_read_open_the_server_until_they_are_revoked() {
+    let provider = Provider::start();
+    let folder = tempfile::tempdir().unwrap();
+    let secret = secret_of("recall");
+    let env = [("RECALL_OIDC_ISSUER", provider.issuer.as_str()), ("RECALL_OIDC_AUDIENCE", AUDIENCE)];
+    let asks = [("RECALL_OIDC_INTROSPECTION_CLIENT_ID", "recall"), ("RECALL_OIDC_INTROSPECTION_CLIENT_SECRET", &secret)];
+    let log = folder.path().join("log");
+    let server = Server::start_logging_with(&folder.path().join("data"), &log, "trace", &[env, asks].concat());
+    let token = provider.token_for(&server.http, "opaque", "recall.read").await;
+    assert!(!token.contains('.'), "{token} is no JWT");
+    let (status, body) = viewer(&server, &token).await;
+    assert_eq!((status, &body["data"]["viewer"]["role"]), (200, &json!("USER")), "{body}");
+    let written = server.http.post(server.url("/chat")).bearer_auth(&token).json(&json!({ "message": "Hi" })).send().await.unwrap();
+    assert_eq!(written.status(), 403, "its scope holds");
+    let signed = provider.token(&server.http, "recall.read").await;
+    assert_eq!(viewer(&server, &signed).await.0, 200, "signed ones are read as ever");
+    assert_eq!(viewer(&server, "invented").await.0, 401);
+
+    provider.post(&server.http, "/token/revocation", "opaque", format!("token={token}")).await.error_for_status().unwrap();
+    // It is asked about again after ten seconds.
+    let started = std::time::Instant::now();
+    while viewer(&server, &token).await.0 == 200 {
+        assert!(started.elapsed() < crate::server::PATIENCE, "a revoked token opens the server");
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    }
+    assert_eq!(viewer(&server, &token).await.0, 401);
+    assert!(server.stop().0);
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(!text.contains(&token) && !text.contains(&secret), "a secret is in the log");
+
+    let server = Server::start_with(&folder.path().join("other"), &env);
+    let token = provider.token_for(&server.http, "opaque", "recall.read").await;
+    assert_eq!(viewer(&server, &token).await.0, 401, "without a client to ask as, nobody is asked");
 }
 
 #[tokio::test]

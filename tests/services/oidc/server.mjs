@@ -5,6 +5,13 @@ import { generateKeyPairSync, randomUUID } from "node:crypto";
 import Provider from "oidc-provider";
 
 const AUDIENCE = "https://recall.example.org";
+const client = (client_id) => ({
+  client_id,
+  client_secret: `${client_id}-secret-0123456789-0123456789`,
+  grant_types: ["client_credentials"],
+  redirect_uris: [],
+  response_types: [],
+});
 const key = () => {
   const kid = randomUUID();
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -14,26 +21,21 @@ const key = () => {
 const provider = (issuer, jwks) => {
   const made = new Provider(issuer, {
     jwks: { keys: jwks },
-    clients: [
-      {
-        client_id: "agent",
-        client_secret: "agent-secret-agent-secret-agent-secret",
-        grant_types: ["client_credentials"],
-        redirect_uris: [],
-        response_types: [],
-      },
-    ],
+    // Tokens of `opaque` only the provider can read; `recall` is whoever asks it about them.
+    clients: [client("agent"), client("opaque"), client("recall")],
     features: {
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
+      introspection: { enabled: true },
+      revocation: { enabled: true },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => AUDIENCE,
-        getResourceServerInfo: () => ({
+        getResourceServerInfo: (_, __, { clientId }) => ({
           audience: AUDIENCE,
           scope: "recall.read recall.write",
           accessTokenTTL: 600,
-          accessTokenFormat: "jwt",
+          accessTokenFormat: clientId === "opaque" ? "opaque" : "jwt",
           jwt: { sign: { alg: "RS256" } },
         }),
       },

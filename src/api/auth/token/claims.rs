@@ -25,7 +25,7 @@ pub(super) struct Rules {
 }
 
 /// What claims give.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Granted {
     pub(super) caller: Caller,
     pub(super) permissions: Permissions,

@@ -17,6 +17,7 @@ const MAX_KEYS: usize = 64;
 pub(super) struct Discovery {
     pub(super) issuer: String,
     pub(super) jwks_uri: String,
+    pub(super) introspection_endpoint: Option<String>,
 }
 
 /// One usable key.

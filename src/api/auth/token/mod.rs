@@ -1,9 +1,10 @@
-//! Bearer tokens: JWT access tokens of configured issuers (RFC 9068) and one static token for emergencies. A token is
-//! believed only after its signature was checked with a key of the issuer that it names; what it says before that only
-//! chooses which key is tried.
+//! Bearer tokens: JWT access tokens of configured issuers (RFC 9068), opaque ones that their issuer is asked about, and one
+//! static token for emergencies. A JWT is believed only after its signature was checked with a key of the issuer that it
+//! names; what it says before that only chooses which key is tried.
 
 mod claims;
 mod keys;
+mod opaque;
 mod provider;
 
 use std::{sync::Arc, time::Duration};
@@ -15,7 +16,12 @@ use jsonwebtoken::{Algorithm, Validation, dangerous::insecure_decode, decode, de
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use self::{claims::Rules, provider::Provider};
+pub use self::opaque::Introspection;
+use self::{
+    claims::{Granted, Rules},
+    opaque::Introspector,
+    provider::Provider,
+};
 use super::{AuthError, Authenticator, Identity};
 use crate::{
     domain::{Caller, UserId, ViewerRole},
@@ -44,6 +50,8 @@ pub struct TokenConfig {
     pub admin_role: String,
     /// How far the clocks of issuer and server may be apart.
     pub clock_skew: Duration,
+    /// How to ask about tokens that only their issuer can read; without it they are refused.
+    pub introspection: Option<Introspection>,
     /// A token that needs no issuer, and whose it is.
     pub fixed: Option<(String, UserId)>,
 }
@@ -58,6 +66,7 @@ pub struct Tokens {
     providers: Vec<Provider>,
     rules: Rules,
     algorithms: Vec<Algorithm>,
+    introspector: Option<Introspector>,
     fixed: Option<(String, UserId)>,
     clock: Arc<dyn Clock>,
 }
@@ -80,6 +89,7 @@ impl Tokens {
                 admin_role: config.admin_role,
                 skew: config.clock_skew,
             },
+            introspector: config.introspection.map(|client| Introspector::new(client, fetch.clone(), clock.clone())),
             fixed: config.fixed,
             clock,
         })
@@ -87,7 +97,14 @@ impl Tokens {
 
     /// Asks every issuer for its keys, for an operator who wants to know; how many are usable.
     pub async fn probe(&self) -> Vec<(&str, Result<usize, Box<dyn std::error::Error + Send + Sync>>)> {
-        futures_util::future::join_all(self.providers.iter().map(async |p| (p.issuer(), p.probe().await))).await
+        futures_util::future::join_all(self.providers.iter().map(async |provider| {
+            let outcome = provider.probe().await.and_then(|(keys, can_be_asked)| {
+                let must = self.introspector.as_ref().is_some_and(|i| i.asks(provider));
+                if must && !can_be_asked { Err("its discovery document names no introspection_endpoint".into()) } else { Ok(keys) }
+            });
+            (provider.issuer(), outcome)
+        }))
+        .await
     }
 
     /// Who is behind a token.
@@ -100,6 +117,20 @@ impl Tokens {
         {
             return Ok(Caller::verified(*user, ViewerRole::Admin).into());
         }
+        let granted = match &self.introspector {
+            // A signed token has three parts, and is never sent to anybody.
+            Some(introspector) if token.split('.').count() != 3 => {
+                let provider = self.providers.iter().find(|p| introspector.asks(p)).ok_or_else(|| refused("issuer"))?;
+                introspector.check(token, provider, &self.rules).await?
+            }
+            _ => self.read(token).await?,
+        };
+        let left = (granted.until - self.clock.now()).to_std().unwrap_or_default().min(MAX_LIFE);
+        Ok(Identity { caller: granted.caller, permissions: granted.permissions, until: Some(Instant::now() + left) })
+    }
+
+    /// What a signed token grants.
+    async fn read(&self, token: &str) -> Result<Granted, AuthError> {
         let header = decode_header(token).map_err(|_| refused("malformed"))?;
         if !self.algorithms.contains(&header.alg) {
             return Err(refused("algorithm"));
@@ -118,10 +149,7 @@ impl Tokens {
         validation.required_spec_claims.clear();
         (validation.validate_exp, validation.validate_nbf, validation.validate_aud) = (false, false, false);
         let verified = decode::<Map<String, Value>>(token, &key, &validation).map_err(|_| refused("signature"))?;
-        let now = self.clock.now();
-        let granted = self.rules.check(&verified.claims, provider.issuer(), now).map_err(|problem| refused(problem.code()))?;
-        let left = (granted.until - now).to_std().unwrap_or_default().min(MAX_LIFE);
-        Ok(Identity { caller: granted.caller, permissions: granted.permissions, until: Some(Instant::now() + left) })
+        self.rules.check(&verified.claims, provider.issuer(), self.clock.now()).map_err(|problem| refused(problem.code()))
     }
 }
 

@@ -45,7 +45,7 @@ enum ReadError {
     Malformed(String, #[source] serde_json::Error),
     #[error("the issuer calls itself by another name")]
     OtherIssuer,
-    #[error("the issuer's keys lie at an address that is not safe")]
+    #[error("the issuer's documents name an address that is not safe")]
     Unsafe,
     #[error("the issuer did not answer in time")]
     Timeout,
@@ -59,6 +59,8 @@ struct NoKeys;
 #[derive(Clone)]
 struct Known {
     keys: Arc<KeySet>,
+    /// Where the issuer tells what a token means that only it can read.
+    introspection: Option<Arc<str>>,
     at: Timestamp,
 }
 
@@ -118,6 +120,15 @@ impl Provider {
         }
     }
 
+    /// Where to ask what a token means that only the issuer can read; `None` when it does not say.
+    pub(super) async fn introspection(&self) -> Result<Option<Arc<str>>, AuthError> {
+        let known = match self.known() {
+            Some(known) if self.clock.now() - known.at < USABLE => known,
+            known => self.read_again(known.map(|k| k.at)).await?,
+        };
+        Ok(known.introspection)
+    }
+
     fn known(&self) -> Option<Known> {
         self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -135,8 +146,8 @@ impl Provider {
         if !others_did && last_read.is_none_or(|at| now - at >= BETWEEN_READS) {
             *last_read = Some(now);
             match tokio::time::timeout(READ_WITHIN, self.read()).await.unwrap_or(Err(ReadError::Timeout)) {
-                Ok(keys) => {
-                    let known = Known { keys: Arc::new(keys), at: now };
+                Ok((keys, introspection)) => {
+                    let known = Known { keys: Arc::new(keys), introspection, at: now };
                     *self.known.write().unwrap_or_else(PoisonError::into_inner) = Some(known.clone());
                     metrics::counter!("recall_issuer_reads_total", "result" => "read").increment(1);
                     return Ok(known);
@@ -150,12 +161,14 @@ impl Provider {
         known.filter(|k| now - k.at < USABLE).ok_or_else(|| AuthError::Unavailable(Box::new(NoKeys)))
     }
 
-    /// Reads the keys now, for an operator who wants to know; how many are usable.
-    pub(super) async fn probe(&self) -> Result<usize, Box<dyn std::error::Error + Send + Sync>> {
-        Ok(tokio::time::timeout(READ_WITHIN, self.read()).await.unwrap_or(Err(ReadError::Timeout))?.len())
+    /// Reads the keys now, for an operator who wants to know; how many are usable, and whether the issuer can be asked about
+    /// tokens.
+    pub(super) async fn probe(&self) -> Result<(usize, bool), Box<dyn std::error::Error + Send + Sync>> {
+        let (keys, introspection) = tokio::time::timeout(READ_WITHIN, self.read()).await.unwrap_or(Err(ReadError::Timeout))?;
+        Ok((keys.len(), introspection.is_some()))
     }
 
-    async fn read(&self) -> Result<KeySet, ReadError> {
+    async fn read(&self) -> Result<(KeySet, Option<Arc<str>>), ReadError> {
         let url = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
         let document = self.fetch.get(&url).await?;
         let discovery: Discovery = serde_json::from_slice(&document).map_err(|e| ReadError::Malformed(url, e))?;
@@ -164,11 +177,13 @@ impl Provider {
             return Err(ReadError::OtherIssuer);
         }
         // What the issuer is asked over TLS must not lead to a place without.
-        if self.issuer.starts_with("https://") && !discovery.jwks_uri.starts_with("https://") {
+        let named = [Some(&discovery.jwks_uri), discovery.introspection_endpoint.as_ref()];
+        if self.issuer.starts_with("https://") && named.into_iter().flatten().any(|url| !url.starts_with("https://")) {
             return Err(ReadError::Unsafe);
         }
         let document = self.fetch.get(&discovery.jwks_uri).await?;
-        KeySet::parse(&document).map_err(|e| ReadError::Malformed(discovery.jwks_uri, e))
+        let keys = KeySet::parse(&document).map_err(|e| ReadError::Malformed(discovery.jwks_uri, e))?;
+        Ok((keys, discovery.introspection_endpoint.map(Arc::from)))
     }
 }
 

@@ -43,6 +43,10 @@ impl Fetch for World {
         };
         Ok(document.to_string().into_bytes())
     }
+
+    async fn post_form(&self, url: &str, _: (&str, &str), _: &[(&str, &str)]) -> Result<Vec<u8>, FetchError> {
+        panic!("nobody may ask {url}")
+    }
 }
 
 fn discovery() -> Value {
@@ -149,6 +153,7 @@ async fn an_issuer_speaks_for_itself_and_over_tls_only() {
     for bad in [
         json!({ "issuer": "https://evil.example", "jwks_uri": "https://login.example.org/keys" }),
         json!({ "issuer": ISSUER, "jwks_uri": "http://login.example.org/keys" }),
+        json!({ "issuer": ISSUER, "jwks_uri": "https://login.example.org/keys", "introspection_endpoint": "http://login.example.org/i" }),
         json!({ "issuer": ISSUER, "jwks_uri": "file:///etc/passwd" }),
         json!({ "issuer": ISSUER }),
         json!([]),

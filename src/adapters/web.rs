@@ -15,19 +15,21 @@ const MAX_BYTES: usize = 256 * 1024;
 /// An HTTP client for small documents.
 #[derive(Clone, Debug)]
 pub struct WebDocuments {
-    client: reqwest::Client,
+    client: openai_http::Client,
 }
 
 impl WebDocuments {
     /// A client.
     ///
     /// # Errors
-    /// When TLS cannot be set up.
-    pub fn new() -> Result<Self, reqwest::Error> {
-        let client = reqwest::Client::builder()
+    /// When TLS cannot be set up, as on a machine without certificates.
+    pub fn new() -> Result<Self, openai_http::Error> {
+        // Fails when a provider was installed already, which then serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = openai_http::Client::builder()
             .connect_timeout(CONNECT_WITHIN)
             .timeout(ANSWER_WITHIN)
-            .redirect(reqwest::redirect::Policy::none())
+            .redirect(openai_http::redirect::Policy::none())
             .user_agent(concat!("relevantic-recall/", env!("CARGO_PKG_VERSION")))
             .build()?;
         Ok(Self { client })
@@ -35,10 +37,10 @@ impl WebDocuments {
 }
 
 impl WebDocuments {
-    async fn read(&self, url: &str, request: reqwest::RequestBuilder) -> Result<Vec<u8>, FetchError> {
-        let unreachable = |e: reqwest::Error| FetchError::Unreachable(url.to_owned(), Box::new(e.without_url()));
+    async fn read(&self, url: &str, request: openai_http::RequestBuilder) -> Result<Vec<u8>, FetchError> {
+        let unreachable = |e: openai_http::Error| FetchError::Unreachable(url.to_owned(), Box::new(e.without_url()));
         let mut answer = request.header("accept", "application/json").send().await.map_err(unreachable)?;
-        if answer.status() != reqwest::StatusCode::OK {
+        if answer.status() != openai_http::StatusCode::OK {
             return Err(FetchError::Status { url: url.to_owned(), status: answer.status().as_u16() });
         }
         let mut document = Vec::new();

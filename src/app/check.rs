@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::domain::UserId;
 use crate::ports::{Clock, Embedder, Inspect, JobQueue};
 
-use super::wiring;
+use super::{models, wiring};
 
 /// Applies migrations.
 pub(super) async fn migrate(config: &Config) -> anyhow::Result<()> {
@@ -33,10 +33,21 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     } else {
         println!("database: {} does not exist yet; the first start makes it", path.display());
     }
+    models::check(config).await?;
     let started = std::time::Instant::now();
     let embedder = LocalEmbedder::load()?;
-    println!("embedder: {}, {} dimensions, loaded in {} ms", embedder.model(), embedder.dimension(), started.elapsed().as_millis());
-    println!("extractor: local; answerer: extractive; clock: {}", SystemClock.now().to_rfc3339());
+    println!(
+        "built-in embedder: {}, {} dimensions, loaded in {} ms",
+        embedder.model(),
+        embedder.dimension(),
+        started.elapsed().as_millis()
+    );
+    let answerer = config.model.name.as_deref().filter(|_| config.model.url.is_some()).unwrap_or("extractive");
+    println!(
+        "extractor: {}; answerer: {answerer}; clock: {}",
+        models::name(config.understanding.extraction),
+        SystemClock.now().to_rfc3339()
+    );
     login(config).await
 }
 

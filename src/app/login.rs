@@ -37,9 +37,9 @@ pub(super) fn tokens(config: &Config, local: UserId, clock: &Arc<dyn Clock>) -> 
         introspection: auth.introspected().map(|issuer| Introspection {
             issuer: issuer.to_owned(),
             client_id: auth.introspection_client_id.clone().unwrap_or_default(),
-            client_secret: auth.introspection_client_secret.as_ref().map_or_else(String::new, |s| s.reveal().to_owned()),
+            client_secret: auth.introspection_client_secret.as_ref().map_or_else(String::new, |s| s.expose().to_owned()),
         }),
-        fixed: auth.token.as_ref().map(|t| (t.reveal().to_owned(), local)),
+        fixed: auth.token.as_ref().map(|t| (t.expose().to_owned(), local)),
     };
     Ok(Tokens::new(tokens, &fetch, clock.clone())?)
 }

@@ -130,10 +130,10 @@ impl AuthConfig {
         // Tokens, and the streams opened with them, live longer by this.
         at_most("auth.clock_skew_seconds", self.clock_skew_seconds, 300)?;
         match &self.token {
-            Some(token) if token.reveal().len() < MIN_TOKEN => {
+            Some(token) if token.expose().len() < MIN_TOKEN => {
                 Err(wrong("auth.token", format!("must have at least {MIN_TOKEN} characters; `openssl rand -base64 32` makes one")))
             }
-            Some(token) if !token.reveal().bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b)) => {
+            Some(token) if !token.expose().bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b)) => {
                 Err(wrong("auth.token", "may have letters, digits and -._~+/= only, as it travels in a header"))
             }
             _ => Ok(()),

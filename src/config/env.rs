@@ -38,6 +38,23 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_INDEX_MEGABYTES" => "retrieval.index_megabytes",
     "RECALL_EXTRACTION" => "understanding.extraction",
     "RECALL_ONTOLOGY" => "understanding.ontology",
+    "RECALL_MODEL_URL" => "model.url",
+    "RECALL_MODEL_KEY" => "model.key",
+    "RECALL_MODEL_NAME" => "model.name",
+    "RECALL_MODEL_TIMEOUT_SECONDS" => "model.timeout_seconds",
+    "RECALL_MODEL_SILENCE_SECONDS" => "model.silence_seconds",
+    "RECALL_MODEL_CONCURRENCY" => "model.concurrency",
+    "RECALL_MODEL_USER_TOKENS_PER_DAY" => "model.user_tokens_per_day",
+    "RECALL_MODEL_TOKENS_PER_DAY" => "model.tokens_per_day",
+    "RECALL_MODEL_CONTEXT_TOKENS" => "model.context_tokens",
+    "RECALL_MODEL_ANSWER_TOKENS" => "model.answer_tokens",
+    "RECALL_EMBEDDINGS_URL" => "embeddings.url",
+    "RECALL_EMBEDDINGS_KEY" => "embeddings.key",
+    "RECALL_EMBEDDINGS_MODEL" => "embeddings.model",
+    "RECALL_EMBEDDINGS_DIMENSION" => "embeddings.dimension",
+    "RECALL_EMBEDDINGS_BATCH" => "embeddings.batch",
+    "RECALL_EMBEDDINGS_TIMEOUT_SECONDS" => "embeddings.timeout_seconds",
+    "RECALL_EMBEDDINGS_CONCURRENCY" => "embeddings.concurrency",
     "RECALL_OIDC_ISSUER" => "auth.issuers",
     "RECALL_OIDC_AUDIENCE" => "auth.audiences",
     "RECALL_OIDC_ALGORITHMS" => "auth.algorithms",
@@ -57,7 +74,7 @@ pub const VARIABLES: &[Variable] = variables! {
 
 /// Settings of engines that this version does not have. Ignoring one would be worse than refusing it: a server that
 /// was told of a login provider must not run open.
-const NOT_YET: &[&str] = &["RECALL_NEO4J_", "RECALL_MODEL_", "RECALL_EMBEDDINGS_", "RECALL_OIDC_CLIENT_"];
+const NOT_YET: &[&str] = &["RECALL_NEO4J_", "RECALL_OIDC_CLIENT_"];
 
 /// The variable that sets a key.
 pub(super) fn variable_of(key: &str) -> Option<&'static str> {

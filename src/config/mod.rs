@@ -5,6 +5,7 @@ mod auth;
 mod env;
 mod http;
 mod limits;
+mod models;
 mod secret;
 mod sections;
 
@@ -20,6 +21,7 @@ pub use auth::AuthConfig;
 pub use env::{VARIABLES, Variable};
 pub use http::HttpConfig;
 pub use limits::LimitsConfig;
+pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
 pub use secret::Secret;
 pub use sections::{
     LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StorageConfig, StreamConfig, UnderstandingConfig,
@@ -47,6 +49,10 @@ pub struct Config {
     pub auth: AuthConfig,
     /// How much one caller may ask for.
     pub limits: LimitsConfig,
+    /// The server that answers, and finds facts.
+    pub model: ModelConfig,
+    /// The server that makes vectors.
+    pub embeddings: EmbeddingsConfig,
     /// Logs.
     pub log: LogConfig,
 }
@@ -116,7 +122,9 @@ impl Config {
         self.stream.check(&self.server)?;
         self.processing.check()?;
         self.retrieval.check()?;
-        self.understanding.check()?;
+        self.understanding.check(self.model.url.is_some())?;
+        self.model.check()?;
+        self.embeddings.check()?;
         self.log.check()
     }
 }

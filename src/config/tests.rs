@@ -48,33 +48,26 @@ fn every_variable_sets_a_key_that_exists() {
         "storage.database_url" => "sqlite:/tmp/x.db",
         "storage.migrate" => "false",
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
-        "understanding.extraction" => "local",
         "auth.issuers" | "auth.audiences" | "auth.introspection_issuer" => "https://login.example.org",
         "http.cors_origins" => "http://localhost:3000",
         "http.trusted_proxies" => "10.0.0.0/8, 2001:db8::1",
         "auth.algorithms" => "ES256",
         "auth.token" => "0123456789abcdef0123456789abcdef",
+        "understanding.extraction" => "hybrid",
+        "model.url" | "embeddings.url" => "https://models.example.org/v1",
+        "model.key" | "model.name" | "embeddings.key" | "embeddings.model" => "some-word",
         "log.filter" => "debug",
         "log.format" => "json",
         _ => "9",
     };
     for v in VARIABLES {
-        // These go together only.
-        let both = [
-            ("RECALL_OIDC_ISSUER", "https://login.example.org"),
-            ("RECALL_OIDC_AUDIENCE", "x"),
-            ("RECALL_OIDC_INTROSPECTION_CLIENT_ID", "x"),
-            ("RECALL_OIDC_INTROSPECTION_CLIENT_SECRET", "x"),
-        ];
-        let mut env: Vec<_> = both.into_iter().filter(|_| v.key.starts_with("auth.")).filter(|(n, _)| *n != v.name).collect();
-        env.push((v.name, sample(v.key)));
-        let c = load("", &env, &[]).unwrap_or_else(|e| panic!("{}: {e}", v.name));
-        assert_ne!(
-            c,
-            if v.key == "understanding.extraction" { load("", &[("RECALL_LOG", "x")], &[]).unwrap() } else { Config::default() },
-            "{}",
-            v.name
-        );
+        // What only makes sense with a server or a provider is tried with one.
+        let servers = "[model]\nurl = \"http://localhost:1\"\nname = \"a\"\n[embeddings]\nurl = \"http://localhost:2\"\nmodel = \"b\"
+            [auth]\nissuers = [\"https://a.example\"]\naudiences = [\"a\"]\nintrospection_client_id = \"a\"\nintrospection_client_secret = \"a\"";
+        // The issuer that is asked must be one of the issuers.
+        let base: &[_] = if v.key == "auth.introspection_issuer" { &[("RECALL_OIDC_ISSUER", "https://login.example.org")] } else { &[] };
+        let set = load(servers, &[base, &[(v.name, sample(v.key))]].concat(), &[]).unwrap_or_else(|e| panic!("{}: {e}", v.name));
+        assert_ne!(set, load(servers, base, &[]).unwrap(), "{}", v.name);
     }
 }
 
@@ -117,6 +110,13 @@ fn errors_name_the_key() {
         ("", &[("RECALL_LISTEN_FILE", "/does/not/exist")][..], "RECALL_LISTEN_FILE"),
         ("", &[("RECALL_PUBLIC_URL", "memory.example.org/x")][..], "server.public_url (RECALL_PUBLIC_URL)"),
         ("", &[("RECALL_PUBLIC_URL", "https://memory.example.org")][..], "memory.example.org can be reached from other machines"),
+        ("", &[("RECALL_EXTRACTION", "hybrid")][..], "understanding.extraction (RECALL_EXTRACTION): needs a model"),
+        ("", &[("RECALL_EXTRACTION", "magic")][..], "understanding.extraction (RECALL_EXTRACTION)"),
+        ("", &[("RECALL_MODEL_KEY", "k")][..], "model.url (RECALL_MODEL_URL): is needed"),
+        ("", &[("RECALL_MODEL_URL", "http://localhost:1")][..], "model.name (RECALL_MODEL_NAME): is needed"),
+        ("", &[("RECALL_MODEL_URL", "http://me:pw@localhost")][..], "model.url (RECALL_MODEL_URL): must be an address"),
+        ("", &[("RECALL_EMBEDDINGS_URL", "localhost:1")][..], "embeddings.url (RECALL_EMBEDDINGS_URL): must be an address"),
+        ("[model]\ntimeout_seconds = 500", &[][..], "model.timeout_seconds (RECALL_MODEL_TIMEOUT_SECONDS): must be at most 100"),
         ("", &[("RECALL_CORS_ORIGINS", "*")][..], "http.cors_origins (RECALL_CORS_ORIGINS): * must be a scheme and a host"),
         ("", &[("RECALL_CORS_ORIGINS", "http://localhost:3000/x")][..], "http.cors_origins"),
         ("", &[("RECALL_CORS_ORIGINS", "null")][..], "http.cors_origins"),
@@ -142,6 +142,21 @@ fn a_value_may_come_from_a_file() {
     std::fs::write(&path, "127.0.0.1:7777\n").unwrap();
     let c = load("", &[("RECALL_LISTEN_FILE", path.to_str().unwrap())], &[]).unwrap();
     assert_eq!(c.server.listen.port(), 7777);
+}
+
+#[test]
+fn a_secret_is_never_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("key");
+    std::fs::write(&path, "sk-hidden\n").unwrap();
+    let env = [("RECALL_MODEL_URL", "http://localhost:1"), ("RECALL_MODEL_NAME", "m"), ("RECALL_MODEL_KEY_FILE", path.to_str().unwrap())];
+    let c = load("[model.headers]\nx-team = \"also-hidden\"", &env, &[]).unwrap();
+    assert_eq!(c.model.key.as_ref().unwrap().expose(), "sk-hidden");
+    let shown = format!("{c:?} {}", serde_json::to_string(&c).unwrap());
+    assert!(!shown.contains("hidden"), "{shown}");
+    let broken =
+        error("", &[("RECALL_MODEL_URL", "http://localhost:1"), ("RECALL_MODEL_NAME", "m"), ("RECALL_MODEL_KEY", "two hidden words")]);
+    assert!(broken.contains("model.key (RECALL_MODEL_KEY)") && !broken.contains("hidden"), "{broken}");
 }
 
 #[test]

@@ -12,7 +12,9 @@ mod entities;
 mod extraction;
 mod house;
 mod logs;
+
 mod merges;
+mod models;
 mod problems;
 mod readme;
 mod server;

@@ -38,8 +38,7 @@ impl Server {
 
     /// As [`Server::start_logging`], with more environment variables.
     pub(crate) fn start_logging_with(data: &Path, log: &Path, filter: &str, env: &[(&str, &str)]) -> Self {
-        let log = std::fs::File::create(log).unwrap();
-        Self::spawn(data, env, Stdio::from(log), filter)
+        Self::spawn(data, env, Stdio::from(std::fs::File::create(log).unwrap()), filter)
     }
 
     fn spawn(data: &Path, env: &[(&str, &str)], stderr: Stdio, filter: &str) -> Self {

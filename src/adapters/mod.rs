@@ -2,5 +2,7 @@
 
 pub mod local;
 pub mod openai;
+pub mod postgres;
 pub mod sqlite;
 pub mod system;
+pub mod web;

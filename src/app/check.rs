@@ -1,17 +1,19 @@
 //! `recall migrate` and `recall check`.
 
+use std::sync::Arc;
+
 use crate::adapters::{local::LocalEmbedder, system::SystemClock};
-use crate::config::Config;
-use crate::ports::{Clock, Embedder, Inspect, JobQueue};
+use crate::config::{Config, Engine};
+use crate::domain::UserId;
+use crate::ports::{Clock, Embedder};
 
 use super::{models, wiring};
 
 /// Applies migrations.
 pub(super) async fn migrate(config: &Config) -> anyhow::Result<()> {
-    let path = config.storage.database();
-    let store = wiring::store(config, true).await?;
+    let store = wiring::store(config, true).await?.store;
     store.close().await;
-    println!("database: {} is up to date", path.display());
+    println!("database: {} is up to date", config.storage.engine());
     Ok(())
 }
 
@@ -20,15 +22,15 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     println!("configuration: valid; listens on {}", config.server.listen);
     let ontology = wiring::ontology(config)?;
     println!("ontology: {} relations", ontology.iter().count());
-    let path = config.storage.database();
-    if path.exists() {
-        let store = wiring::store(config, false).await?;
+    let engine = config.storage.engine();
+    if matches!(&engine, Engine::Sqlite(path) if !path.exists()) {
+        println!("database: {engine} does not exist yet; the first start makes it");
+    } else {
+        let store = wiring::store(config, false).await?.store;
         store.ping().await?;
         let (waiting, dead) = store.depth().await?;
-        println!("database: {} answers; {waiting} jobs wait, {dead} were given up", path.display());
+        println!("database: {engine} answers; {waiting} jobs wait, {dead} were given up");
         store.close().await;
-    } else {
-        println!("database: {} does not exist yet; the first start makes it", path.display());
     }
     models::check(config).await?;
     let started = std::time::Instant::now();
@@ -45,5 +47,27 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
         models::name(config.understanding.extraction),
         SystemClock.now().to_rfc3339()
     );
+    login(config).await
+}
+
+/// Asks every issuer of tokens for its keys.
+async fn login(config: &Config) -> anyhow::Result<()> {
+    if !config.auth.is_configured() {
+        println!("login: none; only this machine is served");
+        return Ok(());
+    }
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let tokens = super::login::tokens(config, UserId(uuid::Uuid::nil()), &clock)?;
+    let mut failed = Vec::new();
+    for (issuer, outcome) in tokens.probe().await {
+        match outcome {
+            Ok(keys) => println!("login: {issuer} answers; {keys} keys"),
+            Err(error) => failed.push(format!("{issuer}: {error}")),
+        }
+    }
+    if config.auth.token.is_some() {
+        println!("login: a static token is set");
+    }
+    anyhow::ensure!(failed.is_empty(), "login: {}", failed.join("; "));
     Ok(())
 }

@@ -3,6 +3,7 @@
 mod check;
 mod cli;
 mod extract;
+mod login;
 mod maintenance;
 mod models;
 mod serve;

@@ -4,16 +4,18 @@
 
 mod answers;
 mod api;
+mod auth;
 mod contract;
 mod crash;
 mod edit;
 mod entities;
 mod extraction;
 mod house;
+mod instances;
 mod logs;
-
 mod merges;
 mod models;
+mod postgres;
 mod problems;
 mod readme;
 mod server;

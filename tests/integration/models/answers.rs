@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use recall::{
     adapters::openai::{Dialect, Format, ModelAnswerer, ModelAnswererOptions},
     domain::{
-        Caller, Message, MessageId, MessageStatus, Ontology, Role, SessionId, Timestamp,
+        Caller, Message, MessageId, MessageStatus, ModelOperation, Ontology, Role, SessionId, Timestamp,
         context::{Context, RankedMessage, Timings},
     },
     ports::{AnswerError, AnswerSink, Answerer, Asked, Draft},
@@ -232,7 +232,9 @@ async fn an_answer_that_reaches_its_limit_says_so() {
 #[tokio::test]
 async fn whoever_does_not_want_it_any_more_ends_it_upstream() {
     let server = ModelServer::start(|_, _| Reaction::Hang("John likes".to_owned())).await;
-    let answerer = Arc::new(answerer(&server, None, ModelAnswererOptions::default()));
+    let (budget, ledger) = budget(None);
+    let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
+    let answerer = Arc::new(ModelAnswerer::new(client(&server), Arc::new(Plain), ontology, budget, ModelAnswererOptions::default()));
     let heard = Arc::new(Heard::default());
     let (a, h) = (answerer.clone(), heard.clone());
     let job = tokio::spawn(async move { a.answer(&caller(), &asked(), &three(), h.as_ref()).await.map(|_| ()) });
@@ -242,6 +244,12 @@ async fn whoever_does_not_want_it_any_more_ends_it_upstream() {
     assert_eq!(server.open(), 1);
     job.abort();
     server.idle().await;
+    // What was used until then is paid for all the same.
+    while ledger.requests().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(ledger.requests(), [(ModelOperation::Answer, vec![77])]);
+    assert!(ledger.total() > 0);
 }
 
 #[tokio::test]

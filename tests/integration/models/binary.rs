@@ -78,11 +78,26 @@ async fn a_configured_model_extracts_embeds_and_answers() {
     let folder = tempfile::tempdir().unwrap();
     let env = settings(&model);
     let server = Server::start_with(folder.path(), &borrowed(&env));
-    let (_, answer) = conversation(&server, &said()).await;
+    let (session, answer) = conversation(&server, &said()).await;
     let text = answer.to_string();
     assert!(text.contains("You know Zebulon [1], they say.") && text.contains(MODEL), "{answer:#}");
     let facts = server.facts().await;
     assert!(facts.iter().any(|(words, ..)| words.contains("KNOWS Zebulon")), "{facts:?}");
+    let usage =
+        "{ viewer { usage { today { inputTokens outputTokens } total { inputTokens } days { date operation requests inputTokens } } } }";
+    let usage = server.graphql(usage, json!({})).await["viewer"]["usage"].clone();
+    let is_extraction = |request: &Value| request["messages"].is_array() && request["stream"] != true;
+    let extractions = model.seen().iter().filter(|(_, request)| is_extraction(request)).count();
+    let requests: Vec<_> = usage["days"].as_array().unwrap().iter().map(|d| (&d["operation"], &d["requests"])).collect();
+    assert_eq!(requests, [(&json!("ANSWER"), &json!(1)), (&json!("EXTRACT"), &json!(extractions))], "{usage:#}");
+    assert!(
+        usage["today"]["outputTokens"].as_u64() > Some(0) && usage["today"]["inputTokens"] == usage["total"]["inputTokens"],
+        "{usage:#}"
+    );
+    let messages = "query($id: ID!) { session(id: $id) { messages { nodes { role usage { inputTokens } } } } }";
+    let messages = server.graphql(messages, json!({ "id": session })).await["session"]["messages"]["nodes"].clone();
+    let used: u64 = messages.as_array().unwrap().iter().filter_map(|m| m["usage"]["inputTokens"].as_u64()).sum();
+    assert_eq!(usage["total"]["inputTokens"], used, "every token is some message's: {messages:#}");
     let metrics = server.http.get(server.url("/metrics")).send().await.unwrap().text().await.unwrap();
     for line in [
         "recall_model_tokens_total{operation=\"extract\",direction=\"input\"}",

@@ -68,7 +68,8 @@ impl UsageStore for Ledger {
     }
     async fn spent(&self, caller: &Caller, day: Day) -> Result<(u64, u64), StoreError> {
         let all = self.0.lock().unwrap();
-        let used = |wanted: &dyn Fn(UserId) -> bool| all.iter().filter(|(u, d, _)| wanted(*u) && *d == day).map(|(.., s)| s.tokens.total()).sum();
+        let used =
+            |wanted: &dyn Fn(UserId) -> bool| all.iter().filter(|(u, d, _)| wanted(*u) && *d == day).map(|(.., s)| s.tokens.total()).sum();
         Ok((used(&|u| u == caller.user()), used(&|_| true)))
     }
     async fn usage_since(&self, _: &Caller, _: Day) -> Result<Vec<DayUsage>, StoreError> {

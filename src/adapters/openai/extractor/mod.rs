@@ -32,7 +32,7 @@ const TOGETHER_TOO: &str = include_str!("../../../../data/prompts/extract-togeth
 /// What is said when an answer does not stand the check.
 const REPAIR: &str = include_str!("../../../../data/prompts/repair-1.md");
 /// Names the prompts, for logs.
-pub const PROMPT: &str = "extract-1";
+pub const PROMPT: &str = "extract-1, extract-together-1";
 
 /// How many of the messages behind one are looked through for some that the model is to be asked about as well.
 const AHEAD: u32 = 24;

@@ -3,7 +3,10 @@
 use async_graphql::{Object, SimpleObject};
 
 use super::enums::ModelOperation;
-use crate::domain::{Day, DayUsage, TokenCount};
+use crate::{
+    api::graphql::scope::Needs,
+    domain::{Day, DayUsage, TokenCount},
+};
 
 /// Tokens that model servers used for the viewer.
 pub(crate) struct UsageNode {
@@ -12,7 +15,7 @@ pub(crate) struct UsageNode {
 }
 
 /// Tokens that model servers used for the viewer. Embeddings are not among them.
-#[Object(name = "Usage")]
+#[Object(name = "Usage", guard = "Needs::Read")]
 impl UsageNode {
     /// Today, in UTC. A budget of tokens a day counts these.
     async fn today(&self) -> TokenUsage {

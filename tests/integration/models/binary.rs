@@ -3,7 +3,7 @@
 
 use std::{
     io::Write,
-    process::{Command, Stdio},
+    process::Stdio,
     sync::atomic::{AtomicUsize, Ordering},
 };
 
@@ -177,10 +177,7 @@ async fn the_check_fails_when_a_server_cannot_be_used() {
 }
 
 async fn check(data: &std::path::Path, env: &[(&'static str, String)]) -> (bool, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
-    for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("RECALL_")) {
-        command.env_remove(name);
-    }
+    let mut command = crate::server::recall();
     command.args(["check", "--data"]).arg(data).envs(env.iter().map(|(k, v)| (*k, v.as_str())));
     let done = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -221,10 +218,7 @@ async fn another_embedder_and_one_that_is_down_leave_words_and_facts() {
 
 /// `recall extract` over two messages: whether it ended well, its lines, and what it said beside them.
 async fn extract(env: &[(&'static str, String)], args: &[&str]) -> (bool, Vec<Value>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
-    for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("RECALL_")) {
-        command.env_remove(name);
-    }
+    let mut command = crate::server::recall();
     command.arg("extract").args(args).envs(env.iter().map(|(k, v)| (*k, v.as_str())));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let ended = tokio::task::spawn_blocking(move || {

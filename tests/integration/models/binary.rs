@@ -289,3 +289,38 @@ async fn a_cancelled_answer_ends_the_request_and_says_so() {
     let foreign = server.graphql(cancel, json!({ "i": { "messageId": session } })).await;
     assert_eq!(foreign["cancelAnswer"]["errors"], json!([{ "code": "NOT_FOUND", "path": ["input", "messageId"] }]));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_is_read_several_messages_at_a_time() {
+    let model = ModelServer::start(|_, request| {
+        let shown: Value = serde_json::from_str(request["messages"][1]["content"].as_str().unwrap()).unwrap();
+        let read = |message: &Value| {
+            let name = message["message"].as_str().unwrap().split(' ').nth(2).unwrap();
+            let fact = json!({ "quote": format!("trust {name}"), "subject": "SPEAKER", "relation": "KNOWS", "object": name, "polarity": "affirmed" });
+            json!({ "n": message["n"], "kind": "statement", "entities": [{ "name": name, "type": "person" }], "facts": [fact] })
+        };
+        let said = match shown["messages"].as_array() {
+            Some(all) => json!({ "messages": all.iter().map(read).collect::<Vec<_>>() }),
+            None => read(&shown),
+        };
+        Reaction::Say(said.to_string())
+    })
+    .await;
+    let folder = tempfile::tempdir().unwrap();
+    let env: Vec<_> = settings(&model).into_iter().filter(|(k, _)| !k.starts_with("RECALL_EMBEDDINGS_")).collect();
+    let server = Server::start_with(folder.path(), &borrowed(&env));
+    let session = server.create_session().await;
+    let names = ["Zebulon", "Quirin", "Odalys", "Thaddeus", "Ignatz", "Wilhelmina", "Bartholomew", "Xaver", "Yolanda", "Leocadia"];
+    let messages: Vec<Value> = names.iter().map(|n| json!({ "text": format!("I trust {n} with my orchids.") })).collect();
+    let import = "mutation($i: ImportMessagesInput!) { importMessages(input: $i) { errors { code } } }";
+    server.graphql(import, json!({ "i": { "sessionId": session, "messages": messages } })).await;
+    server.settle(&session).await;
+    let facts = server.facts().await;
+    for name in names {
+        assert!(facts.iter().any(|(words, ..)| words.ends_with(&format!("KNOWS {name}"))), "{name}: {facts:?}");
+    }
+    let about: Vec<usize> = (0..model.seen().len()).map(|n| model.shown(n)["messages"].as_array().map_or(1, Vec::len)).collect();
+    assert_eq!(about, [8, 2]);
+    let last = &model.shown(1)["messages"][1];
+    assert_eq!((&last["message"], last["previous"].as_array().map(Vec::len)), (&messages[9]["text"], Some(2)));
+}

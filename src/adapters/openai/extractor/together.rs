@@ -53,17 +53,26 @@ pub(super) enum Ahead {
 
 /// Results for messages whose turn is still to come. Only in memory: what is lost is asked for again.
 #[derive(Default)]
-pub(super) struct Kept(Mutex<(HashMap<(UserId, MessageId), Ahead>, VecDeque<(UserId, MessageId)>)>);
+pub(super) struct Kept(Mutex<Shelf>);
+
+type Key = (UserId, MessageId);
+
+#[derive(Default)]
+struct Shelf {
+    known: HashMap<Key, Ahead>,
+    /// The oldest first.
+    order: VecDeque<Key>,
+}
 
 impl Kept {
     /// What is known of a message. It stays known: a job may be tried again.
     pub(super) fn get(&self, user: UserId, message: MessageId) -> Option<Ahead> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.get(&(user, message)).cloned()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).known.get(&(user, message)).cloned()
     }
 
     pub(super) fn put(&self, user: UserId, message: MessageId, ahead: Ahead) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (known, order) = &mut *kept;
+        let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Shelf { known, order } = &mut *shelf;
         if known.insert((user, message), ahead).is_none() {
             order.push_back((user, message));
         }
@@ -116,7 +125,7 @@ mod tests {
             kept.put(anna, id(n), Ahead::Alone);
             kept.put(anna, id(n), found.clone());
         }
-        assert_eq!(kept.0.lock().unwrap().0.len(), KEPT);
+        assert_eq!(kept.0.lock().unwrap().known.len(), KEPT);
         assert_eq!((kept.get(anna, id(9)), kept.get(anna, id(10))), (None, Some(found)));
         assert_eq!(kept.get(boris, id(10)), None);
     }

@@ -6,15 +6,15 @@
 
 use async_trait::async_trait;
 
-use super::{Claim, CommitError, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit, MergeRecord, Merged};
+use super::{Archive, Claim, CommitError, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit, MergeRecord, Merged};
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
     MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserText,
 };
 
 /// All of the store.
-pub trait Store: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + Inspect {}
-impl<T: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + Inspect> Store for T {}
+pub trait Store: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + Inspect + Archive {}
+impl<T: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + Inspect + Archive> Store for T {}
 
 /// Why the store did not do something.
 #[derive(Debug, thiserror::Error)]

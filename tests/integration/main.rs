@@ -4,6 +4,7 @@
 
 mod answers;
 mod api;
+mod archive;
 mod contract;
 mod crash;
 mod edit;

@@ -17,7 +17,7 @@ use crate::adapters::{
     local::LocalEmbedder,
     system::{RandomIds, SystemClock},
 };
-use crate::config::Config;
+use crate::config::{Config, Engine};
 use crate::domain::UserId;
 use crate::ports::{Clock, Embedder, Ids, Store, archive::Header};
 
@@ -26,6 +26,8 @@ const LOCAL: &str = "local";
 
 /// Writes an archive of one user, or of all, to standard output.
 pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Result<()> {
+    let engine = config.storage.engine();
+    anyhow::ensure!(!matches!(&engine, Engine::Sqlite(path) if !path.exists()), "database: {engine} does not exist");
     let store = wiring::store(config, config.storage.migrate).await?.store;
     let done = async {
         let header =

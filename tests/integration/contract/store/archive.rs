@@ -13,6 +13,7 @@ use recall::{
     },
 };
 use serde_json::{Value, json};
+use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
 use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message, with_external_id};
@@ -97,6 +98,17 @@ async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     };
     w.commit(plan).await;
 
+    // Merged once more, so that the record has somebody who had been merged before.
+    let jonathan = entity("Jonathan");
+    w.commit(KnowledgeCommit { entities: vec![jonathan.clone()], ..w.plan(session).await }).await;
+    let plan = KnowledgeCommit {
+        entities: vec![Entity { aliases: vec!["John".into(), "Émile\0\u{10FFFF}".into()], ..jonathan.clone() }],
+        facts: vec![Fact { subject: jonathan.id, support: 1.1 + 2.2, ..known.fact.clone() }],
+        merged: vec![(known.john.id, jonathan.id)],
+        ..w.plan(session).await
+    };
+    w.commit(plan).await;
+
     let other = w.session().await;
     let hard = NewMessage {
         speaker: Some("Ann\0".into()),
@@ -138,7 +150,7 @@ async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
 pub(super) async fn everything_leaves_one_store_and_enters_another_the_same(store: Arc<dyn Store>) {
     let (w, _) = rich(&store).await;
     let first = export(&store, w.caller.user()).await;
-    for shape in SHAPES.iter().filter(|s| s.name != "merge_earlier") {
+    for shape in SHAPES {
         assert!(first.contains(&format!("{{\"type\":\"{}\",", shape.name)), "nothing tests {}", shape.name);
     }
     let (_folder, other) = other().await;
@@ -201,7 +213,7 @@ pub(super) async fn what_is_imported_is_found_answered_and_worked_on(store: Arc<
     let next = twin.say(third, "next").await;
     assert_eq!(next.position, said.items.len() as u64 + 1);
     assert_eq!(store.feed(&twin.caller, MODEL, 0, 100).await.unwrap().last().unwrap().message, next.id);
-    assert_eq!(twin.store.log_state(&twin.caller, third).await.unwrap().head, 4);
+    assert_eq!(twin.store.log_state(&twin.caller, third).await.unwrap().head, 1);
 }
 
 pub(super) async fn an_import_that_was_cut_off_anywhere_is_ended_by_the_next(store: Arc<dyn Store>) {
@@ -343,6 +355,43 @@ pub(super) async fn an_export_is_of_one_moment(store: Arc<dyn Store>) {
     assert_eq!(lines, body(&archive)[1..]);
     let gone = store.snapshot(UserId(fresh())).await;
     assert!(matches!(gone.err(), Some(StoreError::NotFound)));
+}
+
+/// An export may have to wait for whoever takes it.
+pub(super) async fn a_snapshot_outlives_a_pause(store: Arc<dyn Store>, pause: std::time::Duration) {
+    let (w, _) = rich(&store).await;
+    let mut snapshot = store.snapshot(w.caller.user()).await.unwrap();
+    tokio::time::sleep(pause).await;
+    assert_eq!(snapshot.next(10).await.unwrap().len(), 3);
+}
+
+/// A column that is added to a table must be exported, or be named here with the reason why not.
+#[tokio::test]
+async fn every_column_of_every_user_is_in_the_archive() {
+    // Copies that are kept for a day; what a graph engine has still to be told.
+    let tables = ["events", "graph_changes"];
+    // The log begins anew; computed from others; of this store's queue.
+    let columns = [
+        ("sessions", vec!["epoch", "event_head", "event_floor", "oldest_event_at"]),
+        ("entities", vec!["search"]),
+        ("jobs", vec!["id", "head", "ready_at", "token", "attempts"]),
+    ];
+    let (folder, store) = other().await;
+    store.close().await;
+    let mut c = SqliteConnection::connect(&format!("sqlite:{}", folder.path().join("other.sqlite").display())).await.unwrap();
+    let found: Vec<(String, String)> = sqlx::query_as(
+        "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c
+         WHERE t.type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_info(t.name) u WHERE u.name = 'user_id') AND c.name <> 'user_id'",
+    )
+    .fetch_all(&mut c)
+    .await
+    .unwrap();
+    assert!(found.len() > 100);
+    for (table, column) in found {
+        let exported = SHAPES.iter().find(|s| s.table == table).is_some_and(|s| s.field(&column).is_some());
+        let excused = tables.contains(&table.as_str()) || columns.iter().any(|(t, cs)| *t == table && cs.contains(&column.as_str()));
+        assert!(exported != excused, "{table}.{column}");
+    }
 }
 
 pub(super) async fn vectors_of_another_model_are_made_anew(store: Arc<dyn Store>) {

@@ -1,0 +1,1 @@
+//! `recall export` and `recall import`, run as programs.

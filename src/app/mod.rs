@@ -4,6 +4,7 @@ pub mod archive;
 mod check;
 mod cli;
 mod extract;
+mod login;
 mod maintenance;
 mod models;
 mod serve;

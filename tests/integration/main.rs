@@ -5,6 +5,7 @@
 mod answers;
 mod api;
 mod archive;
+mod auth;
 mod contract;
 mod crash;
 mod edit;

@@ -1,8 +1,9 @@
 //! The store: sessions, messages, knowledge, jobs and event logs of all users. It is the truth; everything
 //! else (index, graph engine, streams) is made from it.
 //!
-//! Every function takes a [`Caller`] and touches that user's rows only. The one exception is
-//! [`JobQueue`](super::JobQueue), which hands out work together with the caller it belongs to.
+//! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
+//! [`JobQueue`](super::JobQueue), which hands out work together with the caller it belongs to, and [`Archive`], which does the
+//! same with all that is kept.
 
 use async_trait::async_trait;
 

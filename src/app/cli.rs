@@ -81,6 +81,8 @@ enum Command {
         #[arg(long, value_name = "ID")]
         into: Option<String>,
     },
+    /// Asks the running server of this configuration whether it is ready
+    Health,
     /// Checks the configuration, reaches every configured service and prints what it found
     Check,
 }
@@ -132,6 +134,7 @@ pub fn run() -> anyhow::Result<()> {
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
         Command::Export { user } => runtime()?.block_on(super::archive::export(&cli.settings.load()?, user.as_deref())),
         Command::Import { into } => runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref())),
+        Command::Health => runtime()?.block_on(super::health::run(cli.settings.load()?.server.listen)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),
     }
 }

@@ -73,6 +73,18 @@ enum Command {
         #[command(subcommand)]
         command: GraphCommand,
     },
+    /// Writes all that is kept of users to standard output, as lines of JSON; see docs/archive.md
+    Export {
+        /// Only this user: an id, or `local` for the user of an installation without login
+        #[arg(long, value_name = "ID")]
+        user: Option<String>,
+    },
+    /// Reads from standard input what `export` wrote; may be repeated
+    Import {
+        /// Takes the data of the one user in the archive as this user's: an id, or `local`
+        #[arg(long, value_name = "ID")]
+        into: Option<String>,
+    },
     /// Asks the running server of this configuration whether it is ready
     Health,
     /// Checks the configuration, reaches every configured service and prints what it found
@@ -129,6 +141,8 @@ pub fn run() -> anyhow::Result<()> {
             Ok(())
         }
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
+        Command::Export { user } => runtime()?.block_on(super::archive::export(&cli.settings.load()?, user.as_deref())),
+        Command::Import { into } => runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref())),
         Command::Health => runtime()?.block_on(super::health::run(cli.settings.load()?.server.listen)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),
     }

@@ -80,6 +80,14 @@ pub(super) fn key(key: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{start} {}", digest.as_simple()))
 }
 
+/// As [`key`], for one that comes from another store, which may have shortened it already.
+pub(super) fn moved_key(moved: &str) -> Cow<'_, str> {
+    let digest = moved.rsplit_once(' ').is_some_and(|(start, digest)| {
+        start.len() + 4 > LONGEST_KEY && start.len() <= LONGEST_KEY && digest.len() == 32 && Uuid::try_parse(digest).is_ok()
+    });
+    if digest { text(moved) } else { key(moved) }
+}
+
 /// Reverse of [`text`]; `None` for what it never makes.
 pub(super) fn parse_text(stored: String) -> Option<String> {
     if !stored.contains(ESCAPE) {
@@ -179,6 +187,7 @@ mod tests {
         let (one, other) = (key(&long).into_owned(), key(&format!("{long}x")).into_owned());
         assert!(one.len() < 1_100 && one != other);
         assert_eq!(key("short"), "short");
+        assert_eq!((moved_key(&one), moved_key(&long), moved_key("short")), (one.as_str().into(), key(&long), "short".into()));
     }
 
     #[test]

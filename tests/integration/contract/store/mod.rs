@@ -1,6 +1,7 @@
 //! The contract of `ports::store`. Each test takes a fresh store and knows no engine; an adapter runs them all with one line.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod archive;
 mod deletion;
 mod entities;
 mod events;
@@ -70,6 +71,14 @@ macro_rules! store_contract {
             deletion::facts_with_evidence_elsewhere_are_weighed_anew,
             deletion::deleting_what_is_not_there_is_not_found,
             deletion::deletion_survives_concurrent_commits,
+            archive::everything_leaves_one_store_and_enters_another_the_same,
+            archive::what_is_imported_is_found_answered_and_worked_on,
+            archive::an_import_that_was_cut_off_anywhere_is_ended_by_the_next,
+            archive::a_user_with_other_data_is_refused_and_left_alone,
+            archive::records_that_do_not_fit_are_refused_by_their_line,
+            archive::an_export_is_of_one_moment,
+            archive::vectors_of_another_model_are_made_anew,
+            archive::the_user_without_login_stays_that_user,
         }
     };
     (@tests $factory:expr; $($module:ident :: $test:ident),+ $(,)?) => {$(

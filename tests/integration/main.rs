@@ -16,5 +16,7 @@ mod merges;
 mod models;
 mod postgres;
 mod problems;
+mod proxy;
 mod readme;
 mod server;
+mod stored;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use recall::{
     domain::Timestamp,
-    ports::{JobQueue, KnowledgeCommit, NewMessage},
+    ports::{KnowledgeCommit, NewMessage},
 };
 
 use super::{LEASE, World, event, new_message, seen_through, two};

@@ -3,6 +3,7 @@
 mod clocks;
 mod hints;
 mod schema;
+mod wires;
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 

@@ -5,3 +5,4 @@ pub mod openai;
 pub mod postgres;
 pub mod sqlite;
 pub mod system;
+pub mod web;

@@ -3,6 +3,8 @@
 mod check;
 mod cli;
 mod extract;
+mod health;
+mod login;
 mod maintenance;
 mod models;
 mod serve;

@@ -10,7 +10,7 @@ use recall::{
         local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
         system::{RandomIds, SystemClock},
     },
-    api::{self, ApiConfig, ApiState, Authenticator, auth::AuthError},
+    api::{self, ApiConfig, ApiState, Authenticator, Identity, ProtectedResource, auth::AuthError},
     conversation::{Conversation, Parts},
     domain::{Caller, Ontology, UserId, ViewerRole},
     ports::Store,
@@ -53,10 +53,10 @@ struct ByHeader;
 
 #[async_trait]
 impl Authenticator for ByHeader {
-    async fn authenticate(&self, parts: &axum::http::request::Parts) -> Result<Caller, AuthError> {
+    async fn authenticate(&self, parts: &axum::http::request::Parts) -> Result<Identity, AuthError> {
         let user = parts.headers.get("x-test-user").ok_or(AuthError::Missing)?;
         let user = user.to_str().ok().and_then(|u| u.parse::<UserId>().ok()).ok_or(AuthError::Invalid)?;
-        Ok(Caller::verified(user, ViewerRole::User))
+        Ok(Caller::verified(user, ViewerRole::User).into())
     }
 }
 
@@ -82,11 +82,29 @@ impl Server {
     }
 
     pub(crate) async fn start_with(connections: api::ServerConfig) -> Self {
-        Self::start_on(Stored::sqlite().await, connections).await
+        Self::start_as(connections, Arc::new(ByHeader), None).await
     }
 
-    /// On a store of the caller's choice.
-    pub(crate) async fn start_on(stored: Stored, connections: api::ServerConfig) -> Self {
+    /// A server that asks `authenticator` who asks.
+    pub(crate) async fn start_as(
+        connections: api::ServerConfig,
+        authenticator: Arc<dyn Authenticator>,
+        login: Option<ProtectedResource>,
+    ) -> Self {
+        Self::build(Stored::sqlite().await, connections, authenticator, login).await
+    }
+
+    /// A server on a store of the caller's choice.
+    pub(crate) async fn start_on(stored: Stored) -> Self {
+        Self::build(stored, api::ServerConfig::default(), Arc::new(ByHeader), None).await
+    }
+
+    async fn build(
+        stored: Stored,
+        connections: api::ServerConfig,
+        authenticator: Arc<dyn Authenticator>,
+        login: Option<ProtectedResource>,
+    ) -> Self {
         let store = stored.store.clone();
         let clock = Arc::new(SystemClock);
         let embedder = LocalEmbedder::load().unwrap();
@@ -108,11 +126,12 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let mut config = ApiConfig::at(address);
         config.ice_servers = vec![api::IceServer { url: "stun:stun.example.org:3478".to_owned(), username: None, credential: None }];
+        config.login = login;
         let router = api::router(ApiState {
             conversation,
             signaling: Signaling::bind(SignalingConfig::default(), hub.clone()).await.unwrap(),
             hub,
-            authenticator: Arc::new(ByHeader),
+            authenticator,
             config,
             metrics: PrometheusBuilder::new().build_recorder().handle(),
             checks: Vec::new(),

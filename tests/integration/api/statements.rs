@@ -13,7 +13,7 @@ async fn nested_queries_take_a_fixed_number_of_statements() {
 }
 
 async fn on(stored: Stored) {
-    let server = Server::start_on(stored, recall::api::ServerConfig::default()).await;
+    let server = Server::start_on(stored).await;
     let session = server.session(ANNA).await;
     for n in 0..40 {
         server.fact(ANNA, &session, [&format!("Person {n}"), ["LIKES", "DISLIKES"][n % 2], &format!("Thing {}", n / 2)]).await;

@@ -1,5 +1,6 @@
 //! What the core needs from the world, as traits. Adapters implement them; nothing here names an engine.
 
+pub mod access;
 pub mod answer;
 pub mod commit;
 pub mod embed;
@@ -11,6 +12,7 @@ pub mod queue;
 pub mod store;
 pub mod stream;
 
+pub use access::AccessTokenStore;
 pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
 pub use embed::{EmbedError, Embedder, Embedding};

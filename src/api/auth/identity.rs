@@ -71,6 +71,8 @@ pub struct Identity {
     pub caller: Caller,
     /// What they may do.
     pub permissions: Permissions,
+    /// Whether they may make and revoke personal access tokens. Who has shown one may not: a stolen one would outlive itself.
+    pub manages_tokens: bool,
     /// When the proof ends, and with it every stream that was opened with it.
     pub until: Option<Instant>,
 }
@@ -78,7 +80,7 @@ pub struct Identity {
 /// A caller who may do everything that their role allows, without end.
 impl From<Caller> for Identity {
     fn from(caller: Caller) -> Self {
-        Self { caller, permissions: Permissions::all(), until: None }
+        Self { caller, permissions: Permissions::all(), manages_tokens: true, until: None }
     }
 }
 

@@ -6,6 +6,7 @@ mod identity;
 mod local;
 mod metadata;
 pub mod origin;
+pub(crate) mod personal;
 pub mod token;
 
 use std::sync::Arc;

@@ -91,6 +91,15 @@ impl Server {
         authenticator: Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
+        Self::start_over(connections, |_| authenticator, login).await
+    }
+
+    /// As [`Server::start_as`], with an authenticator that needs the store.
+    pub(crate) async fn start_over(
+        connections: api::ServerConfig,
+        authenticator: impl FnOnce(Arc<SqliteStore>) -> Arc<dyn Authenticator>,
+        login: Option<ProtectedResource>,
+    ) -> Self {
         let data = tempfile::tempdir().unwrap();
         let clock = Arc::new(SystemClock);
         let store = Arc::new(SqliteStore::open(&data.path().join("recall.db"), SqliteConfig::default(), clock.now()).await.unwrap());
@@ -118,7 +127,7 @@ impl Server {
             conversation,
             signaling: Signaling::bind(SignalingConfig::default(), hub.clone()).await.unwrap(),
             hub,
-            authenticator,
+            authenticator: authenticator(store.clone()),
             config,
             metrics: PrometheusBuilder::new().build_recorder().handle(),
             checks: Vec::new(),

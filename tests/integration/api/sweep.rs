@@ -109,6 +109,7 @@ struct Own {
     message: String,
     entity: String,
     fact: String,
+    access_token: String,
     cursors: Vec<String>,
 }
 
@@ -126,11 +127,12 @@ impl Own {
         let pages = ["/sessions", "/facts", "/entities", "/session/messages", "/fact/evidence"];
         let mut cursors: Vec<String> = pages.iter().map(|p| text(data.pointer(&format!("{p}/pageInfo/endCursor")).unwrap())).collect();
         cursors.push(text(&data["session"]["head"]));
-        Self { session, message, entity: text(&data["fact"]["subject"]["id"]), fact, cursors }
+        let access_token = access_token(server, user, word).await;
+        Self { session, message, entity: text(&data["fact"]["subject"]["id"]), fact, access_token, cursors }
     }
 
-    fn ids(&self) -> [&str; 4] {
-        [&self.session, &self.message, &self.entity, &self.fact]
+    fn ids(&self) -> [&str; 5] {
+        [&self.session, &self.message, &self.entity, &self.fact, &self.access_token]
     }
 
     /// Something of one's own that is good for an argument that must be given.
@@ -146,6 +148,17 @@ impl Own {
             other => panic!("{other:?} is new: teach the sweep a good value for it"),
         })
     }
+}
+
+/// A new access token instead of those before, of which there may be only so many.
+async fn access_token(server: &Server, user: &str, word: &str) -> String {
+    let before = server.data(user, "{ accessTokens { id } }", json!({})).await;
+    for token in before["accessTokens"].as_array().unwrap() {
+        let revoke = "mutation($id: ID!) { revokeAccessToken(input: { id: $id }) { errors { code } } }";
+        server.data(user, revoke, json!({ "id": token["id"] })).await;
+    }
+    let create = "mutation($name: String!) { createAccessToken(input: { name: $name, scopes: [\"recall.read\"] }) { accessToken { id } } }";
+    text(&server.data(user, create, json!({ "name": word })).await["createAccessToken"]["accessToken"]["id"])
 }
 
 /// One operation with a place for an id.
@@ -208,7 +221,7 @@ fn without(answer: &Value, value: &str) -> String {
 /// What Anna sees of her own, to compare before and after.
 async fn state(server: &Server, session: &str) -> Value {
     let query = "query($s: ID!) { session(id: $s) { title head messages(first: 50) { nodes { id text status } } facts { nodes { id status weight } } }
-        sessions { totalCount } facts { nodes { id status weight } } entities { nodes { id name aliases mentionCount } } }";
+        accessTokens { id name } sessions { totalCount } facts { nodes { id status weight } } entities { nodes { id name aliases mentionCount } } }";
     server.data(ANNA, query, json!({ "s": session })).await
 }
 
@@ -254,7 +267,7 @@ async fn foreign_ids_are_unknown_ids_in_every_operation() {
     let mut blind = Vec::new();
     for (n, case) in cases.iter().enumerate().filter(|(_, c)| !["after", "before"].contains(&c.place.last().unwrap().as_str())) {
         let mut differs = false;
-        for kind in 0..4 {
+        for kind in 0..5 {
             let own = Own::of(&server, BORIS, &format!("Word{n}x{kind}")).await;
             let tried = own.ids()[kind];
             let of_none = server.graphql(BORIS, &case.query, case.variables(&schema, &own, &unknown)).await;

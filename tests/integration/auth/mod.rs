@@ -4,6 +4,7 @@ mod attacks;
 mod edge;
 mod issuer;
 mod limits;
+mod personal;
 mod provider;
 mod scopes;
 mod streams;

@@ -1,5 +1,6 @@
 //! The nouns of the GraphQL API. Each wraps a domain type and adds edges, read through loaders.
 
+mod access_token;
 mod context;
 mod entity;
 mod enums;
@@ -11,6 +12,7 @@ mod session;
 mod user_error;
 mod viewer;
 
+pub(crate) use access_token::AccessTokenNode;
 pub(crate) use context::{ContextNode, Resolution};
 pub(crate) use entity::EntityNode;
 pub(crate) use enums::{ContextScope, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod};

@@ -88,10 +88,11 @@ async fn tokens_of_a_real_provider_open_the_server() {
         ("RECALL_OIDC_ADMIN_ROLE", "service"),
         ("RECALL_PUBLIC_URL", "https://memory.example.org"),
     ];
-    let mut check = std::process::Command::new(env!("CARGO_BIN_EXE_recall"));
+    let mut check = crate::server::recall();
     check.args(["check", "--data"]).arg(folder.path()).envs(env);
-    let said = String::from_utf8(check.output().unwrap().stdout).unwrap();
-    assert!(said.contains(&format!("login: {} answers; 1 keys", provider.issuer)), "{said}");
+    let output = check.output().unwrap();
+    let (said, failed) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(said.contains(&format!("login: {} answers; 1 keys", provider.issuer)), "{said}{failed}");
     let server = Server::start_logging_with(&folder.path().join("data"), &log, "trace", &env);
     let token = provider.token(&server.http, "recall.read recall.write").await;
     let (status, body) = viewer(&server, &token).await;

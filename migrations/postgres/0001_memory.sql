@@ -413,3 +413,13 @@ CREATE TABLE access_tokens (
     last_used_at  timestamptz,
     PRIMARY KEY (user_id, id)
 );
+
+-- Tokens of issuers that are believed no more, whatever they say themselves. They belong to no user: who they were given to
+-- is not known here.
+CREATE TABLE revoked_tokens (
+    -- SHA-256 of issuer and jti, so that neither need be short or fit into an index.
+    digest      bytea       PRIMARY KEY CHECK (octet_length(digest) = 32),
+    -- When the token has expired by itself and this may go.
+    expires_at  timestamptz NOT NULL
+);
+CREATE INDEX revoked_tokens_expiry ON revoked_tokens (expires_at);

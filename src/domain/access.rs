@@ -19,6 +19,7 @@ pub struct AccessToken {
     pub last_used_at: Option<Timestamp>,
 }
 
-/// What is kept of a token's secret: its SHA-256. A secret of 32 random bytes needs nothing slower.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SecretDigest(pub [u8; 32]);
+/// The SHA-256 by which a token is known without being kept: of the secret of a personal one, which with its 32 random bytes
+/// needs nothing slower; of issuer and `jti` of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TokenDigest(pub [u8; 32]);

@@ -15,7 +15,7 @@ pub mod page;
 pub mod session;
 pub mod text;
 
-pub use access::{AccessToken, SecretDigest};
+pub use access::{AccessToken, TokenDigest};
 pub use caller::{Caller, ViewerRole};
 pub use candidate::{CandidateFact, Extraction, Mention, Party, Polarity, Span};
 pub use entity::{Decision, Entity, EntityKey, EntityType};

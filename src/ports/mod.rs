@@ -12,7 +12,7 @@ pub mod queue;
 pub mod store;
 pub mod stream;
 
-pub use access::AccessTokenStore;
+pub use access::{AccessTokenStore, RevocationStore};
 pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
 pub use embed::{EmbedError, Embedder, Embedding};

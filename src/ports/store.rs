@@ -3,19 +3,21 @@
 //!
 //! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
 //! [`JobQueue`](super::JobQueue), which hands out work together with the caller it belongs to, and
-//! [`AccessTokenStore::use_access_token`], which says who showed a token.
+//! [`AccessTokenStore::use_access_token`], which says who showed a token, and [`RevocationStore`], which knows no users.
 
 use async_trait::async_trait;
 
-use super::{AccessTokenStore, Claim, CommitError, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit, MergeRecord, Merged};
+use super::{
+    AccessTokenStore, Claim, CommitError, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit, MergeRecord, Merged, RevocationStore,
+};
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
     MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserText,
 };
 
 /// All of the store.
-pub trait Store: SessionStore + MessageStore + KnowledgeStore + AccessTokenStore + JobQueue + EventLog + Inspect {}
-impl<T: SessionStore + MessageStore + KnowledgeStore + AccessTokenStore + JobQueue + EventLog + Inspect> Store for T {}
+pub trait Store: SessionStore + MessageStore + KnowledgeStore + AccessTokenStore + RevocationStore + JobQueue + EventLog + Inspect {}
+impl<T: SessionStore + MessageStore + KnowledgeStore + AccessTokenStore + RevocationStore + JobQueue + EventLog + Inspect> Store for T {}
 
 /// Why the store did not do something.
 #[derive(Debug, thiserror::Error)]

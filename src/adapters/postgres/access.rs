@@ -1,4 +1,4 @@
-//! Personal access tokens: made, listed, used, revoked.
+//! Personal access tokens: made, listed, used, revoked. Tokens of issuers that were revoked.
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
@@ -6,8 +6,8 @@ use sqlx::postgres::PgRow;
 
 use super::{PostgresStore, codec, failure::Failure, rows::Columns};
 use crate::{
-    domain::{AccessToken, AccessTokenId, Caller, SecretDigest, Timestamp, UserId, UserText, ViewerRole},
-    ports::{AccessTokenStore, StoreError},
+    domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole},
+    ports::{AccessTokenStore, RevocationStore, StoreError},
 };
 
 /// How old the note of the last use may be. Without it every request would write.
@@ -20,7 +20,7 @@ const NOTE: &str = "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous
 
 #[async_trait]
 impl AccessTokenStore for PostgresStore {
-    async fn create_access_token(&self, caller: &Caller, token: &AccessToken, digest: SecretDigest) -> Result<(), StoreError> {
+    async fn create_access_token(&self, caller: &Caller, token: &AccessToken, digest: TokenDigest) -> Result<(), StoreError> {
         let input = (caller.user().0, token, digest);
         let created = self.write(&input, |c, &(user, token, digest)| {
             Box::pin(async move {
@@ -62,7 +62,7 @@ impl AccessTokenStore for PostgresStore {
         }
     }
 
-    async fn use_access_token(&self, digest: SecretDigest, now: Timestamp) -> Result<Option<(Caller, AccessToken)>, StoreError> {
+    async fn use_access_token(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, AccessToken)>, StoreError> {
         let found = sqlx::query("SELECT * FROM access_tokens WHERE digest = $1 AND expires_at > $2")
             .bind(digest.0.as_slice())
             .bind(codec::time(now))
@@ -78,6 +78,28 @@ impl AccessTokenStore for PostgresStore {
         }
         // Less than its owner may be: a script that is taken over is no administrator.
         Ok(Some((Caller::verified(UserId(user), ViewerRole::User), token)))
+    }
+}
+
+#[async_trait]
+impl RevocationStore for PostgresStore {
+    async fn revoke_token(&self, _caller: &Caller, token: TokenDigest, until: Option<Timestamp>) -> Result<(), StoreError> {
+        let query = sqlx::query(
+            "INSERT INTO revoked_tokens (digest, expires_at) VALUES ($1, coalesce($2, 'infinity'))
+             ON CONFLICT (digest) DO UPDATE SET expires_at = greatest(revoked_tokens.expires_at, excluded.expires_at)",
+        );
+        query.bind(token.0.as_slice()).bind(until.map(codec::time)).execute(&self.pool).await.map_err(Failure::from)?;
+        Ok(())
+    }
+
+    async fn is_revoked(&self, token: TokenDigest) -> Result<bool, StoreError> {
+        let found = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM revoked_tokens WHERE digest = $1)").bind(token.0.as_slice());
+        Ok(found.fetch_one(&self.pool).await.map_err(Failure::from)?)
+    }
+
+    async fn forget_revoked(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let query = sqlx::query("DELETE FROM revoked_tokens WHERE expires_at <= $1").bind(codec::time(now));
+        Ok(query.execute(&self.pool).await.map_err(Failure::from)?.rows_affected())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Personal access tokens: made, listed, used, revoked.
+//! Personal access tokens: made, listed, used, revoked. Tokens of issuers that were revoked.
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
@@ -11,16 +11,19 @@ use super::{
     rows::Columns,
 };
 use crate::{
-    domain::{AccessToken, AccessTokenId, Caller, SecretDigest, Timestamp, UserId, UserText, ViewerRole},
-    ports::{AccessTokenStore, StoreError},
+    domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole},
+    ports::{AccessTokenStore, RevocationStore, StoreError},
 };
 
 /// How old the note of the last use may be. Without it every request would write.
 const NOTED_FOR: TimeDelta = TimeDelta::minutes(1);
 
+/// When what has no end ends.
+const NEVER: i64 = i64::MAX;
+
 #[async_trait]
 impl AccessTokenStore for SqliteStore {
-    async fn create_access_token(&self, caller: &Caller, token: &AccessToken, digest: SecretDigest) -> Result<(), StoreError> {
+    async fn create_access_token(&self, caller: &Caller, token: &AccessToken, digest: TokenDigest) -> Result<(), StoreError> {
         let (user, token) = (caller.user().0, token.clone());
         let created = self.write(move |c| {
             Box::pin(async move {
@@ -65,7 +68,7 @@ impl AccessTokenStore for SqliteStore {
         if revoked.await? == 0 { Err(StoreError::NotFound) } else { Ok(()) }
     }
 
-    async fn use_access_token(&self, digest: SecretDigest, now: Timestamp) -> Result<Option<(Caller, AccessToken)>, StoreError> {
+    async fn use_access_token(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, AccessToken)>, StoreError> {
         let found = sqlx::query("SELECT * FROM access_tokens WHERE digest = ? AND expires_at > ?")
             .bind(digest.0.as_slice())
             .bind(millis(now))
@@ -88,6 +91,39 @@ impl AccessTokenStore for SqliteStore {
         }
         // Less than its owner may be: a script that is taken over is no administrator.
         Ok(Some((Caller::verified(UserId(user), ViewerRole::User), token)))
+    }
+}
+
+#[async_trait]
+impl RevocationStore for SqliteStore {
+    async fn revoke_token(&self, _caller: &Caller, token: TokenDigest, until: Option<Timestamp>) -> Result<(), StoreError> {
+        let until = until.map_or(NEVER, millis);
+        let revoked = self.write(move |c| {
+            Box::pin(async move {
+                let query = sqlx::query(
+                    "INSERT INTO revoked_tokens (digest, expires_at) VALUES (?, ?)
+                     ON CONFLICT (digest) DO UPDATE SET expires_at = max(expires_at, excluded.expires_at)",
+                );
+                query.bind(token.0.as_slice()).bind(until).execute(c).await?;
+                Ok(())
+            })
+        });
+        Ok(revoked.await?)
+    }
+
+    async fn is_revoked(&self, token: TokenDigest) -> Result<bool, StoreError> {
+        let found = sqlx::query("SELECT 1 FROM revoked_tokens WHERE digest = ?").bind(token.0.as_slice());
+        Ok(found.fetch_optional(&self.readers).await.map_err(Failure::from)?.is_some())
+    }
+
+    async fn forget_revoked(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let forgotten = self.write(move |c| {
+            Box::pin(async move {
+                let query = sqlx::query("DELETE FROM revoked_tokens WHERE expires_at <= ?").bind(millis(now));
+                Ok(query.execute(c).await?.rows_affected())
+            })
+        });
+        Ok(forgotten.await?)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use aws_lc_rs::{
     digest::{SHA256, digest},
     rand,
@@ -10,11 +11,11 @@ use axum::http::StatusCode;
 use chrono::TimeDelta;
 use uuid::Builder;
 
-use super::{Identity, Permission};
+use super::{Identity, Permission, Proof};
 use crate::{
     api::error::ApiError,
-    domain::{AccessToken, AccessTokenId, SecretDigest, Timestamp, UserText},
-    ports::Store,
+    domain::{AccessToken, AccessTokenId, Timestamp, TokenDigest, UserText},
+    ports::{AccessTokenStore, Clock, Store},
 };
 
 /// What every token begins with, so that people and scanners know one when they see it.
@@ -40,10 +41,24 @@ pub(super) fn is_one(token: &str) -> bool {
     token.strip_prefix(PREFIX).is_some_and(|rest| rest.len() == 2 * BYTES && rest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
 
-pub(super) fn digest_of(secret: &str) -> SecretDigest {
+pub(super) fn digest_of(secret: &str) -> TokenDigest {
     let mut bytes = [0; 32];
     bytes.copy_from_slice(digest(&SHA256, secret.as_bytes()).as_ref());
-    SecretDigest(bytes)
+    TokenDigest(bytes)
+}
+
+/// A token that was shown, for streams that go on with it.
+pub(super) struct Held {
+    pub(super) store: Arc<dyn AccessTokenStore>,
+    pub(super) digest: TokenDigest,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+#[async_trait]
+impl Proof for Held {
+    async fn is_revoked(&self) -> bool {
+        matches!(self.store.use_access_token(self.digest, self.clock.now()).await, Ok(None))
+    }
 }
 
 /// Refuses those who may not see or change tokens.

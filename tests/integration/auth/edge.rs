@@ -138,7 +138,7 @@ async fn without_provider_no_certificates_are_needed_and_with_one_the_want_of_th
     let (_folder, server) = start(&bare);
     assert_eq!(ask(&server, PAGE, FIXED_TOKEN).await.status(), 403, "it serves, and refuses foreign pages as ever");
     let folder = tempfile::tempdir().unwrap();
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_recall"));
+    let mut command = crate::server::recall();
     command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder.path()).envs(bare);
     let provider = [("RECALL_OIDC_ISSUER", "https://login.example.org"), ("RECALL_OIDC_AUDIENCE", "recall")];
     let refused = command.envs(provider).output().unwrap();

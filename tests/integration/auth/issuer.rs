@@ -19,7 +19,7 @@ use axum::{Json, Router, extract::State, routing::get};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, crypto, jwk::Jwk};
 use recall::{
-    adapters::{system::SystemClock, web::WebDocuments},
+    adapters::{sqlite::SqliteStore, system::SystemClock, web::WebDocuments},
     api::{ProtectedResource, ServerConfig, TokenConfig, Tokens},
     domain::{Timestamp, UserId},
     ports::{Clock, Fetch},
@@ -189,13 +189,17 @@ pub(crate) async fn server(issuers: &[&Issuer]) -> Server {
         clock_skew: std::time::Duration::ZERO,
         introspection: None,
         personal: None,
+        revoked: None,
         fixed: Some((FIXED_TOKEN.to_owned(), LOCAL.parse::<UserId>().unwrap())),
     };
     let clock: Arc<dyn Clock> = match issuers.first() {
         Some(issuer) => issuer.clock.clone(),
         None => Arc::new(SystemClock),
     };
-    let tokens = |store| Arc::new(Tokens::new(TokenConfig { personal: Some(store), ..config }, Some(&fetch), clock).unwrap()) as Arc<_>;
+    let tokens = |store: Arc<SqliteStore>| {
+        Arc::new(Tokens::new(TokenConfig { personal: Some(store.clone()), revoked: Some(store), ..config }, Some(&fetch), clock).unwrap())
+            as Arc<_>
+    };
     let login = ProtectedResource { resource: AUDIENCE.to_owned(), authorization_servers: issuers.iter().map(|i| i.url.clone()).collect() };
     Server::start_over(ServerConfig::default(), |store| tokens(store), Some(login)).await
 }

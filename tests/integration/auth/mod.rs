@@ -6,6 +6,7 @@ mod issuer;
 mod limits;
 mod personal;
 mod provider;
+mod revocation;
 mod scopes;
 mod streams;
 

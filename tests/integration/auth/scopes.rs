@@ -89,6 +89,7 @@ async fn every_root_field_demands_a_scope() {
         ("mergeEntities", "mergeEntities(input: { intoId: $id, fromId: $id })"),
         ("unmergeEntities", "unmergeEntities(input: { entityId: $id })"),
         ("createAccessToken", "createAccessToken(input: { name: \"x\", scopes: [] })"),
+        ("revokeToken", "revokeToken(input: { issuer: \"x\", tokenId: \"x\" })"),
         ("revokeAccessToken", "revokeAccessToken(input: { id: $id })"),
         ("openEventStream", "openEventStream(input: { sessionId: $id, offer: \"x\" })"),
     ];

@@ -2,6 +2,7 @@
 //! personal access tokens, and one static token for emergencies. A JWT is believed only after its signature was checked with
 //! a key of the issuer that it names; what it says before that only chooses which key is tried.
 
+pub(crate) mod blocklist;
 mod claims;
 mod keys;
 mod opaque;
@@ -18,21 +19,22 @@ use tokio::time::Instant;
 
 pub use self::opaque::Introspection;
 use self::{
+    blocklist::{Blocklist, Listed},
     claims::{Granted, Rules},
     opaque::Introspector,
     provider::Provider,
 };
-use super::{AuthError, Authenticator, Identity, Permissions, personal};
+use super::{AuthError, Authenticator, Identity, Permissions, Proof, personal};
 use crate::{
     domain::{Caller, Timestamp, UserId, ViewerRole},
-    ports::{AccessTokenStore, Clock, Fetch},
+    ports::{AccessTokenStore, Clock, Fetch, RevocationStore},
 };
 
 /// Longest token. Real ones have one or two kilobytes; everything longer is work for nothing.
 const MAX_TOKEN_BYTES: usize = 8 * 1024;
 /// Longest a stream is kept for one token, whatever its expiry says.
 const MAX_LIFE: Duration = Duration::from_secs(366 * 24 * 3600);
-/// The same for tokens that can be taken back, so that a stream does not outlive one by much.
+/// The same for tokens that only their issuer knows to be taken back, so that a stream does not outlive one by much.
 const CHECKED_AGAIN_AFTER: Duration = Duration::from_secs(3600);
 
 /// Which tokens are accepted, and what they mean.
@@ -56,6 +58,8 @@ pub struct TokenConfig {
     pub introspection: Option<Introspection>,
     /// Where personal access tokens are kept; without it they are refused.
     pub personal: Option<Arc<dyn AccessTokenStore>>,
+    /// Where it is noted which tokens of issuers are believed no more.
+    pub revoked: Option<Arc<dyn RevocationStore>>,
     /// A token that needs no issuer, and whose it is.
     pub fixed: Option<(String, UserId)>,
 }
@@ -72,6 +76,7 @@ pub struct Tokens {
     algorithms: Vec<Algorithm>,
     introspector: Option<Introspector>,
     personal: Option<Arc<dyn AccessTokenStore>>,
+    blocklist: Option<Arc<Blocklist>>,
     fixed: Option<(String, UserId)>,
     clock: Arc<dyn Clock>,
 }
@@ -98,6 +103,7 @@ impl Tokens {
             },
             introspector: config.introspection.zip(fetch).map(|(client, fetch)| Introspector::new(client, fetch.clone(), clock.clone())),
             personal: config.personal,
+            blocklist: config.revoked.map(|store| Arc::new(Blocklist::new(store, clock.clone()))),
             fixed: config.fixed,
             clock,
         })
@@ -126,7 +132,7 @@ impl Tokens {
             return Ok(Caller::verified(*user, ViewerRole::Admin).into());
         }
         if let Some(store) = self.personal.as_ref().filter(|_| personal::is_one(token)) {
-            return self.held(token, &**store).await;
+            return self.held(token, store).await;
         }
         let (granted, longest) = match &self.introspector {
             // A signed token has three parts, and is never sent to anybody.
@@ -136,16 +142,29 @@ impl Tokens {
             }
             _ => (self.read(token).await?, MAX_LIFE),
         };
+        let mut proof = None;
+        if let Some((blocklist, token)) = self.blocklist.as_ref().zip(granted.token) {
+            if blocklist.has(token).await? {
+                return Err(refused("revoked"));
+            }
+            proof = Some(Arc::new(Listed { blocklist: blocklist.clone(), token }) as Arc<dyn Proof>);
+        }
         let until = Some(self.end(granted.until, longest));
-        Ok(Identity { caller: granted.caller, permissions: granted.permissions, manages_tokens: true, until })
+        Ok(Identity { caller: granted.caller, permissions: granted.permissions, manages_tokens: true, until, proof })
     }
 
     /// Who holds a personal access token.
-    async fn held(&self, token: &str, store: &dyn AccessTokenStore) -> Result<Identity, AuthError> {
-        let found = store.use_access_token(personal::digest_of(token), self.clock.now()).await;
+    async fn held(&self, token: &str, store: &Arc<dyn AccessTokenStore>) -> Result<Identity, AuthError> {
+        let held = personal::Held { store: store.clone(), digest: personal::digest_of(token), clock: self.clock.clone() };
+        let found = store.use_access_token(held.digest, self.clock.now()).await;
         let (caller, token) = found.map_err(|e| AuthError::Unavailable(Box::new(e)))?.ok_or_else(|| refused("unknown"))?;
-        let permissions = Permissions::of_scopes(token.scopes.split(' '));
-        Ok(Identity { caller, permissions, manages_tokens: false, until: Some(self.end(token.expires_at, CHECKED_AGAIN_AFTER)) })
+        Ok(Identity {
+            caller,
+            permissions: Permissions::of_scopes(token.scopes.split(' ')),
+            manages_tokens: false,
+            until: Some(self.end(token.expires_at, MAX_LIFE)),
+            proof: Some(Arc::new(held)),
+        })
     }
 
     /// When streams end that were opened with a proof that is good until then.

@@ -1,17 +1,21 @@
-//! Making and revoking personal access tokens.
+//! Making and revoking personal access tokens; revoking tokens of issuers.
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use crate::{
     api::{
-        auth::personal::{self, Wanted},
+        auth::{
+            personal::{self, Wanted},
+            token::blocklist,
+        },
         error::ApiError,
         graphql::{
+            engine::Issuers,
             model::{AccessTokenNode, UserError, settle},
             scope::{Needs, read_id, scope},
         },
     },
-    domain::AccessTokenId,
+    domain::{AccessTokenId, Timestamp},
 };
 
 /// A new personal access token.
@@ -52,6 +56,26 @@ pub(crate) struct RevokeAccessTokenPayload {
     errors: Vec<UserError>,
 }
 
+/// The token of an issuer to be revoked.
+#[derive(InputObject)]
+pub(crate) struct RevokeTokenInput {
+    /// The issuer, exactly as it stands in the token's `iss`.
+    issuer: String,
+    /// What the issuer calls the token: its `jti`.
+    token_id: String,
+    /// When the token expires by itself (`exp`); what is noted of it is forgotten then. Without it, it is kept for good.
+    expires_at: Option<Timestamp>,
+}
+
+/// What came of `revokeToken`.
+#[derive(SimpleObject)]
+pub(crate) struct RevokeTokenPayload {
+    /// Whether the token is believed no more.
+    revoked: bool,
+    /// Why it was not revoked.
+    errors: Vec<UserError>,
+}
+
 #[derive(Default)]
 pub(super) struct AccessTokenMutations;
 
@@ -66,13 +90,13 @@ impl AccessTokenMutations {
     ) -> async_graphql::Result<CreateAccessTokenPayload> {
         let s = scope(ctx)?;
         let wanted = Wanted { name: input.name, scopes: input.scopes, days: input.expires_in_days };
-        let (created, errors) = settle(personal::create(&**s.store(), &s.identity(), wanted, s.now).await)?;
+        let (created, errors) = settle(personal::create(&**s.store(), s.identity(), wanted, s.now).await)?;
         let (access_token, secret) = created.map(|(token, secret)| (AccessTokenNode::from(token), secret)).unzip();
         Ok(CreateAccessTokenPayload { access_token, secret, errors })
     }
 
-    /// Revokes a personal access token: the next request with it is refused. A stream that was opened with it ends
-    /// within an hour.
+    /// Revokes a personal access token: the next request with it is refused, and a stream that was opened with it ends within
+    /// ten seconds.
     async fn revoke_access_token(
         &self,
         ctx: &Context<'_>,
@@ -80,7 +104,7 @@ impl AccessTokenMutations {
     ) -> async_graphql::Result<RevokeAccessTokenPayload> {
         let s = scope(ctx)?;
         let revoke = async {
-            personal::may_manage(&s.identity())?;
+            personal::may_manage(s.identity())?;
             let id: AccessTokenId = read_id(&input.id, "input.id")?;
             let revoked = s.store().revoke_access_token(&s.caller, id).await;
             revoked.map_err(|e| ApiError::from(e).at("input.id"))?;
@@ -88,5 +112,29 @@ impl AccessTokenMutations {
         };
         let (revoked_id, errors) = settle(revoke.await)?;
         Ok(RevokeAccessTokenPayload { revoked_id, errors })
+    }
+
+    /// Revokes an access token that an issuer gave out, such as one that was stolen, although it has not expired: requests with
+    /// it are refused within five seconds, and streams that were opened with it end within ten. For administrators.
+    #[graphql(guard = "Needs::Admin")]
+    async fn revoke_token(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The token.")] input: RevokeTokenInput,
+    ) -> async_graphql::Result<RevokeTokenPayload> {
+        let s = scope(ctx)?;
+        let issuers = &ctx.data::<Issuers>()?.0;
+        let revoke = async {
+            if !issuers.contains(&input.issuer) {
+                return Err(ApiError::invalid("UNKNOWN_ISSUER", "This server accepts no tokens of that issuer.", "input.issuer"));
+            }
+            if input.token_id.is_empty() {
+                return Err(ApiError::invalid("INVALID_TOKEN_ID", "The `jti` of a token is not empty.", "input.tokenId"));
+            }
+            let token = blocklist::digest_of(&input.issuer, &input.token_id);
+            Ok(s.store().revoke_token(&s.caller, token, input.expires_at).await?)
+        };
+        let (revoked, errors) = settle(revoke.await)?;
+        Ok(RevokeTokenPayload { revoked: revoked.is_some(), errors })
     }
 }

@@ -66,6 +66,7 @@ macro_rules! store_contract {
             lists::a_foreign_cursor_is_refused,
             access::a_token_is_found_by_its_secret_until_it_expires_or_is_revoked,
             access::tokens_of_another_are_neither_shown_nor_revoked,
+            access::a_revoked_token_stays_revoked_until_it_has_expired,
             deletion::a_deleted_session_leaves_nothing_behind,
             deletion::facts_with_evidence_elsewhere_are_weighed_anew,
             deletion::deleting_what_is_not_there_is_not_found,

@@ -655,6 +655,24 @@ export interface RevokeAccessTokenPayload {
   errors: UserError[];
 }
 
+/** The token of an issuer to be revoked. */
+export interface RevokeTokenInput {
+  /** The issuer, exactly as it stands in the token's `iss`. */
+  issuer: string;
+  /** What the issuer calls the token: its `jti`. */
+  tokenId: string;
+  /** When the token expires by itself (`exp`); what is noted of it is forgotten then. Without it, it is kept for good. */
+  expiresAt?: DateTime | null;
+}
+
+/** What came of `revokeToken`. */
+export interface RevokeTokenPayload {
+  /** Whether the token is believed no more. */
+  revoked: boolean;
+  /** Why it was not revoked. */
+  errors: UserError[];
+}
+
 /** A message to be stored and understood. */
 export interface SendMessageInput {
   /** The session it belongs to. */

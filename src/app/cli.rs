@@ -69,6 +69,8 @@ enum Command {
         #[command(subcommand)]
         command: GraphCommand,
     },
+    /// Asks the running server of this configuration whether it is ready
+    Health,
     /// Checks the configuration, reaches every configured service and prints what it found
     Check,
 }
@@ -118,6 +120,7 @@ pub fn run() -> anyhow::Result<()> {
             Ok(())
         }
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
+        Command::Health => runtime()?.block_on(super::health::run(cli.settings.load()?.server.listen)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),
     }
 }

@@ -3,6 +3,7 @@
 mod check;
 mod cli;
 mod extract;
+mod health;
 mod login;
 mod maintenance;
 mod models;

@@ -5,6 +5,7 @@
 mod answers;
 mod api;
 mod auth;
+mod commands;
 mod contract;
 mod crash;
 mod edit;

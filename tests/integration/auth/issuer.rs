@@ -201,5 +201,5 @@ pub(crate) async fn server(issuers: &[&Issuer]) -> Server {
             as Arc<_>
     };
     let login = ProtectedResource { resource: AUDIENCE.to_owned(), authorization_servers: issuers.iter().map(|i| i.url.clone()).collect() };
-    Server::start_over(ServerConfig::default(), |store| tokens(store), Some(login)).await
+    Server::start_over(ServerConfig::default(), tokens, Some(login)).await
 }

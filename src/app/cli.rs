@@ -55,7 +55,11 @@ enum Command {
     /// Runs the server (also without any command)
     Serve,
     /// Extracts entities and facts from JSON lines on standard input
-    Extract,
+    Extract {
+        /// Who finds facts: `local`, `hybrid` or `model` [default: as configured, which is local without a model]
+        #[arg(long, value_name = "POLICY")]
+        policy: Option<String>,
+    },
     /// Prints the GraphQL schema
     Schema {
         /// Prints the JSON schema of the events instead
@@ -68,6 +72,18 @@ enum Command {
     Graph {
         #[command(subcommand)]
         command: GraphCommand,
+    },
+    /// Writes all that is kept of users to standard output, as lines of JSON; see docs/archive.md
+    Export {
+        /// Only this user: an id, or `local` for the user of an installation without login
+        #[arg(long, value_name = "ID")]
+        user: Option<String>,
+    },
+    /// Reads from standard input what `export` wrote; may be repeated
+    Import {
+        /// Takes the data of the one user in the archive as this user's: an id, or `local`
+        #[arg(long, value_name = "ID")]
+        into: Option<String>,
     },
     /// Asks the running server of this configuration whether it is ready
     Health,
@@ -83,6 +99,10 @@ enum GraphCommand {
 
 impl Settings {
     fn load(self) -> anyhow::Result<Config> {
+        self.load_with(None)
+    }
+
+    fn load_with(self, extraction: Option<String>) -> anyhow::Result<Config> {
         let given = [
             ("server.listen", self.listen),
             ("storage.data", self.data),
@@ -91,6 +111,7 @@ impl Settings {
             ("stream.udp_listen", self.udp_listen),
             ("stream.udp_public_addresses", self.udp_public_addresses),
             ("understanding.ontology", self.ontology),
+            ("understanding.extraction", extraction),
             ("log.filter", self.log),
             ("log.format", self.log_format),
         ];
@@ -112,7 +133,7 @@ pub fn run() -> anyhow::Result<()> {
             print!("{text}");
             Ok(())
         }
-        Command::Extract => super::extract::run(&cli.settings.load()?),
+        Command::Extract { policy } => super::extract::run(&cli.settings.load_with(policy)?),
         Command::Serve => runtime()?.block_on(super::serve::run(cli.settings.load()?)),
         Command::Graph { command: GraphCommand::Rebuild } => {
             cli.settings.load()?;
@@ -120,6 +141,8 @@ pub fn run() -> anyhow::Result<()> {
             Ok(())
         }
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
+        Command::Export { user } => runtime()?.block_on(super::archive::export(&cli.settings.load()?, user.as_deref())),
+        Command::Import { into } => runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref())),
         Command::Health => runtime()?.block_on(super::health::run(cli.settings.load()?.server.listen)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),
     }

@@ -1,16 +1,44 @@
 //! `recall extract`: the production extractor over JSON lines, without a store.
 
-use std::io::{BufReader, BufWriter};
+use std::{
+    io::{BufReader, BufWriter},
+    sync::Arc,
+};
 
-use super::wiring;
-use crate::config::Config;
+use futures_util::future::join_all;
+use uuid::Uuid;
+
+use super::{models, telemetry, wiring};
+use crate::adapters::{local::LocalExtractor, openai::Budget, system::SystemClock};
+use crate::config::{Config, Extraction as Policy};
+use crate::domain::{Caller, Extraction, UserId, ViewerRole};
+use crate::ports::ExtractInput;
 use crate::understand::{Pipeline, jsonl};
 
 /// Reads standard input and writes standard output.
 pub(super) fn run(config: &Config) -> anyhow::Result<()> {
-    let pipeline = Pipeline::new(wiring::ontology(config)?);
+    let ontology = wiring::ontology(config)?;
+    let pipeline = Arc::new(Pipeline::new(ontology.clone()));
+    let local = |inputs: &[ExtractInput]| inputs.iter().map(|i| pipeline.extract(i)).collect::<Vec<Extraction>>();
+    let client = if config.understanding.extraction == Policy::Local { None } else { models::client(config)? };
+    let Some(client) = client else { return lines(1, &local) };
+
+    // To standard error: that a model was of no help must not pass for its word.
+    telemetry::logs(&config.log)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // Nobody is served here: there is no store whose user this could be, and no day's budget to keep to.
+    let caller = Caller::verified(UserId(Uuid::nil()), ViewerRole::User);
+    let budget = Arc::new(Budget::without(Arc::new(SystemClock)));
+    let extractor = models::extractor(config, Arc::new(LocalExtractor::new(pipeline.clone())), client, ontology, budget);
+    lines(config.model.concurrency, &|inputs| {
+        let found = runtime.block_on(join_all(inputs.iter().map(|i| extractor.extract(&caller, i))));
+        found.into_iter().zip(inputs).map(|(found, input)| found.unwrap_or_else(|_| pipeline.extract(input))).collect()
+    })
+}
+
+fn lines(together: usize, extract: &dyn Fn(&[ExtractInput]) -> Vec<Extraction>) -> anyhow::Result<()> {
     let (input, output) = (BufReader::new(std::io::stdin().lock()), BufWriter::new(std::io::stdout().lock()));
-    let outcome = jsonl::run(input, output, std::io::stderr().lock(), &|message| pipeline.extract(message))?;
+    let outcome = jsonl::run(input, output, std::io::stderr().lock(), together, extract)?;
     anyhow::ensure!(outcome.refused == 0, "{} lines are not messages", outcome.refused);
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The command line: what each command opens, in which order, and how it ends. Adapters are chosen here and nowhere else.
 
+pub mod archive;
 mod check;
 mod cli;
 mod extract;

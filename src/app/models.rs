@@ -11,7 +11,7 @@ use crate::adapters::openai::{
 };
 use crate::config::{Config, Extraction, Secret};
 use crate::domain::Ontology;
-use crate::ports::{Answerer, Clock, Embedder, Extractor};
+use crate::ports::{Answerer, Clock, Embedder, Extractor, UsageStore};
 
 /// Waits between attempts to learn what a server understands, when it cannot be reached.
 const PROBE_AGAIN: [u64; 6] = [2, 5, 15, 60, 300, 900];
@@ -55,9 +55,9 @@ pub(super) async fn embedder(config: &Config) -> anyhow::Result<Option<ModelEmbe
 }
 
 /// The tokens of the day.
-pub(super) fn budget(config: &Config, clock: Arc<dyn Clock>) -> Arc<Budget> {
+pub(super) fn budget(config: &Config, clock: Arc<dyn Clock>, usage: Arc<dyn UsageStore>) -> Arc<Budget> {
     let bound = |tokens: u64| (tokens > 0).then_some(tokens);
-    Arc::new(Budget::new(clock, bound(config.model.user_tokens_per_day), bound(config.model.tokens_per_day)))
+    Arc::new(Budget::new(clock, usage, bound(config.model.user_tokens_per_day), bound(config.model.tokens_per_day)))
 }
 
 /// The extractor that the configuration names, over the local one.

@@ -57,10 +57,12 @@ fn describe() {
     counter!("recall_model_tokens_total", "Tokens used, by operation and direction");
     counter!("recall_extractions_total", "Messages read, by who found their facts");
     counter!("recall_extraction_asked_total", "Messages that a model was asked about, by why");
+    counter!("recall_extractions_together_total", "Messages asked about several at a time, by whether the result stood the check");
     counter!("recall_extraction_refused_total", "Parts of a model's extraction that did not stand the check, by problem");
     counter!("recall_answers_instead_total", "Answers made without the model, by why it did not answer");
     counter!("recall_answer_citations_dropped_total", "Citations of a model that point to nothing");
     counter!("recall_answers_uncited_total", "Answers of a model without any citation, which are not given out");
+    counter!("recall_answers_cancelled_total", "Answers that were cancelled");
     counter!("recall_answers_cut_total", "Answers of a model that reached the limit of tokens");
     counter!("recall_events_pruned_total", "Events removed from the logs after their time");
 }

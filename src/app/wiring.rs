@@ -102,7 +102,7 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
     if let Some(client) = models::client(config)? {
         models::announce(client.clone());
-        let budget = models::budget(config, clock.clone());
+        let budget = models::budget(config, clock.clone(), store.clone());
         extractor = models::extractor(config, extractor, client.clone(), ontology.clone(), budget.clone());
         answerer = models::answerer(config, answerer, client, ontology.clone(), budget);
     }

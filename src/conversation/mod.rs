@@ -2,12 +2,14 @@
 //! wants; everything that speaks HTTP or GraphQL stays in `api`, every engine behind `ports`.
 
 mod by_hand;
+mod cancel;
 mod check;
 mod context;
 mod entities;
 mod error;
 mod knowledge;
 mod rank;
+mod reading;
 mod send;
 mod work;
 
@@ -15,6 +17,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+pub use cancel::CANCELLED;
 pub use entities::Resolution;
 pub use error::UseCaseError;
 pub use knowledge::AssertFact;
@@ -56,6 +59,7 @@ pub struct Conversation {
     parts: Arc<Parts>,
     learner: Learner,
     cues: Arc<rank::CueTerms>,
+    answering: Arc<cancel::Answering>,
 }
 
 impl Conversation {
@@ -63,7 +67,7 @@ impl Conversation {
     pub fn new(parts: Parts) -> Self {
         let learner = Learner::new(parts.store.clone(), parts.ontology.clone(), parts.clock.clone(), parts.ids.clone());
         let cues = Arc::new(rank::CueTerms::of(&parts.ontology));
-        Self { parts: Arc::new(parts), learner, cues }
+        Self { parts: Arc::new(parts), learner, cues, answering: Arc::default() }
     }
 
     /// The store, for reads that need no use case.

@@ -11,13 +11,10 @@ use crate::domain::{
 };
 use crate::facts::{LearnError, Outcome, Statement, Work};
 use crate::ports::{
-    Announcer, AnswerCommit, AnswerError, AnswerSink, Asked, CommitError, EmbedError, ExtractError, ExtractInput, Job, JobWork, Mining,
-    NewMessage, Prepared, StoreError,
+    Announcer, AnswerCommit, AnswerError, AnswerSink, Asked, CommitError, EmbedError, ExtractError, Job, JobWork, Mining, NewMessage,
+    Prepared, StoreError,
 };
 use crate::understand::index_terms;
-
-/// How many messages before one are shown to the extractor, for pronouns.
-const PREVIOUS: u32 = 2;
 
 /// How often a question is put anew: "what does my sister's husband do" takes three.
 const MAX_HOPS: usize = 3;
@@ -39,7 +36,14 @@ impl Work for ConversationWork {
     async fn run(&self, job: &Job) -> Outcome {
         let done = match job.work {
             JobWork::Understand { message, answer } => self.conversation.understand(job, message, answer).await,
-            JobWork::Answer(question) => self.conversation.answer(job, question).await,
+            JobWork::Answer(question) => {
+                let turn = self.conversation.answering.begin(job.caller.user(), question);
+                tokio::select! {
+                    // Whoever cancels has ended the job before: nothing of it can be committed.
+                    () = turn.cancelled() => Err(Failure::NotOurs),
+                    done = self.conversation.answer(job, question) => done,
+                }
+            }
         };
         match done {
             Ok(()) => Outcome::Done,
@@ -149,13 +153,8 @@ impl From<UseCaseError> for Failure {
 impl Conversation {
     async fn understand(&self, job: &Job, id: MessageId, answer: bool) -> Result<(), Failure> {
         let message = self.message(&job.caller, id).await?;
-        let previous = self.parts.store.messages_before(&job.caller, message.session, message.position, PREVIOUS).await?;
-        let input = ExtractInput {
-            text: message.text.clone(),
-            speaker: message.speaker.clone(),
-            previous: previous.into_iter().map(|m| m.text).collect(),
-        };
-        let extraction = self.parts.extractor.extract(&job.caller, &input).await?;
+        let (input, next) = self.reading(&job.caller, &message).await?;
+        let extraction = self.parts.extractor.extract_ahead(&job.caller, &input, &next).await?;
         let follow_up = (answer && extraction.kind.asks()).then_some(JobWork::Answer(id));
         let statement = Statement {
             message: id,
@@ -175,7 +174,7 @@ impl Conversation {
 
     async fn answer(&self, job: &Job, id: MessageId) -> Result<(), Failure> {
         let question = self.message(&job.caller, id).await?;
-        let mut asked = Asked { text: question.text.clone(), at: question.sent_at };
+        let mut asked = Asked { message: Some(id), text: question.text.clone(), at: question.sent_at };
         let mut context = self.context(&job.caller, of_question(&asked.text, id)).await?;
         for _ in 0..MAX_HOPS {
             let Some(text) = self.parts.answerer.rephrase(&asked, &context) else { break };

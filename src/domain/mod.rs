@@ -13,6 +13,7 @@ pub mod ontology;
 pub mod page;
 pub mod session;
 pub mod text;
+pub mod usage;
 
 pub use caller::{Caller, ViewerRole};
 pub use candidate::{CandidateFact, Extraction, Mention, Party, Polarity, Span};
@@ -25,6 +26,7 @@ pub use ontology::{Ontology, Relation, RelationName};
 pub use page::{Page, Slice};
 pub use session::Session;
 pub use text::UserText;
+pub use usage::{Day, DayUsage, ModelOperation, Spending, TokenCount};
 
 /// A moment in UTC. Everything stored is cut to whole milliseconds, so that what is read back equals what was written.
 pub type Timestamp = chrono::DateTime<chrono::Utc>;

@@ -77,6 +77,8 @@ impl Default for ProcessorConfig {
 
 /// Longest wait between two looks at the queue: jobs that another instance left are found by then.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
+/// How soon work notices at the latest that its job was taken from it, such as when its answer is not wanted any more.
+const WATCH: Duration = Duration::from_secs(1);
 /// How long the work is listened to after its lease is lost.
 const LAST_WORD: Duration = Duration::from_secs(1);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
@@ -236,7 +238,8 @@ async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
 
 /// Extends the lease of a job until it is lost.
 async fn hold(inner: &Inner, job: &Job, started: Instant) {
-    let mut beat = tokio::time::interval_at(started + inner.config.lease / 3, inner.config.lease / 3);
+    let every = WATCH.min(inner.config.lease / 3);
+    let mut beat = tokio::time::interval_at(started + every, every);
     // After an extension that took long, the next one is due a whole beat later.
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

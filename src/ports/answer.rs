@@ -2,11 +2,13 @@
 
 use async_trait::async_trait;
 
-use crate::domain::{Caller, Citation, Timestamp, UserText, context::Context};
+use crate::domain::{Caller, Citation, MessageId, Timestamp, UserText, context::Context};
 
 /// A question, and when it was asked.
 #[derive(Clone, Debug)]
 pub struct Asked {
+    /// Which message asks, when it is a stored one.
+    pub message: Option<MessageId>,
     /// The message that asks.
     pub text: UserText,
     /// The moment from which "yesterday" counts.

@@ -2,11 +2,13 @@
 
 use async_trait::async_trait;
 
-use crate::domain::{Caller, Extraction, UserText};
+use crate::domain::{Caller, Extraction, MessageId, UserText};
 
 /// What an extractor may look at.
 #[derive(Clone, Debug)]
 pub struct ExtractInput {
+    /// Which message it is, when it is a stored one.
+    pub message: Option<MessageId>,
     /// The message.
     pub text: UserText,
     /// Who says it, when that is not the user.
@@ -23,6 +25,21 @@ pub trait Extractor: Send + Sync {
     /// # Errors
     /// When the extractor cannot work at all; the caller retries and keeps the message.
     async fn extract(&self, caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError>;
+
+    /// How many of the messages behind one in its session are worth showing to [`Extractor::extract_ahead`].
+    fn looks_ahead(&self) -> u32 {
+        0
+    }
+
+    /// [`Extractor::extract`], told what waits behind the message in its session, in order. An extractor to which a question is
+    /// dear may read some of that with it, and keep what it finds until they are asked for.
+    ///
+    /// # Errors
+    /// As [`Extractor::extract`].
+    async fn extract_ahead(&self, caller: &Caller, input: &ExtractInput, next: &[ExtractInput]) -> Result<Extraction, ExtractError> {
+        let _ = next;
+        self.extract(caller, input).await
+    }
 }
 
 /// Why nothing could be extracted.

@@ -1,6 +1,7 @@
 //! What the core needs from the world, as traits. Adapters implement them; nothing here names an engine.
 
 pub mod answer;
+pub mod archive;
 pub mod commit;
 pub mod embed;
 pub mod extract;
@@ -10,8 +11,10 @@ pub mod index;
 pub mod queue;
 pub mod store;
 pub mod stream;
+pub mod usage;
 
 pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
+pub use archive::{Archive, ArchiveError};
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{ExtractError, ExtractInput, Extractor};
@@ -24,3 +27,4 @@ pub use store::{
     Reweigh, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
+pub use usage::UsageStore;

@@ -67,6 +67,9 @@ pub trait JobQueue: Send + Sync {
     async fn release(&self, claims: &[Claim]) -> Result<(), StoreError>;
     /// Ends a job as a dead letter: the message becomes `failed` (for `Understand`), the event is written, the queue goes on.
     async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError>;
+    /// Ends the answering of a question, whether it waits, runs, or follows only once the message is understood, and writes the
+    /// event. A worker on it finds its claim void. False when there is nothing to end; then nothing is written.
+    async fn cancel_answer(&self, caller: &Caller, question: MessageId, event: &EventDraft, now: Timestamp) -> Result<bool, StoreError>;
     /// How long until the next job becomes due; zero when one is.
     async fn next_due(&self, now: Timestamp) -> Result<Option<Duration>, StoreError>;
     /// Jobs waiting or running, and dead letters.

@@ -1,20 +1,21 @@
 //! The store: sessions, messages, knowledge, jobs and event logs of all users. It is the truth; everything
 //! else (index, graph engine, streams) is made from it.
 //!
-//! Every function takes a [`Caller`] and touches that user's rows only. The one exception is
-//! [`JobQueue`](super::JobQueue), which hands out work together with the caller it belongs to.
+//! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
+//! [`JobQueue`](super::JobQueue), which hands out work together with the caller it belongs to, and [`Archive`], which does the
+//! same with all that is kept.
 
 use async_trait::async_trait;
 
-use super::{Claim, CommitError, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit, MergeRecord, Merged};
+use super::{Archive, Claim, CommitError, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit, MergeRecord, Merged, UsageStore};
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
     MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserText,
 };
 
 /// All of the store.
-pub trait Store: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + Inspect {}
-impl<T: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + Inspect> Store for T {}
+pub trait Store: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + UsageStore + Inspect + Archive {}
+impl<T: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + UsageStore + Inspect + Archive> Store for T {}
 
 /// Why the store did not do something.
 #[derive(Debug, thiserror::Error)]

@@ -47,8 +47,8 @@ pub struct Outcome {
     pub refused: usize,
 }
 
-/// Reads messages, writes extractions in the same order. A line that is not a message is named on `errors` (without its
-/// text) and passed over; empty lines are passed over.
+/// Reads messages, up to `together` of them for one call of `extract`, and writes extractions in the same order. A line that is
+/// not a message is named on `errors` (without its text) and passed over; empty lines are passed over.
 ///
 /// # Errors
 /// When a stream cannot be read or written.
@@ -56,14 +56,28 @@ pub fn run(
     mut input: impl BufRead,
     mut output: impl Write,
     mut errors: impl Write,
-    extract: &dyn Fn(&ExtractInput) -> Extraction,
+    together: usize,
+    extract: &dyn Fn(&[ExtractInput]) -> Vec<Extraction>,
 ) -> io::Result<Outcome> {
     let mut outcome = Outcome::default();
+    let (mut ids, mut inputs) = (Vec::new(), Vec::new());
+    let settle = |output: &mut dyn Write, ids: &mut Vec<serde_json::Value>, inputs: &mut Vec<ExtractInput>| -> io::Result<usize> {
+        let found = extract(inputs);
+        inputs.clear();
+        let mut written = 0;
+        for (id, found) in ids.drain(..).zip(&found) {
+            serde_json::to_writer(&mut *output, &answer(&id, found))?;
+            output.write_all(b"\n")?;
+            written += 1;
+        }
+        Ok(written)
+    };
     let mut raw = Vec::new();
     let mut number = 0_u64;
     loop {
         raw.clear();
         if input.read_until(b'\n', &mut raw)? == 0 {
+            outcome.answered += settle(&mut output, &mut ids, &mut inputs)?;
             output.flush()?;
             return Ok(outcome);
         }
@@ -84,10 +98,11 @@ pub fn run(
                 continue;
             }
         };
-        let found = extract(&ExtractInput { text: UserText::from(line.text), speaker: line.speaker, previous: Vec::new() });
-        serde_json::to_writer(&mut output, &answer(&line.id, &found))?;
-        output.write_all(b"\n")?;
-        outcome.answered += 1;
+        ids.push(line.id);
+        inputs.push(ExtractInput { message: None, text: UserText::from(line.text), speaker: line.speaker, previous: Vec::new() });
+        if inputs.len() >= together {
+            outcome.answered += settle(&mut output, &mut ids, &mut inputs)?;
+        }
     }
 }
 
@@ -121,9 +136,15 @@ mod tests {
     fn good_lines_are_answered_and_bad_ones_named() {
         let pipeline = Pipeline::new(Arc::new(Ontology::parse(default_ontology()).unwrap()));
         let input = b"{\"id\":\"a\",\"speaker\":null,\"text\":\"I use Vim.\"}\n{\"id\":1}\n\n\xff\xfe\n{\"id\":2,\"text\":\"hi\"}\n";
+        let extract = |inputs: &[ExtractInput]| inputs.iter().map(|i| pipeline.extract(i)).collect::<Vec<_>>();
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let outcome = run(&input[..], &mut out, &mut err, &|i| pipeline.extract(i)).unwrap();
+        let outcome = run(&input[..], &mut out, &mut err, 1, &extract).unwrap();
         assert_eq!(outcome, Outcome { answered: 2, refused: 2 });
+        for together in [2, 3] {
+            let mut again = Vec::new();
+            assert_eq!(run(&input[..], &mut again, io::sink(), together, &extract).unwrap(), outcome);
+            assert_eq!(again, out);
+        }
         let lines: Vec<serde_json::Value> = String::from_utf8(out).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
         assert_eq!(lines[0]["facts"][0], serde_json::json!({"subject":"user","relation":"USES","object":"Vim","polarity":"affirmed"}));
         assert_eq!(lines[0]["entities"][0], serde_json::json!({"name":"Vim","type":"tool"}));

@@ -175,7 +175,7 @@ fn finish(kind: MessageKind, registry: Registry, mut facts: Vec<CandidateFact>) 
 
 /// An [`ExtractInput`] of a bare text.
 pub fn input(text: &str) -> ExtractInput {
-    ExtractInput { text: UserText::from(text), speaker: None, previous: Vec::new() }
+    ExtractInput { message: None, text: UserText::from(text), speaker: None, previous: Vec::new() }
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ impl House {
             title: None,
         };
         let stored = self.store.append(caller, session, vec![message]).await.unwrap().remove(0).message;
-        let input = ExtractInput { text: text.clone(), speaker: speaker.clone(), previous: previous.to_vec() };
+        let input = ExtractInput { message: None, text: text.clone(), speaker: speaker.clone(), previous: previous.to_vec() };
         let extraction = self.extractor.extract(caller, &input).await.unwrap();
         let statement = Statement { message: stored.id, session, at, text: text.clone(), speaker, extraction };
         self.learner.learn(caller, &statement, None, None).await.unwrap();

@@ -4,6 +4,7 @@
 
 mod answers;
 mod api;
+mod archive;
 mod auth;
 mod commands;
 mod contract;

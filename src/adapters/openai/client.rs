@@ -22,6 +22,7 @@ use super::{
     tokens::Tokens,
     wire::{Chat, Usage, Vectors},
 };
+use crate::domain::TokenCount;
 
 /// How often a request that may pass is made in all.
 const ATTEMPTS: u32 = 3;
@@ -70,7 +71,7 @@ impl Ask<'_> {
 /// What a model said, with what it cost.
 pub(super) struct Reply {
     pub(super) said: Result<String, ModelError>,
-    pub(super) tokens: u64,
+    pub(super) tokens: TokenCount,
 }
 
 impl ModelClient {
@@ -133,7 +134,7 @@ impl ModelClient {
                     let size = said.as_ref().map_or(0, String::len);
                     let usage = usage.unwrap_or_else(|| estimate(ask.bytes(), size));
                     count(ask.operation, said.as_ref().err().map_or("ok", ModelError::label), usage, started);
-                    return Ok(Reply { said, tokens: usage.total() });
+                    return Ok(Reply { said, tokens: usage.tokens() });
                 }
                 Err(e) => {
                     count(ask.operation, e.label(), Usage::default(), started);

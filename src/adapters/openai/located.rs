@@ -3,7 +3,7 @@
 use crate::domain::Span;
 
 /// Words before a name that are no part of it.
-const LEADING: [&str; 9] = ["the", "a", "an", "my", "our", "your", "his", "her", "their"];
+pub(super) const LEADING: [&str; 9] = ["the", "a", "an", "my", "our", "your", "his", "her", "their"];
 
 /// A text in which names are looked up by code point, without regard to case and to the kind of white space.
 pub(super) struct Text {
@@ -46,6 +46,16 @@ impl Text {
             let gone = piece.chars().count() - rest.trim_start().chars().count();
             span.start = span.start.saturating_add(u32::try_from(gone).unwrap_or(u32::MAX));
         }
+    }
+
+    /// The word before a place, with the marks of its possessive, in small letters.
+    pub(super) fn word_before(&self, start: u32) -> Option<String> {
+        let before = self.folded.get(..start as usize)?;
+        let end = before.iter().rposition(|c| *c != ' ')? + 1;
+        let of_word = |c: &char| c.is_alphanumeric() || matches!(c, '\'' | '-');
+        let begin = before.get(..end)?.iter().rposition(|c| !of_word(c)).map_or(0, |i| i + 1);
+        let word: String = before.get(begin..end)?.iter().collect();
+        (!word.is_empty()).then_some(word)
     }
 
     fn search(&self, wanted: &str, whole: bool) -> Option<Span> {

@@ -14,6 +14,7 @@ use super::{
     failure::ModelError,
     wire::{Chat, Usage},
 };
+use crate::domain::TokenCount;
 
 /// How long the number of tokens used is waited for, when the text is there.
 const LAST_WORD: Duration = Duration::from_secs(2);
@@ -101,8 +102,8 @@ impl Tokens {
     }
 
     /// Tokens used so far, as far as is known.
-    pub(super) fn used(&self) -> u64 {
-        self.usage.unwrap_or_else(|| estimate(self.sent, self.got)).total()
+    pub(super) fn used(&self) -> TokenCount {
+        self.usage.unwrap_or_else(|| estimate(self.sent, self.got)).tokens()
     }
 
     async fn pull(&mut self, until: Instant) -> Result<Option<String>, ModelError> {

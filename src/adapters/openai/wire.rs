@@ -3,6 +3,8 @@
 
 use serde::Deserialize;
 
+use crate::domain::TokenCount;
+
 /// An answer, or one piece of a streamed one.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Chat {
@@ -44,9 +46,9 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// All tokens. A server's word: it may be any number.
-    pub(super) fn total(self) -> u64 {
-        self.prompt_tokens.saturating_add(self.completion_tokens)
+    /// As the house counts. A server's word: it may be any number.
+    pub(super) fn tokens(self) -> TokenCount {
+        TokenCount { input: self.prompt_tokens, output: self.completion_tokens }
     }
 }
 

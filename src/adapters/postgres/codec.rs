@@ -8,7 +8,7 @@ use sqlx::postgres::types::PgInterval;
 use uuid::Uuid;
 
 use super::failure::Failure;
-use crate::domain::{EntityType, FactStatus, MessageKind, MessageStatus, Role, Stance, Timestamp, ViewerRole};
+use crate::domain::{EntityType, FactStatus, MessageKind, MessageStatus, ModelOperation, Role, Stance, Timestamp, ViewerRole};
 
 /// First millisecond that PostgreSQL can store, with a margin (the year -4711), and last one that this program knows, before
 /// PostgreSQL's own.
@@ -80,6 +80,14 @@ pub(super) fn key(key: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{start} {}", digest.as_simple()))
 }
 
+/// As [`key`], for one that comes from another store, which may have shortened it already.
+pub(super) fn moved_key(moved: &str) -> Cow<'_, str> {
+    let digest = moved.rsplit_once(' ').is_some_and(|(start, digest)| {
+        start.len() + 4 > LONGEST_KEY && start.len() <= LONGEST_KEY && digest.len() == 32 && Uuid::try_parse(digest).is_ok()
+    });
+    if digest { text(moved) } else { key(moved) }
+}
+
 /// Reverse of [`text`]; `None` for what it never makes.
 pub(super) fn parse_text(stored: String) -> Option<String> {
     if !stored.contains(ESCAPE) {
@@ -138,6 +146,7 @@ words! {
     MessageStatus { Processing = "processing", Processed = "processed", Failed = "failed" }
     FactStatus { Active = "active", Ended = "ended", Retracted = "retracted" }
     Stance { Supports = "supports", Opposes = "opposes", Ends = "ends" }
+    ModelOperation { Extract = "extract", Answer = "answer" }
     ViewerRole { Admin = "admin", User = "user", Anonymous = "anonymous" }
 }
 
@@ -178,6 +187,7 @@ mod tests {
         let (one, other) = (key(&long).into_owned(), key(&format!("{long}x")).into_owned());
         assert!(one.len() < 1_100 && one != other);
         assert_eq!(key("short"), "short");
+        assert_eq!((moved_key(&one), moved_key(&long), moved_key("short")), (one.as_str().into(), key(&long), "short".into()));
     }
 
     #[test]

@@ -107,6 +107,15 @@ impl JobQueue for PostgresStore {
         Ok(())
     }
 
+    async fn cancel_answer(&self, caller: &Caller, question: MessageId, event: &EventDraft, now: Timestamp) -> Result<bool, StoreError> {
+        let input = (caller.user(), question, event, now);
+        let session = self.write(&input, |c, &(user, question, event, now)| Box::pin(cancel_answer(c, user, question, event, now))).await?;
+        if let Some(session) = session {
+            self.hints.committed(caller, session);
+        }
+        Ok(session.is_some())
+    }
+
     async fn next_due(&self, now: Timestamp) -> Result<Option<Duration>, StoreError> {
         let wait: Option<i64> = sqlx::query_scalar(
             "SELECT ceil(extract(epoch FROM ready_at - queue_time($1)) * 1000)::bigint FROM jobs WHERE head ORDER BY ready_at LIMIT 1",
@@ -208,7 +217,7 @@ pub(super) struct Held {
 pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> Result<Held, Failure> {
     const HELD: &str = "SELECT session_id, lane, message_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live'";
     const LOCKED: &str =
-        "SELECT session_id, lane, message_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live' FOR UPDATE";
+        "SELECT id, session_id, lane, message_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live' FOR UPDATE";
     let (id, token) = numbers(claim);
     let seen = sqlx::query(HELD).bind(id).bind(token).bind(user.0).fetch_optional(&mut *c).await?.ok_or(Failure::NotOurs)?;
     // The session goes only together with its jobs.
@@ -217,8 +226,15 @@ pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> R
         e => e,
     })?;
     let row = sqlx::query(LOCKED).bind(id).bind(token).bind(user.0).fetch_optional(c).await?.ok_or(Failure::NotOurs)?;
-    let columns = Columns::of(&row, "jobs");
-    Ok(Held { id, user: user.0, session: columns.id("session_id")?, lane: columns.name("lane")?, message: columns.id("message_id")? })
+    Held::of(&row, user)
+}
+
+impl Held {
+    fn of(row: &PgRow, user: UserId) -> Result<Self, Failure> {
+        let c = Columns::of(row, "jobs");
+        let (session, lane, message) = (c.id("session_id")?, c.name("lane")?, c.id("message_id")?);
+        Ok(Self { id: c.integer("id")?, user: user.0, session, lane, message })
+    }
 }
 
 /// Ends a job that was done: its row goes, the next of its lane may be claimed.
@@ -267,4 +283,41 @@ async fn bury(
     }
     events::append(c, held.user, SessionId(held.session), std::slice::from_ref(event), now).await?;
     Ok(SessionId(held.session))
+}
+
+/// Ends the answering of a question; the session it belongs to, or nothing when there was nothing to end.
+async fn cancel_answer(
+    c: &mut PgConnection,
+    user: UserId,
+    question: MessageId,
+    event: &EventDraft,
+    now: Timestamp,
+) -> Result<Option<SessionId>, Failure> {
+    const FIND: &str = "SELECT id, session_id, lane, message_id FROM jobs
+        WHERE user_id = $1 AND message_id = $2 AND state = 'live' AND (lane = 'answer' OR answer) FOR UPDATE";
+    let session = sqlx::query_scalar("SELECT session_id FROM messages WHERE user_id = $1 AND id = $2").bind(user.0).bind(question.0);
+    let Some(session) = session.fetch_optional(&mut *c).await? else { return Ok(None) };
+    // The session before the job, like everybody: whoever is ending the job has it, and is waited for here.
+    match sessions::lock(c, user.0, session).await {
+        Err(Failure::NotFound) => return Ok(None),
+        locked => locked?,
+    };
+    let Some(job) = sqlx::query(FIND).bind(user.0).bind(question.0).fetch_optional(&mut *c).await? else { return Ok(None) };
+    let job = Held::of(&job, user)?;
+    if job.lane == "answer" {
+        finish(c, &job, now).await?;
+    } else {
+        // Whoever reads the message now would have it answered; it is read again, by whom that is not asked of. The attempt does
+        // not count.
+        sqlx::query(
+            "UPDATE jobs SET answer = false, token = token + 1, attempts = greatest(attempts - 1, 0), ready_at = least(ready_at, $1)
+             WHERE id = $2",
+        )
+        .bind(time(now))
+        .bind(job.id)
+        .execute(&mut *c)
+        .await?;
+    }
+    events::append(c, user.0, SessionId(session), std::slice::from_ref(event), now).await?;
+    Ok(Some(SessionId(session)))
 }

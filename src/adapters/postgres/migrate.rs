@@ -12,7 +12,10 @@ use sqlx::{
 use super::failure::Failure;
 
 /// (number, name, text) of each file in `migrations/postgres`.
-const FILES: [(i64, &str, &str); 1] = [(1, "memory", include_str!("../../../migrations/postgres/0001_memory.sql"))];
+const FILES: [(i64, &str, &str); 2] = [
+    (1, "memory", include_str!("../../../migrations/postgres/0001_memory.sql")),
+    (5, "usage", include_str!("../../../migrations/postgres/0005_usage.sql")),
+];
 
 /// Applies what is missing, each file in a transaction of its own, under an advisory lock of the database.
 pub(super) async fn run(connection: &mut PgConnection) -> Result<(), Failure> {

@@ -5,6 +5,7 @@
 //! wait for each other; numbers (`seq`, `position`, `feed_row`) come from counters in locked rows, so they become visible in
 //! their order; nothing here reads a clock.
 
+mod archive;
 mod codec;
 mod connect;
 mod delete;
@@ -20,6 +21,7 @@ mod migrate;
 mod pool;
 mod rows;
 mod sessions;
+mod usage;
 
 use std::{sync::Arc, time::Duration};
 

@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::{TryStreamExt, future::BoxFuture, stream, stream::BoxStream};
 use sqlx::{
-    Either, Error, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr,
+    Either, Error, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr, Transaction,
     pool::PoolConnection,
     postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
@@ -38,6 +38,11 @@ impl Pool {
     /// A connection.
     pub(super) async fn lend(&self) -> Result<Lent, Error> {
         Ok(Lent(Some(self.pool.acquire().await?)))
+    }
+
+    /// A transaction that lasts as long as whoever takes what it reads: for the archive, at the command line.
+    pub(super) async fn begin_with(&self, statement: &'static str) -> Result<Transaction<'static, Postgres>, Error> {
+        self.pool.begin_with(statement).await
     }
 
     pub(super) async fn close(&self) {

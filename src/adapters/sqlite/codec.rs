@@ -5,7 +5,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::failure::Failure;
-use crate::domain::{EntityType, FactStatus, MessageKind, MessageStatus, Role, Stance, Timestamp, ViewerRole};
+use crate::domain::{EntityType, FactStatus, MessageKind, MessageStatus, ModelOperation, Role, Stance, Timestamp, ViewerRole};
 
 /// An id as its 16 bytes.
 pub(super) fn bytes(id: &Uuid) -> &[u8] {
@@ -102,6 +102,7 @@ words! {
     MessageStatus { Processing = "processing", Processed = "processed", Failed = "failed" }
     FactStatus { Active = "active", Ended = "ended", Retracted = "retracted" }
     Stance { Supports = "supports", Opposes = "opposes", Ends = "ends" }
+    ModelOperation { Extract = "extract", Answer = "answer" }
     ViewerRole { Admin = "admin", User = "user", Anonymous = "anonymous" }
 }
 

@@ -113,6 +113,11 @@ impl JobQueue for SqliteStore {
         Ok(self.write(move |c| Box::pin(async move { bury(c, user, &claim, event, &code, now).await })).await?)
     }
 
+    async fn cancel_answer(&self, caller: &Caller, question: MessageId, event: &EventDraft, now: Timestamp) -> Result<bool, StoreError> {
+        let (user, event) = (caller.user(), event.clone());
+        Ok(self.write(move |c| Box::pin(async move { cancel_answer(c, user, question, event, now).await })).await?)
+    }
+
     async fn next_due(&self, now: Timestamp) -> Result<Option<Duration>, StoreError> {
         let due = sqlx::query("SELECT ready_at FROM jobs WHERE head = 1 ORDER BY ready_at LIMIT 1").fetch_optional(&self.readers);
         let due = due.await.map_err(Failure::from)?;
@@ -223,8 +228,15 @@ pub(super) async fn held(c: &mut SqliteConnection, user: UserId, claim: &Claim) 
         .fetch_optional(c)
         .await?
         .ok_or(Failure::NotOurs)?;
-    let columns = Columns::of(&row, "jobs");
-    Ok(Held { id, user: user.0, session: columns.id("session_id")?, lane: row.try_get("lane")?, message: columns.id("message_id")? })
+    Held::of(&row)
+}
+
+impl Held {
+    fn of(row: &sqlx::sqlite::SqliteRow) -> Result<Self, Failure> {
+        let c = Columns::of(row, "jobs");
+        let (user, session, message) = (c.id("user_id")?, c.id("session_id")?, c.id("message_id")?);
+        Ok(Self { id: row.try_get("id")?, user, session, lane: row.try_get("lane")?, message })
+    }
 }
 
 /// Ends a job that was done: its row goes, the next of its lane may be claimed.
@@ -266,4 +278,35 @@ async fn bury(c: &mut SqliteConnection, user: UserId, claim: &Claim, event: Even
     }
     events::append(c, held.user, SessionId(held.session), &[event], now).await?;
     Ok(())
+}
+
+async fn cancel_answer(
+    c: &mut SqliteConnection,
+    user: UserId,
+    question: MessageId,
+    event: EventDraft,
+    now: Timestamp,
+) -> Result<bool, Failure> {
+    let job = sqlx::query("SELECT * FROM jobs WHERE user_id = ? AND message_id = ? AND state = 'live' AND (lane = 'answer' OR answer = 1)")
+        .bind(bytes(&user.0))
+        .bind(bytes(&question.0))
+        .fetch_optional(&mut *c)
+        .await?;
+    let Some(job) = job else { return Ok(false) };
+    let job = Held::of(&job)?;
+    if job.lane == "answer" {
+        finish(c, &job, now).await?;
+    } else {
+        // Whoever reads the message now would have it answered; it is read again, by whom that is not asked of. The attempt does
+        // not count.
+        sqlx::query(
+            "UPDATE jobs SET answer = 0, token = token + 1, attempts = MAX(attempts - 1, 0), ready_at = MIN(ready_at, ?) WHERE id = ?",
+        )
+        .bind(millis(now))
+        .bind(job.id)
+        .execute(&mut *c)
+        .await?;
+    }
+    events::append(c, job.user, SessionId(job.session), &[event], now).await?;
+    Ok(true)
 }

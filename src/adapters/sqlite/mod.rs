@@ -4,6 +4,7 @@
 //! Invariants: every statement on user data names the user; only `writer` opens write transactions; nothing here
 //! reads a clock.
 
+mod archive;
 mod codec;
 mod delete;
 mod events;
@@ -19,6 +20,7 @@ mod rows;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod writer;
 
 use std::{

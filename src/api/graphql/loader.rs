@@ -11,7 +11,7 @@ use async_graphql::dataloader;
 use crate::{
     api::error::ApiError,
     conversation::Conversation,
-    domain::{Caller, Decision, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Session, SessionId},
+    domain::{Caller, Decision, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Session, SessionId, TokenCount},
     facts::weigh,
     ports::Merged,
 };
@@ -35,6 +35,10 @@ pub(crate) struct AnswerTo(pub(crate) MessageId);
 /// What a message mentions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct MentionsIn(pub(crate) MessageId);
+
+/// What model servers used for a message.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct UsageOf(pub(crate) MessageId);
 
 /// Why the mentions of a message mean what they mean.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -138,6 +142,17 @@ impl dataloader::Loader<MentionsIn> for Loader {
             found.entry(MentionsIn(message)).or_default().push((entity, mention));
         }
         Ok(found)
+    }
+}
+
+impl dataloader::Loader<UsageOf> for Loader {
+    type Value = TokenCount;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[UsageOf]) -> Batch<UsageOf, TokenCount> {
+        let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
+        let usage = self.conversation.store().usage_of_messages(&self.caller, &ids).await?;
+        Ok(usage.into_iter().map(|(message, tokens)| (UsageOf(message), tokens)).collect())
     }
 }
 

@@ -93,6 +93,10 @@ impl JobQueue for Queue {
         panic!("nothing is buried here: {code}")
     }
 
+    async fn cancel_answer(&self, _: &Caller, _: MessageId, _: &EventDraft, _: Timestamp) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
     async fn next_due(&self, _now: Timestamp) -> Result<Option<Duration>, StoreError> {
         Ok(None)
     }

@@ -24,7 +24,8 @@ fn pronouns_mean_whom_they_should() {
     let (mut right, mut resolved, mut resolvable, mut all) = (0, 0, 0, 0);
     for d in &file.dialogue {
         let previous = d.previous.iter().map(|t| UserText::from(t.as_str())).collect();
-        let reading = pipeline().reading_of(&ExtractInput { text: UserText::from(d.text.as_str()), speaker: None, previous });
+        let reading =
+            pipeline().reading_of(&ExtractInput { message: None, text: UserText::from(d.text.as_str()), speaker: None, previous });
         let found: Vec<String> = reading
             .registry
             .referred
@@ -49,7 +50,7 @@ fn pronouns_mean_whom_they_should() {
 
 fn facts_after(previous: &[&str], text: &str) -> Extraction {
     let previous = previous.iter().map(|&t| UserText::from(t)).collect();
-    pipeline().extract(&ExtractInput { text: UserText::from(text), speaker: None, previous })
+    pipeline().extract(&ExtractInput { message: None, text: UserText::from(text), speaker: None, previous })
 }
 
 #[test]

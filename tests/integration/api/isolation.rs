@@ -39,6 +39,7 @@ async fn foreign_ids_look_like_unknown_ones() {
         ("importMessages(input: { sessionId: $id, messages: [{ text: \"Hello\" }] })", &session),
         ("deleteSession(input: { id: $id })", &session),
         ("assertFact(input: { sessionId: $id, subject: \"A\", relation: \"LIKES\", object: \"B\" })", &session),
+        ("cancelAnswer(input: { messageId: $id })", &message),
         ("retractFact(input: { id: $id })", &fact),
         ("renameEntity(input: { id: $id, name: \"Eve\" })", &entity),
         ("mergeEntities(input: { intoId: $own, fromId: $id })", &entity),

@@ -82,6 +82,7 @@ async fn every_root_field_demands_a_scope() {
         ("deleteSession", "deleteSession(input: { id: $id })"),
         ("sendMessage", "sendMessage(input: { sessionId: $id, text: \"x\" })"),
         ("importMessages", "importMessages(input: { sessionId: $id, messages: [] })"),
+        ("cancelAnswer", "cancelAnswer(input: { messageId: $id })"),
         ("assertFact", "assertFact(input: { sessionId: $id, subject: \"a\", relation: \"LIKES\", object: \"b\" })"),
         ("retractFact", "retractFact(input: { id: $id })"),
         ("renameEntity", "renameEntity(input: { id: $id, name: \"x\" })"),

@@ -7,12 +7,9 @@ use std::{
 
 use async_trait::async_trait;
 use recall::{
-    adapters::{
-        openai::{Budget, Dialect, Format, ModelAnswerer, ModelAnswererOptions},
-        system::SystemClock,
-    },
+    adapters::openai::{Dialect, Format, ModelAnswerer, ModelAnswererOptions},
     domain::{
-        Caller, Message, MessageId, MessageStatus, Ontology, Role, SessionId, Timestamp,
+        Caller, Message, MessageId, MessageStatus, ModelOperation, Ontology, Role, SessionId, Timestamp,
         context::{Context, RankedMessage, Timings},
     },
     ports::{AnswerError, AnswerSink, Answerer, Asked, Draft},
@@ -21,7 +18,7 @@ use recall::{
 use uuid::Uuid;
 
 use super::{
-    caller, client, client_with,
+    budget, caller, client, client_with,
     server::{Abilities, ModelServer, Reaction},
 };
 
@@ -73,7 +70,7 @@ fn context(messages: Vec<RankedMessage>) -> Context {
 }
 
 fn asked() -> Asked {
-    Asked { text: "Who?".into(), at: Timestamp::from_timestamp(1_700_086_400, 0).unwrap() }
+    Asked { message: Some(MessageId(Uuid::from_u128(77))), text: "Who?".into(), at: Timestamp::from_timestamp(1_700_086_400, 0).unwrap() }
 }
 
 fn three() -> Context {
@@ -90,7 +87,7 @@ fn answerer_over(
     options: ModelAnswererOptions,
 ) -> ModelAnswerer {
     let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
-    let budget = Arc::new(Budget::new(Arc::new(SystemClock), per_user, None));
+    let (budget, _) = budget(per_user);
     ModelAnswerer::new(client, Arc::new(Plain), ontology, budget, options)
 }
 
@@ -235,7 +232,9 @@ async fn an_answer_that_reaches_its_limit_says_so() {
 #[tokio::test]
 async fn whoever_does_not_want_it_any_more_ends_it_upstream() {
     let server = ModelServer::start(|_, _| Reaction::Hang("John likes".to_owned())).await;
-    let answerer = Arc::new(answerer(&server, None, ModelAnswererOptions::default()));
+    let (budget, ledger) = budget(None);
+    let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
+    let answerer = Arc::new(ModelAnswerer::new(client(&server), Arc::new(Plain), ontology, budget, ModelAnswererOptions::default()));
     let heard = Arc::new(Heard::default());
     let (a, h) = (answerer.clone(), heard.clone());
     let job = tokio::spawn(async move { a.answer(&caller(), &asked(), &three(), h.as_ref()).await.map(|_| ()) });
@@ -245,6 +244,12 @@ async fn whoever_does_not_want_it_any_more_ends_it_upstream() {
     assert_eq!(server.open(), 1);
     job.abort();
     server.idle().await;
+    // What was used until then is paid for all the same.
+    while ledger.requests().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(ledger.requests(), [(ModelOperation::Answer, vec![77])]);
+    assert!(ledger.total() > 0);
 }
 
 #[tokio::test]

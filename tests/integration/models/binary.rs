@@ -1,7 +1,11 @@
 //! The built binary with a model server. Each test has several threads: starting the binary blocks one, and it talks to the
 //! model server at once.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    io::Write,
+    process::Stdio,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use serde_json::{Value, json};
 
@@ -74,11 +78,26 @@ async fn a_configured_model_extracts_embeds_and_answers() {
     let folder = tempfile::tempdir().unwrap();
     let env = settings(&model);
     let server = Server::start_with(folder.path(), &borrowed(&env));
-    let (_, answer) = conversation(&server, &said()).await;
+    let (session, answer) = conversation(&server, &said()).await;
     let text = answer.to_string();
     assert!(text.contains("You know Zebulon [1], they say.") && text.contains(MODEL), "{answer:#}");
     let facts = server.facts().await;
     assert!(facts.iter().any(|(words, ..)| words.contains("KNOWS Zebulon")), "{facts:?}");
+    let usage =
+        "{ viewer { usage { today { inputTokens outputTokens } total { inputTokens } days { date operation requests inputTokens } } } }";
+    let usage = server.graphql(usage, json!({})).await["viewer"]["usage"].clone();
+    let is_extraction = |request: &Value| request["messages"].is_array() && request["stream"] != true;
+    let extractions = model.seen().iter().filter(|(_, request)| is_extraction(request)).count();
+    let requests: Vec<_> = usage["days"].as_array().unwrap().iter().map(|d| (&d["operation"], &d["requests"])).collect();
+    assert_eq!(requests, [(&json!("ANSWER"), &json!(1)), (&json!("EXTRACT"), &json!(extractions))], "{usage:#}");
+    assert!(
+        usage["today"]["outputTokens"].as_u64() > Some(0) && usage["today"]["inputTokens"] == usage["total"]["inputTokens"],
+        "{usage:#}"
+    );
+    let messages = "query($id: ID!) { session(id: $id) { messages { nodes { role usage { inputTokens } } } } }";
+    let messages = server.graphql(messages, json!({ "id": session })).await["session"]["messages"]["nodes"].clone();
+    let used: u64 = messages.as_array().unwrap().iter().filter_map(|m| m["usage"]["inputTokens"].as_u64()).sum();
+    assert_eq!(usage["total"]["inputTokens"], used, "every token is some message's: {messages:#}");
     let metrics = server.http.get(server.url("/metrics")).send().await.unwrap().text().await.unwrap();
     for line in [
         "recall_model_tokens_total{operation=\"extract\",direction=\"input\"}",
@@ -195,4 +214,113 @@ async fn another_embedder_and_one_that_is_down_leave_words_and_facts() {
     let send = "mutation($i: SendMessageInput!) { sendMessage(input: $i) { message { id } errors { code } } }";
     let answer = server.try_graphql(send, json!({ "i": { "sessionId": session, "text": "Not now." } })).await.unwrap();
     assert!(answer.to_string().contains("UNAVAILABLE"), "{answer}");
+}
+
+/// `recall extract` over two messages: whether it ended well, its lines, and what it said beside them.
+async fn extract(env: &[(&'static str, String)], args: &[&str]) -> (bool, Vec<Value>, String) {
+    let mut command = crate::server::recall();
+    command.arg("extract").args(args).envs(env.iter().map(|(k, v)| (*k, v.as_str())));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ended = tokio::task::spawn_blocking(move || {
+        let mut child = command.spawn().unwrap();
+        let lines = said().iter().map(|text| json!({ "id": text, "text": text }).to_string() + "\n").collect::<String>();
+        // One that refuses its settings does not read.
+        let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
+        child.wait_with_output().unwrap()
+    });
+    let ended = ended.await.unwrap();
+    let lines = String::from_utf8(ended.stdout).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    (ended.status.success(), lines, String::from_utf8(ended.stderr).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn extraction_over_lines_follows_the_policy() {
+    let model = ModelServer::start(helpful).await;
+    let knows = json!({ "subject": "user", "relation": "KNOWS", "object": "Zebulon", "polarity": "affirmed" });
+    let env = settings(&model);
+    for (env, args, by_model) in [
+        (&env[..], &[][..], true),
+        (&env[..], &["--policy", "local"], false),
+        (&env[..6], &[], false),
+        (&env[..6], &["--policy", "model"], true),
+    ] {
+        let before = model.seen().len();
+        let (well, lines, err) = extract(env, args).await;
+        assert!(well, "{err}");
+        assert_eq!(lines.iter().map(|l| l["id"].as_str().unwrap()).collect::<Vec<_>>(), said(), "in order");
+        assert_eq!(model.seen().len() > before, by_model, "{args:?}");
+        assert_eq!(lines[0]["facts"].as_array().unwrap().contains(&knows), by_model, "{args:?} {lines:?}");
+    }
+    let (well, _, err) = extract(&[], &["--policy", "model"]).await;
+    assert!(!well && err.contains("RECALL_MODEL_URL"), "{err}");
+    // A model that cannot be used leaves the built-in extractor's word, and says so.
+    drop(model);
+    let (well, lines, err) = extract(&env, &[]).await;
+    assert!(well && lines.len() == 2 && err.contains("the model was of no help"), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_answer_ends_the_request_and_says_so() {
+    let model =
+        ModelServer::start(|n, request| if request["stream"] == true { Reaction::Hang("You kn".to_owned()) } else { helpful(n, request) })
+            .await;
+    let folder = tempfile::tempdir().unwrap();
+    let env = settings(&model);
+    let server = Server::start_with(folder.path(), &borrowed(&env));
+    let session = server.create_session().await;
+    let [fact, question] = said();
+    server.send(json!({ "sessionId": session, "text": fact })).await.unwrap();
+    let id = server.send(json!({ "sessionId": session, "text": question })).await.unwrap()["id"].as_str().unwrap().to_owned();
+    let started = std::time::Instant::now();
+    while !model.seen().iter().any(|(_, request)| request["stream"] == true) {
+        assert!(started.elapsed() < PATIENCE);
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let cancel =
+        "mutation($i: CancelAnswerInput!) { cancelAnswer(input: $i) { message { text answer { id } } cancelled errors { code path } } }";
+    let done = server.graphql(cancel, json!({ "i": { "messageId": id } })).await;
+    assert_eq!(done["cancelAnswer"], json!({ "message": { "text": question, "answer": null }, "cancelled": true, "errors": [] }));
+    model.idle().await;
+    let events = server.events(&session).await;
+    let last = events.last().unwrap();
+    assert_eq!((last["code"].as_str(), last["message_id"].as_str()), (Some("CANCELLED"), Some(id.as_str())), "{events:#?}");
+    let again = server.graphql(cancel, json!({ "i": { "messageId": id } })).await;
+    assert_eq!((&again["cancelAnswer"]["cancelled"], &again["cancelAnswer"]["errors"]), (&json!(false), &json!([])));
+    let foreign = server.graphql(cancel, json!({ "i": { "messageId": session } })).await;
+    assert_eq!(foreign["cancelAnswer"]["errors"], json!([{ "code": "NOT_FOUND", "path": ["input", "messageId"] }]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_is_read_several_messages_at_a_time() {
+    let model = ModelServer::start(|_, request| {
+        let shown: Value = serde_json::from_str(request["messages"][1]["content"].as_str().unwrap()).unwrap();
+        let read = |message: &Value| {
+            let name = message["message"].as_str().unwrap().split(' ').nth(2).unwrap();
+            let fact = json!({ "quote": format!("trust {name}"), "subject": "SPEAKER", "relation": "KNOWS", "object": name, "polarity": "affirmed" });
+            json!({ "n": message["n"], "kind": "statement", "entities": [{ "name": name, "type": "person" }], "facts": [fact] })
+        };
+        let said = match shown["messages"].as_array() {
+            Some(all) => json!({ "messages": all.iter().map(read).collect::<Vec<_>>() }),
+            None => read(&shown),
+        };
+        Reaction::Say(said.to_string())
+    })
+    .await;
+    let folder = tempfile::tempdir().unwrap();
+    let env: Vec<_> = settings(&model).into_iter().filter(|(k, _)| !k.starts_with("RECALL_EMBEDDINGS_")).collect();
+    let server = Server::start_with(folder.path(), &borrowed(&env));
+    let session = server.create_session().await;
+    let names = ["Zebulon", "Quirin", "Odalys", "Thaddeus", "Ignatz", "Wilhelmina", "Bartholomew", "Xaver", "Yolanda", "Leocadia"];
+    let messages: Vec<Value> = names.iter().map(|n| json!({ "text": format!("I trust {n} with my orchids.") })).collect();
+    let import = "mutation($i: ImportMessagesInput!) { importMessages(input: $i) { errors { code } } }";
+    server.graphql(import, json!({ "i": { "sessionId": session, "messages": messages } })).await;
+    server.settle(&session).await;
+    let facts = server.facts().await;
+    for name in names {
+        assert!(facts.iter().any(|(words, ..)| words.ends_with(&format!("KNOWS {name}"))), "{name}: {facts:?}");
+    }
+    let about: Vec<usize> = (0..model.seen().len()).map(|n| model.shown(n)["messages"].as_array().map_or(1, Vec::len)).collect();
+    assert_eq!(about, [8, 2]);
+    let last = &model.shown(1)["messages"][1];
+    assert_eq!((&last["message"], last["previous"].as_array().map(Vec::len)), (&messages[9]["text"], Some(2)));
 }

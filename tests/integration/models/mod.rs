@@ -2,15 +2,25 @@
 
 mod answers;
 mod binary;
+mod budgets;
 mod embeddings;
 mod extraction;
 pub(crate) mod server;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
+use async_trait::async_trait;
 use recall::{
-    adapters::openai::{Endpoint, ModelClient},
-    domain::{Caller, UserId, ViewerRole},
+    adapters::{
+        openai::{Budget, Endpoint, ModelClient},
+        system::SystemClock,
+    },
+    domain::{Caller, Day, DayUsage, MessageId, ModelOperation, Spending, TokenCount, UserId, ViewerRole},
+    ports::{StoreError, UsageStore},
 };
 use server::{KEY, MODEL, ModelServer};
 use uuid::Uuid;
@@ -32,6 +42,48 @@ fn client_with(server: &ModelServer, change: impl FnOnce(&mut Endpoint)) -> Arc<
     };
     change(&mut endpoint);
     ModelClient::new(endpoint).unwrap()
+}
+
+/// Counts in memory.
+#[derive(Default)]
+struct Ledger(Mutex<Vec<(UserId, Day, Spending)>>);
+
+impl Ledger {
+    fn total(&self) -> u64 {
+        self.0.lock().unwrap().iter().map(|(.., s)| s.tokens.total()).sum()
+    }
+
+    /// Requests with the messages they were made for.
+    fn requests(&self) -> Vec<(ModelOperation, Vec<u128>)> {
+        let all = self.0.lock().unwrap();
+        all.iter().map(|(.., s)| (s.operation, s.messages.iter().map(|(m, _)| m.0.as_u128()).collect())).collect()
+    }
+}
+
+#[async_trait]
+impl UsageStore for Ledger {
+    async fn spend(&self, caller: &Caller, day: Day, spending: &Spending) -> Result<(), StoreError> {
+        self.0.lock().unwrap().push((caller.user(), day, spending.clone()));
+        Ok(())
+    }
+    async fn spent(&self, caller: &Caller, day: Day) -> Result<(u64, u64), StoreError> {
+        let all = self.0.lock().unwrap();
+        let used =
+            |wanted: &dyn Fn(UserId) -> bool| all.iter().filter(|(u, d, _)| wanted(*u) && *d == day).map(|(.., s)| s.tokens.total()).sum();
+        Ok((used(&|u| u == caller.user()), used(&|_| true)))
+    }
+    async fn usage_since(&self, _: &Caller, _: Day) -> Result<Vec<DayUsage>, StoreError> {
+        Ok(Vec::new())
+    }
+    async fn usage_of_messages(&self, _: &Caller, _: &[MessageId]) -> Result<Vec<(MessageId, TokenCount)>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+/// A budget, and what is counted against it.
+fn budget(per_user: Option<u64>) -> (Arc<Budget>, Arc<Ledger>) {
+    let ledger = Arc::new(Ledger::default());
+    (Arc::new(Budget::new(Arc::new(SystemClock), ledger.clone(), per_user, None)), ledger)
 }
 
 fn caller() -> Caller {

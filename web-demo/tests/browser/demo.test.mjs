@@ -1,5 +1,7 @@
 // The demo page as a visitor uses it, in a real Chromium against the real server.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Browser, Server, until } from "./harness.mjs";
@@ -111,6 +113,46 @@ test("a question is answered with citations that lead to their source", async ()
   await agrees(tab, await sessionIn(tab));
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
+});
+
+test("an answer is stopped while it is written, and nothing of it stays", async () => {
+  // A model that begins an answer and never ends it.
+  let open = 0;
+  const model = createServer((request, response) => {
+    open += 1;
+    response.on("close", () => { open -= 1; });
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: "John likes Ma" } }] })}\n\n`);
+    request.resume();
+  }).listen(0, "127.0.0.1");
+  await once(model, "listening");
+  const own = await Server.start({ RECALL_MODEL_URL: `http://127.0.0.1:${model.address().port}/v1`, RECALL_MODEL_NAME: "endless" });
+  try {
+    const tab = await browser.visit(`${own.url}/`);
+    const { page } = tab;
+    await phase(tab, "live");
+    await newSession(tab);
+    await say(tab, "John likes Mary.");
+    await shown(fact(tab, "John", "likes", "Mary"), "the fact");
+    await say(tab, "Who does John like?");
+    const streaming = page.locator(".message.assistant", { hasText: "John likes Ma" });
+    await shown(streaming, "the beginning of the answer");
+    const before = open;
+    await streaming.getByRole("button", { name: "Stop" }).click();
+    await until(async () => (await page.locator(".message.assistant").count()) === 0, "the answer to go");
+    assert.match(await page.locator(".message.own").last().innerText(), /The answer was cancelled/);
+    await until(() => open < before, "the request to the model to end");
+    await page.reload();
+    await phase(tab, "live");
+    await shown(page.locator(".message.own").nth(1), "the question after a reload");
+    assert.equal(await page.locator(".message.assistant").count(), 0);
+    assert.deepEqual(tab.problems, []);
+    await tab.context.close();
+  } finally {
+    await own.stop();
+    model.closeAllConnections();
+    model.close();
+  }
 });
 
 test("nothing told, nothing claimed", async () => {

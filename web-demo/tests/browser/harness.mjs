@@ -78,9 +78,11 @@ class UdpRelay {
 }
 
 export class Server {
-  static async start() {
+  /** `settings` are environment variables of the server. */
+  static async start(settings = {}) {
     assert.ok(process.env.RECALL_BIN, "RECALL_BIN must name the built server");
     const server = new Server();
+    server.settings = settings;
     server.data = await mkdtemp(path.join(tmpdir(), "recall-browser-"));
     server.port = await freeTcpPort();
     server.url = `http://127.0.0.1:${server.port}`;
@@ -107,6 +109,7 @@ export class Server {
         ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("RECALL_"))),
         RECALL_UDP_LISTEN: `127.0.0.1:${this.udpPort}`, RECALL_UDP_PUBLIC_ADDRESSES: RELAY,
         RECALL_LOG: "warn",
+        ...this.settings,
       },
       stdio: ["ignore", "pipe", "pipe"],
     });

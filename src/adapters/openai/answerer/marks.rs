@@ -11,12 +11,15 @@ pub(super) struct Marks {
     held: String,
     cited: Vec<usize>,
     dropped: u64,
+    /// A bracket was given out that was none of ours and may still be open: what stands around a mark that is taken out of it must
+    /// not become one.
+    open: bool,
 }
 
 impl Marks {
     /// Marks of the items 1 to `items`.
     pub(super) fn new(items: usize) -> Self {
-        Self { items, held: String::new(), cited: Vec::new(), dropped: 0 }
+        Self { items, held: String::new(), cited: Vec::new(), dropped: 0, open: false }
     }
 
     /// Takes a piece and returns what can be shown. What may be the start of a mark is held back.
@@ -32,8 +35,10 @@ impl Marks {
                 self.held.pop();
                 out.push_str(&std::mem::take(&mut self.held));
                 self.held.push('[');
+                self.open = true;
             } else if !inside && !c.is_whitespace() || self.held.len() > LONGEST {
                 out.push_str(&std::mem::take(&mut self.held));
+                self.open &= c != ']';
             }
         }
         out
@@ -69,8 +74,9 @@ impl Marks {
                 self.cited.push(*n);
             }
         }
+        let open = std::mem::take(&mut self.open);
         if known.is_empty() {
-            return String::new();
+            return if open { "…".to_owned() } else { String::new() };
         }
         let space: String = held.chars().take_while(|c| c.is_whitespace()).collect();
         known.iter().fold(space, |text, n| format!("{text}[{n}]"))
@@ -101,6 +107,7 @@ mod tests {
             (&["A [see 1] [x"], "A [see 1] [x", vec![], 0),
             (&["A [a[2]"], "A [a[2]", vec![2], 0),
             (&["A [99999999999999999999999]"], "A", vec![], 1),
+            (&["A [[6]1] [1[9]2] [x[7]"], "A […1] [1…2] [x…", vec![], 3),
             (&["A [] "], "A [] ", vec![], 0),
         ] {
             assert_eq!(read(pieces, 3), (text.to_owned(), cited, dropped), "{pieces:?}");

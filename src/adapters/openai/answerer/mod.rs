@@ -19,7 +19,7 @@ use super::{
     failure::ModelError,
     tokens::Tokens,
 };
-use crate::domain::{Caller, Citation, Ontology, UserId, UserText, context::Context};
+use crate::domain::{Caller, Citation, MessageId, ModelOperation, Ontology, UserText, context::Context};
 use crate::ports::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 
 use marks::Marks;
@@ -72,7 +72,7 @@ impl ModelAnswerer {
     }
 
     async fn ask(&self, caller: &Caller, asked: &Asked, items: &Items, sink: &dyn AnswerSink) -> Result<Draft, ModelError> {
-        if !self.budget.allows(caller.user()) {
+        if !self.budget.allows(caller).await {
             return Err(ModelError::OverBudget);
         }
         let shown = items.shown(asked);
@@ -84,7 +84,7 @@ impl ModelAnswerer {
             max_tokens: self.options.answer_tokens,
         };
         let tokens = self.client.stream(&ask, self.client.deadline()).await?;
-        let mut meter = Meter { budget: &self.budget, user: caller.user(), tokens };
+        let mut meter = Meter { budget: self.budget.clone(), caller: *caller, question: asked.message, tokens, counted: false };
         let most = self.options.answer_tokens as usize * BYTES_PER_TOKEN * PATIENCE;
         let mut marks = Marks::new(items.len());
         let mut text = String::new();
@@ -108,6 +108,7 @@ impl ModelAnswerer {
             }
         };
         say(marks.end());
+        meter.count().await;
         metrics::counter!("recall_answer_citations_dropped_total").increment(marks.dropped());
         ended?;
         if cut || meter.tokens.is_cut() {
@@ -125,15 +126,31 @@ impl ModelAnswerer {
 }
 
 /// Charges what was used, also when the answer is not wanted any more.
-struct Meter<'a> {
-    budget: &'a Budget,
-    user: UserId,
+struct Meter {
+    budget: Arc<Budget>,
+    caller: Caller,
+    question: Option<MessageId>,
     tokens: Tokens,
+    counted: bool,
 }
 
-impl Drop for Meter<'_> {
+impl Meter {
+    async fn count(&mut self) {
+        self.counted = true;
+        self.budget.spend(&self.caller, ModelOperation::Answer, self.tokens.used(), self.question.as_slice()).await;
+    }
+}
+
+impl Drop for Meter {
     fn drop(&mut self) {
-        self.budget.spend(self.user, self.tokens.used());
+        if self.counted {
+            return;
+        }
+        // Whoever would have waited for it has gone.
+        let (budget, caller, question, used) = (self.budget.clone(), self.caller, self.question, self.tokens.used());
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { budget.spend(&caller, ModelOperation::Answer, used, question.as_slice()).await });
+        }
     }
 }
 

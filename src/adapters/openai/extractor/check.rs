@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::schema::SPEAKER;
+use super::{appositions, schema::SPEAKER};
 use crate::adapters::openai::located::Text;
 use crate::domain::{CandidateFact, EntityKey, EntityType, Extraction, Mention, MessageKind, Ontology, Party, Polarity, Relation, Span};
 
@@ -189,8 +189,8 @@ pub(super) fn check(text: &str, proposal: Proposal, ontology: &Ontology) -> Chec
             Err(r) => desk.refused.push(r),
         }
     }
-    let Desk { mentions, refused, .. } = desk;
-    Checked { extraction: ordered(kind, mentions, facts), refused }
+    let Desk { text, mentions, refused, .. } = desk;
+    Checked { extraction: appositions::unite(&text, ordered(kind, mentions, facts)), refused }
 }
 
 /// Mentions and facts in order of appearance, as the port asks for.
@@ -299,7 +299,8 @@ fn is_self(name: &str) -> bool {
     name == SPEAKER || SELF.contains(&name.trim().to_lowercase().as_str())
 }
 
-fn same(a: &CandidateFact, b: &CandidateFact) -> bool {
+/// Whether two facts are about the same, however each is stated.
+pub(super) fn same(a: &CandidateFact, b: &CandidateFact) -> bool {
     (a.subject, &a.relation, a.object) == (b.subject, &b.relation, b.object)
 }
 

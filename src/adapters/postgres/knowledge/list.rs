@@ -16,7 +16,7 @@ use crate::{
 
 /// The form in which text is searched: lower case by Unicode, whatever the database's locale. Searched with `strpos`, so no
 /// character of the user's is a pattern.
-pub(super) fn folded(text: &str) -> String {
+pub(in super::super) fn folded(text: &str) -> String {
     codec::text(&text.to_lowercase()).into_owned()
 }
 

@@ -8,7 +8,7 @@ mod trace;
 
 use async_trait::async_trait;
 
-pub(super) use self::{commit::put_fact, read::version};
+pub(super) use self::{commit::put_fact, list::folded, read::version};
 use super::PostgresStore;
 use crate::{
     domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice},

@@ -16,7 +16,7 @@ use crate::{
 
 /// The form in which text is searched: lower case by Unicode, which SQLite's own LIKE does not know. Searched with
 /// `instr`, so no character of the user's is a pattern.
-pub(super) fn folded(text: &str) -> String {
+pub(in super::super) fn folded(text: &str) -> String {
     text.to_lowercase()
 }
 

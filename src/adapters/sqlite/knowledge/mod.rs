@@ -8,7 +8,7 @@ mod trace;
 
 use async_trait::async_trait;
 
-pub(super) use self::{commit::put_fact, read::version};
+pub(super) use self::{commit::put_fact, list::folded, read::version};
 #[cfg(test)]
 pub(super) use self::{
     read::{BETWEEN, HINTED},

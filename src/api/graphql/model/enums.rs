@@ -116,3 +116,13 @@ pub(crate) enum ContextScope {
     /// One session; `sessionId` says which.
     Session,
 }
+
+/// What a model server was asked for.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "crate::domain::ModelOperation")]
+pub(crate) enum ModelOperation {
+    /// The facts of messages.
+    Extract,
+    /// An answer.
+    Answer,
+}

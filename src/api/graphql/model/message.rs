@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
-    EntityNode, FactNode, SessionNode,
+    EntityNode, FactNode, SessionNode, TokenUsage,
     enums::{MessageKind, MessageRole, MessageStatus},
 };
 use crate::{
     api::{
         error::ApiError,
         graphql::{
-            loader::{AnswerTo, DecisionsIn, FactsIn, MentionsIn},
+            loader::{AnswerTo, DecisionsIn, FactsIn, MentionsIn, UsageOf},
             scope::{Needs, scope},
         },
     },
@@ -97,6 +97,11 @@ impl MessageNode {
     /// What an answer rests on, by the numbers in its text.
     async fn citations(&self) -> Vec<CitationNode> {
         self.0.citations.iter().cloned().map(CitationNode).collect()
+    }
+
+    /// Tokens that model servers used to read it and to answer it; null when none was asked.
+    async fn usage(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<TokenUsage>> {
+        Ok(scope(ctx)?.load.load_one(UsageOf(self.0.id)).await?.map(Into::into))
     }
 
     /// The things it mentions, each once, in order of appearance.

@@ -8,6 +8,7 @@ mod fact;
 mod message;
 mod relation;
 mod session;
+mod usage;
 mod user_error;
 mod viewer;
 
@@ -19,5 +20,6 @@ pub(crate) use fact::{EvidenceNode, FactNode};
 pub(crate) use message::MessageNode;
 pub(crate) use relation::RelationNode;
 pub(crate) use session::SessionNode;
+pub(crate) use usage::{TokenUsage, UsageNode};
 pub(crate) use user_error::{UserError, settle};
 pub(crate) use viewer::Viewer;

@@ -2,8 +2,11 @@
 
 use async_graphql::{Context, ID, Object};
 
-use super::{EntityNode, enums::ViewerRole};
-use crate::api::{error::ApiError, graphql::scope::scope};
+use super::{EntityNode, UsageNode, enums::ViewerRole};
+use crate::{
+    api::{error::ApiError, graphql::scope::scope},
+    domain::Day,
+};
 
 /// The one who asks.
 pub(crate) struct Viewer;
@@ -24,6 +27,19 @@ impl Viewer {
     /// What the viewer is called, as far as their messages tell.
     async fn name(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<String>> {
         Ok(own_node(ctx).await?.map(|e| e.0.name))
+    }
+
+    /// What model servers used for the viewer, today (in UTC) and on so many days before.
+    async fn usage(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many days, today included, up to 366.", default = 30)] days: u32,
+    ) -> async_graphql::Result<UsageNode> {
+        let s = scope(ctx)?;
+        let today = Day::of(s.conversation.now());
+        let since = today.before(days.clamp(1, 366) - 1);
+        let found = s.conversation.store().usage_since(&s.caller, since).await.map_err(ApiError::from)?;
+        Ok(UsageNode { today, days: found })
     }
 
     /// The viewer's own node in the graph; null until they have said something about themselves.

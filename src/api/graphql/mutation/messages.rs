@@ -11,7 +11,7 @@ use crate::{
         },
     },
     conversation::SendMessage,
-    domain::{SessionId, Timestamp},
+    domain::{MessageId, SessionId, Timestamp},
 };
 
 /// A message to be stored and understood.
@@ -79,6 +79,24 @@ pub(crate) struct ImportMessagesPayload {
     errors: Vec<UserError>,
 }
 
+/// The question that needs no answer any more.
+#[derive(InputObject)]
+pub(crate) struct CancelAnswerInput {
+    /// The message that asks.
+    message_id: ID,
+}
+
+/// What came of `cancelAnswer`.
+#[derive(SimpleObject)]
+pub(crate) struct CancelAnswerPayload {
+    /// The message that asks.
+    message: Option<MessageNode>,
+    /// Whether there was anything to cancel. An answer that is there already stays.
+    cancelled: bool,
+    /// Why it was not cancelled.
+    errors: Vec<UserError>,
+}
+
 #[derive(Default)]
 pub(super) struct MessageMutations;
 
@@ -133,5 +151,22 @@ impl MessageMutations {
         };
         let (messages, errors) = settle(import.await)?;
         Ok(ImportMessagesPayload { messages: messages.unwrap_or_default().into_iter().map(MessageNode).collect(), errors })
+    }
+
+    /// Ends the answering of a question, wherever it has got to; the event `answer_failed` with the code `CANCELLED` says so. What
+    /// the message states is remembered all the same.
+    async fn cancel_answer(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The question.")] input: CancelAnswerInput,
+    ) -> async_graphql::Result<CancelAnswerPayload> {
+        let s = scope(ctx)?;
+        let cancel = async {
+            let question: MessageId = read_id(&input.message_id, "input.messageId")?;
+            s.conversation.cancel_answer(&s.caller, question).await.map_err(|e| ApiError::from(e).at("input.messageId"))
+        };
+        let (done, errors) = settle(cancel.await)?;
+        let (message, cancelled) = done.map_or((None, false), |(message, cancelled)| (Some(MessageNode(message)), cancelled));
+        Ok(CancelAnswerPayload { message, cancelled, errors })
     }
 }

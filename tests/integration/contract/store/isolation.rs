@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use recall::{
-    domain::{Entity, EntityKey, Fact, Message, MessageKind, Page, Session, StoredEvent},
+    domain::{Day, Entity, EntityKey, Fact, Message, MessageKind, ModelOperation, Page, Session, Spending, StoredEvent, TokenCount},
     ports::{
         AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, Store, StoreError,
         Unmerge,
@@ -51,6 +51,9 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
         a.commit(plan).await;
         a.claim(0).await.into_iter().next().unwrap()
     };
+    let tokens = TokenCount { input: 3, output: 4 };
+    let spending = Spending { operation: ModelOperation::Answer, tokens, messages: vec![(known.message.id, tokens)] };
+    store.spend(&a.caller, Day(1), &spending).await.unwrap();
     let own = b.session().await;
     let before = view(&a, &known).await;
     let (s, c) = (&store, &b.caller);
@@ -107,7 +110,17 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     assert!(matches!(s.log_state(c, known.session).await, Err(StoreError::NotFound)));
     assert!(matches!(s.events_after(c, known.session, 0, 10).await, Err(StoreError::NotFound)));
 
+    assert_eq!(s.spent(c, Day(1)).await.unwrap(), (0, 7), "only the sum of all is told");
+    assert!(s.usage_since(c, Day(0)).await.unwrap().is_empty());
+    assert!(s.usage_of_messages(c, &[known.message.id]).await.unwrap().is_empty());
+
     // Writing.
+    let tokens = TokenCount { input: 1, output: 2 };
+    let mine = Spending { operation: ModelOperation::Extract, tokens, messages: vec![(known.message.id, tokens)] };
+    s.spend(c, Day(1), &mine).await.unwrap();
+    assert!(s.usage_of_messages(c, &[known.message.id]).await.unwrap().is_empty());
+    assert_eq!(s.usage_of_messages(&a.caller, &[known.message.id]).await.unwrap().len(), 1);
+    assert_eq!(s.spent(&a.caller, Day(1)).await.unwrap(), (7, 10));
     let message = new_message(known.session, "mine now");
     assert!(matches!(s.append(c, known.session, vec![message.clone()]).await, Err(StoreError::NotFound)));
     assert!(matches!(s.append(c, known.session, vec![]).await, Err(StoreError::NotFound)));
@@ -128,6 +141,7 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     assert!(matches!(s.commit(c, &b.plan(own).await, Some(&answer_job.claim)).await, Err(CommitError::NotOurs)));
     let buried = s.bury(c, &answer_job.claim, &event(own), "test", at(1)).await;
     assert!(matches!(buried, Err(CommitError::NotOurs)));
+    assert!(!s.cancel_answer(c, known.message.id, &event(own), at(1)).await.unwrap());
 
     assert_eq!(view(&a, &known).await, before);
     assert_eq!(s.log_state(c, own).await.unwrap().head, 0, "a refused commit wrote into the caller's own log");

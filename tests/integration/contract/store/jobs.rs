@@ -3,8 +3,8 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use recall::{
-    domain::{Caller, MessageStatus, UserId, ViewerRole},
-    ports::{CommitError, JobWork, KnowledgeCommit, Store},
+    domain::{Caller, MessageId, MessageStatus, UserId, ViewerRole},
+    ports::{CommitError, JobWork, KnowledgeCommit, Mining, Store},
 };
 
 use super::given::{LEASE, World, at, event, fresh, new_message};
@@ -195,4 +195,47 @@ pub(super) async fn a_job_remembers_whose_it_is(store: Arc<dyn Store>) {
         let job = w.claim(3).await.into_iter().find(|j| j.session == session).unwrap();
         assert_eq!((job.caller, job.queued_at), (w.caller, at(3)));
     }
+}
+
+pub(super) async fn an_answer_is_cancelled_wherever_it_has_got_to(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let cancel = async |question, ms| store.cancel_answer(&w.caller, question, &event(session), at(ms)).await.unwrap();
+    let ask = async |text| w.append(recall::ports::NewMessage { mining: Mining::FactsAndAnswer, ..new_message(session, text) }).await;
+
+    // Not understood yet: it will be, and is not answered then. Whoever reads it now must not queue the answer.
+    let (first, second) = (ask("1?").await, ask("2?").await);
+    let reading = w.claim(0).await.remove(0);
+    let head = store.log_state(&w.caller, session).await.unwrap().head;
+    for question in [&first, &second] {
+        assert!(cancel(question.id, 1).await && !cancel(question.id, 2).await, "there is one answer to cancel");
+    }
+    assert_eq!(store.log_state(&w.caller, session).await.unwrap().head, head + 2);
+    let follow_up = Some(JobWork::Answer(first.id));
+    let late = KnowledgeCommit { follow_up, ..w.plan(session).await };
+    assert!(matches!(store.commit(&w.caller, &late, Some(&reading.claim)).await, Err(CommitError::NotOurs)));
+    for question in [&first, &second] {
+        let job = w.claim(2).await.remove(0);
+        assert_eq!((job.work, job.attempts), (JobWork::Understand { message: question.id, answer: false }, 1));
+        store.commit(&w.caller, &w.plan(session).await, Some(&job.claim)).await.unwrap();
+    }
+
+    // Waiting, and running.
+    for (running, text) in [(false, "3?"), (true, "4?")] {
+        let (question, next) = (w.note(session, text).await, w.note(session, "and?").await);
+        for message in [&question, &next] {
+            w.commit(KnowledgeCommit { follow_up: Some(JobWork::Answer(message.id)), ..w.plan(session).await }).await;
+        }
+        let claim = if running { Some(w.claim(10).await.remove(0)) } else { None };
+        assert!(cancel(question.id, 10).await && !cancel(question.id, 10).await);
+        if let Some(job) = claim {
+            assert_eq!(job.work, JobWork::Answer(question.id));
+            assert!(!store.extend(&job.claim, at(10), LEASE).await.unwrap());
+        }
+        let job = w.claim(10).await.remove(0);
+        assert_eq!(job.work, JobWork::Answer(next.id), "the lane goes on");
+        assert!(cancel(next.id, 10).await);
+    }
+    assert_eq!(store.depth().await.unwrap(), (0, 0));
+    assert!(!cancel(MessageId(fresh()), 11).await);
 }

@@ -1,6 +1,7 @@
 //! The contract of `ports::store`. Each test takes a fresh store and knows no engine; an adapter runs them all with one line.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod archive;
 mod deletion;
 mod entities;
 mod events;
@@ -12,6 +13,7 @@ mod lists;
 mod messages;
 mod postgres;
 mod sqlite;
+mod usage;
 
 /// Runs the whole contract against the stores of a factory with `async fn store(&self) -> Option<Arc<dyn Store>>`; `None` where
 /// the engine is not there to be tested.
@@ -41,6 +43,7 @@ macro_rules! store_contract {
             jobs::a_long_backlog_does_not_starve_another_session,
             jobs::concurrent_workers_never_hold_the_same_job,
             jobs::a_job_remembers_whose_it_is,
+            jobs::an_answer_is_cancelled_wherever_it_has_got_to,
             events::numbers_have_no_holes_and_read_back,
             events::pruning_keeps_the_head_and_a_prefix_goes,
             events::pruning_by_age_and_in_bounded_steps,
@@ -61,6 +64,7 @@ macro_rules! store_contract {
             entities::hints_find_the_most_mentioned_first,
             entities::mentions_keep_why_and_the_latest_of_a_session_comes_first,
             entities::a_merge_is_recorded_and_can_be_undone_once,
+            usage::tokens_are_counted_by_day_and_by_message,
             lists::every_list_is_complete_in_pages_of_any_size,
             lists::rows_that_come_between_pages_neither_repeat_nor_hide_others,
             lists::a_foreign_cursor_is_refused,
@@ -68,6 +72,14 @@ macro_rules! store_contract {
             deletion::facts_with_evidence_elsewhere_are_weighed_anew,
             deletion::deleting_what_is_not_there_is_not_found,
             deletion::deletion_survives_concurrent_commits,
+            archive::everything_leaves_one_store_and_enters_another_the_same,
+            archive::what_is_imported_is_found_answered_and_worked_on,
+            archive::an_import_that_was_cut_off_anywhere_is_ended_by_the_next,
+            archive::a_user_with_other_data_is_refused_and_left_alone,
+            archive::records_that_do_not_fit_are_refused_by_their_line,
+            archive::an_export_is_of_one_moment,
+            archive::vectors_of_another_model_are_made_anew,
+            archive::the_user_without_login_stays_that_user,
         }
     };
     (@tests $factory:expr; $($module:ident :: $test:ident),+ $(,)?) => {$(

@@ -27,6 +27,22 @@ export interface AssertFactPayload {
   errors: UserError[];
 }
 
+/** The question that needs no answer any more. */
+export interface CancelAnswerInput {
+  /** The message that asks. */
+  messageId: string;
+}
+
+/** What came of `cancelAnswer`. */
+export interface CancelAnswerPayload {
+  /** The message that asks. */
+  message: Message | null;
+  /** Whether there was anything to cancel. An answer that is there already stays. */
+  cancelled: boolean;
+  /** Why it was not cancelled. */
+  errors: UserError[];
+}
+
 /** What one numbered mark in an answer points to. */
 export interface Citation {
   /** The number in the text, from 1. */
@@ -435,6 +451,8 @@ export interface Message {
   answerTo: Message | null;
   /** What an answer rests on, by the numbers in its text. */
   citations: Citation[];
+  /** Tokens that model servers used to read it and to answer it; null when none was asked. */
+  usage: TokenUsage | null;
   /** The things it mentions, each once, in order of appearance. */
   entities: Entity[];
   /** Where it mentions them. */
@@ -471,6 +489,9 @@ export type MessageRole = "USER" | "ASSISTANT";
 
 /** How far a message has come. */
 export type MessageStatus = "PROCESSING" | "PROCESSED" | "FAILED";
+
+/** What a model server was asked for. */
+export type ModelOperation = "EXTRACT" | "ANSWER";
 
 /** A WebRTC offer. */
 export interface OpenEventStreamInput {
@@ -671,6 +692,14 @@ export interface SessionEdge {
   cursor: string;
 }
 
+/** Tokens read and written by models. */
+export interface TokenUsage {
+  /** Read. */
+  inputTokens: number;
+  /** Written. */
+  outputTokens: number;
+}
+
 /** A merge to be undone. */
 export interface UnmergeEntitiesInput {
   /** The one that was merged away; or the one that stayed, whose latest merge is undone then. */
@@ -685,6 +714,30 @@ export interface UnmergeEntitiesPayload {
   from: Entity | null;
   /** Why they were not told apart. */
   errors: UserError[];
+}
+
+/** Tokens that model servers used for the viewer. Embeddings are not among them. */
+export interface Usage {
+  /** Today, in UTC. A budget of tokens a day counts these. */
+  today: TokenUsage;
+  /** On all days asked for. */
+  total: TokenUsage;
+  /** Day by day and by what they were used for, latest first; days without any are left out. */
+  days: UsageOfDay[];
+}
+
+/** Tokens of one day for one purpose. */
+export interface UsageOfDay {
+  /** The day in UTC, such as `2026-01-31`. */
+  date: string;
+  /** What they were used for. */
+  operation: ModelOperation;
+  /** In how many requests. */
+  requests: number;
+  /** Tokens read. */
+  inputTokens: number;
+  /** Tokens written. */
+  outputTokens: number;
 }
 
 /** Something about a request that its sender can put right. */
@@ -705,6 +758,8 @@ export interface Viewer {
   role: ViewerRole;
   /** What the viewer is called, as far as their messages tell. */
   name: string | null;
+  /** What model servers used for the viewer, today (in UTC) and on so many days before. */
+  usage: Usage;
   /** The viewer's own node in the graph; null until they have said something about themselves. */
   entity: Entity | null;
 }

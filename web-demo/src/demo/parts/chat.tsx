@@ -2,7 +2,7 @@
 import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useStickToEnd } from "../motion.ts";
-import { line, memory, openFact, send, showEarlier, spotlight, wantedMessage } from "../state/app.ts";
+import { line, memory, openFact, send, showEarlier, spotlight, stopAnswer, wantedMessage } from "../state/app.ts";
 import type { Change, CitationView, Fact, Memory, Message } from "../state/memory.ts";
 import { seen } from "../state/tour.ts";
 import { clock, count, day, milliseconds, phraseFor } from "../state/words.ts";
@@ -90,6 +90,11 @@ function status(message: Message, cut: boolean): string[] {
   return out;
 }
 
+function Stop({ question }: { question: string | null }) {
+  if (!question) return null;
+  return <button type="button" class="stop" onClick={() => void stopAnswer(question)}>Stop</button>;
+}
+
 function Bubble({ message, memory: known }: { message: Message; memory: Memory }) {
   const ref = useRef<HTMLElement>(null);
   const wanted = wantedMessage.value !== null && wantedMessage.value === message.id;
@@ -116,6 +121,7 @@ function Bubble({ message, memory: known }: { message: Message; memory: Memory }
       <footer data-busy={busy || undefined}>
         <time dateTime={message.sentAt}>{clock(message.sentAt)}</time>
         {status(message, line.value?.phase === "paused").map((part) => <span key={part}>{part}</span>)}
+        {message.stage === "streaming" && <Stop question={message.answerTo} />}
       </footer>
       <Learned message={message} memory={known} />
     </article>
@@ -135,7 +141,7 @@ export function Chat() {
         {known && messages.map((message) => (
           <Fragment key={message.key}>
             <Bubble message={message} memory={known} />
-            {message.asking && <p class="thinking"><i /><i /><i /><span>looking through memory</span></p>}
+            {message.asking && <p class="thinking"><i /><i /><i /><span>looking through memory</span><Stop question={message.id} /></p>}
           </Fragment>
         ))}
       </div>

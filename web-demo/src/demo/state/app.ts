@@ -2,7 +2,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { EventStream, RecallClient, RecallError, type StreamState } from "../../client/index.ts";
 import {
-  DeleteSession, Earlier, Head, MoreFacts, RetractFact, Sessions, Snapshot, Start, type FactRow, type SessionsResult, type StartResult,
+  CancelAnswer, DeleteSession, Earlier, Head, MoreFacts, RetractFact, Sessions, Snapshot, Start, type FactRow, type SessionsResult, type StartResult,
 } from "../generated/operations.ts";
 import { Memory } from "./memory.ts";
 import * as outbox from "./outbox.ts";
@@ -153,6 +153,16 @@ export async function retract(factId: string): Promise<void> {
     const { retractFact } = await client.graphql(RetractFact, { input: { id: factId } });
     if (retractFact.fact) memory.value?.adopt(retractFact.fact);
     else problem.value = retractFact.errors[0]?.message ?? "The fact could not be taken back.";
+  } catch (error) {
+    problem.value = sentence(error);
+  }
+}
+
+/** Ends the answering of a question; the event that follows ends it on the page. */
+export async function stopAnswer(messageId: string): Promise<void> {
+  try {
+    const { errors } = (await client.graphql(CancelAnswer, { input: { messageId } })).cancelAnswer;
+    if (errors[0]) problem.value = errors[0].message;
   } catch (error) {
     problem.value = sentence(error);
   }

@@ -106,6 +106,8 @@ export class Memory {
   readonly #sentAtTick = new Map<string, number>();
   #order = 0;
   #replayed = 0;
+  /** Questions that get no answer. */
+  #unwanted = new Set<string>();
   #scheduled = false;
 
   constructor(phrases: Map<string, string>) {
@@ -256,7 +258,7 @@ export class Memory {
         }
         break;
       case "answer_completed": this.#answered(event); break;
-      case "answer_failed": this.#failed(event.message_id, event.message); break;
+      case "answer_failed": this.#unanswered(event); break;
     }
     this.#changed();
   }
@@ -285,7 +287,7 @@ export class Memory {
     this.#edit(message, {
       stage: "processed", kind: event.kind,
       mentions: event.mentions.map((m) => ({ entityId: m.entity_id, name: m.name, type: m.entity_type, start: m.start, end: m.end })),
-      asking: !answered && (event.kind === "question" || event.kind === "mixed"),
+      asking: !answered && !this.#unwanted.has(event.message_id) && (event.kind === "question" || event.kind === "mixed"),
       roundTripMs: this.#timed(message, meta),
     });
   }
@@ -300,6 +302,15 @@ export class Memory {
   #failed(id: string, problem: string) {
     const message = this.byId(id);
     if (message) this.#edit(message, { stage: "failed", asking: false, problem });
+  }
+
+  /** What was streamed goes: an answer that broke off must not look like one. */
+  #unanswered(event: EventOf<"answer_failed">) {
+    this.#unwanted.add(event.message_id);
+    this.messages.delete(streamKey(event.message_id));
+    const question = this.byId(event.message_id);
+    if (question && event.code === "CANCELLED") this.#edit(question, { asking: false, problem: event.message });
+    else this.#failed(event.message_id, event.message);
   }
 
   #factUpdate(event: EventOf<"fact_update">, meta: EventMeta | null) {
@@ -324,7 +335,8 @@ export class Memory {
   }
 
   #delta(event: EventOf<"answer_delta">) {
-    // The whole answer may be here already; a late piece of it says nothing new.
+    // The whole answer may be here already, or none is to come; a late piece of it says nothing new.
+    if (this.#unwanted.has(event.answer_to)) return;
     if ([...this.messages.values()].some((m) => m.answerTo === event.answer_to && m.stage !== "streaming")) return;
     const key = streamKey(event.answer_to);
     const message = this.messages.get(key) ?? { ...blank(key, ""), role: "assistant", stage: "streaming", answerTo: event.answer_to };

@@ -45,6 +45,14 @@ mod contract {
 
 const CONFIG: fn() -> PostgresConfig = || PostgresConfig { connections: 6, ..PostgresConfig::default() };
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_may_take_longer_than_any_statement() {
+    let Some(schema) = Schema::new().await else { return };
+    let config = PostgresConfig { statement_timeout: Duration::from_millis(500), ..CONFIG() };
+    let store = Arc::new(schema.open(config, at(0)).await.unwrap());
+    super::archive::a_snapshot_outlives_a_pause(store, Duration::from_millis(1_500)).await;
+}
+
 /// Two handles on one database, as two server processes have.
 async fn two() -> Option<(Schema, [Arc<PostgresStore>; 2])> {
     let schema = Schema::new().await?;

@@ -1,0 +1,81 @@
+//! Archives: all of one user's rows out of this database and into another store, and back. The statements are made from the shapes
+//! of the port, so that a column is named once for every store.
+
+mod read;
+mod write;
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::{PostgresStore, codec::signed, failure::Failure};
+use crate::{
+    domain::{Caller, UserId, ViewerRole},
+    ports::{
+        StoreError,
+        archive::{Archive, ArchiveError, Owner, Record, SHAPES, Snapshot},
+    },
+};
+
+/// What may end a write without being a failure of the store.
+type Outcome<T> = Result<T, ArchiveError>;
+
+#[async_trait]
+impl Archive for PostgresStore {
+    async fn owners(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Caller>, StoreError> {
+        let found: Vec<Uuid> = sqlx::query_scalar("SELECT id FROM users WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2")
+            .bind(after.map(|u| u.0))
+            .bind(i64::from(limit))
+            .fetch_all(&self.pool)
+            .await
+            .map_err(Failure::from)?;
+        Ok(found.into_iter().map(|id| caller(UserId(id))).collect())
+    }
+
+    async fn snapshot(&self, user: UserId) -> Result<Box<dyn Snapshot>, StoreError> {
+        Ok(Box::new(read::Reading::begin(self, user).await?))
+    }
+
+    async fn admit(&self, owner: &Owner) -> Result<Caller, ArchiveError> {
+        settled(self.write(owner, |c, owner| Box::pin(write::admit(c, owner))).await)?;
+        Ok(caller(owner.user))
+    }
+
+    async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<u64, ArchiveError> {
+        match self.put(caller, records, epoch).await {
+            // The server refused the statement as a whole, so it is found out which record it meant.
+            Err(failure) if write::breaks_a_rule(&failure) => {
+                let mut new = 0;
+                for (at, record) in records.iter().enumerate() {
+                    match self.put(caller, std::slice::from_ref(record), epoch).await {
+                        Err(failure) if write::breaks_a_rule(&failure) => return Err(ArchiveError::Inconsistent(at)),
+                        Ok(Err(ArchiveError::Conflict(_))) => return Err(ArchiveError::Conflict(at)),
+                        done => new += settled(done)?,
+                    }
+                }
+                Ok(new)
+            }
+            done => settled(done),
+        }
+    }
+
+    async fn restored(&self, caller: &Caller, counts: &[u64]) -> Result<(), ArchiveError> {
+        let expected: Vec<_> = SHAPES.iter().zip(counts).map(|(shape, n)| (shape, signed(*n))).collect();
+        let input = (caller.user().0, expected);
+        settled(self.write(&input, |c, (user, expected)| Box::pin(write::settle(c, *user, expected))).await)
+    }
+}
+
+impl PostgresStore {
+    async fn put(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Outcome<u64>, Failure> {
+        let input = (caller.user().0, records, epoch);
+        self.write(&input, |c, &(user, records, epoch)| Box::pin(write::restore(c, user, records, epoch))).await
+    }
+}
+
+fn caller(user: UserId) -> Caller {
+    Caller::verified(user, ViewerRole::User)
+}
+
+fn settled<T>(written: Result<Outcome<T>, Failure>) -> Outcome<T> {
+    written.map_err(|e| ArchiveError::Store(e.into()))?
+}

@@ -1,0 +1,205 @@
+//! Writing: a row that is there already, equal, is left alone; one that is different is refused.
+
+use sqlx::{AssertSqlSafe, PgConnection, Postgres, QueryBuilder, query_builder::Separated};
+use uuid::Uuid;
+
+use super::{
+    super::{codec::signed, failure::Failure, knowledge, rows::Columns, sessions},
+    Outcome,
+    read::{Bound, bind},
+};
+use crate::ports::archive::{
+    ArchiveError, Owner, Record, Shape, Value,
+    shape::{Field, Holds},
+};
+
+/// Whether the server refused what a statement holds, and not that it came.
+pub(super) fn breaks_a_rule(failure: &Failure) -> bool {
+    // 22 values, 23 constraints, 54 limits such as a vector's length.
+    match failure {
+        Failure::Refused { code, .. } => ["22", "23", "54"].iter().any(|class| code.starts_with(class)),
+        Failure::NotFound => true,
+        _ => false,
+    }
+}
+
+/// Opens the door for one user's rows.
+pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<()>, Failure> {
+    let user = new.user.0;
+    let known = sqlx::query("SELECT feed_head, knowledge_version FROM users WHERE id = $1 FOR UPDATE").bind(user);
+    if let Some(row) = known.fetch_optional(&mut *c).await? {
+        let row = Columns::of(&row, "users");
+        if (row.count("feed_head")?, row.count("knowledge_version")?) == (new.feed_head, new.knowledge_version) {
+            return Ok(Ok(()));
+        }
+        // Everything else hangs on one of these.
+        let data: bool = sqlx::query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1) OR EXISTS (SELECT 1 FROM entities WHERE user_id = $1)",
+        )
+        .bind(user)
+        .fetch_one(&mut *c)
+        .await?;
+        if data {
+            return Ok(Err(ArchiveError::OtherData));
+        }
+    }
+    sqlx::query(
+        "INSERT INTO users AS u (id, feed_head, knowledge_version) VALUES ($1, $2, $3)
+         ON CONFLICT (id) DO UPDATE SET feed_head = $2, knowledge_version = $3, feed_generation = u.feed_generation + 1",
+    )
+    .bind(user)
+    .bind(signed(new.feed_head))
+    .bind(signed(new.knowledge_version))
+    .execute(c)
+    .await?;
+    Ok(Ok(()))
+}
+
+/// Writes records of one shape. Those before a refused one stay: they are right, and the next attempt finds them.
+pub(super) async fn restore(c: &mut PgConnection, user: Uuid, records: &[Record], epoch: &str) -> Result<Outcome<u64>, Failure> {
+    let Some(shape) = records.first().map(|r| r.shape) else { return Ok(Ok(0)) };
+    if shape.name == "job" {
+        return jobs(c, user, records).await;
+    }
+    let mut sql = QueryBuilder::<Postgres>::new(format!("INSERT INTO {} (user_id, {}", shape.table, names(shape)));
+    if let Some(column) = computed(shape) {
+        sql.push(format!(", {column}"));
+    }
+    sql.push(") ");
+    sql.push_values(records, |mut row, record| {
+        row.push_bind(user);
+        for (field, value) in shape.fields.iter().zip(&record.values) {
+            push(&mut row, field, value);
+        }
+        match shape.name {
+            "session" => drop(row.push_bind(epoch.to_owned())),
+            "entity" => drop(row.push_bind(search(record))),
+            "index" => drop(row.push_bind(dimensions(record))),
+            _ => {}
+        }
+    });
+    sql.push(" ON CONFLICT DO NOTHING");
+    // The text differs with the number of rows, so it is not worth keeping.
+    let new = sql.build().persistent(false).execute(&mut *c).await?.rows_affected();
+    if new < records.len() as u64 && !shape.derived {
+        for (at, record) in records.iter().enumerate() {
+            if !is_there(c, user, record).await? {
+                return Ok(Err(ArchiveError::Conflict(at)));
+            }
+        }
+    }
+    Ok(Ok(new))
+}
+
+fn names(shape: &Shape) -> String {
+    shape.fields.iter().map(|f| f.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The column that is no part of a record.
+fn computed(shape: &Shape) -> Option<&'static str> {
+    match shape.name {
+        "session" => Some("epoch"),
+        "entity" => Some("search"),
+        "index" => Some("dimensions"),
+        _ => None,
+    }
+}
+
+fn push(row: &mut Separated<'_, Postgres, &'static str>, field: &Field, value: &Value) {
+    match Bound::of(field, value) {
+        Bound::Id(v) => row.push_bind(v),
+        Bound::Count(v) => row.push_bind(v),
+        Bound::Real(v) => row.push_bind(v),
+        Bound::Text(v) => row.push_bind(v),
+        Bound::Flag(v) => row.push_bind(v),
+        Bound::Time(v) => row.push_bind(v),
+        Bound::Vector(v) => row.push_bind(v),
+    };
+    if matches!(field.holds, Holds::Json(_)) {
+        row.push_unseparated("::json");
+    }
+}
+
+/// The text in which an entity is searched.
+fn search(record: &Record) -> String {
+    let aliases: Vec<String> = record.text("aliases").and_then(|a| serde_json::from_str(a).ok()).unwrap_or_default();
+    let names: Vec<_> = record.text("name").into_iter().chain(aliases.iter().map(String::as_str)).collect();
+    names.into_iter().map(knowledge::folded).collect::<Vec<_>>().join("\n")
+}
+
+fn dimensions(record: &Record) -> i32 {
+    match record.get("embedding") {
+        Value::Vector(v) => i32::try_from(v.len()).unwrap_or(i32::MAX),
+        _ => 0,
+    }
+}
+
+/// One by one: nothing of the table's own forbids a second job for one message, and the first of a lane is its head.
+async fn jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Outcome<u64>, Failure> {
+    let mut new = 0;
+    for record in records {
+        sessions::lock(c, user, record.id("session_id").unwrap_or_default()).await?;
+        if is_there(c, user, record).await? {
+            continue;
+        }
+        let places: Vec<_> = (0..record.shape.fields.len()).map(|n| format!("${}", n + 2)).collect();
+        let [session, lane, state, queued] =
+            ["session_id", "lane", "state", "queued_at"].map(|n| record.shape.field(n).unwrap_or_default() + 2);
+        let sql = format!(
+            "INSERT INTO jobs (user_id, {}, ready_at, head) VALUES ($1, {}, ${queued},
+                 ${state} = 'live' AND NOT EXISTS (
+                     SELECT 1 FROM jobs WHERE user_id = $1 AND session_id = ${session} AND lane = ${lane} AND state = 'live'))",
+            names(record.shape),
+            places.join(", ")
+        );
+        let mut query = sqlx::query(AssertSqlSafe(sql)).bind(user);
+        for (field, value) in record.shape.fields.iter().zip(&record.values) {
+            query = bind(query, field, value);
+        }
+        new += query.execute(&mut *c).await?.rows_affected();
+    }
+    Ok(Ok(new))
+}
+
+/// Whether this very record is there.
+async fn is_there(c: &mut PgConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
+    let shape = record.shape;
+    let same = shape.fields.iter().enumerate().map(|(n, f)| {
+        let (place, text) = (n + 2, if matches!(f.holds, Holds::Json(_)) { "::text" } else { "" });
+        // What names the record is never missing, and only `=` finds it by an index.
+        let equal = if shape.identity.contains(&f.name) { "=" } else { "IS NOT DISTINCT FROM" };
+        format!("{}{text} {equal} ${place}", f.name)
+    });
+    let sql = format!("SELECT 1 FROM {} WHERE user_id = $1 AND {} LIMIT 1", shape.table, same.collect::<Vec<_>>().join(" AND "));
+    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(user);
+    for (field, value) in shape.fields.iter().zip(&record.values) {
+        query = bind(query, field, value);
+    }
+    Ok(query.fetch_optional(c).await?.is_some())
+}
+
+/// Checks what only the whole shows, and makes whoever has an index of the user in memory make it anew.
+pub(super) async fn settle(c: &mut PgConnection, user: Uuid, expected: &[(&'static Shape, i64)]) -> Result<Outcome<()>, Failure> {
+    // All of a user's rows are counted, however many they are.
+    sqlx::query("SET LOCAL statement_timeout = 0").execute(&mut *c).await?;
+    for (shape, expected) in expected {
+        let sql = format!("SELECT count(*) FROM {} WHERE user_id = $1", shape.table);
+        let found: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).bind(user).fetch_one(&mut *c).await?;
+        if found != *expected {
+            return Ok(Err(ArchiveError::OtherData));
+        }
+    }
+    let wrong: bool = sqlx::query_scalar(
+        "SELECT (SELECT coalesce(max(feed_row), 0) FROM messages WHERE user_id = $1) > (SELECT feed_head FROM users WHERE id = $1)
+             OR EXISTS (SELECT 1 FROM sessions s WHERE s.user_id = $1 AND s.message_count <
+                 (SELECT coalesce(max(m.position), 0) FROM messages m WHERE m.user_id = $1 AND m.session_id = s.id))",
+    )
+    .bind(user)
+    .fetch_one(&mut *c)
+    .await?;
+    if wrong {
+        return Ok(Err(ArchiveError::Counters));
+    }
+    sqlx::query("UPDATE users SET feed_generation = feed_generation + 1 WHERE id = $1").bind(user).execute(c).await?;
+    Ok(Ok(()))
+}

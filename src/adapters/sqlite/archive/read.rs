@@ -1,0 +1,122 @@
+//! Reading: one read transaction per user, page by page along each table's key.
+
+use async_trait::async_trait;
+use sqlx::{AssertSqlSafe, Row, Sqlite, Transaction, query::Query, sqlite::SqliteArguments, sqlite::SqliteRow};
+use uuid::Uuid;
+
+use super::super::{SqliteStore, codec, failure::Failure, rows::Columns};
+use crate::{
+    domain::UserId,
+    ports::{
+        StoreError,
+        archive::{
+            Owner, Record, SHAPES, Shape, Snapshot, Value,
+            shape::{Field, Holds},
+        },
+    },
+};
+
+/// A snapshot that is being read.
+pub(super) struct Reading {
+    transaction: Transaction<'static, Sqlite>,
+    owner: Owner,
+    /// Which shape comes next, and after which row of it.
+    place: usize,
+    after: Option<Vec<Value>>,
+}
+
+impl Reading {
+    pub(super) async fn begin(store: &SqliteStore, user: UserId) -> Result<Self, Failure> {
+        let mut transaction = store.readers.begin().await?;
+        // The first statement takes the snapshot.
+        let row = sqlx::query("SELECT feed_head, knowledge_version FROM users WHERE id = ?")
+            .bind(super::owner(&user.0))
+            .fetch_optional(&mut *transaction)
+            .await?
+            .ok_or(Failure::NotFound)?;
+        let c = Columns::of(&row, "users");
+        let owner = Owner { user, feed_head: c.count("feed_head")?, knowledge_version: c.count("knowledge_version")? };
+        Ok(Self { transaction, owner, place: 0, after: None })
+    }
+
+    async fn page(&mut self, shape: &'static Shape, limit: u32) -> Result<Vec<Record>, Failure> {
+        let sql = select(shape, self.after.is_some());
+        let user = self.owner.user.0;
+        let mut query = sqlx::query(AssertSqlSafe(sql)).bind(super::owner(&user));
+        for value in self.after.iter().flatten() {
+            query = bind(query, value);
+        }
+        let found = query.bind(i64::from(limit)).fetch_all(&mut *self.transaction).await?;
+        if let Some(last) = found.last() {
+            self.after = Some(shape.order.iter().map(|f| value(last, shape, f)).collect::<Result<_, _>>()?);
+        }
+        let record = |row: &SqliteRow| {
+            Ok(Record { shape, values: shape.fields.iter().map(|f| value(row, shape, f)).collect::<Result<_, Failure>>()? })
+        };
+        found.iter().map(record).collect()
+    }
+}
+
+#[async_trait]
+impl Snapshot for Reading {
+    fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    async fn next(&mut self, limit: u32) -> Result<Vec<Record>, StoreError> {
+        while let Some(shape) = SHAPES.get(self.place) {
+            let page = self.page(shape, limit).await?;
+            if !page.is_empty() {
+                return Ok(page);
+            }
+            self.place += 1;
+            self.after = None;
+        }
+        Ok(Vec::new())
+    }
+}
+
+fn select(shape: &Shape, after: bool) -> String {
+    let hidden = shape.order.iter().filter(|f| shape.field(f.name).is_none());
+    let columns: Vec<_> = shape.fields.iter().chain(hidden).map(|f| f.name).collect();
+    let order: Vec<_> = shape.order.iter().map(|f| f.name).collect();
+    let (columns, order) = (columns.join(", "), order.join(", "));
+    let after = if after { format!(" AND ({order}) > ({})", vec!["?"; shape.order.len()].join(", ")) } else { String::new() };
+    format!("SELECT {columns} FROM {} WHERE user_id = ?{after} ORDER BY {order} LIMIT ?", shape.table)
+}
+
+/// Binds a value as its column holds it.
+pub(super) fn bind<'q>(query: Query<'q, Sqlite, SqliteArguments>, value: &Value) -> Query<'q, Sqlite, SqliteArguments> {
+    match value {
+        Value::Missing => query.bind(None::<i64>),
+        Value::Id(id) => query.bind(codec::bytes(id).to_vec()),
+        Value::Count(n) => query.bind(*n),
+        Value::Real(n) => query.bind(*n),
+        Value::Text(text) | Value::Json(text) => query.bind(text.clone()),
+        Value::Flag(flag) => query.bind(*flag),
+        Value::Vector(vector) => query.bind(codec::vector(vector)),
+    }
+}
+
+fn value(row: &SqliteRow, shape: &Shape, field: &Field) -> Result<Value, Failure> {
+    let damaged = || Failure::Damaged { table: shape.table, column: field.name };
+    let found = match field.holds {
+        Holds::Id => match row.try_get::<Option<&[u8]>, _>(field.name)? {
+            Some(id) => Some(Value::Id(Uuid::from_slice(id).map_err(|_| damaged())?)),
+            None => None,
+        },
+        Holds::Count | Holds::Time => row.try_get::<Option<i64>, _>(field.name)?.map(Value::Count),
+        Holds::Real => row.try_get::<Option<f64>, _>(field.name)?.map(Value::Real),
+        Holds::Text | Holds::Key | Holds::Word(_) => row.try_get::<Option<String>, _>(field.name)?.map(Value::Text),
+        Holds::Flag => row.try_get::<Option<i64>, _>(field.name)?.map(|n| Value::Flag(n != 0)),
+        Holds::Json(_) => row.try_get::<Option<String>, _>(field.name)?.map(Value::Json),
+        Holds::Vector => match row.try_get::<Option<&[u8]>, _>(field.name)? {
+            Some(vector) => Some(Value::Vector(codec::parse_vector(vector).ok_or_else(damaged)?)),
+            None => None,
+        },
+    };
+    match found {
+        None if !field.optional => Err(damaged()),
+        found => Ok(found.unwrap_or(Value::Missing)),
+    }
+}

@@ -1,0 +1,77 @@
+//! Writing: page by page, so that memory does not grow with what is kept, and no faster than it is taken.
+
+use std::io::Write;
+
+use anyhow::Context;
+
+use crate::domain::UserId;
+use crate::ports::{
+    Store, StoreError,
+    archive::{Header, Line},
+};
+
+/// Records read at once. Each holds at most a long message.
+const PAGE: u32 = 200;
+/// Users listed at once.
+const USERS: u32 = 500;
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Users.
+    pub users: u64,
+    /// Records of them all.
+    pub records: u64,
+}
+
+/// Writes an archive of one user, or of all.
+///
+/// # Errors
+/// When the store fails, `out` takes no more, or there is no such user.
+pub async fn run(store: &dyn Store, header: Header, only: Option<UserId>, out: &mut impl Write) -> anyhow::Result<Written> {
+    let mut written = Written::default();
+    line(out, &Line::Header(header))?;
+    match only {
+        Some(user) => owner(store, user, out, &mut written).await.context("the user cannot be exported")?,
+        None => {
+            let mut after = None;
+            loop {
+                let users = store.owners(after, USERS).await?;
+                let Some(last) = users.last() else { break };
+                after = Some(last.user());
+                for user in &users {
+                    match owner(store, user.user(), out, &mut written).await {
+                        // Deleted since they were listed.
+                        Err(e) if matches!(e.downcast_ref(), Some(StoreError::NotFound)) => {}
+                        done => done?,
+                    }
+                }
+            }
+        }
+    }
+    line(out, &Line::End(written.users + written.records))?;
+    out.flush()?;
+    Ok(written)
+}
+
+async fn owner(store: &dyn Store, user: UserId, out: &mut impl Write, written: &mut Written) -> anyhow::Result<()> {
+    let mut snapshot = store.snapshot(user).await?;
+    line(out, &Line::User(snapshot.owner()))?;
+    written.users += 1;
+    loop {
+        let page = snapshot.next(PAGE).await?;
+        if page.is_empty() {
+            return Ok(());
+        }
+        for record in page {
+            line(out, &Line::Record(record))?;
+            written.records += 1;
+        }
+    }
+}
+
+fn line(out: &mut impl Write, line: &Line) -> std::io::Result<()> {
+    let mut text = line.write();
+    text.push('\n');
+    out.write_all(text.as_bytes())
+}

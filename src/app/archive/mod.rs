@@ -1,0 +1,81 @@
+//! `recall export` and `recall import`: all that is kept of users as lines of JSON, out of one store and into another.
+
+mod export;
+mod import;
+
+pub use self::{
+    export::{Written, run as write},
+    import::{Reason, Refused, Taken, run as read},
+};
+
+use std::io::{BufReader, BufWriter, Write};
+
+use anyhow::Context;
+
+use super::{models, wiring};
+use crate::adapters::{
+    local::LocalEmbedder,
+    system::{RandomIds, SystemClock},
+};
+use crate::config::{Config, Engine};
+use crate::domain::UserId;
+use crate::ports::{Clock, Embedder, Ids, Store, archive::Header};
+
+/// What stands for the user of an installation without login.
+const LOCAL: &str = "local";
+
+/// Writes an archive of one user, or of all, to standard output.
+pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Result<()> {
+    let engine = config.storage.engine();
+    anyhow::ensure!(!matches!(&engine, Engine::Sqlite(path) if !path.exists()), "database: {engine} does not exist");
+    let store = wiring::store(config, config.storage.migrate).await?.store;
+    let done = async {
+        let header =
+            Header { program: env!("CARGO_PKG_VERSION").to_owned(), exported_at: SystemClock.now(), local_user: store.local_user().await? };
+        let only = named(store.as_ref(), user).await?;
+        let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
+        let written = export::run(store.as_ref(), header, only, &mut out).await?;
+        out.flush()?;
+        anyhow::Ok(written)
+    };
+    let done = done.await;
+    store.close().await;
+    match done {
+        Ok(written) => eprintln!("recall: {} users and {} records exported", written.users, written.records),
+        Err(e) if e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) => {
+            anyhow::bail!("the archive is not whole: whoever read it went away")
+        }
+        Err(e) => return Err(e),
+    }
+    Ok(())
+}
+
+/// Reads an archive from standard input into the configured store.
+pub(super) async fn import(config: &Config, into: Option<&str>) -> anyhow::Result<()> {
+    let store = wiring::store(config, config.storage.migrate).await?.store;
+    let done = async {
+        let embedder: Box<dyn Embedder> = match models::embedder(config).await? {
+            Some(model) => Box::new(model),
+            None => Box::new(tokio::task::spawn_blocking(LocalEmbedder::load).await??),
+        };
+        let into = named(store.as_ref(), into).await?;
+        // Other than every log that these sessions had before.
+        let epoch = RandomIds::default().fresh().as_simple().to_string();
+        let input = BufReader::with_capacity(1 << 20, std::io::stdin());
+        anyhow::Ok(import::run(store.as_ref(), embedder.as_ref(), into, &epoch, input).await?)
+    };
+    let done = done.await;
+    store.close().await;
+    let done = done?;
+    println!("{} users imported: {} records, {} of them new", done.users, done.records, done.new);
+    Ok(())
+}
+
+/// A user as given on the command line.
+async fn named(store: &dyn Store, user: Option<&str>) -> anyhow::Result<Option<UserId>> {
+    Ok(match user {
+        None => None,
+        Some(LOCAL) => Some(store.local_user().await?),
+        Some(id) => Some(id.parse().with_context(|| format!("the user is named by an id, or is `{LOCAL}`"))?),
+    })
+}

@@ -1,0 +1,114 @@
+//! What model servers cost: tokens, by day and by message.
+
+use std::fmt;
+
+use chrono::{DateTime, NaiveDate};
+
+use super::{MessageId, Timestamp};
+
+/// A day in UTC, by how many came since 1970.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Day(pub i32);
+
+impl Day {
+    /// The day of a moment.
+    pub fn of(at: Timestamp) -> Self {
+        Self(i32::try_from(at.timestamp().div_euclid(86_400)).unwrap_or(i32::MAX))
+    }
+
+    /// So many days before.
+    #[must_use]
+    pub fn before(self, days: u32) -> Self {
+        Self(self.0.saturating_sub(i32::try_from(days).unwrap_or(i32::MAX)))
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let date = DateTime::from_timestamp(i64::from(self.0).saturating_mul(86_400), 0).map_or(NaiveDate::MAX, |t| t.date_naive());
+        write!(f, "{}", date.format("%Y-%m-%d"))
+    }
+}
+
+/// What a model was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ModelOperation {
+    /// The facts of messages.
+    Extract,
+    /// An answer.
+    Answer,
+}
+
+/// Tokens read and written.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TokenCount {
+    /// Read by the model.
+    pub input: u64,
+    /// Written by it.
+    pub output: u64,
+}
+
+impl TokenCount {
+    /// Both.
+    pub fn total(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    /// Equal shares of it, the first ones with what is left over, so that they make up the whole.
+    pub fn shares(self, count: usize) -> impl Iterator<Item = Self> {
+        let n = count.max(1) as u64;
+        let share = move |all: u64, i: u64| all / n + u64::from(i < all % n);
+        (0..count as u64).map(move |i| Self { input: share(self.input, i), output: share(self.output, i) })
+    }
+}
+
+/// What one request used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spending {
+    /// What for.
+    pub operation: ModelOperation,
+    /// In all.
+    pub tokens: TokenCount,
+    /// The messages it was made for, each with its share.
+    pub messages: Vec<(MessageId, TokenCount)>,
+}
+
+/// What one sort of request used on one day.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DayUsage {
+    /// When.
+    pub day: Day,
+    /// What for.
+    pub operation: ModelOperation,
+    /// How many requests.
+    pub requests: u64,
+    /// Their tokens.
+    pub tokens: TokenCount,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn days_begin_at_midnight_in_utc() {
+        let at = |s: i64| Day::of(Timestamp::from_timestamp(s, 0).unwrap());
+        assert_eq!((at(-1), at(0), at(86_399), at(86_400)), (Day(-1), Day(0), Day(0), Day(1)));
+        assert_eq!((Day(20_000).to_string(), Day(-1).to_string()), ("2024-10-04".to_owned(), "1969-12-31".to_owned()));
+        assert_eq!(Day(3).before(5), Day(-2));
+        assert!(!Day(i32::MAX).to_string().is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn shares_make_up_the_whole(input in 0u64..10_000, output in 0u64..10_000, count in 1usize..20) {
+            let shares: Vec<_> = TokenCount { input, output }.shares(count).collect();
+            prop_assert_eq!(shares.len(), count);
+            prop_assert_eq!(shares.iter().map(|s| s.input).sum::<u64>(), input);
+            prop_assert_eq!(shares.iter().map(|s| s.output).sum::<u64>(), output);
+            prop_assert!(shares.iter().all(|s| s.input.abs_diff(input / count as u64) <= 1));
+        }
+    }
+}

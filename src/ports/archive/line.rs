@@ -1,0 +1,239 @@
+//! Records as lines of JSON, and back. A line that this never writes is refused with the field that is wrong and never with what
+//! it holds: that may be a user's.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt::Write};
+
+use chrono::DateTime;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::{
+    Owner,
+    shape::{Field, Form, Holds, Record, Shape, Value},
+};
+use crate::domain::{Citation, Timestamp, UserId};
+
+/// Names the format in its first line.
+pub const FORMAT: &str = "recall-archive";
+/// The version of the format that this program writes, and the newest that it reads.
+pub const VERSION: u64 = 1;
+
+/// What the first line says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Version of the program that wrote it.
+    pub program: String,
+    /// When it was begun.
+    pub exported_at: Timestamp,
+    /// The user of the installation without login that it comes from.
+    pub local_user: UserId,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Line {
+    /// The first.
+    Header(Header),
+    /// The records after it are this user's.
+    User(Owner),
+    /// A record.
+    Record(Record),
+    /// The last, with the number of lines between the first and it.
+    End(u64),
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Damage {
+    /// No JSON object.
+    #[error("it is no JSON object")]
+    NotJson,
+    /// Another format.
+    #[error("it is no line of an archive of this program")]
+    NotAnArchive,
+    /// Another version of the format.
+    #[error("the archive has version {0}; this program reads up to {VERSION}")]
+    TooNew(u64),
+    /// A record that is not known.
+    #[error("its `type` is not known")]
+    UnknownType,
+    /// More than the record holds.
+    #[error("it has fields that a `{0}` has not")]
+    UnknownField(&'static str),
+    /// A field that must be there and be right.
+    #[error("`{0}` is missing or is not what it must be")]
+    Field(&'static str),
+}
+
+impl Line {
+    /// The line, without a line break.
+    pub fn write(&self) -> String {
+        match self {
+            Self::Header(h) => format!(
+                r#"{{"format":"{FORMAT}","version":{VERSION},"program":{},"exported_at":{},"local_user":"{}"}}"#,
+                text(&h.program),
+                h.exported_at.timestamp_millis(),
+                h.local_user
+            ),
+            Self::User(o) => {
+                format!(r#"{{"type":"user","id":"{}","feed_head":{},"knowledge_version":{}}}"#, o.user, o.feed_head, o.knowledge_version)
+            }
+            Self::Record(record) => written(record),
+            Self::End(records) => format!(r#"{{"type":"end","records":{records}}}"#),
+        }
+    }
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// When it is not one that [`Line::write`] makes.
+    pub fn parse(line: &str) -> Result<Self, Damage> {
+        let given: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(line).map_err(|_| Damage::NotJson)?;
+        let mut fields = Fields { given };
+        if let Some(format) = fields.take("format") {
+            return header(format, fields);
+        }
+        let name: String = fields.must("type").map_err(|_| Damage::UnknownType)?;
+        match name.as_str() {
+            "user" => {
+                let owner = Owner {
+                    user: fields.must("id")?,
+                    feed_head: fields.count("feed_head")?.unsigned_abs(),
+                    knowledge_version: fields.count("knowledge_version")?.unsigned_abs(),
+                };
+                fields.end("user", Self::User(owner))
+            }
+            "end" => {
+                let records = fields.count("records")?.unsigned_abs();
+                fields.end("end", Self::End(records))
+            }
+            name => {
+                let shape = Shape::named(name).ok_or(Damage::UnknownType)?;
+                let values = shape.fields.iter().map(|f| fields.value(f)).collect::<Result<Vec<_>, _>>()?;
+                fields.end(shape.name, Self::Record(Record { shape, values }))
+            }
+        }
+    }
+}
+
+fn header(format: &RawValue, mut fields: Fields<'_>) -> Result<Line, Damage> {
+    if read::<String>(format).is_none_or(|f| f != FORMAT) {
+        return Err(Damage::NotAnArchive);
+    }
+    // Before anything else: what else a newer version says is not known.
+    match fields.must::<u64>("version")? {
+        VERSION => {}
+        version @ VERSION.. => return Err(Damage::TooNew(version)),
+        _ => return Err(Damage::Field("version")),
+    }
+    let header = Header {
+        program: fields.must("program")?,
+        exported_at: moment(fields.must("exported_at")?).ok_or(Damage::Field("exported_at"))?,
+        local_user: fields.must("local_user")?,
+    };
+    fields.end("header", Line::Header(header))
+}
+
+/// The fields of a line that were not read yet.
+struct Fields<'l> {
+    given: BTreeMap<Cow<'l, str>, &'l RawValue>,
+}
+
+impl<'l> Fields<'l> {
+    fn take(&mut self, name: &str) -> Option<&'l RawValue> {
+        self.given.remove(name)
+    }
+
+    fn must<T: DeserializeOwned>(&mut self, name: &'static str) -> Result<T, Damage> {
+        self.take(name).and_then(read).ok_or(Damage::Field(name))
+    }
+
+    fn count(&mut self, name: &'static str) -> Result<i64, Damage> {
+        self.must::<i64>(name).and_then(|n| if n >= 0 { Ok(n) } else { Err(Damage::Field(name)) })
+    }
+
+    fn value(&mut self, field: &Field) -> Result<Value, Damage> {
+        match self.take(field.name).filter(|raw| raw.get() != "null" || field.holds == Holds::Json(Form::Any)) {
+            None if field.optional => Ok(Value::Missing),
+            None => Err(Damage::Field(field.name)),
+            Some(raw) => parsed(field.holds, raw).ok_or(Damage::Field(field.name)),
+        }
+    }
+
+    fn end(self, name: &'static str, line: Line) -> Result<Line, Damage> {
+        if self.given.is_empty() { Ok(line) } else { Err(Damage::UnknownField(name)) }
+    }
+}
+
+fn read<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+fn moment(millis: i64) -> Option<Timestamp> {
+    DateTime::from_timestamp_millis(millis)
+}
+
+fn parsed(holds: Holds, raw: &RawValue) -> Option<Value> {
+    match holds {
+        Holds::Id => read::<Uuid>(raw).map(Value::Id),
+        Holds::Count => read::<i64>(raw).filter(|n| *n >= 0).map(Value::Count),
+        Holds::Time => read::<i64>(raw).filter(|ms| moment(*ms).is_some()).map(Value::Count),
+        // Not by the JSON parser, which may be off by the last bit.
+        Holds::Real => raw.get().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).map(Value::Real),
+        Holds::Text | Holds::Key => read(raw).map(Value::Text),
+        Holds::Word(words) => read::<String>(raw).filter(|w| words.contains(&w.as_str())).map(Value::Text),
+        Holds::Flag => read(raw).map(Value::Flag),
+        Holds::Json(form) => well_formed(form, raw).then(|| Value::Json(raw.get().to_owned())),
+        Holds::Vector => read::<Vec<f32>>(raw).filter(|v| v.iter().all(|x| x.is_finite())).map(Value::Vector),
+    }
+}
+
+/// Whether a store can read the value back, which also bounds how deeply it is nested.
+fn well_formed(form: Form, raw: &RawValue) -> bool {
+    fn is<'r, T: Deserialize<'r>>(raw: &'r RawValue) -> bool {
+        serde_json::from_str::<T>(raw.get()).is_ok()
+    }
+    match form {
+        Form::Any => is::<serde_json::Value>(raw),
+        Form::Names => is::<Vec<String>>(raw),
+        Form::Terms => is::<Vec<(String, u32)>>(raw),
+        Form::Citations => is::<Vec<Citation>>(raw),
+    }
+}
+
+fn written(record: &Record) -> String {
+    let mut line = format!(r#"{{"type":"{}""#, record.shape.name);
+    for (field, value) in record.shape.fields.iter().zip(&record.values) {
+        let value = match value {
+            Value::Missing => continue,
+            Value::Id(id) => format!("\"{id}\""),
+            Value::Count(n) => n.to_string(),
+            Value::Real(n) => serde_json::Number::from_f64(*n).map_or_else(|| "0.0".to_owned(), |n| n.to_string()),
+            Value::Text(t) => text(t),
+            Value::Flag(f) => f.to_string(),
+            Value::Json(json) => one_line(json),
+            Value::Vector(v) => serde_json::to_string(v).unwrap_or_default(),
+        };
+        // Writing to a string does not fail.
+        let _ = write!(line, ",\"{}\":{value}", field.name);
+    }
+    line.push('}');
+    line
+}
+
+fn text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// JSON is kept as it was given, which may have been over several lines.
+fn one_line(json: &str) -> String {
+    if !json.contains(['\n', '\r']) {
+        return json.to_owned();
+    }
+    json.split(['\n', '\r']).collect()
+}
+
+#[cfg(test)]
+#[path = "line/tests.rs"]
+mod tests;

@@ -1,0 +1,151 @@
+//! `recall export` and `recall import`, run as programs.
+
+use std::{
+    io::Write,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    postgres::Schema,
+    server::{PATIENCE, Server, recall},
+};
+
+const TOLD: [&str; 6] = [
+    "John likes Mary.",
+    "Mary works at Acme and lives in Ghent.",
+    "My sister Anna moved to Lyon.",
+    "John no longer works at Initech.",
+    "Anna is short for Annabelle.",
+    "I play chess with John on Fridays.",
+];
+
+fn with(store: &Path, url: Option<&str>, args: &[&str]) -> Command {
+    let mut command = recall();
+    command.args(args).arg("--data").arg(store);
+    if let Some(url) = url {
+        command.env("RECALL_DATABASE_URL", url);
+    }
+    command
+}
+
+fn export(store: &Path, url: Option<&str>) -> Vec<u8> {
+    let done = with(store, url, &["export"]).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    done.stdout
+}
+
+fn import(store: &Path, url: Option<&str>, archive: &[u8]) -> Output {
+    let mut child = with(store, url, &["import"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It may end before it has read everything.
+    let _ = child.stdin.take().unwrap().write_all(archive);
+    child.wait_with_output().unwrap()
+}
+
+/// What is found and answered, without what depends on the moment.
+async fn found(server: &Server, session: &str) -> Vec<Value> {
+    let mut all = Vec::new();
+    for question in ["Who does John like?", "Where does Mary live?", "Where is my sister?", "What do I play?"] {
+        let query = "query($q: String!) { context(input: { query: $q }) {
+            facts { fact { id subject { id name } relation object { id name } status } } messages { message { id text } score } } }";
+        let mut context = server.graphql(query, json!({ "q": question })).await;
+        for message in context["context"]["messages"].as_array_mut().unwrap() {
+            let score = message["score"].as_f64().unwrap();
+            message["score"] = json!((score * 1e4).round());
+        }
+        all.push(context);
+    }
+    let query = "query($id: ID!) { session(id: $id) { title messages(first: 100) {
+        nodes { id text role status sentAt citations { index excerpt } } } } }";
+    all.push(server.graphql(query, json!({ "id": session })).await);
+    all
+}
+
+/// Asks, and returns the answer with what it cites.
+async fn answer(server: &Server, session: &str, question: &str) -> Value {
+    server.send(json!({ "sessionId": session, "text": question })).await.unwrap();
+    let started = std::time::Instant::now();
+    loop {
+        let query = "query($id: ID!) { session(id: $id) { messages(last: 1) { nodes { role text citations { index excerpt } } } } }";
+        let last = server.graphql(query, json!({ "id": session })).await["session"]["messages"]["nodes"][0].clone();
+        if last["role"] == "ASSISTANT" {
+            return last;
+        }
+        assert!(started.elapsed() < PATIENCE, "no answer");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
+
+/// From SQLite over every engine there is and back, exported while the server runs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_told_moves_from_store_to_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = folder.path().join("first");
+    let server = Server::start(&first);
+    let session = server.create_session().await;
+    for text in TOLD {
+        server.send(json!({ "sessionId": session, "text": text })).await.unwrap();
+    }
+    server.settle(&session).await;
+    let before = found(&server, &session).await;
+    assert!(before[0]["context"]["facts"].as_array().is_some_and(|f| !f.is_empty()));
+    let mut archive = export(&first, None);
+    let asked = answer(&server, &session, "Who does John like?").await;
+    assert!(server.stop().0);
+
+    let schema = Schema::new().await;
+    let url = schema.as_ref().map(|s| s.url.as_str());
+    let stops = url.map(|url| ("second", Some(url))).into_iter().chain([("third", None)]);
+    for (name, url) in stops {
+        let data = folder.path().join(name);
+        for _ in 0..2 {
+            let done = import(&data, url, &archive);
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        }
+        let again = export(&data, url);
+        // The first lines name the installation and its user.
+        let rest = |a: &[u8]| a.split(|b| *b == b'\n').skip(2).map(<[u8]>::to_vec).collect::<Vec<_>>();
+        assert!(rest(&again) == rest(&archive), "{name} is not the same");
+        let env: Vec<_> = url.iter().map(|url| ("RECALL_DATABASE_URL", *url)).collect();
+        let server = Server::start_with(&data, &env);
+        assert_eq!(found(&server, &session).await, before, "{name}");
+        // The events of before are not here, and no others stand in their place.
+        assert!(server.events(&session).await.is_empty());
+        assert_eq!(answer(&server, &session, "Who does John like?").await, asked, "{name}");
+        assert!(server.stop().0);
+        archive = again;
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_by_line_and_code_and_without_what_it_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = import(folder.path(), None, b"{\"format\":\"recall-archive\",\"version\":7}\n");
+    let text = String::from_utf8(done.stderr).unwrap();
+    assert!(!done.status.success() && text.contains("line 1") && text.contains("ARCHIVE_TOO_NEW"), "{text}");
+    let header = format!(
+        "{{\"format\":\"recall-archive\",\"version\":1,\"program\":\"x\",\"exported_at\":1,\"local_user\":\"{}\"}}\n",
+        uuid::Uuid::from_u128(1)
+    );
+    let done = import(folder.path(), None, format!("{header}{{\"type\":\"session\",\"id\":\"Geheimnis\"}}\n").as_bytes());
+    let text = String::from_utf8(done.stderr).unwrap();
+    assert!(!done.status.success() && text.contains("line 2") && text.contains("ARCHIVE_DAMAGED") && text.contains("`id`"), "{text}");
+    assert!(!text.contains("Geheimnis"));
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_export() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(!with(folder.path(), None, &["export"]).output().unwrap().status.success(), "there is nothing to export");
+    assert!(with(folder.path(), None, &["migrate"]).output().unwrap().status.success());
+    let mut child = with(folder.path(), None, &["export"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let done = child.wait_with_output().unwrap();
+    let text = String::from_utf8(done.stderr).unwrap();
+    assert!(!done.status.success() && text.contains("went away") && !text.contains("panicked"), "{text}");
+    let unknown = with(folder.path(), None, &["export", "--user", "00000000-0000-0000-0000-000000000001"]).output().unwrap();
+    let text = String::from_utf8(unknown.stderr).unwrap();
+    assert!(!unknown.status.success() && text.contains("not found"), "{text}");
+}

@@ -146,7 +146,7 @@ async fn jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Ou
         let [session, lane, state, queued] =
             ["session_id", "lane", "state", "queued_at"].map(|n| record.shape.field(n).unwrap_or_default() + 2);
         let sql = format!(
-            "INSERT INTO jobs (user_id, {}, ready_at, head) VALUES ($1, {}, ${queued},
+            "INSERT INTO jobs (user_id, {}, ready_at, head) VALUES ($1, {}, least(${queued}, queue_time(${queued})),
                  ${state} = 'live' AND NOT EXISTS (
                      SELECT 1 FROM jobs WHERE user_id = $1 AND session_id = ${session} AND lane = ${lane} AND state = 'live'))",
             names(record.shape),

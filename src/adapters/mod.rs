@@ -1,5 +1,6 @@
 //! The engines behind the ports, one room each. They never import each other.
 
 pub mod local;
+pub mod neo4j;
 pub mod sqlite;
 pub mod system;

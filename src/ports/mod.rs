@@ -4,6 +4,7 @@ pub mod answer;
 pub mod commit;
 pub mod embed;
 pub mod extract;
+pub mod graph;
 pub mod ids;
 pub mod index;
 pub mod queue;
@@ -14,6 +15,10 @@ pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{ExtractError, ExtractInput, Extractor};
+pub use graph::{
+    Around, Between, Change, ChangeFeed, Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries,
+    GraphSession, Neighbour, Shared, Thing, ThingId, Way,
+};
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};

@@ -9,6 +9,7 @@ mod delete;
 mod events;
 mod extension;
 mod failure;
+mod graph;
 mod inspect;
 mod jobs;
 mod keys;

@@ -1,0 +1,234 @@
+//! Making the changes. One transaction per batch, which also moves the user's checkpoint: a batch that is delivered twice is
+//! refused the second time, and two writers of one graph cannot mix.
+
+use std::collections::BTreeMap;
+
+use neo4rs::{BoltType, Query, Txn, query};
+
+use super::{
+    client::{Client, rows},
+    failure::Failure,
+    values::{self, Columns, Word, count, id, ids, map, optional, time},
+    verbs::Verbs,
+};
+use crate::{
+    domain::{Entity, UserId},
+    ports::{GraphBatch, GraphFact, GraphMessage, GraphSession, ThingId},
+};
+
+/// Nodes that are removed in one transaction: Neo4j keeps all of it in memory.
+const WIPED_AT_ONCE: i64 = 5_000;
+
+const LABELS: [&str; 3] = ["Message", "Session", "Entity"];
+
+/// Makes constraints and indexes. Each statement is a transaction of its own, as Neo4j demands.
+pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failure> {
+    let mut statements = vec![
+        "CREATE CONSTRAINT recall_projection IF NOT EXISTS FOR (n:Projection) REQUIRE n.user_id IS UNIQUE".to_owned(),
+        // For people: they look for names.
+        "CREATE INDEX recall_entity_name IF NOT EXISTS FOR (n:Entity) ON (n.name)".to_owned(),
+    ];
+    for label in LABELS {
+        let name = label.to_lowercase();
+        statements
+            .push(format!("CREATE CONSTRAINT recall_{name} IF NOT EXISTS FOR (n:{label}) REQUIRE (n.user_id, n.id) IS UNIQUE"));
+    }
+    for verb in verbs.all() {
+        let name = verb.to_lowercase();
+        statements
+            .push(format!("CREATE CONSTRAINT recall_fact_{name} IF NOT EXISTS FOR ()-[r:{verb}]-() REQUIRE (r.user_id, r.id) IS UNIQUE"));
+    }
+    // Indexes are filled in the background.
+    statements.push("CALL db.awaitIndexes(60)".to_owned());
+    for statement in statements {
+        client.read(client.write_timeout, query(&statement)).await?;
+    }
+    Ok(())
+}
+
+/// The checkpoint goes first: whoever finds it missing begins anew.
+pub(super) async fn wipe(client: &Client, user: UserId) -> Result<(), Failure> {
+    client.read(client.write_timeout, query("MATCH (p:Projection {user_id: $user}) DELETE p").param("user", id(user.0))).await?;
+    for label in LABELS {
+        // The second condition lets Neo4j use the index on both properties.
+        let text = format!(
+            "MATCH (n:{label}) WHERE n.user_id = $user AND n.id IS NOT NULL WITH n LIMIT $limit DETACH DELETE n RETURN count(*) AS gone"
+        );
+        loop {
+            let statement = query(&text).param("user", id(user.0)).param("limit", WIPED_AT_ONCE);
+            let done = client.read(client.write_timeout, statement).await?;
+            let gone: i64 = done.first().map_or(Ok(0), |row| Columns(row).get("gone"))?;
+            if gone < WIPED_AT_ONCE {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn begin(client: &Client, user: UserId, feed: &str) -> Result<(), Failure> {
+    wipe(client, user).await?;
+    let statement = query("MERGE (p:Projection {user_id: $user}) SET p.feed = $feed, p.position = 0, p.updated_at = datetime()")
+        .param("user", id(user.0))
+        .param("feed", feed);
+    client.read(client.write_timeout, statement).await.map(|_| ())
+}
+
+pub(super) async fn apply(client: &Client, verbs: &Verbs, user: UserId, feed: &str, batch: &GraphBatch) -> Result<(), Failure> {
+    let statements = statements(verbs, user, batch);
+    // Writing it first takes the lock on the checkpoint; what is read after that is what another writer left.
+    let moved = query(
+        "MATCH (p:Projection {user_id: $user}) SET p.updated_at = datetime()
+         WITH p WHERE p.feed = $feed AND p.position = $after SET p.position = $upto RETURN p.position AS position",
+    )
+    .param("user", id(user.0))
+    .param("feed", feed)
+    .param("after", count(batch.after))
+    .param("upto", count(batch.upto));
+    let work = move |mut txn: Txn| async move {
+        if rows(&mut txn, moved).await?.is_empty() {
+            return Err(Failure::Moved);
+        }
+        for statement in statements {
+            txn.run(statement).await?;
+        }
+        Ok(txn.commit().await?)
+    };
+    client.transaction(client.write_timeout, work).await
+}
+
+/// All changes of a batch. A node that a change points to and that comes later is made empty; its own change fills it.
+fn statements(verbs: &Verbs, user: UserId, batch: &GraphBatch) -> Vec<Query> {
+    let mut all = Vec::new();
+    let mut add = |text: &str, list: Vec<BoltType>| {
+        if !list.is_empty() {
+            all.push(query(text).param("user", id(user.0)).param("rows", list));
+        }
+    };
+    gone(verbs, &batch.gone, &mut add);
+    add(
+        "UNWIND $rows AS row MERGE (n:Session {user_id: $user, id: row.id}) SET n += row.set",
+        batch.sessions.iter().map(session).collect(),
+    );
+    add(
+        "UNWIND $rows AS row MERGE (n:Entity {user_id: $user, id: row.id}) SET n += row.set",
+        batch.entities.iter().map(entity).collect(),
+    );
+    add(
+        "UNWIND $rows AS row MERGE (m:Message {user_id: $user, id: row.id}) SET m += row.set
+         MERGE (s:Session {user_id: $user, id: row.set.session_id}) MERGE (m)-[:PART_OF]->(s)",
+        batch.messages.iter().map(message).collect(),
+    );
+    add(
+        "UNWIND $rows AS row MATCH (m:Message {user_id: $user, id: row.id})<-[r:MENTIONED_IN]-(e:Entity)
+         WHERE NOT e.id IN row.mentions DELETE r",
+        batch.messages.iter().map(|m| map([("id", id(m.id.0)), ("mentions", ids(m.mentions.iter().map(|e| e.0)))])).collect(),
+    );
+    let mentions = batch.messages.iter().flat_map(|m| m.mentions.iter().map(|e| map([("message", id(m.id.0)), ("entity", id(e.0))])));
+    add(
+        "UNWIND $rows AS row MATCH (m:Message {user_id: $user, id: row.message})
+         MERGE (e:Entity {user_id: $user, id: row.entity}) MERGE (e)-[:MENTIONED_IN]->(m)",
+        mentions.collect(),
+    );
+    facts(verbs, &batch.facts, &mut add);
+    all
+}
+
+fn gone(verbs: &Verbs, things: &[ThingId], add: &mut impl FnMut(&str, Vec<BoltType>)) {
+    let of = |pick: fn(&ThingId) -> Option<uuid::Uuid>| things.iter().filter_map(pick).map(id).collect::<Vec<_>>();
+    let facts = of(|t| if let ThingId::Fact(f) = t { Some(f.0) } else { None });
+    for verb in verbs.all() {
+        // The feed does not know any more which verb it had.
+        add(&format!("UNWIND $rows AS id MATCH ()-[r:{verb} {{user_id: $user, id: id}}]->() DELETE r"), facts.clone());
+    }
+    let nodes = [
+        ("Message", of(|t| if let ThingId::Message(m) = t { Some(m.0) } else { None })),
+        ("Session", of(|t| if let ThingId::Session(s) = t { Some(s.0) } else { None })),
+        ("Entity", of(|t| if let ThingId::Entity(e) = t { Some(e.0) } else { None })),
+    ];
+    for (label, list) in nodes {
+        add(&format!("UNWIND $rows AS id MATCH (n:{label} {{user_id: $user, id: id}}) DETACH DELETE n"), list);
+    }
+}
+
+fn facts(verbs: &Verbs, facts: &[GraphFact], add: &mut impl FnMut(&str, Vec<BoltType>)) {
+    let mut by_verb: BTreeMap<&str, Vec<&GraphFact>> = BTreeMap::new();
+    for fact in facts {
+        by_verb.entry(verbs.of_relation(&fact.relation)).or_default().push(fact);
+    }
+    for (verb, facts) in by_verb {
+        let ends = |f: &GraphFact| [("id", id(f.id.0)), ("subject", id(f.subject.0)), ("object", id(f.object.0))];
+        // A fact whose side was merged into another thing has moved; a relationship cannot.
+        add(
+            &format!(
+                "UNWIND $rows AS row MATCH (s)-[r:{verb} {{user_id: $user, id: row.id}}]->(o)
+                 WHERE s.id <> row.subject OR o.id <> row.object DELETE r"
+            ),
+            facts.iter().map(|f| map(ends(f))).collect(),
+        );
+        add(
+            &format!(
+                "UNWIND $rows AS row MERGE (s:Entity {{user_id: $user, id: row.subject}}) MERGE (o:Entity {{user_id: $user, id: row.object}})
+                 MERGE (s)-[r:{verb} {{user_id: $user, id: row.id}}]->(o) SET r += row.set"
+            ),
+            facts
+                .iter()
+                .map(|f| {
+                    let [a, b, c] = ends(f);
+                    map([a, b, c, ("set", fact(f, verb))])
+                })
+                .collect(),
+        );
+    }
+}
+
+fn session(s: &GraphSession) -> BoltType {
+    let set = map([("title", optional(s.title.as_ref(), |t| t.as_str().into())), ("created_at", time(s.created_at))]);
+    map([("id", id(s.id.0)), ("set", set)])
+}
+
+fn entity(e: &Entity) -> BoltType {
+    let set = map([
+        ("name", e.name.as_str().into()),
+        ("type", e.entity_type.word().into()),
+        ("aliases", e.aliases.clone().into()),
+        ("description", optional(e.description.as_deref(), Into::into)),
+        ("mention_count", count(e.mention_count)),
+        ("confidence", e.confidence.into()),
+        ("is_viewer", e.is_viewer.into()),
+        ("first_message", optional(e.first_message, |m| id(m.0))),
+        ("created_at", time(e.created_at)),
+        ("updated_at", time(e.updated_at)),
+    ]);
+    map([("id", id(e.id.0)), ("set", set)])
+}
+
+fn message(m: &GraphMessage) -> BoltType {
+    let set = map([
+        ("session_id", id(m.session.0)),
+        ("position", count(m.position)),
+        ("role", m.role.word().into()),
+        ("speaker", optional(m.speaker.as_deref(), Into::into)),
+        ("kind", optional(m.kind, |k| k.word().into())),
+        ("sent_at", time(m.sent_at)),
+    ]);
+    map([("id", id(m.id.0)), ("set", set)])
+}
+
+fn fact(f: &GraphFact, verb: &str) -> BoltType {
+    map([
+        ("relation", if f.relation == verb { values::null() } else { f.relation.as_str().into() }),
+        ("weight", f.weight.into()),
+        ("opposition", f.opposition.into()),
+        ("belief", f.belief.into()),
+        ("status", f.status.word().into()),
+        ("flagged", f.flagged.into()),
+        ("source", optional(f.source, |(m, _)| id(m.0))),
+        ("session_id", optional(f.source, |(_, s)| id(s.0))),
+        ("timestamp", time(f.timestamp)),
+        ("valid_from", optional(f.valid_from, time)),
+        ("valid_to", optional(f.valid_to, time)),
+        ("created_at", time(f.created_at)),
+        ("updated_at", time(f.updated_at)),
+    ])
+}

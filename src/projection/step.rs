@@ -1,0 +1,157 @@
+//! Bringing the graph of one user up to date, and all of them anew.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::batch::batch;
+use crate::domain::{Caller, UserId, ViewerRole};
+use crate::ports::{ChangeFeed, GraphContents, GraphEngine, GraphError};
+
+/// Changes in one transaction of the engine: large enough that its disk does not set the pace, small enough for its memory.
+const BATCH: u32 = 5_000;
+/// Attempts to agree with another writer of the same graph on where it stands.
+const ATTEMPTS: u32 = 5;
+
+/// A store's feed and an engine that follows it.
+#[derive(Clone)]
+pub struct Projection {
+    feed: Arc<dyn ChangeFeed>,
+    engine: Arc<dyn GraphEngine>,
+}
+
+/// What a rebuild did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Users whose graph was made.
+    pub users: u64,
+    /// Things told to the engine.
+    pub changes: u64,
+}
+
+impl Projection {
+    /// The projection of `feed` into `engine`.
+    pub fn new(feed: Arc<dyn ChangeFeed>, engine: Arc<dyn GraphEngine>) -> Self {
+        Self { feed, engine }
+    }
+
+    /// The source.
+    pub fn feed(&self) -> &Arc<dyn ChangeFeed> {
+        &self.feed
+    }
+
+    /// The copy.
+    pub fn engine(&self) -> &Arc<dyn GraphEngine> {
+        &self.engine
+    }
+
+    /// Makes the engine ready and the feed record. Returns the name of the feed.
+    ///
+    /// # Errors
+    /// When either cannot be reached.
+    pub async fn prepare(&self) -> Result<String, GraphError> {
+        self.engine.prepare().await?;
+        Ok(self.feed.start().await?)
+    }
+
+    /// Brings the caller's graph up to date. Returns how many changes that took.
+    ///
+    /// # Errors
+    /// When either side fails, or another writer keeps moving the graph.
+    pub async fn catch_up(&self, feed: &str, caller: &Caller) -> Result<u64, GraphError> {
+        let mut attempt = 1;
+        loop {
+            match self.try_to_catch_up(feed, caller).await {
+                Err(GraphError::Moved) if attempt < ATTEMPTS => attempt += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn try_to_catch_up(&self, feed: &str, caller: &Caller) -> Result<u64, GraphError> {
+        let mut position = match self.engine.checkpoint(caller).await? {
+            // Ahead of the store is what was made from another past of it, such as before a backup was restored.
+            Some(c) if c.feed == feed && c.position <= self.feed.head(caller).await? => c.position,
+            _ => {
+                self.engine.begin(caller, feed).await?;
+                0
+            }
+        };
+        let mut told = 0;
+        loop {
+            let changes = self.feed.changes(caller, position, BATCH).await?;
+            if changes.is_empty() {
+                return Ok(told);
+            }
+            let batch = batch(position, changes);
+            let started = tokio::time::Instant::now();
+            self.engine.apply(caller, feed, &batch).await?;
+            let count = batch.sessions.len() + batch.entities.len() + batch.messages.len() + batch.facts.len() + batch.gone.len();
+            metrics::histogram!("recall_graph_batch_seconds").record(started.elapsed().as_secs_f64());
+            metrics::counter!("recall_graph_changes_total").increment(count as u64);
+            told += count as u64;
+            position = batch.upto;
+        }
+    }
+
+    /// Every user of the store.
+    async fn users(&self) -> Result<Vec<Caller>, GraphError> {
+        let (mut all, mut mark) = (BTreeSet::new(), 0);
+        loop {
+            let (users, next) = self.feed.users_after(mark).await?;
+            all.extend(users.iter().map(Caller::user));
+            if next == mark {
+                return Ok(all.into_iter().map(of).collect());
+            }
+            mark = next;
+        }
+    }
+
+    /// Makes the graphs of all users anew, and removes those of users that the store does not know.
+    ///
+    /// # Errors
+    /// When either side fails.
+    pub async fn rebuild(&self) -> Result<Rebuilt, GraphError> {
+        let feed = self.prepare().await?;
+        for user in self.engine.users().await? {
+            self.engine.wipe(&of(user)).await?;
+        }
+        let mut done = Rebuilt::default();
+        for caller in self.users().await? {
+            done.changes += self.catch_up(&feed, &caller).await?;
+            done.users += 1;
+        }
+        Ok(done)
+    }
+
+    /// All users of either side.
+    pub(super) async fn users_of_both(&self) -> Result<Vec<Caller>, GraphError> {
+        let mut all: BTreeSet<UserId> = self.users().await?.iter().map(Caller::user).collect();
+        all.extend(self.engine.users().await?);
+        Ok(all.into_iter().map(of).collect())
+    }
+
+    /// What the graph of the caller should hold, each kind by id.
+    pub(super) async fn truth(&self, caller: &Caller) -> Result<GraphContents, GraphError> {
+        let (mut truth, mut position) = (GraphContents::default(), 0);
+        loop {
+            let changes = self.feed.changes(caller, position, BATCH).await?;
+            if changes.is_empty() {
+                break;
+            }
+            let next = batch(position, changes);
+            position = next.upto;
+            truth.sessions.extend(next.sessions);
+            truth.entities.extend(next.entities);
+            truth.messages.extend(next.messages);
+            truth.facts.extend(next.facts);
+        }
+        truth.sessions.sort_by_key(|s| s.id);
+        truth.entities.sort_by_key(|e| e.id);
+        truth.messages.sort_by_key(|m| m.id);
+        truth.facts.sort_by_key(|f| f.id);
+        Ok(truth)
+    }
+}
+
+fn of(user: UserId) -> Caller {
+    Caller::verified(user, ViewerRole::User)
+}

@@ -1,0 +1,35 @@
+import java.nio.file.Path;
+import org.neo4j.configuration.GraphDatabaseSettings;
+import org.neo4j.configuration.connectors.BoltConnector;
+import org.neo4j.configuration.connectors.HttpConnector;
+import org.neo4j.configuration.connectors.HttpsConnector;
+import org.neo4j.configuration.helpers.SocketAddress;
+import org.neo4j.dbms.api.DatabaseManagementService;
+import org.neo4j.dbms.api.DatabaseManagementServiceBuilder;
+import org.neo4j.io.ByteUnit;
+
+/**
+ * A real Neo4j server for tests: Bolt on 127.0.0.1 with sign-in, nothing else. Arguments: folder, port, password.
+ * Ends when standard input ends, so that it cannot outlive the test that started it.
+ */
+public class Neo4jForTests {
+    public static void main(String[] arguments) throws Exception {
+        SocketAddress address = new SocketAddress("127.0.0.1", Integer.parseInt(arguments[1]));
+        DatabaseManagementService server = new DatabaseManagementServiceBuilder(Path.of(arguments[0]))
+            .setConfig(BoltConnector.enabled, true)
+            .setConfig(BoltConnector.listen_address, address)
+            .setConfig(BoltConnector.advertised_address, address)
+            .setConfig(HttpConnector.enabled, false)
+            .setConfig(HttpsConnector.enabled, false)
+            .setConfig(GraphDatabaseSettings.auth_enabled, true)
+            .setConfig(GraphDatabaseSettings.pagecache_memory, ByteUnit.mebiBytes(64))
+            .build();
+        // A fresh server asks everybody to choose a password first; a test does it here and not over the wire.
+        server.database("system").executeTransactionally(
+            "ALTER USER neo4j SET PLAINTEXT PASSWORD $password SET PASSWORD CHANGE NOT REQUIRED",
+            java.util.Map.of("password", arguments[2]));
+        System.out.println("ready " + arguments[1]);
+        while (System.in.read() >= 0) { }
+        server.shutdown();
+    }
+}

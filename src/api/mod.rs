@@ -34,6 +34,7 @@ pub use server::{ServerConfig, serve};
 use crate::{
     conversation::Conversation,
     domain::EventBody,
+    ports::GraphQueries,
     streaming::{EventHub, LogSource},
 };
 
@@ -55,6 +56,8 @@ pub struct ApiState {
     pub config: ApiConfig,
     /// Renders the metrics.
     pub metrics: PrometheusHandle,
+    /// Answers how things hang together.
+    pub graph: Arc<dyn GraphQueries>,
     /// What must be reachable besides the store, for `/readyz`.
     pub checks: Vec<Arc<dyn Check>>,
 }
@@ -127,7 +130,7 @@ pub fn events_schema() -> String {
 
 /// All routes.
 pub fn router(state: ApiState) -> Router {
-    let ApiState { conversation, hub, signaling, authenticator, config, metrics, checks } = state;
+    let ApiState { conversation, hub, signaling, authenticator, config, metrics, graph, checks } = state;
     let limits = Arc::new(config.limits);
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
     let engine = graphql::Engine::new(conversation.clone(), streams, limits.clone());

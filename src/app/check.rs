@@ -2,7 +2,7 @@
 
 use crate::adapters::{local::LocalEmbedder, system::SystemClock};
 use crate::config::Config;
-use crate::ports::{Clock, Embedder, Inspect, JobQueue};
+use crate::ports::{Clock, Embedder, GraphEngine, Inspect, JobQueue};
 
 use super::wiring;
 
@@ -29,6 +29,13 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
         store.close().await;
     } else {
         println!("database: {} does not exist yet; the first start makes it", path.display());
+    }
+    match super::graph::engine(config, &ontology)? {
+        None => println!("graph: in the database; no graph engine is configured"),
+        Some(engine) => {
+            engine.ping().await?;
+            println!("graph: {} answers", config.neo4j.url.as_deref().unwrap_or_default());
+        }
     }
     let started = std::time::Instant::now();
     let embedder = LocalEmbedder::load()?;

@@ -3,6 +3,7 @@
 mod check;
 mod cli;
 mod extract;
+mod graph;
 mod maintenance;
 mod serve;
 mod telemetry;

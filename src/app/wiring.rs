@@ -26,6 +26,7 @@ pub(super) struct House {
     pub(super) announcer: Arc<HubAnnouncer>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) wake: Arc<Notify>,
+    pub(super) graph: super::graph::GraphParts,
 }
 
 /// The relations in force.
@@ -73,6 +74,7 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let announcer = Arc::new(HubAnnouncer(hub.clone()));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let wake = Arc::new(Notify::new());
+    let graph = super::graph::parts(config, &ontology, &store)?;
     let conversation = Conversation::new(Parts {
         store: store.clone(),
         index,
@@ -85,5 +87,5 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
     });
-    Ok(House { store, conversation, hub, announcer, clock, wake })
+    Ok(House { store, conversation, hub, announcer, clock, wake, graph })
 }

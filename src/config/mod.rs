@@ -2,6 +2,7 @@
 //! file, environment and flags (later ones win), and checked whole before anything opens. Each error names the key.
 
 mod env;
+mod neo4j;
 mod sections;
 
 use std::path::Path;
@@ -13,6 +14,7 @@ use figment::{
 use serde::{Deserialize, Serialize};
 
 pub use env::{VARIABLES, Variable};
+pub use neo4j::Neo4jSection;
 pub use sections::{
     LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StorageConfig, StreamConfig, UnderstandingConfig,
 };
@@ -33,6 +35,8 @@ pub struct Config {
     pub retrieval: RetrievalConfig,
     /// Finding facts.
     pub understanding: UnderstandingConfig,
+    /// The graph engine.
+    pub neo4j: Neo4jSection,
     /// Logs.
     pub log: LogConfig,
 }
@@ -100,6 +104,7 @@ impl Config {
         self.processing.check()?;
         self.retrieval.check()?;
         self.understanding.check()?;
+        self.neo4j.check()?;
         self.log.check()
     }
 }

@@ -49,6 +49,8 @@ fn every_variable_sets_a_key_that_exists() {
         "storage.migrate" => "false",
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
         "understanding.extraction" => "local",
+        "neo4j.url" => "bolt://127.0.0.1:7687",
+        "neo4j.user" | "neo4j.password" | "neo4j.database" => "memory",
         "log.filter" => "debug",
         "log.format" => "json",
         _ => "9",
@@ -80,11 +82,20 @@ fn errors_name_the_key() {
         ("", &[("RECALL_LISTEN_FILE", "/does/not/exist")][..], "RECALL_LISTEN_FILE"),
         ("", &[("RECALL_PUBLIC_URL", "memory.example.org/x")][..], "server.public_url (RECALL_PUBLIC_URL)"),
         ("", &[("RECALL_PUBLIC_URL", "https://memory.example.org")][..], "memory.example.org can be reached from other machines"),
+        ("", &[("RECALL_NEO4J_URL", "http://127.0.0.1:7474")][..], "neo4j.url (RECALL_NEO4J_URL)"),
+        ("", &[("RECALL_NEO4J_URL", "bolt://neo4j:secret@127.0.0.1")][..], "must not hold the password"),
         ("", &[("RECALL_LEASE_SECONDS", "999999999")][..], "processing.lease_seconds (RECALL_LEASE_SECONDS): must be at most"),
     ] {
         let e = error(file, env);
         assert!(e.contains(expected), "{e:?} should contain {expected:?}");
     }
+}
+
+#[test]
+fn a_password_is_not_shown() {
+    let c = load("", &[("RECALL_NEO4J_PASSWORD", "sesame")], &[]).unwrap();
+    assert_eq!(c.neo4j.password, "sesame");
+    assert!(!format!("{c:?}").contains("sesame"));
 }
 
 #[test]

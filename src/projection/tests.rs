@@ -1,0 +1,1 @@
+//! Following a feed with an engine in memory.

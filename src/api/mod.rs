@@ -133,7 +133,7 @@ pub fn router(state: ApiState) -> Router {
     let ApiState { conversation, hub, signaling, authenticator, config, metrics, graph, checks } = state;
     let limits = Arc::new(config.limits);
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
-    let engine = graphql::Engine::new(conversation.clone(), streams, limits.clone());
+    let engine = graphql::Engine::new(conversation.clone(), graph, streams, limits.clone());
     let whip = whip::Whip::new(signaling, &config.ice_servers);
     let policy = Arc::new(auth::origin::OriginPolicy { port: config.listen.port(), public: config.public_url });
     let request_ids = layers::RequestIds::starting_at(conversation.now());

@@ -9,8 +9,6 @@ mod compare;
 mod projector;
 mod reader;
 mod step;
-#[cfg(test)]
-mod tests;
 
 pub use compare::{Difference, compare};
 pub use projector::Projector;

@@ -11,13 +11,10 @@ use sqlx::{
 use super::failure::Failure;
 
 /// (number, name, text) of each file in `migrations/sqlite`.
-const FILES: [(i64, &str, &str); 2] = [
-    (1, "memory", include_str!("../../../migrations/sqlite/0001_memory.sql")),
 const FILES: [(i64, &str, &str); 3] = [
     (1, "memory", include_str!("../../../migrations/sqlite/0001_memory.sql")),
     (2, "entities", include_str!("../../../migrations/sqlite/0002_entities.sql")),
     (3, "graph", include_str!("../../../migrations/sqlite/0003_graph.sql")),
-];
 ];
 
 /// Applies what is missing, each file in a transaction of its own.

@@ -32,6 +32,7 @@ use crate::{
     api::{IceServer, Limits, error::ApiError},
     conversation::Conversation,
     domain::Caller,
+    ports::GraphQueries,
     streaming::EventHub,
 };
 
@@ -68,8 +69,8 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(conversation: Conversation, streams: Streams, limits: Arc<Limits>) -> Self {
-        Self { schema: schema(&limits).data(streams).finish(), conversation, limits }
+    pub(crate) fn new(conversation: Conversation, graph: Arc<dyn GraphQueries>, streams: Streams, limits: Arc<Limits>) -> Self {
+        Self { schema: schema(&limits).data(streams).data(graph).finish(), conversation, limits }
     }
 
     /// An executor for one caller, which runs at most `concurrent` operations at once.

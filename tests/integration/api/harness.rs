@@ -111,6 +111,7 @@ impl Server {
             authenticator: Arc::new(ByHeader),
             config,
             metrics: PrometheusBuilder::new().build_recorder().handle(),
+            graph: store.clone(),
             checks: Vec::new(),
         });
         let stop = CancellationToken::new();

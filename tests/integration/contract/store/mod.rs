@@ -5,6 +5,7 @@ mod deletion;
 mod entities;
 mod events;
 mod given;
+pub(crate) mod graph;
 mod isolation;
 mod jobs;
 mod knowledge;

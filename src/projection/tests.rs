@@ -1,1 +1,0 @@
-//! Following a feed with an engine in memory.

@@ -94,9 +94,9 @@ pub enum GraphError {
     /// May work later.
     #[error("the graph engine is not available: {0}")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The user's graph is not where the writer left it: another writes it, or it was wiped.
-    #[error("the graph is at another position than expected")]
-    Moved,
+    /// Another writer was in the way, or the graph is not where this one left it. Look again and try anew.
+    #[error("the graph is written by another, or at another position than expected")]
+    Contended,
     /// A defect, or a graph that somebody else changed.
     #[error("the graph engine failed: {0}")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -286,7 +286,7 @@ pub trait GraphEngine: Send + Sync {
     /// Makes the changes and moves the checkpoint, whole or not at all.
     ///
     /// # Errors
-    /// `Moved` when the graph is not at `after` of `feed`; nothing was changed then.
+    /// `Contended` when the graph is not at `after` of `feed`; nothing was changed then.
     async fn apply(&self, caller: &Caller, feed: &str, batch: &GraphBatch) -> Result<(), GraphError>;
     /// Everything that it holds of the caller, for comparison.
     async fn contents(&self, caller: &Caller) -> Result<GraphContents, GraphError>;

@@ -140,7 +140,7 @@ impl Following {
                 self.parked.remove(caller);
                 Ok(())
             }
-            Err(e @ (GraphError::Failed(_) | GraphError::Moved)) => {
+            Err(e @ (GraphError::Failed(_) | GraphError::Contended)) => {
                 error!(error = %e, user = %caller.user(), "a graph is left behind for a while");
                 self.parked.insert(*caller, Instant::now() + PARKED);
                 Ok(())

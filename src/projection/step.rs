@@ -1,6 +1,6 @@
 //! Bringing the graph of one user up to date, and all of them anew.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
 use super::batch::batch;
 use crate::domain::{Caller, UserId, ViewerRole};
@@ -8,8 +8,9 @@ use crate::ports::{ChangeFeed, GraphContents, GraphEngine, GraphError};
 
 /// Changes in one transaction of the engine: large enough that its disk does not set the pace, small enough for its memory.
 const BATCH: u32 = 5_000;
-/// Attempts to agree with another writer of the same graph on where it stands.
-const ATTEMPTS: u32 = 5;
+/// Attempts while other writers are in the way: other instances, and other users' batches on the same pages.
+const ATTEMPTS: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A store's feed and an engine that follows it.
 #[derive(Clone)]
@@ -48,22 +49,16 @@ impl Projection {
     /// # Errors
     /// When either cannot be reached.
     pub async fn prepare(&self) -> Result<String, GraphError> {
-        self.engine.prepare().await?;
+        while_contended(|| self.engine.prepare()).await?;
         Ok(self.feed.start().await?)
     }
 
     /// Brings the caller's graph up to date. Returns how many changes that took.
     ///
     /// # Errors
-    /// When either side fails, or another writer keeps moving the graph.
+    /// When either side fails, or other writers stay in the way.
     pub async fn catch_up(&self, feed: &str, caller: &Caller) -> Result<u64, GraphError> {
-        let mut attempt = 1;
-        loop {
-            match self.try_to_catch_up(feed, caller).await {
-                Err(GraphError::Moved) if attempt < ATTEMPTS => attempt += 1,
-                outcome => return outcome,
-            }
-        }
+        while_contended(|| self.try_to_catch_up(feed, caller)).await
     }
 
     async fn try_to_catch_up(&self, feed: &str, caller: &Caller) -> Result<u64, GraphError> {
@@ -112,7 +107,8 @@ impl Projection {
     pub async fn rebuild(&self) -> Result<Rebuilt, GraphError> {
         let feed = self.prepare().await?;
         for user in self.engine.users().await? {
-            self.engine.wipe(&of(user)).await?;
+            let caller = of(user);
+            while_contended(|| self.engine.wipe(&caller)).await?;
         }
         let mut done = Rebuilt::default();
         for caller in self.users().await? {
@@ -149,6 +145,19 @@ impl Projection {
         truth.messages.sort_by_key(|m| m.id);
         truth.facts.sort_by_key(|f| f.id);
         Ok(truth)
+    }
+}
+
+async fn while_contended<T, F: Future<Output = Result<T, GraphError>>>(mut work: impl FnMut() -> F) -> Result<T, GraphError> {
+    let mut attempt = 1;
+    loop {
+        match work().await {
+            Err(GraphError::Contended) if attempt < ATTEMPTS => {
+                tokio::time::sleep(PAUSE * attempt).await;
+                attempt += 1;
+            }
+            outcome => return outcome,
+        }
     }
 }
 

@@ -40,6 +40,12 @@ fn code_in(text: &str) -> Option<&str> {
     from.get(..end)
 }
 
+/// Two transactions in each other's way: Neo4j lets one of them go, or takes too long to let it in.
+fn is_contention(code: &str) -> bool {
+    let Some(kind) = code.strip_prefix("Neo.TransientError.Transaction.") else { return false };
+    ["DeadlockDetected", "LockAcquisitionTimeout", "LockClientStopped", "Outdated", "ConstraintsChanged"].contains(&kind)
+}
+
 impl From<neo4rs::Error> for Failure {
     fn from(error: neo4rs::Error) -> Self {
         use neo4rs::Error as E;
@@ -68,7 +74,8 @@ impl From<neo4rs::Error> for Failure {
 impl From<Failure> for GraphError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Moved => Self::Moved,
+            Failure::Moved => Self::Contended,
+            Failure::Refused(code) if is_contention(&code) => Self::Contended,
             f @ (Failure::Damaged(_) | Failure::Address(_)) => Self::Failed(Box::new(f)),
             Failure::Refused(code) if code.starts_with("Neo.ClientError.Statement") || code.starts_with("Neo.ClientError.Schema") => {
                 Self::Failed(Box::new(Failure::Refused(code)))

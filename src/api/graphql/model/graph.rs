@@ -52,7 +52,7 @@ pub(crate) fn graph<'c>(ctx: &Context<'c>) -> Result<&'c Arc<dyn GraphQueries>, 
 pub(crate) fn refused(error: GraphError) -> ApiError {
     match error {
         GraphError::Store(e) => e.into(),
-        e @ (GraphError::Unavailable(_) | GraphError::Moved) => ApiError::unavailable(std::time::Duration::from_secs(1), Arc::new(e) as Arc<_>),
+        e @ (GraphError::Unavailable(_) | GraphError::Contended) => ApiError::unavailable(std::time::Duration::from_secs(1), Arc::new(e) as Arc<_>),
         e @ GraphError::Failed(_) => ApiError::internal(Arc::new(e) as Arc<_>),
     }
 }

@@ -3,7 +3,6 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::{
-
     task::JoinHandle,
     time::{Instant, sleep},
 };

@@ -9,6 +9,7 @@ mod crash;
 mod edit;
 mod entities;
 mod extraction;
+mod graph;
 mod house;
 mod logs;
 mod merges;

@@ -41,7 +41,11 @@ pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failur
     // Indexes are filled in the background.
     statements.push("CALL db.awaitIndexes(60)".to_owned());
     for statement in statements {
-        client.read(client.write_timeout, query(&statement)).await?;
+        match client.read(client.write_timeout, query(&statement)).await {
+            // Another instance makes the same one right now; `IF NOT EXISTS` did not see it yet.
+            Err(Failure::Refused(code)) if code.ends_with(".EquivalentSchemaRuleAlreadyExists") => {}
+            done => drop(done?),
+        }
     }
     Ok(())
 }

@@ -65,6 +65,17 @@ impl Neo4jServer {
         Arc::new(Neo4jGraph::new(self.config(), ontology()).unwrap())
     }
 
+    /// The first column of what a person at a console would get.
+    pub(crate) async fn names(&self, cypher: &str) -> Vec<String> {
+        let driver = neo4rs::Graph::new(self.url(), "neo4j", PASSWORD).await.unwrap();
+        let mut rows = driver.execute(neo4rs::query(cypher)).await.unwrap();
+        let mut names = Vec::new();
+        while let Some(row) = rows.next().await.unwrap() {
+            names.push(row.get::<String>("name").unwrap());
+        }
+        names
+    }
+
     /// Starts it over its folder.
     pub(crate) async fn restart(&mut self) {
         let data = self.folder.path().join("data");

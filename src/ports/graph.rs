@@ -243,6 +243,8 @@ pub struct GraphBatch {
     pub after: u64,
     /// The position that it is at then.
     pub upto: u64,
+    /// Nothing of it was ever told before, so that nothing old has to be looked for.
+    pub fresh: bool,
     /// New or changed.
     pub sessions: Vec<GraphSession>,
     /// New or changed.

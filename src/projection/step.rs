@@ -62,12 +62,13 @@ impl Projection {
     }
 
     async fn try_to_catch_up(&self, feed: &str, caller: &Caller) -> Result<u64, GraphError> {
-        let mut position = match self.engine.checkpoint(caller).await? {
+        let head = self.feed.head(caller).await?;
+        let (mut position, begun) = match self.engine.checkpoint(caller).await? {
             // Ahead of the store is what was made from another past of it, such as before a backup was restored.
-            Some(c) if c.feed == feed && c.position <= self.feed.head(caller).await? => c.position,
+            Some(c) if c.feed == feed && c.position <= head => (c.position, false),
             _ => {
                 self.engine.begin(caller, feed).await?;
-                0
+                (0, true)
             }
         };
         let mut told = 0;
@@ -76,7 +77,9 @@ impl Projection {
             if changes.is_empty() {
                 return Ok(told);
             }
-            let batch = batch(position, changes);
+            let mut batch = batch(position, changes);
+            // The feed lists a thing once; what changes again from now on comes after this head.
+            batch.fresh = begun && batch.upto <= head;
             let started = tokio::time::Instant::now();
             self.engine.apply(caller, feed, &batch).await?;
             let count = batch.sessions.len() + batch.entities.len() + batch.messages.len() + batch.facts.len() + batch.gone.len();

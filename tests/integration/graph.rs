@@ -76,6 +76,7 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
     assert_eq!(around_john(&server).await, before);
     assert_eq!(ready(&server).await.0, 200);
 
+    eprintln!("STEP What an analyst {:?}", Instant::now());
     // What an analyst sees, with the words of the documentation.
     let names = neo4j.names("MATCH (:Entity {name: 'John'})-[:LIKES]->(e:Entity) RETURN e.name AS name").await;
     assert_eq!(names, ["Mary"]);
@@ -84,6 +85,7 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
         .await;
     assert_eq!(names, ["user", "user"]);
 
+    eprintln!("STEP Gone without a word {:?}", Instant::now());
     // Gone without a word.
     neo4j.kill();
     assert_eq!(around_john(&server).await, before, "the store answers");
@@ -96,11 +98,13 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
     let answered = metric(&server, "recall_graph_queries_total").await;
     assert!(answered.iter().any(|l| l.contains("answered_by=\"sqlite\"")), "{answered:?}");
 
+    eprintln!("STEP Back with what it had {:?}", Instant::now());
     // Back with what it had.
     neo4j.restart().await;
     until_equal(data.path(), &neo4j).await;
     assert_eq!(ready(&server).await.0, 200);
 
+    eprintln!("STEP Back with nothing {:?}", Instant::now());
     // Back with nothing.
     neo4j.kill();
     neo4j.wipe();
@@ -109,6 +113,7 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
     until_equal(data.path(), &neo4j).await;
     assert_eq!(around_john(&server).await.len(), 4);
 
+    eprintln!("STEP There, but deaf {:?}", Instant::now());
     // There, but deaf.
     neo4j.freeze(true);
     assert_eq!(around_john(&server).await.len(), 4);
@@ -117,6 +122,7 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
     tell(&server, &session, "John likes Tea.").await;
     until_equal(data.path(), &neo4j).await;
 
+    eprintln!("STEP A person deletes {:?}", Instant::now());
     // A person deletes things by hand; a rebuild beside the running server puts them right.
     neo4j.names("MATCH (e:Entity {name: 'Mary'}) WITH e, e.name AS name DETACH DELETE e RETURN name").await;
     let (equal, words) = graph("check", data.path(), &neo4j);
@@ -125,6 +131,7 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
     assert!(done, "{words}");
     until_equal(data.path(), &neo4j).await;
 
+    eprintln!("STEP A conversation that is deleted {:?}", Instant::now());
     // A conversation that is deleted leaves nothing.
     server.graphql("mutation($id: ID!) { deleteSession(input: {id: $id}) { errors { code } } }", json!({ "id": session })).await;
     until_equal(data.path(), &neo4j).await;

@@ -1,9 +1,10 @@
 //! Making the changes. One transaction per batch, which also moves the user's checkpoint: a batch that is delivered twice is
 //! refused the second time, and two writers of one graph cannot mix.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use neo4rs::{BoltType, Query, Txn, query};
+use uuid::Uuid;
 
 use super::{
     client::{Client, rows},
@@ -12,11 +13,11 @@ use super::{
     verbs::Verbs,
 };
 use crate::{
-    domain::{Entity, UserId},
+    domain::{Entity, EntityId, SessionId, UserId},
     ports::{GraphBatch, GraphFact, GraphMessage, GraphSession, ThingId},
 };
 
-/// Nodes that are removed in one transaction: Neo4j keeps all of it in memory.
+/// Nodes or relationships that are removed in one transaction: Neo4j keeps all of it in memory.
 const WIPED_AT_ONCE: i64 = 5_000;
 
 const LABELS: [&str; 3] = ["Message", "Session", "Entity"];
@@ -35,8 +36,7 @@ pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failur
     }
     for verb in verbs.all() {
         let name = verb.to_lowercase();
-        statements
-            .push(format!("CREATE CONSTRAINT recall_fact_{name} IF NOT EXISTS FOR ()-[r:{verb}]-() REQUIRE (r.user_id, r.id) IS UNIQUE"));
+        statements.push(format!("CREATE INDEX recall_fact_{name} IF NOT EXISTS FOR ()-[r:{verb}]-() ON (r.user_id, r.id)"));
     }
     // Indexes are filled in the background.
     statements.push("CALL db.awaitIndexes(60)".to_owned());
@@ -54,20 +54,25 @@ pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failur
 pub(super) async fn wipe(client: &Client, user: UserId) -> Result<(), Failure> {
     client.read(client.write_timeout, query("MATCH (p:Projection {user_id: $user}) DELETE p").param("user", id(user.0))).await?;
     for label in LABELS {
-        // The second condition lets Neo4j use the index on both properties.
-        let text = format!(
-            "MATCH (n:{label}) WHERE n.user_id = $user AND n.id IS NOT NULL WITH n LIMIT $limit DETACH DELETE n RETURN count(*) AS gone"
-        );
-        loop {
-            let statement = query(&text).param("user", id(user.0)).param("limit", WIPED_AT_ONCE);
-            let done = client.read(client.write_timeout, statement).await?;
-            let gone: i64 = done.first().map_or(Ok(0), |row| Columns(row).get("gone"))?;
-            if gone < WIPED_AT_ONCE {
-                break;
-            }
-        }
+        // The second condition lets Neo4j use the index on both properties. Relationships go first, because one node may have
+        // any number of them.
+        let nodes = format!("MATCH (n:{label}) WHERE n.user_id = $user AND n.id IS NOT NULL");
+        remove(client, user, &format!("{nodes} MATCH (n)-[r]-() WITH DISTINCT r LIMIT $limit DELETE r RETURN count(*) AS gone")).await?;
+        remove(client, user, &format!("{nodes} WITH n LIMIT $limit DETACH DELETE n RETURN count(*) AS gone")).await?;
     }
     Ok(())
+}
+
+/// Repeats a statement until it removes nothing more.
+async fn remove(client: &Client, user: UserId, text: &str) -> Result<(), Failure> {
+    loop {
+        let statement = query(text).param("user", id(user.0)).param("limit", WIPED_AT_ONCE);
+        let done = client.read(client.write_timeout, statement).await?;
+        let gone: i64 = done.first().map_or(Ok(0), |row| Columns(row).get("gone"))?;
+        if gone < WIPED_AT_ONCE {
+            return Ok(());
+        }
+    }
 }
 
 pub(super) async fn begin(client: &Client, user: UserId, feed: &str) -> Result<(), Failure> {
@@ -109,7 +114,9 @@ fn statements(verbs: &Verbs, user: UserId, batch: &GraphBatch) -> Vec<Query> {
             all.push(query(text).param("user", id(user.0)).param("rows", list));
         }
     };
-    gone(verbs, &batch.gone, &mut add);
+    if !batch.fresh {
+        gone(verbs, &batch.gone, &mut add);
+    }
     add(
         "UNWIND $rows AS row MERGE (n:Session {user_id: $user, id: row.id}) SET n += row.set",
         batch.sessions.iter().map(session).collect(),
@@ -118,28 +125,19 @@ fn statements(verbs: &Verbs, user: UserId, batch: &GraphBatch) -> Vec<Query> {
         "UNWIND $rows AS row MERGE (n:Entity {user_id: $user, id: row.id}) SET n += row.set",
         batch.entities.iter().map(entity).collect(),
     );
-    add(
-        "UNWIND $rows AS row MERGE (m:Message {user_id: $user, id: row.id}) SET m += row.set
-         MERGE (s:Session {user_id: $user, id: row.set.session_id}) MERGE (m)-[:PART_OF]->(s)",
-        batch.messages.iter().map(message).collect(),
-    );
-    add(
-        "UNWIND $rows AS row MATCH (m:Message {user_id: $user, id: row.id})<-[r:MENTIONED_IN]-(e:Entity)
-         WHERE NOT e.id IN row.mentions DELETE r",
-        batch.messages.iter().map(|m| map([("id", id(m.id.0)), ("mentions", ids(m.mentions.iter().map(|e| e.0)))])).collect(),
-    );
-    let mentions = batch.messages.iter().flat_map(|m| m.mentions.iter().map(|e| map([("message", id(m.id.0)), ("entity", id(e.0))])));
-    add(
-        "UNWIND $rows AS row MATCH (m:Message {user_id: $user, id: row.message})
-         MERGE (e:Entity {user_id: $user, id: row.entity}) MERGE (e)-[:MENTIONED_IN]->(m)",
-        mentions.collect(),
-    );
-    facts(verbs, &batch.facts, &mut add);
+    // Each once, and in an order: two writers that lock the same nodes in different orders would lock each other out.
+    let known: BTreeSet<EntityId> = batch.entities.iter().map(|e| e.id).collect();
+    let sides = batch.facts.iter().flat_map(|f| [f.subject, f.object]);
+    let pointed: BTreeSet<EntityId> =
+        sides.chain(batch.messages.iter().flat_map(|m| m.mentions.iter().copied())).filter(|e| !known.contains(e)).collect();
+    add("UNWIND $rows AS id MERGE (:Entity {user_id: $user, id: id})", pointed.into_iter().map(|e| id(e.0)).collect());
+    messages(batch, &mut add);
+    facts(verbs, batch, &mut add);
     all
 }
 
 fn gone(verbs: &Verbs, things: &[ThingId], add: &mut impl FnMut(&str, Vec<BoltType>)) {
-    let of = |pick: fn(&ThingId) -> Option<uuid::Uuid>| things.iter().filter_map(pick).map(id).collect::<Vec<_>>();
+    let of = |pick: fn(&ThingId) -> Option<Uuid>| things.iter().filter_map(pick).map(id).collect::<Vec<_>>();
     let facts = of(|t| if let ThingId::Fact(f) = t { Some(f.0) } else { None });
     for verb in verbs.all() {
         // The feed does not know any more which verb it had.
@@ -155,25 +153,52 @@ fn gone(verbs: &Verbs, things: &[ThingId], add: &mut impl FnMut(&str, Vec<BoltTy
     }
 }
 
-fn facts(verbs: &Verbs, facts: &[GraphFact], add: &mut impl FnMut(&str, Vec<BoltType>)) {
+fn messages(batch: &GraphBatch, add: &mut impl FnMut(&str, Vec<BoltType>)) {
+    let sessions: BTreeSet<SessionId> = batch.messages.iter().map(|m| m.session).collect();
+    add("UNWIND $rows AS id MERGE (:Session {user_id: $user, id: id})", sessions.into_iter().map(|s| id(s.0)).collect());
+    add(
+        "UNWIND $rows AS row MATCH (s:Session {user_id: $user, id: row.set.session_id})
+         MERGE (m:Message {user_id: $user, id: row.id}) SET m += row.set MERGE (m)-[:PART_OF]->(s)",
+        batch.messages.iter().map(message).collect(),
+    );
+    if !batch.fresh {
+        add(
+            "UNWIND $rows AS row MATCH (m:Message {user_id: $user, id: row.id})<-[r:MENTIONED_IN]-(e:Entity)
+             WHERE NOT e.id IN row.mentions DELETE r",
+            batch.messages.iter().map(|m| map([("id", id(m.id.0)), ("mentions", ids(m.mentions.iter().map(|e| e.0)))])).collect(),
+        );
+    }
+    let mentions = batch.messages.iter().flat_map(|m| m.mentions.iter().map(|e| map([("message", id(m.id.0)), ("entity", id(e.0))])));
+    add(
+        "UNWIND $rows AS row MATCH (m:Message {user_id: $user, id: row.message}) MATCH (e:Entity {user_id: $user, id: row.entity})
+         MERGE (e)-[:MENTIONED_IN]->(m)",
+        mentions.collect(),
+    );
+}
+
+/// Facts are found by their id, deleted where one of their sides was merged into another thing (a relationship cannot move), and
+/// made if they are not there. Fresh ones are only made.
+fn facts(verbs: &Verbs, batch: &GraphBatch, add: &mut impl FnMut(&str, Vec<BoltType>)) {
     let mut by_verb: BTreeMap<&str, Vec<&GraphFact>> = BTreeMap::new();
-    for fact in facts {
+    for fact in &batch.facts {
         by_verb.entry(verbs.of_relation(&fact.relation)).or_default().push(fact);
     }
     for (verb, facts) in by_verb {
         let ends = |f: &GraphFact| [("id", id(f.id.0)), ("subject", id(f.subject.0)), ("object", id(f.object.0))];
-        // A fact whose side was merged into another thing has moved; a relationship cannot.
+        if !batch.fresh {
+            add(
+                &format!(
+                    "UNWIND $rows AS row MATCH (s)-[r:{verb} {{user_id: $user, id: row.id}}]->(o)
+                     WHERE s.id <> row.subject OR o.id <> row.object DELETE r"
+                ),
+                facts.iter().map(|f| map(ends(f))).collect(),
+            );
+        }
+        let make = if batch.fresh { "CREATE" } else { "MERGE" };
         add(
             &format!(
-                "UNWIND $rows AS row MATCH (s)-[r:{verb} {{user_id: $user, id: row.id}}]->(o)
-                 WHERE s.id <> row.subject OR o.id <> row.object DELETE r"
-            ),
-            facts.iter().map(|f| map(ends(f))).collect(),
-        );
-        add(
-            &format!(
-                "UNWIND $rows AS row MERGE (s:Entity {{user_id: $user, id: row.subject}}) MERGE (o:Entity {{user_id: $user, id: row.object}})
-                 MERGE (s)-[r:{verb} {{user_id: $user, id: row.id}}]->(o) SET r += row.set"
+                "UNWIND $rows AS row MATCH (s:Entity {{user_id: $user, id: row.subject}}) MATCH (o:Entity {{user_id: $user, id: row.object}})
+                 {make} (s)-[r:{verb} {{user_id: $user, id: row.id}}]->(o) SET r += row.set"
             ),
             facts
                 .iter()

@@ -64,14 +64,15 @@ async fn two_writers_of_one_graph_do_not_mix() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_verb_has_a_constraint_and_preparing_again_changes_nothing() {
+async fn every_verb_has_an_index_and_preparing_again_changes_nothing() {
     let Some(server) = Neo4jServer::shared().await else { return };
     server.graph().prepare().await.unwrap();
     server.graph().prepare().await.unwrap();
-    let names = server.names("SHOW CONSTRAINTS YIELD name RETURN name").await;
+    let names = server.names("SHOW INDEXES YIELD name RETURN name").await;
     for relation in ontology().iter() {
         assert!(names.contains(&format!("recall_fact_{}", relation.name.to_lowercase())), "{} of {names:?}", relation.name);
     }
+    let names = server.names("SHOW CONSTRAINTS YIELD name RETURN name").await;
     for name in ["recall_entity", "recall_session", "recall_message", "recall_projection"] {
         assert!(names.iter().any(|n| n == name), "{name}");
     }

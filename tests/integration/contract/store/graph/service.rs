@@ -67,6 +67,10 @@ impl Neo4jServer {
 
     /// The first column of what a person at a console would get.
     pub(crate) async fn names(&self, cypher: &str) -> Vec<String> {
+        tokio::time::timeout(crate::server::PATIENCE, self.first_column(cypher)).await.expect("Neo4j answers")
+    }
+
+    async fn first_column(&self, cypher: &str) -> Vec<String> {
         let driver = neo4rs::Graph::new(self.url(), "neo4j", PASSWORD).await.unwrap();
         let mut rows = driver.execute(neo4rs::query(cypher)).await.unwrap();
         let mut names = Vec::new();

@@ -31,8 +31,7 @@ impl Projector {
     /// Starts following. `missed` are users whose graph a reader found behind; see [`super::GraphReader`].
     pub fn start(projection: Projection, missed: Arc<Missed>) -> Self {
         let stop = CancellationToken::new();
-        let mut following =
-            Following { projection, missed, mark: 0, parked: HashMap::new(), stop: stop.clone() };
+        let mut following = Following { projection, missed, mark: 0, parked: HashMap::new(), stop: stop.clone() };
         Self { stop, task: Some(tokio::spawn(async move { following.run().await })) }
     }
 

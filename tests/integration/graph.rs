@@ -42,7 +42,8 @@ async fn tell(server: &Server, session: &str, text: &str) {
 
 /// Whom John leads to, by name.
 async fn around_john(server: &Server) -> Vec<String> {
-    let query = "{ entities(filter: {text: \"John\"}, first: 1) { nodes { neighbours(hops: 2) { distance entity { name } fact { relation } } } } }";
+    let query =
+        "{ entities(filter: {text: \"John\"}, first: 1) { nodes { neighbours(hops: 2) { distance entity { name } fact { relation } } } } }";
     let data = server.graphql(query, json!({})).await;
     let found = data["entities"]["nodes"][0]["neighbours"].as_array().unwrap().clone();
     found.iter().map(|n| format!("{} {}", n["distance"], n["entity"]["name"].as_str().unwrap())).collect()
@@ -68,24 +69,20 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
     let session = server.create_session().await;
     tell(&server, &session, "John likes Mary.").await;
     tell(&server, &session, "Mary works on Project Apollo.").await;
-    let before = ["1 Mary".to_owned(), "2 Apollo".to_owned()];
-    let seen = around_john(&server).await;
-    assert_eq!(seen.len(), 2, "{seen:?}");
-    let before = if seen == before { before.to_vec() } else { seen };
+    let before = around_john(&server).await;
+    assert_eq!(before.len(), 2, "{before:?}");
+    assert!(before[0] == "1 Mary" && before[1].starts_with("2 "), "{before:?}");
     until_equal(data.path(), &neo4j).await;
     assert_eq!(around_john(&server).await, before);
     assert_eq!(ready(&server).await.0, 200);
 
-    eprintln!("STEP What an analyst {:?}", Instant::now());
     // What an analyst sees, with the words of the documentation.
     let names = neo4j.names("MATCH (:Entity {name: 'John'})-[:LIKES]->(e:Entity) RETURN e.name AS name").await;
     assert_eq!(names, ["Mary"]);
-    let names = neo4j
-        .names("MATCH (e:Entity {name: 'Mary'})-[:MENTIONED_IN]->(m:Message)-[:PART_OF]->(:Session) RETURN m.role AS name")
-        .await;
+    let names =
+        neo4j.names("MATCH (e:Entity {name: 'Mary'})-[:MENTIONED_IN]->(m:Message)-[:PART_OF]->(:Session) RETURN m.role AS name").await;
     assert_eq!(names, ["user", "user"]);
 
-    eprintln!("STEP Gone without a word {:?}", Instant::now());
     // Gone without a word.
     neo4j.kill();
     assert_eq!(around_john(&server).await, before, "the store answers");
@@ -98,13 +95,11 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
     let answered = metric(&server, "recall_graph_queries_total").await;
     assert!(answered.iter().any(|l| l.contains("answered_by=\"sqlite\"")), "{answered:?}");
 
-    eprintln!("STEP Back with what it had {:?}", Instant::now());
     // Back with what it had.
     neo4j.restart().await;
     until_equal(data.path(), &neo4j).await;
     assert_eq!(ready(&server).await.0, 200);
 
-    eprintln!("STEP Back with nothing {:?}", Instant::now());
     // Back with nothing.
     neo4j.kill();
     neo4j.wipe();
@@ -113,7 +108,6 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
     until_equal(data.path(), &neo4j).await;
     assert_eq!(around_john(&server).await.len(), 4);
 
-    eprintln!("STEP There, but deaf {:?}", Instant::now());
     // There, but deaf.
     neo4j.freeze(true);
     assert_eq!(around_john(&server).await.len(), 4);
@@ -122,7 +116,6 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
     tell(&server, &session, "John likes Tea.").await;
     until_equal(data.path(), &neo4j).await;
 
-    eprintln!("STEP A person deletes {:?}", Instant::now());
     // A person deletes things by hand; a rebuild beside the running server puts them right.
     neo4j.names("MATCH (e:Entity {name: 'Mary'}) WITH e, e.name AS name DETACH DELETE e RETURN name").await;
     let (equal, words) = graph("check", data.path(), &neo4j);
@@ -131,7 +124,6 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
     assert!(done, "{words}");
     until_equal(data.path(), &neo4j).await;
 
-    eprintln!("STEP A conversation that is deleted {:?}", Instant::now());
     // A conversation that is deleted leaves nothing.
     server.graphql("mutation($id: ID!) { deleteSession(input: {id: $id}) { errors { code } } }", json!({ "id": session })).await;
     until_equal(data.path(), &neo4j).await;
@@ -156,7 +148,8 @@ async fn connections_are_answered_without_an_engine() {
     assert_eq!(found["paths"][0]["entities"][1]["name"], "John");
     assert_eq!(found["paths"][0]["facts"].as_array().unwrap().len(), 2);
     assert_eq!(found["commonNeighbours"][0]["entity"]["name"], "John");
-    let refused = server.try_graphql("query($a: ID!) { paths(fromId: $a, toId: $a, maxHops: 4) { facts { id } } }", json!({ "a": one })).await;
+    let refused =
+        server.try_graphql("query($a: ID!) { paths(fromId: $a, toId: $a, maxHops: 4) { facts { id } } }", json!({ "a": one })).await;
     assert_eq!(refused.unwrap()["errors"][0]["extensions"]["code"], "INVALID_HOPS");
     let hostile = "query($a: ID!) { entity(id: $a) { neighbours(relations: [\"LIKES]->() DETACH DELETE n //\"]) { distance } } }";
     let found = server.graphql(hostile, json!({ "a": one })).await;

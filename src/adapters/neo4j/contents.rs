@@ -1,5 +1,7 @@
 //! Reading back where a graph stands and what it holds.
 
+use std::time::Duration;
+
 use neo4rs::{Query, query};
 use uuid::Uuid;
 
@@ -23,9 +25,13 @@ pub(super) async fn users(client: &Client) -> Result<Vec<UserId>, Failure> {
     rows.iter().map(|row| Ok(UserId(Columns(row).id("id")?))).collect()
 }
 
+/// Longest time for reading a checkpoint. Who asks for a user has less, and stops waiting; the projector has time, and must not
+/// take a server that is warming up for one that is gone.
+const LOOK: Duration = Duration::from_secs(5);
+
 pub(super) async fn checkpoint(client: &Client, user: UserId) -> Result<Option<Checkpoint>, Failure> {
     let statement = of_user("MATCH (p:Projection {user_id: $user}) RETURN p.feed AS feed, p.position AS position", user);
-    let rows = client.read(client.query_timeout, statement).await?;
+    let rows = client.read(LOOK, statement).await?;
     let Some(row) = rows.first().map(Columns) else { return Ok(None) };
     Ok(Some(Checkpoint { feed: row.get("feed")?, position: row.count("position")? }))
 }

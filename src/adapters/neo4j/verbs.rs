@@ -49,9 +49,8 @@ mod tests {
 
     #[test]
     fn a_verb_that_the_ontology_does_not_know_never_becomes_a_type() {
-        let ontology = Ontology::parse(
-            "[[relation]]\nname = \"LIKES\"\nphrase = \"likes\"\ndescription = \"Likes.\"\nhalf_life_days = 1.0",
-        );
+        let ontology =
+            Ontology::parse("[[relation]]\nname = \"LIKES\"\nphrase = \"likes\"\ndescription = \"Likes.\"\nhalf_life_days = 1.0");
         let verbs = Verbs::of(&ontology.unwrap());
         assert_eq!(verbs.of_relation("LIKES"), "LIKES");
         for hostile in ["likes", "KNOWS", "LIKES]->() DETACH DELETE n //", "A`B", "", "LIKES|KNOWS"] {

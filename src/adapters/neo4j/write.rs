@@ -31,8 +31,7 @@ pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failur
     ];
     for label in LABELS {
         let name = label.to_lowercase();
-        statements
-            .push(format!("CREATE CONSTRAINT recall_{name} IF NOT EXISTS FOR (n:{label}) REQUIRE (n.user_id, n.id) IS UNIQUE"));
+        statements.push(format!("CREATE CONSTRAINT recall_{name} IF NOT EXISTS FOR (n:{label}) REQUIRE (n.user_id, n.id) IS UNIQUE"));
     }
     for verb in verbs.all() {
         let name = verb.to_lowercase();
@@ -121,10 +120,7 @@ fn statements(verbs: &Verbs, user: UserId, batch: &GraphBatch) -> Vec<Query> {
         "UNWIND $rows AS row MERGE (n:Session {user_id: $user, id: row.id}) SET n += row.set",
         batch.sessions.iter().map(session).collect(),
     );
-    add(
-        "UNWIND $rows AS row MERGE (n:Entity {user_id: $user, id: row.id}) SET n += row.set",
-        batch.entities.iter().map(entity).collect(),
-    );
+    add("UNWIND $rows AS row MERGE (n:Entity {user_id: $user, id: row.id}) SET n += row.set", batch.entities.iter().map(entity).collect());
     // Each once, and in an order: two writers that lock the same nodes in different orders would lock each other out.
     let known: BTreeSet<EntityId> = batch.entities.iter().map(|e| e.id).collect();
     let sides = batch.facts.iter().flat_map(|f| [f.subject, f.object]);

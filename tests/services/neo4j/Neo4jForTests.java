@@ -1,4 +1,6 @@
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import org.neo4j.configuration.GraphDatabaseSettings;
 import org.neo4j.configuration.connectors.BoltConnector;
 import org.neo4j.configuration.connectors.HttpConnector;
@@ -15,6 +17,7 @@ import org.neo4j.io.ByteUnit;
 public class Neo4jForTests {
     public static void main(String[] arguments) throws Exception {
         SocketAddress address = new SocketAddress("127.0.0.1", Integer.parseInt(arguments[1]));
+        boolean fresh = !Files.exists(Path.of(arguments[0]));
         DatabaseManagementService server = new DatabaseManagementServiceBuilder(Path.of(arguments[0]))
             .setConfig(BoltConnector.enabled, true)
             .setConfig(BoltConnector.listen_address, address)
@@ -24,10 +27,12 @@ public class Neo4jForTests {
             .setConfig(GraphDatabaseSettings.auth_enabled, true)
             .setConfig(GraphDatabaseSettings.pagecache_memory, ByteUnit.mebiBytes(64))
             .build();
-        // A fresh server asks everybody to choose a password first; a test does it here and not over the wire.
-        server.database("system").executeTransactionally(
-            "ALTER USER neo4j SET PLAINTEXT PASSWORD $password SET PASSWORD CHANGE NOT REQUIRED",
-            java.util.Map.of("password", arguments[2]));
+        if (fresh) {
+            // A fresh server asks everybody to choose a password first; a test does it here and not over the wire.
+            server.database("system").executeTransactionally(
+                "ALTER USER neo4j SET PLAINTEXT PASSWORD $password SET PASSWORD CHANGE NOT REQUIRED",
+                Map.of("password", arguments[2]));
+        }
         System.out.println("ready " + arguments[1]);
         while (System.in.read() >= 0) { }
         server.shutdown();

@@ -113,7 +113,13 @@ impl GraphQueries for SqliteStore {
 fn strongest(edges: impl Iterator<Item = Edge>) -> Vec<Edge> {
     let mut best: HashMap<EntityId, Edge> = HashMap::new();
     for edge in edges {
-        best.entry(edge.to).and_modify(|b| if edge.beats(b) { *b = edge }).or_insert(edge);
+        best.entry(edge.to)
+            .and_modify(|b| {
+                if edge.beats(b) {
+                    *b = edge
+                }
+            })
+            .or_insert(edge);
     }
     let mut best: Vec<Edge> = best.into_values().collect();
     best.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.to.cmp(&b.to)));

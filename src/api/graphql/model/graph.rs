@@ -52,7 +52,9 @@ pub(crate) fn graph<'c>(ctx: &Context<'c>) -> Result<&'c Arc<dyn GraphQueries>, 
 pub(crate) fn refused(error: GraphError) -> ApiError {
     match error {
         GraphError::Store(e) => e.into(),
-        e @ (GraphError::Unavailable(_) | GraphError::Contended) => ApiError::unavailable(std::time::Duration::from_secs(1), Arc::new(e) as Arc<_>),
+        e @ (GraphError::Unavailable(_) | GraphError::Contended) => {
+            ApiError::unavailable(std::time::Duration::from_secs(1), Arc::new(e) as Arc<_>)
+        }
         e @ GraphError::Failed(_) => ApiError::internal(Arc::new(e) as Arc<_>),
     }
 }
@@ -60,9 +62,10 @@ pub(crate) fn refused(error: GraphError) -> ApiError {
 /// How far to go.
 pub(crate) fn hops(asked: i32, path: &str) -> Result<u8, ApiError> {
     let most = crate::ports::graph::MAX_HOPS;
-    u8::try_from(asked).ok().filter(|h| (1..=most).contains(h)).ok_or_else(|| {
-        ApiError::invalid("INVALID_HOPS", format!("`{path}` must be between 1 and {most}."), path)
-    })
+    u8::try_from(asked)
+        .ok()
+        .filter(|h| (1..=most).contains(h))
+        .ok_or_else(|| ApiError::invalid("INVALID_HOPS", format!("`{path}` must be between 1 and {most}."), path))
 }
 
 /// Things and facts by id, read in two statements. What was deleted meanwhile is missing.
@@ -102,9 +105,9 @@ impl Known {
 /// Neighbours with what they are.
 pub(crate) async fn neighbours(ctx: &Context<'_>, found: Vec<Neighbour>) -> async_graphql::Result<Vec<NeighbourNode>> {
     let known = Known::read(ctx, found.iter().map(|n| n.entity), found.iter().map(|n| n.fact)).await?;
-    let nodes = found.iter().filter_map(|n| {
-        Some(NeighbourNode { entity: known.entity(&n.entity)?, distance: n.distance, fact: known.fact(&n.fact)? })
-    });
+    let nodes = found
+        .iter()
+        .filter_map(|n| Some(NeighbourNode { entity: known.entity(&n.entity)?, distance: n.distance, fact: known.fact(&n.fact)? }));
     Ok(nodes.collect())
 }
 

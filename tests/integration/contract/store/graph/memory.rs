@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use recall::{
     domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId},
     ports::{
-        Around, Between, Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession,
-        Neighbour, Shared, ThingId, Way,
+        Around, Between, Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries,
+        GraphSession, Neighbour, Shared, ThingId, Way,
     },
 };
 

@@ -212,11 +212,7 @@ pub(super) async fn any_graph_is_read_as_the_store_reads_it(folder: &Folder, ans
             }
         }
         let known = w.store.facts_of_entities(&w.caller, &ids(&p), 1_000).await.unwrap();
-        let plan = recall::ports::KnowledgeCommit {
-            deleted_facts: known.iter().map(|f| f.id).collect(),
-            facts,
-            ..w.plan(session).await
-        };
+        let plan = recall::ports::KnowledgeCommit { deleted_facts: known.iter().map(|f| f.id).collect(), facts, ..w.plan(session).await };
         w.commit(plan).await;
         answering.settle(&w).await;
         let (q, truth) = (answering.queries(), &folder.store);

@@ -81,7 +81,7 @@ impl GraphReader {
         Ok(at.is_some_and(|c| c.feed == *feed && c.position == head))
     }
 
-    async fn from_engine<T>(&self, caller: &Caller, answer: impl Future<Output = Result<T, GraphError>>) -> Result<T, Passed> {
+    async fn ask_engine<T>(&self, caller: &Caller, answer: impl Future<Output = Result<T, GraphError>>) -> Result<T, Passed> {
         if self.rests() {
             return Err(Passed::Resting);
         }
@@ -101,7 +101,7 @@ impl GraphReader {
         engine: impl Future<Output = Result<T, GraphError>>,
         store: impl Future<Output = Result<T, GraphError>>,
     ) -> Result<T, GraphError> {
-        let outcome = match self.from_engine(caller, engine).await {
+        let outcome = match self.ask_engine(caller, engine).await {
             Ok(answer) => {
                 metrics::counter!("recall_graph_queries_total", "answered_by" => self.engine.engine(), "outcome" => "ok").increment(1);
                 return Ok(answer);

@@ -71,23 +71,24 @@ impl Projection {
                 (0, true)
             }
         };
-        let mut told = 0;
-        loop {
-            let changes = self.feed.changes(caller, position, BATCH).await?;
-            if changes.is_empty() {
-                return Ok(told);
-            }
+        let (mut told, mut changes) = (0, self.feed.changes(caller, position, BATCH).await?);
+        while !changes.is_empty() {
+            let count = changes.len() as u64;
             let mut batch = batch(position, changes);
             // The feed lists a thing once; what changes again from now on comes after this head.
             batch.fresh = begun && batch.upto <= head;
             let started = tokio::time::Instant::now();
-            self.engine.apply(caller, feed, &batch).await?;
-            let count = batch.sessions.len() + batch.entities.len() + batch.messages.len() + batch.facts.len() + batch.gone.len();
+            // The store reads on while the engine writes.
+            let (applied, next) =
+                futures_util::future::join(self.engine.apply(caller, feed, &batch), self.feed.changes(caller, batch.upto, BATCH)).await;
+            applied?;
             metrics::histogram!("recall_graph_batch_seconds").record(started.elapsed().as_secs_f64());
-            metrics::counter!("recall_graph_changes_total").increment(count as u64);
-            told += count as u64;
+            metrics::counter!("recall_graph_changes_total").increment(count);
+            told += count;
             position = batch.upto;
+            changes = next?;
         }
+        Ok(told)
     }
 
     /// Every user of the store.

@@ -114,7 +114,7 @@ async fn figures_of_neo4j() {
         let started = Instant::now();
         let done = projection.rebuild().await.unwrap();
         let seconds = started.elapsed().as_secs_f64();
-        println!("rebuild, {run} time: {} things, {seconds:.1} s, {:.0} things/s", done.changes, done.changes as f64 / seconds);
+        println!("rebuild, {run} time: {} things, {seconds:.1} s, {:.0} facts/s", done.changes, facts as f64 / seconds);
     }
     let started = Instant::now();
     let mut differences = 0;

@@ -4,6 +4,7 @@
 //! gone. [`GraphQueries`] is answered by the store itself and by an engine, with the same results.
 
 use async_trait::async_trait;
+use uuid::Uuid;
 
 use super::StoreError;
 use crate::domain::{
@@ -268,6 +269,17 @@ pub struct GraphContents {
     pub messages: Vec<GraphMessage>,
     /// Facts.
     pub facts: Vec<GraphFact>,
+    /// What is there and cannot be read, because somebody else changed it.
+    pub damaged: Vec<Damaged>,
+}
+
+/// Something of a graph that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damaged {
+    /// `session`, `entity`, `message` or `fact`.
+    pub kind: &'static str,
+    /// Which, if it has an id.
+    pub id: Option<Uuid>,
 }
 
 /// A graph engine that is told what changed.

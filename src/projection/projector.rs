@@ -9,7 +9,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::{Projection, reader::Missed};
+use super::{Projection, reader::Missed, step::of};
 use crate::domain::Caller;
 use crate::ports::GraphError;
 
@@ -100,11 +100,11 @@ impl Following {
     /// Returns when the engine cannot be used any more, or at the end.
     async fn follow(&mut self, feed: &str) -> Result<(), GraphError> {
         loop {
-            let (users, mark) = self.projection.feed().users_after(self.mark).await?;
+            let (users, mark) = self.projection.users_after(self.mark).await?;
             let nothing_new = mark == self.mark;
             let now = Instant::now();
             let due: Vec<Caller> = self.parked.iter().filter(|(_, at)| **at <= now).map(|(c, _)| *c).collect();
-            for caller in users.into_iter().chain(self.missed.take()).chain(due) {
+            for caller in users.into_iter().chain(self.missed.take()).map(of).chain(due) {
                 if self.stop.is_cancelled() {
                     return Ok(());
                 }
@@ -138,7 +138,12 @@ impl Following {
                 self.parked.remove(caller);
                 Ok(())
             }
-            Err(e @ (GraphError::Failed(_) | GraphError::Contended)) => {
+            // Another server is at it; it is looked at again, in case that one stops.
+            Err(GraphError::Contended) => {
+                self.parked.insert(*caller, Instant::now() + PARKED);
+                Ok(())
+            }
+            Err(e @ GraphError::Failed(_)) => {
                 error!(error = %e, user = %caller.user(), "a graph is left behind for a while");
                 self.parked.insert(*caller, Instant::now() + PARKED);
                 Ok(())

@@ -2,7 +2,7 @@
 //! metric tells which of them spoke.
 
 use std::{
-    collections::HashSet,
+    collections::BTreeSet,
     future::Future,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -12,24 +12,24 @@ use async_trait::async_trait;
 use tokio::{sync::OnceCell, time::Instant};
 
 use super::Projection;
-use crate::domain::{Caller, EntityId};
-use crate::ports::{Around, Between, GraphError, GraphQueries, Neighbour, Shared, StoreError, Way};
+use crate::domain::{Caller, EntityId, UserId};
+use crate::ports::{Around, Between, Checkpoint, GraphError, GraphQueries, Neighbour, Shared, StoreError, Way};
 
 /// After a failure the engine is left alone for so long: not every question shall wait for the time-out.
 const REST: Duration = Duration::from_secs(5);
 
 /// Users whose graph was found behind or missing, for the projector: nothing else would notice that somebody wiped it.
 #[derive(Debug, Default)]
-pub struct Missed(Mutex<HashSet<Caller>>);
+pub struct Missed(Mutex<BTreeSet<UserId>>);
 
 impl Missed {
     /// Those noted since the last call.
-    pub(super) fn take(&self) -> HashSet<Caller> {
+    pub(super) fn take(&self) -> BTreeSet<UserId> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn note(&self, caller: &Caller) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(*caller);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(caller.user());
     }
 }
 
@@ -73,12 +73,12 @@ impl GraphReader {
         *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + REST);
     }
 
-    /// Whether the engine holds all that the store held when this was called.
-    async fn is_current(&self, caller: &Caller) -> Result<bool, GraphError> {
+    /// Where the caller's graph stands, if it holds all that the store held when this was called.
+    async fn current(&self, caller: &Caller) -> Result<Option<Checkpoint>, GraphError> {
         let feed = self.feed.get_or_try_init(|| async { self.projection.feed().start().await }).await.map_err(GraphError::from)?;
         let head = self.projection.feed().head(caller).await.map_err(GraphError::from)?;
         let at = self.projection.engine().checkpoint(caller).await?;
-        Ok(at.is_some_and(|c| c.feed == *feed && c.position == head))
+        Ok(at.filter(|c| c.feed == *feed && c.position == head))
     }
 
     async fn ask_engine<T>(&self, caller: &Caller, answer: impl Future<Output = Result<T, GraphError>>) -> Result<T, Passed> {
@@ -86,13 +86,19 @@ impl GraphReader {
             return Err(Passed::Resting);
         }
         let asked = async {
-            match self.is_current(caller).await {
-                Ok(true) => answer.await.map_err(Passed::Failed),
-                Ok(false) => Err(Passed::Behind),
-                Err(e) => Err(Passed::Failed(e)),
+            let before = self.current(caller).await?;
+            if before.is_none() {
+                return Ok(None);
             }
+            let answer = answer.await?;
+            // An answer takes several reads. If the graph moved meanwhile they are of different moments, or of one half made anew.
+            Ok((self.projection.engine().checkpoint(caller).await? == before).then_some(answer))
         };
-        tokio::time::timeout(self.within, asked).await.unwrap_or(Err(Passed::Late))
+        match tokio::time::timeout(self.within, asked).await {
+            Ok(Ok(answer)) => answer.ok_or(Passed::Behind),
+            Ok(Err(e)) => Err(Passed::Failed(e)),
+            Err(_) => Err(Passed::Late),
+        }
     }
 
     async fn ask<T>(

@@ -10,7 +10,10 @@ use crate::ports::{ChangeFeed, GraphContents, GraphEngine, GraphError};
 const BATCH: u32 = 5_000;
 /// Attempts while other writers are in the way: other instances, and other users' batches on the same pages.
 const ATTEMPTS: u32 = 10;
+/// Attempts of a rebuild, a minute in all: a server that runs meanwhile finds the graph gone and makes it, too.
+const AT_ONCE_WITH_A_SERVER: u32 = 300;
 const PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// A store's feed and an engine that follows it.
 #[derive(Clone)]
@@ -49,7 +52,7 @@ impl Projection {
     /// # Errors
     /// When either cannot be reached.
     pub async fn prepare(&self) -> Result<String, GraphError> {
-        while_contended(|| self.engine.prepare()).await?;
+        while_contended(ATTEMPTS, || self.engine.prepare()).await?;
         Ok(self.feed.start().await?)
     }
 
@@ -58,7 +61,7 @@ impl Projection {
     /// # Errors
     /// When either side fails, or other writers stay in the way.
     pub async fn catch_up(&self, feed: &str, caller: &Caller) -> Result<u64, GraphError> {
-        while_contended(|| self.try_to_catch_up(feed, caller)).await
+        while_contended(ATTEMPTS, || self.try_to_catch_up(feed, caller)).await
     }
 
     async fn try_to_catch_up(&self, feed: &str, caller: &Caller) -> Result<u64, GraphError> {
@@ -91,14 +94,14 @@ impl Projection {
         Ok(told)
     }
 
-    /// Every user of the store.
-    async fn users(&self) -> Result<Vec<Caller>, GraphError> {
-        let (mut all, mut mark) = (BTreeSet::new(), 0);
+    /// Users with changes after `mark`, each once, and the mark to go on from.
+    pub(super) async fn users_after(&self, mut mark: u64) -> Result<(BTreeSet<UserId>, u64), GraphError> {
+        let mut all = BTreeSet::new();
         loop {
             let (users, next) = self.feed.users_after(mark).await?;
             all.extend(users.iter().map(Caller::user));
             if next == mark {
-                return Ok(all.into_iter().map(of).collect());
+                return Ok((all, mark));
             }
             mark = next;
         }
@@ -110,13 +113,12 @@ impl Projection {
     /// When either side fails.
     pub async fn rebuild(&self) -> Result<Rebuilt, GraphError> {
         let feed = self.prepare().await?;
-        for user in self.engine.users().await? {
-            let caller = of(user);
-            while_contended(|| self.engine.wipe(&caller)).await?;
+        for caller in self.engine.users().await?.into_iter().map(of) {
+            while_contended(AT_ONCE_WITH_A_SERVER, || self.engine.wipe(&caller)).await?;
         }
         let mut done = Rebuilt::default();
-        for caller in self.users().await? {
-            done.changes += self.catch_up(&feed, &caller).await?;
+        for caller in self.users_after(0).await?.0.into_iter().map(of) {
+            done.changes += while_contended(AT_ONCE_WITH_A_SERVER, || self.try_to_catch_up(&feed, &caller)).await?;
             done.users += 1;
         }
         Ok(done)
@@ -124,7 +126,7 @@ impl Projection {
 
     /// All users of either side.
     pub(super) async fn users_of_both(&self) -> Result<Vec<Caller>, GraphError> {
-        let mut all: BTreeSet<UserId> = self.users().await?.iter().map(Caller::user).collect();
+        let mut all = self.users_after(0).await?.0;
         all.extend(self.engine.users().await?);
         Ok(all.into_iter().map(of).collect())
     }
@@ -152,12 +154,15 @@ impl Projection {
     }
 }
 
-async fn while_contended<T, F: Future<Output = Result<T, GraphError>>>(mut work: impl FnMut() -> F) -> Result<T, GraphError> {
+async fn while_contended<T, F: Future<Output = Result<T, GraphError>>>(
+    attempts: u32,
+    mut work: impl FnMut() -> F,
+) -> Result<T, GraphError> {
     let mut attempt = 1;
     loop {
         match work().await {
-            Err(GraphError::Contended) if attempt < ATTEMPTS => {
-                tokio::time::sleep(PAUSE * attempt).await;
+            Err(GraphError::Contended) if attempt < attempts => {
+                tokio::time::sleep((PAUSE * attempt).min(LONGEST_PAUSE)).await;
                 attempt += 1;
             }
             outcome => return outcome,
@@ -165,6 +170,7 @@ async fn while_contended<T, F: Future<Output = Result<T, GraphError>>>(mut work:
     }
 }
 
-fn of(user: UserId) -> Caller {
+/// The caller that a user is.
+pub(super) fn of(user: UserId) -> Caller {
     Caller::verified(user, ViewerRole::User)
 }

@@ -18,6 +18,10 @@ use super::{Neo4jConfig, failure::Failure};
 /// Uses of the server at a time. Beyond it callers wait within their time: a server that hangs must not collect tasks.
 const AT_A_TIME: usize = 12;
 
+/// Longest time for a look at where things stand. Who asks for a user has less, and stops waiting; the projector has time, and
+/// must not take a server that is warming up for one that is gone.
+pub(super) const LOOK: Duration = Duration::from_secs(5);
+
 /// Runs things on the server.
 pub(super) struct Client {
     driver: Config,
@@ -46,7 +50,7 @@ impl Client {
 
     /// Whether the server answers.
     pub(super) async fn ping(&self) -> Result<(), Failure> {
-        self.read(self.write_timeout, query("RETURN 1 AS one")).await.map(|_| ())
+        self.read(LOOK, query("RETURN 1 AS one")).await.map(|_| ())
     }
 
     /// All rows of one statement.

@@ -20,6 +20,9 @@ use crate::{
 /// Nodes or relationships that are removed in one transaction: Neo4j keeps all of it in memory.
 const WIPED_AT_ONCE: i64 = 5_000;
 
+/// Seconds after which whoever clears a graph and is silent is taken to be gone.
+const STALE_AFTER: i64 = 10;
+
 const LABELS: [&str; 3] = ["Message", "Session", "Entity"];
 
 /// Makes constraints and indexes. Each statement is a transaction of its own, as Neo4j demands.
@@ -49,37 +52,77 @@ pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failur
     Ok(())
 }
 
-/// The checkpoint goes first: whoever finds it missing begins anew.
+/// Removes everything, and the checkpoint with it.
 pub(super) async fn wipe(client: &Client, user: UserId) -> Result<(), Failure> {
-    client.read(client.write_timeout, query("MATCH (p:Projection {user_id: $user}) DELETE p").param("user", id(user.0))).await?;
+    let maker = take(client, user).await?;
+    clear(client, user, &maker).await?;
+    finish(client, holding(user, &maker, "DELETE p RETURN 1 AS done")).await
+}
+
+/// Removes everything, and stands at the beginning of `feed` then.
+pub(super) async fn begin(client: &Client, user: UserId, feed: &str) -> Result<(), Failure> {
+    let maker = take(client, user).await?;
+    clear(client, user, &maker).await?;
+    let text = "SET p.feed = $feed, p.position = 0, p.updated_at = datetime() REMOVE p.maker, p.maker_at RETURN 1 AS done";
+    finish(client, holding(user, &maker, text).param("feed", feed)).await
+}
+
+/// Makes the graph somebody's to clear, and nobody's to read or to write to. Clearing takes more than one transaction, and several
+/// servers find at the same moment that a graph is gone: one of them would remove what another had already written.
+async fn take(client: &Client, user: UserId) -> Result<String, Failure> {
+    // Writing first takes the lock; what is read after that is what another left.
+    let statement = query(
+        "MERGE (p:Projection {user_id: $user}) SET p.touched_at = datetime()
+         WITH p WHERE p.maker IS NULL OR p.maker_at < datetime() - duration({seconds: $stale})
+         SET p.maker = randomUUID(), p.maker_at = datetime() REMOVE p.feed, p.position RETURN p.maker AS maker",
+    )
+    .param("user", id(user.0))
+    .param("stale", STALE_AFTER);
+    let taken = client.read(client.write_timeout, statement).await?;
+    Columns(taken.first().ok_or(Failure::Moved)?).get("maker")
+}
+
+/// A statement on the checkpoint `p` that finds nothing once the graph was taken by another.
+fn holding(user: UserId, maker: &str, text: &str) -> Query {
+    let text = format!("MATCH (p:Projection {{user_id: $user}}) SET p.touched_at = datetime() WITH p WHERE p.maker = $maker {text}");
+    query(&text).param("user", id(user.0)).param("maker", maker)
+}
+
+async fn finish(client: &Client, last: Query) -> Result<(), Failure> {
+    let done = client.read(client.write_timeout, last).await?;
+    if done.is_empty() { Err(Failure::Moved) } else { Ok(()) }
+}
+
+async fn clear(client: &Client, user: UserId, maker: &str) -> Result<(), Failure> {
     for label in LABELS {
         // The second condition lets Neo4j use the index on both properties. Relationships go first, because one node may have
         // any number of them.
         let nodes = format!("MATCH (n:{label}) WHERE n.user_id = $user AND n.id IS NOT NULL");
-        remove(client, user, &format!("{nodes} MATCH (n)-[r]-() WITH DISTINCT r LIMIT $limit DELETE r RETURN count(*) AS gone")).await?;
-        remove(client, user, &format!("{nodes} WITH n LIMIT $limit DETACH DELETE n RETURN count(*) AS gone")).await?;
+        let all = [
+            format!("{nodes} MATCH (n)-[r]-() WITH DISTINCT r LIMIT $limit DELETE r RETURN count(*) AS gone"),
+            format!("{nodes} WITH n LIMIT $limit DETACH DELETE n RETURN count(*) AS gone"),
+        ];
+        for text in all {
+            while remove(client, user, maker, &text).await? >= WIPED_AT_ONCE {}
+        }
     }
     Ok(())
 }
 
-/// Repeats a statement until it removes nothing more.
-async fn remove(client: &Client, user: UserId, text: &str) -> Result<(), Failure> {
-    loop {
-        let statement = query(text).param("user", id(user.0)).param("limit", WIPED_AT_ONCE);
-        let done = client.read(client.write_timeout, statement).await?;
-        let gone: i64 = done.first().map_or(Ok(0), |row| Columns(row).get("gone"))?;
-        if gone < WIPED_AT_ONCE {
-            return Ok(());
+/// One step of clearing: how much it removed.
+async fn remove(client: &Client, user: UserId, maker: &str, text: &str) -> Result<i64, Failure> {
+    let hold = holding(user, maker, "SET p.maker_at = datetime() RETURN 1 AS done");
+    let statement = query(text).param("user", id(user.0)).param("limit", WIPED_AT_ONCE);
+    let work = move |mut txn: Txn| async move {
+        if rows(&mut txn, hold).await?.is_empty() {
+            return Err(Failure::Moved);
         }
-    }
-}
-
-pub(super) async fn begin(client: &Client, user: UserId, feed: &str) -> Result<(), Failure> {
-    wipe(client, user).await?;
-    let statement = query("MERGE (p:Projection {user_id: $user}) SET p.feed = $feed, p.position = 0, p.updated_at = datetime()")
-        .param("user", id(user.0))
-        .param("feed", feed);
-    client.read(client.write_timeout, statement).await.map(|_| ())
+        let done = rows(&mut txn, statement).await?;
+        let gone = done.first().map_or(Ok(0), |row| Columns(row).get("gone"))?;
+        txn.commit().await?;
+        Ok(gone)
+    };
+    client.transaction(client.write_timeout, work).await
 }
 
 pub(super) async fn apply(client: &Client, verbs: &Verbs, user: UserId, feed: &str, batch: &GraphBatch) -> Result<(), Failure> {

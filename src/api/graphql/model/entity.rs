@@ -122,7 +122,7 @@ impl EntityNode {
     }
 
     /// Things that active facts lead to, in either direction: nearest first, then by the strength of the fact that leads there.
-    #[graphql(complexity = "cost(first, child_complexity).saturating_add(20)")]
+    #[graphql(complexity = "cost(first, child_complexity).saturating_add(100)")]
     async fn neighbours(
         &self,
         ctx: &Context<'_>,

@@ -234,12 +234,18 @@ async fn the_engine_answers_only_when_it_knows_everything_in_time() {
     assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1);
     assert_eq!(asked(), 1, "it is behind");
     pair.catch_up(&w).await;
+    pair.engine.moving.store(true, Ordering::SeqCst);
+    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1, "what it said is of no one moment");
+    assert_eq!(asked(), 2);
+    pair.engine.moving.store(false, Ordering::SeqCst);
+    pair.engine.forget();
+    pair.catch_up(&w).await;
 
     pair.engine.slow.store(true, Ordering::SeqCst);
     assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1, "the store answers instead");
     pair.engine.slow.store(false, Ordering::SeqCst);
     assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1);
-    assert_eq!(asked(), 1, "it is left alone for a while");
+    assert_eq!(asked(), 2, "it is left alone for a while");
 
     let reader = pair.reader(PATIENCE);
     pair.engine.down.store(true, Ordering::SeqCst);

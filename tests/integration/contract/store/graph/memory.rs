@@ -33,6 +33,8 @@ pub(super) struct MemoryEngine {
     pub(super) down: AtomicBool,
     /// Answers come after a minute.
     pub(super) slow: AtomicBool,
+    /// Whoever is asked finds the graph begun anew while he answers.
+    pub(super) moving: AtomicBool,
     /// So many batches are written, and then reported as failed: the confirmation got lost.
     pub(super) unconfirmed: AtomicU32,
     /// So many batches are refused for good.
@@ -59,6 +61,11 @@ impl MemoryEngine {
         self.check()?;
         if self.slow.load(Ordering::SeqCst) {
             tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+        }
+        if self.moving.load(Ordering::SeqCst) {
+            for one in self.users.lock().unwrap().values_mut() {
+                one.checkpoint.as_mut().unwrap().position = 0;
+            }
         }
         self.asked.fetch_add(1, Ordering::SeqCst);
         Ok(())
@@ -128,6 +135,7 @@ impl GraphEngine for MemoryEngine {
             entities: one.entities.into_values().collect(),
             messages: one.messages.into_values().collect(),
             facts: one.facts.into_values().collect(),
+            damaged: Vec::new(),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The contract of `ports::graph`: questions about connections, asked of the store and of an engine that follows it; the change
 //! feed; and what becomes of an engine that is behind, gone or wiped.
 
+mod beside;
 mod feed;
 mod follow;
 mod injection;

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use recall::{
     adapters::neo4j::Neo4jGraph,
     domain::{Entity, Evidence, Stance},
-    ports::{Around, Between, ChangeFeed, GraphEngine, GraphError, GraphQueries, KnowledgeCommit},
+    ports::{Around, Between, ChangeFeed, GraphQueries, KnowledgeCommit},
     projection::{Projection, compare},
 };
 
@@ -43,43 +43,8 @@ async fn answering(folder: &Folder) -> Option<Box<dyn Answering>> {
 
 graph_contract!(answering);
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_writers_of_one_graph_do_not_mix() {
-    let Some(server) = Neo4jServer::shared().await else { return };
-    let folder = Folder::new().await;
-    let w = folder.world();
-    let writers = [0, 1, 2].map(|_| Projection::new(folder.feed(), server.graph()));
-    let feed = writers[0].prepare().await.unwrap();
-    for i in 0..5 {
-        fill(&w, 40, 60, i).await;
-        let done = futures_util::future::join_all(writers.iter().map(|p| p.catch_up(&feed, &w.caller))).await;
-        assert!(done.iter().any(Result::is_ok), "{done:?}");
-        assert!(done.iter().all(|d| matches!(d, Ok(_) | Err(GraphError::Contended))), "{done:?}");
-    }
-    writers[0].catch_up(&feed, &w.caller).await.unwrap();
-    let mut differences = Vec::new();
-    compare(&writers[0], |d| differences.push(d)).await.unwrap();
-    differences.retain(|d| d.user == w.caller.user());
-    assert_eq!(differences, []);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_verb_has_an_index_and_preparing_again_changes_nothing() {
-    let Some(server) = Neo4jServer::shared().await else { return };
-    server.graph().prepare().await.unwrap();
-    server.graph().prepare().await.unwrap();
-    let names = server.names("SHOW INDEXES YIELD name RETURN name").await;
-    for relation in ontology().iter() {
-        assert!(names.contains(&format!("recall_fact_{}", relation.name.to_lowercase())), "{} of {names:?}", relation.name);
-    }
-    let names = server.names("SHOW CONSTRAINTS YIELD name RETURN name").await;
-    for name in ["recall_entity", "recall_session", "recall_message", "recall_projection"] {
-        assert!(names.iter().any(|n| n == name), "{name}");
-    }
-}
-
 /// Commits so many entities and facts between them, a thousand at a time, with evidence.
-async fn fill(w: &World, entities: usize, facts: usize, seed: usize) {
+pub(super) async fn fill(w: &World, entities: usize, facts: usize, seed: usize) {
     let session = w.session().await;
     let message = w.append(new_message(session, "words")).await;
     let all: Vec<Entity> = (0..entities).map(|i| entity(&format!("Thing {seed}.{i}"))).collect();

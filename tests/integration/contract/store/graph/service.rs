@@ -71,13 +71,18 @@ impl Neo4jServer {
     }
 
     async fn first_column(&self, cypher: &str) -> Vec<String> {
+        self.rows(cypher).await.iter().map(|row| row.get::<String>("name").unwrap()).collect()
+    }
+
+    /// All that a person at a console would get.
+    pub(crate) async fn rows(&self, cypher: &str) -> Vec<neo4rs::Row> {
         let driver = neo4rs::Graph::new(self.url(), "neo4j", PASSWORD).await.unwrap();
-        let mut rows = driver.execute(neo4rs::query(cypher)).await.unwrap();
-        let mut names = Vec::new();
-        while let Some(row) = rows.next().await.unwrap() {
-            names.push(row.get::<String>("name").unwrap());
+        let mut found = driver.execute(neo4rs::query(cypher)).await.unwrap();
+        let mut rows = Vec::new();
+        while let Some(row) = found.next().await.unwrap() {
+            rows.push(row);
         }
-        names
+        rows
     }
 
     /// Starts it over its folder.

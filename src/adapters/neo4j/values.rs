@@ -12,9 +12,14 @@ pub(super) fn id(id: Uuid) -> BoltType {
     id.hyphenated().to_string().into()
 }
 
+/// A list.
+pub(super) fn list(items: impl IntoIterator<Item = BoltType>) -> BoltType {
+    items.into_iter().collect::<Vec<_>>().into()
+}
+
 /// A list of ids.
-pub(super) fn ids(list: impl IntoIterator<Item = Uuid>) -> BoltType {
-    list.into_iter().map(id).collect::<Vec<_>>().into()
+pub(super) fn ids(items: impl IntoIterator<Item = Uuid>) -> BoltType {
+    list(items.into_iter().map(id))
 }
 
 /// A moment as Neo4j's own type, so that Cypher can calculate with it.
@@ -42,6 +47,15 @@ pub(super) fn map<const N: usize>(entries: [(&'static str, BoltType); N]) -> Bol
     let mut map = BoltMap::with_capacity(N);
     for (key, value) in entries {
         map.put(key.into(), value);
+    }
+    BoltType::Map(map)
+}
+
+/// A map of named lists.
+pub(super) fn map_of<'n>(entries: impl IntoIterator<Item = (&'n str, Vec<BoltType>)>) -> BoltType {
+    let mut map = BoltMap::default();
+    for (key, value) in entries {
+        map.put(key.into(), value.into());
     }
     BoltType::Map(map)
 }

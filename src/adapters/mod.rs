@@ -2,5 +2,6 @@
 
 pub mod local;
 pub mod neo4j;
+pub mod openai;
 pub mod sqlite;
 pub mod system;

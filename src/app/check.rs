@@ -4,7 +4,7 @@ use crate::adapters::{local::LocalEmbedder, system::SystemClock};
 use crate::config::Config;
 use crate::ports::{Clock, Embedder, GraphEngine, Inspect, JobQueue};
 
-use super::wiring;
+use super::{models, wiring};
 
 /// Applies migrations.
 pub(super) async fn migrate(config: &Config) -> anyhow::Result<()> {
@@ -37,9 +37,20 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
             println!("graph: {} answers", config.neo4j.url.as_deref().unwrap_or_default());
         }
     }
+    models::check(config).await?;
     let started = std::time::Instant::now();
     let embedder = LocalEmbedder::load()?;
-    println!("embedder: {}, {} dimensions, loaded in {} ms", embedder.model(), embedder.dimension(), started.elapsed().as_millis());
-    println!("extractor: local; answerer: extractive; clock: {}", SystemClock.now().to_rfc3339());
+    println!(
+        "built-in embedder: {}, {} dimensions, loaded in {} ms",
+        embedder.model(),
+        embedder.dimension(),
+        started.elapsed().as_millis()
+    );
+    let answerer = config.model.name.as_deref().filter(|_| config.model.url.is_some()).unwrap_or("extractive");
+    println!(
+        "extractor: {}; answerer: {answerer}; clock: {}",
+        models::name(config.understanding.extraction),
+        SystemClock.now().to_rfc3339()
+    );
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::adapters::{
     sqlite::SqliteStore,
 };
 use crate::api::Check;
-use crate::config::Config;
+use crate::config::{Config, Secret};
 use crate::domain::Ontology;
 use crate::ports::{GraphEngine, GraphQueries, Inspect};
 use crate::projection::{GraphReader, Missed, Projection, Projector, compare};
@@ -57,7 +57,8 @@ impl Check for EngineCheck {
 pub(super) fn engine(config: &Config, ontology: &Ontology) -> anyhow::Result<Option<Arc<Neo4jGraph>>> {
     let c = &config.neo4j;
     let Some(url) = &c.url else { return Ok(None) };
-    let settings = Neo4jConfig { database: c.database.clone(), ..Neo4jConfig::at(url, &c.user, &c.password) };
+    let password = c.password.as_ref().map(Secret::expose).unwrap_or_default();
+    let settings = Neo4jConfig { database: c.database.clone(), ..Neo4jConfig::at(url, &c.user, password) };
     let graph = Neo4jGraph::new(settings, ontology).context("neo4j.url (RECALL_NEO4J_URL)")?;
     Ok(Some(Arc::new(graph)))
 }

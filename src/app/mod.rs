@@ -5,6 +5,7 @@ mod cli;
 mod extract;
 mod graph;
 mod maintenance;
+mod models;
 mod serve;
 mod telemetry;
 mod wiring;

@@ -1,7 +1,7 @@
 //! Logs and metrics of the process.
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_subscriber::{EnvFilter, filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
 
 use crate::config::{LogConfig, LogFormat};
 
@@ -14,7 +14,10 @@ const SECONDS: [f64; 14] = [0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05
 /// When the filter is malformed or logging was started before.
 pub(super) fn logs(config: &LogConfig) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&config.filter)?;
-    let registry = tracing_subscriber::registry().with(filter);
+    // The client library for model servers writes answers that it cannot read to the log, and they may quote what people
+    // wrote. Whatever the filter says, it has no voice; what it would say is told by our own errors.
+    let quiet = filter_fn(|event| !event.target().starts_with("async_openai"));
+    let registry = tracing_subscriber::registry().with(filter).with(quiet);
     match config.format {
         LogFormat::Text => registry.with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false)).try_init()?,
         LogFormat::Json => {
@@ -52,5 +55,16 @@ fn describe() {
     counter!("recall_graph_changes_total", "Things told to the graph engine");
     histogram!("recall_graph_batch_seconds", "Time the graph engine took for one batch");
     counter!("recall_graph_queries_total", "Questions about connections, by who answered and why");
+    counter!("recall_model_requests_total", "Requests to model servers, by operation and outcome");
+    histogram!("recall_model_request_seconds", "Time one request to a model server took");
+    histogram!("recall_model_first_token_seconds", "Time to the first token of a streamed answer");
+    counter!("recall_model_tokens_total", "Tokens used, by operation and direction");
+    counter!("recall_extractions_total", "Messages read, by who found their facts");
+    counter!("recall_extraction_asked_total", "Messages that a model was asked about, by why");
+    counter!("recall_extraction_refused_total", "Parts of a model's extraction that did not stand the check, by problem");
+    counter!("recall_answers_instead_total", "Answers made without the model, by why it did not answer");
+    counter!("recall_answer_citations_dropped_total", "Citations of a model that point to nothing");
+    counter!("recall_answers_uncited_total", "Answers of a model without any citation, which are not given out");
+    counter!("recall_answers_cut_total", "Answers of a model that reached the limit of tokens");
     counter!("recall_events_pruned_total", "Events removed from the logs after their time");
 }

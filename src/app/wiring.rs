@@ -6,6 +6,7 @@ use anyhow::Context;
 use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 
+use super::models;
 use crate::adapters::{
     local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
     sqlite::{SqliteConfig, SqliteStore},
@@ -14,7 +15,7 @@ use crate::adapters::{
 use crate::config::Config;
 use crate::conversation::{Conversation, Parts};
 use crate::domain::Ontology;
-use crate::ports::{Clock, Store};
+use crate::ports::{Answerer, Clock, Embedder, Extractor, Store};
 use crate::streaming::{EventHub, HubAnnouncer, LogSource};
 use crate::understand::Pipeline;
 
@@ -64,7 +65,20 @@ fn create(folder: &Path) -> std::io::Result<()> {
 pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let ontology = ontology(config)?;
     let store = store(config, config.storage.migrate).await?;
-    let embedder = Arc::new(tokio::task::spawn_blocking(LocalEmbedder::load).await??);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let local = tokio::task::spawn_blocking(LocalEmbedder::load).await??;
+    let embedder: Arc<dyn Embedder> = match models::embedder(config).await? {
+        Some(model) => Arc::new(model),
+        None => Arc::new(local.clone()),
+    };
+    let mut extractor: Arc<dyn Extractor> = Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone()))));
+    let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
+    if let Some(client) = models::client(config)? {
+        models::announce(client.clone());
+        let budget = models::budget(config, clock.clone());
+        extractor = models::extractor(config, extractor, client.clone(), ontology.clone(), budget.clone());
+        answerer = models::answerer(config, answerer, client, ontology.clone(), budget);
+    }
     let options = RecallIndexOptions {
         budget_bytes: usize::try_from(config.retrieval.index_megabytes).unwrap_or(usize::MAX).saturating_mul(1024 * 1024),
         ..RecallIndexOptions::default()
@@ -72,15 +86,14 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let index = Arc::new(RecallIndex::new(store.clone(), embedder.as_ref(), options));
     let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
     let announcer = Arc::new(HubAnnouncer(hub.clone()));
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let wake = Arc::new(Notify::new());
     let graph = super::graph::parts(config, &ontology, &store)?;
     let conversation = Conversation::new(Parts {
         store: store.clone(),
         index,
-        embedder: embedder.clone(),
-        extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
-        answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.as_ref().clone())),
+        embedder,
+        extractor,
+        answerer,
         announcer: announcer.clone(),
         ontology,
         clock: clock.clone(),

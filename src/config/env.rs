@@ -40,13 +40,30 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_NEO4J_USER" => "neo4j.user",
     "RECALL_NEO4J_PASSWORD" => "neo4j.password",
     "RECALL_NEO4J_DATABASE" => "neo4j.database",
+    "RECALL_MODEL_URL" => "model.url",
+    "RECALL_MODEL_KEY" => "model.key",
+    "RECALL_MODEL_NAME" => "model.name",
+    "RECALL_MODEL_TIMEOUT_SECONDS" => "model.timeout_seconds",
+    "RECALL_MODEL_SILENCE_SECONDS" => "model.silence_seconds",
+    "RECALL_MODEL_CONCURRENCY" => "model.concurrency",
+    "RECALL_MODEL_USER_TOKENS_PER_DAY" => "model.user_tokens_per_day",
+    "RECALL_MODEL_TOKENS_PER_DAY" => "model.tokens_per_day",
+    "RECALL_MODEL_CONTEXT_TOKENS" => "model.context_tokens",
+    "RECALL_MODEL_ANSWER_TOKENS" => "model.answer_tokens",
+    "RECALL_EMBEDDINGS_URL" => "embeddings.url",
+    "RECALL_EMBEDDINGS_KEY" => "embeddings.key",
+    "RECALL_EMBEDDINGS_MODEL" => "embeddings.model",
+    "RECALL_EMBEDDINGS_DIMENSION" => "embeddings.dimension",
+    "RECALL_EMBEDDINGS_BATCH" => "embeddings.batch",
+    "RECALL_EMBEDDINGS_TIMEOUT_SECONDS" => "embeddings.timeout_seconds",
+    "RECALL_EMBEDDINGS_CONCURRENCY" => "embeddings.concurrency",
     "RECALL_LOG" => "log.filter",
     "RECALL_LOG_FORMAT" => "log.format",
 };
 
 /// Settings of engines that this version does not have. Ignoring one would be worse than refusing it: a server that
 /// was told of a login provider must not run open.
-const NOT_YET: &[&str] = &["RECALL_MODEL_", "RECALL_EMBEDDINGS_", "RECALL_OIDC_"];
+const NOT_YET: &[&str] = &["RECALL_OIDC_"];
 
 /// The variable that sets a key.
 pub(super) fn variable_of(key: &str) -> Option<&'static str> {

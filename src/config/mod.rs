@@ -2,7 +2,9 @@
 //! file, environment and flags (later ones win), and checked whole before anything opens. Each error names the key.
 
 mod env;
+mod models;
 mod neo4j;
+mod secret;
 mod sections;
 
 use std::path::Path;
@@ -14,7 +16,9 @@ use figment::{
 use serde::{Deserialize, Serialize};
 
 pub use env::{VARIABLES, Variable};
+pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
 pub use neo4j::Neo4jSection;
+pub use secret::Secret;
 pub use sections::{
     LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StorageConfig, StreamConfig, UnderstandingConfig,
 };
@@ -37,6 +41,10 @@ pub struct Config {
     pub understanding: UnderstandingConfig,
     /// The graph engine.
     pub neo4j: Neo4jSection,
+    /// The server that answers, and finds facts.
+    pub model: ModelConfig,
+    /// The server that makes vectors.
+    pub embeddings: EmbeddingsConfig,
     /// Logs.
     pub log: LogConfig,
 }
@@ -103,8 +111,10 @@ impl Config {
         self.stream.check(&self.server)?;
         self.processing.check()?;
         self.retrieval.check()?;
-        self.understanding.check()?;
+        self.understanding.check(self.model.url.is_some())?;
         self.neo4j.check()?;
+        self.model.check()?;
+        self.embeddings.check()?;
         self.log.check()
     }
 }

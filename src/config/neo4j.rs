@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, wrong};
+use super::{ConfigError, Secret, wrong};
 
 /// A Neo4j server that is kept in step with the store and answers questions about connections.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Neo4jSection {
     /// `bolt://host:port`, or with `bolt+s`, `neo4j` and `neo4j+s`. Without it there is no graph engine.
@@ -13,21 +13,14 @@ pub struct Neo4jSection {
     /// Who signs in.
     pub user: String,
     /// With which secret.
-    pub password: String,
+    pub password: Option<Secret>,
     /// Which of the server's databases.
     pub database: String,
 }
 
 impl Default for Neo4jSection {
     fn default() -> Self {
-        Self { url: None, user: "neo4j".to_owned(), password: String::new(), database: "neo4j".to_owned() }
-    }
-}
-
-/// Without the secret.
-impl std::fmt::Debug for Neo4jSection {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Neo4jSection").field("url", &self.url).field("user", &self.user).finish_non_exhaustive()
+        Self { url: None, user: "neo4j".to_owned(), password: None, database: "neo4j".to_owned() }
     }
 }
 

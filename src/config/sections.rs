@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ConfigError, wrong};
+use super::{ConfigError, Extraction, wrong};
 
 /// Where the server listens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -217,25 +217,19 @@ impl RetrievalConfig {
 }
 
 /// Finding facts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnderstandingConfig {
-    /// Who finds facts: `local`.
-    pub extraction: String,
+    /// Who finds facts.
+    pub extraction: Extraction,
     /// A file with relations to use instead of the built-in ones.
     pub ontology: Option<PathBuf>,
 }
 
-impl Default for UnderstandingConfig {
-    fn default() -> Self {
-        Self { extraction: "local".to_owned(), ontology: None }
-    }
-}
-
 impl UnderstandingConfig {
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if self.extraction != "local" {
-            return Err(wrong("understanding.extraction", "must be `local` in this version"));
+    pub(super) fn check(&self, has_model: bool) -> Result<(), ConfigError> {
+        if self.extraction != Extraction::Local && !has_model {
+            return Err(wrong("understanding.extraction", "needs a model: set model.url (RECALL_MODEL_URL) and model.name"));
         }
         Ok(())
     }
@@ -275,16 +269,16 @@ impl LogConfig {
     }
 }
 
-fn positive(key: &str, value: u64) -> Result<(), ConfigError> {
+pub(super) fn positive(key: &str, value: u64) -> Result<(), ConfigError> {
     if value == 0 { Err(wrong(key, "must be at least 1")) } else { Ok(()) }
 }
 
-fn at_most(key: &str, value: u64, limit: u64) -> Result<(), ConfigError> {
+pub(super) fn at_most(key: &str, value: u64, limit: u64) -> Result<(), ConfigError> {
     if value > limit { Err(wrong(key, format!("must be at most {limit}"))) } else { Ok(()) }
 }
 
 /// A number or a switch, written as such in the file and as text in the environment.
-fn flexible<'de, D, T>(d: D) -> Result<T, D::Error>
+pub(super) fn flexible<'de, D, T>(d: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + std::str::FromStr,

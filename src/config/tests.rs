@@ -48,21 +48,20 @@ fn every_variable_sets_a_key_that_exists() {
         "storage.database_url" => "sqlite:/tmp/x.db",
         "storage.migrate" => "false",
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
-        "understanding.extraction" => "local",
         "neo4j.url" => "bolt://127.0.0.1:7687",
         "neo4j.user" | "neo4j.password" | "neo4j.database" => "memory",
+        "understanding.extraction" => "hybrid",
+        "model.url" | "embeddings.url" => "https://models.example.org/v1",
+        "model.key" | "model.name" | "embeddings.key" | "embeddings.model" => "some-word",
         "log.filter" => "debug",
         "log.format" => "json",
         _ => "9",
     };
     for v in VARIABLES {
-        let c = load("", &[(v.name, sample(v.key))], &[]).unwrap_or_else(|e| panic!("{}: {e}", v.name));
-        assert_ne!(
-            c,
-            if v.key == "understanding.extraction" { load("", &[("RECALL_LOG", "x")], &[]).unwrap() } else { Config::default() },
-            "{}",
-            v.name
-        );
+        // What only makes sense with a server is tried with one.
+        let servers = "[model]\nurl = \"http://localhost:1\"\nname = \"a\"\n[embeddings]\nurl = \"http://localhost:2\"\nmodel = \"b\"";
+        let set = load(servers, &[(v.name, sample(v.key))], &[]).unwrap_or_else(|e| panic!("{}: {e}", v.name));
+        assert_ne!(set, load(servers, &[], &[]).unwrap(), "{}", v.name);
     }
 }
 
@@ -84,6 +83,13 @@ fn errors_name_the_key() {
         ("", &[("RECALL_PUBLIC_URL", "https://memory.example.org")][..], "memory.example.org can be reached from other machines"),
         ("", &[("RECALL_NEO4J_URL", "http://127.0.0.1:7474")][..], "neo4j.url (RECALL_NEO4J_URL)"),
         ("", &[("RECALL_NEO4J_URL", "bolt://neo4j:secret@127.0.0.1")][..], "must not hold the password"),
+        ("", &[("RECALL_EXTRACTION", "hybrid")][..], "understanding.extraction (RECALL_EXTRACTION): needs a model"),
+        ("", &[("RECALL_EXTRACTION", "magic")][..], "understanding.extraction (RECALL_EXTRACTION)"),
+        ("", &[("RECALL_MODEL_KEY", "k")][..], "model.url (RECALL_MODEL_URL): is needed"),
+        ("", &[("RECALL_MODEL_URL", "http://localhost:1")][..], "model.name (RECALL_MODEL_NAME): is needed"),
+        ("", &[("RECALL_MODEL_URL", "http://me:pw@localhost")][..], "model.url (RECALL_MODEL_URL): must be an address"),
+        ("", &[("RECALL_EMBEDDINGS_URL", "localhost:1")][..], "embeddings.url (RECALL_EMBEDDINGS_URL): must be an address"),
+        ("[model]\ntimeout_seconds = 500", &[][..], "model.timeout_seconds (RECALL_MODEL_TIMEOUT_SECONDS): must be at most 100"),
         ("", &[("RECALL_LEASE_SECONDS", "999999999")][..], "processing.lease_seconds (RECALL_LEASE_SECONDS): must be at most"),
     ] {
         let e = error(file, env);
@@ -94,7 +100,7 @@ fn errors_name_the_key() {
 #[test]
 fn a_password_is_not_shown() {
     let c = load("", &[("RECALL_NEO4J_PASSWORD", "sesame")], &[]).unwrap();
-    assert_eq!(c.neo4j.password, "sesame");
+    assert_eq!(c.neo4j.password.as_ref().map(Secret::expose), Some("sesame"));
     assert!(!format!("{c:?}").contains("sesame"));
 }
 
@@ -105,4 +111,19 @@ fn a_value_may_come_from_a_file() {
     std::fs::write(&path, "127.0.0.1:7777\n").unwrap();
     let c = load("", &[("RECALL_LISTEN_FILE", path.to_str().unwrap())], &[]).unwrap();
     assert_eq!(c.server.listen.port(), 7777);
+}
+
+#[test]
+fn a_secret_is_never_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("key");
+    std::fs::write(&path, "sk-hidden\n").unwrap();
+    let env = [("RECALL_MODEL_URL", "http://localhost:1"), ("RECALL_MODEL_NAME", "m"), ("RECALL_MODEL_KEY_FILE", path.to_str().unwrap())];
+    let c = load("[model.headers]\nx-team = \"also-hidden\"", &env, &[]).unwrap();
+    assert_eq!(c.model.key.as_ref().unwrap().expose(), "sk-hidden");
+    let shown = format!("{c:?} {}", serde_json::to_string(&c).unwrap());
+    assert!(!shown.contains("hidden"), "{shown}");
+    let broken =
+        error("", &[("RECALL_MODEL_URL", "http://localhost:1"), ("RECALL_MODEL_NAME", "m"), ("RECALL_MODEL_KEY", "two hidden words")]);
+    assert!(broken.contains("model.key (RECALL_MODEL_KEY)") && !broken.contains("hidden"), "{broken}");
 }

@@ -5,12 +5,14 @@ use std::{
     time::Instant,
 };
 
+use tracing::warn;
+
 use super::{Conversation, UseCaseError, check, rank};
 use crate::domain::{
     Caller, Entity, EntityId, Evidence, Fact, FactId, FactStatus, MessageId, Stance, UserText,
     context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, Timings},
 };
-use crate::ports::IndexQuery;
+use crate::ports::{EmbedError, IndexQuery};
 
 /// Most messages in one context.
 pub(super) const MAX_FIRST: u32 = 100;
@@ -43,7 +45,15 @@ impl Conversation {
 
         let clock = Instant::now();
         let embedding = match wants(Method::Vector) {
-            true => self.parts.embedder.embed(std::slice::from_ref(&query.text)).await?.into_iter().next(),
+            true => match self.parts.embedder.embed(std::slice::from_ref(&query.text)).await {
+                Ok(vectors) => vectors.into_iter().next(),
+                // Words and facts find much without it, and `methods_used` says that they were alone.
+                Err(EmbedError::Transient(cause)) if wants(Method::Keyword) || wants(Method::Graph) => {
+                    warn!(cause, "a question is searched without its meaning");
+                    None
+                }
+                Err(e) => return Err(e.into()),
+            },
             false => None,
         };
         timings.embed_ms = millis(clock);

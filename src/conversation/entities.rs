@@ -10,9 +10,8 @@ use crate::ports::{CommitError, EntityFilter};
 
 /// Most facts moved by one merge.
 const MAX_MERGED_FACTS: u32 = 10_000;
-/// Most entities looked at for one name, and how many of their facts.
+/// Most entities looked at for one name.
 const MAX_LIKELY: u32 = 50;
-const FACTS_OF_LIKELY: u32 = 20;
 
 /// Which entity a mention means.
 #[derive(Clone, Debug)]
@@ -166,7 +165,6 @@ impl Conversation {
             let likely = AskedName::contested(&memory);
             if let Some(session) = session {
                 memory.recent = store.recently_mentioned(caller, session, &likely).await?;
-                memory.facts = store.facts_of_entities(caller, &likely, FACTS_OF_LIKELY).await?;
             }
             candidates.extend(asked.rank(&memory));
             let filter = EntityFilter { entity_type: wanted, text: Some(key.as_str().to_owned()), session };

@@ -155,7 +155,7 @@ impl Conversation {
             speaker: message.speaker.clone(),
             previous: previous.into_iter().map(|m| m.text).collect(),
         };
-        let extraction = self.parts.extractor.extract(&input).await?;
+        let extraction = self.parts.extractor.extract(&job.caller, &input).await?;
         let follow_up = (answer && extraction.kind.asks()).then_some(JobWork::Answer(id));
         let statement = Statement {
             message: id,
@@ -184,7 +184,7 @@ impl Conversation {
         }
         self.parts.announcer.ephemeral(&job.caller, job.session, "context_ready", context_ready(&question, &context, self));
         let sink = Deltas { announcer: self.parts.announcer.as_ref(), caller: job.caller, session: job.session, question: id };
-        let draft = self.parts.answerer.answer(&asked, &context, &sink).await?;
+        let draft = self.parts.answerer.answer(&job.caller, &asked, &context, &sink).await?;
 
         let now = self.parts.clock.now();
         let embedding = self.parts.embedder.embed(std::slice::from_ref(&draft.text)).await?.into_iter().next();
@@ -197,7 +197,7 @@ impl Conversation {
             text: draft.text.clone(),
             citations: draft.citations.clone(),
             grounded: draft.grounded,
-            answerer: self.parts.answerer.name().to_owned(),
+            answerer: draft.answerer.clone().unwrap_or_else(|| self.parts.answerer.name().to_owned()),
             timings: context.timings,
         };
         let commit = AnswerCommit {

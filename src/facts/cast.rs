@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{
     learn::Statement,
     resolve::{
-        Choice, Memory, SURE, Scene, Taken, close,
+        Choice, Contest, Memory, SURE, Scene, Taken, close,
         cues::{Marks, Same, Text},
         is_name, lookups, names, role_hint,
         roles::Role,
@@ -38,9 +38,9 @@ impl Reading {
         self.marks.iter().any(|m| m.speaker)
     }
 
-    /// Entities of which more must be known before it is decided who is meant.
-    pub(super) fn contested(&self, s: &Statement, memory: &Memory) -> Vec<EntityId> {
-        Scene::of(&self.text, &s.extraction.mentions, &s.extraction.facts, memory, None).contested(&self.marks)
+    /// What more must be known before it is decided who is meant.
+    pub(super) fn contest(&self, s: &Statement, memory: &Memory) -> Contest {
+        Scene::of(&self.text, &s.extraction.mentions, &s.extraction.facts, memory, None).contest(&self.marks)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::domain::{Caller, Entity, EntityId, Extraction, Fact, FactId, MessageI
 use crate::facts::{
     cast::{Cast, Reading, lookups_of},
     decide::{Known, decide},
-    resolve::Memory,
+    resolve::{Contest, Memory},
 };
 use crate::ports::{Claim, Clock, CommitError, FactKey, Ids, JobWork, KnowledgeCommit, Store, StoreError};
 
@@ -21,11 +21,11 @@ use crate::ports::{Claim, Clock, CommitError, FactKey, Ids, JobWork, KnowledgeCo
 const MAX_STALE: u32 = 50;
 /// How many users can be learned about at the same time, at most.
 const TURNS: usize = 64;
-/// How many entities are looked at for a part of their name, how many of one message need a closer look, and how many facts of
-/// each that takes.
+/// How many entities are looked at for a part of their name, how many of one message need a closer look, and with how many others
+/// that it names they may have to do.
 const MAX_HINTED: u32 = 200;
 const MAX_CONTESTED: usize = 100;
-const FACTS_OF_CONTESTED: u32 = 40;
+const MAX_BESIDE: usize = 50;
 /// How much evidence of each rival is copied to a new fact.
 const RIVAL_EVIDENCE: u32 = 50;
 
@@ -142,11 +142,14 @@ impl Learner {
         if s.speaker.is_none() && (!s.extraction.facts.is_empty() || reading.names_speaker()) {
             memory.viewer = store.viewer_entity(caller).await?;
         }
-        let mut contested = reading.contested(s, &memory);
+        let Contest { mut contested, mut beside } = reading.contest(s, &memory);
         contested.truncate(MAX_CONTESTED);
+        beside.truncate(MAX_BESIDE);
         if !contested.is_empty() {
             memory.recent = store.recently_mentioned(caller, s.session, &contested).await?;
-            memory.facts = store.facts_of_entities(caller, &contested, FACTS_OF_CONTESTED).await?;
+        }
+        if !contested.is_empty() && !beside.is_empty() {
+            memory.facts = store.facts_between(caller, &contested, &beside).await?;
         }
         Ok(memory)
     }

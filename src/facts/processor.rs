@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use tokio::{
     sync::Notify,
     task::{JoinHandle, JoinSet},
-    time::Instant,
+    time::{Instant, MissedTickBehavior},
 };
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -77,6 +77,8 @@ impl Default for ProcessorConfig {
 
 /// Longest wait between two looks at the queue: jobs that another instance left are found by then.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
+/// How long the work is listened to after its lease is lost.
+const LAST_WORD: Duration = Duration::from_secs(1);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 
 /// A running processor. Dropping it stops it at once; [`Processor::shutdown`] drains it.
@@ -199,21 +201,15 @@ async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
         let work = AssertUnwindSafe(inner.work.run(&job))
             .catch_unwind()
             .map(|done| done.unwrap_or_else(|_| Outcome::Retry { code: "PANIC", cause: "the work panicked".into() }));
-        tokio::pin!(work);
-        let mut beat = tokio::time::interval_at(started + inner.config.lease / 3, inner.config.lease / 3);
-        let deadline = tokio::time::sleep_until(started + inner.config.timeout);
-        tokio::pin!(deadline);
-        loop {
-            tokio::select! {
-                outcome = &mut work => break Some(outcome),
-                () = abort.cancelled() => break None,
-                () = &mut deadline => break Some(Outcome::Retry { code: "TIMEOUT", cause: "the attempt took too long".into() }),
-                _ = beat.tick() => match inner.queue.extend(&job.claim, inner.clock.now(), inner.config.lease).await {
-                    Ok(true) => {}
-                    Ok(false) => break Some(Outcome::NotOurs),
-                    Err(e) => warn!(error = %e, "a lease could not be extended"),
-                },
-            }
+        let deadline = started + inner.config.timeout;
+        // Side by side: an extension may wait for a lock that the work itself holds, and must not stop it.
+        tokio::select! {
+            // What is done is done, whatever else is true by then.
+            biased;
+            outcome = work => Some(outcome),
+            () = abort.cancelled() => None,
+            () = tokio::time::sleep_until(deadline) => Some(Outcome::Retry { code: "TIMEOUT", cause: "the attempt took too long".into() }),
+            () = hold(&inner, &job, started) => Some(Outcome::NotOurs),
         }
     };
     metrics::histogram!("recall_job_seconds").record(started.elapsed().as_secs_f64());
@@ -242,6 +238,23 @@ async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
     }
 }
 
+/// Extends the lease of a job until it is lost.
+async fn hold(inner: &Inner, job: &Job, started: Instant) {
+    let mut beat = tokio::time::interval_at(started + inner.config.lease / 3, inner.config.lease / 3);
+    // After an extension that took long, the next one is due a whole beat later.
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        beat.tick().await;
+        match inner.queue.extend(&job.claim, inner.clock.now(), inner.config.lease).await {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(e) => warn!(error = %e, "a lease could not be extended"),
+        }
+    }
+    // A commit of the work ends its claim too. Then the work is about to say so, and has committed events to announce.
+    tokio::time::sleep(LAST_WORD).await;
+}
+
 async fn bury(inner: &Inner, job: &Job, code: &str, cause: &str) {
     metrics::counter!("recall_jobs_total", "outcome" => "dead").increment(1);
     error!(job = job.claim.job, attempts = job.attempts, code, cause, "a job was given up");
@@ -252,3 +265,6 @@ async fn bury(inner: &Inner, job: &Job, code: &str, cause: &str) {
         Err(e) => warn!(error = %e, "a dead letter could not be written; its lease will expire"),
     }
 }
+
+#[cfg(test)]
+mod tests;

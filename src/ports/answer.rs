@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::domain::{Citation, Timestamp, UserText, context::Context};
+use crate::domain::{Caller, Citation, Timestamp, UserText, context::Context};
 
 /// A question, and when it was asked.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Asked {
 /// Answers from the context it is given and from nothing else.
 #[async_trait]
 pub trait Answerer: Send + Sync {
-    /// Names the answerer in answers: `extractive`, or a model's name.
+    /// Names the answerer: `extractive`, or a model's name.
     fn name(&self) -> &str;
     /// The question put so that more can be found: a thing called by its name that was called by what it is to another
     /// ("my sister"), when the context tells who that is, or by the words in which an answer would be told. `None` when
@@ -24,11 +24,11 @@ pub trait Answerer: Send + Sync {
     fn rephrase(&self, _asked: &Asked, _context: &Context) -> Option<UserText> {
         None
     }
-    /// An answer. When the context does not support one, it says so and `grounded` is false.
+    /// An answer on behalf of the caller, whose budget it counts against. When the context does not support one, it says so and `grounded` is false.
     ///
     /// # Errors
     /// When the answerer cannot work; the caller decides whether to try again.
-    async fn answer(&self, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError>;
+    async fn answer(&self, caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError>;
 }
 
 /// Takes the text of an answer while it is being made.
@@ -46,6 +46,8 @@ pub struct Draft {
     pub citations: Vec<Citation>,
     /// Whether something in the context supports it.
     pub grounded: bool,
+    /// Who made it, when that is not the answerer that was asked.
+    pub answerer: Option<String>,
 }
 
 /// Why there is no answer.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::domain::{Extraction, UserText};
+use crate::domain::{Caller, Extraction, UserText};
 
 /// What an extractor may look at.
 #[derive(Clone, Debug)]
@@ -18,11 +18,11 @@ pub struct ExtractInput {
 /// Finds kind, things and facts in one message.
 #[async_trait]
 pub trait Extractor: Send + Sync {
-    /// Everything found. Text that states nothing gives an empty extraction, not an error.
+    /// Everything found, on behalf of the caller, whose budget it counts against. Text that states nothing gives an empty extraction, not an error.
     ///
     /// # Errors
     /// When the extractor cannot work at all; the caller retries and keeps the message.
-    async fn extract(&self, input: &ExtractInput) -> Result<Extraction, ExtractError>;
+    async fn extract(&self, caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError>;
 }
 
 /// Why nothing could be extracted.

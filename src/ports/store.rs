@@ -264,6 +264,8 @@ pub trait KnowledgeStore: Send + Sync {
     async fn facts_by_id(&self, caller: &Caller, ids: &[FactId]) -> Result<Vec<Fact>, StoreError>;
     /// Facts with one of the entities on either side, strongest support first, at most `limit` per entity.
     async fn facts_of_entities(&self, caller: &Caller, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, StoreError>;
+    /// Facts between one of some entities and one of others, in either direction, whatever their status, by id.
+    async fn facts_between(&self, caller: &Caller, some: &[EntityId], others: &[EntityId]) -> Result<Vec<Fact>, StoreError>;
     /// Commits a plan and, with a claim, the end of its job, in ONE transaction. Returns the numbers of its events.
     async fn commit(&self, caller: &Caller, plan: &KnowledgeCommit, claim: Option<&Claim>) -> Result<Vec<u64>, CommitError>;
     /// Stores an answer with its events and the end of its job, in ONE transaction.

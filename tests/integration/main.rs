@@ -12,7 +12,9 @@ mod extraction;
 mod graph;
 mod house;
 mod logs;
+
 mod merges;
+mod models;
 mod problems;
 mod readme;
 mod server;

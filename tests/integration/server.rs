@@ -36,6 +36,11 @@ impl Server {
         Self::spawn(data, &[("RECALL_LOG_FORMAT", "json")], Stdio::from(log), filter)
     }
 
+    /// As [`Server::start_logging`], with more environment variables.
+    pub(crate) fn start_logging_with(data: &Path, log: &Path, filter: &str, env: &[(&str, &str)]) -> Self {
+        Self::spawn(data, env, Stdio::from(std::fs::File::create(log).unwrap()), filter)
+    }
+
     fn spawn(data: &Path, env: &[(&str, &str)], stderr: Stdio, filter: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
         // Settings of the machine that runs the tests must not reach the server.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::domain::Extraction;
+use crate::domain::{Caller, Extraction};
 use crate::ports::extract::{ExtractError, ExtractInput, Extractor};
 use crate::understand::Pipeline;
 
@@ -27,7 +27,7 @@ impl LocalExtractor {
 
 #[async_trait]
 impl Extractor for LocalExtractor {
-    async fn extract(&self, input: &ExtractInput) -> Result<Extraction, ExtractError> {
+    async fn extract(&self, _caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError> {
         if input.text.as_str().len() <= INLINE_BYTES {
             return Ok(self.pipeline.extract(input));
         }

@@ -11,10 +11,11 @@ use sqlx::{
 use super::failure::Failure;
 
 /// (number, name, text) of each file in `migrations/sqlite`.
-const FILES: [(i64, &str, &str); 3] = [
+const FILES: [(i64, &str, &str); 4] = [
     (1, "memory", include_str!("../../../migrations/sqlite/0001_memory.sql")),
     (2, "entities", include_str!("../../../migrations/sqlite/0002_entities.sql")),
-    (3, "graph", include_str!("../../../migrations/sqlite/0003_graph.sql")),
+    (3, "pairs", include_str!("../../../migrations/sqlite/0003_pairs.sql")),
+    (4, "graph", include_str!("../../../migrations/sqlite/0004_graph.sql")),
 ];
 
 /// Applies what is missing, each file in a transaction of its own.

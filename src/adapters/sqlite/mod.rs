@@ -67,6 +67,10 @@ impl Default for SqliteConfig {
     }
 }
 
+/// How many rows a reader's thread may be ahead of whoever awaits them. With the default of 50 the two kept waiting for each other
+/// in every larger read.
+const ROWS_AHEAD: usize = 4096;
+
 /// The store in one SQLite file.
 pub struct SqliteStore {
     readers: SqlitePool,
@@ -106,6 +110,7 @@ impl SqliteStore {
             .pragma("temp_store", "MEMORY")
             // After a large transaction the log file shrinks back to this.
             .pragma("journal_size_limit", (64 * 1024 * 1024).to_string())
+            .row_buffer_size(ROWS_AHEAD)
             .disable_statement_logging();
 
         let mut connection = opener.open(&options).await?;

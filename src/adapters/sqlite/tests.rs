@@ -83,7 +83,11 @@ async fn the_statements_that_run_most_use_their_index() {
 #[tokio::test]
 async fn who_may_be_meant_is_found_without_reading_through_a_table() {
     let (_folder, store) = open().await;
-    for (sql, index) in [(super::knowledge::HINTED, "user_id=? AND hint=?"), (super::knowledge::RECENT, "mentions_in_session")] {
+    for (sql, index) in [
+        (super::knowledge::HINTED, "user_id=? AND hint=?"),
+        (super::knowledge::RECENT, "mentions_in_session"),
+        (super::knowledge::BETWEEN, "facts_of_pair (user_id=? AND subject_id=? AND object_id=?)"),
+    ] {
         let plan = explain(&store, sql).await;
         assert!(plan.contains(index), "{sql}\n{plan}");
         assert!(!plan.lines().any(|step| step.contains("SCAN") && !step.contains("json_each")), "{sql}\n{plan}");
@@ -115,7 +119,8 @@ async fn primary_keys_begin_with_the_user() {
     let (_folder, store) = open().await;
     let tables = sqlx::query(
         "SELECT m.name AS tab, c.name AS col FROM sqlite_schema m JOIN pragma_table_info(m.name) c
-         WHERE m.type = 'table' AND c.pk = 1 AND m.name NOT IN ('installation', 'users', 'jobs', '_sqlx_migrations', 'sqlite_sequence')",
+         WHERE m.type = 'table' AND c.pk = 1 AND m.name NOT IN
+             ('installation', 'users', 'jobs', 'graph_feed', 'graph_changes', '_sqlx_migrations', 'sqlite_sequence')",
     )
     .fetch_all(&store.readers)
     .await

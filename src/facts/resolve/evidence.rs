@@ -2,7 +2,7 @@
 //! the text names. Pure.
 
 use super::{Scene, Taken, names::Fit};
-use crate::domain::{Entity, EntityId, EntityType, Party};
+use crate::domain::{Entity, EntityId, EntityKey, EntityType, Party};
 
 /// What it adds to be the one of the name that was spoken of last in the session, or one of several that were.
 const LATEST: f64 = 0.35;
@@ -40,8 +40,14 @@ impl Scene<'_> {
     fn neighbourhood(&self, index: usize, e: &Entity) -> f64 {
         let mut best: f64 = 0.0;
         let mut same_of_speaker = None;
+        // Whoever bears the very name is not something else that is named.
+        let own = self.mentions.get(index).and_then(|m| EntityKey::of(&m.name)).and_then(|k| self.by_key.get(k.as_str()));
+        let own = |id: EntityId| own.is_some_and(|found| found.iter().any(|e| e.id == id));
         for f in self.facts.get(&e.id).into_iter().flatten() {
             let other = if f.subject == e.id { f.object } else { f.subject };
+            if own(other) {
+                continue;
+            }
             if Some(other) == self.viewer {
                 // What the user has to do with everybody says little; the very same relation says something.
                 let relations = same_of_speaker.get_or_insert_with(|| self.said_of_speaker(index));

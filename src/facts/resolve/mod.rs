@@ -57,8 +57,17 @@ pub struct Memory {
     pub hinted: Vec<(String, Entity)>,
     /// Which of the contested entities were spoken of in the session, the latest first.
     pub recent: Vec<EntityId>,
-    /// Facts of the contested entities.
+    /// Facts between the contested entities and those beside them.
     pub facts: Vec<Fact>,
+}
+
+/// Between whom the names of a text do not decide.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Contest {
+    /// Who may be meant.
+    pub(crate) contested: Vec<EntityId>,
+    /// Who else is named for certain, and the user: to have to do with one of them speaks for one who may be meant.
+    pub(crate) beside: Vec<EntityId>,
 }
 
 /// One text with its names and what is known that bears on them, indexed so that a long text stays linear.
@@ -218,8 +227,8 @@ impl<'a> Scene<'a> {
         Some(Candidate { entity: e, score: score - type_cost + mark, reason, exact, plain: described.description().is_none() })
     }
 
-    /// Entities between which only more than the names can decide.
-    pub(crate) fn contested(&self, marks: &[Marks]) -> Vec<EntityId> {
+    /// Between which entities only more than the names can decide, and who else is there.
+    pub(crate) fn contest(&self, marks: &[Marks]) -> Contest {
         let mut open: Vec<EntityId> = Vec::new();
         for (m, marks) in self.mentions.iter().zip(marks) {
             let fitting = |e: &&Entity| self.named(m, marks, e, &Marks::described(e.description.as_deref())).is_some();
@@ -240,7 +249,10 @@ impl<'a> Scene<'a> {
         }
         open.sort();
         open.dedup();
-        open
+        // The user first: there are never too many others for that.
+        let mut beside: Vec<EntityId> = self.named.keys().copied().filter(|id| Some(*id) != self.viewer).collect();
+        beside.sort();
+        Contest { contested: open, beside: self.viewer.into_iter().chain(beside).collect() }
     }
 }
 

@@ -38,7 +38,7 @@ use self::{
 };
 use super::LocalEmbedder;
 use crate::{
-    domain::{Citation, Entity, Ontology, UserText, context::Context},
+    domain::{Caller, Citation, Entity, Ontology, UserText, context::Context},
     ports::{AnswerError, AnswerSink, Answerer, Asked, Draft},
 };
 
@@ -60,7 +60,7 @@ impl ExtractiveAnswerer {
     /// The answer; a pure function of question and context.
     pub fn draft(&self, asked: &Asked, context: &Context) -> Draft {
         let question = self.read(asked, context);
-        let nothing = |text: &str| Draft { text: text.into(), citations: Vec::new(), grounded: false };
+        let nothing = |text: &str| Draft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
         if let Some(reply) = smalltalk::reply(asked.text.as_str()) {
             return nothing(reply);
         }
@@ -81,7 +81,7 @@ impl ExtractiveAnswerer {
         if sentences.is_empty() {
             return nothing(UNKNOWN);
         }
-        Draft { text: sentences.join(" ").into(), citations: page.citations, grounded: true }
+        Draft { text: sentences.join(" ").into(), citations: page.citations, grounded: true, answerer: None }
     }
 
     fn read(&self, asked: &Asked, context: &Context) -> Question {
@@ -134,7 +134,7 @@ impl Answerer for ExtractiveAnswerer {
         by_name.or_else(|| refer::by_occupation(&question)).map(UserText::from)
     }
 
-    async fn answer(&self, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError> {
+    async fn answer(&self, _caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError> {
         let draft = self.draft(asked, context);
         sink.delta(draft.text.as_str());
         Ok(draft)

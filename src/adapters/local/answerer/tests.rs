@@ -452,7 +452,8 @@ async fn the_answer_is_streamed_and_odd_text_does_no_harm() {
         timings: Timings::default(),
     };
     let heard = Heard(std::sync::Mutex::default());
-    let draft = ANSWERER.answer(&asked("Who does John like?"), &context, &heard).await.unwrap();
+    let caller = crate::domain::Caller::verified(crate::domain::UserId(uuid::Uuid::nil()), crate::domain::ViewerRole::User);
+    let draft = ANSWERER.answer(&caller, &asked("Who does John like?"), &context, &heard).await.unwrap();
     assert_eq!(*heard.0.lock().unwrap(), draft.text.as_str());
     for odd in ["'s's's ?", "\u{0}\u{202e}?", "İİİ my's of of of", &"who likes John ".repeat(2000), "日本語は？", "I I I live live in in"]
     {

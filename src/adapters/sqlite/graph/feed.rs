@@ -1,4 +1,4 @@
-//! What changed. Triggers (`migrations/sqlite/0003_graph.sql`) keep one row per thing with the number of its latest change; the
+//! What changed. Triggers (`migrations/sqlite/0004_graph.sql`) keep one row per thing with the number of its latest change; the
 //! things themselves are read as they are now, in the same snapshot.
 
 use std::collections::{BTreeSet, HashMap};

@@ -10,7 +10,10 @@ use async_trait::async_trait;
 
 pub(super) use self::{commit::put_fact, read::version};
 #[cfg(test)]
-pub(super) use self::{read::HINTED, trace::RECENT};
+pub(super) use self::{
+    read::{BETWEEN, HINTED},
+    trace::RECENT,
+};
 use super::SqliteStore;
 use crate::{
     domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice},
@@ -60,6 +63,10 @@ impl KnowledgeStore for SqliteStore {
 
     async fn facts_of_entities(&self, caller: &Caller, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, StoreError> {
         Ok(read::facts_of_entities(self, caller.user(), entities, limit).await?)
+    }
+
+    async fn facts_between(&self, caller: &Caller, some: &[EntityId], others: &[EntityId]) -> Result<Vec<Fact>, StoreError> {
+        Ok(read::facts_between(self, caller.user(), some, others).await?)
     }
 
     async fn commit(&self, caller: &Caller, plan: &KnowledgeCommit, claim: Option<&Claim>) -> Result<Vec<u64>, CommitError> {

@@ -130,3 +130,20 @@ pub(super) async fn facts_of_entities(store: &SqliteStore, user: UserId, entitie
     .await?;
     found.iter().map(rows::fact).collect()
 }
+
+/// Each pair is looked up by itself: somebody of whom much is known costs no more than somebody of whom nothing is.
+pub(in super::super) const BETWEEN: &str =
+    "WITH some (id) AS (SELECT unhex(value) FROM json_each(?2)), others (id) AS (SELECT unhex(value) FROM json_each(?3)),
+     pairs (subject, object) AS (SELECT a.id, b.id FROM some a CROSS JOIN others b UNION SELECT b.id, a.id FROM some a CROSS JOIN others b)
+     SELECT f.* FROM pairs p CROSS JOIN facts f INDEXED BY facts_of_pair
+         ON f.user_id = ?1 AND f.subject_id = p.subject AND f.object_id = p.object ORDER BY f.id";
+
+pub(super) async fn facts_between(store: &SqliteStore, user: UserId, some: &[EntityId], others: &[EntityId]) -> Result<Vec<Fact>, Failure> {
+    let found = sqlx::query(BETWEEN)
+        .bind(bytes(&user.0))
+        .bind(id_list(some.iter().map(|id| &id.0)))
+        .bind(id_list(others.iter().map(|id| &id.0)))
+        .fetch_all(&store.readers)
+        .await?;
+    found.iter().map(rows::fact).collect()
+}

@@ -83,6 +83,7 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     assert!(s.facts_by_key(c, &[key]).await.unwrap().is_empty());
     assert!(s.facts_by_id(c, &[known.fact.id]).await.unwrap().is_empty());
     assert!(s.facts_of_entities(c, &[known.john.id], 10).await.unwrap().is_empty());
+    assert!(s.facts_between(c, &[known.john.id], &[known.fact.subject, known.fact.object]).await.unwrap().is_empty());
     for filter in [EntityFilter::default(), EntityFilter { session: Some(known.session), ..EntityFilter::default() }] {
         assert!(s.list_entities(c, &filter, &PAGE).await.unwrap().items.is_empty());
         assert_eq!(s.count_entities(c, &filter).await.unwrap(), 0);

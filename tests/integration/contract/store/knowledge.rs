@@ -227,6 +227,13 @@ pub(super) async fn facts_are_found_by_key_and_by_entity(store: Arc<dyn Store>) 
     assert_eq!(strongest.iter().map(|f| f.support).collect::<Vec<_>>(), [9.0, 3.0, 2.0]);
     let each = store.facts_of_entities(&w.caller, &[mary.id, paris.id], 1).await.unwrap();
     assert_eq!(each.iter().map(|f| f.id).collect::<Vec<_>>(), [facts[1].id, facts[2].id]);
+
+    let both_ways = store.facts_between(&w.caller, &[mary.id], &[john.id, paris.id]).await.unwrap();
+    assert_eq!(ids(both_ways), [facts[0].id, facts[2].id]);
+    let overlapping = store.facts_between(&w.caller, &[john.id, paris.id], &[john.id]).await.unwrap();
+    assert_eq!(ids(overlapping), [facts[1].id, facts[3].id], "each fact once, one of an entity with itself too");
+    assert!(store.facts_between(&w.caller, &[mary.id], &[paris.id]).await.unwrap().is_empty());
+    assert!(store.facts_between(&w.caller, &[], &[john.id]).await.unwrap().is_empty());
 }
 
 pub(super) async fn facts_as_of_a_moment(store: Arc<dyn Store>) {

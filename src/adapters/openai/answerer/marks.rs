@@ -1,0 +1,124 @@
+//! Citation marks in an answer that arrives in pieces of any size: `[2]`, `[2, 5]`, `[2][5]`. Marks of items that do not
+//! exist are taken out before anybody sees them. Other square brackets stay.
+
+/// Longest mark that is waited for, in bytes.
+const LONGEST: usize = 48;
+
+/// Reads pieces, gives out clean ones.
+pub(super) struct Marks {
+    items: usize,
+    /// What may become a mark: from its bracket on, with the white space before it.
+    held: String,
+    cited: Vec<usize>,
+    dropped: u64,
+}
+
+impl Marks {
+    /// Marks of the items 1 to `items`.
+    pub(super) fn new(items: usize) -> Self {
+        Self { items, held: String::new(), cited: Vec::new(), dropped: 0 }
+    }
+
+    /// Takes a piece and returns what can be shown. What may be the start of a mark is held back.
+    pub(super) fn push(&mut self, piece: &str) -> String {
+        let mut out = String::new();
+        for c in piece.chars() {
+            self.held.push(c);
+            let inside = self.held.trim_start().starts_with('[');
+            if inside && c == ']' {
+                out.push_str(&self.mark());
+            } else if inside && c == '[' && self.held.trim_start().len() > 1 {
+                // The bracket before was none of ours; this one may be.
+                self.held.pop();
+                out.push_str(&std::mem::take(&mut self.held));
+                self.held.push('[');
+            } else if !inside && !c.is_whitespace() || self.held.len() > LONGEST {
+                out.push_str(&std::mem::take(&mut self.held));
+            }
+        }
+        out
+    }
+
+    /// What is left at the end.
+    pub(super) fn end(&mut self) -> String {
+        std::mem::take(&mut self.held)
+    }
+
+    /// Items cited, in order of first appearance.
+    pub(super) fn cited(&self) -> &[usize] {
+        &self.cited
+    }
+
+    /// How many marks pointed to nothing.
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The bracket that has just been closed, as it is to be shown.
+    fn mark(&mut self) -> String {
+        let held = std::mem::take(&mut self.held);
+        let inner = held.trim().trim_start_matches('[').trim_end_matches(']');
+        let parts: Vec<&str> = inner.split([',', ';']).map(str::trim).collect();
+        if !parts.iter().all(|p| !p.is_empty() && p.chars().all(|c| c.is_ascii_digit())) {
+            return held;
+        }
+        let known: Vec<usize> = parts.iter().filter_map(|p| p.parse().ok()).filter(|n| (1..=self.items).contains(n)).collect();
+        self.dropped += (parts.len() - known.len()) as u64;
+        for n in &known {
+            if !self.cited.contains(n) {
+                self.cited.push(*n);
+            }
+        }
+        if known.is_empty() {
+            return String::new();
+        }
+        let space: String = held.chars().take_while(|c| c.is_whitespace()).collect();
+        known.iter().fold(space, |text, n| format!("{text}[{n}]"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(pieces: &[&str], items: usize) -> (String, Vec<usize>, u64) {
+        let mut marks = Marks::new(items);
+        let mut text: String = pieces.iter().map(|p| marks.push(p)).collect();
+        text.push_str(&marks.end());
+        (text, marks.cited().to_vec(), marks.dropped())
+    }
+
+    #[test]
+    fn marks_of_nothing_are_taken_out() {
+        for (pieces, text, cited, dropped) in [
+            (&["Mary lives in Ghent [2]."][..], "Mary lives in Ghent [2].", vec![2], 0),
+            (&["A [", "1", "] b", " [9", "9]", "."], "A [1] b.", vec![1], 1),
+            (&["A [1, 3; 7] b."], "A [1][3] b.", vec![1, 3], 1),
+            (&["A [3][1][3]."], "A [3][1][3].", vec![3, 1], 0),
+            (&["A [0] [4]"], "A", vec![], 2),
+            (&["A [see 1] [x"], "A [see 1] [x", vec![], 0),
+            (&["A [a[2]"], "A [a[2]", vec![2], 0),
+            (&["A [99999999999999999999999]"], "A", vec![], 1),
+            (&["A [] "], "A [] ", vec![], 0),
+        ] {
+            assert_eq!(read(pieces, 3), (text.to_owned(), cited, dropped), "{pieces:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_does_not_matter_how_the_text_arrives(text in "[a-c \\[\\]0-9,]{0,40}", cut in prop::collection::vec(0usize..40, 0..6)) {
+            let mut at: Vec<usize> = cut.into_iter().map(|c| c.min(text.len())).collect();
+            at.extend([0, text.len()]);
+            at.sort_unstable();
+            let pieces: Vec<&str> = at.windows(2).map(|w| &text[w[0]..w[1]]).collect();
+            let whole = read(&[&text], 5);
+            prop_assert_eq!(&read(&pieces, 5), &whole);
+            prop_assert!(whole.1.iter().all(|n| (1..=5).contains(n)));
+            // Read once more, nothing is left to be taken out.
+            prop_assert_eq!(read(&[&whole.0], 5).1.len(), whole.1.len());
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Values that nobody may read back: keys and passwords.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+/// A secret. It is shown nowhere: `Debug` and serialization give a placeholder.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The value, for whoever has to send it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<String>> From<T> for Secret {
+    fn from(value: T) -> Self {
+        Self(value.into())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("<secret>")
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str("<secret>")
+    }
+}

@@ -9,7 +9,7 @@ use tracing::warn;
 
 use super::{Conversation, UseCaseError, check, rank};
 use crate::domain::{
-    Caller, Entity, EntityId, Evidence, Fact, FactId, FactStatus, MessageId, Stance, UserText,
+    Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, MessageId, Stance, UserText,
     context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, Timings},
 };
 use crate::ports::{EmbedError, IndexQuery};
@@ -20,6 +20,8 @@ pub(super) const MAX_FIRST: u32 = 100;
 const MAX_FACTS: usize = 20;
 /// How many facts of each thing named are looked at, strongest first.
 const FACTS_PER_ENTITY: u32 = 100;
+/// How many things are taken to be meant by words that are a part of their name, the most mentioned first.
+const MAX_BY_PART: u32 = 3;
 /// How much evidence of each fact is looked at.
 const EVIDENCE_PER_FACT: u32 = 5;
 
@@ -112,7 +114,13 @@ impl Conversation {
         let store = &self.parts.store;
         let asked = rank::Asked::of(query.text.as_str());
         let mut named: Vec<Entity> = Vec::new();
-        for (_, e) in store.entities_by_key(caller, &asked.keys).await? {
+        let by_key = store.entities_by_key(caller, &asked.keys).await?;
+        // A word that nobody is called by itself may be a part of somebody's name. Whoever is named in full is not looked for again
+        // by the parts.
+        let whole = |part: &EntityKey| by_key.iter().any(|(key, _)| key.as_str().split(' ').any(|word| word == part.as_str()));
+        let parts: Vec<String> = asked.capitals.iter().filter(|part| !whole(part)).map(|part| part.as_str().to_owned()).collect();
+        let by_part = if parts.is_empty() { Vec::new() } else { store.entities_by_hint(caller, &parts, MAX_BY_PART).await? };
+        for e in by_key.into_iter().map(|(_, e)| e).chain(by_part.into_iter().map(|(_, e)| e)) {
             if !named.iter().any(|n| n.id == e.id) {
                 named.push(e);
             }

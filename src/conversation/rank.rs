@@ -19,6 +19,8 @@ pub(super) const ASKED_FOR: f64 = 0.55;
 pub(super) struct Asked {
     /// Every run of up to four words, as a key.
     pub(super) keys: Vec<EntityKey>,
+    /// Words with a capital letter: one may be a part of a name, "Anna" of "Anna Schmidt".
+    pub(super) capitals: Vec<EntityKey>,
     /// Whether it speaks of the user.
     pub(super) first_person: bool,
     stems: HashSet<String>,
@@ -33,13 +35,17 @@ impl Asked {
         }
         keys.sort();
         keys.dedup();
+        let capital = |w: &&&str| w.trim_start_matches(|c: char| !c.is_alphanumeric()).starts_with(char::is_uppercase);
+        let mut capitals: Vec<EntityKey> = words.iter().filter(capital).filter_map(|w| EntityKey::of(w)).collect();
+        capitals.sort();
+        capitals.dedup();
         let first_person = words.iter().any(|w| {
             let w = w.to_lowercase();
             let w = w.trim_matches(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
             let w = w.split(['\'', '’']).next().unwrap_or_default();
             matches!(w, "i" | "me" | "my" | "mine" | "myself" | "we" | "us" | "our" | "ours")
         });
-        Self { keys, first_person, stems: terms(text).into_iter().map(|(t, _)| t).collect() }
+        Self { keys, capitals, first_person, stems: terms(text).into_iter().map(|(t, _)| t).collect() }
     }
 }
 
@@ -89,5 +95,7 @@ mod tests {
         assert!(asked.keys.contains(&EntityKey::of("backend team").unwrap()));
         assert!(!Asked::of("Who does John like?").first_person);
         assert!(Asked::of("Is John's boss mean?").keys.contains(&EntityKey::of("John").unwrap()));
+        let capitals: Vec<_> = Asked::of("Is \"John's\" boss in Rome?").capitals;
+        assert_eq!(capitals.iter().map(EntityKey::as_str).collect::<Vec<_>>(), ["is", "john", "rome"]);
     }
 }

@@ -90,7 +90,9 @@ async fn who_may_be_meant_is_found_without_reading_through_a_table() {
     ] {
         let plan = explain(&store, sql).await;
         assert!(plan.contains(index), "{sql}\n{plan}");
-        assert!(!plan.lines().any(|step| step.contains("SCAN") && !step.contains("json_each")), "{sql}\n{plan}");
+        // What was asked for is read whole: the list itself, and the pairs made of it.
+        let asked = |step: &str| step.contains("json_each") || step.trim() == "SCAN p";
+        assert!(!plan.lines().any(|step| step.contains("SCAN") && !asked(step)), "{sql}\n{plan}");
     }
 }
 

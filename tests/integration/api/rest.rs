@@ -53,6 +53,29 @@ async fn refusals_are_problems_with_the_same_codes() {
 }
 
 #[tokio::test]
+async fn a_part_of_a_name_finds_whoever_bears_it() {
+    let server = Server::start().await;
+    let session = server.session(ANNA).await;
+    for (name, city) in [("Carla Weber", "Ghent"), ("Carla Vogt", "Rome")] {
+        let query = "mutation($input: AssertFactInput!) { assertFact(input: $input) { errors { code } } }";
+        let of = json!({ "sessionId": session, "subject": name, "subjectType": "PERSON", "relation": "LIVES_IN", "object": city });
+        assert_eq!(server.data(ANNA, query, json!({ "input": of })).await["assertFact"]["errors"], json!([]));
+    }
+    let named = async |question: &str| {
+        let query = "query($q: String!) { context(input: { query: $q }) { facts { fact { object { name } } } } }";
+        let data = server.data(ANNA, query, json!({ "q": question })).await;
+        let facts = data["context"]["facts"].as_array().unwrap().clone();
+        let mut names: Vec<String> = facts.iter().map(|f| text(&f["fact"]["object"]["name"]).to_owned()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(named("Where does Weber live?").await, ["Ghent"]);
+    assert_eq!(named("Where does Carla live?").await, ["Ghent", "Rome"]);
+    assert_eq!(named("Where does Carla Vogt live?").await, ["Rome"], "one named in full is not looked for by the parts");
+    assert!(named("Where does Otto live?").await.is_empty());
+}
+
+#[tokio::test]
 async fn context_and_resolution_equal_those_of_graphql() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;

@@ -3,5 +3,6 @@
 pub mod local;
 pub mod neo4j;
 pub mod openai;
+pub mod postgres;
 pub mod sqlite;
 pub mod system;

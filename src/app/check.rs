@@ -1,17 +1,16 @@
 //! `recall migrate` and `recall check`.
 
 use crate::adapters::{local::LocalEmbedder, system::SystemClock};
-use crate::config::Config;
-use crate::ports::{Clock, Embedder, GraphEngine, Inspect, JobQueue};
+use crate::config::{Config, Engine};
+use crate::ports::{Clock, Embedder, GraphEngine};
 
 use super::{models, wiring};
 
 /// Applies migrations.
 pub(super) async fn migrate(config: &Config) -> anyhow::Result<()> {
-    let path = config.storage.database();
-    let store = wiring::store(config, true).await?;
+    let store = wiring::store(config, true).await?.store;
     store.close().await;
-    println!("database: {} is up to date", path.display());
+    println!("database: {} is up to date", config.storage.engine());
     Ok(())
 }
 
@@ -20,15 +19,15 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     println!("configuration: valid; listens on {}", config.server.listen);
     let ontology = wiring::ontology(config)?;
     println!("ontology: {} relations", ontology.iter().count());
-    let path = config.storage.database();
-    if path.exists() {
-        let store = wiring::store(config, false).await?;
+    let engine = config.storage.engine();
+    if matches!(&engine, Engine::Sqlite(path) if !path.exists()) {
+        println!("database: {engine} does not exist yet; the first start makes it");
+    } else {
+        let store = wiring::store(config, false).await?.store;
         store.ping().await?;
         let (waiting, dead) = store.depth().await?;
-        println!("database: {} answers; {waiting} jobs wait, {dead} were given up", path.display());
+        println!("database: {engine} answers; {waiting} jobs wait, {dead} were given up");
         store.close().await;
-    } else {
-        println!("database: {} does not exist yet; the first start makes it", path.display());
     }
     match super::graph::engine(config, &ontology)? {
         None => println!("graph: in the database; no graph engine is configured"),

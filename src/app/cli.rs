@@ -27,7 +27,7 @@ struct Settings {
     /// File with settings; see recall.example.toml
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// `sqlite:PATH`
+    /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`
     #[arg(long, global = true, value_name = "URL")]
     database_url: Option<String>,
     /// The address that browsers use, when it is not the listener's own

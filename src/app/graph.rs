@@ -6,15 +6,12 @@ use anyhow::Context;
 use async_trait::async_trait;
 
 use super::wiring;
-use crate::adapters::{
-    neo4j::{Neo4jConfig, Neo4jGraph},
-    sqlite::SqliteStore,
-};
+use crate::adapters::neo4j::{Neo4jConfig, Neo4jGraph};
 use crate::api::Check;
 use crate::config::{Config, Secret};
 use crate::domain::Ontology;
-use crate::ports::{GraphEngine, GraphQueries, Inspect};
-use crate::projection::{GraphReader, Missed, Projection, Projector, compare};
+use crate::ports::{GraphEngine, GraphQueries, Store};
+use crate::projection::{GraphReader, Missed, Projection, Projector, StoreGraph, compare};
 
 /// Longest time that a question waits for the engine before the store answers it.
 const WITHIN: Duration = Duration::from_millis(750);
@@ -64,21 +61,22 @@ pub(super) fn engine(config: &Config, ontology: &Ontology) -> anyhow::Result<Opt
 }
 
 /// Joins store and engine.
-pub(super) fn parts(config: &Config, ontology: &Ontology, store: &Arc<SqliteStore>) -> anyhow::Result<GraphParts> {
-    let Some(engine) = engine(config, ontology)? else { return Ok(GraphParts { queries: store.clone(), engine: None }) };
+pub(super) fn parts(config: &Config, ontology: &Ontology, store: &Arc<dyn Store>) -> anyhow::Result<GraphParts> {
+    let queries: Arc<dyn GraphQueries> = Arc::new(StoreGraph::new(store.clone(), store.engine()));
+    let Some(engine) = engine(config, ontology)? else { return Ok(GraphParts { queries, engine: None }) };
     let projection = Projection::new(store.clone(), engine.clone());
-    let reader = GraphReader::new(projection.clone(), engine, store.clone(), WITHIN);
+    let reader = GraphReader::new(projection.clone(), engine, queries, WITHIN);
     let missed = reader.missed();
     Ok(GraphParts { queries: Arc::new(reader), engine: Some((projection, missed)) })
 }
 
 /// Store and projection for a command; `None` when no engine is configured.
-async fn open(config: &Config) -> anyhow::Result<Option<(Arc<SqliteStore>, Projection)>> {
+async fn open(config: &Config) -> anyhow::Result<Option<(Arc<dyn Store>, Projection)>> {
     let Some(engine) = engine(config, &*wiring::ontology(config)?)? else {
         println!("graph: no graph engine is configured; facts are read from the relational store, and there is nothing to do");
         return Ok(None);
     };
-    let store = wiring::store(config, true).await?;
+    let store = wiring::store(config, config.storage.migrate).await?.store;
     Ok(Some((store.clone(), Projection::new(store, engine))))
 }
 

@@ -1,6 +1,6 @@
 //! Chooses the adapters that the configuration names and joins them to the use cases.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use signaling::{Hub, HubConfig};
@@ -9,10 +9,11 @@ use tokio::sync::Notify;
 use super::models;
 use crate::adapters::{
     local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
+    postgres::{PostgresConfig, PostgresStore},
     sqlite::{SqliteConfig, SqliteStore},
     system::{RandomIds, SystemClock},
 };
-use crate::config::Config;
+use crate::config::{Config, Engine};
 use crate::conversation::{Conversation, Parts};
 use crate::domain::Ontology;
 use crate::ports::{Answerer, Clock, Embedder, Extractor, Store};
@@ -41,15 +42,42 @@ pub(super) fn ontology(config: &Config) -> anyhow::Result<Arc<Ontology>> {
     Ok(Arc::new(Ontology::parse(&text)?))
 }
 
+/// How often the log of a stream is looked at without a hint, when other processes write to it too. A lost hint costs at most this.
+const POLL: Duration = Duration::from_secs(1);
+
+/// The store, and its engine where that serves other processes too.
+pub(super) struct Opened {
+    pub(super) store: Arc<dyn Store>,
+    shared: Option<Arc<PostgresStore>>,
+}
+
 /// Opens the store.
-pub(super) async fn store(config: &Config, migrate: bool) -> anyhow::Result<Arc<SqliteStore>> {
-    let path = config.storage.database();
-    if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
-        create(folder).with_context(|| format!("storage.data: {} cannot be made", folder.display()))?;
+pub(super) async fn store(config: &Config, migrate: bool) -> anyhow::Result<Opened> {
+    let engine = config.storage.engine();
+    let failed = || format!("the database {engine} cannot be opened");
+    match &engine {
+        Engine::Sqlite(path) => {
+            if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
+                create(folder).with_context(|| format!("storage.data: {} cannot be made", folder.display()))?;
+            }
+            let settings = SqliteConfig { migrate, ..SqliteConfig::default() };
+            let store = SqliteStore::open(path, settings, SystemClock.now()).await.with_context(failed)?;
+            Ok(Opened { store: Arc::new(store), shared: None })
+        }
+        Engine::Postgres(url) => {
+            let storage = &config.storage;
+            let settings = PostgresConfig {
+                connections: storage.connections,
+                acquire_timeout: Duration::from_secs(storage.connect_seconds),
+                statement_timeout: Duration::from_secs(storage.statement_seconds),
+                lock_timeout: Duration::from_secs(storage.lock_seconds),
+                migrate,
+                pooler: storage.pooler,
+            };
+            let store = Arc::new(PostgresStore::open(url.expose(), settings, SystemClock.now()).await.with_context(failed)?);
+            Ok(Opened { store: store.clone(), shared: Some(store) })
+        }
     }
-    let settings = SqliteConfig { migrate, ..SqliteConfig::default() };
-    let opened = SqliteStore::open(&path, settings, SystemClock.now()).await;
-    Ok(Arc::new(opened.with_context(|| format!("the database {} cannot be opened", path.display()))?))
 }
 
 /// Makes a folder that only its owner can read: it holds what people told the server.
@@ -64,7 +92,7 @@ fn create(folder: &Path) -> std::io::Result<()> {
 /// Opens and joins everything.
 pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let ontology = ontology(config)?;
-    let store = store(config, config.storage.migrate).await?;
+    let Opened { store, shared } = store(config, config.storage.migrate).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let local = tokio::task::spawn_blocking(LocalEmbedder::load).await??;
     let embedder: Arc<dyn Embedder> = match models::embedder(config).await? {
@@ -84,10 +112,17 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         ..RecallIndexOptions::default()
     };
     let index = Arc::new(RecallIndex::new(store.clone(), embedder.as_ref(), options));
-    let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
+    let mut following = HubConfig::default();
+    if shared.is_some() {
+        following.poll = POLL;
+    }
+    let hub = Hub::new(LogSource::new(store.clone()), following);
     let announcer = Arc::new(HubAnnouncer(hub.clone()));
     let wake = Arc::new(Notify::new());
     let graph = super::graph::parts(config, &ontology, &store)?;
+    if let Some(shared) = shared {
+        shared.follow(announcer.clone(), wake.clone());
+    }
     let conversation = Conversation::new(Parts {
         store: store.clone(),
         index,

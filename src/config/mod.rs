@@ -6,6 +6,7 @@ mod models;
 mod neo4j;
 mod secret;
 mod sections;
+mod storage;
 
 use std::path::Path;
 
@@ -19,9 +20,8 @@ pub use env::{VARIABLES, Variable};
 pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
 pub use neo4j::Neo4jSection;
 pub use secret::Secret;
-pub use sections::{
-    LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StorageConfig, StreamConfig, UnderstandingConfig,
-};
+pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig};
+pub use storage::{Engine, StorageConfig};
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -62,48 +62,6 @@ impl ServerConfig {
     }
 }
 
-/// Where data is kept.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct StorageConfig {
-    /// Folder for everything this server writes.
-    pub data: PathBuf,
-    /// `sqlite:PATH`; a file in the data folder when absent.
-    pub database_url: Option<String>,
-    /// Whether `serve` applies migrations.
-    #[serde(deserialize_with = "flexible")]
-    pub migrate: bool,
-}
-
-impl Default for StorageConfig {
-    fn default() -> Self {
-        Self { data: PathBuf::from("recall-data"), database_url: None, migrate: true }
-    }
-}
-
-impl StorageConfig {
-    /// The database file.
-    pub fn database(&self) -> PathBuf {
-        let given = self.database_url.as_deref().and_then(|u| u.strip_prefix("sqlite:")).map(|p| p.strip_prefix("//").unwrap_or(p));
-        given.map_or_else(|| self.data.join("recall.db"), PathBuf::from)
-    }
-
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let fail = |problem| Err(wrong("storage.database_url", problem));
-        match self.database_url.as_deref() {
-            None => Ok(()),
-            Some(url) if url.starts_with("postgres:") || url.starts_with("postgresql:") => {
-                fail("this version keeps its data in SQLite only")
-            }
-            Some(url) => match url.strip_prefix("sqlite:").map(|p| p.strip_prefix("//").unwrap_or(p)) {
-                None => fail("must start with sqlite:"),
-                Some("" | ":memory:") => fail("must name a file, for example sqlite:/var/lib/recall/recall.db"),
-                Some(_) => Ok(()),
-            },
-        }
-    }
-}
-
 /// The event stream and WebRTC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

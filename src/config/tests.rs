@@ -19,7 +19,7 @@ fn without_anything_the_defaults_hold() {
     let c = load("", &[("PATH", "/bin")], &[]).unwrap();
     assert_eq!(c, Config::default());
     assert_eq!(c.server.listen.to_string(), "127.0.0.1:8080");
-    assert_eq!(c.storage.database(), Path::new("recall-data/recall.db"));
+    assert_eq!(c.storage.engine(), Engine::Sqlite("recall-data/recall.db".into()));
 }
 
 #[test]
@@ -47,6 +47,7 @@ fn every_variable_sets_a_key_that_exists() {
         "storage.data" | "understanding.ontology" => "somewhere",
         "storage.database_url" => "sqlite:/tmp/x.db",
         "storage.migrate" => "false",
+        "storage.pooler" => "true",
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
         "neo4j.url" => "bolt://127.0.0.1:7687",
         "neo4j.user" | "neo4j.password" | "neo4j.database" => "memory",
@@ -72,7 +73,7 @@ fn errors_name_the_key() {
         ("", &[("RECALL_WORKERS", "many")][..], "processing.workers (RECALL_WORKERS)"),
         ("", &[("RECALL_WORKERS", "0")][..], "processing.workers (RECALL_WORKERS)"),
         ("", &[("RECALL_LISTEN", "0.0.0.0:8080")][..], "server.listen (RECALL_LISTEN): 0.0.0.0:8080 can be reached from other machines"),
-        ("", &[("RECALL_DATABASE_URL", "postgres://x")][..], "storage.database_url (RECALL_DATABASE_URL)"),
+        ("", &[("RECALL_DATABASE_URL", "mysql://x")][..], "storage.database_url (RECALL_DATABASE_URL)"),
         ("", &[("RECALL_LISTN", "x")][..], "RECALL_LISTN is not a setting of this version; did you mean RECALL_LISTEN?"),
         ("", &[("RECALL_OIDC_ISSUER", "x")][..], "RECALL_OIDC_ISSUER is not a setting of this version"),
         ("[server]\nlissen = 1", &[][..], "lissen"),
@@ -111,6 +112,22 @@ fn a_value_may_come_from_a_file() {
     std::fs::write(&path, "127.0.0.1:7777\n").unwrap();
     let c = load("", &[("RECALL_LISTEN_FILE", path.to_str().unwrap())], &[]).unwrap();
     assert_eq!(c.server.listen.port(), 7777);
+}
+
+#[test]
+fn the_url_names_the_engine_and_is_shown_without_the_password() {
+    let engine = |url: &str| load("", &[("RECALL_DATABASE_URL", url)], &[]).unwrap().storage.engine();
+    assert_eq!(engine("sqlite:/var/x.db"), Engine::Sqlite("/var/x.db".into()));
+    assert_eq!(engine("sqlite://x.db"), Engine::Sqlite("x.db".into()));
+    for (url, shown) in [
+        ("postgres://recall:ge@heim@db:5432/recall?sslmode=verify-full", "postgres://db:5432/recall"),
+        ("postgresql://db/recall", "postgres://db/recall"),
+        ("postgres:///recall?host=/run/postgresql&password=geheim", "postgres:///recall"),
+    ] {
+        assert_eq!(engine(url), Engine::Postgres(url.into()));
+        assert!(!format!("{:?}", engine(url)).contains("heim"));
+        assert_eq!(engine(url).to_string(), shown);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The graph: questions about how things hang together, and keeping an engine beside the store that answers them.
 //!
 //! The store is the truth. A graph engine is a projection: it is told what changed, in order, and may be behind, wiped or
-//! gone. [`GraphQueries`] is answered by the store itself and by an engine, with the same results.
+//! gone. [`GraphQueries`] is answered from the store itself and by an engine, with the same results.
 
 use async_trait::async_trait;
 use uuid::Uuid;
@@ -73,6 +73,27 @@ pub struct Shared {
     pub facts: [FactId; 2],
     /// Support of the weaker of the two when it last changed.
     pub weight: f64,
+}
+
+/// An active fact as seen from one of its sides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Edge {
+    /// The side it is seen from.
+    pub from: EntityId,
+    /// The other side.
+    pub to: EntityId,
+    /// The fact.
+    pub fact: FactId,
+    /// Its support when it last changed.
+    pub weight: f64,
+}
+
+/// What a store knows of connections: enough to answer [`GraphQueries`] from.
+#[async_trait]
+pub trait Connections: Send + Sync {
+    /// All active facts with one of the things on either side, seen from there; only of these relations, of all when empty. Of a
+    /// fact between two of the things both views are given, of a thing's facts with itself none.
+    async fn edges(&self, caller: &Caller, of: &[EntityId], relations: &[RelationName]) -> Result<Vec<Edge>, StoreError>;
 }
 
 /// Questions about how things hang together. A fact of a thing with itself leads nowhere.
@@ -219,8 +240,8 @@ pub trait ChangeFeed: Send + Sync {
     /// Begins to record if that was never done, which lists everything that is there. Returns the name of the feed, another one
     /// for every database.
     async fn start(&self) -> Result<String, StoreError>;
-    /// Users with changes after `mark` (0 at first), and the mark to go on from; the same mark when there are none. A user may be
-    /// returned again, never left out.
+    /// All users with changes after `mark` (0 at first), each once, and the mark to go on from. A user may be returned again,
+    /// never left out.
     async fn users_after(&self, mark: u64) -> Result<(Vec<Caller>, u64), StoreError>;
     /// Number of the user's latest change, 0 when there is none.
     async fn head(&self, caller: &Caller) -> Result<u64, StoreError>;

@@ -16,8 +16,8 @@ pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmer
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{ExtractError, ExtractInput, Extractor};
 pub use graph::{
-    Around, Between, Change, ChangeFeed, Checkpoint, Damaged, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage,
-    GraphQueries, GraphSession, Neighbour, Shared, Thing, ThingId, Way,
+    Around, Between, Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphEngine, GraphError,
+    GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, Shared, Thing, ThingId, Way,
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};

@@ -1,20 +1,20 @@
 //! The store: sessions, messages, knowledge, jobs and event logs of all users. It is the truth; everything
 //! else (index, graph engine, streams) is made from it.
 //!
-//! Every function takes a [`Caller`] and touches that user's rows only. The one exception is
-//! [`JobQueue`](super::JobQueue), which hands out work together with the caller it belongs to.
+//! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are [`JobQueue`](super::JobQueue) and
+//! [`ChangeFeed`](super::ChangeFeed), which hand out the caller together with what belongs to him.
 
 use async_trait::async_trait;
 
-use super::{Claim, CommitError, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit, MergeRecord, Merged};
+use super::{ChangeFeed, Claim, CommitError, Connections, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit, MergeRecord, Merged};
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
     MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserText,
 };
 
 /// All of the store.
-pub trait Store: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + Inspect {}
-impl<T: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + Inspect> Store for T {}
+pub trait Store: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + ChangeFeed + Connections + Inspect {}
+impl<T: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + ChangeFeed + Connections + Inspect> Store for T {}
 
 /// Why the store did not do something.
 #[derive(Debug, thiserror::Error)]

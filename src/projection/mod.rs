@@ -6,11 +6,14 @@
 
 mod batch;
 mod compare;
+mod connections;
 mod projector;
 mod reader;
 mod step;
+mod ways;
 
 pub use compare::{Difference, compare};
+pub use connections::StoreGraph;
 pub use projector::Projector;
 pub use reader::{GraphReader, Missed};
 pub use step::{Projection, Rebuilt};

@@ -100,19 +100,22 @@ impl Following {
     /// Returns when the engine cannot be used any more, or at the end.
     async fn follow(&mut self, feed: &str) -> Result<(), GraphError> {
         loop {
-            let (users, mark) = self.projection.users_after(self.mark).await?;
-            let nothing_new = mark == self.mark;
+            let (users, mark) = self.projection.feed().users_after(self.mark).await?;
+            let mut told = 0;
             let now = Instant::now();
             let due: Vec<Caller> = self.parked.iter().filter(|(_, at)| **at <= now).map(|(c, _)| *c).collect();
-            for caller in users.into_iter().chain(self.missed.take()).map(of).chain(due) {
+            for caller in users.into_iter().chain(self.missed.take().into_iter().map(of)).chain(due) {
                 if self.stop.is_cancelled() {
                     return Ok(());
                 }
-                self.user(feed, &caller).await?;
+                if self.parked.get(&caller).is_some_and(|at| *at > now) {
+                    continue;
+                }
+                told += self.user(feed, &caller).await?;
             }
             // Only now: what failed before is looked at again from the old mark.
             self.mark = mark;
-            if nothing_new {
+            if told == 0 {
                 self.pause(POLL).await;
             }
             if self.stop.is_cancelled() {
@@ -121,8 +124,9 @@ impl Following {
         }
     }
 
-    /// One user's trouble must not hold up the others; only an engine or a store that is gone ends the round.
-    async fn user(&mut self, feed: &str, caller: &Caller) -> Result<(), GraphError> {
+    /// How many changes were told. One user's trouble must not hold up the others; only an engine or a store that is gone ends the
+    /// round.
+    async fn user(&mut self, feed: &str, caller: &Caller) -> Result<u64, GraphError> {
         let outcome = match self.projection.catch_up(feed, caller).await {
             Err(GraphError::Failed(e)) => {
                 warn!(error = %e, user = %caller.user(), "a graph could not be written and is made anew");
@@ -134,19 +138,19 @@ impl Following {
             outcome => outcome,
         };
         match outcome {
-            Ok(_) => {
+            Ok(told) => {
                 self.parked.remove(caller);
-                Ok(())
+                Ok(told)
             }
             // Another server is at it; it is looked at again, in case that one stops.
             Err(GraphError::Contended) => {
                 self.parked.insert(*caller, Instant::now() + PARKED);
-                Ok(())
+                Ok(0)
             }
             Err(e @ GraphError::Failed(_)) => {
                 error!(error = %e, user = %caller.user(), "a graph is left behind for a while");
                 self.parked.insert(*caller, Instant::now() + PARKED);
-                Ok(())
+                Ok(0)
             }
             Err(e) => Err(e),
         }

@@ -94,19 +94,6 @@ impl Projection {
         Ok(told)
     }
 
-    /// Users with changes after `mark`, each once, and the mark to go on from.
-    pub(super) async fn users_after(&self, mut mark: u64) -> Result<(BTreeSet<UserId>, u64), GraphError> {
-        let mut all = BTreeSet::new();
-        loop {
-            let (users, next) = self.feed.users_after(mark).await?;
-            all.extend(users.iter().map(Caller::user));
-            if next == mark {
-                return Ok((all, mark));
-            }
-            mark = next;
-        }
-    }
-
     /// Makes the graphs of all users anew, and removes those of users that the store does not know.
     ///
     /// # Errors
@@ -117,7 +104,7 @@ impl Projection {
             while_contended(AT_ONCE_WITH_A_SERVER, || self.engine.wipe(&caller)).await?;
         }
         let mut done = Rebuilt::default();
-        for caller in self.users_after(0).await?.0.into_iter().map(of) {
+        for caller in self.feed.users_after(0).await?.0 {
             done.changes += while_contended(AT_ONCE_WITH_A_SERVER, || self.try_to_catch_up(&feed, &caller)).await?;
             done.users += 1;
         }
@@ -126,7 +113,7 @@ impl Projection {
 
     /// All users of either side.
     pub(super) async fn users_of_both(&self) -> Result<Vec<Caller>, GraphError> {
-        let mut all = self.users_after(0).await?.0;
+        let mut all: BTreeSet<UserId> = self.feed.users_after(0).await?.0.iter().map(Caller::user).collect();
         all.extend(self.engine.users().await?);
         Ok(all.into_iter().map(of).collect())
     }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::server::Server;
 
-const SESSIONS: usize = 4;
-const MESSAGES: usize = 15;
+pub(crate) const SESSIONS: usize = 4;
+pub(crate) const MESSAGES: usize = 15;
 
 /// What session `s` says as its `i`th message. Facts repeat, contradict each other and end, across sessions.
 fn text(s: usize, i: usize) -> String {
@@ -25,7 +25,7 @@ fn text(s: usize, i: usize) -> String {
     }
 }
 
-fn input(session: &str, s: usize, i: usize) -> Value {
+pub(crate) fn input(session: &str, s: usize, i: usize) -> Value {
     // Fixed moments: weights must not depend on when the test ran, or in which order the sessions were worked on.
     let sent_at = format!("2026-01-{:02}T{:02}:{:02}:00Z", 1 + i, s, i);
     json!({ "sessionId": session, "text": text(s, i), "sentAt": sent_at, "clientMessageId": format!("{s}-{i}") })
@@ -61,7 +61,7 @@ fn start(data: &std::path::Path) -> Server {
     Server::start_with(data, &[("RECALL_ATTEMPTS", "100")])
 }
 
-async fn undisturbed() -> Vec<(String, f64, f64, String)> {
+pub(crate) async fn undisturbed() -> Vec<(String, f64, f64, String)> {
     let data = tempfile::tempdir().unwrap();
     let server = Arc::new(Server::start(data.path()));
     let mut sessions = Vec::new();
@@ -129,7 +129,7 @@ async fn kill_nine_loses_nothing_and_doubles_nothing() {
 }
 
 /// Each acknowledged message is in the log once as stored and once as processed, and the log has no holes.
-async fn check_log(server: &Server, session: &str, s: usize, done: &BTreeMap<(usize, usize), String>) {
+pub(crate) async fn check_log(server: &Server, session: &str, s: usize, done: &BTreeMap<(usize, usize), String>) {
     let events = server.events(session).await;
     let numbers: Vec<u64> = events.iter().map(|e| e["seq"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());

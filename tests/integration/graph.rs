@@ -1,32 +1,39 @@
 //! The built server with a real Neo4j beside it, through everything that can happen to that.
 
 use std::{
-    path::Path,
     process::Command,
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::{
     contract::store::graph::service::Neo4jServer,
+    postgres::Schema,
     server::{PATIENCE, Server},
 };
 
+/// Where a server keeps its data: a folder, or a database elsewhere.
+struct Place {
+    folder: TempDir,
+    settings: Vec<(&'static str, String)>,
+}
+
 /// `recall graph …` over the same data; its words, and whether it was content.
-fn graph(command: &str, data: &Path, neo4j: &Neo4jServer) -> (bool, String) {
+fn graph(command: &str, place: &Place) -> (bool, String) {
     let mut recall = Command::new(env!("CARGO_BIN_EXE_recall"));
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("RECALL_")) {
         recall.env_remove(name);
     }
-    let done = recall.args(["graph", command, "--data"]).arg(data).envs(neo4j.settings()).output().unwrap();
+    let done = recall.args(["graph", command, "--data"]).arg(place.folder.path()).envs(place.settings.clone()).output().unwrap();
     (done.status.success(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
 }
 
-async fn until_equal(data: &Path, neo4j: &Neo4jServer) {
+async fn until_equal(place: &Place) {
     let started = Instant::now();
     loop {
-        let (equal, words) = graph("check", data, neo4j);
+        let (equal, words) = graph("check", place);
         if equal {
             return;
         }
@@ -61,18 +68,31 @@ async fn metric(server: &Server, name: &str) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() {
-    let Some(mut neo4j) = Neo4jServer::start().await else { return };
-    let data = tempfile::tempdir().unwrap();
-    let settings = neo4j.settings();
-    let env: Vec<(&str, &str)> = settings.iter().map(|(k, v)| (*k, v.as_str())).collect();
-    let server = Server::start_with(data.path(), &env);
+    if let Some(neo4j) = Neo4jServer::start().await {
+        faults(neo4j, "sqlite", None).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_engine_beside_postgres_changes_no_answer_either() {
+    let Some(schema) = Schema::new().await else { return };
+    if let Some(neo4j) = Neo4jServer::start().await {
+        faults(neo4j, "postgres", Some(schema.url)).await;
+    }
+}
+
+async fn faults(mut neo4j: Neo4jServer, store: &str, database: Option<String>) {
+    let settings = neo4j.settings().into_iter().chain(database.map(|url| ("RECALL_DATABASE_URL", url))).collect();
+    let place = Place { folder: tempfile::tempdir().unwrap(), settings };
+    let env: Vec<(&str, &str)> = place.settings.iter().map(|(k, v)| (*k, v.as_str())).collect();
+    let server = Server::start_with(place.folder.path(), &env);
     let session = server.create_session().await;
     tell(&server, &session, "John likes Mary.").await;
     tell(&server, &session, "Mary works on Project Apollo.").await;
     let before = around_john(&server).await;
     assert_eq!(before.len(), 2, "{before:?}");
     assert!(before[0] == "1 Mary" && before[1].starts_with("2 "), "{before:?}");
-    until_equal(data.path(), &neo4j).await;
+    until_equal(&place).await;
     assert_eq!(around_john(&server).await, before);
     assert_eq!(ready(&server).await.0, 200);
 
@@ -93,11 +113,11 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
     tell(&server, &session, "John likes Bob.").await;
     assert_eq!(around_john(&server).await.len(), 3);
     let answered = metric(&server, "recall_graph_queries_total").await;
-    assert!(answered.iter().any(|l| l.contains("answered_by=\"sqlite\"")), "{answered:?}");
+    assert!(answered.iter().any(|l| l.contains(&format!("answered_by=\"{store}\""))), "{answered:?}");
 
     // Back with what it had.
     neo4j.restart().await;
-    until_equal(data.path(), &neo4j).await;
+    until_equal(&place).await;
     assert_eq!(ready(&server).await.0, 200);
 
     // Back with nothing.
@@ -105,7 +125,7 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
     neo4j.wipe();
     tell(&server, &session, "John likes Chess.").await;
     neo4j.restart().await;
-    until_equal(data.path(), &neo4j).await;
+    until_equal(&place).await;
     assert_eq!(around_john(&server).await.len(), 4);
 
     // There, but deaf.
@@ -114,19 +134,19 @@ async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() 
     assert_eq!(ready(&server).await.0, 503);
     neo4j.freeze(false);
     tell(&server, &session, "John likes Tea.").await;
-    until_equal(data.path(), &neo4j).await;
+    until_equal(&place).await;
 
     // A person deletes things by hand; a rebuild beside the running server puts them right.
     neo4j.names("MATCH (e:Entity {name: 'Mary'}) WITH e, e.name AS name DETACH DELETE e RETURN name").await;
-    let (equal, words) = graph("check", data.path(), &neo4j);
+    let (equal, words) = graph("check", &place);
     assert!(!equal && words.contains("is missing in the graph"), "{words}");
-    let (done, words) = graph("rebuild", data.path(), &neo4j);
+    let (done, words) = graph("rebuild", &place);
     assert!(done, "{words}");
-    until_equal(data.path(), &neo4j).await;
+    until_equal(&place).await;
 
     // A conversation that is deleted leaves nothing.
     server.graphql("mutation($id: ID!) { deleteSession(input: {id: $id}) { errors { code } } }", json!({ "id": session })).await;
-    until_equal(data.path(), &neo4j).await;
+    until_equal(&place).await;
     assert_eq!(neo4j.names("MATCH (n:Message) RETURN n.role AS name").await, [""; 0]);
     let (well, _) = server.stop();
     assert!(well);

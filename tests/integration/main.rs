@@ -11,10 +11,11 @@ mod entities;
 mod extraction;
 mod graph;
 mod house;
+mod instances;
 mod logs;
-
 mod merges;
 mod models;
+mod postgres;
 mod problems;
 mod readme;
 mod server;

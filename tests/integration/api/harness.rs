@@ -111,7 +111,7 @@ impl Server {
             authenticator: Arc::new(ByHeader),
             config,
             metrics: PrometheusBuilder::new().build_recorder().handle(),
-            graph: store.clone(),
+            graph: Arc::new(recall::projection::StoreGraph::new(store.clone(), "sqlite")),
             checks: Vec::new(),
         });
         let stop = CancellationToken::new();

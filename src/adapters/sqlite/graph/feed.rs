@@ -1,7 +1,7 @@
 //! What changed. Triggers (`migrations/sqlite/0004_graph.sql`) keep one row per thing with the number of its latest change; the
 //! things themselves are read as they are now, in the same snapshot.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use sqlx::{Row, SqliteConnection};
@@ -19,9 +19,6 @@ use crate::{
     ports::{Change, ChangeFeed, GraphMessage, GraphSession, StoreError, Thing, ThingId},
 };
 
-/// Rows of the feed that are looked through in one call for users with changes.
-const LOOK: i64 = 10_000;
-
 #[async_trait]
 impl ChangeFeed for SqliteStore {
     async fn start(&self) -> Result<String, StoreError> {
@@ -29,19 +26,18 @@ impl ChangeFeed for SqliteStore {
     }
 
     async fn users_after(&self, mark: u64) -> Result<(Vec<Caller>, u64), StoreError> {
-        let found = sqlx::query("SELECT number, user_id FROM graph_changes WHERE number > ? ORDER BY number LIMIT ?")
+        let found = sqlx::query("SELECT user_id, MAX(number) AS number FROM graph_changes WHERE number > ? GROUP BY user_id")
             .bind(signed(mark))
-            .bind(LOOK)
             .fetch_all(&self.readers)
             .await
             .map_err(Failure::from)?;
-        let (mut users, mut last) = (BTreeSet::new(), mark);
+        let (mut users, mut last) = (Vec::with_capacity(found.len()), mark);
         for row in &found {
             let c = Columns::of(row, "graph_changes");
-            last = c.count("number")?;
-            users.insert(c.id("user_id")?);
+            last = last.max(c.count("number")?);
+            users.push(Caller::verified(UserId(c.id("user_id")?), ViewerRole::User));
         }
-        Ok((users.into_iter().map(|u| Caller::verified(UserId(u), ViewerRole::User)).collect(), last))
+        Ok((users, last))
     }
 
     async fn head(&self, caller: &Caller) -> Result<u64, StoreError> {

@@ -1,6 +1,4 @@
-//! The graph in SQL: what changed, for a graph engine (`feed`), and questions about connections, for when there is none
-//! (`queries`).
+//! What a graph is made of: what changed, for an engine beside the store (`feed`), and facts from both their sides (`edges`).
 
+mod edges;
 mod feed;
-mod queries;
-mod ways;

@@ -359,3 +359,83 @@ pub(super) async fn follow_up_work_is_queued_with_the_commit(store: Arc<dyn Stor
     let jobs = w.claim(4).await;
     assert_eq!(jobs.iter().map(|j| (j.work, j.queued_at)).collect::<Vec<_>>(), [(JobWork::Answer(one.id), at(4))]);
 }
+
+pub(super) async fn any_text_reads_back_and_is_found(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    // U+0000 and the last code point of all, quotes, a pattern's characters, a combining accent, a surrogate pair in UTF-16.
+    for (i, odd) in ["a\0b\0", "\u{10FFFF}0 \u{10FFFF}1", "'%_\\\"\n\t", "e\u{301}\u{1F600}", "\u{FEFF}\u{FFFF}"].into_iter().enumerate() {
+        let message = NewMessage {
+            speaker: Some(odd.into()),
+            external_id: Some(odd.into()),
+            source_metadata: Some(serde_json::json!({ odd: [odd] })),
+            prepared: recall::ports::Prepared { terms: vec![(odd.into(), 1)], ..new_message(session, "").prepared },
+            ..new_message(session, odd)
+        };
+        let said = w.append(message.clone()).await;
+        assert_eq!(store.messages_by_id(&w.caller, &[said.id]).await.unwrap(), std::slice::from_ref(&said));
+        assert_eq!((said.text, said.speaker), (message.text.clone(), message.speaker.clone()));
+        let again = NewMessage { id: MessageId(fresh()), event: EventId(fresh()), ..message };
+        assert!(store.append(&w.caller, session, vec![again]).await.unwrap()[0].duplicate, "an odd external id is one too");
+        let feed = store.feed(&w.caller, super::given::MODEL, i as u64, 10).await.unwrap();
+        assert_eq!((feed[0].speaker.as_deref(), &feed[0].terms[0].0[..]), (Some(odd), odd));
+
+        let thing = Entity { aliases: vec![odd.into(), "plain".into()], description: Some(odd.into()), ..entity(&format!("{odd}{i}")) };
+        let stated = Fact { relation: format!("R{odd}"), ..fact(&thing, "", &thing) };
+        let proof = Evidence {
+            excerpt: odd.into(),
+            ..evidence(&stated, &store.messages_by_id(&w.caller, &[said.id]).await.unwrap()[0], Stance::Supports)
+        };
+        let plan = KnowledgeCommit {
+            message: Some((said.id, MessageKind::Statement, vec![(thing.id, mention(odd))])),
+            entities: vec![thing.clone()],
+            keys: EntityKey::of(&format!("key {i} {odd}")).map(|key| (thing.id, key)).into_iter().collect(),
+            facts: vec![stated.clone()],
+            evidence: vec![proof.clone()],
+            ..w.plan(session).await
+        };
+        w.commit(plan).await;
+        let c = &w.caller;
+        assert_eq!(store.entities_by_id(c, &[thing.id]).await.unwrap(), std::slice::from_ref(&thing));
+        if let Some(key) = EntityKey::of(&format!("key {i} {odd}")) {
+            assert_eq!(store.entities_by_key(c, std::slice::from_ref(&key)).await.unwrap(), [(key, thing.clone())]);
+        }
+        assert_eq!(store.mentions_in(c, &[said.id]).await.unwrap(), [(said.id, thing.id, mention(odd))]);
+        assert_eq!(store.evidence_of(c, &[stated.id], 10).await.unwrap(), [proof]);
+        let key = FactKey { subject: thing.id, relation: stated.relation.clone(), object: None };
+        assert_eq!(store.facts_by_key(c, &[key]).await.unwrap(), std::slice::from_ref(&stated));
+        let filter = FactFilter { relation: Some(stated.relation.clone()), text: Some(odd.into()), ..FactFilter::default() };
+        assert_eq!(store.count_facts(c, &filter).await.unwrap(), 1);
+        let filter = EntityFilter { text: Some(odd.to_uppercase()), ..EntityFilter::default() };
+        assert_eq!(store.list_entities(c, &filter, &PAGE).await.unwrap().items[0].1, thing);
+    }
+}
+
+pub(super) async fn names_of_any_length_are_kept_and_found(store: Arc<dyn Store>) {
+    // A message may be one word of 64 KiB, and the word a name.
+    let w = World::new(&store);
+    let session = w.session().await;
+    let mut state = 1u64;
+    // Letters that no engine can compress away.
+    let mut letters = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from_u32(0x4e00 + (state >> 52) as u32).unwrap()
+    };
+    let long: String = (0..20_000).map(|_| letters()).collect();
+    let names = [format!("{long}a"), format!("{long}b")];
+    let things = names.each_ref().map(|name| entity(name));
+    let key = |name: &str| EntityKey::of(name).unwrap();
+    let plan = KnowledgeCommit {
+        entities: things.to_vec(),
+        keys: things.iter().map(|t| (t.id, key(&t.name))).collect(),
+        hints: things.iter().map(|t| (t.id, t.name.clone())).collect(),
+        ..w.plan(session).await
+    };
+    w.commit(plan).await;
+    for thing in &things {
+        let found = store.entities_by_hint(&w.caller, &[thing.name.clone(), "other".into()], 9).await.unwrap();
+        assert!(found == [(thing.name.clone(), thing.clone())], "found {} of one", found.len());
+        let found = store.entities_by_key(&w.caller, &[key(&thing.name), key("other")]).await.unwrap();
+        assert!(found == [(key(&thing.name), thing.clone())], "found {} of one", found.len());
+    }
+}

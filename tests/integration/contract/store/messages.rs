@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use recall::{
-    domain::{Message, MessageKind, MessageStatus, Page, Role, SessionId},
+    domain::{Message, MessageKind, MessageStatus, Page, Role, SessionId, Timestamp},
     ports::{Embedding, Mining, NewMessage, Prepared, Store, StoreError},
 };
 
@@ -272,4 +272,15 @@ pub(super) async fn a_session_takes_its_title_once(store: Arc<dyn Store>) {
     w.append(NewMessage { title: Some("second".into()), ..new_message(session, "x") }).await;
     let titled = store.sessions_by_id(&w.caller, &[session]).await.unwrap().remove(0);
     assert_eq!(titled.title.unwrap().as_str(), "first");
+}
+
+pub(super) async fn moments_beyond_the_calendar_are_taken(store: Arc<dyn Store>) {
+    // A client may send any moment that it can write down; none of them may break a list for ever.
+    let w = World::new(&store);
+    let session = w.session().await;
+    for moment in [Timestamp::MIN_UTC, Timestamp::MAX_UTC, Timestamp::UNIX_EPOCH, at(0) - chrono::Duration::days(365 * 3_000)] {
+        let said = w.append(NewMessage { sent_at: moment, ..new_message(session, "m") }).await;
+        assert_eq!(store.messages_by_id(&w.caller, &[said.id]).await.unwrap(), [said], "what is told and what is stored must agree");
+    }
+    assert_eq!(store.list_messages(&w.caller, session, &Page::first(10), false).await.unwrap().items.len(), 4);
 }

@@ -27,8 +27,12 @@ impl Folder {
         SqliteStore::open(&self.path(), SqliteConfig { busy_timeout: Duration::from_millis(50), ..SqliteConfig::default() }, at(0)).await
     }
 
-    async fn store(&self) -> Arc<dyn Store> {
+    async fn new_store(&self) -> Arc<dyn Store> {
         Arc::new(self.open().await.unwrap())
+    }
+
+    async fn store(&self) -> Option<Arc<dyn Store>> {
+        Some(self.new_store().await)
     }
 
     /// A connection past the store, as another program would open the file.
@@ -44,7 +48,7 @@ mod contract {
 #[tokio::test]
 async fn reopening_keeps_everything() {
     let folder = Folder::new();
-    let first = folder.store().await;
+    let first = folder.new_store().await;
     let local = first.local_user().await.unwrap();
     let w = World::new(&first);
     let known = w.john_likes_mary().await;
@@ -54,7 +58,7 @@ async fn reopening_keeps_everything() {
     assert!(matches!(refused, Err(StoreError::Transient(_))), "a closed store says so");
     assert!(first.ping().await.is_err());
 
-    let second = folder.store().await;
+    let second = folder.new_store().await;
     assert_eq!(second.engine(), "sqlite");
     second.ping().await.unwrap();
     assert_eq!(second.local_user().await.unwrap(), local);
@@ -66,13 +70,13 @@ async fn reopening_keeps_everything() {
 #[tokio::test]
 async fn two_installations_have_two_local_users() {
     let (one, two) = (Folder::new(), Folder::new());
-    assert_ne!(one.store().await.local_user().await.unwrap(), two.store().await.local_user().await.unwrap());
+    assert_ne!(one.new_store().await.local_user().await.unwrap(), two.new_store().await.local_user().await.unwrap());
 }
 
 #[tokio::test]
 async fn a_database_of_a_newer_program_is_refused_and_left_alone() {
     let folder = Folder::new();
-    folder.store().await.close().await;
+    folder.new_store().await.close().await;
     let mut other = folder.other_program().await;
     sqlx::query(
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'future', 1, x'00', 0)",
@@ -89,7 +93,7 @@ async fn a_database_of_a_newer_program_is_refused_and_left_alone() {
 #[tokio::test]
 async fn a_database_with_changed_migrations_is_refused() {
     let folder = Folder::new();
-    folder.store().await.close().await;
+    folder.new_store().await.close().await;
     let mut other = folder.other_program().await;
     sqlx::query("UPDATE _sqlx_migrations SET checksum = x'00'").execute(&mut other).await.unwrap();
     other.close().await.unwrap();
@@ -109,7 +113,7 @@ async fn a_file_that_is_no_database_is_refused() {
 async fn only_the_owner_may_read_the_files() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
-    let store = folder.store().await;
+    let store = folder.new_store().await;
     World::new(&store).session().await;
     for name in ["recall.sqlite", "recall.sqlite-wal", "recall.sqlite-shm"] {
         let mode = std::fs::metadata(folder.path().with_file_name(name)).unwrap().permissions().mode();
@@ -120,7 +124,7 @@ async fn only_the_owner_may_read_the_files() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_readers_read_while_writes_go_on() {
     let folder = Folder::new();
-    let store = folder.store().await;
+    let store = folder.new_store().await;
     let w = World::new(&store);
     let session = w.session().await;
     w.say(session, "first").await;
@@ -158,7 +162,7 @@ async fn many_readers_read_while_writes_go_on() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_hangs_up_leaves_the_writer_usable() {
     let folder = Folder::new();
-    let store = folder.store().await;
+    let store = folder.new_store().await;
     let w = World::new(&store);
     let session = w.session().await;
     for polls in 0..40 {
@@ -180,7 +184,7 @@ async fn a_client_that_hangs_up_leaves_the_writer_usable() {
 #[tokio::test]
 async fn a_locked_database_is_transient_and_recovers() {
     let folder = Folder::new();
-    let store = folder.store().await;
+    let store = folder.new_store().await;
     let w = World::new(&store);
     let session = w.session().await;
     let mut other = folder.other_program().await;
@@ -216,7 +220,7 @@ async fn statements_are_counted() {
 #[tokio::test]
 async fn jobs_of_a_dead_process_are_due_at_once() {
     let folder = Folder::new();
-    let store = folder.store().await;
+    let store = folder.new_store().await;
     let w = World::new(&store);
     let session = w.session().await;
     w.say(session, "m").await;

@@ -28,7 +28,10 @@ struct Pair {
 
 impl Pair {
     async fn new() -> Self {
-        let folder = Folder::new().await;
+        Self::over(Folder::new().await)
+    }
+
+    fn over(folder: Folder) -> Self {
         let engine = Arc::new(MemoryEngine::default());
         let projection = Projection::new(folder.feed(), engine.clone());
         Self { folder, engine, projection }
@@ -46,7 +49,7 @@ impl Pair {
     }
 
     fn reader(&self, within: Duration) -> GraphReader {
-        GraphReader::new(self.projection.clone(), self.engine.clone(), self.folder.store.clone(), within)
+        GraphReader::new(self.projection.clone(), self.engine.clone(), self.folder.graph(), within)
     }
 
     async fn until_equal(&self) {
@@ -74,7 +77,17 @@ async fn what_was_told_is_not_told_again() {
 
 #[tokio::test]
 async fn any_history_told_in_steps_equals_the_truth() {
-    let pair = Pair::new().await;
+    any_history(Pair::new().await).await;
+}
+
+#[tokio::test]
+async fn any_history_in_postgres_told_in_steps_equals_the_truth() {
+    if let Some(folder) = Folder::postgres().await {
+        any_history(Pair::over(folder)).await;
+    }
+}
+
+async fn any_history(pair: Pair) {
     let w = pair.folder.world();
     let mut state = 7u64;
     let mut next = |below: usize| {

@@ -2,7 +2,7 @@
 //! feed; and what becomes of an engine that is behind, gone or wiped.
 
 mod beside;
-mod feed;
+pub(super) mod feed;
 mod follow;
 mod injection;
 mod memory;
@@ -10,38 +10,60 @@ mod neo4j;
 mod queries;
 pub(crate) mod service;
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use recall::{
-    adapters::sqlite::{SqliteConfig, SqliteStore},
+    adapters::{
+        postgres::PostgresConfig,
+        sqlite::{SqliteConfig, SqliteStore},
+    },
     domain::{Entity, EntityId, Fact, SessionId},
-    ports::{ChangeFeed, GraphQueries, KnowledgeCommit},
+    ports::{ChangeFeed, GraphQueries, KnowledgeCommit, Store},
+    projection::StoreGraph,
 };
 use tempfile::TempDir;
 
 use super::given::{World, at, fact};
+use crate::postgres::Schema;
 
-/// A store in a folder of its own.
+/// A store of its own, whatever it is kept in.
 pub(super) struct Folder {
-    pub(super) store: Arc<SqliteStore>,
-    _folder: TempDir,
+    pub(super) store: Arc<dyn Store>,
+    _place: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Folder {
+    /// In SQLite.
     pub(super) async fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let store = SqliteStore::open(&folder.path().join("recall.db"), SqliteConfig::default(), at(0)).await.unwrap();
-        Self { store: Arc::new(store), _folder: folder }
+        Self { store: Arc::new(store), _place: Some(Box::new(folder)) }
+    }
+
+    /// In PostgreSQL, if there is one.
+    pub(super) async fn postgres() -> Option<Self> {
+        let schema = Schema::new().await?;
+        let config = PostgresConfig { connections: 6, ..PostgresConfig::default() };
+        Some(Self { store: Arc::new(schema.open(config, at(0)).await.unwrap()), _place: None })
+    }
+
+    /// In what is there already.
+    pub(super) fn over(store: Arc<dyn Store>) -> Self {
+        Self { store, _place: None }
     }
 
     /// A user of the store.
     pub(super) fn world(&self) -> World {
-        let store: Arc<dyn recall::ports::Store> = self.store.clone();
-        World::new(&store)
+        World::new(&self.store)
     }
 
     pub(super) fn feed(&self) -> Arc<dyn ChangeFeed> {
         self.store.clone()
+    }
+
+    /// Answers from the store.
+    pub(super) fn graph(&self) -> Arc<dyn GraphQueries> {
+        Arc::new(StoreGraph::new(self.store.clone(), self.store.engine()))
     }
 }
 

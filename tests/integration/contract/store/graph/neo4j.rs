@@ -41,7 +41,11 @@ async fn answering(folder: &Folder) -> Option<Box<dyn Answering>> {
     Some(Box::new(Following { projection, graph: server.graph(), feed }))
 }
 
-graph_contract!(answering);
+async fn folder() -> Option<Folder> {
+    Some(Folder::new().await)
+}
+
+graph_contract!(folder, answering);
 
 /// Commits so many entities and facts between them, a thousand at a time, with evidence.
 pub(super) async fn fill(w: &World, entities: usize, facts: usize, seed: usize) {
@@ -89,7 +93,7 @@ async fn figures_of_neo4j() {
 
     let some = w.store.list_entities(&w.caller, &Default::default(), &recall::domain::Page::first(100)).await.unwrap();
     let some: Vec<_> = some.items.iter().map(|(_, e)| e.id).collect();
-    let engines: [(&str, Arc<dyn GraphQueries>); 2] = [("sqlite", folder.store.clone()), ("neo4j", server.graph())];
+    let engines: [(&str, Arc<dyn GraphQueries>); 2] = [("sqlite", folder.graph()), ("neo4j", server.graph())];
     for (name, q) in engines {
         let (mut rings, mut ways) = (Vec::new(), Vec::new());
         for pair in some.windows(2) {

@@ -10,10 +10,10 @@ use super::{
     Answering, Folder, ids, know, strong,
 };
 
-/// Runs the contract: `$answering` makes an [`Answering`] of a folder.
+/// Runs the contract: `$folder` makes a store, `$answering` an [`Answering`] of it; none where the engine is not there to be tested.
 macro_rules! graph_contract {
-    ($answering:expr) => {
-        $crate::contract::store::graph::queries::graph_contract! { @tests $answering;
+    ($folder:expr, $answering:expr) => {
+        $crate::contract::store::graph::queries::graph_contract! { @tests $folder, $answering;
             neighbours_come_nearest_first_then_strongest,
             only_active_facts_lead_anywhere,
             neighbours_over_some_relations,
@@ -24,10 +24,10 @@ macro_rules! graph_contract {
             any_graph_is_read_as_the_store_reads_it,
         }
     };
-    (@tests $answering:expr; $($test:ident),+ $(,)?) => {$(
+    (@tests $folder:expr, $answering:expr; $($test:ident),+ $(,)?) => {$(
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $test() {
-            let folder = $crate::contract::store::graph::Folder::new().await;
+            let Some(folder) = $folder().await else { return };
             let Some(answering) = $answering(&folder).await else { return };
             $crate::contract::store::graph::queries::$test(&folder, &*answering).await;
         }
@@ -215,47 +215,33 @@ pub(super) async fn any_graph_is_read_as_the_store_reads_it(folder: &Folder, ans
         let plan = recall::ports::KnowledgeCommit { deleted_facts: known.iter().map(|f| f.id).collect(), facts, ..w.plan(session).await };
         w.commit(plan).await;
         answering.settle(&w).await;
-        let (q, truth) = (answering.queries(), &folder.store);
+        let (q, truth) = (answering.queries(), folder.graph());
         for (i, from) in p.iter().enumerate() {
             for hops in 1..=3 {
                 let asked = around(from, hops, [3, 100][i % 2]);
-                let (got, expected) = (q.around(&w.caller, &asked).await.unwrap(), GraphOf(truth).around(&w, &asked).await);
+                let (got, expected) = (q.around(&w.caller, &asked).await.unwrap(), truth.around(&w.caller, &asked).await.unwrap());
                 assert_eq!(got, expected, "{asked:?}");
             }
             for to in &p {
                 let asked = Between { from: from.id, to: to.id, hops: 3, first: [1, 4, 1_000][i % 3] };
-                let (got, expected) = (q.ways(&w.caller, &asked).await.unwrap(), GraphOf(truth).ways(&w, &asked).await);
+                let (got, expected) = (q.ways(&w.caller, &asked).await.unwrap(), truth.ways(&w.caller, &asked).await.unwrap());
                 assert_eq!(got, expected, "{asked:?}");
                 let (got, expected) =
-                    (q.shared(&w.caller, from.id, to.id, 5).await.unwrap(), GraphOf(truth).shared(&w, from.id, to.id).await);
+                    (q.shared(&w.caller, from.id, to.id, 5).await.unwrap(), truth.shared(&w.caller, from.id, to.id, 5).await.unwrap());
                 assert_eq!(got, expected);
             }
         }
     }
 }
 
-struct GraphOf<'s>(&'s recall::adapters::sqlite::SqliteStore);
-
-impl GraphOf<'_> {
-    async fn around(&self, w: &World, asked: &Around) -> Vec<Neighbour> {
-        recall::ports::GraphQueries::around(self.0, &w.caller, asked).await.unwrap()
-    }
-    async fn ways(&self, w: &World, asked: &Between) -> Vec<recall::ports::Way> {
-        recall::ports::GraphQueries::ways(self.0, &w.caller, asked).await.unwrap()
-    }
-    async fn shared(&self, w: &World, one: EntityId, other: EntityId) -> Vec<recall::ports::Shared> {
-        recall::ports::GraphQueries::shared(self.0, &w.caller, one, other, 5).await.unwrap()
-    }
-}
-
-mod sqlite {
+mod stores {
     use std::sync::Arc;
 
     use recall::ports::GraphQueries;
 
     use super::super::{Answering, Folder, World};
 
-    struct Store(Arc<recall::adapters::sqlite::SqliteStore>);
+    struct Store(Arc<dyn GraphQueries>);
 
     #[async_trait::async_trait]
     impl Answering for Store {
@@ -266,8 +252,19 @@ mod sqlite {
     }
 
     async fn answering(folder: &Folder) -> Option<Box<dyn Answering>> {
-        Some(Box::new(Store(folder.store.clone())))
+        Some(Box::new(Store(folder.graph())))
     }
 
-    super::graph_contract!(answering);
+    mod sqlite {
+        use super::super::super::Folder;
+
+        async fn folder() -> Option<Folder> {
+            Some(Folder::new().await)
+        }
+        super::super::graph_contract!(folder, super::answering);
+    }
+
+    mod postgres {
+        super::super::graph_contract!(super::Folder::postgres, super::answering);
+    }
 }

@@ -2,11 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::queries::Edge;
-use crate::{
-    domain::{EntityId, FactId},
-    ports::Way,
-};
+use crate::domain::{EntityId, FactId};
+use crate::ports::{Edge, Way};
 
 /// The best of many ways, so that a million of them never lie in memory.
 struct Best {

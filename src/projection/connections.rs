@@ -1,53 +1,46 @@
-//! Questions about connections. Facts lie under the things of both their sides, so a ring of things is one statement; what a
-//! ring means is put together here.
+//! Questions about connections, answered from the store. Facts lie under the things of both their sides, so a ring of things is
+//! one read; what a ring means is put together here, the same for every store.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
-use sqlx::Row;
-use uuid::Uuid;
 
-use super::{
-    super::{
-        SqliteStore,
-        codec::{bytes, id_list, json},
-        failure::Failure,
-        rows::Columns,
-    },
-    ways,
-};
-use crate::{
-    domain::{Caller, EntityId, FactId, RelationName},
-    ports::{Around, Between, GraphError, GraphQueries, Neighbour, Shared, StoreError, Way, graph::MAX_HOPS},
-};
+use super::ways;
+use crate::domain::{Caller, EntityId};
+use crate::ports::{Around, Between, Connections, Edge, GraphError, GraphQueries, Neighbour, Shared, Way, graph::MAX_HOPS};
 
-/// An active fact as seen from one of its sides.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Edge {
-    pub(super) from: EntityId,
-    pub(super) to: EntityId,
-    pub(super) fact: FactId,
-    pub(super) weight: f64,
+/// The graph as the store has it.
+pub struct StoreGraph {
+    store: Arc<dyn Connections>,
+    name: &'static str,
 }
 
-impl Edge {
-    /// Whether this one is to be named where both lead to the same thing.
-    fn beats(&self, other: &Self) -> bool {
-        self.weight.total_cmp(&other.weight).then(other.fact.cmp(&self.fact)).is_gt()
+impl StoreGraph {
+    /// Answers from `store`, which goes by `name` in metrics.
+    pub fn new(store: Arc<dyn Connections>, name: &'static str) -> Self {
+        Self { store, name }
     }
 }
 
+/// Whether the first is to be named where both lead to the same thing.
+fn beats(one: &Edge, other: &Edge) -> bool {
+    one.weight.total_cmp(&other.weight).then(other.fact.cmp(&one.fact)).is_gt()
+}
+
 #[async_trait]
-impl GraphQueries for SqliteStore {
+impl GraphQueries for StoreGraph {
     fn engine(&self) -> &'static str {
-        "sqlite"
+        self.name
     }
 
     async fn around(&self, caller: &Caller, asked: &Around) -> Result<Vec<Neighbour>, GraphError> {
         let (mut seen, mut ring) = (HashSet::from([asked.entity]), vec![asked.entity]);
         let (mut found, first) = (Vec::new(), asked.first as usize);
         for distance in 1..=asked.hops.min(MAX_HOPS) {
-            let edges = edges(self, caller.user().0, &ring, &asked.relations).await.map_err(StoreError::from)?;
+            let edges = self.store.edges(caller, &ring, &asked.relations).await?;
             let best = strongest(edges.into_iter().filter(|e| !seen.contains(&e.to)));
             ring = best.iter().map(|e| e.to).collect();
             seen.extend(&ring);
@@ -62,11 +55,11 @@ impl GraphQueries for SqliteStore {
     }
 
     async fn ways(&self, caller: &Caller, asked: &Between) -> Result<Vec<Way>, GraphError> {
-        let (user, first) = (caller.user().0, asked.first as usize);
+        let first = asked.first as usize;
         if asked.from == asked.to || first == 0 {
             return Ok(Vec::new());
         }
-        let around = |ids: Vec<EntityId>| async move { edges(self, user, &ids, &[]).await.map_err(StoreError::from) };
+        let around = |ids: Vec<EntityId>| async move { self.store.edges(caller, &ids, &[]).await };
         let (from, to) = (around(vec![asked.from]).await?, around(vec![asked.to]).await?);
         let mut found = ways::one(&from, asked.to);
         if found.len() < first && asked.hops >= 2 {
@@ -95,8 +88,8 @@ impl GraphQueries for SqliteStore {
             return Ok(Vec::new());
         }
         let of = |entity| async move {
-            let edges = edges(self, caller.user().0, &[entity], &[]).await.map_err(StoreError::from)?;
-            Ok::<_, StoreError>(strongest(edges.into_iter().filter(|e| e.to != one && e.to != other)))
+            let edges = self.store.edges(caller, &[entity], &[]).await?;
+            Ok::<_, GraphError>(strongest(edges.into_iter().filter(|e| e.to != one && e.to != other)))
         };
         let (left, right) = (of(one).await?, of(other).await?);
         let right: HashMap<EntityId, Edge> = right.into_iter().map(|e| (e.to, e)).collect();
@@ -115,7 +108,7 @@ fn strongest(edges: impl Iterator<Item = Edge>) -> Vec<Edge> {
     for edge in edges {
         best.entry(edge.to)
             .and_modify(|b| {
-                if edge.beats(b) {
+                if beats(&edge, b) {
                     *b = edge
                 }
             })
@@ -124,32 +117,4 @@ fn strongest(edges: impl Iterator<Item = Edge>) -> Vec<Edge> {
     let mut best: Vec<Edge> = best.into_values().collect();
     best.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.to.cmp(&b.to)));
     best
-}
-
-/// All active facts with one of the things on either side, seen from there. The indexes are named because SQLite, without
-/// statistics, takes any user to have ten rows.
-async fn edges(store: &SqliteStore, user: Uuid, from: &[EntityId], relations: &[RelationName]) -> Result<Vec<Edge>, Failure> {
-    let found = sqlx::query(
-        "WITH asked AS (SELECT DISTINCT unhex(value) AS entity FROM json_each(?2))
-         SELECT f.subject_id AS here, f.object_id AS there, f.id, f.support FROM asked a
-             CROSS JOIN facts f INDEXED BY facts_of_subject ON f.user_id = ?1 AND f.subject_id = a.entity
-             WHERE f.status = 'active' AND f.object_id <> f.subject_id
-             AND (?3 = '[]' OR f.relation IN (SELECT value FROM json_each(?3)))
-         UNION ALL
-         SELECT f.object_id, f.subject_id, f.id, f.support FROM asked a
-             CROSS JOIN facts f INDEXED BY facts_of_object ON f.user_id = ?1 AND f.object_id = a.entity
-             WHERE f.status = 'active' AND f.object_id <> f.subject_id
-             AND (?3 = '[]' OR f.relation IN (SELECT value FROM json_each(?3)))",
-    )
-    .bind(bytes(&user))
-    .bind(id_list(from.iter().map(|e| &e.0)))
-    .bind(json(relations, "relations")?)
-    .fetch_all(&store.readers)
-    .await?;
-    let edges = found.iter().map(|row| {
-        let c = Columns::of(row, "facts");
-        let (from, to) = (EntityId(c.id("here")?), EntityId(c.id("there")?));
-        Ok(Edge { from, to, fact: FactId(c.id("id")?), weight: row.try_get("support")? })
-    });
-    edges.collect()
 }

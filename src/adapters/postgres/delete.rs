@@ -1,0 +1,160 @@
+//! Deleting a session and making the knowledge as if it had never been.
+//!
+//! What remains of a fact is decided by the caller's function outside the write transaction; the transaction then checks that
+//! no knowledge was committed meanwhile, else it is decided anew. No row is held while foreign code runs.
+
+use std::collections::HashMap;
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{PostgresStore, codec::signed, failure::Failure, knowledge, rows, rows::Columns, sessions};
+use crate::{
+    domain::{Evidence, Fact, FactId, SessionId, UserId},
+    ports::Reweigh,
+};
+
+/// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
+const ATTEMPTS: u32 = 20;
+
+/// What is to become of the facts that lose evidence, and the state in which this was decided.
+struct Decision {
+    version: u64,
+    changed: Vec<Fact>,
+    gone: Vec<FactId>,
+    /// Both sides of all those facts.
+    entities: Vec<Uuid>,
+}
+
+pub(super) async fn session(store: &PostgresStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<(), Failure> {
+    for _ in 0..ATTEMPTS {
+        let decision = decide(store, user, session, reweigh).await?;
+        let input = (user.0, session.0, decision);
+        match store.write(&input, |c, (user, session, decision)| Box::pin(apply(c, *user, *session, decision))).await {
+            Err(Failure::Stale) => {}
+            done => return done,
+        }
+    }
+    Err(Failure::NeverStill(ATTEMPTS))
+}
+
+/// Reads the facts concerned in one snapshot and asks what becomes of each.
+async fn decide(store: &PostgresStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Decision, Failure> {
+    let mut snapshot = store.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+    let version = knowledge::version(&mut snapshot, user.0).await?;
+    let facts = sqlx::query(
+        "SELECT * FROM facts WHERE user_id = $1
+         AND id IN (SELECT fact_id FROM evidence WHERE user_id = $1 AND session_id = $2)",
+    )
+    .bind(user.0)
+    .bind(session.0)
+    .fetch_all(&mut *snapshot)
+    .await?;
+    let facts = facts.iter().map(rows::fact).collect::<Result<Vec<_>, _>>()?;
+    let left = sqlx::query(
+        "SELECT * FROM evidence WHERE user_id = $1 AND fact_id = ANY($2) AND session_id <> $3
+         ORDER BY fact_id, created_at, message_id, stance",
+    )
+    .bind(user.0)
+    .bind(facts.iter().map(|f| f.id.0).collect::<Vec<_>>())
+    .bind(session.0)
+    .fetch_all(&mut *snapshot)
+    .await?;
+    let left = left.iter().map(rows::evidence).collect::<Result<Vec<_>, _>>()?;
+    snapshot.commit().await?;
+
+    let mut by_fact: HashMap<FactId, &[Evidence]> = HashMap::new();
+    for chunk in left.chunk_by(|a, b| a.fact == b.fact) {
+        by_fact.extend(chunk.first().map(|e| (e.fact, chunk)));
+    }
+    let mut decision = Decision { version, changed: Vec::new(), gone: Vec::new(), entities: Vec::new() };
+    for fact in facts {
+        decision.entities.extend([fact.subject.0, fact.object.0]);
+        match reweigh(&fact, by_fact.get(&fact.id).copied().unwrap_or_default()) {
+            Some(changed) => decision.changed.push(changed),
+            None => decision.gone.push(fact.id),
+        }
+    }
+    Ok(decision)
+}
+
+async fn apply(c: &mut PgConnection, user: Uuid, session: Uuid, decision: &Decision) -> Result<(), Failure> {
+    sessions::lock(c, user, session).await?;
+    let current = sqlx::query(
+        "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
+         WHERE id = $1 AND knowledge_version = $2",
+    )
+    .bind(user)
+    .bind(signed(decision.version));
+    if current.execute(&mut *c).await?.rows_affected() == 0 {
+        return Err(Failure::Stale);
+    }
+
+    let mentioned = sqlx::query("SELECT DISTINCT entity_id FROM mentions WHERE user_id = $1 AND session_id = $2")
+        .bind(user)
+        .bind(session)
+        .fetch_all(&mut *c)
+        .await?;
+    let mentioned = mentioned.iter().map(|row| Columns::of(row, "mentions").id("entity_id")).collect::<Result<Vec<_>, _>>()?;
+    forget_mentions(c, user, session, &mentioned).await?;
+
+    for fact in &decision.changed {
+        knowledge::put_fact(c, user, fact).await?;
+    }
+    sqlx::query("DELETE FROM facts WHERE user_id = $1 AND id = ANY($2)")
+        .bind(user)
+        .bind(decision.gone.iter().map(|f| f.0).collect::<Vec<_>>())
+        .execute(&mut *c)
+        .await?;
+    // Messages, vectors, terms, events, jobs, mentions and evidence go with it.
+    sqlx::query("DELETE FROM sessions WHERE user_id = $1 AND id = $2").bind(user).bind(session).execute(&mut *c).await?;
+
+    let mut concerned = mentioned;
+    concerned.extend(&decision.entities);
+    // Who was merged away and is known from nowhere else does not come back, not even its name.
+    sqlx::query(
+        "DELETE FROM merges g WHERE user_id = $1
+         AND gone_id IN (SELECT gone_id FROM entity_merges WHERE user_id = $1 AND into_id = ANY($2))
+         AND NOT EXISTS (SELECT 1 FROM merged_mentions m WHERE m.user_id = $1 AND m.gone_id = g.gone_id)
+         AND NOT EXISTS (SELECT 1 FROM merged_evidence v JOIN merged_facts f ON f.user_id = $1 AND f.gone_id = v.gone_id AND f.id = v.fact_id
+                         WHERE v.user_id = $1 AND v.gone_id = g.gone_id AND g.gone_id IN (f.subject_id, f.object_id))",
+    )
+    .bind(user)
+    .bind(&concerned)
+    .execute(&mut *c)
+    .await?;
+    sqlx::query(
+        "DELETE FROM entities e WHERE user_id = $1 AND id = ANY($2)
+         AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = $1 AND m.entity_id = e.id)
+         AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = $1 AND f.subject_id = e.id)
+         AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = $1 AND f.object_id = e.id)",
+    )
+    .bind(user)
+    .bind(concerned)
+    .execute(&mut *c)
+    .await?;
+    Ok(())
+}
+
+/// Takes a session's mentions off the entities: their counts, and the first message if it was one of these.
+async fn forget_mentions(c: &mut PgConnection, user: Uuid, session: Uuid, entities: &[Uuid]) -> Result<(), Failure> {
+    sqlx::query(
+        "UPDATE entities e SET
+             mention_count = greatest(0, mention_count - (
+                 SELECT count(DISTINCT m.message_id) FROM mentions m
+                 WHERE m.user_id = $1 AND m.session_id = $2 AND m.entity_id = e.id)),
+             first_message = CASE
+                 WHEN first_message IN (SELECT id FROM messages WHERE user_id = $1 AND session_id = $2) THEN (
+                     SELECT m.message_id FROM mentions m
+                     WHERE m.user_id = $1 AND m.entity_id = e.id AND m.session_id <> $2
+                     ORDER BY m.said_at, m.message_id LIMIT 1)
+                 ELSE first_message END
+         WHERE user_id = $1 AND id = ANY($3)",
+    )
+    .bind(user)
+    .bind(session)
+    .bind(entities)
+    .execute(c)
+    .await?;
+    Ok(())
+}

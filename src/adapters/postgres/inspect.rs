@@ -1,0 +1,43 @@
+//! What operators ask, and the one row that says what this installation is.
+
+use async_trait::async_trait;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{PostgresStore, codec, failure::Failure};
+use crate::{
+    domain::{Timestamp, UserId},
+    ports::{Inspect, StoreError},
+};
+
+#[async_trait]
+impl Inspect for PostgresStore {
+    fn engine(&self) -> &'static str {
+        "postgres"
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        sqlx::query("SELECT 1").execute(&self.pool).await.map_err(Failure::from)?;
+        Ok(())
+    }
+
+    async fn local_user(&self) -> Result<UserId, StoreError> {
+        let user = sqlx::query_scalar("SELECT local_user FROM installation WHERE id = 1").fetch_one(&self.pool).await;
+        Ok(UserId(user.map_err(Failure::from)?))
+    }
+
+    async fn close(&self) {
+        self.hints.stop();
+        self.pool.close().await;
+    }
+}
+
+/// Makes the row of the installation if there is none, and draws a name for this process. Both are random numbers of the
+/// server, so that no one who reads a backup of another installation can guess the local user.
+pub(super) async fn found_installation(connection: &mut PgConnection, now: Timestamp) -> Result<Uuid, Failure> {
+    sqlx::query("INSERT INTO installation (id, created_at) VALUES (1, $1) ON CONFLICT DO NOTHING")
+        .bind(codec::time(now))
+        .execute(&mut *connection)
+        .await?;
+    Ok(sqlx::query_scalar("SELECT gen_random_uuid()").fetch_one(connection).await?)
+}

@@ -1,0 +1,264 @@
+//! The durable queue. A lane is one kind of work of one session: its jobs run in order, one at a time. Only the head of a
+//! lane can be claimed, and the head is marked, so that claiming costs the same however many jobs wait behind it.
+//!
+//! Who queues or ends a job holds the session's row: else one could find a last job still there while the other removes it, and
+//! the lane would be left without a head.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::{PgConnection, Row, postgres::PgRow};
+use uuid::Uuid;
+
+use super::{
+    PostgresStore,
+    codec::{Word, later, signed, time},
+    events,
+    failure::Failure,
+    rows::Columns,
+    sessions,
+};
+use crate::{
+    domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId},
+    ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError},
+};
+
+/// Takes the heads that have been ready longest and that no other process is taking. A lane that gets its turn goes to the back
+/// (see [`promote`]), so lanes share the workers evenly. `$1` now, `$2` end of the lease, `$3` how many.
+///
+/// One statement, and one that need not wait for the disk: a claim need not outlive its claimant. `due` is materialized, or
+/// the planner might run it again per row and claim more than asked.
+pub(super) const CLAIM: &str = "WITH due AS MATERIALIZED (
+        SELECT id FROM jobs WHERE head AND ready_at <= $1 ORDER BY ready_at, id LIMIT $3 FOR UPDATE SKIP LOCKED),
+    loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+    UPDATE jobs SET ready_at = $2, token = token + 1, attempts = attempts + 1
+    FROM due, loosely WHERE jobs.id = due.id RETURNING jobs.*";
+
+/// Prolongs a lease and tells whether it is still ours, without waiting: a row that is locked is most likely being ended by the
+/// very worker whose lease this is, which could wait for this statement in turn. `$1` until, `$2` job, `$3` token.
+const EXTEND: &str = "WITH free AS MATERIALIZED (
+        SELECT id FROM jobs WHERE id = $2 AND token = $3 AND state = 'live' FOR UPDATE SKIP LOCKED),
+    loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
+    prolonged AS (UPDATE jobs SET ready_at = $1 FROM free, loosely WHERE jobs.id = free.id)
+    SELECT EXISTS (SELECT 1 FROM jobs WHERE id = $2 AND token = $3 AND state = 'live')";
+
+#[async_trait]
+impl JobQueue for PostgresStore {
+    async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError> {
+        let rows = sqlx::query(CLAIM)
+            .bind(time(now))
+            .bind(later(now, lease))
+            .bind(i64::from(limit))
+            .fetch_all(&self.pool)
+            .await
+            .map_err(Failure::from)?;
+        let mut jobs = rows.iter().map(job).collect::<Result<Vec<_>, _>>()?;
+        jobs.sort_by_key(|job| job.claim.job);
+        Ok(jobs)
+    }
+
+    async fn recover(&self, _now: Timestamp) -> Result<u64, StoreError> {
+        // Who holds a claim may be another process that lives.
+        Ok(0)
+    }
+
+    async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
+        let (job, token) = numbers(claim);
+        let ours = sqlx::query_scalar(EXTEND).bind(later(now, lease)).bind(job).bind(token).fetch_one(&self.pool);
+        Ok(ours.await.map_err(Failure::from)?)
+    }
+
+    async fn retry(&self, claim: &Claim, due: Timestamp, code: &str) -> Result<(), CommitError> {
+        let (job, token) = numbers(claim);
+        let done =
+            sqlx::query("UPDATE jobs SET ready_at = $1, token = token + 1, code = $2 WHERE id = $3 AND token = $4 AND state = 'live'")
+                .bind(time(due))
+                .bind(code)
+                .bind(job)
+                .bind(token)
+                .execute(&self.pool)
+                .await
+                .map_err(Failure::from)?;
+        match done.rows_affected() {
+            0 => Err(CommitError::NotOurs),
+            _ => Ok(()),
+        }
+    }
+
+    async fn release(&self, claims: &[Claim]) -> Result<(), StoreError> {
+        let (jobs, tokens): (Vec<_>, Vec<_>) = claims.iter().map(numbers).unzip();
+        sqlx::query(
+            "UPDATE jobs SET ready_at = queued_at, token = jobs.token + 1, attempts = attempts - 1
+             FROM unnest($1::bigint[], $2::bigint[]) AS c (id, token)
+             WHERE jobs.id = c.id AND jobs.token = c.token AND state = 'live'",
+        )
+        .bind(jobs)
+        .bind(tokens)
+        .execute(&self.pool)
+        .await
+        .map_err(Failure::from)?;
+        Ok(())
+    }
+
+    async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError> {
+        let input = (caller.user(), claim, event, code, now);
+        let session = self.write(&input, |c, &(user, claim, event, code, now)| Box::pin(bury(c, user, claim, event, code, now))).await?;
+        self.hints.committed(caller, session);
+        Ok(())
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        let due = sqlx::query_scalar("SELECT ready_at FROM jobs WHERE head ORDER BY ready_at LIMIT 1").fetch_optional(&self.pool);
+        Ok(due.await.map_err(Failure::from)?)
+    }
+
+    async fn depth(&self) -> Result<(u64, u64), StoreError> {
+        let row = sqlx::query(
+            "SELECT (SELECT count(*) FROM jobs WHERE state = 'live') AS live, (SELECT count(*) FROM jobs WHERE state = 'dead') AS dead",
+        );
+        let row = row.fetch_one(&self.pool).await.map_err(Failure::from)?;
+        let c = Columns::of(&row, "jobs");
+        Ok((c.count("live")?, c.count("dead")?))
+    }
+}
+
+fn numbers(claim: &Claim) -> (i64, i64) {
+    (signed(claim.job), signed(claim.token))
+}
+
+/// The lane of a piece of work, its message, and whether that is to be answered later.
+fn lane(work: JobWork) -> (&'static str, MessageId, bool) {
+    match work {
+        JobWork::Understand { message, answer } => ("understand", message, answer),
+        JobWork::Answer(message) => ("answer", message, false),
+    }
+}
+
+fn job(row: &PgRow) -> Result<Job, Failure> {
+    let c = Columns::of(row, "jobs");
+    let message = MessageId(c.id("message_id")?);
+    Ok(Job {
+        claim: Claim { job: c.count("id")?, token: c.count("token")? },
+        // The store vouches for the identity: it was verified when the job was queued.
+        caller: Caller::verified(UserId(c.id("user_id")?), c.word("role")?),
+        session: SessionId(c.id("session_id")?),
+        work: match c.name("lane")?.as_str() {
+            "understand" => JobWork::Understand { message, answer: c.flag("answer")? },
+            "answer" => JobWork::Answer(message),
+            _ => return Err(Failure::Damaged { table: "jobs", column: "lane" }),
+        },
+        attempts: c.small("attempts")?,
+        queued_at: c.time("queued_at")?,
+    })
+}
+
+/// Queues work of one session, whose row is locked. The first job of an empty lane becomes its head.
+pub(super) async fn enqueue(
+    c: &mut PgConnection,
+    caller: &Caller,
+    session: SessionId,
+    work: &[(JobWork, Timestamp)],
+) -> Result<(), Failure> {
+    for name in ["understand", "answer"] {
+        let jobs: Vec<_> = work.iter().map(|&(work, at)| (lane(work), at)).filter(|((lane, ..), _)| *lane == name).collect();
+        if jobs.is_empty() {
+            continue;
+        }
+        // Sorted before it is inserted, so that the numbers follow the order of the messages.
+        sqlx::query(
+            "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
+             SELECT $1, $2, $3, message, $4, at, at, answer, place = 1 AND NOT EXISTS (
+                 SELECT 1 FROM jobs WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live')
+             FROM unnest($5::uuid[], $6::timestamptz[], $7::boolean[]) WITH ORDINALITY AS w (message, at, answer, place)
+             ORDER BY place",
+        )
+        .bind(caller.user().0)
+        .bind(session.0)
+        .bind(name)
+        .bind(caller.role().word())
+        .bind(jobs.iter().map(|((_, message, _), _)| message.0).collect::<Vec<_>>())
+        .bind(jobs.iter().map(|(_, at)| time(*at)).collect::<Vec<_>>())
+        .bind(jobs.iter().map(|((.., answer), _)| *answer).collect::<Vec<_>>())
+        .execute(&mut *c)
+        .await?;
+    }
+    Ok(())
+}
+
+/// The job that a claim holds.
+pub(super) struct Held {
+    id: i64,
+    user: Uuid,
+    session: Uuid,
+    lane: String,
+    message: Uuid,
+}
+
+/// Checks that the claim still holds its job, in the transaction that is to end it, and locks the session and then the job: no
+/// other process can take the job before this transaction ends.
+///
+/// # Errors
+/// `NotOurs` when the lease went to another, or the job was done, given back or buried, or is another user's.
+pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> Result<Held, Failure> {
+    const HELD: &str = "SELECT session_id, lane, message_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live'";
+    const LOCKED: &str =
+        "SELECT session_id, lane, message_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live' FOR UPDATE";
+    let (id, token) = numbers(claim);
+    let seen = sqlx::query(HELD).bind(id).bind(token).bind(user.0).fetch_optional(&mut *c).await?.ok_or(Failure::NotOurs)?;
+    // The session goes only together with its jobs.
+    sessions::lock(c, user.0, seen.try_get("session_id")?).await.map_err(|e| match e {
+        Failure::NotFound => Failure::NotOurs,
+        e => e,
+    })?;
+    let row = sqlx::query(LOCKED).bind(id).bind(token).bind(user.0).fetch_optional(c).await?.ok_or(Failure::NotOurs)?;
+    let columns = Columns::of(&row, "jobs");
+    Ok(Held { id, user: user.0, session: columns.id("session_id")?, lane: columns.name("lane")?, message: columns.id("message_id")? })
+}
+
+/// Ends a job that was done: its row goes, the next of its lane may be claimed.
+pub(super) async fn finish(c: &mut PgConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+    sqlx::query("DELETE FROM jobs WHERE id = $1").bind(held.id).execute(&mut *c).await?;
+    promote(c, held, now).await
+}
+
+/// Makes the next live job of the lane its head. It is ready from now on and not since it was queued: else a lane with a long
+/// backlog would always be older than everyone else's, and take every worker before them.
+async fn promote(c: &mut PgConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+    sqlx::query(
+        "UPDATE jobs SET head = true, ready_at = greatest(ready_at, $4) WHERE id = (
+             SELECT min(id) FROM jobs WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live')",
+    )
+    .bind(held.user)
+    .bind(held.session)
+    .bind(&held.lane)
+    .bind(time(now))
+    .execute(c)
+    .await?;
+    Ok(())
+}
+
+async fn bury(
+    c: &mut PgConnection,
+    user: UserId,
+    claim: &Claim,
+    event: &EventDraft,
+    code: &str,
+    now: Timestamp,
+) -> Result<SessionId, Failure> {
+    let held = held(c, user, claim).await?;
+    sqlx::query("UPDATE jobs SET state = 'dead', head = false, token = token + 1, code = $1 WHERE id = $2")
+        .bind(code)
+        .bind(held.id)
+        .execute(&mut *c)
+        .await?;
+    promote(c, &held, now).await?;
+    if held.lane == "understand" {
+        sqlx::query("UPDATE messages SET status = 'failed' WHERE user_id = $1 AND id = $2")
+            .bind(held.user)
+            .bind(held.message)
+            .execute(&mut *c)
+            .await?;
+    }
+    events::append(c, held.user, SessionId(held.session), std::slice::from_ref(event), now).await?;
+    Ok(SessionId(held.session))
+}

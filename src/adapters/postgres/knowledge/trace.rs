@@ -1,0 +1,193 @@
+//! From knowledge back to the messages it came from: evidence and mentions.
+
+use super::super::{
+    PostgresStore,
+    codec::{Word, millis},
+    failure::Failure,
+    keys, rows,
+    rows::Columns,
+};
+use crate::domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
+
+pub(super) async fn evidence_of(store: &PostgresStore, user: UserId, facts: &[FactId], limit: u32) -> Result<Vec<Evidence>, Failure> {
+    // Each fact's latest by the index: no more is read than returned.
+    let found = sqlx::query(
+        "SELECT v.* FROM (SELECT DISTINCT unnest($2) AS id) f CROSS JOIN LATERAL (
+             SELECT * FROM evidence WHERE user_id = $1 AND fact_id = f.id
+             ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT $3) v
+         ORDER BY v.fact_id, v.created_at DESC, v.message_id DESC, v.stance DESC",
+    )
+    .bind(user.0)
+    .bind(facts.iter().map(|id| id.0).collect::<Vec<_>>())
+    .bind(i64::from(limit))
+    .fetch_all(&store.pool)
+    .await?;
+    found.iter().map(rows::evidence).collect()
+}
+
+/// One message may hold several stances on one fact, so the stance is part of the key: `<time>.<message>.<stance>`.
+pub(super) async fn list_evidence(store: &PostgresStore, user: UserId, fact: FactId, page: &Page) -> Result<Slice<Evidence>, Failure> {
+    let query = match &page.after {
+        None => sqlx::query(
+            "SELECT * FROM evidence WHERE user_id = $1 AND fact_id = $2
+             ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT $3",
+        )
+        .bind(user.0)
+        .bind(fact.0),
+        Some(key) => {
+            let (rest, stance) = key.rsplit_once('.').ok_or(Failure::BadCursor)?;
+            let (created_at, message) = keys::parse_time_and_id(rest)?;
+            let stance = Stance::parse_word(stance).ok_or(Failure::BadCursor)?;
+            sqlx::query(
+                "SELECT * FROM evidence WHERE user_id = $1 AND fact_id = $2 AND (created_at, message_id, stance) < ($3, $4, $5)
+                 ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT $6",
+            )
+            .bind(user.0)
+            .bind(fact.0)
+            .bind(created_at)
+            .bind(message)
+            .bind(stance.word())
+        }
+    };
+    let found = query.bind(keys::limit(page)).fetch_all(&store.pool).await?;
+    let items = found.iter().map(|row| {
+        let evidence = rows::evidence(row)?;
+        let place = keys::number_and_id(millis(evidence.created_at), evidence.message.0);
+        Ok((format!("{place}.{}", evidence.stance.word()), evidence))
+    });
+    Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+}
+
+pub(super) async fn mentions_in(
+    store: &PostgresStore,
+    user: UserId,
+    messages: &[MessageId],
+) -> Result<Vec<(MessageId, EntityId, Mention)>, Failure> {
+    let found = sqlx::query("SELECT * FROM mentions WHERE user_id = $1 AND message_id = ANY($2) ORDER BY message_id, ordinal")
+        .bind(user.0)
+        .bind(messages.iter().map(|id| id.0).collect::<Vec<_>>())
+        .fetch_all(&store.pool)
+        .await?;
+    found
+        .iter()
+        .map(|row| {
+            let c = Columns::of(row, "mentions");
+            Ok((MessageId(c.id("message_id")?), EntityId(c.id("entity_id")?), rows::mention(row)?))
+        })
+        .collect()
+}
+
+pub(super) async fn decisions_in(
+    store: &PostgresStore,
+    user: UserId,
+    messages: &[MessageId],
+) -> Result<Vec<(MessageId, u32, Decision)>, Failure> {
+    let found = sqlx::query(
+        "SELECT message_id, ordinal, score, reason FROM mentions
+         WHERE user_id = $1 AND message_id = ANY($2) AND score IS NOT NULL AND reason IS NOT NULL ORDER BY message_id, ordinal",
+    )
+    .bind(user.0)
+    .bind(messages.iter().map(|id| id.0).collect::<Vec<_>>())
+    .fetch_all(&store.pool)
+    .await?;
+    found
+        .iter()
+        .map(|row| {
+            let c = Columns::of(row, "mentions");
+            let decision = Decision { score: c.real("score")?, reason: c.text("reason")? };
+            Ok((MessageId(c.id("message_id")?), c.small("ordinal")?, decision))
+        })
+        .collect()
+}
+
+pub(super) async fn mentions_of(store: &PostgresStore, user: UserId, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, Failure> {
+    let found = sqlx::query("SELECT * FROM mentions WHERE user_id = $1 AND entity_id = $2 ORDER BY message_id, ordinal")
+        .bind(user.0)
+        .bind(entity.0)
+        .fetch_all(&store.pool)
+        .await?;
+    found
+        .iter()
+        .map(|row| {
+            let c = Columns::of(row, "mentions");
+            Ok((MessageId(c.id("message_id")?), c.small("ordinal")?, rows::mention(row)?))
+        })
+        .collect()
+}
+
+/// Each entity's last mention in the session; of one moment, the later message, whose id is greater. As text, because only
+/// PostgreSQL 18 knows the greatest of several uuids.
+pub(super) async fn recently_mentioned(
+    store: &PostgresStore,
+    user: UserId,
+    session: SessionId,
+    entities: &[EntityId],
+) -> Result<Vec<EntityId>, Failure> {
+    let found = sqlx::query(
+        "SELECT entity_id FROM mentions WHERE user_id = $1 AND session_id = $2 AND entity_id = ANY($3)
+         GROUP BY entity_id ORDER BY max(said_at) DESC, max(message_id::text COLLATE \"C\") DESC, entity_id",
+    )
+    .bind(user.0)
+    .bind(session.0)
+    .bind(entities.iter().map(|id| id.0).collect::<Vec<_>>())
+    .fetch_all(&store.pool)
+    .await?;
+    found.iter().map(|row| Ok(EntityId(Columns::of(row, "mentions").id("entity_id")?))).collect()
+}
+
+pub(super) async fn facts_in(store: &PostgresStore, user: UserId, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, Failure> {
+    let found = sqlx::query(
+        "SELECT DISTINCT message_id, fact_id FROM evidence
+         WHERE user_id = $1 AND message_id = ANY($2) ORDER BY message_id, fact_id",
+    )
+    .bind(user.0)
+    .bind(messages.iter().map(|id| id.0).collect::<Vec<_>>())
+    .fetch_all(&store.pool)
+    .await?;
+    found
+        .iter()
+        .map(|row| {
+            let c = Columns::of(row, "evidence");
+            Ok((MessageId(c.id("message_id")?), FactId(c.id("fact_id")?)))
+        })
+        .collect()
+}
+
+/// A message that names the entity in two ways is listed once, with the first of them.
+pub(super) async fn list_mentions(
+    store: &PostgresStore,
+    user: UserId,
+    entity: EntityId,
+    page: &Page,
+) -> Result<Slice<(MessageId, Mention)>, Failure> {
+    const FIRST_OF_MESSAGE: &str = "NOT EXISTS (SELECT 1 FROM mentions o WHERE o.user_id = m.user_id AND o.message_id = m.message_id
+         AND o.entity_id = m.entity_id AND o.ordinal < m.ordinal)";
+    let mut sql = sqlx::QueryBuilder::new("SELECT m.* FROM mentions m WHERE m.user_id = ");
+    sql.push_bind(user.0).push(" AND m.entity_id = ").push_bind(entity.0);
+    if let Some(key) = &page.after {
+        let (said_at, message) = keys::parse_time_and_id(key)?;
+        sql.push(" AND (m.said_at, m.message_id) < (").push_bind(said_at).push(", ").push_bind(message).push(")");
+    }
+    sql.push(" AND ").push(FIRST_OF_MESSAGE);
+    sql.push(" ORDER BY m.said_at DESC, m.message_id DESC LIMIT ").push_bind(keys::limit(page));
+    let found = sql.build().fetch_all(&store.pool).await?;
+    let items = found.iter().map(|row| {
+        let message = Columns::of(row, "mentions").id("message_id")?;
+        let said_at = Columns::of(row, "mentions").time("said_at")?;
+        Ok((keys::number_and_id(millis(said_at), message), (MessageId(message), rows::mention(row)?)))
+    });
+    Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+}
+
+pub(super) async fn sessions_of_fact(store: &PostgresStore, user: UserId, fact: FactId, limit: u32) -> Result<Vec<SessionId>, Failure> {
+    let found = sqlx::query(
+        "SELECT session_id FROM evidence WHERE user_id = $1 AND fact_id = $2
+         GROUP BY session_id ORDER BY max(created_at) DESC, session_id LIMIT $3",
+    )
+    .bind(user.0)
+    .bind(fact.0)
+    .bind(i64::from(limit))
+    .fetch_all(&store.pool)
+    .await?;
+    found.iter().map(|row| Ok(SessionId(Columns::of(row, "evidence").id("session_id")?))).collect()
+}

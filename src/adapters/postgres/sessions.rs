@@ -1,0 +1,108 @@
+//! Sessions: made, read, listed. Their deletion is in `delete`.
+
+use async_trait::async_trait;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{
+    PostgresStore,
+    codec::{self, millis},
+    delete,
+    failure::Failure,
+    keys, rows,
+};
+use crate::{
+    domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserText},
+    ports::{Reweigh, SessionStore, StoreError},
+};
+
+#[async_trait]
+impl SessionStore for PostgresStore {
+    async fn create_session(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        title: Option<UserText>,
+        epoch: String,
+        now: Timestamp,
+    ) -> Result<Session, StoreError> {
+        let input = (caller.user().0, id.0, title, epoch, codec::time(now));
+        let session = self.write(&input, |c, (user, id, title, epoch, now)| {
+            Box::pin(async move {
+                sqlx::query("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING").bind(user).execute(&mut *c).await?;
+                let row = sqlx::query(
+                    "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch)
+                     VALUES ($1, $2, $3, $4, $4, $5) RETURNING *",
+                )
+                .bind(user)
+                .bind(id)
+                .bind(codec::opt_text(title.as_ref().map(UserText::as_str)))
+                .bind(now)
+                .bind(epoch)
+                .fetch_one(c)
+                .await?;
+                rows::session(&row)
+            })
+        });
+        Ok(session.await?)
+    }
+
+    async fn sessions_by_id(&self, caller: &Caller, ids: &[SessionId]) -> Result<Vec<Session>, StoreError> {
+        let found = sqlx::query("SELECT * FROM sessions WHERE user_id = $1 AND id = ANY($2)")
+            .bind(caller.user().0)
+            .bind(ids.iter().map(|id| id.0).collect::<Vec<_>>())
+            .fetch_all(&self.pool)
+            .await
+            .map_err(Failure::from)?;
+        Ok(found.iter().map(rows::session).collect::<Result<_, _>>()?)
+    }
+
+    async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
+        let user = caller.user().0;
+        let query = match &page.after {
+            None => sqlx::query("SELECT * FROM sessions WHERE user_id = $2 ORDER BY updated_at DESC, id DESC LIMIT $1")
+                .bind(keys::limit(page))
+                .bind(user),
+            Some(key) => {
+                let (updated_at, id) = keys::parse_time_and_id(key)?;
+                sqlx::query(
+                    "SELECT * FROM sessions WHERE user_id = $2 AND (updated_at, id) < ($3, $4)
+                     ORDER BY updated_at DESC, id DESC LIMIT $1",
+                )
+                .bind(keys::limit(page))
+                .bind(user)
+                .bind(updated_at)
+                .bind(id)
+            }
+        };
+        let found = query.fetch_all(&self.pool).await.map_err(Failure::from)?;
+        let items = found.iter().map(|row| {
+            let session = rows::session(row)?;
+            Ok((keys::number_and_id(millis(session.updated_at), session.id.0), session))
+        });
+        Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+    }
+
+    async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
+        let count: i64 = sqlx::query_scalar("SELECT count(*) FROM sessions WHERE user_id = $1")
+            .bind(caller.user().0)
+            .fetch_one(&self.pool)
+            .await
+            .map_err(Failure::from)?;
+        Ok(count.unsigned_abs())
+    }
+
+    async fn delete_session(&self, caller: &Caller, id: SessionId, reweigh: Reweigh<'_>) -> Result<(), StoreError> {
+        delete::session(self, caller.user(), id, reweigh).await?;
+        self.hints.deleted(caller, id);
+        Ok(())
+    }
+}
+
+/// Takes the session's row for the rest of the transaction: whoever numbers its messages and events, or queues or ends its
+/// jobs, does so one after the other.
+pub(super) async fn lock(c: &mut PgConnection, user: Uuid, session: Uuid) -> Result<(), Failure> {
+    let row = sqlx::query("SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 FOR NO KEY UPDATE").bind(user).bind(session);
+    row.fetch_optional(c).await?.ok_or(Failure::NotFound)?;
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! What one server hears of another.
+
+use std::sync::{Arc, Mutex};
+
+use recall::{
+    adapters::postgres::PostgresStore,
+    domain::{Caller, SessionId, UserId},
+    ports::{Announcer, Inspect},
+};
+use tokio::sync::Notify;
+
+use super::{CONFIG, at, event, seen_through, two};
+use crate::server::PATIENCE;
+
+/// Remembers what it was told, for one user: other tests use the same database.
+#[derive(Default)]
+struct Ear {
+    user: Mutex<Option<UserId>>,
+    heard: Mutex<Vec<(&'static str, SessionId)>>,
+    wake: Arc<Notify>,
+    news: Notify,
+}
+
+impl Ear {
+    fn note(&self, what: &'static str, caller: &Caller, session: SessionId) {
+        if *self.user.lock().unwrap() == Some(caller.user()) {
+            self.heard.lock().unwrap().push((what, session));
+            self.news.notify_one();
+        }
+    }
+
+    fn forget_if_heard(&self, wanted: (&'static str, SessionId)) -> bool {
+        let mut heard = self.heard.lock().unwrap();
+        let there = heard.contains(&wanted);
+        if there {
+            heard.clear();
+        }
+        there
+    }
+
+    /// Waits until `wanted` was heard, and forgets all of it.
+    async fn hears(&self, wanted: (&'static str, SessionId)) {
+        let heard = async {
+            while !self.forget_if_heard(wanted) {
+                self.news.notified().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, heard).await.unwrap_or_else(|_| panic!("{wanted:?} was not heard"));
+    }
+}
+
+impl Announcer for Ear {
+    fn committed(&self, caller: &Caller, session: SessionId) {
+        self.note("committed", caller, session);
+    }
+
+    fn ephemeral(&self, _: &Caller, _: SessionId, _: &str, _: serde_json::Value) {}
+
+    fn deleted(&self, caller: &Caller, session: SessionId) {
+        self.note("deleted", caller, session);
+    }
+}
+
+/// Says something until it is heard: only then do both listen.
+async fn settled(speaker: &super::World, ear: &Ear) {
+    *ear.user.lock().unwrap() = Some(speaker.caller.user());
+    let session = speaker.session().await;
+    loop {
+        speaker.store.append_events(&speaker.caller, session, &[event(session)], at(0)).await.unwrap();
+        let heard = ear.hears(("committed", session));
+        if tokio::time::timeout(std::time::Duration::from_millis(200), heard).await.is_ok() {
+            return;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commits_work_and_deletions_are_heard_by_other_servers_only() {
+    let Some((_schema, stores)) = two().await else { return };
+    let [a, _] = seen_through(&stores);
+    let (own, others) = (Arc::new(Ear::default()), Arc::new(Ear::default()));
+    stores[0].follow(own.clone(), own.wake.clone());
+    stores[1].follow(others.clone(), others.wake.clone());
+    settled(&a, &others).await;
+
+    let session = a.session().await;
+    a.store.append_events(&a.caller, session, &[event(session)], at(0)).await.unwrap();
+    others.hears(("committed", session)).await;
+    // A wake that was kept from before must not count.
+    let _ = futures_util::poll!(std::pin::pin!(others.wake.notified()));
+    a.say(session, "with a job").await;
+    others.hears(("committed", session)).await;
+    tokio::time::timeout(PATIENCE, others.wake.notified()).await.expect("queued work wakes the other server");
+    a.store.delete_session(&a.caller, session, &|_, _| None).await.unwrap();
+    others.hears(("deleted", session)).await;
+    assert!(own.heard.lock().unwrap().is_empty(), "a server heard itself");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_listens_again_after_its_connection_was_cut() {
+    let Some((schema, stores)) = two().await else { return };
+    let [a, _] = seen_through(&stores);
+    let url = format!("{}&application_name={}", schema.url, schema.name);
+    let listener = PostgresStore::open(&url, CONFIG(), at(0)).await.unwrap();
+    let ear = Arc::new(Ear::default());
+    listener.follow(ear.clone(), ear.wake.clone());
+    settled(&a, &ear).await;
+    let mut other = schema.connection().await;
+    for _ in 0..3 {
+        let ended: i64 = sqlx::query_scalar(
+            "SELECT count(*) FROM (SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+             WHERE application_name = $1 AND query ILIKE 'listen%') AS t",
+        )
+        .bind(&schema.name)
+        .fetch_one(&mut other)
+        .await
+        .unwrap();
+        assert_eq!(ended, 1, "one connection listens");
+        settled(&a, &ear).await;
+    }
+    listener.close().await;
+}

@@ -1,0 +1,328 @@
+//! The contract on PostgreSQL, and what only a shared engine must show.
+
+mod graph;
+mod hints;
+mod schema;
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use recall::{
+    adapters::postgres::{PostgresConfig, PostgresStore},
+    ports::{CommitError, EntityFilter, Inspect, JobQueue, KnowledgeCommit, Store, StoreError},
+};
+use sqlx::Executor;
+use tokio::sync::OnceCell;
+
+use super::given::{LEASE, MODEL, World, at, entity, event, new_message};
+use crate::postgres::Schema;
+
+/// One schema, made when it is first needed.
+struct Database(OnceCell<Option<Schema>>);
+
+impl Database {
+    fn new() -> Self {
+        Self(OnceCell::new())
+    }
+
+    /// Each call opens the database anew, as another process would.
+    async fn store(&self) -> Option<Arc<dyn Store>> {
+        let schema = self.0.get_or_init(Schema::new).await.as_ref()?;
+        let config = PostgresConfig { connections: 8, ..PostgresConfig::default() };
+        Some(Arc::new(schema.open(config, at(0)).await.unwrap()))
+    }
+}
+
+mod contract {
+    crate::contract::store::store_contract!(super::Database::new());
+}
+
+const CONFIG: fn() -> PostgresConfig = || PostgresConfig { connections: 6, ..PostgresConfig::default() };
+
+/// Two handles on one database, as two server processes have.
+async fn two() -> Option<(Schema, [Arc<PostgresStore>; 2])> {
+    let schema = Schema::new().await?;
+    let one = Arc::new(schema.open(CONFIG(), at(0)).await.unwrap());
+    let other = Arc::new(schema.open(CONFIG(), at(0)).await.unwrap());
+    Some((schema, [one, other]))
+}
+
+/// The same user seen through either handle.
+fn seen_through(stores: &[Arc<PostgresStore>; 2]) -> [World; 2] {
+    let [one, other] = stores.clone().map(|s| -> Arc<dyn Store> { s });
+    let first = World::new(&one);
+    [first.clone(), World { store: other, ..first }]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_start_at_once_make_one_schema_and_one_installation() {
+    let Some(schema) = Schema::new().await else { return };
+    let opened = futures_util::future::join_all((0..6).map(|_| schema.open(CONFIG(), at(0)))).await;
+    let mut users = HashSet::new();
+    for store in opened {
+        users.insert(store.unwrap().local_user().await.unwrap());
+    }
+    assert_eq!(users.len(), 1);
+    let other = Schema::new().await.unwrap().open(CONFIG(), at(0)).await.unwrap();
+    assert!(!users.contains(&other.local_user().await.unwrap()), "two installations have two local users");
+}
+
+#[tokio::test]
+async fn a_database_of_another_program_version_is_refused() {
+    let Some(schema) = Schema::new().await else { return };
+    let unmigrated = schema.open(PostgresConfig { migrate: false, ..CONFIG() }, at(0)).await;
+    assert!(unmigrated.err().unwrap().to_string().contains("recall migrate"));
+    schema.open(CONFIG(), at(0)).await.unwrap().close().await;
+    schema.open(PostgresConfig { migrate: false, ..CONFIG() }, at(0)).await.unwrap().close().await;
+    let mut other = schema.connection().await;
+    other
+        .execute(
+            "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'future', true, '', 0)",
+        )
+        .await
+        .unwrap();
+    for migrate in [true, false] {
+        let error = schema.open(PostgresConfig { migrate, ..CONFIG() }, at(0)).await.err().unwrap();
+        assert!(matches!(error, StoreError::Permanent(_)) && error.to_string().contains("9999"), "{error}");
+    }
+    other.execute("DELETE FROM _sqlx_migrations WHERE version = 9999; UPDATE _sqlx_migrations SET checksum = ''").await.unwrap();
+    assert!(matches!(schema.open(CONFIG(), at(0)).await, Err(StoreError::Permanent(_))), "a changed migration was taken");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_transient_and_a_wrong_password_is_not() {
+    let Some(schema) = Schema::new().await else { return };
+    let config = PostgresConfig { acquire_timeout: Duration::from_millis(200), ..CONFIG() };
+    let nobody = PostgresStore::open("postgres://recall@127.0.0.1:1/recall", config.clone(), at(0)).await;
+    assert!(matches!(nobody, Err(StoreError::Transient(_))), "{:?}", nobody.err());
+    let stranger = schema.url.replace("recall@", "stranger@");
+    assert!(matches!(PostgresStore::open(&stranger, config, at(0)).await, Err(StoreError::Permanent(_))));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_servers_that_decide_from_one_state_one_is_stale() {
+    let Some((_schema, stores)) = two().await else { return };
+    let [a, b] = seen_through(&stores);
+    let session = a.session().await;
+    let tasks: Vec<_> = [&a, &b]
+        .into_iter()
+        .cycle()
+        .take(8)
+        .cloned()
+        .map(|w| {
+            tokio::spawn(async move {
+                let mut stale = 0;
+                for _ in 0..5 {
+                    loop {
+                        let plan = KnowledgeCommit { entities: vec![entity("x")], events: vec![event(session)], ..w.plan(session).await };
+                        match w.store.commit(&w.caller, &plan, None).await {
+                            Ok(_) => break,
+                            Err(CommitError::Stale) => stale += 1,
+                            Err(e) => panic!("{e}"),
+                        }
+                    }
+                }
+                stale
+            })
+        })
+        .collect();
+    let mut stale = 0;
+    for task in tasks {
+        stale += task.await.unwrap();
+    }
+    assert!(stale > 0, "nobody competed");
+    assert_eq!(b.store.knowledge_version(&b.caller).await.unwrap(), 40);
+    assert_eq!(b.store.count_entities(&b.caller, &EntityFilter::default()).await.unwrap(), 40);
+    let log = b.store.events_after(&b.caller, session, 0, 100).await.unwrap();
+    assert!(log.iter().map(|e| e.seq).eq(1..=40));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_misses_nothing_while_two_servers_write() {
+    let Some((_schema, stores)) = two().await else { return };
+    let worlds = seen_through(&stores);
+    let shared = worlds[0].session().await;
+    let writers: Vec<_> = (0..8)
+        .map(|i| {
+            let w = worlds[i % 2].clone();
+            tokio::spawn(async move {
+                for n in 0..10 {
+                    let session = if n % 2 == 0 { shared } else { w.session().await };
+                    w.say(session, "m").await;
+                }
+            })
+        })
+        .collect();
+    let (mut seen, mut count) = (0, 0);
+    loop {
+        let over = writers.iter().all(tokio::task::JoinHandle::is_finished);
+        let rows = worlds[1].store.feed(&worlds[1].caller, MODEL, seen, 100).await.unwrap();
+        // Numbers without holes: a row that became visible late would be missing here, and never read.
+        assert!(rows.iter().map(|r| r.row).eq(seen + 1..=seen + rows.len() as u64));
+        count += rows.len();
+        seen = rows.last().map_or(seen, |r| r.row);
+        if over && rows.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(count, 80);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lane_is_never_left_without_a_head() {
+    // Its last job ends in one server while the next is queued in the other.
+    let Some((_schema, stores)) = two().await else { return };
+    let [a, b] = seen_through(&stores);
+    let sessions = [a.session().await, a.session().await];
+    let writing = {
+        let a = a.clone();
+        tokio::spawn(async move {
+            for i in 0..60 {
+                a.say(sessions[i % 2], "m").await;
+            }
+        })
+    };
+    let mut done = 0;
+    while done < 60 {
+        let jobs = b.store.claim(at(done), LEASE, 2).await.unwrap();
+        if jobs.is_empty() && writing.is_finished() {
+            assert!(!b.store.claim(at(done), LEASE, 2).await.unwrap().is_empty(), "jobs wait that nobody can claim");
+            panic!("a job was claimed twice");
+        }
+        for job in jobs {
+            b.store.commit(&b.caller, &b.plan(job.session).await, Some(&job.claim)).await.unwrap();
+            done += 1;
+        }
+    }
+    writing.await.unwrap();
+    assert_eq!(a.store.depth().await.unwrap(), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_go_while_others_write_without_a_deadlock() {
+    let Some((_schema, stores)) = two().await else { return };
+    let worlds = seen_through(&stores);
+    for round in 0..5 {
+        let known = worlds[0].john_likes_mary().await;
+        worlds[0].say(known.session, "with a job").await;
+        let jobs = worlds[1].claim(round).await;
+        let ending = jobs.into_iter().map(|job| {
+            let w = worlds[1].clone();
+            async move {
+                let plan = w.plan(job.session).await;
+                match w.store.commit(&w.caller, &plan, Some(&job.claim)).await {
+                    Ok(_) | Err(CommitError::Stale | CommitError::NotOurs | CommitError::Store(StoreError::NotFound)) => {}
+                    Err(e) => panic!("{e}"),
+                }
+            }
+        });
+        let saying = async {
+            match worlds[1].store.append(&worlds[1].caller, known.session, vec![new_message(known.session, "m")]).await {
+                Ok(_) | Err(StoreError::NotFound) => {}
+                Err(e) => panic!("{e}"),
+            }
+        };
+        let deleting = worlds[0].store.delete_session(&worlds[0].caller, known.session, &|_, _| None);
+        let (deleted, (), _) = tokio::join!(deleting, saying, futures_util::future::join_all(ending));
+        deleted.unwrap();
+    }
+    assert_eq!(worlds[0].store.count_sessions(&worlds[0].caller).await.unwrap(), 0);
+    assert_eq!(worlds[0].store.depth().await.unwrap(), (0, 0));
+}
+
+#[tokio::test]
+async fn a_row_that_is_held_is_transient_and_recovers() {
+    let Some(schema) = Schema::new().await else { return };
+    let config = PostgresConfig { lock_timeout: Duration::from_millis(50), ..CONFIG() };
+    let store: Arc<dyn Store> = Arc::new(schema.open(config, at(0)).await.unwrap());
+    let w = World::new(&store);
+    let session = w.session().await;
+    let mut other = schema.connection().await;
+    other.execute("BEGIN; SELECT * FROM users FOR UPDATE").await.unwrap();
+    let refused = store.append(&w.caller, session, vec![new_message(session, "x")]).await;
+    assert!(matches!(refused, Err(StoreError::Transient(_))), "{refused:?}");
+    assert_eq!(store.count_sessions(&w.caller).await.unwrap(), 1, "readers are not disturbed");
+    other.execute("ROLLBACK").await.unwrap();
+    assert_eq!(w.say(session, "x").await.position, 1);
+}
+
+#[tokio::test]
+async fn connections_that_end_are_replaced_and_the_write_is_repeated() {
+    let Some(schema) = Schema::new().await else { return };
+    let url = format!("{}&application_name={}", schema.url, schema.name);
+    let store: Arc<dyn Store> = Arc::new(PostgresStore::open(&url, CONFIG(), at(0)).await.unwrap());
+    let w = World::new(&store);
+    let session = w.session().await;
+    let mut other = schema.connection().await;
+    for i in 1..=5 {
+        let ended: i64 = sqlx::query_scalar(
+            "SELECT count(*) FROM (SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = $1) AS t",
+        )
+        .bind(&schema.name)
+        .fetch_one(&mut other)
+        .await
+        .unwrap();
+        assert!(ended > 0);
+        assert_eq!(w.say(session, "m").await.position, i);
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_hangs_up_leaves_the_store_usable() {
+    let Some(schema) = Schema::new().await else { return };
+    let config = PostgresConfig { connections: 2, acquire_timeout: Duration::from_secs(30), ..CONFIG() };
+    let store: Arc<dyn Store> = Arc::new(schema.open(config, at(0)).await.unwrap());
+    let w = World::new(&store);
+    let session = w.session().await;
+    for polls in 0..40 {
+        let pair = vec![new_message(session, "cut"), new_message(session, "off")];
+        let mut append = store.append(&w.caller, session, pair);
+        for _ in 0..polls % 8 {
+            if futures_util::poll!(&mut append).is_ready() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        drop(append);
+    }
+    let last = w.say(session, "after").await;
+    let stored = store.sessions_by_id(&w.caller, &[session]).await.unwrap().remove(0);
+    assert_eq!((stored.message_count, stored.head), (last.position, last.position));
+    assert_eq!(stored.message_count % 2, 1, "a message was stored without its pair");
+}
+
+#[tokio::test]
+async fn a_lease_is_extended_without_waiting_for_the_commit_that_ends_its_job() {
+    // The worker that commits waits for its own heartbeat: had that to wait for the commit, both would stand still.
+    let Some(schema) = Schema::new().await else { return };
+    let config = PostgresConfig { lock_timeout: Duration::from_millis(50), ..CONFIG() };
+    let store: Arc<dyn Store> = Arc::new(schema.open(config, at(0)).await.unwrap());
+    let w = World::new(&store);
+    w.say(w.session().await, "m").await;
+    let job = w.claim(0).await.remove(0);
+    let mut committing = schema.connection().await;
+    committing.execute("BEGIN; SELECT * FROM jobs FOR UPDATE").await.unwrap();
+    assert!(store.extend(&job.claim, at(1), LEASE).await.unwrap());
+    committing.execute("DELETE FROM jobs; COMMIT").await.unwrap();
+    assert!(!store.extend(&job.claim, at(2), LEASE).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_servers_never_take_one_job() {
+    let Some((_schema, stores)) = two().await else { return };
+    let [a, _] = seen_through(&stores);
+    for round in 0..10 {
+        for _ in 0..10 {
+            let session = a.session().await;
+            a.say(session, "m").await;
+        }
+        // More than there are, asked for at once through both.
+        let claims = (0..10).map(|i| stores[i % 2].claim(at(round), LEASE, 3));
+        let mut taken = Vec::new();
+        for jobs in futures_util::future::join_all(claims).await {
+            taken.extend(jobs.unwrap().into_iter().map(|job| (job.claim.job, job.attempts)));
+        }
+        taken.extend(a.claim(round).await.into_iter().map(|job| (job.claim.job, job.attempts)));
+        assert_eq!(taken.iter().map(|t| t.0).collect::<HashSet<_>>().len(), 10);
+        assert!(taken.len() == 10 && taken.iter().all(|t| t.1 == 1), "a job was taken twice: {taken:?}");
+    }
+}

@@ -1,0 +1,204 @@
+//! Several servers on one PostgreSQL: they share the work, hear each other, and lose nothing when one of them or the database
+//! dies. What they know in the end is what a single server over SQLite knows that nobody disturbed.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    crash::{MESSAGES, SESSIONS, check_log, input, undisturbed},
+    postgres::Schema,
+    server::{PATIENCE, Server},
+};
+
+/// Servers on one database, each with a folder and a port of its own.
+struct Instances {
+    url: String,
+    data: TempDir,
+    running: Vec<Mutex<Arc<Server>>>,
+}
+
+impl Instances {
+    fn start(url: &str, count: usize) -> Arc<Self> {
+        let data = TempDir::new().unwrap();
+        let running = (0..count).map(|i| Mutex::new(Arc::new(Self::one(url, data.path(), i)))).collect();
+        Arc::new(Self { url: url.to_owned(), data, running })
+    }
+
+    fn one(url: &str, data: &Path, i: usize) -> Server {
+        // A dead server's jobs wait for the end of its lease; a message may be caught by several kills.
+        let env = [("RECALL_DATABASE_URL", url), ("RECALL_LEASE_SECONDS", "1"), ("RECALL_ATTEMPTS", "100")];
+        Server::start_with(&data.join(i.to_string()), &env)
+    }
+
+    fn get(&self, i: usize) -> Arc<Server> {
+        self.running[i % self.running.len()].lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// `kill -9`, and another in its place.
+    fn replace(&self, i: usize) {
+        let old = self.get(i);
+        assert!(Command::new("kill").args(["-9", &old.pid().to_string()]).status().unwrap().success());
+        let new = Arc::new(Self::one(&self.url, self.data.path(), i));
+        *self.running[i].lock().unwrap() = new;
+    }
+
+    /// Sends until some server acknowledges, and returns the message's id.
+    async fn send(&self, first: usize, input: Value) -> String {
+        const SEND: &str = "mutation($input: SendMessageInput!) { sendMessage(input: $input) { message { id } errors { code } } }";
+        let started = Instant::now();
+        for attempt in first.. {
+            let answer = self.get(attempt).try_graphql(SEND, json!({ "input": input })).await;
+            let id = answer.as_ref().and_then(|a| a["data"]["sendMessage"]["message"]["id"].as_str());
+            if let Some(id) = id {
+                return id.to_owned();
+            }
+            assert!(started.elapsed() < PATIENCE, "no server takes the message: {answer:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        unreachable!()
+    }
+
+    /// All sessions talk at once, each message to another server, and nobody gives up.
+    fn talk(self: &Arc<Self>, sessions: &[String]) -> tokio::task::JoinHandle<BTreeMap<(usize, usize), String>> {
+        let (all, sessions) = (self.clone(), sessions.to_vec());
+        tokio::spawn(async move {
+            let talks = sessions.into_iter().enumerate().map(|(s, session)| {
+                let all = all.clone();
+                tokio::spawn(async move {
+                    let mut ids = Vec::new();
+                    for i in 0..MESSAGES {
+                        ids.push(((s, i), all.send(s + i, input(&session, s, i)).await));
+                    }
+                    ids
+                })
+            });
+            let mut done = BTreeMap::new();
+            for talk in talks.collect::<Vec<_>>() {
+                done.extend(talk.await.unwrap());
+            }
+            done
+        })
+    }
+
+    /// Every server shows all messages once, logs without holes, and the facts of a run that nobody disturbed.
+    async fn check(&self, sessions: &[String], done: &BTreeMap<(usize, usize), String>) {
+        let expected = undisturbed().await;
+        for server in (0..self.running.len()).map(|i| self.get(i)) {
+            for (s, session) in sessions.iter().enumerate() {
+                server.settle(session).await;
+                check_log(&server, session, s, done).await;
+            }
+            let facts = server.facts().await;
+            assert_eq!(facts.len(), expected.len(), "{facts:#?}\n{expected:#?}");
+            for (got, want) in facts.iter().zip(&expected) {
+                let close = (got.1 - want.1).abs() < 1e-3 && (got.2 - want.2).abs() < 1e-3;
+                assert!(got.0 == want.0 && got.3 == want.3 && close, "{got:?} should be {want:?}");
+            }
+        }
+    }
+
+    async fn sessions(&self) -> Vec<String> {
+        let mut sessions = Vec::new();
+        for s in 0..SESSIONS {
+            sessions.push(self.get(s).create_session().await);
+        }
+        sessions
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_are_killed_under_load_lose_nothing_and_double_nothing() {
+    let kills: usize = std::env::var("INSTANCE_KILLS").ok().and_then(|v| v.parse().ok()).unwrap_or(5);
+    let Some(schema) = Schema::new().await else { return };
+    let all = Instances::start(&schema.url, 3);
+    let sessions = all.sessions().await;
+    let talk = all.talk(&sessions);
+    for kill in 0..kills {
+        tokio::time::sleep(Duration::from_millis(37 * (kill as u64 % 5 + 1))).await;
+        let all = all.clone();
+        tokio::task::spawn_blocking(move || all.replace(kill % 3)).await.unwrap();
+    }
+    let done = talk.await.unwrap();
+    all.check(&sessions, &done).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_follows_at_one_server_hears_what_is_said_at_another() {
+    let Some(schema) = Schema::new().await else { return };
+    let all = Instances::start(&schema.url, 2);
+    let (here, there) = (all.get(0), all.get(1));
+    let session = here.create_session().await;
+    let data = there.graphql("query($id: ID!) { session(id: $id) { head } }", json!({ "id": session })).await;
+    let head = data["session"]["head"].as_str().unwrap();
+    let mut stream = there.http.get(there.url(&format!("/sessions/{session}/events?after={head}"))).send().await.unwrap();
+    let mut text = String::new();
+    for i in 0..5 {
+        let said = here.send(json!({ "sessionId": session, "text": format!("I like tea number {i}.") })).await.unwrap();
+        let processed = |text: &str| {
+            let of_message = |line: &&str| line.contains(said["id"].as_str().unwrap());
+            text.lines().filter(of_message).filter(|l| l.contains("message_stored") || l.contains("message_processed")).count() >= 2
+        };
+        while !processed(&text) {
+            let chunk = tokio::time::timeout(PATIENCE, stream.chunk()).await.expect("news arrive").unwrap();
+            text.push_str(std::str::from_utf8(&chunk.expect("the stream goes on")).unwrap());
+        }
+    }
+}
+
+/// A server of its own, which may be crashed.
+struct Cluster {
+    folder: PathBuf,
+    _parent: TempDir,
+    url: String,
+}
+
+impl Cluster {
+    fn script(action: &str, folder: &Path) -> std::process::Output {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/services/postgres");
+        // What was confirmed must survive; the connections of the script's own would be inherited by the server otherwise.
+        Command::new(script).arg(action).arg(folder).env("FSYNC", "on").output().unwrap()
+    }
+
+    fn start() -> Self {
+        let parent = TempDir::new().unwrap();
+        #[cfg(unix)]
+        std::fs::set_permissions(parent.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let folder = parent.path().join("cluster");
+        let started = Self::script("start", &folder);
+        assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
+        Self { folder, _parent: parent, url: String::from_utf8(started.stdout).unwrap().trim().to_owned() }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        Self::script("stop", &self.folder);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_crashes_under_load_loses_nothing_that_was_acknowledged() {
+    if std::env::var("RECALL_TEST_POSTGRES").is_err() {
+        return eprintln!("skipped: RECALL_TEST_POSTGRES names no server");
+    }
+    let cluster = Cluster::start();
+    let all = Instances::start(&cluster.url, 2);
+    let sessions = all.sessions().await;
+    let talk = all.talk(&sessions);
+    for crash in 0..3 {
+        tokio::time::sleep(Duration::from_millis(100 * (crash + 1))).await;
+        let folder = cluster.folder.clone();
+        let crashed = tokio::task::spawn_blocking(move || Cluster::script("crash", &folder)).await.unwrap();
+        assert!(crashed.status.success(), "{}", String::from_utf8_lossy(&crashed.stderr));
+    }
+    let done = talk.await.unwrap();
+    all.check(&sessions, &done).await;
+}

@@ -85,6 +85,8 @@ pub(crate) struct Peer<S: EventSource> {
     pub(crate) stream: S::Stream,
     pub(crate) events: mpsc::Receiver<PeerEvent>,
     pub(crate) times: PeerTimes,
+    /// When the caller's permission ends.
+    pub(crate) until: Option<Instant>,
     /// Cancelled by DELETE.
     pub(crate) close: CancellationToken,
     /// Cancelled when the service shuts down.
@@ -100,7 +102,11 @@ impl<S: EventSource> Peer<S> {
             Err(ending) => return ending,
         };
         opened();
-        let ending = self.serve(&channel).await;
+        let until = self.until;
+        let ending = tokio::select! {
+            ending = self.serve(&channel) => ending,
+            () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => ByeCode::AuthExpired.into(),
+        };
         if let Ending::Bye(bye) = ending {
             say_goodbye(&*channel, bye).await;
         }

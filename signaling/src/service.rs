@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use rtc::crypto::RTCCryptoProvider;
 use tokio::sync::Mutex as AsyncMutex;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use webrtc::peer_connection::RTCCertificate;
@@ -205,13 +205,21 @@ impl<S: EventSource> Signaling<S> {
     /// # Errors
     /// See [`OfferError`].
     pub async fn offer(self: &Arc<Self>, stream: S::Stream, offer: &str) -> Result<Answer, OfferError> {
-        let result = self.try_offer(stream, offer).await;
+        self.offer_until(stream, offer, None).await
+    }
+
+    /// As [`Self::offer`], for a caller whose permission has an end: then the peer is told `bye auth_expired`.
+    ///
+    /// # Errors
+    /// See [`OfferError`].
+    pub async fn offer_until(self: &Arc<Self>, stream: S::Stream, offer: &str, until: Option<Instant>) -> Result<Answer, OfferError> {
+        let result = self.try_offer(stream, offer, until).await;
         let code = result.as_ref().map_or_else(OfferError::code, |_| "ANSWERED");
         metrics::counter!("recall_stream_offers_total", "code" => code).increment(1);
         result
     }
 
-    async fn try_offer(self: &Arc<Self>, stream: S::Stream, offer: &str) -> Result<Answer, OfferError> {
+    async fn try_offer(self: &Arc<Self>, stream: S::Stream, offer: &str, until: Option<Instant>) -> Result<Answer, OfferError> {
         if self.restart.is_cancelled() {
             return Err(OfferError::Unavailable("the server shuts down".to_owned()));
         }
@@ -254,6 +262,7 @@ impl<S: EventSource> Signaling<S> {
                 dead: self.config.dead_after,
                 slow: self.config.slow_after,
             },
+            until,
             close: admitted.close.clone(),
             restart: self.restart.clone(),
         };

@@ -273,3 +273,22 @@ async fn a_rebuilt_log_sends_everybody_back() {
     assert_eq!(client.expect("gap").await["to"], 5);
     client.expect("caught_up").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_permission_that_ends_ends_the_peer_and_a_new_one_goes_on() {
+    let server = Server::start(SignalingConfig::default()).await;
+    let (mut client, offer) = Client::new("events").await;
+    let until = tokio::time::Instant::now() + Duration::from_secs(3);
+    client.accept(server.signaling.offer_until("s".into(), &offer, Some(until)).await.unwrap()).await;
+    client.until_open().await;
+    client.say(json!({"t": "hello", "v": 1, "stream": "s", "resume": null})).await;
+    client.expect("welcome").await;
+    client.expect("caught_up").await;
+    server.say(json!(1));
+    client.expect_events(1, 1).await;
+    client.expect_bye("auth_expired").await;
+    server.say(json!(2));
+    let again = Client::hello(&server, resume(1)).await;
+    again.expect("welcome").await;
+    again.expect_events(2, 2).await;
+}

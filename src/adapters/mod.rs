@@ -6,3 +6,4 @@ pub mod openai;
 pub mod postgres;
 pub mod sqlite;
 pub mod system;
+pub mod web;

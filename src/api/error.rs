@@ -11,7 +11,26 @@ use axum::{
 };
 use serde::Serialize;
 
+use super::auth::Permission;
 use crate::{conversation::UseCaseError, ports::StoreError};
+
+/// What `WWW-Authenticate` says (RFC 6750, section 3).
+#[derive(Clone, Copy, Debug)]
+enum Challenge {
+    Missing,
+    Invalid,
+    Scope(Permission),
+}
+
+impl Challenge {
+    fn header(self) -> Option<HeaderValue> {
+        match self {
+            Self::Missing => Some(HeaderValue::from_static("Bearer")),
+            Self::Invalid => Some(HeaderValue::from_static("Bearer error=\"invalid_token\"")),
+            Self::Scope(scope) => HeaderValue::from_str(&format!("Bearer error=\"insufficient_scope\", scope=\"{}\"", scope.scope())).ok(),
+        }
+    }
+}
 
 /// An error on its way to a client.
 #[derive(Clone, Debug)]
@@ -21,18 +40,38 @@ pub struct ApiError {
     message: String,
     path: Vec<String>,
     retry_after: Option<Duration>,
+    /// Value of `WWW-Authenticate`.
+    challenge: Option<Challenge>,
     cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl ApiError {
     /// The client did something that it can put right: `status` is in the 400s.
     pub fn refused(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), path: Vec::new(), retry_after: None, cause: None }
+        Self { status, code, message: message.into(), path: Vec::new(), retry_after: None, challenge: None, cause: None }
     }
 
     /// An argument is wrong. `path` names it with dots: `input.text`.
     pub fn invalid(code: &'static str, message: impl Into<String>, path: &str) -> Self {
         Self { path: split(path), ..Self::refused(StatusCode::BAD_REQUEST, code, message) }
+    }
+
+    /// Nobody could be named. `invalid` says whether a proof was given.
+    pub fn unauthenticated(message: &str, invalid: bool) -> Self {
+        let challenge = Some(if invalid { Challenge::Invalid } else { Challenge::Missing });
+        Self { challenge, ..Self::refused(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message) }
+    }
+
+    /// The token does not allow it.
+    pub fn insufficient_scope(scope: Permission) -> Self {
+        let message = format!("The token does not have the scope `{}`.", scope.scope());
+        Self { challenge: Some(Challenge::Scope(scope)), ..Self::refused(StatusCode::FORBIDDEN, "INSUFFICIENT_SCOPE", message) }
+    }
+
+    /// The caller asks too often.
+    pub fn rate_limited(retry_after: Duration) -> Self {
+        let message = "Too many requests. Wait as long as is said, then go on.";
+        Self { retry_after: Some(retry_after), ..Self::refused(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message) }
     }
 
     /// There is no such thing, or it is not the caller's: both look the same.
@@ -205,7 +244,10 @@ impl IntoResponse for ApiError {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(after) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs_f64().ceil().max(1.0) as u64));
+        }
+        if let Some(challenge) = self.challenge.and_then(Challenge::header) {
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         response
     }

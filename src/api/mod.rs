@@ -1,12 +1,14 @@
 //! The street side of the house: HTTP, GraphQL, REST, signaling, pages and operations. Turns requests into calls of use
 //! cases and outcomes into answers. Must not decide anything about memory, and must not name an engine.
 
+mod address;
 pub mod auth;
 mod body;
 mod error;
 pub mod graphql;
 mod layers;
 mod operations;
+mod rate;
 mod rest;
 mod server;
 mod stream;
@@ -18,17 +20,23 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use axum::{
     Router,
     extract::DefaultBodyLimit,
-    middleware::{from_fn, from_fn_with_state},
+    middleware::{from_extractor, from_fn, from_fn_with_state},
     routing::{get, patch, post},
 };
+use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
-pub use auth::{Authenticator, LocalUser, origin::Origin};
+pub use auth::{
+    Authenticator, Identity, LocalUser, Permission, Permissions, ProtectedResource,
+    origin::Origin,
+    token::{Introspection, TokenConfig, Tokens},
+};
 pub use error::ApiError;
 pub use graphql::sdl;
 pub use layers::describe_metrics;
 pub use operations::Check;
+pub use rate::RateLimit;
 pub use server::{ServerConfig, serve};
 
 use crate::{
@@ -69,8 +77,14 @@ pub struct ApiConfig {
     pub listen: SocketAddr,
     /// Where people reach it, when that is not a loopback address.
     pub public_url: Option<Origin>,
+    /// Origins whose pages may call the API besides its own.
+    pub cors_origins: Vec<Origin>,
+    /// Proxies that are believed about whom they speak for.
+    pub trusted_proxies: Vec<IpNet>,
     /// STUN and TURN servers that clients are told.
     pub ice_servers: Vec<IceServer>,
+    /// What clients are told about how to get a token; nothing on a server without login.
+    pub login: Option<ProtectedResource>,
     /// Bounds of single requests.
     pub limits: Limits,
 }
@@ -78,7 +92,15 @@ pub struct ApiConfig {
 impl ApiConfig {
     /// The defaults behind a listener.
     pub fn at(listen: SocketAddr) -> Self {
-        Self { listen, public_url: None, ice_servers: Vec::new(), limits: Limits::default() }
+        Self {
+            listen,
+            public_url: None,
+            cors_origins: Vec::new(),
+            trusted_proxies: Vec::new(),
+            ice_servers: Vec::new(),
+            login: None,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -106,6 +128,10 @@ pub struct Limits {
     pub document: graphql::document::DocumentLimits,
     /// Longest time of one operation.
     pub operation_timeout: Duration,
+    /// How often one caller may ask.
+    pub requests: Option<RateLimit>,
+    /// How often one address may ask, whoever is there.
+    pub address_requests: Option<RateLimit>,
 }
 
 impl Default for Limits {
@@ -116,6 +142,8 @@ impl Default for Limits {
             query_complexity: 20_000,
             document: graphql::document::DocumentLimits::default(),
             operation_timeout: Duration::from_secs(20),
+            requests: None,
+            address_requests: None,
         }
     }
 }
@@ -132,10 +160,13 @@ pub fn events_schema() -> String {
 pub fn router(state: ApiState) -> Router {
     let ApiState { conversation, hub, signaling, authenticator, config, metrics, graph, checks } = state;
     let limits = Arc::new(config.limits);
+    let limiter = rate::Limiter::new(limits.requests);
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
-    let engine = graphql::Engine::new(conversation.clone(), graph, streams, limits.clone());
+    let engine = graphql::Engine::new(conversation.clone(), graph, streams, limits.clone(), limiter.clone());
     let whip = whip::Whip::new(signaling, &config.ice_servers);
-    let policy = Arc::new(auth::origin::OriginPolicy { port: config.listen.port(), public: config.public_url });
+    let policy =
+        Arc::new(auth::origin::OriginPolicy { port: config.listen.port(), public: config.public_url, allowed: config.cors_origins });
+    let addresses = rate::Addresses::new(limits.address_requests, config.trusted_proxies);
     let request_ids = layers::RequestIds::starting_at(conversation.now());
     let mut all_checks: Vec<Arc<dyn Check>> = vec![Arc::new(operations::StoreCheck(conversation.store().clone()))];
     all_checks.extend(checks);
@@ -143,8 +174,6 @@ pub fn router(state: ApiState) -> Router {
     // The operation has its own limit; this one ends bodies that trickle in.
     let limit = limits.operation_timeout + Duration::from_secs(10);
     let timed = Router::new()
-        .route("/graphql", post(graphql::post).get(graphql::get))
-        .with_state(engine.clone())
         .merge(rest::routes().with_state(conversation))
         .merge(
             Router::new()
@@ -153,18 +182,36 @@ pub fn router(state: ApiState) -> Router {
                 .with_state(whip),
         )
         .layer(from_fn_with_state(limit, layers::deadline));
-    let streaming = Router::new()
-        .route("/graphql/ws", get(graphql::open))
-        .with_state(engine)
-        .merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state(hub));
-    let api =
-        timed.merge(streaming).layer(DefaultBodyLimit::max(limits.body_bytes)).layer(from_fn_with_state(authenticator, auth::authenticate));
+    let mut api = timed.merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state(hub));
+    let mut open = Router::new();
+    let metrics = Router::new().route("/metrics", get(operations::metrics)).with_state(metrics);
+    // Behind a login strangers can reach the server, and its numbers are not theirs.
+    match config.login.is_some() {
+        true => api = api.merge(metrics.layer(from_extractor::<auth::Administrator>())),
+        false => open = open.merge(metrics),
+    }
+    // A browser that opens the page to try queries on has no token yet, and a WebSocket may show one in its first frame.
+    let graphql = Router::new()
+        .route("/graphql", post(graphql::post).get(graphql::get))
+        .layer(from_fn_with_state(limit, layers::deadline))
+        .with_state(engine.clone())
+        .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone())))
+        .layer(from_fn_with_state(limiter.clone(), rate::limit))
+        .layer(from_fn_with_state(authenticator.clone(), auth::authenticate_or_later));
+    let api = api.layer(from_fn_with_state(limiter, rate::limit)).layer(from_fn_with_state(authenticator, auth::authenticate));
+    let mut api = api.merge(graphql);
+    if let Some(resource) = config.login.map(Arc::new) {
+        open = open.merge(Router::new().route(auth::METADATA_PATH, get(auth::metadata)).with_state(resource.clone()));
+        api = api.layer(from_fn_with_state(resource, auth::point_to_login));
+    }
+    let api = api.layer(DefaultBodyLimit::max(limits.body_bytes));
     let pages = Router::new().fallback(web::file).layer(CompressionLayer::new());
     let guarded = Router::new()
         .merge(api)
-        .merge(Router::new().route("/metrics", get(operations::metrics)).with_state(metrics))
+        .merge(open)
         .layer(from_fn(layers::problems))
         .fallback_service(pages)
+        .layer(from_fn_with_state(addresses, rate::limit_addresses))
         .layer(from_fn_with_state(policy, auth::origin::guard));
     // Probes come by address, not by name, and learn nothing about anybody.
     let probes = Router::new().route("/healthz", get(operations::healthz)).route("/readyz", get(operations::readyz)).with_state(Arc::<

@@ -1,6 +1,6 @@
 //! Accepts connections: how many at once, how long a request's head may take and a client may read nothing, and how they end.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use axum::{Extension, Router};
 use hyper_util::{
@@ -45,6 +45,8 @@ impl Default for ServerConfig {
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     _slot: Arc<Slot>,
+    /// Who is at its other end.
+    pub(crate) peer: IpAddr,
     /// The server stops.
     pub(crate) closing: CancellationToken,
 }
@@ -84,8 +86,8 @@ pub async fn serve(listener: TcpListener, router: Router, config: ServerConfig, 
             accepted = listener.accept() => accepted,
             () = &mut shutdown => break,
         };
-        let socket = match accepted {
-            Ok((socket, _)) => socket,
+        let (socket, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 // Out of file descriptors, or the other side has gone: without a pause the first would spin.
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -98,7 +100,7 @@ pub async fn serve(listener: TcpListener, router: Router, config: ServerConfig, 
         // A client that reads nothing would keep its response, and a stream's events, for ever.
         let mut socket = TimeoutStream::new(socket);
         socket.set_write_timeout(Some(config.write_timeout));
-        let connection = Connection { _slot: Slot::taken(permit), closing: closing.clone() };
+        let connection = Connection { _slot: Slot::taken(permit), peer: peer.ip(), closing: closing.clone() };
         let service = TowerToHyperService::new(Extension(connection.clone()).layer(router.clone()));
         let served = builder.serve_connection_with_upgrades(TokioIo::new(Box::pin(socket)), service).into_owned();
         let served = graceful.watch(served);

@@ -14,9 +14,9 @@ use axum::{
 use futures_util::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use signaling::{Cursor, Delivery, GapReason, Resume, Subscription};
+use signaling::{Bye, ByeCode, Cursor, Delivery, GapReason, Resume, Subscription};
 
-use super::{auth::Authenticated, error::ApiError};
+use super::{auth::Reader, error::ApiError};
 use crate::{
     domain::{Caller, SessionId},
     streaming::{EventHub, LogSource, SessionStream},
@@ -62,7 +62,7 @@ pub(crate) struct After {
 /// when they connect again, wins over `?after=`.
 pub(crate) async fn events(
     State(hub): State<Arc<EventHub>>,
-    Authenticated(caller): Authenticated,
+    Reader(identity): Reader,
     Path(session): Path<String>,
     Query(query): Query<After>,
     headers: HeaderMap,
@@ -72,16 +72,19 @@ pub(crate) async fn events(
     let after = last.or(query.after);
     let subscribed = async {
         let session = session.parse().map_err(|_| ApiError::not_found("session"))?;
-        subscribe(&hub, caller, session, after.as_deref()).await
+        subscribe(&hub, identity.caller, session, after.as_deref()).await
     };
     let subscription = match subscribed.await {
         Ok(subscription) => subscription,
         Err(error) => return error.into_response(),
     };
     let epoch = subscription.welcome().epoch.clone();
-    let events = stream::unfold(Some((subscription, epoch)), |state| async move {
+    let events = stream::unfold(Some((subscription, epoch)), move |state| async move {
         let (mut subscription, epoch) = state?;
-        let delivery = subscription.next().await?;
+        let delivery = tokio::select! {
+            delivery = subscription.next() => delivery?,
+            () = identity.expired() => Delivery::End(Bye::from(ByeCode::AuthExpired)),
+        };
         let last = matches!(delivery, Delivery::End(_));
         let event = frame(&epoch, delivery);
         Some((Ok::<_, Infallible>(event), (!last).then_some((subscription, epoch))))

@@ -11,11 +11,13 @@ use axum::{
 };
 use signaling::{OfferError, PatchError, PatchOutcome};
 
-use super::{IceServer, Signaling, auth::Authenticated, body, error::ApiError};
-use crate::{
-    domain::{Caller, SessionId},
-    streaming::SessionStream,
+use super::{
+    IceServer, Signaling,
+    auth::{Identity, Reader},
+    body,
+    error::ApiError,
 };
+use crate::{domain::SessionId, streaming::SessionStream};
 
 const SDP: &str = "application/sdp";
 const FRAGMENT: &str = "application/trickle-ice-sdpfrag";
@@ -51,8 +53,9 @@ pub(crate) struct Opened {
 }
 
 /// Answers an offer for the events of a session.
-pub(crate) async fn offer(signaling: &Arc<Signaling>, caller: Caller, session: SessionId, offer: &str) -> Result<Opened, ApiError> {
-    let answer = signaling.offer(SessionStream { caller, session }, offer).await?;
+pub(crate) async fn offer(signaling: &Arc<Signaling>, identity: Identity, session: SessionId, offer: &str) -> Result<Opened, ApiError> {
+    let stream = SessionStream { caller: identity.caller, session };
+    let answer = signaling.offer_until(stream, offer, identity.until).await?;
     let location = format!("/signaling/{session}/{}", answer.peer_id);
     Ok(Opened { location, peer_id: answer.peer_id, answer: answer.sdp, etag: answer.etag })
 }
@@ -97,13 +100,13 @@ fn session(text: &str) -> Result<SessionId, ApiError> {
 /// `POST /signaling/{session_id}`
 pub(crate) async fn post(
     State(whip): State<Whip>,
-    Authenticated(caller): Authenticated,
+    Reader(identity): Reader,
     Path(id): Path<String>,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let sdp = body::text(&headers, SDP, bytes)?;
-    let opened = offer(&whip.signaling, caller, session(&id)?, &sdp).await?;
+    let opened = offer(&whip.signaling, identity, session(&id)?, &sdp).await?;
     let mut response = (StatusCode::CREATED, opened.answer).into_response();
     let answer = response.headers_mut();
     answer.insert(header::CONTENT_TYPE, HeaderValue::from_static(SDP));
@@ -119,13 +122,13 @@ pub(crate) async fn post(
 /// `PATCH /signaling/{session_id}/{peer_id}`: candidates, or a restart of ICE.
 pub(crate) async fn patch(
     State(whip): State<Whip>,
-    Authenticated(caller): Authenticated,
+    Reader(identity): Reader,
     Path((id, peer)): Path<(String, String)>,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let fragment = body::text(&headers, FRAGMENT, bytes)?;
-    let stream = SessionStream { caller, session: session(&id)? };
+    let stream = SessionStream { caller: identity.caller, session: session(&id)? };
     let tag = headers.get(header::IF_MATCH).and_then(|v| v.to_str().ok());
     match whip.signaling.patch(&stream, &peer, tag, &fragment).await? {
         PatchOutcome::Candidates { .. } => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -141,10 +144,10 @@ pub(crate) async fn patch(
 /// `DELETE /signaling/{session_id}/{peer_id}`
 pub(crate) async fn delete(
     State(whip): State<Whip>,
-    Authenticated(caller): Authenticated,
+    Reader(identity): Reader,
     Path((id, peer)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let stream = SessionStream { caller, session: session(&id)? };
+    let stream = SessionStream { caller: identity.caller, session: session(&id)? };
     if whip.signaling.delete(&stream, &peer) { Ok(StatusCode::OK) } else { Err(ApiError::not_found("peer")) }
 }
 

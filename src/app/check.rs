@@ -1,7 +1,10 @@
 //! `recall migrate` and `recall check`.
 
+use std::sync::Arc;
+
 use crate::adapters::{local::LocalEmbedder, system::SystemClock};
 use crate::config::{Config, Engine};
+use crate::domain::UserId;
 use crate::ports::{Clock, Embedder, GraphEngine};
 
 use super::{models, wiring};
@@ -51,5 +54,27 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
         models::name(config.understanding.extraction),
         SystemClock.now().to_rfc3339()
     );
+    login(config).await
+}
+
+/// Asks every issuer of tokens for its keys.
+async fn login(config: &Config) -> anyhow::Result<()> {
+    if !config.auth.is_configured() {
+        println!("login: none; only this machine is served");
+        return Ok(());
+    }
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let tokens = super::login::tokens(config, UserId(uuid::Uuid::nil()), &clock)?;
+    let mut failed = Vec::new();
+    for (issuer, outcome) in tokens.probe().await {
+        match outcome {
+            Ok(keys) => println!("login: {issuer} answers; {keys} keys"),
+            Err(error) => failed.push(format!("{issuer}: {error}")),
+        }
+    }
+    if config.auth.token.is_some() {
+        println!("login: a static token is set");
+    }
+    anyhow::ensure!(failed.is_empty(), "login: {}", failed.join("; "));
     Ok(())
 }

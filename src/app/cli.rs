@@ -69,6 +69,8 @@ enum Command {
         #[command(subcommand)]
         command: GraphCommand,
     },
+    /// Asks the running server of this configuration whether it is ready
+    Health,
     /// Checks the configuration, reaches every configured service and prints what it found
     Check,
 }
@@ -117,6 +119,7 @@ pub fn run() -> anyhow::Result<()> {
         Command::Graph { command: GraphCommand::Rebuild } => runtime()?.block_on(super::graph::rebuild(&cli.settings.load()?)),
         Command::Graph { command: GraphCommand::Check } => runtime()?.block_on(super::graph::check(&cli.settings.load()?)),
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
+        Command::Health => runtime()?.block_on(super::health::run(cli.settings.load()?.server.listen)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),
     }
 }

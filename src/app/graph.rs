@@ -45,6 +45,11 @@ impl Check for EngineCheck {
         "neo4j"
     }
 
+    /// The store answers instead.
+    fn is_needed(&self) -> bool {
+        false
+    }
+
     async fn check(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         Ok(self.0.ping().await?)
     }

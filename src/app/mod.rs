@@ -4,6 +4,8 @@ mod check;
 mod cli;
 mod extract;
 mod graph;
+mod health;
+mod login;
 mod maintenance;
 mod models;
 mod serve;

@@ -1,6 +1,6 @@
 //! `recall serve`: starts everything, says where it is, and ends it in order.
 
-use std::{io::Write, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io::Write, net::SocketAddr, time::Duration};
 
 use anyhow::Context;
 use signaling::{Bye, ByeCode, SignalingConfig};
@@ -8,8 +8,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::{maintenance, telemetry, wiring};
-use crate::api::{self, ApiConfig, ApiState, LocalUser, Origin};
+use super::{login, maintenance, telemetry, wiring};
+use crate::api::{self, ApiConfig, ApiState, Origin, RateLimit};
 use crate::config::Config;
 use crate::conversation::ConversationWork;
 use crate::facts::{Processor, ProcessorConfig};
@@ -33,7 +33,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("server.listen (RECALL_LISTEN): {} cannot be used", config.server.listen))?;
     let address = listener.local_addr()?;
-    let authenticator = Arc::new(LocalUser::behind(address, house.store.local_user().await?)?);
+    let authenticator = login::authenticator(&config, address, &house.store, &house.clock).await?;
     let udp = config.stream.udp_address(&config.server);
     let signaling = api::Signaling::bind(
         SignalingConfig {
@@ -71,6 +71,15 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
 
     let mut api_config = ApiConfig::at(address);
     api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;
+    api_config.login = login::resource(&config, address);
+    api_config.cors_origins = config.http.cors_origins.iter().map(|origin| origin.parse()).collect::<Result<_, _>>()?;
+    api_config.trusted_proxies = config.http.proxies();
+    // The one user of a machine is not held back.
+    if config.auth.is_configured() {
+        let limit = |(per_minute, burst)| RateLimit { per_minute, burst };
+        api_config.limits.requests = config.limits.requests().map(limit);
+        api_config.limits.address_requests = config.limits.address_requests().map(limit);
+    }
     let router = api::router(ApiState {
         conversation: house.conversation.clone(),
         hub: house.hub.clone(),

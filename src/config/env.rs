@@ -21,6 +21,8 @@ macro_rules! variables {
 pub const VARIABLES: &[Variable] = variables! {
     "RECALL_LISTEN" => "server.listen",
     "RECALL_PUBLIC_URL" => "server.public_url",
+    "RECALL_CORS_ORIGINS" => "http.cors_origins",
+    "RECALL_TRUSTED_PROXIES" => "http.trusted_proxies",
     "RECALL_DATA" => "storage.data",
     "RECALL_DATABASE_URL" => "storage.database_url",
     "RECALL_MIGRATE" => "storage.migrate",
@@ -62,13 +64,26 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_EMBEDDINGS_BATCH" => "embeddings.batch",
     "RECALL_EMBEDDINGS_TIMEOUT_SECONDS" => "embeddings.timeout_seconds",
     "RECALL_EMBEDDINGS_CONCURRENCY" => "embeddings.concurrency",
+    "RECALL_OIDC_ISSUER" => "auth.issuers",
+    "RECALL_OIDC_AUDIENCE" => "auth.audiences",
+    "RECALL_OIDC_ALGORITHMS" => "auth.algorithms",
+    "RECALL_OIDC_TOKEN_TYPES" => "auth.token_types",
+    "RECALL_OIDC_ROLE_CLAIM" => "auth.role_claim",
+    "RECALL_OIDC_ADMIN_ROLE" => "auth.admin_role",
+    "RECALL_OIDC_CLOCK_SKEW_SECONDS" => "auth.clock_skew_seconds",
+    "RECALL_OIDC_INTROSPECTION_CLIENT_ID" => "auth.introspection_client_id",
+    "RECALL_OIDC_INTROSPECTION_CLIENT_SECRET" => "auth.introspection_client_secret",
+    "RECALL_OIDC_INTROSPECTION_ISSUER" => "auth.introspection_issuer",
+    "RECALL_TOKEN" => "auth.token",
+    "RECALL_REQUESTS_PER_MINUTE" => "limits.requests_per_minute",
+    "RECALL_ADDRESS_REQUESTS_PER_MINUTE" => "limits.address_requests_per_minute",
     "RECALL_LOG" => "log.filter",
     "RECALL_LOG_FORMAT" => "log.format",
 };
 
 /// Settings of engines that this version does not have. Ignoring one would be worse than refusing it: a server that
 /// was told of a login provider must not run open.
-const NOT_YET: &[&str] = &["RECALL_OIDC_"];
+const NOT_YET: &[&str] = &["RECALL_OIDC_CLIENT_"];
 
 /// The variable that sets a key.
 pub(super) fn variable_of(key: &str) -> Option<&'static str> {

@@ -1,7 +1,10 @@
 //! What can be set, from where, and whether it makes sense: one struct per concern, read once at start from defaults,
 //! file, environment and flags (later ones win), and checked whole before anything opens. Each error names the key.
 
+mod auth;
 mod env;
+mod http;
+mod limits;
 mod models;
 mod neo4j;
 mod secret;
@@ -16,7 +19,10 @@ use figment::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use auth::AuthConfig;
 pub use env::{VARIABLES, Variable};
+pub use http::HttpConfig;
+pub use limits::LimitsConfig;
 pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
 pub use neo4j::Neo4jSection;
 pub use secret::Secret;
@@ -41,6 +47,12 @@ pub struct Config {
     pub understanding: UnderstandingConfig,
     /// The graph engine.
     pub neo4j: Neo4jSection,
+    /// Pages of other origins, and proxies in front.
+    pub http: HttpConfig,
+    /// Who may come in.
+    pub auth: AuthConfig,
+    /// How much one caller may ask for.
+    pub limits: LimitsConfig,
     /// The server that answers, and finds facts.
     pub model: ModelConfig,
     /// The server that makes vectors.
@@ -106,7 +118,10 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        self.server.check()?;
+        self.auth.check()?;
+        self.limits.check()?;
+        self.server.check(self.auth.is_configured())?;
+        self.http.check(self.auth.is_configured())?;
         self.storage.check()?;
         self.stream.check(&self.server)?;
         self.processing.check()?;

@@ -28,38 +28,44 @@ impl Default for ServerConfig {
 }
 
 impl ServerConfig {
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if !self.listen.ip().is_loopback() {
+    /// `login`: whether callers must show who they are.
+    pub(super) fn check(&self, login: bool) -> Result<(), ConfigError> {
+        if !login && !self.listen.ip().is_loopback() {
             return Err(wrong(
                 "server.listen",
                 format!(
                     "{} can be reached from other machines, and no login is configured, so everybody there could read everything; \
-                     listen on 127.0.0.1 or [::1]",
+                     listen on 127.0.0.1 or [::1], or configure the section [auth]",
                     self.listen
                 ),
             ));
         }
-        if let Some(url) = &self.public_url {
-            let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-            let host = rest.map(|r| r.strip_suffix('/').unwrap_or(r)).filter(|h| !h.is_empty() && !h.contains(['/', '?', '#', ' ', '@']));
-            let Some(host) = host else {
-                return Err(wrong("server.public_url", "must be a scheme and a host, such as https://memory.example.org, without a path"));
+        let Some(url) = &self.public_url else {
+            return match self.listen.ip().is_loopback() {
+                true => Ok(()),
+                // Requests are refused unless they are meant for a name that is known to be this server's.
+                false => Err(wrong("server.public_url", "is needed when server.listen can be reached from other machines")),
             };
-            let name = host.rsplit_once(':').filter(|(_, p)| p.bytes().all(|b| b.is_ascii_digit())).map_or(host, |(h, _)| h);
-            let local = name == "localhost"
-                || name.ends_with(".localhost")
-                || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-            if !local {
-                return Err(wrong(
-                    "server.public_url",
-                    format!(
-                        "{name} can be reached from other machines, and no login is configured, so everybody there could read everything"
-                    ),
-                ));
-            }
+        };
+        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+        let host = rest.map(|r| r.strip_suffix('/').unwrap_or(r)).filter(|h| !h.is_empty() && !h.contains(['/', '?', '#', ' ', '@']));
+        let Some(host) = host else {
+            return Err(wrong("server.public_url", "must be a scheme and a host, such as https://memory.example.org, without a path"));
+        };
+        if !login && !is_this_machine(host) {
+            return Err(wrong(
+                "server.public_url",
+                format!("{host} can be reached from other machines, and no login is configured, so everybody there could read everything"),
+            ));
         }
         Ok(())
     }
+}
+
+/// Whether a host, with or without port, is a loopback one.
+pub(super) fn is_this_machine(host: &str) -> bool {
+    let name = host.rsplit_once(':').filter(|(_, p)| p.bytes().all(|b| b.is_ascii_digit())).map_or(host, |(h, _)| h);
+    name == "localhost" || name.ends_with(".localhost") || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// The event stream and WebRTC.
@@ -257,6 +263,11 @@ where
 
 /// Addresses as a list, or as text with commas.
 fn addresses<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<IpAddr>, D::Error> {
+    texts(d)?.iter().map(|s| s.parse().map_err(|e| serde::de::Error::custom(format!("`{s}`: {e}")))).collect()
+}
+
+/// Texts as a list, or as one text with commas.
+pub(super) fn texts<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Either {
@@ -267,6 +278,5 @@ fn addresses<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<IpAddr>, D::Error> {
         Either::List(l) => l,
         Either::Text(s) => s.split(',').map(str::to_owned).collect(),
     };
-    let items = items.iter().map(|s| s.trim()).filter(|s| !s.is_empty());
-    items.map(|s| s.parse().map_err(|e| serde::de::Error::custom(format!("`{s}`: {e}")))).collect()
+    Ok(items.iter().map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()).collect())
 }

@@ -51,6 +51,11 @@ fn every_variable_sets_a_key_that_exists() {
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
         "neo4j.url" => "bolt://127.0.0.1:7687",
         "neo4j.user" | "neo4j.password" | "neo4j.database" => "memory",
+        "auth.issuers" | "auth.audiences" | "auth.introspection_issuer" => "https://login.example.org",
+        "http.cors_origins" => "http://localhost:3000",
+        "http.trusted_proxies" => "10.0.0.0/8, 2001:db8::1",
+        "auth.algorithms" => "ES256",
+        "auth.token" => "0123456789abcdef0123456789abcdef",
         "understanding.extraction" => "hybrid",
         "model.url" | "embeddings.url" => "https://models.example.org/v1",
         "model.key" | "model.name" | "embeddings.key" | "embeddings.model" => "some-word",
@@ -59,10 +64,13 @@ fn every_variable_sets_a_key_that_exists() {
         _ => "9",
     };
     for v in VARIABLES {
-        // What only makes sense with a server is tried with one.
-        let servers = "[model]\nurl = \"http://localhost:1\"\nname = \"a\"\n[embeddings]\nurl = \"http://localhost:2\"\nmodel = \"b\"";
-        let set = load(servers, &[(v.name, sample(v.key))], &[]).unwrap_or_else(|e| panic!("{}: {e}", v.name));
-        assert_ne!(set, load(servers, &[], &[]).unwrap(), "{}", v.name);
+        // What only makes sense with a server or a provider is tried with one.
+        let servers = "[model]\nurl = \"http://localhost:1\"\nname = \"a\"\n[embeddings]\nurl = \"http://localhost:2\"\nmodel = \"b\"
+            [auth]\nissuers = [\"https://a.example\"]\naudiences = [\"a\"]\nintrospection_client_id = \"a\"\nintrospection_client_secret = \"a\"";
+        // The issuer that is asked must be one of the issuers.
+        let base: &[_] = if v.key == "auth.introspection_issuer" { &[("RECALL_OIDC_ISSUER", "https://login.example.org")] } else { &[] };
+        let set = load(servers, &[base, &[(v.name, sample(v.key))]].concat(), &[]).unwrap_or_else(|e| panic!("{}: {e}", v.name));
+        assert_ne!(set, load(servers, base, &[]).unwrap(), "{}", v.name);
     }
 }
 
@@ -75,7 +83,30 @@ fn errors_name_the_key() {
         ("", &[("RECALL_LISTEN", "0.0.0.0:8080")][..], "server.listen (RECALL_LISTEN): 0.0.0.0:8080 can be reached from other machines"),
         ("", &[("RECALL_DATABASE_URL", "mysql://x")][..], "storage.database_url (RECALL_DATABASE_URL)"),
         ("", &[("RECALL_LISTN", "x")][..], "RECALL_LISTN is not a setting of this version; did you mean RECALL_LISTEN?"),
-        ("", &[("RECALL_OIDC_ISSUER", "x")][..], "RECALL_OIDC_ISSUER is not a setting of this version"),
+        ("", &[("RECALL_OIDC_CLIENT_ID", "x")][..], "RECALL_OIDC_CLIENT_ID is not a setting of this version"),
+        (
+            "",
+            &[("RECALL_OIDC_ISSUER", "http://login.example.org")][..],
+            "auth.issuers (RECALL_OIDC_ISSUER): http://login.example.org must be",
+        ),
+        ("", &[("RECALL_OIDC_ISSUER", "https://login.example.org")][..], "auth.audiences (RECALL_OIDC_AUDIENCE): is needed"),
+        ("", &[("RECALL_OIDC_AUDIENCE", "x")][..], "auth.issuers (RECALL_OIDC_ISSUER): is needed"),
+        ("", &[("RECALL_OIDC_ALGORITHMS", "RS256,HS256")][..], "auth.algorithms (RECALL_OIDC_ALGORITHMS): HS256 is not one of"),
+        ("", &[("RECALL_OIDC_ALGORITHMS", "none")][..], "auth.algorithms"),
+        ("", &[("RECALL_OIDC_TOKEN_TYPES", ",")][..], "auth.token_types"),
+        (
+            "",
+            &[("RECALL_OIDC_INTROSPECTION_CLIENT_ID", "x")][..],
+            "auth.introspection_client_secret (RECALL_OIDC_INTROSPECTION_CLIENT_SECRET)",
+        ),
+        ("", &[("RECALL_OIDC_INTROSPECTION_CLIENT_SECRET", "x")][..], "auth.introspection_client_id"),
+        (
+            "[auth]\nissuers = [\"https://a.example\", \"https://b.example\"]\naudiences = [\"x\"]\nintrospection_client_id = \"x\"",
+            &[("RECALL_OIDC_INTROSPECTION_CLIENT_SECRET", "x")][..],
+            "auth.introspection_issuer (RECALL_OIDC_INTROSPECTION_ISSUER): is needed",
+        ),
+        ("", &[("RECALL_TOKEN", "short")][..], "auth.token (RECALL_TOKEN): must have at least 32"),
+        ("", &[("RECALL_TOKEN", "0123456789abcdef 0123456789abcdef")][..], "auth.token (RECALL_TOKEN): may have"),
         ("[server]\nlissen = 1", &[][..], "lissen"),
         ("[log]\nformat = \"xml\"", &[][..], "log.format (RECALL_LOG_FORMAT)"),
         ("", &[("RECALL_LOG", "a=b=c")][..], "log.filter (RECALL_LOG)"),
@@ -91,6 +122,17 @@ fn errors_name_the_key() {
         ("", &[("RECALL_MODEL_URL", "http://me:pw@localhost")][..], "model.url (RECALL_MODEL_URL): must be an address"),
         ("", &[("RECALL_EMBEDDINGS_URL", "localhost:1")][..], "embeddings.url (RECALL_EMBEDDINGS_URL): must be an address"),
         ("[model]\ntimeout_seconds = 500", &[][..], "model.timeout_seconds (RECALL_MODEL_TIMEOUT_SECONDS): must be at most 100"),
+        ("", &[("RECALL_CORS_ORIGINS", "*")][..], "http.cors_origins (RECALL_CORS_ORIGINS): * must be a scheme and a host"),
+        ("", &[("RECALL_CORS_ORIGINS", "http://localhost:3000/x")][..], "http.cors_origins"),
+        ("", &[("RECALL_CORS_ORIGINS", "null")][..], "http.cors_origins"),
+        ("", &[("RECALL_CORS_ORIGINS", "https://app.example.org")][..], "without a login the pages of https://app.example.org could read"),
+        ("[auth]\ntoken = \"0123456789abcdef0123456789abcdef\"", &[("RECALL_CORS_ORIGINS", "http://app.example.org")][..], "is not safe"),
+        (
+            "",
+            &[("RECALL_TRUSTED_PROXIES", "proxy.example.org")][..],
+            "http.trusted_proxies (RECALL_TRUSTED_PROXIES): proxy.example.org must",
+        ),
+        ("", &[("RECALL_TRUSTED_PROXIES", "10.0.0.1, ::/0")][..], "::/0 would believe everybody"),
         ("", &[("RECALL_LEASE_SECONDS", "999999999")][..], "processing.lease_seconds (RECALL_LEASE_SECONDS): must be at most"),
     ] {
         let e = error(file, env);
@@ -143,4 +185,18 @@ fn a_secret_is_never_shown() {
     let broken =
         error("", &[("RECALL_MODEL_URL", "http://localhost:1"), ("RECALL_MODEL_NAME", "m"), ("RECALL_MODEL_KEY", "two hidden words")]);
     assert!(broken.contains("model.key (RECALL_MODEL_KEY)") && !broken.contains("hidden"), "{broken}");
+}
+
+#[test]
+fn with_a_login_strangers_may_come_and_secrets_are_not_shown() {
+    let token = ("RECALL_TOKEN", "0123456789abcdef0123456789abcdef");
+    let public = ("RECALL_PUBLIC_URL", "https://memory.example.org");
+    let listen = ("RECALL_LISTEN", "0.0.0.0:8080");
+    let udp = ("RECALL_UDP_PUBLIC_ADDRESSES", "192.0.2.1");
+    let c = load("", &[token, public, listen, udp], &[]).unwrap();
+    assert!(!format!("{c:?}").contains("0123456789"), "{c:?}");
+    assert!(load("", &[token, public], &[]).is_ok());
+    assert!(load("", &[token, listen, udp], &[]).unwrap_err().to_string().contains("server.public_url (RECALL_PUBLIC_URL): is needed"));
+    let local = [("RECALL_OIDC_ISSUER", "http://127.0.0.1:9000/x"), ("RECALL_OIDC_AUDIENCE", "x")];
+    assert!(load("", &local, &[]).is_ok(), "a provider on this machine needs no TLS");
 }

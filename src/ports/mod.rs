@@ -4,6 +4,7 @@ pub mod answer;
 pub mod commit;
 pub mod embed;
 pub mod extract;
+pub mod fetch;
 pub mod graph;
 pub mod ids;
 pub mod index;
@@ -15,6 +16,7 @@ pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{ExtractError, ExtractInput, Extractor};
+pub use fetch::{Fetch, FetchError};
 pub use graph::{
     Around, Between, Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphEngine, GraphError,
     GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, Shared, Thing, ThingId, Way,

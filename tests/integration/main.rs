@@ -4,6 +4,8 @@
 
 mod answers;
 mod api;
+mod auth;
+mod commands;
 mod contract;
 mod crash;
 mod edit;

@@ -12,6 +12,15 @@ use serde_json::{Value, json};
 /// Longest wait for anything; far more than ever needed, so that only a hang fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The program, without the settings of whoever runs the tests.
+pub(crate) fn recall() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
+    for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("RECALL_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// A running server.
 pub(crate) struct Server {
     child: Child,
@@ -42,11 +51,7 @@ impl Server {
     }
 
     fn spawn(data: &Path, env: &[(&str, &str)], stderr: Stdio, filter: &str) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
-        // Settings of the machine that runs the tests must not reach the server.
-        for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("RECALL_")) {
-            command.env_remove(name);
-        }
+        let mut command = recall();
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)

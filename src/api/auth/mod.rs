@@ -1,20 +1,29 @@
 //! Who asks. The only place in the API that makes a `Caller`: the middleware here asks the [`Authenticator`] and puts
 //! its answer into the request; a handler that finds none cannot run.
 
+mod cors;
+mod identity;
+mod local;
+mod metadata;
 pub mod origin;
+pub mod token;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::{
     extract::{FromRequestParts, Request, State},
-    http::{StatusCode, request::Parts},
+    http::{HeaderValue, StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 
+pub use identity::{Identity, Permission, Permissions};
+pub use local::{LocalUser, NotLoopback};
+pub use metadata::ProtectedResource;
+pub(crate) use metadata::{METADATA_PATH, metadata};
+
 use super::error::ApiError;
-use crate::domain::{Caller, UserId, ViewerRole};
 
 /// Verifies the identity behind a request.
 #[async_trait]
@@ -23,7 +32,18 @@ pub trait Authenticator: Send + Sync {
     ///
     /// # Errors
     /// When nobody can be named, or the one who could tell is not reachable.
-    async fn authenticate(&self, parts: &Parts) -> Result<Caller, AuthError>;
+    async fn authenticate(&self, parts: &Parts) -> Result<Identity, AuthError>;
+
+    /// Who asks, from the value of an `Authorization` header that came another way: in the first frame of a WebSocket,
+    /// since browsers cannot set headers there. `None` when this server knows no such values.
+    async fn authorize(&self, _credentials: &str) -> Option<Result<Identity, AuthError>> {
+        None
+    }
+
+    /// Whether [`Self::authorize`] is of use, so that a WebSocket may be opened before anybody is named.
+    fn reads_credentials(&self) -> bool {
+        false
+    }
 }
 
 /// Why nobody could be named.
@@ -43,58 +63,16 @@ pub enum AuthError {
 impl From<AuthError> for ApiError {
     fn from(error: AuthError) -> Self {
         match error {
-            AuthError::Missing => Self::refused(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "Sign in first."),
-            AuthError::Invalid => {
-                Self::refused(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "The credentials are not valid. Sign in again.")
-            }
+            AuthError::Missing => Self::unauthenticated("Sign in first.", false),
+            AuthError::Invalid => Self::unauthenticated("The credentials are not valid. Sign in again.", true),
             AuthError::Unavailable(_) => Self::unavailable(std::time::Duration::from_secs(1), Arc::new(error) as Arc<_>),
         }
     }
 }
 
-/// Headers by which a proxy names whom it speaks for.
-const PROXIED: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
-
-/// The one user of a server without login. Exists only behind a loopback listener, where whoever can connect is already
-/// on this machine.
+/// The verified identity of a request, for handlers.
 #[derive(Clone, Copy, Debug)]
-pub struct LocalUser {
-    caller: Caller,
-}
-
-/// A listener that strangers can reach, without login.
-#[derive(Debug, thiserror::Error)]
-#[error("{0} can be reached from other machines, and no authentication is configured: listen on 127.0.0.1, or configure authentication")]
-pub struct NotLoopback(pub SocketAddr);
-
-impl LocalUser {
-    /// The local user of a listener.
-    ///
-    /// # Errors
-    /// When the listener is not a loopback one.
-    pub fn behind(listener: SocketAddr, user: UserId) -> Result<Self, NotLoopback> {
-        if listener.ip().to_canonical().is_loopback() {
-            Ok(Self { caller: Caller::verified(user, ViewerRole::Admin) })
-        } else {
-            Err(NotLoopback(listener))
-        }
-    }
-}
-
-#[async_trait]
-impl Authenticator for LocalUser {
-    async fn authenticate(&self, parts: &Parts) -> Result<Caller, AuthError> {
-        // A proxy in front brings strangers to a loopback listener, and its requests say so.
-        match PROXIED.iter().any(|name| parts.headers.contains_key(*name)) {
-            true => Err(AuthError::Missing),
-            false => Ok(self.caller),
-        }
-    }
-}
-
-/// The verified caller of a request, for handlers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Authenticated(pub(crate) Caller);
+pub(crate) struct Authenticated(pub(crate) Identity);
 
 impl<S: Send + Sync> FromRequestParts<S> for Authenticated {
     type Rejection = ApiError;
@@ -104,31 +82,77 @@ impl<S: Send + Sync> FromRequestParts<S> for Authenticated {
     }
 }
 
-/// Middleware: names the caller, or refuses.
-pub(crate) async fn authenticate(State(authenticator): State<Arc<dyn Authenticator>>, request: Request, next: Next) -> Response {
-    let (mut parts, body) = request.into_parts();
-    match authenticator.authenticate(&parts).await {
-        Ok(caller) => {
-            parts.extensions.insert(Authenticated(caller));
-            next.run(Request::from_parts(parts, body)).await
+macro_rules! extractors {
+    ($($(#[$doc:meta])+ $name:ident: $permission:ident),+ $(,)?) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct $name(pub(crate) Identity);
+
+        impl<S: Send + Sync> FromRequestParts<S> for $name {
+            type Rejection = ApiError;
+
+            async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+                let Authenticated(identity) = Authenticated::from_request_parts(parts, state).await?;
+                identity.require(Permission::$permission)?;
+                Ok(Self(identity))
+            }
         }
-        Err(error) => ApiError::from(error).into_response(),
+    )+};
+}
+
+extractors! {
+    /// A caller who may read.
+    Reader: Read,
+    /// A caller who may change.
+    Writer: Write,
+}
+
+/// The mark of a request by an administrator.
+pub(crate) struct Administrator;
+
+impl<S: Send + Sync> FromRequestParts<S> for Administrator {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Authenticated(identity) = Authenticated::from_request_parts(parts, state).await?;
+        identity.require(Permission::Admin)?;
+        Ok(Self)
     }
 }
 
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
+/// Middleware: names the caller, or refuses.
+pub(crate) async fn authenticate(State(authenticator): State<Arc<dyn Authenticator>>, request: Request, next: Next) -> Response {
+    named(&*authenticator, request, next, false).await
+}
 
-    #[test]
-    fn the_local_user_exists_on_loopback_only() {
-        let user = UserId(uuid::Uuid::nil());
-        for good in ["127.0.0.1:8080", "127.8.9.1:1", "[::1]:8080", "[::ffff:127.0.0.1]:80"] {
-            assert!(LocalUser::behind(good.parse().unwrap(), user).is_ok(), "{good}");
+/// As [`authenticate`], for places where nothing is done for nobody: behind a login, a browser that asks for a page has no
+/// token, and a WebSocket may show one in its first frame. A token that is shown must be good.
+pub(crate) async fn authenticate_or_later(State(authenticator): State<Arc<dyn Authenticator>>, request: Request, next: Next) -> Response {
+    named(&*authenticator, request, next, authenticator.reads_credentials()).await
+}
+
+async fn named(authenticator: &dyn Authenticator, request: Request, next: Next, later: bool) -> Response {
+    let (mut parts, body) = request.into_parts();
+    match authenticator.authenticate(&parts).await {
+        Ok(identity) => {
+            parts.extensions.insert(Authenticated(identity));
         }
-        for bad in ["0.0.0.0:8080", "192.168.1.5:8080", "[::]:8080", "[fe80::1]:8080", "8.8.8.8:80"] {
-            assert!(LocalUser::behind(bad.parse().unwrap(), user).is_err(), "{bad}");
+        Err(AuthError::Missing) if later => {}
+        Err(error) => return ApiError::from(error).into_response(),
+    }
+    next.run(Request::from_parts(parts, body)).await
+}
+
+/// Middleware: a refusal for want of a token says where to learn how to get one (RFC 9728, section 5.1).
+pub(crate) async fn point_to_login(State(resource): State<Arc<ProtectedResource>>, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let refused = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    if let Some(challenge) = response.headers().get(header::WWW_AUTHENTICATE).and_then(|v| v.to_str().ok()).filter(|_| refused) {
+        let separator = if challenge.contains('=') { "," } else { "" };
+        let full = format!("{challenge}{separator} resource_metadata=\"{}\"", resource.metadata_url());
+        if let Ok(full) = HeaderValue::from_str(&full) {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, full);
         }
     }
+    response
 }

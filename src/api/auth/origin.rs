@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::super::error::ApiError;
+use super::{super::error::ApiError, cors};
 
 /// Scheme, host and port of a page or server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +73,8 @@ pub struct OriginPolicy {
     pub port: u16,
     /// Where people reach it, when that is not a loopback address.
     pub public: Option<Origin>,
+    /// Origins whose pages may call as well.
+    pub allowed: Vec<Origin>,
 }
 
 impl OriginPolicy {
@@ -82,6 +84,9 @@ impl OriginPolicy {
     /// 403 when it is meant for another host or comes from another page.
     pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
         let host = self.host(uri, headers)?;
+        if self.allows(headers) {
+            return Ok(());
+        }
         self.check_origin(&host, headers)?;
         // A request without `Origin` may still come from a page: an image, a script, a frame. Links to the page are fine.
         let site = headers.get("sec-fetch-site").map(|v| v.as_bytes());
@@ -114,6 +119,15 @@ impl OriginPolicy {
         }
     }
 
+    /// Whether the request comes from a page of an origin that was allowed.
+    fn allows(&self, headers: &HeaderMap) -> bool {
+        let mut given = headers.get_all(header::ORIGIN).iter();
+        match (given.next(), given.next()) {
+            (Some(one), None) => one.to_str().ok().and_then(|o| o.parse().ok()).is_some_and(|origin| self.allowed.contains(&origin)),
+            _ => false,
+        }
+    }
+
     fn check_origin(&self, host: &Origin, headers: &HeaderMap) -> Result<(), ApiError> {
         let mut origins = headers.get_all(header::ORIGIN).iter();
         match (origins.next(), origins.next()) {
@@ -140,12 +154,19 @@ fn foreign_origin() -> ApiError {
     ApiError::refused(StatusCode::FORBIDDEN, "FOREIGN_ORIGIN", "Requests from other web pages are refused.")
 }
 
-/// Middleware: lets pass what is meant for this server and comes from its own pages or from a program.
+/// Middleware: lets pass what is meant for this server and comes from its own pages, from a program, or from a page that
+/// was allowed; the last may read the answers.
 pub(crate) async fn guard(State(policy): State<Arc<OriginPolicy>>, request: Request, next: Next) -> Response {
-    match policy.check(request.uri(), request.headers()) {
+    let origin = request.headers().get(header::ORIGIN).cloned().filter(|_| policy.allows(request.headers()));
+    let mut response = match policy.check(request.uri(), request.headers()) {
+        Ok(()) if origin.is_some() && cors::asks(&request) => cors::permission(),
         Ok(()) => next.run(request).await,
         Err(error) => error.into_response(),
+    };
+    if !policy.allowed.is_empty() {
+        cors::open(origin, &mut response);
     }
+    response
 }
 
 #[cfg(test)]
@@ -156,7 +177,11 @@ mod tests {
     use super::*;
 
     fn check(public: Option<&str>, headers: &[(&str, &str)]) -> bool {
-        let policy = OriginPolicy { port: 8080, public: public.map(|p| p.parse().unwrap()) };
+        let policy = OriginPolicy {
+            port: 8080,
+            public: public.map(|p| p.parse().unwrap()),
+            allowed: vec!["https://app.example.org".parse().unwrap()],
+        };
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(HeaderName::from_str(name).unwrap(), value.parse().unwrap());
@@ -202,5 +227,21 @@ mod tests {
         for bad in ["recall.example.org", "ftp://x", "https://x/path", "https://u@x"] {
             assert!(Origin::from_str(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn an_allowed_page_may_call_and_no_other_that_looks_like_it() {
+        let host = ("host", "127.0.0.1:8080");
+        let cross = ("sec-fetch-site", "cross-site");
+        assert!(check(None, &[host, cross, ("origin", "https://app.example.org")]));
+        assert!(check(None, &[host, cross, ("origin", "https://APP.example.org:443")]));
+        for bad in
+            ["http://app.example.org", "https://app.example.org.evil.example", "https://x.app.example.org", "https://app.example.org:8443"]
+        {
+            assert!(!check(None, &[host, cross, ("origin", bad)]), "{bad}");
+        }
+        assert!(!check(None, &[host, cross]), "no origin is not that origin");
+        assert!(!check(None, &[host, ("origin", "https://app.example.org"), ("origin", "https://app.example.org")]), "two origins");
+        assert!(!check(None, &[("host", "evil.example:8080"), ("origin", "https://app.example.org")]), "and another host");
     }
 }

@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -29,9 +29,14 @@ use super::{
     subscription::Subscription,
 };
 use crate::{
-    api::{IceServer, Limits, error::ApiError},
+    api::{
+        IceServer, Limits,
+        auth::{AuthError, Identity},
+        error::ApiError,
+        rate::Limiter,
+    },
     conversation::Conversation,
-    domain::Caller,
+    domain::UserId,
     ports::GraphQueries,
     streaming::EventHub,
 };
@@ -66,23 +71,40 @@ pub(crate) struct Engine {
     schema: ApiSchema,
     conversation: Conversation,
     limits: Arc<Limits>,
+    limiter: Arc<Limiter<UserId>>,
 }
 
 impl Engine {
-    pub(crate) fn new(conversation: Conversation, graph: Arc<dyn GraphQueries>, streams: Streams, limits: Arc<Limits>) -> Self {
-        Self { schema: schema(&limits).data(streams).data(graph).finish(), conversation, limits }
+    pub(crate) fn new(
+        conversation: Conversation,
+        graph: Arc<dyn GraphQueries>,
+        streams: Streams,
+        limits: Arc<Limits>,
+        limiter: Arc<Limiter<UserId>>,
+    ) -> Self {
+        Self { schema: schema(&limits).data(streams).data(graph).finish(), conversation, limits, limiter }
     }
 
     /// An executor for one caller, which runs at most `concurrent` operations at once.
-    pub(crate) fn on_behalf_of(&self, caller: Caller, concurrent: usize) -> Operations {
-        Operations { engine: self.clone(), caller, concurrent, running: Arc::default() }
+    pub(crate) fn on_behalf_of(&self, identity: Identity, concurrent: usize) -> Operations {
+        self.on_behalf_of_whom(Arc::new(OnceLock::from(identity)), concurrent)
     }
 
-    fn prepare(&self, caller: Caller, mut request: Request) -> Result<(Request, Batches, Option<OperationType>), ApiError> {
+    /// As [`Self::on_behalf_of`], for a caller who may become known later; until then nothing runs.
+    pub(crate) fn on_behalf_of_whom(&self, identity: Arc<OnceLock<Identity>>, concurrent: usize) -> Operations {
+        Operations { engine: self.clone(), identity, concurrent, running: Arc::default() }
+    }
+
+    fn prepare(&self, identity: Option<&Identity>, mut request: Request) -> Result<(Request, Batches, Option<OperationType>), ApiError> {
+        let identity = identity.ok_or(AuthError::Missing)?;
+        // A connection outlives its token by a moment.
+        if identity.has_expired() {
+            return Err(AuthError::Invalid.into());
+        }
         let document = document::parse(&request.query, &self.limits.document)?;
         let kind = operation_type(&document, request.operation_name.as_deref());
         request.set_parsed_query(document);
-        let scope = Scope::new(caller, self.conversation.clone());
+        let scope = Scope::new(*identity, self.conversation.clone());
         let batches = scope.batches.clone();
         Ok((request.data(scope), batches, kind))
     }
@@ -97,7 +119,7 @@ fn operation_type(document: &ExecutableDocument, name: Option<&str>) -> Option<O
 #[derive(Clone)]
 pub(crate) struct Operations {
     engine: Engine,
-    caller: Caller,
+    identity: Arc<OnceLock<Identity>>,
     concurrent: usize,
     running: Arc<AtomicUsize>,
 }
@@ -125,7 +147,7 @@ impl Operations {
     /// # Errors
     /// When it is another operation than a query.
     pub(crate) async fn query(&self, request: Request) -> Result<Response, ApiError> {
-        let (request, batches, kind) = match self.engine.prepare(self.caller, request) {
+        let (request, batches, kind) = match self.engine.prepare(self.identity.get(), request) {
             Ok(prepared) => prepared,
             Err(error) => return Ok(refusal(error)),
         };
@@ -139,7 +161,7 @@ impl Operations {
 
 impl Executor for Operations {
     async fn execute(&self, request: Request) -> Response {
-        let (request, batches, kind) = match self.engine.prepare(self.caller, request) {
+        let (request, batches, kind) = match self.engine.prepare(self.identity.get(), request) {
             Ok(prepared) => prepared,
             Err(error) => return refusal(error),
         };
@@ -157,7 +179,11 @@ impl Executor for Operations {
             let message = format!("A connection runs at most {} operations at once.", self.concurrent);
             return one(ApiError::refused(status, "TOO_MANY_OPERATIONS", message));
         };
-        let (request, batches, kind) = match self.engine.prepare(self.caller, request) {
+        // A request over HTTP has been counted as such; what comes over a connection is counted here.
+        if let Some(Err(error)) = self.identity.get().map(|i| self.engine.limiter.take(i.caller.user())) {
+            return one(error);
+        }
+        let (request, batches, kind) = match self.engine.prepare(self.identity.get(), request) {
             Ok(prepared) => prepared,
             Err(error) => return one(error),
         };

@@ -18,7 +18,7 @@ const RESPONSE_JSON: &str = "application/graphql-response+json";
 /// Runs a query or a mutation.
 pub(crate) async fn post(
     State(engine): State<Engine>,
-    Authenticated(caller): Authenticated,
+    Authenticated(identity): Authenticated,
     headers: HeaderMap,
     bytes: Result<Bytes, axum::extract::rejection::BytesRejection>,
 ) -> Response {
@@ -31,7 +31,7 @@ pub(crate) async fn post(
         *response.status_mut() = StatusCode::BAD_REQUEST;
         return response;
     }
-    respond(&headers, &engine.on_behalf_of(caller, 1).execute(request).await)
+    respond(&headers, &engine.on_behalf_of(identity, 1).execute(request).await)
 }
 
 /// The parameters of a GET. The two maps are JSON within the address.
@@ -77,7 +77,7 @@ pub(crate) async fn get(
         Err(_) => Err(ApiError::refused(StatusCode::BAD_REQUEST, "BAD_ADDRESS", "The parameters of the address cannot be read.")),
     };
     match (caller, request) {
-        (Ok(Authenticated(caller)), Ok(request)) => match engine.on_behalf_of(caller, 1).query(request).await {
+        (Ok(Authenticated(identity)), Ok(request)) => match engine.on_behalf_of(identity, 1).query(request).await {
             Ok(outcome) => respond(&headers, &outcome),
             Err(error) => {
                 let mut refusal = error.into_response();

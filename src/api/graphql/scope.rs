@@ -3,11 +3,14 @@
 
 use std::{str::FromStr, sync::Arc, time::Duration};
 
-use async_graphql::{Context, ID, dataloader::DataLoader};
+use async_graphql::{Context, Guard, ID, dataloader::DataLoader};
 
 use super::{batch::Batches, loader::Loader};
 use crate::{
-    api::error::ApiError,
+    api::{
+        auth::{Identity, Permission},
+        error::ApiError,
+    },
     conversation::Conversation,
     domain::{Caller, Timestamp},
     ports::Store,
@@ -16,6 +19,7 @@ use crate::{
 /// The surroundings of one operation.
 pub(crate) struct Scope {
     pub(crate) caller: Caller,
+    identity: Identity,
     pub(crate) conversation: Conversation,
     pub(crate) load: DataLoader<Loader>,
     pub(crate) now: Timestamp,
@@ -25,14 +29,19 @@ pub(crate) struct Scope {
 
 impl Scope {
     /// A scope for an operation that begins now.
-    pub(crate) fn new(caller: Caller, conversation: Conversation) -> Arc<Self> {
-        let now = conversation.now();
+    pub(crate) fn new(identity: Identity, conversation: Conversation) -> Arc<Self> {
+        let (caller, now) = (identity.caller, conversation.now());
         let loader = Loader::new(caller, conversation.clone());
         // Without a cache: a later mutation of the same operation must not answer with what an earlier one saw.
         let batches = Batches::default();
         let queue = batches.clone();
         let load = DataLoader::new(loader, move |read| queue.push(read)).delay(Duration::ZERO);
-        Arc::new(Self { caller, load, conversation, now, batches })
+        Arc::new(Self { caller, identity, load, conversation, now, batches })
+    }
+
+    /// Who asks, with what their proof allows.
+    pub(crate) fn identity(&self) -> Identity {
+        self.identity
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
@@ -43,6 +52,30 @@ impl Scope {
 /// The scope of the running operation.
 pub(crate) fn scope<'c>(ctx: &Context<'c>) -> Result<&'c Arc<Scope>, ApiError> {
     ctx.data::<Arc<Scope>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
+}
+
+/// Demands a permission before a field is resolved. Every field that shows or changes what a user owns has one: those of
+/// a query need `recall.read`, mutations `recall.write`. What a mutation returns shows its identity to whoever may write,
+/// and the rest to whoever may read.
+pub(crate) enum Needs {
+    /// Reading.
+    Read,
+    /// Changing.
+    Write,
+    /// Either of them.
+    ReadOrWrite,
+}
+
+impl Guard for Needs {
+    async fn check(&self, ctx: &Context<'_>) -> async_graphql::Result<()> {
+        let identity = &scope(ctx)?.identity;
+        let permission = match self {
+            Self::ReadOrWrite if identity.permissions.include(Permission::Write) => Permission::Write,
+            Self::Read | Self::ReadOrWrite => Permission::Read,
+            Self::Write => Permission::Write,
+        };
+        Ok(identity.require(permission)?)
+    }
 }
 
 /// Reads an id. `path` names the argument.

@@ -2,12 +2,12 @@
 
 use async_graphql::{Context, ID, Subscription};
 use futures_util::Stream;
-use signaling::{Cursor, Delivery};
+use signaling::{Bye, ByeCode, Cursor, Delivery};
 
 use super::{
     engine::Streams,
     model::EventNode,
-    scope::{read_id, scope},
+    scope::{Needs, read_id, scope},
 };
 use crate::{
     api::stream::{self, gap_json},
@@ -23,6 +23,7 @@ pub(crate) struct Subscription;
 impl Subscription {
     /// The events of a session. Nothing is lost silently: what cannot be delivered is an event of type `gap`. The last one is of
     /// type `bye` and says why it ends, such as `deleted` or `restart`; go on with its cursor if `reconnect` says so.
+    #[graphql(guard = "Needs::Read")]
     async fn session_events(
         &self,
         ctx: &Context<'_>,
@@ -33,15 +34,19 @@ impl Subscription {
         let session: SessionId = read_id(&session_id, "sessionId")?;
         let hub = &ctx.data::<Streams>()?.hub;
         let subscription = stream::subscribe(hub, s.caller, session, after.as_deref()).await?;
-        let conversation = s.conversation.clone();
+        let (conversation, identity) = (s.conversation.clone(), s.identity());
         let epoch = subscription.welcome().epoch.clone();
         let seq = stream::start(&subscription, after.as_deref());
         let state = Some((subscription, conversation, epoch, seq));
-        Ok(futures_util::stream::unfold(state, |state| async move {
+        Ok(futures_util::stream::unfold(state, move |state| async move {
             let (mut subscription, conversation, epoch, mut seq) = state?;
             loop {
                 let now = conversation.now();
-                let event = match subscription.next().await? {
+                let delivery = tokio::select! {
+                    delivery = subscription.next() => delivery?,
+                    () = identity.expired() => Delivery::End(Bye::from(ByeCode::AuthExpired)),
+                };
+                let event = match delivery {
                     Delivery::Event(event) => {
                         seq = event.seq;
                         let at = Timestamp::from(chrono::DateTime::parse_from_rfc3339(&event.ts).unwrap_or(now.into()));

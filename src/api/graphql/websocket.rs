@@ -1,9 +1,12 @@
 //! `/graphql/ws`: the protocol graphql-transport-ws. Bounds: time until `connection_init`, operations at once, size of a
-//! frame, time to take a frame, silence of the other side.
+//! frame, time to take a frame, silence of the other side, and the life of the caller's token.
+//!
+//! Who asks is said by the request that opens the connection, or by `authorization` in the payload of `connection_init`,
+//! because browsers cannot set headers here. Nothing runs before.
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -24,10 +27,16 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::{SinkExt, StreamExt, future};
+use serde_json::Value;
+use signaling::ByeCode;
 use tokio::time::{Instant, interval_at, sleep, timeout};
 
-use super::engine::{Engine, Operations};
-use crate::api::{auth::Authenticated, error::ApiError, server::Connection};
+use super::engine::Engine;
+use crate::api::{
+    auth::{AuthError, Authenticated, Authenticator, Identity},
+    error::ApiError,
+    server::Connection,
+};
 
 const PROTOCOL: &str = "graphql-transport-ws";
 const MAX_FRAME: usize = 1024 * 1024;
@@ -38,15 +47,18 @@ const SEND_WITHIN: Duration = Duration::from_secs(30);
 const PING_EVERY: Duration = Duration::from_secs(20);
 /// A closed laptop sends nothing, not even an end.
 const SILENT_AFTER: Duration = Duration::from_secs(65);
-/// Time for subscriptions to say why they end when the server stops.
+/// Time for subscriptions to say why they end when the server stops or the token has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+/// Close code for a caller who is not, or no longer, allowed in. Clients of the protocol come back after it, with a token
+/// that they ask their application for anew.
+const FORBIDDEN: u16 = 4403;
 /// Operations at once over one connection.
 const OPERATIONS: usize = 50;
 
 /// Opens a connection.
 pub(crate) async fn open(
-    State(engine): State<Engine>,
-    Authenticated(caller): Authenticated,
+    State((engine, authenticator)): State<(Engine, Arc<dyn Authenticator>)>,
+    named: Option<Extension<Authenticated>>,
     connection: Option<Extension<Connection>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
@@ -61,12 +73,41 @@ pub(crate) async fn open(
         let message = "The WebSocket protocol must be graphql-transport-ws.";
         return ApiError::refused(StatusCode::BAD_REQUEST, "UNKNOWN_SUBPROTOCOL", message).into_response();
     }
-    let operations = engine.on_behalf_of(caller, OPERATIONS);
-    upgrade.on_upgrade(move |socket| serve(socket, operations, connection.map(|Extension(c)| c)))
+    let by_request = named.map(|Extension(Authenticated(identity))| identity);
+    upgrade.on_upgrade(move |socket| serve(socket, engine, authenticator, by_request, connection.map(|Extension(c)| c)))
+}
+
+/// Who asks, once `connection_init` was said: what it says itself wins over the request.
+async fn name(authenticator: Arc<dyn Authenticator>, by_request: Option<Identity>, payload: Value) -> Result<Identity, AuthError> {
+    let given = match payload.get("authorization").or_else(|| payload.get("Authorization")) {
+        Some(Value::String(credentials)) => authenticator.authorize(credentials).await,
+        Some(_) => Some(Err(AuthError::Invalid)),
+        None => None,
+    };
+    given.unwrap_or(by_request.ok_or(AuthError::Missing))
+}
+
+/// Ends when the caller's token has and subscriptions could say so; not before there is a caller.
+async fn expired(identity: &OnceLock<Identity>) {
+    match identity.get() {
+        Some(identity) => {
+            identity.expired().await;
+            sleep(LAST_WORDS).await;
+        }
+        None => std::future::pending().await,
+    }
 }
 
 /// `connection` is kept until the end, so that this one counts and is waited for.
-async fn serve(socket: WebSocket, operations: Operations, connection: Option<Connection>) {
+async fn serve(
+    socket: WebSocket,
+    engine: Engine,
+    authenticator: Arc<dyn Authenticator>,
+    by_request: Option<Identity>,
+    connection: Option<Connection>,
+) {
+    let identity = Arc::new(OnceLock::new());
+    let operations = engine.on_behalf_of_whom(identity.clone(), OPERATIONS);
     let closing = connection.as_ref().map(|c| c.closing.clone()).unwrap_or_default();
     let stopped = async {
         closing.cancelled().await;
@@ -88,9 +129,14 @@ async fn serve(socket: WebSocket, operations: Operations, connection: Option<Con
         })
         .boxed();
     let mark = begun.clone();
-    let mut output = Protocol::new(operations, input, WebSocketProtocols::GraphQLWS).on_connection_init(move |_| {
+    let named = identity.clone();
+    let mut output = Protocol::new(operations, input, WebSocketProtocols::GraphQLWS).on_connection_init(move |payload| {
         mark.store(true, Ordering::Relaxed);
-        future::ready(Ok(Data::default()))
+        async move {
+            let identity = name(authenticator, by_request, payload).await.map_err(ApiError::from)?;
+            let _ = named.set(identity);
+            Ok(Data::default())
+        }
     });
 
     let init_deadline = sleep(INIT_WITHIN);
@@ -101,10 +147,13 @@ async fn serve(socket: WebSocket, operations: Operations, connection: Option<Con
         let frame = tokio::select! {
             message = output.next() => match message {
                 Some(WsMessage::Text(text)) => Message::Text(text.into()),
+                // The only reason to close between `connection_init` and its answer is that nobody could be named.
+                Some(WsMessage::Close(_, reason)) if begun.load(Ordering::Relaxed) && identity.get().is_none() => close(FORBIDDEN, &reason),
                 Some(WsMessage::Close(code, reason)) => close(code, &reason),
                 None => break,
             },
             () = &mut init_deadline, if !begun.load(Ordering::Relaxed) => close(4408, "Connection initialisation timeout"),
+            () = expired(&identity) => close(FORBIDDEN, ByeCode::AuthExpired.as_str()),
             () = &mut stopped => close(1001, "The server stops"),
             _ = ping.tick() => {
                 if heard.swap(false, Ordering::Relaxed) {

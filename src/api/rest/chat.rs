@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{
-    api::{auth::Authenticated, body, error::ApiError},
+    api::{auth::Writer, body, error::ApiError},
     conversation::{Conversation, SendMessage},
     domain::{MessageId, MessageStatus, Role, SessionId},
 };
@@ -40,10 +40,11 @@ pub(super) struct Accepted {
 /// Stores a message; without a session it starts one.
 pub(super) async fn post(
     State(conversation): State<Conversation>,
-    Authenticated(caller): Authenticated,
+    Writer(identity): Writer,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<(StatusCode, Json<Accepted>), ApiError> {
+    let caller = identity.caller;
     let request: Request = body::json(&headers, bytes)?;
     // Whose memory this is follows from who asks. A body that says otherwise is a mistake or an attempt.
     if request.user_id.is_some_and(|id| id != caller.user().0) {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::view::{EntityView, FactView, MessageView};
 use crate::{
-    api::{auth::Authenticated, error::ApiError, graphql::Scope},
+    api::{auth::Reader, error::ApiError, graphql::Scope},
     conversation::Conversation,
     domain::{
         SessionId,
@@ -49,10 +49,11 @@ struct RankedFact {
 /// The context of a question asked in a session: from all of the caller's sessions, or with `scope=session` from this one.
 pub(super) async fn get(
     State(conversation): State<Conversation>,
-    Authenticated(caller): Authenticated,
+    Reader(identity): Reader,
     Path(session): Path<String>,
     Query(question): Query<Question>,
 ) -> Result<Json<Found>, ApiError> {
+    let caller = identity.caller;
     let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
     let session = conversation.session(&caller, session).await?;
     let scope = match question.scope.as_deref() {
@@ -67,7 +68,7 @@ pub(super) async fn get(
     let text = question.q.ok_or_else(|| ApiError::invalid("QUERY_REQUIRED", "Ask something: `?q=…`.", "q"))?;
     let query = ContextQuery { text: text.into(), scope, first, methods: Vec::new(), as_of: None, exclude: None };
     let context = conversation.context(&caller, query).await?;
-    let scope = Scope::new(caller, conversation);
+    let scope = Scope::new(identity, conversation);
     Ok(Json(Found {
         session_id: session.id,
         messages: context

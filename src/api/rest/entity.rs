@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::view::EntityView;
 use crate::{
-    api::{auth::Authenticated, body, error::ApiError},
+    api::{auth::Reader, body, error::ApiError},
     conversation::Conversation,
     domain::{EntityId, EntityType},
     facts::Likely,
@@ -42,10 +42,11 @@ struct Candidate {
 /// Resolves a mention.
 pub(super) async fn resolve(
     State(conversation): State<Conversation>,
-    Authenticated(caller): Authenticated,
+    Reader(identity): Reader,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Resolved>, ApiError> {
+    let caller = identity.caller;
     let request: Request = body::json(&headers, bytes)?;
     let unknown_type =
         || ApiError::invalid("UNKNOWN_TYPE", "`type` is one of person, organization, place, project, tool, concept, event, thing.", "type");

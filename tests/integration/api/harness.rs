@@ -11,7 +11,7 @@ use recall::{
         sqlite::{SqliteConfig, SqliteStore},
         system::{RandomIds, SystemClock},
     },
-    api::{self, ApiConfig, ApiState, Authenticator, auth::AuthError},
+    api::{self, ApiConfig, ApiState, Authenticator, Identity, ProtectedResource, auth::AuthError},
     conversation::{Conversation, Parts},
     domain::{Caller, Ontology, UserId, ViewerRole},
     ports::Clock,
@@ -53,10 +53,10 @@ struct ByHeader;
 
 #[async_trait]
 impl Authenticator for ByHeader {
-    async fn authenticate(&self, parts: &axum::http::request::Parts) -> Result<Caller, AuthError> {
+    async fn authenticate(&self, parts: &axum::http::request::Parts) -> Result<Identity, AuthError> {
         let user = parts.headers.get("x-test-user").ok_or(AuthError::Missing)?;
         let user = user.to_str().ok().and_then(|u| u.parse::<UserId>().ok()).ok_or(AuthError::Invalid)?;
-        Ok(Caller::verified(user, ViewerRole::User))
+        Ok(Caller::verified(user, ViewerRole::User).into())
     }
 }
 
@@ -82,6 +82,15 @@ impl Server {
     }
 
     pub(crate) async fn start_with(connections: api::ServerConfig) -> Self {
+        Self::start_as(connections, Arc::new(ByHeader), None).await
+    }
+
+    /// A server that asks `authenticator` who asks.
+    pub(crate) async fn start_as(
+        connections: api::ServerConfig,
+        authenticator: Arc<dyn Authenticator>,
+        login: Option<ProtectedResource>,
+    ) -> Self {
         let data = tempfile::tempdir().unwrap();
         let clock = Arc::new(SystemClock);
         let store = Arc::new(SqliteStore::open(&data.path().join("recall.db"), SqliteConfig::default(), clock.now()).await.unwrap());
@@ -104,11 +113,12 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let mut config = ApiConfig::at(address);
         config.ice_servers = vec![api::IceServer { url: "stun:stun.example.org:3478".to_owned(), username: None, credential: None }];
+        config.login = login;
         let router = api::router(ApiState {
             conversation,
             signaling: Signaling::bind(SignalingConfig::default(), hub.clone()).await.unwrap(),
             hub,
-            authenticator: Arc::new(ByHeader),
+            authenticator,
             config,
             metrics: PrometheusBuilder::new().build_recorder().handle(),
             graph: Arc::new(recall::projection::StoreGraph::new(store.clone(), "sqlite")),

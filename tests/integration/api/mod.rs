@@ -1,7 +1,7 @@
 //! The API as clients meet it: a real server on a free port over the real store, index and signaling.
 
 mod connections;
-mod harness;
+pub(crate) mod harness;
 mod hostile;
 mod isolation;
 mod operations;
@@ -9,3 +9,4 @@ mod origins;
 mod rest;
 mod statements;
 mod streams;
+mod sweep;

@@ -10,7 +10,7 @@ use tokio_tungstenite::{
 
 use super::harness::{ANNA, BORIS, Server, text};
 
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 async fn try_connect(server: &Server, headers: &[(&'static str, &str)]) -> Result<Socket, tungstenite::Error> {
     let mut request = format!("ws://{}/graphql/ws", server.address).into_client_request().unwrap();
@@ -20,7 +20,7 @@ async fn try_connect(server: &Server, headers: &[(&'static str, &str)]) -> Resul
     connect_async(request).await.map(|(socket, _)| socket)
 }
 
-async fn connect(server: &Server, user: &str) -> Socket {
+pub(super) async fn connect(server: &Server, user: &str) -> Socket {
     let mut socket = try_connect(server, &[("x-test-user", user), ("sec-websocket-protocol", "graphql-transport-ws")]).await.unwrap();
     say(&mut socket, json!({ "type": "connection_init" })).await;
     assert_eq!(hear(&mut socket).await["type"], "connection_ack");
@@ -41,7 +41,7 @@ async fn frame(socket: &mut Socket) -> Option<Message> {
     }
 }
 
-async fn hear(socket: &mut Socket) -> Value {
+pub(super) async fn hear(socket: &mut Socket) -> Value {
     match frame(socket).await {
         Some(Message::Text(text)) => serde_json::from_str(&text).unwrap(),
         other => panic!("no text: {other:?}"),
@@ -51,7 +51,7 @@ async fn hear(socket: &mut Socket) -> Value {
 const EVENTS: &str =
     "subscription($id: ID!, $after: String) { sessionEvents(sessionId: $id, after: $after) { seq cursor type createdAt data } }";
 
-async fn follow(socket: &mut Socket, id: &str, session: &str, after: Option<&str>) {
+pub(super) async fn follow(socket: &mut Socket, id: &str, session: &str, after: Option<&str>) {
     let payload = json!({ "query": EVENTS, "variables": { "id": session, "after": after } });
     say(socket, json!({ "id": id, "type": "subscribe", "payload": payload })).await;
 }
@@ -217,7 +217,7 @@ async fn server_sent_events_resume_where_they_stopped() {
 }
 
 /// What Chromium offers for one data channel.
-const OFFER: &str = "v=0\r\no=- 4611731400430051336 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\
+pub(super) const OFFER: &str = "v=0\r\no=- 4611731400430051336 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\
     a=extmap-allow-mixed\r\na=msid-semantic: WMS\r\nm=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\nc=IN IP4 0.0.0.0\r\n\
     a=ice-ufrag:bk0/\r\na=ice-pwd:vLwEpeo/+yqcZqPLT8hRnQhm\r\na=ice-options:trickle\r\n\
     a=fingerprint:sha-256 49:66:12:17:0D:1C:91:AE:57:4C:C6:36:DD:D5:97:D2:7D:62:C9:9A:7F:B9:A3:F4:70:03:E7:43:91:73:23:5E\r\n\

@@ -1,10 +1,7 @@
 //! The built binary with a model server. Each test has several threads: starting the binary blocks one, and it talks to the
 //! model server at once.
 
-use std::{
-    process::Command,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
@@ -161,10 +158,7 @@ async fn the_check_fails_when_a_server_cannot_be_used() {
 }
 
 async fn check(data: &std::path::Path, env: &[(&'static str, String)]) -> (bool, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
-    for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("RECALL_")) {
-        command.env_remove(name);
-    }
+    let mut command = crate::server::recall();
     command.args(["check", "--data"]).arg(data).envs(env.iter().map(|(k, v)| (*k, v.as_str())));
     let done = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();

@@ -13,7 +13,7 @@ use crate::{
         graphql::{
             loader::MergedInto,
             page::{self, Connection, Total, cost},
-            scope::scope,
+            scope::{Needs, scope},
         },
     },
     domain::{Decision, Entity, Slice, Timestamp},
@@ -47,9 +47,10 @@ impl From<Merged> for MergedEntity {
 pub(crate) struct EntityNode(pub(crate) Entity);
 
 /// A thing that the user talks about, told apart from others of the same name.
-#[Object(name = "Entity")]
+#[Object(name = "Entity", guard = "Needs::Read")]
 impl EntityNode {
     /// Identity.
+    #[graphql(guard = "Needs::ReadOrWrite")]
     async fn id(&self) -> ID {
         ID::from(self.0.id)
     }

@@ -12,7 +12,7 @@ use crate::{
         graphql::{
             loader::{EvidenceOf, RivalsOf},
             page::{self, Connection, Total, cost},
-            scope::{Scope, scope},
+            scope::{Needs, Scope, scope},
         },
     },
     domain::{EntityId, Evidence, Fact, FactStatus as Status, MessageId, Page, Slice, Stance, Timestamp},
@@ -24,9 +24,10 @@ use crate::{
 pub(crate) struct FactNode(pub(crate) Fact);
 
 /// Subject, relation, object, with what speaks for and against it.
-#[Object(name = "Fact")]
+#[Object(name = "Fact", guard = "Needs::Read")]
 impl FactNode {
     /// Identity.
+    #[graphql(guard = "Needs::ReadOrWrite")]
     async fn id(&self) -> ID {
         ID::from(self.0.id)
     }

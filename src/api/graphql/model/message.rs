@@ -13,7 +13,7 @@ use crate::{
         error::ApiError,
         graphql::{
             loader::{AnswerTo, DecisionsIn, FactsIn, MentionsIn},
-            scope::scope,
+            scope::{Needs, scope},
         },
     },
     domain::{Citation, EntityId, FactId, Mention, Message, MessageId, Span, Timestamp},
@@ -24,9 +24,10 @@ use crate::{
 pub(crate) struct MessageNode(pub(crate) Message);
 
 /// One turn of a conversation.
-#[Object(name = "Message")]
+#[Object(name = "Message", guard = "Needs::Read")]
 impl MessageNode {
     /// Identity.
+    #[graphql(guard = "Needs::ReadOrWrite")]
     async fn id(&self) -> ID {
         ID::from(self.0.id)
     }
@@ -52,6 +53,7 @@ impl MessageNode {
     }
 
     /// How far it has come.
+    #[graphql(guard = "Needs::ReadOrWrite")]
     async fn status(&self) -> MessageStatus {
         self.0.status.into()
     }

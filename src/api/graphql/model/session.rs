@@ -8,7 +8,7 @@ use crate::{
         error::ApiError,
         graphql::{
             page::{self, Connection, Total, cost, cost_either},
-            scope::scope,
+            scope::{Needs, scope},
         },
     },
     domain::{Session, Timestamp},
@@ -20,9 +20,10 @@ use crate::{
 pub(crate) struct SessionNode(pub(crate) Session);
 
 /// One conversation: messages in order, and a numbered event log of its own.
-#[Object(name = "Session")]
+#[Object(name = "Session", guard = "Needs::Read")]
 impl SessionNode {
     /// Identity.
+    #[graphql(guard = "Needs::ReadOrWrite")]
     async fn id(&self) -> ID {
         ID::from(self.0.id)
     }

@@ -7,7 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{EntityNode, UserError, settle},
-            scope::{read_id, scope},
+            scope::{Needs, read_id, scope},
         },
     },
     domain::EntityId,
@@ -70,7 +70,7 @@ pub(crate) struct UnmergeEntitiesPayload {
 #[derive(Default)]
 pub(super) struct EntityMutations;
 
-#[Object]
+#[Object(guard = "Needs::Write")]
 impl EntityMutations {
     /// Gives an entity another name.
     async fn rename_entity(

@@ -7,7 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{EntityType, FactNode, UserError, settle},
-            scope::{read_id, scope},
+            scope::{Needs, read_id, scope},
         },
     },
     conversation::AssertFact,
@@ -59,7 +59,7 @@ pub(crate) struct RetractFactPayload {
 #[derive(Default)]
 pub(super) struct FactMutations;
 
-#[Object]
+#[Object(guard = "Needs::Write")]
 impl FactMutations {
     /// Records a fact that the viewer states directly, as a plain statement.
     async fn assert_fact(

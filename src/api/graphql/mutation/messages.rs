@@ -7,7 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{MessageNode, MessageRole, MessageStatus, UserError, settle},
-            scope::{read_id, scope},
+            scope::{Needs, read_id, scope},
         },
     },
     conversation::SendMessage,
@@ -82,7 +82,7 @@ pub(crate) struct ImportMessagesPayload {
 #[derive(Default)]
 pub(super) struct MessageMutations;
 
-#[Object]
+#[Object(guard = "Needs::Write")]
 impl MessageMutations {
     /// Stores a message and answers at once; what it means is worked out afterwards and told by events.
     async fn send_message(

@@ -7,7 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{SessionNode, UserError, settle},
-            scope::{read_id, scope},
+            scope::{Needs, read_id, scope},
         },
     },
     domain::SessionId,
@@ -48,7 +48,7 @@ pub(crate) struct DeleteSessionPayload {
 #[derive(Default)]
 pub(super) struct SessionMutations;
 
-#[Object]
+#[Object(guard = "Needs::Write")]
 impl SessionMutations {
     /// Starts a session.
     async fn create_session(

@@ -7,7 +7,7 @@ use crate::{
         graphql::{
             engine::Streams,
             model::{UserError, settle},
-            scope::{read_id, scope},
+            scope::{Needs, read_id, scope},
         },
         whip,
     },
@@ -57,7 +57,7 @@ pub(super) struct StreamMutations;
 #[Object]
 impl StreamMutations {
     /// Answers a WebRTC offer for the event stream of a session. The same as `POST /signaling/{session_id}`.
-    #[graphql(complexity = "50 + child_complexity")]
+    #[graphql(complexity = "50 + child_complexity", guard = "Needs::Read")]
     async fn open_event_stream(
         &self,
         ctx: &Context<'_>,
@@ -67,7 +67,7 @@ impl StreamMutations {
         let streams = ctx.data::<Streams>()?;
         let open = async {
             let session: SessionId = read_id(&input.session_id, "input.sessionId")?;
-            whip::offer(&streams.signaling, s.caller, session, &input.offer).await.map_err(|e| e.at("input.offer"))
+            whip::offer(&streams.signaling, s.identity(), session, &input.offer).await.map_err(|e| e.at("input.offer"))
         };
         let (opened, errors) = settle(open.await)?;
         let Some(opened) = opened else {

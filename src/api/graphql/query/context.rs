@@ -8,7 +8,7 @@ use crate::{
         graphql::{
             model::{ContextNode, ContextScope, EntityType, Resolution, RetrievalMethod},
             page::MAX_PAGE,
-            scope::{read_optional_id, scope},
+            scope::{Needs, read_optional_id, scope},
         },
     },
     domain::{
@@ -75,7 +75,7 @@ pub(crate) struct ResolveEntityInput {
 #[derive(Default)]
 pub(super) struct ContextQueries;
 
-#[Object]
+#[Object(guard = "Needs::Read")]
 impl ContextQueries {
     /// What the memory knows about a question: messages, facts and things, best first.
     #[graphql(complexity = "20 + 20 * child_complexity")]

@@ -6,7 +6,7 @@ use crate::{
     api::graphql::{
         model::graph::{self, SharedNode, WayNode},
         page::{self, cost},
-        scope::{read_id, scope},
+        scope::{Needs, read_id, scope},
     },
     domain::EntityId,
     ports::Between,
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct GraphQueries;
 
-#[Object]
+#[Object(guard = "Needs::Read")]
 impl GraphQueries {
     /// Ways from one thing to another over active facts in either direction: shortest first, then strongest.
     #[graphql(complexity = "cost(first, child_complexity).saturating_add(50)")]

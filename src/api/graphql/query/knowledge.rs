@@ -8,7 +8,7 @@ use crate::{
         graphql::{
             model::{EntityNode, EntityType, FactNode, FactStatus, RelationNode},
             page::{self, Connection, Total, cost},
-            scope::{read_id, read_optional_id, scope},
+            scope::{Needs, read_id, read_optional_id, scope},
         },
     },
     domain::{EntityId, FactId, Timestamp},
@@ -82,7 +82,7 @@ impl FactFilter {
 #[derive(Default)]
 pub(super) struct KnowledgeQueries;
 
-#[Object]
+#[Object(guard = "Needs::Read")]
 impl KnowledgeQueries {
     /// One of the things the viewer talks about; null when there is no such. The id of a thing that was merged gives the one
     /// that took over.

@@ -8,7 +8,7 @@ use crate::{
         graphql::{
             model::{MessageNode, SessionNode, Viewer},
             page::{self, Connection, Total, cost},
-            scope::{read_id, scope},
+            scope::{Needs, read_id, scope},
         },
     },
     domain::{MessageId, SessionId},
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct SessionQueries;
 
-#[Object]
+#[Object(guard = "Needs::Read")]
 impl SessionQueries {
     /// The one who asks.
     async fn viewer(&self) -> Viewer {

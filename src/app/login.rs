@@ -1,0 +1,54 @@
+//! Chooses who says who asks: the local user of this machine, or tokens.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use crate::adapters::web::WebDocuments;
+use crate::api::{Authenticator, Introspection, LocalUser, ProtectedResource, TokenConfig, Tokens};
+use crate::config::Config;
+use crate::domain::UserId;
+use crate::ports::{Clock, Fetch, Store};
+
+/// Who says who asks.
+pub(super) async fn authenticator(
+    config: &Config,
+    address: SocketAddr,
+    store: &Arc<dyn Store>,
+    clock: &Arc<dyn Clock>,
+) -> anyhow::Result<Arc<dyn Authenticator>> {
+    let local = store.local_user().await?;
+    if !config.auth.is_configured() {
+        return Ok(Arc::new(LocalUser::behind(address, local)?));
+    }
+    Ok(Arc::new(tokens(config, local, clock)?))
+}
+
+/// Reads tokens as configured; the fixed one is that of the user `local`.
+pub(super) fn tokens(config: &Config, local: UserId, clock: &Arc<dyn Clock>) -> anyhow::Result<Tokens> {
+    let auth = &config.auth;
+    let fetch: Arc<dyn Fetch> = Arc::new(WebDocuments::new()?);
+    let tokens = TokenConfig {
+        issuers: auth.issuers.clone(),
+        audiences: auth.audiences.clone(),
+        algorithms: auth.algorithms.clone(),
+        types: auth.token_types.clone(),
+        role_claim: auth.role_claim.clone(),
+        admin_role: auth.admin_role.clone(),
+        clock_skew: auth.clock_skew(),
+        introspection: auth.introspected().map(|issuer| Introspection {
+            issuer: issuer.to_owned(),
+            client_id: auth.introspection_client_id.clone().unwrap_or_default(),
+            client_secret: auth.introspection_client_secret.as_ref().map_or_else(String::new, |s| s.expose().to_owned()),
+        }),
+        fixed: auth.token.as_ref().map(|t| (t.expose().to_owned(), local)),
+    };
+    Ok(Tokens::new(tokens, &fetch, clock.clone())?)
+}
+
+/// What clients are told about how to get a token.
+pub(super) fn resource(config: &Config, address: SocketAddr) -> Option<ProtectedResource> {
+    let own = || format!("http://{address}");
+    config.auth.is_configured().then(|| ProtectedResource {
+        resource: config.server.public_url.as_deref().map_or_else(own, |url| url.trim_end_matches('/').to_owned()),
+        authorization_servers: config.auth.issuers.clone(),
+    })
+}

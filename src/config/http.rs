@@ -1,0 +1,70 @@
+//! Who may come over HTTP besides programs and the server's own pages: pages of other origins, and proxies that speak for
+//! clients.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ConfigError,
+    sections::{is_this_machine, texts},
+    wrong,
+};
+
+/// Pages of other origins, and proxies in front.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HttpConfig {
+    /// Origins whose pages may call the API, such as `https://app.example.org`. None but the server's own without it.
+    #[serde(deserialize_with = "texts")]
+    pub cors_origins: Vec<String>,
+    /// Addresses and networks of proxies that are believed about whom they speak for (`X-Forwarded-For`).
+    #[serde(deserialize_with = "texts")]
+    pub trusted_proxies: Vec<String>,
+}
+
+impl HttpConfig {
+    /// The networks of the proxies.
+    pub fn proxies(&self) -> Vec<IpNet> {
+        self.trusted_proxies.iter().filter_map(|text| network(text)).collect()
+    }
+
+    /// `login`: whether callers must show who they are.
+    pub(super) fn check(&self, login: bool) -> Result<(), ConfigError> {
+        for origin in &self.cors_origins {
+            let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+            let Some(host) = rest.filter(|host| !host.is_empty() && !host.contains(['/', '?', '#', ' ', '@', '*'])) else {
+                return Err(wrong(
+                    "http.cors_origins",
+                    format!("{origin} must be a scheme and a host, such as https://app.example.org, without a path or `*`"),
+                ));
+            };
+            if is_this_machine(host) {
+                continue;
+            }
+            if !login {
+                return Err(wrong(
+                    "http.cors_origins",
+                    format!("without a login the pages of {origin} could read everything here; configure the section [auth]"),
+                ));
+            }
+            if origin.starts_with("http://") {
+                return Err(wrong("http.cors_origins", format!("{origin} is not safe on its way: use https")));
+            }
+        }
+        for text in &self.trusted_proxies {
+            let Some(network) = network(text) else {
+                return Err(wrong("http.trusted_proxies", format!("{text} must be an address or a network, such as 10.0.0.0/8")));
+            };
+            if network.prefix_len() == 0 {
+                return Err(wrong("http.trusted_proxies", format!("{text} would believe everybody")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn network(text: &str) -> Option<IpNet> {
+    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
+}

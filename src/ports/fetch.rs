@@ -1,0 +1,38 @@
+//! Reading small documents of other servers, such as what a login provider says about itself or about a token.
+
+use async_trait::async_trait;
+
+/// Reads documents over HTTP. An implementation bounds time and size, and follows no redirect.
+#[async_trait]
+pub trait Fetch: Send + Sync {
+    /// The bytes of a document.
+    ///
+    /// # Errors
+    /// When it cannot be had now, whatever the reason.
+    async fn get(&self, url: &str) -> Result<Vec<u8>, FetchError>;
+
+    /// The answer to a form, sent under a name with a secret (RFC 6749, section 2.3.1).
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    async fn post_form(&self, url: &str, client: (&str, &str), form: &[(&str, &str)]) -> Result<Vec<u8>, FetchError>;
+}
+
+/// A document could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// Nobody answered, or not in time.
+    #[error("{0} cannot be reached")]
+    Unreachable(String, #[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The answer was another than the document.
+    #[error("{url} answered with status {status}")]
+    Status {
+        /// What was asked for.
+        url: String,
+        /// The HTTP status.
+        status: u16,
+    },
+    /// The document is longer than any of its kind.
+    #[error("{0} is too long")]
+    TooLong(String),
+}

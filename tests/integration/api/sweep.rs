@@ -1,0 +1,435 @@
+//! Another user's ids, tried everywhere. The cases are made from the schema: for every root field and every argument that
+//! is an id or a cursor, Boris tries what is Anna's, and must get what he gets for an id that does not exist, at the same
+//! cost. A field or a route that this file cannot try fails it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use serde_json::{Map, Value, json};
+
+use super::harness::{ANNA, BORIS, Server, text};
+
+/// In everything that Anna says. Nothing that Boris gets may contain it.
+const SECRET: &str = "Xylophagia";
+
+/// The schema as introspection tells it: types by name.
+struct Schema(BTreeMap<String, Value>);
+
+const INTROSPECTION: &str = "{ __schema { types { name kind enumValues { name }
+    inputFields { name type { ...T } defaultValue } fields { name args { name type { ...T } defaultValue } type { ...T } } } } }
+    fragment T on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }";
+
+impl Schema {
+    async fn of(server: &Server) -> Self {
+        let data = server.data(BORIS, INTROSPECTION, json!({})).await;
+        let types = data["__schema"]["types"].as_array().unwrap().iter().map(|t| (text(&t["name"]), t.clone()));
+        Self(types.filter(|(name, _)| !name.starts_with("__")).collect())
+    }
+
+    fn fields(&self, name: &str) -> Vec<Value> {
+        self.0[name]["fields"].as_array().cloned().unwrap_or_default()
+    }
+
+    fn kind(&self, name: &str) -> String {
+        text(&self.0[name]["kind"])
+    }
+
+    /// What can be selected of a type: scalars, and objects three levels down. Lists of lists would only repeat.
+    fn selection(&self, ty: &str, depth: usize) -> String {
+        let mut chosen = Vec::new();
+        for field in self.fields(ty) {
+            let (name, inner) = (text(&field["name"]), named(&field["type"]));
+            let needs = field["args"].as_array().unwrap().iter().any(|a| a["type"]["kind"] == "NON_NULL" && a["defaultValue"].is_null());
+            assert!(!needs, "{ty}.{name} has an argument that must be given: teach the sweep to try it");
+            match self.kind(&inner).as_str() {
+                "OBJECT" if depth == 0 => {}
+                "OBJECT" => chosen.push(format!("{name} {{ {} }}", self.selection(&inner, depth - 1))),
+                // Differ from call to call by nature.
+                _ if ["embedMs", "vectorMs", "keywordMs", "graphMs", "totalMs"].contains(&name.as_str()) => {}
+                _ => chosen.push(name),
+            }
+        }
+        if chosen.is_empty() { "__typename".to_owned() } else { chosen.join(" ") }
+    }
+
+    /// The places within an argument where an id or a cursor can stand.
+    fn places(&self, argument: &Value, path: Vec<String>, found: &mut Vec<Vec<String>>) {
+        let path: Vec<String> = path.into_iter().chain([text(&argument["name"])]).collect();
+        let ty = named(&argument["type"]);
+        let is_cursor = ["after", "before"].contains(&path.last().unwrap().as_str());
+        if ty == "ID" || is_cursor {
+            found.push(path);
+        } else if self.kind(&ty) == "INPUT_OBJECT" {
+            for field in self.0[&ty]["inputFields"].as_array().unwrap() {
+                self.places(field, path.clone(), found);
+            }
+        }
+    }
+
+    /// A value that is good for an argument: what must be given and nothing else, but for `wanted`, which is `value`.
+    fn fill(&self, argument: &Value, own: &Own, wanted: &[String], value: &Value) -> Option<Value> {
+        let (name, ty) = (text(&argument["name"]), &argument["type"]);
+        let needed = ty["kind"] == "NON_NULL" && argument["defaultValue"].is_null();
+        let on_the_way = wanted.first() == Some(&name);
+        if !needed && !on_the_way {
+            return None;
+        }
+        if on_the_way && wanted.len() == 1 {
+            return Some(value.clone());
+        }
+        let inner = named(ty);
+        let one = match self.kind(&inner).as_str() {
+            "INPUT_OBJECT" => {
+                let mut object = Map::new();
+                let rest = if on_the_way { &wanted[1..] } else { &[] };
+                for field in self.0[&inner]["inputFields"].as_array().unwrap() {
+                    if let Some(value) = self.fill(field, own, rest, value) {
+                        object.insert(text(&field["name"]), value);
+                    }
+                }
+                Value::Object(object)
+            }
+            "ENUM" => self.0[&inner]["enumValues"][0]["name"].clone(),
+            _ => own.value(&name, &inner),
+        };
+        let is_list = ty["kind"] == "LIST" || ty["ofType"]["kind"] == "LIST";
+        Some(if is_list { json!([one]) } else { one })
+    }
+}
+
+fn named(ty: &Value) -> String {
+    if ty["ofType"].is_null() { text(&ty["name"]) } else { named(&ty["ofType"]) }
+}
+
+/// What is somebody's: one id of each kind, and cursors.
+struct Own {
+    session: String,
+    message: String,
+    entity: String,
+    fact: String,
+    cursors: Vec<String>,
+}
+
+impl Own {
+    async fn of(server: &Server, user: &str, word: &str) -> Self {
+        let session = server.session(user).await;
+        let message = server.say(user, &session, &format!("The code of {word} is 4711.")).await;
+        let fact = server.fact(user, &session, [word, "LIVES_IN", &format!("{word} town")]).await;
+        server.fact(user, &session, [word, "LIKES", &format!("{word} food")]).await;
+        server.fact(user, &session, [&format!("{word} friend"), "LIKES", word]).await;
+        let query = "query($f: ID!, $s: ID!) { fact(id: $f) { subject { id } evidence(first: 1) { pageInfo { endCursor } } }
+            session(id: $s) { head messages(first: 1) { pageInfo { endCursor } } }
+            sessions { pageInfo { endCursor } } facts(first: 1) { pageInfo { endCursor } } entities(first: 1) { pageInfo { endCursor } } }";
+        let data = server.data(user, query, json!({ "f": fact, "s": session })).await;
+        let pages = ["/sessions", "/facts", "/entities", "/session/messages", "/fact/evidence"];
+        let mut cursors: Vec<String> = pages.iter().map(|p| text(data.pointer(&format!("{p}/pageInfo/endCursor")).unwrap())).collect();
+        cursors.push(text(&data["session"]["head"]));
+        Self { session, message, entity: text(&data["fact"]["subject"]["id"]), fact, cursors }
+    }
+
+    fn ids(&self) -> [&str; 4] {
+        [&self.session, &self.message, &self.entity, &self.fact]
+    }
+
+    /// Something of one's own that is good for an argument that must be given.
+    fn value(&self, name: &str, ty: &str) -> Value {
+        json!(match (name, ty) {
+            ("sessionId", "ID") => self.session.as_str(),
+            ("intoId" | "fromId", "ID") => &self.entity,
+            ("text" | "query", "String") => "Where is the code?",
+            ("subject" | "name" | "mention", "String") => "Peter",
+            ("object", "String") => "Mary",
+            ("relation", "String") => "LIKES",
+            ("offer", "String") => super::streams::OFFER,
+            other => panic!("{other:?} is new: teach the sweep a good value for it"),
+        })
+    }
+}
+
+/// One operation with a place for an id.
+struct Case {
+    name: String,
+    query: String,
+    arguments: Vec<Value>,
+    place: Vec<String>,
+}
+
+impl Case {
+    fn all(schema: &Schema) -> Vec<Self> {
+        let mut cases = Vec::new();
+        // A mutation may return five hundred messages, so less is asked of each.
+        for (kind, root, depth) in [("query", "Query", 2), ("mutation", "Mutation", 1)] {
+            for field in schema.fields(root) {
+                let name = text(&field["name"]);
+                let arguments = field["args"].as_array().unwrap().clone();
+                let mut places = Vec::new();
+                arguments.iter().for_each(|a| schema.places(a, Vec::new(), &mut places));
+                let ty = named(&field["type"]);
+                let selection = match schema.kind(&ty).as_str() {
+                    "OBJECT" => format!("{{ {} }}", schema.selection(&ty, depth)),
+                    _ => String::new(),
+                };
+                for place in places {
+                    let types = arguments.iter().map(|a| format!("${}: {}", text(&a["name"]), written(&a["type"])));
+                    let given = arguments.iter().map(|a| format!("{0}: ${0}", text(&a["name"])));
+                    let query = format!(
+                        "{kind}({}) {{ {name}({}) {selection} }}",
+                        types.collect::<Vec<_>>().join(", "),
+                        given.collect::<Vec<_>>().join(", ")
+                    );
+                    cases.push(Self { name: format!("{name}({})", place.join(".")), query, arguments: arguments.clone(), place });
+                }
+            }
+        }
+        cases
+    }
+
+    fn variables(&self, schema: &Schema, own: &Own, value: &Value) -> Value {
+        let filled = self.arguments.iter().filter_map(|a| Some((text(&a["name"]), schema.fill(a, own, &self.place, value)?)));
+        Value::Object(filled.collect())
+    }
+}
+
+fn written(ty: &Value) -> String {
+    match ty["kind"].as_str().unwrap() {
+        "NON_NULL" => format!("{}!", written(&ty["ofType"])),
+        "LIST" => format!("[{}]", written(&ty["ofType"])),
+        _ => text(&ty["name"]),
+    }
+}
+
+/// An answer without what was asked: the value tried may be echoed.
+fn without(answer: &Value, value: &str) -> String {
+    answer.to_string().replace(value, "<tried>")
+}
+
+/// What Anna sees of her own, to compare before and after.
+async fn state(server: &Server, session: &str) -> Value {
+    let query = "query($s: ID!) { session(id: $s) { title head messages(first: 50) { nodes { id text status } } facts { nodes { id status weight } } }
+        sessions { totalCount } facts { nodes { id status weight } } entities { nodes { id name aliases mentionCount } } }";
+    server.data(ANNA, query, json!({ "s": session })).await
+}
+
+#[tokio::test]
+async fn foreign_ids_are_unknown_ids_in_every_operation() {
+    let server = Server::start().await;
+    let schema = Schema::of(&server).await;
+    let (anna, boris) = (Own::of(&server, ANNA, SECRET).await, Own::of(&server, BORIS, "Peter").await);
+    let before = state(&server, &anna.session).await;
+    let cases = Case::all(&schema);
+    assert!(cases.len() >= 20, "only {} cases were made", cases.len());
+    let mut tried = 0;
+    for case in &cases {
+        let is_cursor = ["after", "before"].contains(&case.place.last().unwrap().as_str());
+        let ask = async |value: &str| {
+            let before = server.store.statements();
+            let answer = server.graphql(BORIS, &case.query, case.variables(&schema, &boris, &json!(value))).await;
+            (answer, server.store.statements() - before)
+        };
+        if is_cursor {
+            for cursor in &anna.cursors {
+                let (answer, _) = ask(cursor).await;
+                assert!(!leaks(&answer, &anna, cursor), "{}: {answer:#}", case.name);
+                tried += 1;
+            }
+            continue;
+        }
+        let unknown = uuid::Uuid::from_u128(0x7000_8000_0000_0000_0007).to_string();
+        // Twice, so that what the first call has to load for Boris is there.
+        ask(&unknown).await;
+        let (as_unknown, cost_unknown) = ask(&unknown).await;
+        for id in anna.ids() {
+            let (as_foreign, cost_foreign) = ask(id).await;
+            assert_eq!(without(&as_foreign, id), without(&as_unknown, &unknown), "{}", case.name);
+            assert!(!leaks(&as_foreign, &anna, id), "{}: {as_foreign:#}", case.name);
+            assert!(cost_foreign.abs_diff(cost_unknown) <= 1, "{}: {cost_foreign} statements against {cost_unknown}", case.name);
+            tried += 1;
+        }
+    }
+    println!("{} places, {tried} tries", cases.len());
+    // The other way round: with ids of his own Boris gets something else, so the cases do reach what they are about.
+    let unknown = json!(uuid::Uuid::from_u128(7).to_string());
+    let mut blind = Vec::new();
+    for (n, case) in cases.iter().enumerate().filter(|(_, c)| !["after", "before"].contains(&c.place.last().unwrap().as_str())) {
+        let mut differs = false;
+        for kind in 0..4 {
+            let own = Own::of(&server, BORIS, &format!("Word{n}x{kind}")).await;
+            let tried = own.ids()[kind];
+            let of_none = server.graphql(BORIS, &case.query, case.variables(&schema, &own, &unknown)).await;
+            let of_own = server.graphql(BORIS, &case.query, case.variables(&schema, &own, &json!(tried))).await;
+            assert!(!of_own.to_string().contains("QUERY_TOO_COMPLEX"), "{}", case.name);
+            differs |= without(&of_own, tried) != without(&of_none, unknown.as_str().unwrap());
+        }
+        if !differs {
+            blind.push(case.name.as_str());
+        }
+    }
+    assert!(blind.is_empty(), "{blind:?}");
+    assert_eq!(state(&server, &anna.session).await, before, "Anna's memory is as it was");
+}
+
+/// Fields below the root with a place for an id or a cursor, and how Boris reaches them.
+const NESTED: &[(&str, &str)] = &[
+    ("Entity.facts(after)", "entity(id: $entity) { facts(after: $tried) { nodes { id } } }"),
+    ("Entity.mentions(after)", "entity(id: $entity) { mentions(after: $tried) { nodes { id text } } }"),
+    ("Fact.evidence(after)", "fact(id: $fact) { evidence(after: $tried) { nodes { excerpt message { id } } } }"),
+    ("Session.facts(after)", "session(id: $session) { facts(after: $tried) { nodes { id } } }"),
+    ("Session.messages(after)", "session(id: $session) { messages(first: 5, after: $tried) { nodes { id text } } }"),
+    ("Session.messages(before)", "session(id: $session) { messages(last: 5, before: $tried) { nodes { id text } } }"),
+];
+
+#[tokio::test]
+async fn foreign_cursors_show_nothing_below_the_root() {
+    let server = Server::start().await;
+    let schema = Schema::of(&server).await;
+    let mut found = BTreeSet::new();
+    for name in schema.0.keys().filter(|n| !["Query", "Mutation", "Subscription"].contains(&n.as_str())) {
+        for field in schema.fields(name) {
+            for argument in field["args"].as_array().unwrap() {
+                let mut places = Vec::new();
+                schema.places(argument, Vec::new(), &mut places);
+                found.extend(places.iter().map(|p| format!("{name}.{}({})", text(&field["name"]), p.join("."))));
+            }
+        }
+    }
+    assert_eq!(found, NESTED.iter().map(|n| n.0.to_owned()).collect(), "each place needs a case here");
+    let (anna, boris) = (Own::of(&server, ANNA, SECRET).await, Own::of(&server, BORIS, "Peter").await);
+    for (name, query) in NESTED {
+        for tried in anna.cursors.iter().map(String::as_str).chain(anna.ids()) {
+            let declared = [("entity", &boris.entity), ("fact", &boris.fact), ("session", &boris.session)];
+            let (variable, id) = declared.into_iter().find(|(n, _)| query.contains(&format!("${n}"))).unwrap();
+            let query = format!("query(${variable}: ID!, $tried: String) {{ {query} }}");
+            let answer = server.graphql(BORIS, &query, json!({ variable: id, "tried": tried })).await;
+            assert!(!leaks(&answer, &anna, tried), "{name}: {answer:#}");
+        }
+    }
+}
+
+/// Whether an answer says anything of somebody else, apart from repeating what was tried.
+fn leaks(answer: &Value, owner: &Own, tried: &str) -> bool {
+    let answer = answer.to_string();
+    answer.contains(SECRET) || owner.ids().iter().any(|id| *id != tried && answer.contains(id))
+}
+
+/// Every route with the way the sweep tries it.
+const ROUTES: &[(&str, &str)] = &[
+    ("/graphql", "by the schema"),
+    ("/graphql/ws", "subscriptions"),
+    ("/chat", "session_id, user_id"),
+    ("/context/{session_id}", "session_id"),
+    ("/entity/resolve", "session_id"),
+    ("/signaling/{session_id}", "session_id"),
+    ("/signaling/{session_id}/{peer_id}", "session_id, peer_id"),
+    ("/sessions/{session_id}/events", "session_id, cursor"),
+    ("/metrics", "takes no id"),
+    ("/healthz", "takes no id"),
+    ("/readyz", "takes no id"),
+    ("METADATA_PATH", "takes no id"),
+];
+
+#[test]
+fn every_route_has_a_case() {
+    let mut found = BTreeSet::new();
+    let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api")];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(std::fs::read_dir(path).unwrap().map(|e| e.unwrap().path()));
+            continue;
+        }
+        let code = std::fs::read_to_string(path).unwrap();
+        for (at, _) in code.match_indices(".route(") {
+            let rest = code[at + ".route(".len()..].trim_start();
+            let end = rest.find(',').unwrap();
+            let route = rest[..end].trim().trim_matches('"').trim_start_matches("auth::").to_owned();
+            // The routers of tests.
+            if route != "/" {
+                found.insert(route);
+            }
+        }
+    }
+    assert_eq!(found, ROUTES.iter().map(|r| r.0.to_owned()).collect(), "each route needs a case in the sweep");
+}
+
+#[tokio::test]
+async fn foreign_ids_are_unknown_ids_on_every_route() {
+    let server = Server::start().await;
+    let anna = Own::of(&server, ANNA, SECRET).await;
+    Own::of(&server, BORIS, "Peter").await;
+    let before = state(&server, &anna.session).await;
+    let offer = |user: &str, session: &str| {
+        server.post(user, &format!("/signaling/{session}")).header("content-type", "application/sdp").body(super::streams::OFFER)
+    };
+    let opened = offer(ANNA, &anna.session).send().await.unwrap();
+    assert_eq!(opened.status(), 201);
+    let peer = opened.headers()["location"].to_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let tag = opened.headers()["etag"].to_str().unwrap().to_owned();
+
+    let unknown = uuid::Uuid::from_u128(7).to_string();
+    let at = |session: &str, peer: &str| server.url(&format!("/signaling/{session}/{peer}"));
+    let fragment = |url: String, tag: &str| {
+        let request = server.http.patch(url).header("x-test-user", BORIS).header("if-match", tag);
+        request.header("content-type", "application/trickle-ice-sdpfrag").body("a=ice-ufrag:bk0/\r\na=ice-pwd:vLwEpeo/+yqcZqPLT8hRnQhm\r\n")
+    };
+    let delete = |url: String| server.http.delete(url).header("x-test-user", BORIS);
+    let post = |path: &str, body: Value| server.post(BORIS, path).json(&body);
+    let chat = |session: &str| post("/chat", json!({ "session_id": session, "message": "Hello" }));
+    let resolve = |session: &str| post("/entity/resolve", json!({ "mention": SECRET, "session_id": session }));
+    let context = |session: &str| server.get(BORIS, &format!("/context/{session}?q=code&scope=session"));
+    let events = |session: &str, after: &str| server.get(BORIS, &format!("/sessions/{session}/events?after={after}"));
+    let head = anna.cursors.last().unwrap();
+    let own_peer = peer.replace(|c: char| c.is_ascii_digit(), "0");
+    for (name, foreign, as_unknown) in [
+        ("chat", chat(&anna.session), chat(&unknown)),
+        ("context", context(&anna.session), context(&unknown)),
+        ("resolve", resolve(&anna.session), resolve(&unknown)),
+        ("events", events(&anna.session, "a:0"), events(&unknown, "a:0")),
+        ("events after a foreign cursor", events(&anna.session, head), events(&unknown, head)),
+        ("offer", offer(BORIS, &anna.session), offer(BORIS, &unknown)),
+        ("patch", fragment(at(&anna.session, &peer), &tag), fragment(at(&unknown, &own_peer), &tag)),
+        ("patch with a wrong tag", fragment(at(&anna.session, &peer), "x"), fragment(at(&unknown, &own_peer), "x")),
+        ("delete", delete(at(&anna.session, &peer)), delete(at(&unknown, &own_peer))),
+    ] {
+        let ask = async |request: reqwest::RequestBuilder| {
+            let answer = request.send().await.unwrap();
+            (answer.status(), answer.text().await.unwrap())
+        };
+        let (foreign, as_unknown) = (ask(foreign).await, ask(as_unknown).await);
+        assert_eq!(foreign, as_unknown, "{name}");
+        assert!(!foreign.1.contains(&anna.fact) && !foreign.1.contains(&anna.entity), "{name}");
+        assert!(name == "resolve" || foreign.0 == 404, "{name}: {foreign:?}");
+    }
+    let foreign_user = post("/chat", json!({ "user_id": ANNA, "message": "Hello" })).send().await.unwrap();
+    let unknown_user = post("/chat", json!({ "user_id": unknown, "message": "Hello" })).send().await.unwrap();
+    assert_eq!((foreign_user.status(), foreign_user.text().await.unwrap()), (unknown_user.status(), unknown_user.text().await.unwrap()));
+    assert_eq!(state(&server, &anna.session).await, before, "Anna's memory is as it was");
+    let closed = server.http.delete(at(&anna.session, &peer)).header("x-test-user", ANNA).send().await.unwrap();
+    assert_eq!(closed.status(), 200, "Anna's connection was still there");
+}
+
+#[tokio::test]
+async fn foreign_ids_are_unknown_ids_in_every_subscription() {
+    let server = Server::start().await;
+    let schema = Schema::of(&server).await;
+    let names: Vec<String> = schema.fields("Subscription").iter().map(|f| text(&f["name"])).collect();
+    assert_eq!(names, ["sessionEvents"], "a new subscription needs a case here");
+    let anna = Own::of(&server, ANNA, SECRET).await;
+    let head = anna.cursors.last().unwrap();
+    let mut socket = super::streams::connect(&server, BORIS).await;
+    let mut ask = async |id: &str, after: Option<&str>| {
+        super::streams::follow(&mut socket, "1", id, after).await;
+        let answer = super::streams::hear(&mut socket).await;
+        assert_eq!(super::streams::hear(&mut socket).await["type"], "complete");
+        answer
+    };
+    let unknown = uuid::Uuid::from_u128(7).to_string();
+    for after in [None, Some(head.as_str()), Some("x:0")] {
+        let as_unknown = ask(&unknown, after).await;
+        for id in anna.ids() {
+            let as_foreign = ask(id, after).await;
+            assert_eq!(without(&as_foreign, id), without(&as_unknown, &unknown));
+            assert!(as_foreign.to_string().contains("NOT_FOUND"), "{as_foreign}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Pages of other origins and floods from one address, on the built binary as an administrator configures it.
+
+use reqwest::{Method, Response, header::HeaderMap};
+use serde_json::json;
+use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
+
+use super::issuer::FIXED_TOKEN;
+use crate::server::Server;
+
+const PAGE: &str = "https://app.example.org";
+
+fn start(env: &[(&str, &str)]) -> (tempfile::TempDir, Server) {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start_with(folder.path(), &[&[("RECALL_TOKEN", FIXED_TOKEN)], env].concat());
+    (folder, server)
+}
+
+fn header<'h>(headers: &'h HeaderMap, name: &str) -> &'h str {
+    headers.get(name).map_or("", |v| v.to_str().unwrap())
+}
+
+async fn preflight(server: &Server, path: &str, origin: &str) -> Response {
+    let asked = server.http.request(Method::OPTIONS, server.url(path)).header("origin", origin);
+    let asked =
+        asked.header("access-control-request-method", "POST").header("access-control-request-headers", "authorization,content-type");
+    asked.header("sec-fetch-site", "cross-site").header("sec-fetch-mode", "cors").send().await.unwrap()
+}
+
+async fn ask(server: &Server, origin: &str, token: &str) -> Response {
+    let request = server.http.post(server.url("/graphql")).bearer_auth(token).header("origin", origin);
+    request.json(&json!({ "query": "{ viewer { id } }" })).send().await.unwrap()
+}
+
+#[tokio::test]
+async fn pages_of_other_origins_are_closed_out_unless_they_are_allowed() {
+    let (_folder, closed) = start(&[]);
+    for path in ["/graphql", "/chat", "/"] {
+        let answer = preflight(&closed, path, PAGE).await;
+        assert_eq!(answer.status(), 403, "{path}");
+        assert!(!answer.headers().keys().any(|name| name.as_str().starts_with("access-control")), "{path}");
+    }
+    assert_eq!(ask(&closed, PAGE, FIXED_TOKEN).await.status(), 403);
+
+    let (_folder, open) = start(&[("RECALL_CORS_ORIGINS", PAGE)]);
+    for path in ["/graphql", "/chat", "/signaling/x/y", "/no/such/place"] {
+        let answer = preflight(&open, path, PAGE).await;
+        assert_eq!(answer.status(), 204, "{path}");
+        let headers = answer.headers();
+        assert_eq!(header(headers, "access-control-allow-origin"), PAGE, "{path}");
+        assert!(header(headers, "access-control-allow-methods").contains("PATCH"));
+        assert!(header(headers, "access-control-allow-headers").contains("authorization"));
+        assert_eq!(header(headers, "vary"), "origin");
+        assert!(!headers.contains_key("access-control-allow-credentials"), "there is nothing to let through");
+    }
+    let answer = ask(&open, PAGE, FIXED_TOKEN).await;
+    assert_eq!((answer.status().as_u16(), header(answer.headers(), "access-control-allow-origin")), (200, PAGE));
+    assert!(header(answer.headers(), "access-control-expose-headers").contains("location"));
+    let refused = ask(&open, PAGE, "wrong").await;
+    assert_eq!((refused.status().as_u16(), header(refused.headers(), "access-control-allow-origin")), (401, PAGE), "a page must see why");
+    for other in ["https://evil.example", "http://app.example.org", "null"] {
+        let answer = ask(&open, other, FIXED_TOKEN).await;
+        assert_eq!(answer.status(), 403, "{other}");
+        assert!(!answer.headers().contains_key("access-control-allow-origin"), "{other}");
+        assert_eq!(header(answer.headers(), "vary"), "origin", "a cache must not show this to the page that is allowed");
+        assert_eq!(preflight(&open, "/graphql", other).await.status(), 403, "{other}");
+    }
+    let own = server_origin(&open);
+    assert_eq!(ask(&open, &own, FIXED_TOKEN).await.status(), 200, "the own page as ever");
+}
+
+fn server_origin(server: &Server) -> String {
+    server.url("")
+}
+
+#[tokio::test]
+async fn a_websocket_opens_for_an_allowed_page_and_for_no_other() {
+    let (_folder, server) = start(&[("RECALL_CORS_ORIGINS", PAGE)]);
+    for (origin, expected) in [(PAGE, 101), ("https://evil.example", 403)] {
+        let mut request = format!("ws://{}/graphql/ws", server.address).into_client_request().unwrap();
+        request.headers_mut().insert("origin", origin.parse().unwrap());
+        request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse().unwrap());
+        let status = match tokio_tungstenite::connect_async(request).await {
+            Ok((_, answer)) => answer.status(),
+            Err(tungstenite::Error::Http(answer)) => answer.status(),
+            Err(other) => panic!("{other}"),
+        };
+        assert_eq!(status.as_u16(), expected, "{origin}");
+    }
+}
+
+/// The status of a request that a proxy brings for `client`.
+async fn through_proxy(server: &Server, client: &str, token: &str) -> Response {
+    let request = server.http.post(server.url("/graphql")).bearer_auth(token).header("x-forwarded-for", client);
+    request.json(&json!({ "query": "{ viewer { id } }" })).send().await.unwrap()
+}
+
+#[tokio::test]
+async fn an_address_that_floods_is_held_back_and_the_others_behind_the_proxy_are_not() {
+    let (_folder, server) = start(&[("RECALL_ADDRESS_REQUESTS_PER_MINUTE", "120"), ("RECALL_TRUSTED_PROXIES", "127.0.0.0/8, ::1")]);
+    let mut refused = None;
+    for n in 0..20 {
+        // What the client writes itself makes it nobody else.
+        let answer = through_proxy(&server, &format!("198.51.100.{n}, 203.0.113.9"), "guess").await;
+        if answer.status() == 429 {
+            refused = Some((n, answer));
+            break;
+        }
+        assert_eq!(answer.status(), 401);
+    }
+    let (tries, refused) = refused.expect("guessing is held back");
+    assert!(tries <= 3, "a refused proof counts as ten: {tries}");
+    let wait: u64 = header(refused.headers(), "retry-after").parse().unwrap();
+    assert!((1..=30).contains(&wait), "{wait}");
+    assert_eq!(refused.json::<serde_json::Value>().await.unwrap()["code"], "RATE_LIMITED");
+    let held = server.http.get(server.url("/")).header("x-forwarded-for", "203.0.113.9").send().await.unwrap();
+    assert_eq!(held.status(), 429, "also for pages");
+    for other in ["203.0.113.10", "2001:db8::1"] {
+        assert_eq!(through_proxy(&server, other, FIXED_TOKEN).await.status(), 200, "{other} is served");
+    }
+    let probe = server.http.get(server.url("/healthz")).header("x-forwarded-for", "203.0.113.9").send().await.unwrap();
+    assert_eq!(probe.status(), 200, "probes are not held back");
+}
+
+#[tokio::test]
+async fn who_is_no_trusted_proxy_is_not_believed() {
+    let (_folder, server) = start(&[("RECALL_ADDRESS_REQUESTS_PER_MINUTE", "60")]);
+    let mut answers = Vec::new();
+    for n in 0..12 {
+        answers.push(through_proxy(&server, &format!("198.51.100.{n}"), FIXED_TOKEN).await.status().as_u16());
+    }
+    assert_eq!(answers[0], 200);
+    assert_eq!(answers.last(), Some(&429), "another name each time is still the same address: {answers:?}");
+}

@@ -1,0 +1,142 @@
+//! What a token allows, on every way in.
+
+use std::collections::BTreeSet;
+
+use jsonwebtoken::Algorithm;
+use serde_json::{Value, json};
+
+use super::issuer::{FIXED_TOKEN, Issuer, Key, server};
+use crate::api::harness::{Server, text};
+
+async fn graphql(server: &Server, token: &str, query: &str, variables: Value) -> Value {
+    let request = server.http.post(server.url("/graphql")).bearer_auth(token);
+    request.json(&json!({ "query": query, "variables": variables })).send().await.unwrap().json().await.unwrap()
+}
+
+fn codes(response: &Value) -> BTreeSet<String> {
+    let errors = response["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+    errors.iter().map(|e| text(&e["extensions"]["code"])).collect()
+}
+
+fn denied(response: &Value) -> bool {
+    codes(response) == BTreeSet::from(["INSUFFICIENT_SCOPE".to_owned()])
+}
+
+async fn world() -> (std::sync::Arc<Issuer>, Server) {
+    let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
+    let server = server(&[&issuer]).await;
+    (issuer, server)
+}
+
+const SEND: &str = "mutation($s: ID!) { sendMessage(input: { sessionId: $s, text: \"John likes Mary.\" }) {
+    status message { id status } errors { code } } }";
+
+#[tokio::test]
+async fn reading_and_writing_are_two_things() {
+    let (issuer, server) = world().await;
+    let token = |scope: &str| issuer.token("anna", json!({ "scope": scope }));
+    let (read, write) = (token("openid recall.read"), token("recall.write"));
+    let created = graphql(&server, &write, "mutation { createSession(input: {}) { session { id } errors { code } } }", json!({})).await;
+    let session = text(&created["data"]["createSession"]["session"]["id"]);
+
+    let sent = graphql(&server, &write, SEND, json!({ "s": session })).await;
+    assert_eq!(codes(&sent), BTreeSet::new(), "{sent}");
+    assert!(denied(&graphql(&server, &read, SEND, json!({ "s": session })).await));
+    let query = "query($s: ID!) { session(id: $s) { messages { nodes { text } } } }";
+    let seen = graphql(&server, &read, query, json!({ "s": session })).await;
+    assert_eq!(seen["data"]["session"]["messages"]["nodes"][0]["text"], "John likes Mary.");
+    let hidden = graphql(&server, &write, query, json!({ "s": session })).await;
+    assert!(denied(&hidden) && hidden["data"]["session"].is_null(), "{hidden}");
+
+    // What a mutation returns is no way around.
+    for field in ["text", "session { id title }", "facts { id }", "entities { name }", "answer { id }", "createdAt"] {
+        let query = SEND.replace("message { id status }", &format!("message {{ {field} }}"));
+        let answer = graphql(&server, &write, &query, json!({ "s": session })).await;
+        assert!(denied(&answer) && !answer.to_string().contains("John"), "{field}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn every_root_field_demands_a_scope() {
+    let (issuer, server) = world().await;
+    let nothing = issuer.token("anna", json!({ "scope": "openid profile" }));
+    let introspection = "{ __schema { queryType { fields { name args { name type { kind ofType { name kind } } } type { kind ofType { kind ofType { kind } } } } }
+        mutationType { fields { name } } } }";
+    let schema = graphql(&server, FIXED_TOKEN, introspection, json!({})).await["data"]["__schema"].clone();
+    let id = uuid::Uuid::from_u128(7).to_string();
+    let queries = [
+        ("viewer", "viewer { id }"),
+        ("session", "session(id: $id) { id }"),
+        ("sessions", "sessions { totalCount }"),
+        ("message", "message(id: $id) { id }"),
+        ("context", "context(input: { query: \"x\" }) { methodsUsed }"),
+        ("resolveEntity", "resolveEntity(input: { mention: \"x\" }) { confidence }"),
+        ("entity", "entity(id: $id) { id }"),
+        ("entities", "entities { totalCount }"),
+        ("fact", "fact(id: $id) { id }"),
+        ("facts", "facts { totalCount }"),
+        ("relations", "relations { name }"),
+        ("paths", "paths(fromId: $id, toId: $id) { entities { id } }"),
+        ("commonNeighbours", "commonNeighbours(oneId: $id, otherId: $id) { entity { id } }"),
+    ];
+    let mutations = [
+        ("createSession", "createSession(input: {})"),
+        ("deleteSession", "deleteSession(input: { id: $id })"),
+        ("sendMessage", "sendMessage(input: { sessionId: $id, text: \"x\" })"),
+        ("importMessages", "importMessages(input: { sessionId: $id, messages: [] })"),
+        ("assertFact", "assertFact(input: { sessionId: $id, subject: \"a\", relation: \"LIKES\", object: \"b\" })"),
+        ("retractFact", "retractFact(input: { id: $id })"),
+        ("renameEntity", "renameEntity(input: { id: $id, name: \"x\" })"),
+        ("mergeEntities", "mergeEntities(input: { intoId: $id, fromId: $id })"),
+        ("unmergeEntities", "unmergeEntities(input: { entityId: $id })"),
+        ("openEventStream", "openEventStream(input: { sessionId: $id, offer: \"x\" })"),
+    ];
+    let names = |kind: &str| schema[kind]["fields"].as_array().unwrap().iter().map(|f| text(&f["name"])).collect::<BTreeSet<_>>();
+    assert_eq!(names("queryType"), queries.iter().map(|q| q.0.to_owned()).collect(), "a new query needs a case here");
+    assert_eq!(names("mutationType"), mutations.iter().map(|m| m.0.to_owned()).collect(), "a new mutation needs a case here");
+    for (name, field) in queries {
+        let head = if field.contains("$id") { "query($id: ID!)" } else { "query" };
+        let answer = graphql(&server, &nothing, &format!("{head} {{ {field} }}"), json!({ "id": id })).await;
+        assert!(denied(&answer) && answer["data"].get(name).is_none_or(Value::is_null), "{name}: {answer}");
+    }
+    for (name, field) in mutations {
+        let head = if field.contains("$id") { "mutation($id: ID!)" } else { "mutation" };
+        let answer = graphql(&server, &nothing, &format!("{head} {{ {field} {{ errors {{ code }} }} }}"), json!({ "id": id })).await;
+        assert!(denied(&answer), "{name}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn rest_signaling_and_metrics_demand_scopes_as_well() {
+    let (issuer, server) = world().await;
+    let token = |scope: &str| issuer.token("anna", json!({ "scope": scope }));
+    let (read, write, admin) = (token("recall.read"), token("recall.write"), token("recall.admin"));
+    let get = |token: &str, path: &str| server.http.get(server.url(path)).bearer_auth(token).send();
+    let post = |token: &str, path: &str, body: Value| server.http.post(server.url(path)).bearer_auth(token).json(&body).send();
+    let id = uuid::Uuid::from_u128(7);
+    for (answer, scope) in [
+        (post(&read, "/chat", json!({ "message": "Hi" })).await.unwrap(), "recall.write"),
+        (post(&write, "/entity/resolve", json!({ "mention": "x" })).await.unwrap(), "recall.read"),
+        (get(&write, &format!("/context/{id}?q=x")).await.unwrap(), "recall.read"),
+        (get(&write, &format!("/sessions/{id}/events")).await.unwrap(), "recall.read"),
+        (post(&write, &format!("/signaling/{id}"), json!({})).await.unwrap(), "recall.read"),
+        (get(&read, "/metrics").await.unwrap(), "recall.admin"),
+    ] {
+        assert_eq!(answer.status(), 403, "{}", answer.url());
+        let challenge = answer.headers()["www-authenticate"].to_str().unwrap().to_owned();
+        assert!(
+            challenge.starts_with(&format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\", resource_metadata=")),
+            "{challenge}"
+        );
+        assert_eq!(answer.json::<Value>().await.unwrap()["code"], "INSUFFICIENT_SCOPE");
+    }
+    assert_eq!(post(&write, "/chat", json!({ "message": "Hi" })).await.unwrap().status(), 202);
+    assert_eq!(post(&read, "/entity/resolve", json!({ "mention": "x" })).await.unwrap().status(), 200);
+    let forbidden = get(&admin, "/metrics").await.unwrap();
+    assert_eq!((forbidden.status().as_u16(), forbidden.json::<Value>().await.unwrap()["code"].clone()), (403, json!("FORBIDDEN")));
+    let administrator = issuer.token("root", json!({ "scope": "recall.admin", "roles": ["recall-admin"] }));
+    for (token, status) in [(administrator.as_str(), 200), (FIXED_TOKEN, 200), ("x", 401)] {
+        assert_eq!(get(token, "/metrics").await.unwrap().status(), status);
+    }
+    assert_eq!(server.http.get(server.url("/metrics")).send().await.unwrap().status(), 401);
+}

@@ -538,6 +538,7 @@ export type MessageStatus = "PROCESSING" | "PROCESSED" | "FAILED";
 
 /** What a model server was asked for. */
 export type ModelOperation = "EXTRACT" | "ANSWER";
+
 /** A thing that active facts lead to. */
 export interface Neighbour {
   /** The thing. */

@@ -39,6 +39,8 @@ public class Neo4jForTests {
             .setConfig(HttpsConnector.enabled, false)
             .setConfig(GraphDatabaseSettings.auth_enabled, true)
             .setConfig(GraphDatabaseSettings.pagecache_memory, ByteUnit.mebiBytes(64))
+            // Half a gigabyte of empty log for each test otherwise.
+            .setConfig(GraphDatabaseSettings.preallocate_logical_logs, false)
             .build();
         Runtime.getRuntime().addShutdownHook(new Thread(server::shutdown));
         if (fresh) {

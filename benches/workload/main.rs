@@ -7,7 +7,7 @@
 //! cargo bench --bench workload -- users [USERS EACH]                  many users in one store, then questions of all
 //! cargo bench --bench workload -- idle                                start-up time and memory at rest
 //! ```
-//! `--database-url postgres://…` runs `real` and `scale` on that PostgreSQL too, after the embedded store, in schemas of their own.
+//! `--database-url postgres://…` runs `real`, `scale` and `users` on that PostgreSQL too, after the embedded store, in schemas of their own.
 //! `--json FILE` writes the figures as well. `real` ends with status 1 when an event was lost, doubled or out of order.
 
 mod data;
@@ -77,9 +77,11 @@ async fn run(asked: &Asked, engine: &Engine, figures: &mut Figures) -> anyhow::R
         ["real", turns, questions] => real::run(turns.as_ref(), questions.as_ref(), engine, figures).await?,
         ["scale"] => scale::run(100_000, asked.wait, engine, figures).await?,
         ["scale", n] => scale::run(n.parse().context("how many messages")?, asked.wait, engine, figures).await?,
-        ["users" | "idle", ..] if !embedded => bail!("--database-url is for real and scale"),
-        ["users"] => users::run(1_000, 1_000, figures).await?,
-        ["users", n, each] => users::run(n.parse().context("how many users")?, each.parse().context("how many messages")?, figures).await?,
+        ["idle"] if !embedded => bail!("--database-url is for real, scale and users"),
+        ["users"] => users::run(1_000, 1_000, engine, figures).await?,
+        ["users", n, each] => {
+            users::run(n.parse().context("how many users")?, each.parse().context("how many messages")?, engine, figures).await?;
+        }
         ["idle"] => idle::run(figures).await?,
         // `cargo bench` without arguments runs every target; this one needs to know what to do.
         [] => {

@@ -215,11 +215,10 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(addresses, rate::limit_addresses))
         .layer(from_fn_with_state(policy, auth::origin::guard));
     // Probes come by address, not by name, and learn nothing about anybody.
-    let probes = Router::new().route("/healthz", get(operations::healthz)).route("/readyz", get(operations::readyz)).with_state(Arc::<
-        [Arc<dyn Check>],
-    >::from(
-        all_checks,
-    ));
+    let probes = Router::new()
+        .route("/healthz", get(operations::healthz))
+        .route("/readyz", get(operations::readyz))
+        .with_state(operations::Checks::new(all_checks));
     guarded
         .merge(probes)
         .layer(CatchPanicLayer::custom(layers::panicked))

@@ -65,6 +65,9 @@ enum Command {
         /// Prints the JSON schema of the events instead
         #[arg(long)]
         events: bool,
+        /// Prints every setting, as docs/configuration.md, instead
+        #[arg(long, conflicts_with = "events")]
+        settings: bool,
     },
     /// Applies migrations and exits
     Migrate,
@@ -130,8 +133,12 @@ impl Settings {
 pub fn run() -> anyhow::Result<()> {
     let cli = Cli::parse();
     match cli.command.unwrap_or(Command::Serve) {
-        Command::Schema { events } => {
-            let text = if events { crate::api::events_schema() } else { crate::api::sdl() };
+        Command::Schema { events, settings } => {
+            let text = match (events, settings) {
+                (true, _) => crate::api::events_schema(),
+                (_, true) => crate::config::page(),
+                _ => crate::api::sdl(),
+            };
             print!("{text}");
             Ok(())
         }

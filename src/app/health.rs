@@ -31,7 +31,7 @@ pub(super) async fn run(listen: SocketAddr) -> anyhow::Result<()> {
 
 async fn ask(address: SocketAddr) -> anyhow::Result<String> {
     let mut connection = TcpStream::connect(address).await.with_context(|| format!("nothing answers on {address}"))?;
-    let request = format!("GET /readyz HTTP/1.0\r\nHost: {address}\r\n\r\n");
+    let request = format!("GET /readyz?exclude=optional HTTP/1.0\r\nHost: {address}\r\n\r\n");
     connection.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
     connection.take(LONGEST).read_to_end(&mut answer).await?;

@@ -88,7 +88,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         config: api_config,
         metrics,
         graph: house.graph.queries.clone(),
-        checks: house.graph.checks(),
+        checks: house.checks.clone(),
     });
     let server = tokio::spawn(api::serve(listener, router, api::ServerConfig::default(), stop.clone().cancelled_owned()));
 

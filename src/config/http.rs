@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
 };
 
 /// Pages of other origins, and proxies in front.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HttpConfig {
     /// Origins whose pages may call the API, such as `https://app.example.org`. None but the server's own without it.

@@ -6,7 +6,10 @@ use async_trait::async_trait;
 use recall::{
     adapters::sqlite::{SqliteConfig, SqliteStore},
     app::archive::{Refused, Taken, read, write},
-    domain::{Caller, Citation, Decision, Entity, EntityKey, Fact, MessageKind, Role, SessionId, Stance, UserId, UserText, ViewerRole},
+    domain::{
+        Caller, Citation, Day, Decision, Entity, EntityKey, Fact, MessageKind, ModelOperation, Role, SessionId, Spending, Stance,
+        TokenCount, UserId, UserText, ViewerRole,
+    },
     ports::{
         AnswerCommit, EmbedError, Embedder, Embedding, JobWork, KnowledgeCommit, Mining, NewMessage, Store, StoreError,
         archive::{Header, SHAPES},
@@ -124,6 +127,12 @@ async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     blind.prepared.embedding = Embedding(vec![]);
     blind.prepared.terms = vec![];
     w.append(NewMessage { mining: Mining::Nothing, ..blind }).await;
+
+    let tokens = TokenCount { input: 10, output: 2 };
+    let spending = Spending { operation: ModelOperation::Extract, tokens, messages: vec![(second.id, tokens)] };
+    for day in [19_000, 20_000] {
+        w.store.spend(&w.caller, Day(day), &spending).await.unwrap();
+    }
 
     // A question that is answered, one that waits, and one that was given up.
     let third = w.session().await;
@@ -392,6 +401,22 @@ async fn every_column_of_every_user_is_in_the_archive() {
         let excused = tables.contains(&table.as_str()) || columns.iter().any(|(t, cs)| *t == table && cs.contains(&column.as_str()));
         assert!(exported != excused, "{table}.{column}");
     }
+}
+
+/// A model may have been asked here before anything came.
+pub(super) async fn tokens_that_were_used_here_stay_counted(store: Arc<dyn Store>) {
+    let (w, _) = rich(&store).await;
+    let archive = export(&store, w.caller.user()).await;
+    let twin = World::new(&store);
+    let tokens = TokenCount { input: 1_000, output: 0 };
+    let spending = Spending { operation: ModelOperation::Extract, tokens, messages: vec![] };
+    let session = twin.session().await;
+    store.spend(&twin.caller, Day(20_000), &spending).await.unwrap();
+    store.spend(&twin.caller, Day(21_000), &spending).await.unwrap();
+    store.delete_session(&twin.caller, session, &|_, _| None).await.unwrap();
+    import_as(&store, &archive, Some(twin.caller.user())).await.unwrap();
+    let days = store.usage_since(&twin.caller, Day(0)).await.unwrap();
+    assert_eq!(days.iter().map(|d| (d.day.0, d.tokens.input)).collect::<Vec<_>>(), [(21_000, 1_000), (20_000, 1_000), (19_000, 10)]);
 }
 
 pub(super) async fn vectors_of_another_model_are_made_anew(store: Arc<dyn Store>) {

@@ -359,6 +359,11 @@ CREATE TABLE merged_evidence (
 );
 CREATE INDEX merged_evidence_of_message ON merged_evidence (user_id, message_id);
 
+-- What time it is for the queue, given what the asking process takes it to be: the database's own time, because that is one
+-- for all. By clocks of their own a process five minutes ahead would take the jobs that others are working on, and those it
+-- queues would lie for five minutes. A function, so that tests can set the clock. Stable, so that an index serves it.
+CREATE FUNCTION queue_time(asking timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT statement_timestamp()';
+
 -- The durable queue. A lane is one kind of work of one session; its jobs run in order of id, one at a time. The one table that
 -- is read for all users at once: workers take whatever is due.
 CREATE TABLE jobs (

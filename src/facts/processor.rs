@@ -182,12 +182,9 @@ async fn nap(inner: &Inner, failures: u32) -> Duration {
     if failures > 0 {
         return (inner.config.backoff * 2u32.saturating_pow(failures.min(8))).min(Duration::from_secs(5));
     }
-    match inner.queue.next_due().await {
-        Ok(Some(due)) => {
-            let until = (due - inner.clock.now()).to_std().unwrap_or(Duration::ZERO);
-            // What is due but not claimable waits for a running job of its session, which wakes us.
-            if until.is_zero() { LONGEST_NAP } else { until.min(LONGEST_NAP) }
-        }
+    match inner.queue.next_due(inner.clock.now()).await {
+        // What is due but not claimable waits for a running job of its session, which wakes us.
+        Ok(Some(until)) if !until.is_zero() => until.min(LONGEST_NAP),
         _ => LONGEST_NAP,
     }
 }
@@ -231,8 +228,7 @@ async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
             metrics::counter!("recall_jobs_total", "outcome" => "retried").increment(1);
             warn!(job = job.claim.job, attempt = job.attempts, code, cause, "a job failed and will be tried again");
             let delay = (inner.config.backoff * 2u32.saturating_pow(job.attempts.saturating_sub(1).min(16))).min(LONGEST_BACKOFF);
-            let due = inner.clock.now() + chrono::Duration::from_std(delay).unwrap_or_default();
-            if let Err(e) = inner.queue.retry(&job.claim, due, code).await {
+            if let Err(e) = inner.queue.retry(&job.claim, inner.clock.now(), delay, code).await {
                 warn!(error = %e, "a job could not be given back; its lease will expire");
             }
         }

@@ -49,6 +49,9 @@ pub struct Claim {
 
 /// The durable queue. Jobs of one session and one kind of work are handed out in order, one at a time; jobs of
 /// different sessions run side by side. Delivery is at least once, effects are once: commits check the claim.
+///
+/// `now` is what the calling process takes the time to be. A store that several processes share goes by a clock that they
+/// share too, for jobs and leases: else whose clock is fast would take what others hold, and what it queues would wait.
 #[async_trait]
 pub trait JobQueue: Send + Sync {
     /// Claims up to `limit` jobs that are due. A job whose lease expired is due again.
@@ -58,8 +61,8 @@ pub trait JobQueue: Send + Sync {
     /// Called once at start, before the first claim. A store that one process has to itself makes every job due that an
     /// earlier process held, which must be dead; a shared store does nothing and lets leases expire. Returns how many.
     async fn recover(&self, now: Timestamp) -> Result<u64, StoreError>;
-    /// Gives a job back, to be tried again at `due`. `code` says why, for operators.
-    async fn retry(&self, claim: &Claim, due: Timestamp, code: &str) -> Result<(), CommitError>;
+    /// Gives a job back, to be tried again after `delay`. `code` says why, for operators.
+    async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError>;
     /// Gives jobs back untouched, on shutdown; the attempt does not count.
     async fn release(&self, claims: &[Claim]) -> Result<(), StoreError>;
     /// Ends a job as a dead letter: the message becomes `failed` (for `Understand`), the event is written, the queue goes on.
@@ -67,8 +70,8 @@ pub trait JobQueue: Send + Sync {
     /// Ends the answering of a question, whether it waits, runs, or follows only once the message is understood, and writes the
     /// event. A worker on it finds its claim void. False when there is nothing to end; then nothing is written.
     async fn cancel_answer(&self, caller: &Caller, question: MessageId, event: &EventDraft, now: Timestamp) -> Result<bool, StoreError>;
-    /// The earliest moment at which a waiting job becomes due.
-    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError>;
+    /// How long until the next job becomes due; zero when one is.
+    async fn next_due(&self, now: Timestamp) -> Result<Option<Duration>, StoreError>;
     /// Jobs waiting or running, and dead letters.
     async fn depth(&self) -> Result<(u64, u64), StoreError>;
 }

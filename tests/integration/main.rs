@@ -19,5 +19,7 @@ mod merges;
 mod models;
 mod postgres;
 mod problems;
+mod proxy;
 mod readme;
 mod server;
+mod stored;

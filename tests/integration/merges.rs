@@ -1,13 +1,13 @@
 //! Merging and telling apart again, on the store: undone at once, everything is as it was.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use proptest::{prelude::*, test_runner::TestRunner};
 use recall::{
     adapters::system::{RandomIds, SystemClock},
     domain::{Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Ontology, Page, SessionId, UserId, ViewerRole},
     facts::{edit, merge, unmerge},
-    ports::{Clock, EntityFilter, EventLog, FactFilter, Ids, KnowledgeCommit, KnowledgeStore, SessionStore},
+    ports::{Clock, EntityFilter, FactFilter, Ids, KnowledgeCommit},
     understand::default_ontology,
 };
 
@@ -17,7 +17,7 @@ const ALL: Page = Page { first: 1000, after: None };
 const MANY: u32 = 1000;
 
 struct World {
-    house: House,
+    house: Arc<House>,
     caller: Caller,
     session: SessionId,
     ontology: Ontology,
@@ -36,8 +36,9 @@ struct Picture {
 }
 
 impl World {
-    async fn new() -> Self {
-        let (house, ids) = (House::build().await, RandomIds::default());
+    /// A new user of a house.
+    async fn new(house: &Arc<House>) -> Self {
+        let (house, ids) = (house.clone(), RandomIds::default());
         let caller = Caller::verified(UserId(ids.fresh()), ViewerRole::User);
         let session = SessionId(ids.fresh());
         house.store.create_session(&caller, session, None, "epoch".into(), SystemClock.now()).await.unwrap();
@@ -152,6 +153,10 @@ impl World {
     }
 }
 
+async fn houses() -> Vec<Arc<House>> {
+    House::all().await.into_iter().map(Arc::new).collect()
+}
+
 impl Picture {
     /// What one has and the other has not, a line each.
     fn differences(&self, other: &Self) -> Vec<String> {
@@ -195,33 +200,36 @@ fn sentence(subject: usize, claim: usize) -> String {
 #[test]
 fn undone_at_once_a_merge_leaves_everything_as_it_was() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
+    let houses = runtime.block_on(houses());
     let mut runner = TestRunner::new(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() });
     let history = prop::collection::vec((0..SUBJECTS.len(), 0..CLAIMS.len()), 2..14);
     runner
         .run(&(history, any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<bool>()), |(said, a, b, twice)| {
             runtime.block_on(async {
-                let w = World::new().await;
-                for (subject, claim) in &said {
-                    w.tell(&sentence(*subject, *claim)).await;
+                for house in &houses {
+                    let w = World::new(house).await;
+                    for (subject, claim) in &said {
+                        w.tell(&sentence(*subject, *claim)).await;
+                    }
+                    let entities = w.entities().await;
+                    let (into, from) = (&entities[a.index(entities.len())], &entities[b.index(entities.len())]);
+                    if into.id == from.id {
+                        continue;
+                    }
+                    let before = w.picture().await;
+                    w.merge(into, from).await;
+                    // A second merge on top, undone first, changes nothing either.
+                    let third = w.entities().await.into_iter().find(|e| e.id != into.id);
+                    if let (true, Some(third)) = (twice, third) {
+                        let between = w.picture().await;
+                        let survivor = w.house.store.entities_by_id(&w.caller, &[into.id]).await.unwrap().remove(0);
+                        w.merge(&third, &survivor).await;
+                        w.unmerge(survivor.id).await;
+                        prop_assert_eq!(between.differences(&w.picture().await), Vec::<String>::new());
+                    }
+                    w.unmerge(from.id).await;
+                    prop_assert_eq!(before.differences(&w.picture().await), Vec::<String>::new());
                 }
-                let entities = w.entities().await;
-                let (into, from) = (&entities[a.index(entities.len())], &entities[b.index(entities.len())]);
-                if into.id == from.id {
-                    return Ok(());
-                }
-                let before = w.picture().await;
-                w.merge(into, from).await;
-                // A second merge on top, undone first, changes nothing either.
-                let third = w.entities().await.into_iter().find(|e| e.id != into.id);
-                if let (true, Some(third)) = (twice, third) {
-                    let between = w.picture().await;
-                    let survivor = w.house.store.entities_by_id(&w.caller, &[into.id]).await.unwrap().remove(0);
-                    w.merge(&third, &survivor).await;
-                    w.unmerge(survivor.id).await;
-                    prop_assert_eq!(between.differences(&w.picture().await), Vec::<String>::new());
-                }
-                w.unmerge(from.id).await;
-                prop_assert_eq!(before.differences(&w.picture().await), Vec::<String>::new());
                 Ok(())
             })
         })
@@ -231,35 +239,38 @@ fn undone_at_once_a_merge_leaves_everything_as_it_was() {
 #[test]
 fn undone_in_any_order_and_with_more_said_between_no_mention_or_evidence_is_lost() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
+    let houses = runtime.block_on(houses());
     let mut runner = TestRunner::new(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() });
     let said = || prop::collection::vec((0..SUBJECTS.len(), 0..CLAIMS.len()), 2..8);
     runner
         .run(&(said(), said(), any::<bool>()), |(first, then, in_order)| {
             runtime.block_on(async {
-                let w = World::new().await;
-                for (subject, claim) in &first {
-                    w.tell(&sentence(*subject, *claim)).await;
-                }
-                let entities = w.entities().await;
-                let [a, b, c, ..] = entities.as_slice() else { return Ok(()) };
-                w.merge(a, b).await;
-                w.tell(&sentence(then[0].0, then[0].1)).await;
-                let stayed = w.house.store.entities_by_id(&w.caller, &[a.id]).await.unwrap().remove(0);
-                w.merge(c, &stayed).await;
-                for (subject, claim) in &then[1..] {
-                    w.tell(&sentence(*subject, *claim)).await;
-                }
-                let mentions = |p: &Picture| p.mentions.len();
-                let own = |p: &Picture| p.evidence.iter().filter(|e| e.contains("span: Some")).count();
-                let before = w.picture().await;
-                for gone in if in_order { [a.id, b.id] } else { [b.id, a.id] } {
-                    w.unmerge(gone).await;
-                }
-                let after = w.picture().await;
-                prop_assert_eq!(mentions(&before), mentions(&after));
-                prop_assert!(own(&after) >= own(&before), "{:?}\n{:?}", before.evidence, after.evidence);
-                for f in after.facts.values() {
-                    prop_assert!(f.subject != f.object && f.support >= 0.0 && f.opposition >= 0.0);
+                for house in &houses {
+                    let w = World::new(house).await;
+                    for (subject, claim) in &first {
+                        w.tell(&sentence(*subject, *claim)).await;
+                    }
+                    let entities = w.entities().await;
+                    let [a, b, c, ..] = entities.as_slice() else { continue };
+                    w.merge(a, b).await;
+                    w.tell(&sentence(then[0].0, then[0].1)).await;
+                    let stayed = w.house.store.entities_by_id(&w.caller, &[a.id]).await.unwrap().remove(0);
+                    w.merge(c, &stayed).await;
+                    for (subject, claim) in &then[1..] {
+                        w.tell(&sentence(*subject, *claim)).await;
+                    }
+                    let mentions = |p: &Picture| p.mentions.len();
+                    let own = |p: &Picture| p.evidence.iter().filter(|e| e.contains("span: Some")).count();
+                    let before = w.picture().await;
+                    for gone in if in_order { [a.id, b.id] } else { [b.id, a.id] } {
+                        w.unmerge(gone).await;
+                    }
+                    let after = w.picture().await;
+                    prop_assert_eq!(mentions(&before), mentions(&after));
+                    prop_assert!(own(&after) >= own(&before), "{:?}\n{:?}", before.evidence, after.evidence);
+                    for f in after.facts.values() {
+                        prop_assert!(f.subject != f.object && f.support >= 0.0 && f.opposition >= 0.0);
+                    }
                 }
                 Ok(())
             })
@@ -269,7 +280,12 @@ fn undone_in_any_order_and_with_more_said_between_no_mention_or_evidence_is_lost
 
 #[tokio::test]
 async fn what_was_learnt_since_stays_unless_it_names_the_one_that_was_gone() {
-    let w = World::new().await;
+    for house in houses().await {
+        names_decide(World::new(&house).await).await;
+    }
+}
+
+async fn names_decide(w: World) {
     for text in ["Hannah likes tea.", "Susanna lives in Ghent.", "Susanna likes tea."] {
         w.tell(text).await;
     }
@@ -307,7 +323,12 @@ async fn what_was_learnt_since_stays_unless_it_names_the_one_that_was_gone() {
 
 #[tokio::test]
 async fn a_deleted_session_leaves_nothing_of_it_in_the_record_of_a_merge() {
-    let w = World::new().await;
+    for house in houses().await {
+        deletion_reaches_the_record(World::new(&house).await).await;
+    }
+}
+
+async fn deletion_reaches_the_record(w: World) {
     w.tell("Hannah likes tea.").await;
     let other = SessionId(w.ids.fresh());
     w.house.store.create_session(&w.caller, other, None, "epoch".into(), SystemClock.now()).await.unwrap();

@@ -47,6 +47,12 @@ impl Schema {
         PostgresStore::open(&self.url, config, now).await
     }
 
+    /// From now on the queue goes by what each caller takes the time to be, so that a test can say it.
+    pub(crate) async fn believe_callers(&self) {
+        let clock = "CREATE OR REPLACE FUNCTION queue_time(asking timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT asking'";
+        self.connection().await.execute(clock).await.unwrap();
+    }
+
     /// A connection past the store.
     pub(crate) async fn connection(&self) -> PgConnection {
         PgConnection::connect(&self.url).await.unwrap()

@@ -4,6 +4,7 @@ use std::{
     io::{BufRead, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -23,7 +24,9 @@ pub(crate) fn recall() -> Command {
 
 /// A running server.
 pub(crate) struct Server {
-    child: Child,
+    /// Locked, because many hold a server of which one waits for the end.
+    child: Mutex<Child>,
+    pid: u32,
     pub(crate) address: String,
     pub(crate) http: reqwest::Client,
 }
@@ -64,7 +67,7 @@ impl Server {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().rsplit_once("http://").unwrap_or_else(|| panic!("no address in {line:?}")).1.to_owned();
         let http = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
-        Self { child, address, http }
+        Self { pid: child.id(), child: Mutex::new(child), address, http }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -72,16 +75,19 @@ impl Server {
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.pid
+    }
+
+    /// SIGTERM, and waits for the end of the process; whether it ended well.
+    pub(crate) fn interrupt(&self) -> bool {
+        assert!(Command::new("kill").args(["-TERM", &self.pid().to_string()]).status().unwrap().success());
+        self.child.lock().unwrap().wait().unwrap().success()
     }
 
     /// SIGTERM; returns whether it ended well, and how long that took.
-    pub(crate) fn stop(mut self) -> (bool, Duration) {
+    pub(crate) fn stop(self) -> (bool, Duration) {
         let started = Instant::now();
-        let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
-        assert!(status.success());
-        let ended = self.child.wait().unwrap();
-        (ended.success(), started.elapsed())
+        (self.interrupt(), started.elapsed())
     }
 
     /// Runs an operation that must succeed.
@@ -190,7 +196,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use chrono::DateTime;
 use serde::Serialize;
+use sqlx::postgres::types::PgInterval;
 use uuid::Uuid;
 
 use super::failure::Failure;
@@ -29,11 +30,10 @@ pub(super) fn moment(millis: i64) -> Option<Timestamp> {
     (EARLIEST..=LATEST).contains(&millis).then(|| DateTime::from_timestamp_millis(millis)).flatten()
 }
 
-/// The end of a lease.
-pub(super) fn later(t: Timestamp, by: std::time::Duration) -> Timestamp {
-    let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
-    let until = t.timestamp_millis().saturating_add(by).clamp(EARLIEST, LATEST);
-    DateTime::from_timestamp_millis(until).unwrap_or(t)
+/// The length of a lease or of a delay, in whole milliseconds; a century is as good as for ever.
+pub(super) fn interval(d: std::time::Duration) -> PgInterval {
+    const CENTURY: i64 = 100 * 365 * 24 * 3_600 * 1_000;
+    PgInterval { months: 0, days: 0, microseconds: i64::try_from(d.as_millis()).unwrap_or(CENTURY).min(CENTURY) * 1_000 }
 }
 
 /// A counter as the column type. Counters start at 0 and grow by one; they never leave the range.

@@ -9,7 +9,8 @@ use sqlx::{
 
 use super::failure::Failure;
 
-/// A connection that rested longer than this is asked whether it is still there before a statement is given to it.
+/// A connection that rested longer than this is asked whether it is still there before a statement is given to it, and has as long
+/// to answer.
 const TRUSTED: Duration = Duration::from_secs(1);
 
 /// How the database is used.
@@ -82,7 +83,12 @@ pub(super) fn pool(options: &PgConnectOptions, config: &PostgresConfig) -> PgPoo
         .max_lifetime(Duration::from_secs(1_800))
         // Asking each time would double the round trips of every read.
         .test_before_acquire(false)
-        .before_acquire(|connection, meta| Box::pin(async move { Ok(meta.idle_for < TRUSTED || connection.ping().await.is_ok()) }))
+        .before_acquire(|connection, meta| {
+            Box::pin(async move {
+                // One that is silent is replaced; waiting for it would use up the time there is to find another.
+                Ok(meta.idle_for < TRUSTED || matches!(tokio::time::timeout(TRUSTED, connection.ping()).await, Ok(Ok(()))))
+            })
+        })
         .connect_lazy_with(limited(options, config))
 }
 

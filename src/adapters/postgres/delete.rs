@@ -38,17 +38,16 @@ pub(super) async fn session(store: &PostgresStore, user: UserId, session: Sessio
     Err(Failure::NeverStill(ATTEMPTS))
 }
 
-/// Reads the facts concerned in one snapshot and asks what becomes of each.
-async fn decide(store: &PostgresStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Decision, Failure> {
-    let mut snapshot = store.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-    let version = knowledge::version(&mut snapshot, user.0).await?;
+/// Facts with evidence in the session, and the evidence that they have elsewhere, in order of facts; of which knowledge.
+async fn concerned(c: &mut PgConnection, user: UserId, session: SessionId) -> Result<(u64, Vec<Fact>, Vec<Evidence>), Failure> {
+    let version = knowledge::version(c, user.0).await?;
     let facts = sqlx::query(
         "SELECT * FROM facts WHERE user_id = $1
          AND id IN (SELECT fact_id FROM evidence WHERE user_id = $1 AND session_id = $2)",
     )
     .bind(user.0)
     .bind(session.0)
-    .fetch_all(&mut *snapshot)
+    .fetch_all(&mut *c)
     .await?;
     let facts = facts.iter().map(rows::fact).collect::<Result<Vec<_>, _>>()?;
     let left = sqlx::query(
@@ -58,11 +57,16 @@ async fn decide(store: &PostgresStore, user: UserId, session: SessionId, reweigh
     .bind(user.0)
     .bind(facts.iter().map(|f| f.id.0).collect::<Vec<_>>())
     .bind(session.0)
-    .fetch_all(&mut *snapshot)
+    .fetch_all(&mut *c)
     .await?;
     let left = left.iter().map(rows::evidence).collect::<Result<Vec<_>, _>>()?;
-    snapshot.commit().await?;
+    Ok((version, facts, left))
+}
 
+/// Reads the facts concerned in one snapshot and asks what becomes of each.
+async fn decide(store: &PostgresStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Decision, Failure> {
+    let input = (user, session);
+    let (version, facts, left) = store.snapshot(&input, |c, &(user, session)| Box::pin(concerned(c, user, session))).await?;
     let mut by_fact: HashMap<FactId, &[Evidence]> = HashMap::new();
     for chunk in left.chunk_by(|a, b| a.fact == b.fact) {
         by_fact.extend(chunk.first().map(|e| (e.fact, chunk)));

@@ -6,10 +6,7 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgListener, PgPoolOptions},
-};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::{
     sync::{Notify, mpsc},
     time::timeout,
@@ -17,7 +14,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::failure::Failure;
+use super::{failure::Failure, pool::Pool};
 use crate::{
     domain::{Caller, SessionId, UserId, ViewerRole},
     ports::Announcer,
@@ -95,7 +92,7 @@ impl Drop for Hints {
 
 impl Hints {
     /// `instance` tells this process from the others.
-    pub(super) fn start(pool: PgPool, options: PgConnectOptions, instance: Uuid) -> Self {
+    pub(super) fn start(pool: Pool, options: PgConnectOptions, instance: Uuid) -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let stop = CancellationToken::new();
         let sending = send(pool, waiting, instance);
@@ -134,7 +131,7 @@ impl Hints {
     }
 }
 
-async fn send(pool: PgPool, mut waiting: mpsc::Receiver<Hint>, instance: Uuid) {
+async fn send(pool: Pool, mut waiting: mpsc::Receiver<Hint>, instance: Uuid) {
     let mut batch = Vec::with_capacity(BATCH);
     while waiting.recv_many(&mut batch, BATCH).await > 0 {
         let once: HashSet<Hint> = batch.drain(..).collect();

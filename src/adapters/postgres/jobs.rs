@@ -3,6 +3,8 @@
 //!
 //! Who queues or ends a job holds the session's row: else one could find a last job still there while the other removes it, and
 //! the lane would be left without a head.
+//!
+//! The time of the queue is the database's: `queue_time` in the migrations says why.
 
 use std::time::Duration;
 
@@ -12,7 +14,7 @@ use uuid::Uuid;
 
 use super::{
     PostgresStore,
-    codec::{Word, later, signed, time},
+    codec::{Word, interval, signed, time},
     events,
     failure::Failure,
     rows::Columns,
@@ -24,22 +26,23 @@ use crate::{
 };
 
 /// Takes the heads that have been ready longest and that no other process is taking. A lane that gets its turn goes to the back
-/// (see [`promote`]), so lanes share the workers evenly. `$1` now, `$2` end of the lease, `$3` how many.
+/// (see [`promote`]), so lanes share the workers evenly. `$1` now for the caller, `$2` length of the lease, `$3` how many.
 ///
 /// One statement, and one that need not wait for the disk: a claim need not outlive its claimant. `due` is materialized, or
 /// the planner might run it again per row and claim more than asked.
 pub(super) const CLAIM: &str = "WITH due AS MATERIALIZED (
-        SELECT id FROM jobs WHERE head AND ready_at <= $1 ORDER BY ready_at, id LIMIT $3 FOR UPDATE SKIP LOCKED),
+        SELECT id FROM jobs WHERE head AND ready_at <= queue_time($1) ORDER BY ready_at, id LIMIT $3 FOR UPDATE SKIP LOCKED),
     loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
-    UPDATE jobs SET ready_at = $2, token = token + 1, attempts = attempts + 1
+    UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, attempts = attempts + 1
     FROM due, loosely WHERE jobs.id = due.id RETURNING jobs.*";
 
 /// Prolongs a lease and tells whether it is still ours, without waiting: a row that is locked is most likely being ended by the
-/// very worker whose lease this is, which could wait for this statement in turn. `$1` until, `$2` job, `$3` token.
+/// very worker whose lease this is, which could wait for this statement in turn. `$1` now for the caller, `$2` job, `$3` token,
+/// `$4` length of the lease.
 const EXTEND: &str = "WITH free AS MATERIALIZED (
         SELECT id FROM jobs WHERE id = $2 AND token = $3 AND state = 'live' FOR UPDATE SKIP LOCKED),
     loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
-    prolonged AS (UPDATE jobs SET ready_at = $1 FROM free, loosely WHERE jobs.id = free.id)
+    prolonged AS (UPDATE jobs SET ready_at = queue_time($1) + $4 FROM free, loosely WHERE jobs.id = free.id)
     SELECT EXISTS (SELECT 1 FROM jobs WHERE id = $2 AND token = $3 AND state = 'live')";
 
 #[async_trait]
@@ -47,7 +50,7 @@ impl JobQueue for PostgresStore {
     async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError> {
         let rows = sqlx::query(CLAIM)
             .bind(time(now))
-            .bind(later(now, lease))
+            .bind(interval(lease))
             .bind(i64::from(limit))
             .fetch_all(&self.pool)
             .await
@@ -64,21 +67,18 @@ impl JobQueue for PostgresStore {
 
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
         let (job, token) = numbers(claim);
-        let ours = sqlx::query_scalar(EXTEND).bind(later(now, lease)).bind(job).bind(token).fetch_one(&self.pool);
+        let ours = sqlx::query_scalar(EXTEND).bind(time(now)).bind(job).bind(token).bind(interval(lease)).fetch_one(&self.pool);
         Ok(ours.await.map_err(Failure::from)?)
     }
 
-    async fn retry(&self, claim: &Claim, due: Timestamp, code: &str) -> Result<(), CommitError> {
+    async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError> {
         let (job, token) = numbers(claim);
-        let done =
-            sqlx::query("UPDATE jobs SET ready_at = $1, token = token + 1, code = $2 WHERE id = $3 AND token = $4 AND state = 'live'")
-                .bind(time(due))
-                .bind(code)
-                .bind(job)
-                .bind(token)
-                .execute(&self.pool)
-                .await
-                .map_err(Failure::from)?;
+        let done = sqlx::query(
+            "UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, code = $3
+             WHERE id = $4 AND token = $5 AND state = 'live'",
+        );
+        let done = done.bind(time(now)).bind(interval(delay)).bind(code).bind(job).bind(token).execute(&self.pool);
+        let done = done.await.map_err(Failure::from)?;
         match done.rows_affected() {
             0 => Err(CommitError::NotOurs),
             _ => Ok(()),
@@ -116,9 +116,15 @@ impl JobQueue for PostgresStore {
         Ok(session.is_some())
     }
 
-    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        let due = sqlx::query_scalar("SELECT ready_at FROM jobs WHERE head ORDER BY ready_at LIMIT 1").fetch_optional(&self.pool);
-        Ok(due.await.map_err(Failure::from)?)
+    async fn next_due(&self, now: Timestamp) -> Result<Option<Duration>, StoreError> {
+        let wait: Option<i64> = sqlx::query_scalar(
+            "SELECT ceil(extract(epoch FROM ready_at - queue_time($1)) * 1000)::bigint FROM jobs WHERE head ORDER BY ready_at LIMIT 1",
+        )
+        .bind(time(now))
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(Failure::from)?;
+        Ok(wait.map(|ms| Duration::from_millis(ms.try_into().unwrap_or(0))))
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
@@ -176,7 +182,7 @@ pub(super) async fn enqueue(
         // Sorted before it is inserted, so that the numbers follow the order of the messages.
         sqlx::query(
             "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
-             SELECT $1, $2, $3, message, $4, at, at, answer, place = 1 AND NOT EXISTS (
+             SELECT $1, $2, $3, message, $4, queue_time(at), queue_time(at), answer, place = 1 AND NOT EXISTS (
                  SELECT 1 FROM jobs WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live')
              FROM unnest($5::uuid[], $6::timestamptz[], $7::boolean[]) WITH ORDINALITY AS w (message, at, answer, place)
              ORDER BY place",
@@ -241,7 +247,7 @@ pub(super) async fn finish(c: &mut PgConnection, held: &Held, now: Timestamp) ->
 /// backlog would always be older than everyone else's, and take every worker before them.
 async fn promote(c: &mut PgConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
     sqlx::query(
-        "UPDATE jobs SET head = true, ready_at = greatest(ready_at, $4) WHERE id = (
+        "UPDATE jobs SET head = true, ready_at = greatest(ready_at, queue_time($4)) WHERE id = (
              SELECT min(id) FROM jobs WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live')",
     )
     .bind(held.user)

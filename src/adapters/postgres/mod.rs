@@ -18,6 +18,7 @@ mod keys;
 mod knowledge;
 mod messages;
 mod migrate;
+mod pool;
 mod rows;
 mod sessions;
 mod usage;
@@ -25,13 +26,14 @@ mod usage;
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
-use sqlx::{PgConnection, PgPool};
+use sqlx::{Connection, PgConnection};
 use tokio::sync::Notify;
 
 pub use self::connect::PostgresConfig;
 use self::{
     failure::{Failure, link_is_lost},
     hints::Hints,
+    pool::Pool,
 };
 use crate::{
     domain::Timestamp,
@@ -43,7 +45,7 @@ const ATTEMPTS: u32 = 5;
 
 /// The store in one PostgreSQL database.
 pub struct PostgresStore {
-    pool: PgPool,
+    pool: Pool,
     hints: Hints,
 }
 
@@ -67,7 +69,7 @@ impl PostgresStore {
         }
         let instance = inspect::found_installation(&mut connection, now).await?;
         drop(connection);
-        let pool = connect::pool(&options, &config);
+        let pool = Pool::new(connect::pool(&options, &config), config.statement_timeout);
         Ok(Self { hints: Hints::start(pool.clone(), options, instance), pool })
     }
 
@@ -85,9 +87,28 @@ impl PostgresStore {
         R: Send,
         F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
     {
+        self.transact("BEGIN", input, work).await
+    }
+
+    /// Reads several things as they were at one moment.
+    async fn snapshot<T, R, F>(&self, input: &T, work: F) -> Result<R, Failure>
+    where
+        T: Sync + ?Sized,
+        R: Send,
+        F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
+    {
+        self.transact("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", input, work).await
+    }
+
+    async fn transact<T, R, F>(&self, begin: &'static str, input: &T, work: F) -> Result<R, Failure>
+    where
+        T: Sync + ?Sized,
+        R: Send,
+        F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
+    {
         let mut attempt = 1;
         loop {
-            match self.attempt(input, &work).await {
+            match self.attempt(begin, input, &work).await {
                 Err(e) if e.may_be_repeated() && attempt < ATTEMPTS => {
                     tracing::debug!(attempt, error = %e, "a transaction is tried again");
                     tokio::time::sleep(Duration::from_millis(10) * attempt * attempt).await;
@@ -98,18 +119,29 @@ impl PostgresStore {
         }
     }
 
-    async fn attempt<T, R, F>(&self, input: &T, work: &F) -> Result<R, Failure>
+    async fn attempt<T, R, F>(&self, begin: &'static str, input: &T, work: &F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
         F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
     {
-        let mut transaction = self.pool.begin().await?;
-        // Dropped on an error, and then rolled back.
-        let result = work(&mut transaction, input).await?;
-        match transaction.commit().await {
-            Err(e) if link_is_lost(&e) => Err(Failure::NotConfirmed(e)),
-            done => Ok(done.map(|()| result)?),
+        let mut connection = self.pool.lend().await?;
+        let whole = async {
+            let mut transaction = connection.begin_with(begin).await?;
+            // Dropped on an error, and then rolled back.
+            let result = work(&mut transaction, input).await?;
+            match transaction.commit().await {
+                Err(e) if link_is_lost(&e) => Err(Failure::NotConfirmed(e)),
+                done => Ok(done.map(|()| result)?),
+            }
+        };
+        let patience = self.pool.patience();
+        match tokio::time::timeout(patience, whole).await {
+            Ok(done) => done,
+            Err(_) => {
+                connection.give_up();
+                Err(Failure::NoAnswer(patience))
+            }
         }
     }
 }

@@ -71,14 +71,15 @@ impl JobQueue for SqliteStore {
         Ok(extended.await?)
     }
 
-    async fn retry(&self, claim: &Claim, due: Timestamp, code: &str) -> Result<(), CommitError> {
+    async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError> {
         let (job, token) = numbers(claim);
+        let due = millis(now).saturating_add(duration_millis(delay));
         let code = code.to_owned();
         let done = self.write(move |c| {
             Box::pin(async move {
                 let done =
                     sqlx::query("UPDATE jobs SET ready_at = ?, token = token + 1, code = ? WHERE id = ? AND token = ? AND state = 'live'");
-                match done.bind(millis(due)).bind(code).bind(job).bind(token).execute(c).await?.rows_affected() {
+                match done.bind(due).bind(code).bind(job).bind(token).execute(c).await?.rows_affected() {
                     0 => Err(Failure::NotOurs),
                     _ => Ok(()),
                 }
@@ -117,10 +118,11 @@ impl JobQueue for SqliteStore {
         Ok(self.write(move |c| Box::pin(async move { cancel_answer(c, user, question, event, now).await })).await?)
     }
 
-    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+    async fn next_due(&self, now: Timestamp) -> Result<Option<Duration>, StoreError> {
         let due = sqlx::query("SELECT ready_at FROM jobs WHERE head = 1 ORDER BY ready_at LIMIT 1").fetch_optional(&self.readers);
         let due = due.await.map_err(Failure::from)?;
-        Ok(due.map(|row| Columns::of(&row, "jobs").time("ready_at")).transpose()?)
+        let due = due.map(|row| Columns::of(&row, "jobs").time("ready_at")).transpose()?;
+        Ok(due.map(|at| (at - now).to_std().unwrap_or_default()))
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {

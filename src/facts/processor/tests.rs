@@ -81,7 +81,7 @@ impl JobQueue for Queue {
         Ok(0)
     }
 
-    async fn retry(&self, _claim: &Claim, _due: Timestamp, code: &str) -> Result<(), CommitError> {
+    async fn retry(&self, _claim: &Claim, _now: Timestamp, _delay: Duration, code: &str) -> Result<(), CommitError> {
         panic!("nothing is retried here: {code}")
     }
 
@@ -97,7 +97,7 @@ impl JobQueue for Queue {
         Ok(false)
     }
 
-    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+    async fn next_due(&self, _now: Timestamp) -> Result<Option<Duration>, StoreError> {
         Ok(None)
     }
 

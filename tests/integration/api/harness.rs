@@ -8,21 +8,21 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use recall::{
     adapters::{
         local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
-        sqlite::{SqliteConfig, SqliteStore},
         system::{RandomIds, SystemClock},
     },
     api::{self, ApiConfig, ApiState, Authenticator, Identity, ProtectedResource, auth::AuthError},
     conversation::{Conversation, Parts},
     domain::{Caller, Ontology, UserId, ViewerRole},
-    ports::Clock,
+    ports::Store,
     streaming::{HubAnnouncer, LogSource},
     understand::Pipeline,
 };
 use serde_json::{Value, json};
 use signaling::{Hub, HubConfig, Signaling, SignalingConfig};
-use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::Notify};
 use tokio_util::sync::CancellationToken;
+
+use crate::stored::Stored;
 
 /// Two users of every server.
 pub(crate) const ANNA: &str = "00000000-0000-4000-8000-00000000000a";
@@ -63,11 +63,11 @@ impl Authenticator for ByHeader {
 /// A running server. Dropping it stops it.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) http: reqwest::Client,
     stop: CancellationToken,
     serving: Option<tokio::task::JoinHandle<()>>,
-    _data: TempDir,
+    pub(crate) stored: Stored,
 }
 
 impl Drop for Server {
@@ -91,9 +91,22 @@ impl Server {
         authenticator: Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
-        let data = tempfile::tempdir().unwrap();
+        Self::build(Stored::sqlite().await, connections, authenticator, login).await
+    }
+
+    /// A server on a store of the caller's choice.
+    pub(crate) async fn start_on(stored: Stored) -> Self {
+        Self::build(stored, api::ServerConfig::default(), Arc::new(ByHeader), None).await
+    }
+
+    async fn build(
+        stored: Stored,
+        connections: api::ServerConfig,
+        authenticator: Arc<dyn Authenticator>,
+        login: Option<ProtectedResource>,
+    ) -> Self {
+        let store = stored.store.clone();
         let clock = Arc::new(SystemClock);
-        let store = Arc::new(SqliteStore::open(&data.path().join("recall.db"), SqliteConfig::default(), clock.now()).await.unwrap());
         let embedder = LocalEmbedder::load().unwrap();
         let ontology = Arc::new(Ontology::parse(ONTOLOGY).unwrap());
         let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
@@ -125,7 +138,7 @@ impl Server {
         });
         let stop = CancellationToken::new();
         let serving = tokio::spawn(api::serve(listener, router, connections, stop.clone().cancelled_owned()));
-        Self { serving: Some(serving), address, store, http: reqwest::Client::new(), stop, _data: data }
+        Self { serving: Some(serving), address, store, http: reqwest::Client::new(), stop, stored }
     }
 
     /// Stops, and waits until every connection has ended or the grace is over.

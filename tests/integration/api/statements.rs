@@ -3,10 +3,17 @@
 use serde_json::json;
 
 use super::harness::{ANNA, Server};
+use crate::stored::Stored;
 
 #[tokio::test]
 async fn nested_queries_take_a_fixed_number_of_statements() {
-    let server = Server::start().await;
+    for stored in Stored::all().await {
+        on(stored).await;
+    }
+}
+
+async fn on(stored: Stored) {
+    let server = Server::start_on(stored).await;
     let session = server.session(ANNA).await;
     for n in 0..40 {
         server.fact(ANNA, &session, [&format!("Person {n}"), ["LIKES", "DISLIKES"][n % 2], &format!("Thing {}", n / 2)]).await;
@@ -25,12 +32,12 @@ async fn nested_queries_take_a_fixed_number_of_statements() {
     for (name, query, few, many) in [("messages", messages, 4, 40), ("facts", facts, 4, 80), ("entities", entities, 4, 80)] {
         let mut counts = Vec::new();
         for first in [few, many] {
-            let before = server.store.statements();
+            let before = server.stored.statements().await;
             let data = server.data(ANNA, query, json!({ "id": session, "n": first })).await;
             assert!(data.to_string().len() > 200 * first, "the query found what was put in: {}", data.to_string().len());
-            counts.push(server.store.statements() - before);
+            counts.push(server.stored.statements().await - before);
         }
-        println!("{name}: {} statements for {few} items, {} for {many}", counts[0], counts[1]);
+        println!("{}, {name}: {} statements for {few} items, {} for {many}", server.store.engine(), counts[0], counts[1]);
         assert_eq!(counts[0], counts[1], "{name}");
     }
 }

@@ -224,9 +224,9 @@ async fn foreign_ids_are_unknown_ids_in_every_operation() {
     for case in &cases {
         let is_cursor = ["after", "before"].contains(&case.place.last().unwrap().as_str());
         let ask = async |value: &str| {
-            let before = server.store.statements();
+            let before = server.stored.statements().await;
             let answer = server.graphql(BORIS, &case.query, case.variables(&schema, &boris, &json!(value))).await;
-            (answer, server.store.statements() - before)
+            (answer, server.stored.statements().await - before)
         };
         if is_cursor {
             for cursor in &anna.cursors {

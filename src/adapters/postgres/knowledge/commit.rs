@@ -242,8 +242,9 @@ pub(in super::super) async fn put_fact(c: &mut PgConnection, user: Uuid, f: &Fac
     .bind(f.subject.0)
     .bind(codec::text(&f.relation))
     .bind(f.object.0)
-    .bind(f.support)
-    .bind(f.opposition)
+    // Without the sign of a zero, which SQLite does not keep either.
+    .bind(f.support + 0.0)
+    .bind(f.opposition + 0.0)
     .bind(time(f.weighed_at))
     .bind(f.status.word())
     .bind(f.flagged)

@@ -164,7 +164,10 @@ pub(super) async fn undo(c: &mut PgConnection, user: Uuid, u: &Unmerge) -> Resul
 /// The record of a merge, with who holds the place of the one that went.
 pub(super) async fn recorded(store: &PostgresStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
     // One snapshot, so that no commit can take a part of the record away while the rest is read.
-    let mut c = store.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+    store.snapshot(&(user, gone), |c, &(user, gone)| Box::pin(read_record(c, user, gone))).await
+}
+
+async fn read_record(c: &mut PgConnection, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
     let head = "SELECT m.merged_at, m.score, m.reason, e.into_id FROM merges m
          JOIN entity_merges e ON e.user_id = m.user_id AND e.gone_id = m.gone_id WHERE m.user_id = $1 AND m.gone_id = $2";
     let Some(head) = sqlx::query(head).bind(user.0).bind(gone.0).fetch_optional(&mut *c).await? else { return Ok(None) };
@@ -195,7 +198,6 @@ pub(super) async fn recorded(store: &PostgresStore, user: UserId, gone: EntityId
               OR EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = $1 AND v.message_id = m.id))",
     );
     let since = since.bind(user.0).bind(gone.0).fetch_all(&mut *c).await?;
-    c.commit().await?;
     let head = Columns::of(&head, "merges");
     let place = |row| {
         let c = Columns::of(row, "merged_mentions");

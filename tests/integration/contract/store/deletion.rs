@@ -32,7 +32,7 @@ pub(super) async fn a_deleted_session_leaves_nothing_behind(store: Arc<dyn Store
     assert_eq!(store.count_entities(c, &EntityFilter::default()).await.unwrap(), 0);
     assert!(store.mentions_in(c, &[known.message.id]).await.unwrap().is_empty());
     assert_eq!(store.depth().await.unwrap(), (0, 0));
-    assert_eq!(store.next_due().await.unwrap(), None);
+    assert_eq!(store.next_due(at(0)).await.unwrap(), None);
     assert!(matches!(store.log_state(c, known.session).await, Err(StoreError::NotFound)));
     assert!(store.feed_generation(c).await.unwrap() > generation);
     assert!(store.knowledge_version(c).await.unwrap() > version, "a plan made before the deletion must be stale");

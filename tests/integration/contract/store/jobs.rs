@@ -26,7 +26,7 @@ pub(super) async fn jobs_of_a_lane_run_in_order_one_at_a_time(store: Arc<dyn Sto
     }
     assert!(w.claim(0).await.is_empty());
     assert_eq!(store.depth().await.unwrap(), (0, 0));
-    assert_eq!(store.next_due().await.unwrap(), None);
+    assert_eq!(store.next_due(at(0)).await.unwrap(), None);
 }
 
 pub(super) async fn two_lanes_of_a_session_run_side_by_side(store: Arc<dyn Store>) {
@@ -52,7 +52,8 @@ pub(super) async fn an_expired_lease_is_due_again_and_the_late_worker_is_fenced(
     let session = w.session().await;
     w.say(session, "m").await;
     let late = w.claim(0).await.remove(0);
-    assert_eq!(store.next_due().await.unwrap(), Some(at(LEASE_MS)));
+    assert_eq!(store.next_due(at(1)).await.unwrap(), Some(LEASE - Duration::from_millis(1)));
+    assert_eq!(store.next_due(at(2 * LEASE_MS)).await.unwrap(), Some(Duration::ZERO));
     assert!(w.claim(LEASE_MS - 1).await.is_empty());
     assert!(store.extend(&late.claim, at(LEASE_MS - 1), LEASE).await.unwrap());
     assert!(w.claim(LEASE_MS).await.is_empty(), "an extended lease holds");
@@ -63,7 +64,7 @@ pub(super) async fn an_expired_lease_is_due_again_and_the_late_worker_is_fenced(
     let plan = KnowledgeCommit { events: vec![event(session)], ..w.plan(session).await };
     let head = store.log_state(&w.caller, session).await.unwrap();
     assert!(matches!(store.commit(&w.caller, &plan, Some(&late.claim)).await, Err(CommitError::NotOurs)));
-    assert!(matches!(store.retry(&late.claim, at(0), "late").await, Err(CommitError::NotOurs)));
+    assert!(matches!(store.retry(&late.claim, at(0), Duration::ZERO, "late").await, Err(CommitError::NotOurs)));
     assert!(matches!(store.bury(&w.caller, &late.claim, &event(session), "late", at(0)).await, Err(CommitError::NotOurs)));
     assert!(!store.extend(&late.claim, at(0), LEASE).await.unwrap());
     store.release(std::slice::from_ref(&late.claim)).await.unwrap();
@@ -79,10 +80,10 @@ pub(super) async fn a_retried_job_waits_and_keeps_its_place(store: Arc<dyn Store
     let session = w.session().await;
     let (first, second) = (w.say(session, "1").await, w.say(session, "2").await);
     let job = w.claim(0).await.remove(0);
-    store.retry(&job.claim, at(500), "model_unreachable").await.unwrap();
-    assert!(matches!(store.retry(&job.claim, at(0), "twice").await, Err(CommitError::NotOurs)));
+    store.retry(&job.claim, at(200), Duration::from_millis(300), "model_unreachable").await.unwrap();
+    assert!(matches!(store.retry(&job.claim, at(0), Duration::ZERO, "twice").await, Err(CommitError::NotOurs)));
     assert!(w.claim(499).await.is_empty(), "the second job must not overtake the first");
-    assert_eq!(store.next_due().await.unwrap(), Some(at(500)));
+    assert_eq!(store.next_due(at(200)).await.unwrap(), Some(Duration::from_millis(300)));
     let job = w.claim(500).await.remove(0);
     assert_eq!((job.work, job.attempts), (JobWork::Understand { message: first.id, answer: false }, 2));
     store.commit(&w.caller, &w.plan(session).await, Some(&job.claim)).await.unwrap();

@@ -132,6 +132,15 @@ pub(super) async fn evidence_counts_once(store: Arc<dyn Store>) {
     assert!(stored.contains(&denial));
 }
 
+pub(super) async fn a_zero_has_no_sign(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let known = w.john_likes_mary().await;
+    let fact = Fact { support: -0.0, opposition: -0.0, ..known.fact.clone() };
+    w.commit(KnowledgeCommit { facts: vec![fact], ..w.plan(known.session).await }).await;
+    let stored = store.facts_by_id(&w.caller, &[known.fact.id]).await.unwrap().remove(0);
+    assert_eq!(format!("{} {}", stored.support, stored.opposition), "0 0");
+}
+
 pub(super) async fn merging_moves_everything_and_old_ids_still_find(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;

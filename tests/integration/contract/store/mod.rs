@@ -52,6 +52,7 @@ macro_rules! store_contract {
             knowledge::of_two_concurrent_plans_one_is_stale,
             knowledge::a_refused_plan_leaves_nothing_behind,
             knowledge::evidence_counts_once,
+            knowledge::a_zero_has_no_sign,
             knowledge::merging_moves_everything_and_old_ids_still_find,
             knowledge::facts_are_found_by_key_and_by_entity,
             knowledge::facts_as_of_a_moment,

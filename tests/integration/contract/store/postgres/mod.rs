@@ -1,7 +1,9 @@
 //! The contract on PostgreSQL, and what only a shared engine must show.
 
+mod clocks;
 mod hints;
 mod schema;
+mod wires;
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -25,8 +27,14 @@ impl Database {
 
     /// Each call opens the database anew, as another process would.
     async fn store(&self) -> Option<Arc<dyn Store>> {
-        let schema = self.0.get_or_init(Schema::new).await.as_ref()?;
         let config = PostgresConfig { connections: 8, ..PostgresConfig::default() };
+        let made = async {
+            let schema = Schema::new().await?;
+            schema.open(config.clone(), at(0)).await.unwrap().close().await;
+            schema.believe_callers().await;
+            Some(schema)
+        };
+        let schema = self.0.get_or_init(|| made).await.as_ref()?;
         Some(Arc::new(schema.open(config, at(0)).await.unwrap()))
     }
 }

@@ -82,7 +82,10 @@ async fn the_statements_that_run_most_use_their_index() {
             "SELECT entity_id FROM mentions WHERE user_id = $U AND session_id = $U AND entity_id = ANY(ARRAY[$U]::uuid[])",
             "mentions_in_session",
         ),
-        ("SELECT id FROM jobs WHERE head AND ready_at <= now() ORDER BY ready_at, id LIMIT 4 FOR UPDATE SKIP LOCKED", "jobs_ready"),
+        (
+            "SELECT id FROM jobs WHERE head AND ready_at <= queue_time(now()) ORDER BY ready_at, id LIMIT 4 FOR UPDATE SKIP LOCKED",
+            "jobs_ready",
+        ),
         ("SELECT ready_at FROM jobs WHERE head ORDER BY ready_at LIMIT 1", "jobs_ready"),
         ("SELECT min(id) FROM jobs WHERE user_id = $U AND session_id = $U AND lane = 'answer' AND state = 'live'", "jobs_in_lane"),
         ("SELECT * FROM messages WHERE user_id = $U AND session_id = $U AND position > 1 ORDER BY position LIMIT 9", "messages_position"),

@@ -1,6 +1,10 @@
 //! Several servers on one PostgreSQL: they share the work, hear each other, and lose nothing when one of them or the database
 //! dies. What they know in the end is what a single server over SQLite knows that nobody disturbed.
 
+mod follower;
+mod rolling;
+mod wires;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -18,23 +22,34 @@ use crate::{
     server::{PATIENCE, Server},
 };
 
-/// Servers on one database, each with a folder and a port of its own.
+/// Servers on one database, each with a folder and a port of its own, and a way of its own to the database.
 struct Instances {
-    url: String,
+    urls: Vec<String>,
     data: TempDir,
     running: Vec<Mutex<Arc<Server>>>,
 }
 
 impl Instances {
     fn start(url: &str, count: usize) -> Arc<Self> {
+        Self::start_at(vec![url.to_owned(); count])
+    }
+
+    fn start_at(urls: Vec<String>) -> Arc<Self> {
         let data = TempDir::new().unwrap();
-        let running = (0..count).map(|i| Mutex::new(Arc::new(Self::one(url, data.path(), i)))).collect();
-        Arc::new(Self { url: url.to_owned(), data, running })
+        let running = urls.iter().enumerate().map(|(i, url)| Mutex::new(Arc::new(Self::one(url, data.path(), i)))).collect();
+        Arc::new(Self { urls, data, running })
     }
 
     fn one(url: &str, data: &Path, i: usize) -> Server {
         // A dead server's jobs wait for the end of its lease; a message may be caught by several kills.
-        let env = [("RECALL_DATABASE_URL", url), ("RECALL_LEASE_SECONDS", "1"), ("RECALL_ATTEMPTS", "100")];
+        // Silent connections are given up after five seconds.
+        let env = [
+            ("RECALL_DATABASE_URL", url),
+            ("RECALL_LEASE_SECONDS", "1"),
+            ("RECALL_ATTEMPTS", "100"),
+            ("RECALL_DATABASE_STATEMENT_SECONDS", "3"),
+            ("RECALL_DATABASE_CONNECT_SECONDS", "5"),
+        ];
         Server::start_with(&data.join(i.to_string()), &env)
     }
 
@@ -46,7 +61,18 @@ impl Instances {
     fn replace(&self, i: usize) {
         let old = self.get(i);
         assert!(Command::new("kill").args(["-9", &old.pid().to_string()]).status().unwrap().success());
-        let new = Arc::new(Self::one(&self.url, self.data.path(), i));
+        self.begin(i);
+    }
+
+    /// Asks one to stop and starts another in its place; whether it ended well.
+    fn restart(&self, i: usize) -> bool {
+        let status = self.get(i).interrupt();
+        self.begin(i);
+        status
+    }
+
+    fn begin(&self, i: usize) {
+        let new = Arc::new(Self::one(&self.urls[i], self.data.path(), i));
         *self.running[i].lock().unwrap() = new;
     }
 
@@ -120,6 +146,7 @@ async fn servers_that_are_killed_under_load_lose_nothing_and_double_nothing() {
     let Some(schema) = Schema::new().await else { return };
     let all = Instances::start(&schema.url, 3);
     let sessions = all.sessions().await;
+    let followers: Vec<_> = (0..SESSIONS).map(|s| follower::follow(&all, &sessions[s], s, MESSAGES)).collect();
     let talk = all.talk(&sessions);
     for kill in 0..kills {
         tokio::time::sleep(Duration::from_millis(37 * (kill as u64 % 5 + 1))).await;
@@ -128,6 +155,13 @@ async fn servers_that_are_killed_under_load_lose_nothing_and_double_nothing() {
     }
     let done = talk.await.unwrap();
     all.check(&sessions, &done).await;
+    let mut connections = 0;
+    for follower in followers {
+        let seen = follower.await.unwrap();
+        assert!(seen.numbers.iter().copied().eq(1..=seen.numbers.len() as u64), "{seen:?}");
+        connections += seen.connections;
+    }
+    assert!(connections > SESSIONS, "nobody had to go elsewhere");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,0 +1,34 @@
+//! Servers that are stopped and started one after the other under load, as an upgrade does.
+
+use std::time::Duration;
+
+use super::{Instances, follower::follow};
+use crate::{
+    crash::{MESSAGES, SESSIONS},
+    postgres::Schema,
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rolling_restart_under_load_says_goodbye_and_nothing_is_lost() {
+    let Some(schema) = Schema::new().await else { return };
+    let all = Instances::start(&schema.url, 3);
+    let sessions = all.sessions().await;
+    let followers: Vec<_> = (0..SESSIONS).map(|s| follow(&all, &sessions[s], s, MESSAGES)).collect();
+    let talk = all.talk(&sessions);
+    for i in 0..3 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let all = all.clone();
+        let well = tokio::task::spawn_blocking(move || all.restart(i)).await.unwrap();
+        assert!(well, "the exit status tells that it stopped in order");
+    }
+    let done = talk.await.unwrap();
+    all.check(&sessions, &done).await;
+    let mut moved = 0;
+    for follower in followers {
+        let seen = follower.await.unwrap();
+        assert!(seen.numbers.iter().copied().eq(1..=seen.numbers.len() as u64), "{seen:?}");
+        assert!(seen.goodbyes.iter().all(|code| code == "restart"), "{seen:?}");
+        moved += seen.goodbyes.len();
+    }
+    assert!(moved > 0, "nobody was told to go elsewhere");
+}

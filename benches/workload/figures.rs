@@ -33,11 +33,18 @@ impl Times {
 /// Figures in the order in which they came.
 #[derive(Default)]
 pub(crate) struct Figures {
+    /// Put before each name: what is measured now.
+    of: &'static str,
     rows: Vec<(String, Value, String)>,
     limits: Vec<(String, f64, f64, &'static str)>,
 }
 
 impl Figures {
+    /// What comes now is of this.
+    pub(crate) fn of(&mut self, of: &'static str) {
+        self.of = of;
+    }
+
     /// A distribution.
     pub(crate) fn times(&mut self, name: &str, times: &Times) {
         if times.0.is_empty() {
@@ -56,13 +63,14 @@ impl Figures {
 
     /// Notes a limit, so that a figure above it is named as missed. Never ends the program: machines differ.
     pub(crate) fn limit(&mut self, name: &str, value: f64, limit: f64, unit: &'static str) {
-        self.limits.push((name.to_owned(), rounded(value), limit, unit));
+        self.limits.push((format!("{}{name}", self.of), rounded(value), limit, unit));
     }
 
     fn row(&mut self, name: &str, value: Value, text: String) {
+        let name = format!("{}{name}", self.of);
         // As it comes, because a long run that is stopped should have said something.
         eprintln!("{name:<58}{text}");
-        self.rows.push((name.to_owned(), value, text));
+        self.rows.push((name, value, text));
     }
 
     pub(crate) fn print(&self) {

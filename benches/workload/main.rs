@@ -7,6 +7,7 @@
 //! cargo bench --bench workload -- users [USERS EACH]                  many users in one store, then questions of all
 //! cargo bench --bench workload -- idle                                start-up time and memory at rest
 //! ```
+//! `--database-url postgres://…` runs `real` and `scale` on that PostgreSQL too, after the embedded store, in schemas of their own.
 //! `--json FILE` writes the figures as well. `real` ends with status 1 when an event was lost, doubled or out of order.
 
 mod data;
@@ -14,6 +15,7 @@ mod figures;
 mod follow;
 mod idle;
 mod ingest;
+mod place;
 mod real;
 mod scale;
 mod sentences;
@@ -25,23 +27,26 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 
 use figures::Figures;
+use place::Engine;
 
 /// What was asked for on the command line.
 struct Asked {
     words: Vec<String>,
     json: Option<PathBuf>,
+    engines: Vec<Engine>,
     wait: bool,
 }
 
 impl Asked {
     fn read(arguments: impl Iterator<Item = String>) -> anyhow::Result<Self> {
-        let mut asked = Self { words: Vec::new(), json: None, wait: true };
+        let mut asked = Self { words: Vec::new(), json: None, engines: vec![Engine::Embedded], wait: true };
         let mut arguments = arguments;
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 // Cargo adds this by itself.
                 "--bench" => {}
                 "--no-wait" => asked.wait = false,
+                "--database-url" => asked.engines.push(Engine::Postgres(arguments.next().context("--database-url needs a URL")?)),
                 "--json" => asked.json = Some(arguments.next().context("--json needs a file")?.into()),
                 flag if flag.starts_with('-') => bail!("unknown option {flag}"),
                 _ => asked.words.push(argument),
@@ -55,25 +60,34 @@ impl Asked {
 async fn main() -> anyhow::Result<()> {
     let asked = Asked::read(std::env::args().skip(1))?;
     let mut figures = Figures::default();
-    match asked.words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["real", turns, questions] => real::run(turns.as_ref(), questions.as_ref(), &mut figures).await?,
-        ["scale"] => scale::run(100_000, asked.wait, &mut figures).await?,
-        ["scale", n] => scale::run(n.parse().context("how many messages")?, asked.wait, &mut figures).await?,
-        ["users"] => users::run(1_000, 1_000, &mut figures).await?,
-        ["users", n, each] => {
-            users::run(n.parse().context("how many users")?, each.parse().context("how many messages")?, &mut figures).await?
-        }
-        ["idle"] => idle::run(&mut figures).await?,
-        // `cargo bench` without arguments runs every target; this one needs to know what to do.
-        [] => {
-            println!("usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | users [N EACH] | idle   [--json FILE]");
-            return Ok(());
-        }
-        _ => bail!("unknown workload {:?}", asked.words),
+    for engine in &asked.engines {
+        figures.of(engine.name());
+        run(&asked, engine, &mut figures).await?;
     }
     figures.print();
     if let Some(file) = asked.json {
         std::fs::write(&file, figures.json()).with_context(|| format!("{} cannot be written", file.display()))?;
+    }
+    Ok(())
+}
+
+async fn run(asked: &Asked, engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
+    let embedded = matches!(engine, Engine::Embedded);
+    match asked.words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["real", turns, questions] => real::run(turns.as_ref(), questions.as_ref(), engine, figures).await?,
+        ["scale"] => scale::run(100_000, asked.wait, engine, figures).await?,
+        ["scale", n] => scale::run(n.parse().context("how many messages")?, asked.wait, engine, figures).await?,
+        ["users" | "idle", ..] if !embedded => bail!("--database-url is for real and scale"),
+        ["users"] => users::run(1_000, 1_000, figures).await?,
+        ["users", n, each] => users::run(n.parse().context("how many users")?, each.parse().context("how many messages")?, figures).await?,
+        ["idle"] => idle::run(figures).await?,
+        // `cargo bench` without arguments runs every target; this one needs to know what to do.
+        [] => {
+            println!(
+                "usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | users [N EACH] | idle   [--database-url URL] [--json FILE]"
+            );
+        }
+        _ => bail!("unknown workload {:?}", asked.words),
     }
     Ok(())
 }

@@ -11,7 +11,8 @@ use serde_json::json;
 
 use crate::{
     figures::{Figures, Times},
-    real::{CONTEXT, ask_at_once, server_ms},
+    place::{Engine, Place},
+    real::{CONTEXT, ask_at_once, end, server_ms},
     sentences::Writer,
     server::{PATIENCE, Server},
 };
@@ -22,9 +23,9 @@ const QUESTIONS: usize = 300;
 const IMPORT: &str = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code message } } }";
 
 /// Imports `n` messages, waits until they are understood if asked to, and asks.
-pub(crate) async fn run(n: usize, wait: bool, figures: &mut Figures) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir()?;
-    let server = Arc::new(Server::start(folder.path())?);
+pub(crate) async fn run(n: usize, wait: bool, engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
+    let place = Place::new(engine).await?;
+    let server = Arc::new(Server::start_at(&place)?);
     let mut writer = Writer::new();
     let first: DateTime<Utc> = "2023-01-01T08:00:00Z".parse()?;
     let mut calls = Times::default();
@@ -61,8 +62,7 @@ pub(crate) async fn run(n: usize, wait: bool, figures: &mut Figures) -> anyhow::
         }
         figures.number("memory after processing", server.memory()?.resident, "MB");
     }
-    let disk: u64 = std::fs::read_dir(folder.path())?.filter_map(|f| f.ok()?.metadata().ok()).map(|m| m.len()).sum();
-    figures.number("data folder", disk as f64 / n as f64, "bytes/message");
+    figures.number("data on disk", place.bytes().await? as f64 / n as f64, "bytes/message");
 
     let started = Instant::now();
     server.graphql(CONTEXT, json!({ "q": "Who went hiking?" })).await?;
@@ -92,8 +92,9 @@ pub(crate) async fn run(n: usize, wait: bool, figures: &mut Figures) -> anyhow::
     figures.number("memory at the end, resident", memory.resident, "MB");
     figures.number("memory at the end, not backed by a file", memory.anonymous, "MB");
     figures.number("memory, peak", memory.peak, "MB");
-    figures.limit(&format!("context p99 with {n} messages"), requests.quantile(0.99), 20.0, "ms");
-    Ok(())
+    figures.limit(&format!("context p99 with {n} messages"), requests.quantile(0.99), engine.either(20.0, 50.0), "ms");
+    end(server)?;
+    place.remove().await
 }
 
 /// Waits until the queue is empty; gives up when nothing happens any more.

@@ -10,6 +10,8 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
 
+use crate::place::Place;
+
 /// Longest wait for any answer; only a hang takes as long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -36,12 +38,22 @@ pub(crate) struct Memory {
 impl Server {
     /// Starts the binary over a data folder and waits for its line.
     pub(crate) fn start(data: &Path) -> anyhow::Result<Self> {
+        Self::spawn(data, None)
+    }
+
+    /// As [`Server::start`], on whatever engine the place is.
+    pub(crate) fn start_at(place: &Place) -> anyhow::Result<Self> {
+        Self::spawn(place.folder.path(), place.database_url())
+    }
+
+    fn spawn(data: &Path, database: Option<&str>) -> anyhow::Result<Self> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
         // Settings of the machine that measures must not reach the server.
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("RECALL_")) {
             command.env_remove(name);
         }
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--data"]).arg(data);
+        command.envs(database.map(|url| ("RECALL_DATABASE_URL", url)));
         command.stdout(Stdio::piped()).stderr(Stdio::inherit());
         let started = Instant::now();
         let mut child = command.spawn()?;

@@ -401,3 +401,30 @@ CREATE UNIQUE INDEX jobs_one_head ON jobs (user_id, session_id, lane) WHERE head
 CREATE INDEX jobs_dead ON jobs (id) WHERE state = 'dead';
 CREATE INDEX jobs_of_message ON jobs (user_id, message_id);
 CREATE INDEX jobs_of_session ON jobs (user_id, session_id);
+
+-- Personal access tokens: what scripts and agents of a user show instead of a login.
+CREATE TABLE access_tokens (
+    user_id       uuid        NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    id            uuid        NOT NULL,
+    -- SHA-256 of the secret, which itself is nowhere. The one thing that is looked up without knowing the user, because it
+    -- says who the user is.
+    digest        bytea       NOT NULL UNIQUE CHECK (octet_length(digest) = 32),
+    name          text        NOT NULL,
+    -- As in OAuth: words with spaces between.
+    scopes        text        NOT NULL,
+    created_at    timestamptz NOT NULL,
+    expires_at    timestamptz NOT NULL,
+    -- Written once a minute at most.
+    last_used_at  timestamptz,
+    PRIMARY KEY (user_id, id)
+);
+
+-- Tokens of issuers that are believed no more, whatever they say themselves. They belong to no user: who they were given to
+-- is not known here.
+CREATE TABLE revoked_tokens (
+    -- SHA-256 of issuer and jti, so that neither need be short or fit into an index.
+    digest      bytea       PRIMARY KEY CHECK (octet_length(digest) = 32),
+    -- When the token has expired by itself and this may go.
+    expires_at  timestamptz NOT NULL
+);
+CREATE INDEX revoked_tokens_expiry ON revoked_tokens (expires_at);

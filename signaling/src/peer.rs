@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -85,8 +86,8 @@ pub(crate) struct Peer<S: EventSource> {
     pub(crate) stream: S::Stream,
     pub(crate) events: mpsc::Receiver<PeerEvent>,
     pub(crate) times: PeerTimes,
-    /// When the caller's permission ends.
-    pub(crate) until: Option<Instant>,
+    /// Ends with the caller's permission.
+    pub(crate) ended: BoxFuture<'static, ()>,
     /// Cancelled by DELETE.
     pub(crate) close: CancellationToken,
     /// Cancelled when the service shuts down.
@@ -102,10 +103,10 @@ impl<S: EventSource> Peer<S> {
             Err(ending) => return ending,
         };
         opened();
-        let until = self.until;
+        let mut ended = std::mem::replace(&mut self.ended, Box::pin(std::future::pending()));
         let ending = tokio::select! {
             ending = self.serve(&channel) => ending,
-            () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => ByeCode::AuthExpired.into(),
+            () = &mut ended => ByeCode::AuthExpired.into(),
         };
         if let Ending::Bye(bye) = ending {
             say_goodbye(&*channel, bye).await;

@@ -11,9 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use rtc::crypto::RTCCryptoProvider;
 use tokio::sync::Mutex as AsyncMutex;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use webrtc::peer_connection::RTCCertificate;
@@ -205,21 +206,26 @@ impl<S: EventSource> Signaling<S> {
     /// # Errors
     /// See [`OfferError`].
     pub async fn offer(self: &Arc<Self>, stream: S::Stream, offer: &str) -> Result<Answer, OfferError> {
-        self.offer_until(stream, offer, None).await
+        self.offer_until(stream, offer, std::future::pending()).await
     }
 
-    /// As [`Self::offer`], for a caller whose permission has an end: then the peer is told `bye auth_expired`.
+    /// As [`Self::offer`], for a caller whose permission has an end: when `ended` is, the peer is told `bye auth_expired`.
     ///
     /// # Errors
     /// See [`OfferError`].
-    pub async fn offer_until(self: &Arc<Self>, stream: S::Stream, offer: &str, until: Option<Instant>) -> Result<Answer, OfferError> {
-        let result = self.try_offer(stream, offer, until).await;
+    pub async fn offer_until(
+        self: &Arc<Self>,
+        stream: S::Stream,
+        offer: &str,
+        ended: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<Answer, OfferError> {
+        let result = self.try_offer(stream, offer, Box::pin(ended)).await;
         let code = result.as_ref().map_or_else(OfferError::code, |_| "ANSWERED");
         metrics::counter!("recall_stream_offers_total", "code" => code).increment(1);
         result
     }
 
-    async fn try_offer(self: &Arc<Self>, stream: S::Stream, offer: &str, until: Option<Instant>) -> Result<Answer, OfferError> {
+    async fn try_offer(self: &Arc<Self>, stream: S::Stream, offer: &str, ended: BoxFuture<'static, ()>) -> Result<Answer, OfferError> {
         if self.restart.is_cancelled() {
             return Err(OfferError::Unavailable("the server shuts down".to_owned()));
         }
@@ -262,7 +268,7 @@ impl<S: EventSource> Signaling<S> {
                 dead: self.config.dead_after,
                 slow: self.config.slow_after,
             },
-            until,
+            ended,
             close: admitted.close.clone(),
             restart: self.restart.clone(),
         };

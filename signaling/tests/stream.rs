@@ -278,8 +278,8 @@ async fn a_rebuilt_log_sends_everybody_back() {
 async fn a_permission_that_ends_ends_the_peer_and_a_new_one_goes_on() {
     let server = Server::start(SignalingConfig::default()).await;
     let (mut client, offer) = Client::new("events").await;
-    let until = tokio::time::Instant::now() + Duration::from_secs(3);
-    client.accept(server.signaling.offer_until("s".into(), &offer, Some(until)).await.unwrap()).await;
+    let ended = tokio::time::sleep(Duration::from_secs(3));
+    client.accept(server.signaling.offer_until("s".into(), &offer, ended).await.unwrap()).await;
     client.until_open().await;
     client.say(json!({"t": "hello", "v": 1, "stream": "s", "resume": null})).await;
     client.expect("welcome").await;

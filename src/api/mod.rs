@@ -159,7 +159,8 @@ pub fn router(state: ApiState) -> Router {
     let limits = Arc::new(config.limits);
     let limiter = rate::Limiter::new(limits.requests);
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
-    let engine = graphql::Engine::new(conversation.clone(), streams, limits.clone(), limiter.clone());
+    let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
+    let engine = graphql::Engine::new(conversation.clone(), streams, issuers, limits.clone(), limiter.clone());
     let whip = whip::Whip::new(signaling, &config.ice_servers);
     let policy =
         Arc::new(auth::origin::OriginPolicy { port: config.listen.port(), public: config.public_url, allowed: config.cors_origins });

@@ -79,15 +79,15 @@ pub(crate) async fn events(
         Err(error) => return error.into_response(),
     };
     let epoch = subscription.welcome().epoch.clone();
-    let events = stream::unfold(Some((subscription, epoch)), move |state| async move {
-        let (mut subscription, epoch) = state?;
+    let events = stream::unfold(Some((subscription, epoch, identity.lease())), move |state| async move {
+        let (mut subscription, epoch, lease) = state?;
         let delivery = tokio::select! {
             delivery = subscription.next() => delivery?,
-            () = identity.expired() => Delivery::End(Bye::from(ByeCode::AuthExpired)),
+            () = lease.ended() => Delivery::End(Bye::from(ByeCode::AuthExpired)),
         };
         let last = matches!(delivery, Delivery::End(_));
         let event = frame(&epoch, delivery);
-        Some((Ok::<_, Infallible>(event), (!last).then_some((subscription, epoch))))
+        Some((Ok::<_, Infallible>(event), (!last).then_some((subscription, epoch, lease))))
     });
     let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
     // A proxy that collects a response before it passes it on would hold back every event.

@@ -53,9 +53,10 @@ pub(crate) struct Opened {
 }
 
 /// Answers an offer for the events of a session.
-pub(crate) async fn offer(signaling: &Arc<Signaling>, identity: Identity, session: SessionId, offer: &str) -> Result<Opened, ApiError> {
+pub(crate) async fn offer(signaling: &Arc<Signaling>, identity: &Identity, session: SessionId, offer: &str) -> Result<Opened, ApiError> {
     let stream = SessionStream { caller: identity.caller, session };
-    let answer = signaling.offer_until(stream, offer, identity.until).await?;
+    let lease = identity.lease();
+    let answer = signaling.offer_until(stream, offer, async move { lease.ended().await }).await?;
     let location = format!("/signaling/{session}/{}", answer.peer_id);
     Ok(Opened { location, peer_id: answer.peer_id, answer: answer.sdp, etag: answer.etag })
 }
@@ -106,7 +107,7 @@ pub(crate) async fn post(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let sdp = body::text(&headers, SDP, bytes)?;
-    let opened = offer(&whip.signaling, identity, session(&id)?, &sdp).await?;
+    let opened = offer(&whip.signaling, &identity, session(&id)?, &sdp).await?;
     let mut response = (StatusCode::CREATED, opened.answer).into_response();
     let answer = response.headers_mut();
     answer.insert(header::CONTENT_TYPE, HeaderValue::from_static(SDP));

@@ -57,7 +57,7 @@ async fn login(config: &Config) -> anyhow::Result<()> {
         return Ok(());
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let tokens = super::login::tokens(config, UserId(uuid::Uuid::nil()), &clock)?;
+    let tokens = super::login::tokens(config, UserId(uuid::Uuid::nil()), None, &clock)?;
     let mut failed = Vec::new();
     for (issuer, outcome) in tokens.probe().await {
         match outcome {

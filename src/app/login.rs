@@ -2,11 +2,16 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
+use anyhow::Context;
+
 use crate::adapters::web::WebDocuments;
 use crate::api::{Authenticator, Introspection, LocalUser, ProtectedResource, TokenConfig, Tokens};
 use crate::config::Config;
 use crate::domain::UserId;
 use crate::ports::{Clock, Fetch, Store};
+
+const NO_CLIENT: &str = "auth.issuers cannot be asked: TLS cannot be set up; are certificates of authorities installed (package \
+    ca-certificates), or named in SSL_CERT_FILE?";
 
 /// Who says who asks.
 pub(super) async fn authenticator(
@@ -19,13 +24,17 @@ pub(super) async fn authenticator(
     if !config.auth.is_configured() {
         return Ok(Arc::new(LocalUser::behind(address, local)?));
     }
-    Ok(Arc::new(tokens(config, local, clock)?))
+    Ok(Arc::new(tokens(config, local, Some(store), clock)?))
 }
 
 /// Reads tokens as configured; the fixed one is that of the user `local`.
-pub(super) fn tokens(config: &Config, local: UserId, clock: &Arc<dyn Clock>) -> anyhow::Result<Tokens> {
+pub(super) fn tokens(config: &Config, local: UserId, store: Option<&Arc<dyn Store>>, clock: &Arc<dyn Clock>) -> anyhow::Result<Tokens> {
     let auth = &config.auth;
-    let fetch: Arc<dyn Fetch> = Arc::new(WebDocuments::new()?);
+    // Nobody is asked anything where no provider is configured: such a server needs no certificates to start.
+    let fetch = match auth.issuers.is_empty() {
+        true => None,
+        false => Some(Arc::new(WebDocuments::new().context(NO_CLIENT)?) as Arc<dyn Fetch>),
+    };
     let tokens = TokenConfig {
         issuers: auth.issuers.clone(),
         audiences: auth.audiences.clone(),
@@ -39,9 +48,11 @@ pub(super) fn tokens(config: &Config, local: UserId, clock: &Arc<dyn Clock>) -> 
             client_id: auth.introspection_client_id.clone().unwrap_or_default(),
             client_secret: auth.introspection_client_secret.as_ref().map_or_else(String::new, |s| s.expose().to_owned()),
         }),
+        personal: store.map(|store| store.clone() as Arc<_>),
+        revoked: store.map(|store| store.clone() as Arc<_>),
         fixed: auth.token.as_ref().map(|t| (t.expose().to_owned(), local)),
     };
-    Ok(Tokens::new(tokens, &fetch, clock.clone())?)
+    Ok(Tokens::new(tokens, fetch.as_ref(), clock.clone())?)
 }
 
 /// What clients are told about how to get a token.

@@ -5,7 +5,7 @@ use super::UserId;
 /// The verified identity behind a request or behind a job that goes on after the request.
 ///
 /// Made in two places only: by an `Authenticator` in `api::auth`, and by a store that hands out a job
-/// of the user who caused it, or the operator an archive.
+/// of the user who caused it, says who holds an access token, or hands the operator an archive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Caller {
     user: UserId,

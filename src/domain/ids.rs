@@ -47,4 +47,6 @@ id! {
     FactId,
     /// One entry of a session's event log.
     EventId,
+    /// One personal access token.
+    AccessTokenId,
 }

@@ -1,6 +1,7 @@
 //! What messages, facts, entities and events are, and which states are legal. Pure: no I/O, no clock,
 //! no random ids, no engine. Everything else in the house may depend on this room; it depends on none.
 
+pub mod access;
 pub mod caller;
 pub mod candidate;
 pub mod context;
@@ -15,12 +16,13 @@ pub mod session;
 pub mod text;
 pub mod usage;
 
+pub use access::{AccessToken, TokenDigest};
 pub use caller::{Caller, ViewerRole};
 pub use candidate::{CandidateFact, Extraction, Mention, Party, Polarity, Span};
 pub use entity::{Decision, Entity, EntityKey, EntityType};
 pub use event::{EventBody, EventDraft, StoredEvent};
 pub use fact::{Evidence, Fact, FactStatus, Stance};
-pub use ids::{EntityId, EventId, FactId, MessageId, SessionId, UserId};
+pub use ids::{AccessTokenId, EntityId, EventId, FactId, MessageId, SessionId, UserId};
 pub use message::{Citation, Message, MessageKind, MessageStatus, Role};
 pub use ontology::{Ontology, Relation, RelationName};
 pub use page::{Page, Slice};

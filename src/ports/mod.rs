@@ -1,5 +1,6 @@
 //! What the core needs from the world, as traits. Adapters implement them; nothing here names an engine.
 
+pub mod access;
 pub mod answer;
 pub mod archive;
 pub mod commit;
@@ -13,6 +14,7 @@ pub mod store;
 pub mod stream;
 pub mod usage;
 
+pub use access::{AccessTokenStore, RevocationStore};
 pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use archive::{Archive, ArchiveError};
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};

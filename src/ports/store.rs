@@ -2,20 +2,39 @@
 //! else (index, graph engine, streams) is made from it.
 //!
 //! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
-//! [`JobQueue`](super::JobQueue), which hands out work together with the caller it belongs to, and [`Archive`], which does the
-//! same with all that is kept.
+//! [`JobQueue`](super::JobQueue), which hands out work together with the caller it belongs to, [`Archive`], which does the same
+//! with all that is kept, [`AccessTokenStore::use_access_token`], which says who showed a token, and [`RevocationStore`], which
+//! knows no users.
 
 use async_trait::async_trait;
 
-use super::{Archive, Claim, CommitError, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit, MergeRecord, Merged, UsageStore};
+use super::{
+    AccessTokenStore, Archive, Claim, CommitError, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit, MergeRecord, Merged,
+    RevocationStore, UsageStore,
+};
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
     MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserText,
 };
 
 /// All of the store.
-pub trait Store: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + UsageStore + Inspect + Archive {}
-impl<T: SessionStore + MessageStore + KnowledgeStore + JobQueue + EventLog + UsageStore + Inspect + Archive> Store for T {}
+pub trait Store:
+    SessionStore + MessageStore + KnowledgeStore + AccessTokenStore + RevocationStore + JobQueue + EventLog + UsageStore + Inspect + Archive
+{
+}
+impl<T> Store for T where
+    T: SessionStore
+        + MessageStore
+        + KnowledgeStore
+        + AccessTokenStore
+        + RevocationStore
+        + JobQueue
+        + EventLog
+        + UsageStore
+        + Inspect
+        + Archive
+{
+}
 
 /// Why the store did not do something.
 #[derive(Debug, thiserror::Error)]

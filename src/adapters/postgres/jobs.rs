@@ -310,7 +310,7 @@ async fn cancel_answer(
         // Whoever reads the message now would have it answered; it is read again, by whom that is not asked of. The attempt does
         // not count.
         sqlx::query(
-            "UPDATE jobs SET answer = false, token = token + 1, attempts = greatest(attempts - 1, 0), ready_at = least(ready_at, $1)
+            "UPDATE jobs SET answer = false, token = token + 1, attempts = greatest(attempts - 1, 0), ready_at = least(ready_at, queue_time($1))
              WHERE id = $2",
         )
         .bind(time(now))

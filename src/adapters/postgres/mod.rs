@@ -5,6 +5,7 @@
 //! wait for each other; numbers (`seq`, `position`, `feed_row`) come from counters in locked rows, so they become visible in
 //! their order; nothing here reads a clock.
 
+mod access;
 mod archive;
 mod codec;
 mod connect;

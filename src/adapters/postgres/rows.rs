@@ -66,7 +66,7 @@ impl<'r> Columns<'r> {
         Ok(self.row.try_get(column)?)
     }
 
-    fn opt_time(&self, column: &'static str) -> Result<Option<Timestamp>, Failure> {
+    pub(super) fn opt_time(&self, column: &'static str) -> Result<Option<Timestamp>, Failure> {
         Ok(self.row.try_get(column)?)
     }
 

@@ -4,6 +4,7 @@
 //! Invariants: every statement on user data names the user; only `writer` opens write transactions; nothing here
 //! reads a clock.
 
+mod access;
 mod archive;
 mod codec;
 mod delete;

@@ -1,7 +1,11 @@
 //! Who asks, what they may do, and until when.
 
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
 use axum::http::StatusCode;
 use tokio::time::Instant;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
     api::error::ApiError,
@@ -64,21 +68,42 @@ impl FromIterator<Permission> for Permissions {
     }
 }
 
+/// How often a proof is asked about while a stream lasts. With what a proof may remember of the last answer, a stream ends
+/// within ten seconds.
+const ASKED_EVERY: Duration = Duration::from_secs(4);
+
+/// What an identity was proven by, where it can be taken back.
+#[async_trait]
+pub trait Proof: Send + Sync {
+    /// Whether it was. When nobody can tell, it was not: a store that fails for a moment ends no streams.
+    async fn is_revoked(&self) -> bool;
+}
+
 /// A verified caller with what their proof allows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct Identity {
     /// Who asks.
     pub caller: Caller,
     /// What they may do.
     pub permissions: Permissions,
+    /// Whether they may make and revoke personal access tokens. Who has shown one may not: a stolen one would outlive itself.
+    pub manages_tokens: bool,
     /// When the proof ends, and with it every stream that was opened with it.
     pub until: Option<Instant>,
+    /// The proof, if it can end before.
+    pub proof: Option<Arc<dyn Proof>>,
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity").field("caller", &self.caller).field("permissions", &self.permissions).finish_non_exhaustive()
+    }
 }
 
 /// A caller who may do everything that their role allows, without end.
 impl From<Caller> for Identity {
     fn from(caller: Caller) -> Self {
-        Self { caller, permissions: Permissions::all(), until: None }
+        Self { caller, permissions: Permissions::all(), manages_tokens: true, until: None, proof: None }
     }
 }
 
@@ -102,11 +127,44 @@ impl Identity {
         self.until.is_some_and(|until| until <= Instant::now())
     }
 
-    /// Ends when the proof does; never, when it has no end.
-    pub(crate) async fn expired(self) {
-        match self.until {
-            Some(until) => tokio::time::sleep_until(until).await,
-            None => std::future::pending().await,
+    /// Watches the proof from now on.
+    pub(crate) fn lease(&self) -> Lease {
+        let revoked = CancellationToken::new();
+        let watch = self.proof.clone().map(|proof| {
+            let revoked = revoked.clone();
+            AbortOnDropHandle::new(tokio::spawn(async move {
+                loop {
+                    tokio::time::sleep(ASKED_EVERY).await;
+                    if proof.is_revoked().await {
+                        return revoked.cancel();
+                    }
+                }
+            }))
+        });
+        Lease { until: self.until, revoked, _watch: watch }
+    }
+}
+
+/// How long a stream may go on.
+pub(crate) struct Lease {
+    until: Option<Instant>,
+    revoked: CancellationToken,
+    /// A task of its own: who waits for the end often stops waiting, because there is something to deliver.
+    _watch: Option<AbortOnDropHandle<()>>,
+}
+
+impl Lease {
+    /// Waits until the proof has ended; for ever, when it has no end.
+    pub(crate) async fn ended(&self) {
+        let expired = async {
+            match self.until {
+                Some(until) => tokio::time::sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = expired => {}
+            () = self.revoked.cancelled() => {}
         }
     }
 }

@@ -43,7 +43,8 @@ impl Authenticator for LocalUser {
         // A proxy in front brings strangers to a loopback listener, and its requests say so.
         match PROXIED.iter().any(|name| parts.headers.contains_key(*name)) {
             true => Err(AuthError::Missing),
-            false => Ok(self.caller.into()),
+            // Without a login a token opens nothing, and one made now must not open anything later.
+            false => Ok(Identity { manages_tokens: false, ..self.caller.into() }),
         }
     }
 }

@@ -6,6 +6,7 @@ mod identity;
 mod local;
 mod metadata;
 pub mod origin;
+pub(crate) mod personal;
 pub mod token;
 
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-pub use identity::{Identity, Permission, Permissions};
+pub(crate) use identity::Lease;
+pub use identity::{Identity, Permission, Permissions, Proof};
 pub use local::{LocalUser, NotLoopback};
 pub use metadata::ProtectedResource;
 pub(crate) use metadata::{METADATA_PATH, metadata};
@@ -71,21 +73,21 @@ impl From<AuthError> for ApiError {
 }
 
 /// The verified identity of a request, for handlers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Authenticated(pub(crate) Identity);
 
 impl<S: Send + Sync> FromRequestParts<S> for Authenticated {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        parts.extensions.get::<Self>().copied().ok_or_else(|| AuthError::Missing.into())
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| AuthError::Missing.into())
     }
 }
 
 macro_rules! extractors {
     ($($(#[$doc:meta])+ $name:ident: $permission:ident),+ $(,)?) => {$(
         $(#[$doc])+
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Clone, Debug)]
         pub(crate) struct $name(pub(crate) Identity);
 
         impl<S: Send + Sync> FromRequestParts<S> for $name {

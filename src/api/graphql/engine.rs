@@ -50,6 +50,9 @@ pub(crate) struct Streams {
     pub(crate) ice_servers: Vec<IceServer>,
 }
 
+/// Whose tokens are accepted.
+pub(crate) struct Issuers(pub(crate) Vec<String>);
+
 /// The schema with its limits.
 pub(crate) fn schema(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mutation, Subscription> {
     Schema::build(Query::default(), Mutation::default(), Subscription)
@@ -74,8 +77,14 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(conversation: Conversation, streams: Streams, limits: Arc<Limits>, limiter: Arc<Limiter<UserId>>) -> Self {
-        Self { schema: schema(&limits).data(streams).finish(), conversation, limits, limiter }
+    pub(crate) fn new(
+        conversation: Conversation,
+        streams: Streams,
+        issuers: Issuers,
+        limits: Arc<Limits>,
+        limiter: Arc<Limiter<UserId>>,
+    ) -> Self {
+        Self { schema: schema(&limits).data(streams).data(issuers).finish(), conversation, limits, limiter }
     }
 
     /// An executor for one caller, which runs at most `concurrent` operations at once.
@@ -97,7 +106,7 @@ impl Engine {
         let document = document::parse(&request.query, &self.limits.document)?;
         let kind = operation_type(&document, request.operation_name.as_deref());
         request.set_parsed_query(document);
-        let scope = Scope::new(*identity, self.conversation.clone());
+        let scope = Scope::new(identity.clone(), self.conversation.clone());
         let batches = scope.batches.clone();
         Ok((request.data(scope), batches, kind))
     }

@@ -16,7 +16,7 @@ mod websocket;
 
 use async_graphql::SDLExportOptions;
 
-pub(crate) use engine::{Engine, Streams};
+pub(crate) use engine::{Engine, Issuers, Streams};
 pub(crate) use http::{get, post};
 pub(crate) use loader::RivalsOf;
 pub(crate) use scope::Scope;

@@ -40,8 +40,8 @@ impl Scope {
     }
 
     /// Who asks, with what their proof allows.
-    pub(crate) fn identity(&self) -> Identity {
-        self.identity
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
@@ -64,6 +64,8 @@ pub(crate) enum Needs {
     Write,
     /// Either of them.
     ReadOrWrite,
+    /// What only administrators may do.
+    Admin,
 }
 
 impl Guard for Needs {
@@ -73,6 +75,7 @@ impl Guard for Needs {
             Self::ReadOrWrite if identity.permissions.include(Permission::Write) => Permission::Write,
             Self::Read | Self::ReadOrWrite => Permission::Read,
             Self::Write => Permission::Write,
+            Self::Admin => Permission::Admin,
         };
         Ok(identity.require(permission)?)
     }

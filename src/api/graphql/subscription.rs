@@ -34,17 +34,17 @@ impl Subscription {
         let session: SessionId = read_id(&session_id, "sessionId")?;
         let hub = &ctx.data::<Streams>()?.hub;
         let subscription = stream::subscribe(hub, s.caller, session, after.as_deref()).await?;
-        let (conversation, identity) = (s.conversation.clone(), s.identity());
+        let (conversation, lease) = (s.conversation.clone(), s.identity().lease());
         let epoch = subscription.welcome().epoch.clone();
         let seq = stream::start(&subscription, after.as_deref());
-        let state = Some((subscription, conversation, epoch, seq));
+        let state = Some((subscription, conversation, epoch, seq, lease));
         Ok(futures_util::stream::unfold(state, move |state| async move {
-            let (mut subscription, conversation, epoch, mut seq) = state?;
+            let (mut subscription, conversation, epoch, mut seq, lease) = state?;
             loop {
                 let now = conversation.now();
                 let delivery = tokio::select! {
                     delivery = subscription.next() => delivery?,
-                    () = identity.expired() => Delivery::End(Bye::from(ByeCode::AuthExpired)),
+                    () = lease.ended() => Delivery::End(Bye::from(ByeCode::AuthExpired)),
                 };
                 let event = match delivery {
                     Delivery::Event(event) => {
@@ -62,7 +62,7 @@ impl Subscription {
                         return Some((node(&epoch, seq, "bye".to_owned(), now, serde_json::json!(bye)), None));
                     }
                 };
-                return Some((event, Some((subscription, conversation, epoch, seq))));
+                return Some((event, Some((subscription, conversation, epoch, seq, lease))));
             }
         }))
     }

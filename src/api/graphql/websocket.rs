@@ -29,11 +29,14 @@ use axum::{
 use futures_util::{SinkExt, StreamExt, future};
 use serde_json::Value;
 use signaling::ByeCode;
-use tokio::time::{Instant, interval_at, sleep, timeout};
+use tokio::{
+    sync::SetOnce,
+    time::{Instant, interval_at, sleep, timeout},
+};
 
 use super::engine::Engine;
 use crate::api::{
-    auth::{AuthError, Authenticated, Authenticator, Identity},
+    auth::{AuthError, Authenticated, Authenticator, Identity, Lease},
     error::ApiError,
     server::Connection,
 };
@@ -88,14 +91,9 @@ async fn name(authenticator: Arc<dyn Authenticator>, by_request: Option<Identity
 }
 
 /// Ends when the caller's token has and subscriptions could say so; not before there is a caller.
-async fn expired(identity: &OnceLock<Identity>) {
-    match identity.get() {
-        Some(identity) => {
-            identity.expired().await;
-            sleep(LAST_WORDS).await;
-        }
-        None => std::future::pending().await,
-    }
+async fn ended(lease: &SetOnce<Lease>) {
+    lease.wait().await.ended().await;
+    sleep(LAST_WORDS).await;
 }
 
 /// `connection` is kept until the end, so that this one counts and is waited for.
@@ -107,13 +105,16 @@ async fn serve(
     connection: Option<Connection>,
 ) {
     let identity = Arc::new(OnceLock::new());
+    let lease = Arc::new(SetOnce::new());
     let operations = engine.on_behalf_of_whom(identity.clone(), OPERATIONS);
     let closing = connection.as_ref().map(|c| c.closing.clone()).unwrap_or_default();
     let stopped = async {
         closing.cancelled().await;
         sleep(LAST_WORDS).await;
     };
-    tokio::pin!(stopped);
+    let ended = ended(&lease);
+    // One wait for the whole connection: whatever is sent meanwhile must not begin it anew.
+    tokio::pin!(stopped, ended);
     let (mut sink, stream) = socket.split();
     let begun = Arc::new(AtomicBool::new(false));
     let heard = Arc::new(AtomicBool::new(true));
@@ -129,11 +130,12 @@ async fn serve(
         })
         .boxed();
     let mark = begun.clone();
-    let named = identity.clone();
+    let (named, leased) = (identity.clone(), lease.clone());
     let mut output = Protocol::new(operations, input, WebSocketProtocols::GraphQLWS).on_connection_init(move |payload| {
         mark.store(true, Ordering::Relaxed);
         async move {
             let identity = name(authenticator, by_request, payload).await.map_err(ApiError::from)?;
+            let _ = leased.set(identity.lease());
             let _ = named.set(identity);
             Ok(Data::default())
         }
@@ -153,7 +155,7 @@ async fn serve(
                 None => break,
             },
             () = &mut init_deadline, if !begun.load(Ordering::Relaxed) => close(4408, "Connection initialisation timeout"),
-            () = expired(&identity) => close(FORBIDDEN, ByeCode::AuthExpired.as_str()),
+            () = &mut ended => close(FORBIDDEN, ByeCode::AuthExpired.as_str()),
             () = &mut stopped => close(1001, "The server stops"),
             _ = ping.tick() => {
                 if heard.swap(false, Ordering::Relaxed) {

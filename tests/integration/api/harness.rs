@@ -91,18 +91,27 @@ impl Server {
         authenticator: Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
-        Self::build(Stored::sqlite().await, connections, authenticator, login).await
+        Self::build(Stored::sqlite().await, connections, |_| authenticator, login).await
     }
 
     /// A server on a store of the caller's choice.
     pub(crate) async fn start_on(stored: Stored) -> Self {
-        Self::build(stored, api::ServerConfig::default(), Arc::new(ByHeader), None).await
+        Self::build(stored, api::ServerConfig::default(), |_| Arc::new(ByHeader), None).await
+    }
+
+    /// As [`Server::start_as`], with an authenticator that needs the store.
+    pub(crate) async fn start_over(
+        connections: api::ServerConfig,
+        authenticator: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Authenticator>,
+        login: Option<ProtectedResource>,
+    ) -> Self {
+        Self::build(Stored::sqlite().await, connections, authenticator, login).await
     }
 
     async fn build(
         stored: Stored,
         connections: api::ServerConfig,
-        authenticator: Arc<dyn Authenticator>,
+        authenticator: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
         let store = stored.store.clone();
@@ -131,7 +140,7 @@ impl Server {
             conversation,
             signaling: Signaling::bind(SignalingConfig::default(), hub.clone()).await.unwrap(),
             hub,
-            authenticator,
+            authenticator: authenticator(store.clone()),
             config,
             metrics: PrometheusBuilder::new().build_recorder().handle(),
             checks: Vec::new(),

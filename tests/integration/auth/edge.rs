@@ -131,3 +131,17 @@ async fn who_is_no_trusted_proxy_is_not_believed() {
     assert_eq!(answers[0], 200);
     assert_eq!(answers.last(), Some(&429), "another name each time is still the same address: {answers:?}");
 }
+
+#[tokio::test]
+async fn without_provider_no_certificates_are_needed_and_with_one_the_want_of_them_is_said() {
+    let bare = [("SSL_CERT_FILE", "/no/such/file"), ("SSL_CERT_DIR", "/no/such/folder")];
+    let (_folder, server) = start(&bare);
+    assert_eq!(ask(&server, PAGE, FIXED_TOKEN).await.status(), 403, "it serves, and refuses foreign pages as ever");
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = crate::server::recall();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder.path()).envs(bare);
+    let provider = [("RECALL_OIDC_ISSUER", "https://login.example.org"), ("RECALL_OIDC_AUDIENCE", "recall")];
+    let refused = command.envs(provider).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("auth.issuers") && said.contains("ca-certificates"), "{said}");
+}

@@ -22,7 +22,7 @@ use recall::{
     adapters::{system::SystemClock, web::WebDocuments},
     api::{ProtectedResource, ServerConfig, TokenConfig, Tokens},
     domain::{Timestamp, UserId},
-    ports::{Clock, Fetch},
+    ports::{Clock, Fetch, Store},
 };
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -188,13 +188,18 @@ pub(crate) async fn server(issuers: &[&Issuer]) -> Server {
         admin_role: "recall-admin".to_owned(),
         clock_skew: std::time::Duration::ZERO,
         introspection: None,
+        personal: None,
+        revoked: None,
         fixed: Some((FIXED_TOKEN.to_owned(), LOCAL.parse::<UserId>().unwrap())),
     };
     let clock: Arc<dyn Clock> = match issuers.first() {
         Some(issuer) => issuer.clock.clone(),
         None => Arc::new(SystemClock),
     };
-    let tokens = Tokens::new(config, &fetch, clock).unwrap();
+    let tokens = |store: Arc<dyn Store>| {
+        Arc::new(Tokens::new(TokenConfig { personal: Some(store.clone()), revoked: Some(store), ..config }, Some(&fetch), clock).unwrap())
+            as Arc<_>
+    };
     let login = ProtectedResource { resource: AUDIENCE.to_owned(), authorization_servers: issuers.iter().map(|i| i.url.clone()).collect() };
-    Server::start_as(ServerConfig::default(), Arc::new(tokens), Some(login)).await
+    Server::start_over(ServerConfig::default(), tokens, Some(login)).await
 }

@@ -4,7 +4,9 @@ mod attacks;
 mod edge;
 mod issuer;
 mod limits;
+mod personal;
 mod provider;
+mod revocation;
 mod scopes;
 mod streams;
 

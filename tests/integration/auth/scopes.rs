@@ -66,6 +66,7 @@ async fn every_root_field_demands_a_scope() {
     let id = uuid::Uuid::from_u128(7).to_string();
     let queries = [
         ("viewer", "viewer { id }"),
+        ("accessTokens", "accessTokens { id }"),
         ("session", "session(id: $id) { id }"),
         ("sessions", "sessions { totalCount }"),
         ("message", "message(id: $id) { id }"),
@@ -88,6 +89,9 @@ async fn every_root_field_demands_a_scope() {
         ("renameEntity", "renameEntity(input: { id: $id, name: \"x\" })"),
         ("mergeEntities", "mergeEntities(input: { intoId: $id, fromId: $id })"),
         ("unmergeEntities", "unmergeEntities(input: { entityId: $id })"),
+        ("createAccessToken", "createAccessToken(input: { name: \"x\", scopes: [] })"),
+        ("revokeToken", "revokeToken(input: { issuer: \"x\", tokenId: \"x\" })"),
+        ("revokeAccessToken", "revokeAccessToken(input: { id: $id })"),
         ("openEventStream", "openEventStream(input: { sessionId: $id, offer: \"x\" })"),
     ];
     let names = |kind: &str| schema[kind]["fields"].as_array().unwrap().iter().map(|f| text(&f["name"])).collect::<BTreeSet<_>>();

@@ -26,25 +26,25 @@ fn short(issuer: &Issuer) -> String {
     issuer.token("anna", json!({ "exp": now + 3 }))
 }
 
-async fn post(server: &Server, token: &str, query: &str, variables: Value) -> Value {
+pub(super) async fn post(server: &Server, token: &str, query: &str, variables: Value) -> Value {
     let request = server.http.post(server.url("/graphql")).bearer_auth(token);
     let answer: Value = request.json(&json!({ "query": query, "variables": variables })).send().await.unwrap().json().await.unwrap();
     assert!(answer.get("errors").is_none(), "{answer}");
     answer["data"].clone()
 }
 
-async fn session(server: &Server, token: &str) -> String {
+pub(super) async fn session(server: &Server, token: &str) -> String {
     let data = post(server, token, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
     text(&data["createSession"]["session"]["id"])
 }
 
-async fn say(server: &Server, token: &str, session: &str, words: &str) {
+pub(super) async fn say(server: &Server, token: &str, session: &str, words: &str) {
     let query = "mutation($s: ID!, $t: String!) { sendMessage(input: { sessionId: $s, text: $t }) { errors { code } } }";
     assert_eq!(post(server, token, query, json!({ "s": session, "t": words })).await["sendMessage"]["errors"], json!([]));
 }
 
 /// Events of a stream until one of a type.
-async fn until(response: &mut reqwest::Response, kind: &str) -> Vec<(String, String, Value)> {
+pub(super) async fn until(response: &mut reqwest::Response, kind: &str) -> Vec<(String, String, Value)> {
     let (mut buffer, mut events) = (String::new(), Vec::new());
     loop {
         let chunk = response.chunk().await.unwrap().unwrap_or_else(|| panic!("ended without {kind}: {events:?}"));
@@ -85,7 +85,7 @@ async fn a_stream_ends_with_its_token_and_goes_on_with_a_new_one() {
     assert_eq!(texts, ["Two."], "nothing lost, nothing doubled");
 }
 
-async fn open(server: &Server, headers: &[(&'static str, &str)]) -> Result<Socket, tungstenite::Error> {
+pub(super) async fn open(server: &Server, headers: &[(&'static str, &str)]) -> Result<Socket, tungstenite::Error> {
     let mut request = format!("ws://{}/graphql/ws", server.address).into_client_request().unwrap();
     request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static("graphql-transport-ws"));
     for (name, value) in headers {
@@ -94,12 +94,12 @@ async fn open(server: &Server, headers: &[(&'static str, &str)]) -> Result<Socke
     connect_async(request).await.map(|(socket, _)| socket)
 }
 
-async fn send(socket: &mut Socket, message: Value) {
+pub(super) async fn send(socket: &mut Socket, message: Value) {
     socket.send(Message::text(message.to_string())).await.unwrap();
 }
 
 /// The next frame: text as JSON, a close as its code and reason.
-async fn hear(socket: &mut Socket) -> Value {
+pub(super) async fn hear(socket: &mut Socket) -> Value {
     loop {
         match socket.next().await {
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
@@ -110,7 +110,7 @@ async fn hear(socket: &mut Socket) -> Value {
     }
 }
 
-fn init(token: &str) -> Value {
+pub(super) fn init(token: &str) -> Value {
     json!({ "type": "connection_init", "payload": { "authorization": format!("Bearer {token}") } })
 }
 

@@ -7,9 +7,10 @@ use chrono::TimeDelta;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::blocklist;
 use crate::{
     api::auth::Permissions,
-    domain::{Caller, Timestamp, UserId, ViewerRole},
+    domain::{Caller, Timestamp, TokenDigest, UserId, ViewerRole},
 };
 
 /// Below this name lie the users of all issuers. Changing it would give everybody another identity.
@@ -30,6 +31,8 @@ pub(super) struct Granted {
     pub(super) caller: Caller,
     pub(super) permissions: Permissions,
     pub(super) until: Timestamp,
+    /// What the issuer calls the token, by which it can be taken back.
+    pub(super) token: Option<TokenDigest>,
 }
 
 /// Why claims are not accepted.
@@ -97,7 +100,12 @@ impl Rules {
         let scopes = texts(claims.get("scope")).chain(texts(claims.get("scp"))).flat_map(|s| s.split(' '));
         let admin = texts(self.roles(claims)).any(|role| role == self.admin_role);
         let role = if admin { ViewerRole::Admin } else { ViewerRole::User };
-        Ok(Granted { caller: Caller::verified(user(issuer, subject), role), permissions: Permissions::of_scopes(scopes), until })
+        Ok(Granted {
+            caller: Caller::verified(user(issuer, subject), role),
+            permissions: Permissions::of_scopes(scopes),
+            until,
+            token: text("jti").map(|id| blocklist::digest_of(issuer, id)),
+        })
     }
 
     /// The claim itself, or what the dots lead to; a name that contains dots is tried first, as some providers demand

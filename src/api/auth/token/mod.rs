@@ -1,7 +1,8 @@
-//! Bearer tokens: JWT access tokens of configured issuers (RFC 9068), opaque ones that their issuer is asked about, and one
-//! static token for emergencies. A JWT is believed only after its signature was checked with a key of the issuer that it
-//! names; what it says before that only chooses which key is tried.
+//! Bearer tokens: JWT access tokens of configured issuers (RFC 9068), opaque ones that their issuer is asked about,
+//! personal access tokens, and one static token for emergencies. A JWT is believed only after its signature was checked with
+//! a key of the issuer that it names; what it says before that only chooses which key is tried.
 
+pub(crate) mod blocklist;
 mod claims;
 mod keys;
 mod opaque;
@@ -18,20 +19,23 @@ use tokio::time::Instant;
 
 pub use self::opaque::Introspection;
 use self::{
+    blocklist::{Blocklist, Listed},
     claims::{Granted, Rules},
     opaque::Introspector,
     provider::Provider,
 };
-use super::{AuthError, Authenticator, Identity};
+use super::{AuthError, Authenticator, Identity, Permissions, Proof, personal};
 use crate::{
-    domain::{Caller, UserId, ViewerRole},
-    ports::{Clock, Fetch},
+    domain::{Caller, Timestamp, UserId, ViewerRole},
+    ports::{AccessTokenStore, Clock, Fetch, RevocationStore},
 };
 
 /// Longest token. Real ones have one or two kilobytes; everything longer is work for nothing.
 const MAX_TOKEN_BYTES: usize = 8 * 1024;
 /// Longest a stream is kept for one token, whatever its expiry says.
 const MAX_LIFE: Duration = Duration::from_secs(366 * 24 * 3600);
+/// The same for tokens that only their issuer knows to be taken back, so that a stream does not outlive one by much.
+const CHECKED_AGAIN_AFTER: Duration = Duration::from_secs(3600);
 
 /// Which tokens are accepted, and what they mean.
 #[derive(Clone)]
@@ -52,6 +56,10 @@ pub struct TokenConfig {
     pub clock_skew: Duration,
     /// How to ask about tokens that only their issuer can read; without it they are refused.
     pub introspection: Option<Introspection>,
+    /// Where personal access tokens are kept; without it they are refused.
+    pub personal: Option<Arc<dyn AccessTokenStore>>,
+    /// Where it is noted which tokens of issuers are believed no more.
+    pub revoked: Option<Arc<dyn RevocationStore>>,
     /// A token that needs no issuer, and whose it is.
     pub fixed: Option<(String, UserId)>,
 }
@@ -67,21 +75,25 @@ pub struct Tokens {
     rules: Rules,
     algorithms: Vec<Algorithm>,
     introspector: Option<Introspector>,
+    personal: Option<Arc<dyn AccessTokenStore>>,
+    blocklist: Option<Arc<Blocklist>>,
     fixed: Option<(String, UserId)>,
     clock: Arc<dyn Clock>,
 }
 
 impl Tokens {
     /// An authenticator. Nothing is fetched before the first token arrives, so that a provider that is down does not keep
-    /// the server from starting.
+    /// the server from starting. Without `fetch` no issuer's token is accepted.
     ///
     /// # Errors
     /// When an algorithm is unknown or works with a shared secret.
-    pub fn new(config: TokenConfig, fetch: &Arc<dyn Fetch>, clock: Arc<dyn Clock>) -> Result<Self, UnknownAlgorithm> {
+    pub fn new(config: TokenConfig, fetch: Option<&Arc<dyn Fetch>>, clock: Arc<dyn Clock>) -> Result<Self, UnknownAlgorithm> {
         let algorithm = |name: &String| public_key_algorithm(name).ok_or_else(|| UnknownAlgorithm(name.clone()));
         Ok(Self {
             algorithms: config.algorithms.iter().map(algorithm).collect::<Result<_, _>>()?,
-            providers: config.issuers.iter().map(|issuer| Provider::new(issuer, fetch.clone(), clock.clone())).collect(),
+            providers: fetch
+                .map(|fetch| config.issuers.iter().map(|issuer| Provider::new(issuer, fetch.clone(), clock.clone())).collect())
+                .unwrap_or_default(),
             rules: Rules {
                 audiences: config.audiences,
                 types: config.types,
@@ -89,7 +101,9 @@ impl Tokens {
                 admin_role: config.admin_role,
                 skew: config.clock_skew,
             },
-            introspector: config.introspection.map(|client| Introspector::new(client, fetch.clone(), clock.clone())),
+            introspector: config.introspection.zip(fetch).map(|(client, fetch)| Introspector::new(client, fetch.clone(), clock.clone())),
+            personal: config.personal,
+            blocklist: config.revoked.map(|store| Arc::new(Blocklist::new(store, clock.clone()))),
             fixed: config.fixed,
             clock,
         })
@@ -117,16 +131,45 @@ impl Tokens {
         {
             return Ok(Caller::verified(*user, ViewerRole::Admin).into());
         }
-        let granted = match &self.introspector {
+        if let Some(store) = self.personal.as_ref().filter(|_| personal::is_one(token)) {
+            return self.held(token, store).await;
+        }
+        let (granted, longest) = match &self.introspector {
             // A signed token has three parts, and is never sent to anybody.
             Some(introspector) if token.split('.').count() != 3 => {
                 let provider = self.providers.iter().find(|p| introspector.asks(p)).ok_or_else(|| refused("issuer"))?;
-                introspector.check(token, provider, &self.rules).await?
+                (introspector.check(token, provider, &self.rules).await?, CHECKED_AGAIN_AFTER)
             }
-            _ => self.read(token).await?,
+            _ => (self.read(token).await?, MAX_LIFE),
         };
-        let left = (granted.until - self.clock.now()).to_std().unwrap_or_default().min(MAX_LIFE);
-        Ok(Identity { caller: granted.caller, permissions: granted.permissions, until: Some(Instant::now() + left) })
+        let mut proof = None;
+        if let Some((blocklist, token)) = self.blocklist.as_ref().zip(granted.token) {
+            if blocklist.has(token).await? {
+                return Err(refused("revoked"));
+            }
+            proof = Some(Arc::new(Listed { blocklist: blocklist.clone(), token }) as Arc<dyn Proof>);
+        }
+        let until = Some(self.end(granted.until, longest));
+        Ok(Identity { caller: granted.caller, permissions: granted.permissions, manages_tokens: true, until, proof })
+    }
+
+    /// Who holds a personal access token.
+    async fn held(&self, token: &str, store: &Arc<dyn AccessTokenStore>) -> Result<Identity, AuthError> {
+        let held = personal::Held { store: store.clone(), digest: personal::digest_of(token), clock: self.clock.clone() };
+        let found = store.use_access_token(held.digest, self.clock.now()).await;
+        let (caller, token) = found.map_err(|e| AuthError::Unavailable(Box::new(e)))?.ok_or_else(|| refused("unknown"))?;
+        Ok(Identity {
+            caller,
+            permissions: Permissions::of_scopes(token.scopes.split(' ')),
+            manages_tokens: false,
+            until: Some(self.end(token.expires_at, MAX_LIFE)),
+            proof: Some(Arc::new(held)),
+        })
+    }
+
+    /// When streams end that were opened with a proof that is good until then.
+    fn end(&self, until: Timestamp, longest: Duration) -> Instant {
+        Instant::now() + (until - self.clock.now()).to_std().unwrap_or_default().min(longest)
     }
 
     /// What a signed token grants.

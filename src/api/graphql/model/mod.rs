@@ -1,5 +1,6 @@
 //! The nouns of the GraphQL API. Each wraps a domain type and adds edges, read through loaders.
 
+mod access_token;
 mod context;
 mod entity;
 mod enums;
@@ -12,6 +13,7 @@ mod usage;
 mod user_error;
 mod viewer;
 
+pub(crate) use access_token::AccessTokenNode;
 pub(crate) use context::{ContextNode, Resolution};
 pub(crate) use entity::EntityNode;
 pub(crate) use enums::{ContextScope, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod};

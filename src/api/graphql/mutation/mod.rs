@@ -1,5 +1,6 @@
 //! Changing. Each mutation takes one `input`, calls one use case, and returns the result or typed `errors`.
 
+mod access_tokens;
 mod entities;
 mod facts;
 mod messages;
@@ -16,4 +17,5 @@ pub(crate) struct Mutation(
     facts::FactMutations,
     entities::EntityMutations,
     stream::StreamMutations,
+    access_tokens::AccessTokenMutations,
 );

@@ -1,12 +1,13 @@
-//! The viewer, sessions and messages.
+//! The viewer with their access tokens, sessions and messages.
 
 use async_graphql::{Context, ID, Object};
 
 use crate::{
     api::{
+        auth::personal,
         error::ApiError,
         graphql::{
-            model::{MessageNode, SessionNode, Viewer},
+            model::{AccessTokenNode, MessageNode, SessionNode, Viewer},
             page::{self, Connection, Total, cost},
             scope::{Needs, read_id, scope},
         },
@@ -22,6 +23,15 @@ impl SessionQueries {
     /// The one who asks.
     async fn viewer(&self) -> Viewer {
         Viewer
+    }
+
+    /// The viewer's personal access tokens, the newest first. Needs a login: no access token shows others.
+    #[graphql(complexity = "50 * child_complexity")]
+    async fn access_tokens(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<AccessTokenNode>> {
+        let s = scope(ctx)?;
+        personal::may_manage(s.identity())?;
+        let tokens = s.store().access_tokens(&s.caller).await.map_err(ApiError::from)?;
+        Ok(tokens.into_iter().map(AccessTokenNode::from).collect())
     }
 
     /// One of the viewer's sessions; null when there is no such.

@@ -1,6 +1,7 @@
 //! The contract of `ports::store`. Each test takes a fresh store and knows no engine; an adapter runs them all with one line.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod access;
 mod archive;
 mod deletion;
 mod entities;
@@ -68,6 +69,9 @@ macro_rules! store_contract {
             lists::every_list_is_complete_in_pages_of_any_size,
             lists::rows_that_come_between_pages_neither_repeat_nor_hide_others,
             lists::a_foreign_cursor_is_refused,
+            access::a_token_is_found_by_its_secret_until_it_expires_or_is_revoked,
+            access::tokens_of_another_are_neither_shown_nor_revoked,
+            access::a_revoked_token_stays_revoked_until_it_has_expired,
             deletion::a_deleted_session_leaves_nothing_behind,
             deletion::facts_with_evidence_elsewhere_are_weighed_anew,
             deletion::deleting_what_is_not_there_is_not_found,

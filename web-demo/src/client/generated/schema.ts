@@ -3,6 +3,22 @@
 /** An instant as RFC 3339 text. */
 export type DateTime = string;
 
+/** A personal access token: what scripts and agents of the viewer show instead of a login. */
+export interface AccessToken {
+  /** Identity. */
+  id: string;
+  /** What the viewer calls it. */
+  name: string;
+  /** What it allows: `recall.read`, `recall.write`. */
+  scopes: string[];
+  /** When it was made. */
+  createdAt: DateTime;
+  /** From when on it is not accepted. */
+  expiresAt: DateTime;
+  /** When it was last used, to the minute; null when it never was. */
+  lastUsedAt: DateTime | null;
+}
+
 /** A fact that the viewer states directly. */
 export interface AssertFactInput {
   /** The session in whose log the change appears, and which is its evidence. */
@@ -87,6 +103,26 @@ export interface ContextInput {
 
 /** Where to look. */
 export type ContextScope = "USER" | "SESSION";
+
+/** A new personal access token. */
+export interface CreateAccessTokenInput {
+  /** What it is for, in 1 to 100 characters. */
+  name: string;
+  /** What it allows: `recall.read`, `recall.write`, and no more than the login it is made with. */
+  scopes: string[];
+  /** How long it lives, 1 to 366 days; 90 when nothing is said. */
+  expiresInDays?: number | null;
+}
+
+/** What came of `createAccessToken`. */
+export interface CreateAccessTokenPayload {
+  /** The new token. */
+  accessToken: AccessToken | null;
+  /** What is sent as `Authorization: Bearer …`. It is shown this once and kept nowhere. */
+  secret: string | null;
+  /** Why there is none. */
+  errors: UserError[];
+}
 
 /** A new session. */
 export interface CreateSessionInput {
@@ -624,6 +660,38 @@ export interface RetrievalTimings {
   graphMs: number;
   /** All of it. */
   totalMs: number;
+}
+
+/** The access token to be revoked. */
+export interface RevokeAccessTokenInput {
+  /** Which one. */
+  id: string;
+}
+
+/** What came of `revokeAccessToken`. */
+export interface RevokeAccessTokenPayload {
+  /** The id of the token that is accepted no more. */
+  revokedId: string | null;
+  /** Why it was not revoked. */
+  errors: UserError[];
+}
+
+/** The token of an issuer to be revoked. */
+export interface RevokeTokenInput {
+  /** The issuer, exactly as it stands in the token's `iss`. */
+  issuer: string;
+  /** What the issuer calls the token: its `jti`. */
+  tokenId: string;
+  /** When the token expires by itself (`exp`); what is noted of it is forgotten then. Without it, it is kept for good. */
+  expiresAt?: DateTime | null;
+}
+
+/** What came of `revokeToken`. */
+export interface RevokeTokenPayload {
+  /** Whether the token is believed no more. */
+  revoked: boolean;
+  /** Why it was not revoked. */
+  errors: UserError[];
 }
 
 /** A message to be stored and understood. */

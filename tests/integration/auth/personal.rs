@@ -1,0 +1,133 @@
+//! Personal access tokens: what they open, what they do not, and how they end.
+
+use jsonwebtoken::Algorithm;
+use serde_json::{Value, json};
+
+use super::issuer::{FIXED_TOKEN, Issuer, Key, server};
+use crate::api::harness::{Server, text};
+
+async fn graphql(server: &Server, token: &str, query: &str, variables: Value) -> Value {
+    let request = server.http.post(server.url("/graphql")).bearer_auth(token);
+    request.json(&json!({ "query": query, "variables": variables })).send().await.unwrap().json().await.unwrap()
+}
+
+const CREATE: &str = "mutation($input: CreateAccessTokenInput!) { createAccessToken(input: $input) {
+    accessToken { id name scopes createdAt expiresAt lastUsedAt } secret errors { code path } } }";
+const REVOKE: &str = "mutation($id: ID!) { revokeAccessToken(input: { id: $id }) { revokedId errors { code } } }";
+const LIST: &str = "{ accessTokens { id name scopes lastUsedAt } }";
+
+async fn create(server: &Server, token: &str, change: Value) -> Value {
+    let mut input = json!({ "name": "nightly job", "scopes": ["recall.read"] });
+    input.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+    let answer = graphql(server, token, CREATE, json!({ "input": input })).await;
+    assert!(answer.get("errors").is_none(), "{answer}");
+    answer["data"]["createAccessToken"].clone()
+}
+
+async fn viewer(server: &Server, token: &str) -> Value {
+    graphql(server, token, "{ viewer { id role } }", json!({})).await["data"]["viewer"].clone()
+}
+
+fn code(payload: &Value) -> &str {
+    payload["errors"][0]["code"].as_str().unwrap_or_default()
+}
+
+async fn world() -> (std::sync::Arc<Issuer>, Server) {
+    let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
+    let server = server(&[&issuer]).await;
+    (issuer, server)
+}
+
+#[tokio::test]
+async fn an_access_token_opens_what_its_owner_gave_it_until_it_is_revoked() {
+    let (issuer, server) = world().await;
+    let login = issuer.token("root", json!({ "roles": ["recall-admin"], "scope": "recall.read recall.write recall.admin" }));
+    let owner = viewer(&server, &login).await;
+    assert_eq!(owner["role"], "ADMIN");
+    let made = create(&server, &login, json!({})).await;
+    let (secret, id) = (text(&made["secret"]), made["accessToken"]["id"].clone());
+    assert_eq!(made["accessToken"]["lastUsedAt"], Value::Null);
+
+    let held = viewer(&server, &secret).await;
+    assert_eq!((&held["id"], held["role"].as_str()), (&owner["id"], Some("USER")), "whose it is, but no administrator");
+    let written = graphql(&server, &secret, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
+    assert_eq!(written["errors"][0]["extensions"]["code"], "INSUFFICIENT_SCOPE");
+    let metrics = server.http.get(server.url("/metrics")).bearer_auth(&secret).send().await.unwrap();
+    assert_eq!(metrics.status(), 403);
+
+    let listed = graphql(&server, &login, LIST, json!({})).await;
+    let token = &listed["data"]["accessTokens"][0];
+    assert_eq!((&token["id"], &token["name"], &token["scopes"]), (&id, &json!("nightly job"), &json!(["recall.read"])));
+    assert!(token["lastUsedAt"].is_string(), "{listed}");
+    assert!(!listed.to_string().contains(&secret[12..]));
+
+    let revoked = graphql(&server, &login, REVOKE, json!({ "id": id })).await;
+    assert_eq!(revoked["data"]["revokeAccessToken"], json!({ "revokedId": id, "errors": [] }));
+    assert_eq!(viewer(&server, &secret).await, Value::Null);
+    let again = graphql(&server, &login, REVOKE, json!({ "id": id })).await;
+    assert_eq!(code(&again["data"]["revokeAccessToken"]), "NOT_FOUND");
+}
+
+#[tokio::test]
+async fn an_access_token_makes_shows_and_revokes_none() {
+    let (issuer, server) = world().await;
+    let login = issuer.token("anna", json!({}));
+    let made = create(&server, &login, json!({ "scopes": ["recall.write", "recall.read"] })).await;
+    let (secret, id) = (text(&made["secret"]), made["accessToken"]["id"].clone());
+    let session = graphql(&server, &secret, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
+    assert!(session["data"]["createSession"]["session"]["id"].is_string(), "it does write: {session}");
+    assert_eq!(code(&create(&server, &secret, json!({})).await), "ACCESS_TOKENS_FORBIDDEN");
+    let revoked = graphql(&server, &secret, REVOKE, json!({ "id": id })).await;
+    assert_eq!(code(&revoked["data"]["revokeAccessToken"]), "ACCESS_TOKENS_FORBIDDEN");
+    let listed = graphql(&server, &secret, LIST, json!({})).await;
+    assert_eq!(listed["errors"][0]["extensions"]["code"], "ACCESS_TOKENS_FORBIDDEN");
+    // Nor does a server without login, where they open nothing.
+    let folder = tempfile::tempdir().unwrap();
+    let local = crate::server::Server::start(folder.path());
+    let answer = local.graphql(CREATE, json!({ "input": { "name": "x", "scopes": ["recall.read"] } })).await;
+    assert_eq!(code(&answer["createAccessToken"]), "ACCESS_TOKENS_FORBIDDEN");
+}
+
+#[tokio::test]
+async fn wrong_wishes_for_access_tokens_are_refused() {
+    let (issuer, server) = world().await;
+    let login = issuer.token("anna", json!({}));
+    for (change, expected) in [
+        (json!({ "name": "  " }), "INVALID_NAME"),
+        (json!({ "name": "ä".repeat(101) }), "INVALID_NAME"),
+        (json!({ "scopes": [] }), "INVALID_SCOPES"),
+        (json!({ "scopes": ["recall.admin"] }), "INVALID_SCOPES"),
+        (json!({ "scopes": ["recall.read", "openid"] }), "INVALID_SCOPES"),
+        (json!({ "expiresInDays": 0 }), "INVALID_EXPIRY"),
+        (json!({ "expiresInDays": 367 }), "INVALID_EXPIRY"),
+        (json!({ "expiresInDays": i32::MIN }), "INVALID_EXPIRY"),
+    ] {
+        let payload = create(&server, &login, change.clone()).await;
+        assert_eq!((code(&payload), &payload["secret"]), (expected, &Value::Null), "{change}");
+    }
+    let writes = issuer.token("anna", json!({ "scope": "recall.write" }));
+    assert_eq!(code(&create(&server, &writes, json!({})).await), "INSUFFICIENT_SCOPE", "no more than the login");
+    for _ in 0..50 {
+        assert_eq!(code(&create(&server, &login, json!({})).await), "");
+    }
+    assert_eq!(code(&create(&server, &login, json!({})).await), "TOO_MANY_ACCESS_TOKENS");
+    assert_eq!(code(&create(&server, FIXED_TOKEN, json!({})).await), "", "others may still");
+}
+
+#[tokio::test]
+async fn an_access_token_expires_and_invented_ones_open_nothing() {
+    let (issuer, server) = world().await;
+    let secret = text(&create(&server, &issuer.token("anna", json!({})), json!({ "expiresInDays": 1 })).await["secret"]);
+    assert!(viewer(&server, &secret).await.is_object());
+    let last = if secret.ends_with('0') { "1" } else { "0" };
+    for bad in [
+        &format!("{}{last}", &secret[..secret.len() - 1]),
+        &secret[..secret.len() - 2],
+        "recall_pat_",
+        &format!("recall_pat_{}", "0".repeat(64)),
+    ] {
+        assert_eq!(viewer(&server, bad).await, Value::Null, "{bad}");
+    }
+    issuer.clock.wait(24 * 3600);
+    assert_eq!(viewer(&server, &secret).await, Value::Null, "expired");
+}

@@ -69,7 +69,7 @@ pub struct Shape {
     pub order: &'static [Field],
     /// What names one record of the user.
     pub identity: &'static [&'static str],
-    /// Made here by whatever model is configured, or counted here: what is here already is right even if it is different.
+    /// Made from other records by whatever model is configured, so what is here already is right even if it is different.
     pub derived: bool,
 }
 
@@ -171,7 +171,6 @@ const TYPES: Holds = Holds::Word(&["person", "organization", "place", "project",
 const STATUS: Holds = Holds::Word(&["active", "ended", "retracted"]);
 const STANCE: Holds = Holds::Word(&["supports", "opposes", "ends"]);
 const LANE: Holds = Holds::Word(&["understand", "answer"]);
-const SPENT: Holds = Holds::Word(&["extract", "answer"]);
 const SIDE: Holds = Holds::Word(&["gone", "before", "after"]);
 const FINDS: Holds = Holds::Word(&["key", "hint"]);
 
@@ -262,14 +261,6 @@ pub static SHAPES: &[Shape] = &[
         ordered [id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE)] derived false {
         id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE), id("session_id"), one("confidence", Holds::Real),
         maybe("span_start", Holds::Small), maybe("span_end", Holds::Small), one("excerpt", Holds::Text), time("created_at"),
-    }),
-    shape!("usage_day" in "usage_days" by ["day", "operation"]
-        ordered [one("day", Holds::Small), one("operation", SPENT)] derived true {
-        one("day", Holds::Small), one("operation", SPENT), one("requests", Holds::Count), one("input_tokens", Holds::Count),
-        one("output_tokens", Holds::Count),
-    }),
-    shape!("usage_message" in "usage_messages" by ["message_id"] ordered [id("message_id")] derived true {
-        id("message_id"), one("input_tokens", Holds::Count), one("output_tokens", Holds::Count),
     }),
     shape!("job" in "jobs" by ["message_id", "lane"] ordered [one("id", Holds::Count)] derived false {
         id("message_id"), one("lane", LANE), id("session_id"), one("answer", Holds::Flag),

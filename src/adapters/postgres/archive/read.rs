@@ -147,12 +147,7 @@ fn value(row: &PgRow, shape: &Shape, field: &Field) -> Result<Value, Failure> {
     let damaged = || Failure::Damaged { table: shape.table, column: field.name };
     let found = match field.holds {
         Holds::Id => row.try_get::<Option<Uuid>, _>(field.name)?.map(Value::Id),
-        Holds::Count => row.try_get::<Option<i64>, _>(field.name)?.map(Value::Count),
-        // Some of these columns are of four bytes.
-        Holds::Small => match row.try_get::<Option<i64>, _>(field.name) {
-            Err(sqlx::Error::ColumnDecode { .. }) => row.try_get::<Option<i32>, _>(field.name)?.map(i64::from).map(Value::Count),
-            wide => wide?.map(Value::Count),
-        },
+        Holds::Count | Holds::Small => row.try_get::<Option<i64>, _>(field.name)?.map(Value::Count),
         Holds::Time => row.try_get::<Option<Timestamp>, _>(field.name)?.map(|t| Value::Count(codec::millis(t))),
         Holds::Real => row.try_get::<Option<f64>, _>(field.name)?.map(Value::Real),
         Holds::Text | Holds::Key => match row.try_get::<Option<String>, _>(field.name)? {

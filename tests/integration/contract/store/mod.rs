@@ -83,7 +83,6 @@ macro_rules! store_contract {
             archive::records_that_do_not_fit_are_refused_by_their_line,
             archive::an_export_is_of_one_moment,
             archive::vectors_of_another_model_are_made_anew,
-            archive::tokens_that_were_used_here_stay_counted,
             archive::the_user_without_login_stays_that_user,
         }
     };

@@ -13,6 +13,7 @@ pub mod conversation;
 pub mod domain;
 pub mod facts;
 pub mod ports;
+pub mod projection;
 pub mod streaming;
 pub mod understand;
 

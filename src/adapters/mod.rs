@@ -1,6 +1,7 @@
 //! The engines behind the ports, one room each. They never import each other.
 
 pub mod local;
+pub mod neo4j;
 pub mod openai;
 pub mod postgres;
 pub mod sqlite;

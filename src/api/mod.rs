@@ -42,6 +42,7 @@ pub use server::{ServerConfig, serve};
 use crate::{
     conversation::Conversation,
     domain::EventBody,
+    ports::GraphQueries,
     streaming::{EventHub, LogSource},
 };
 
@@ -63,6 +64,8 @@ pub struct ApiState {
     pub config: ApiConfig,
     /// Renders the metrics.
     pub metrics: PrometheusHandle,
+    /// Answers how things hang together.
+    pub graph: Arc<dyn GraphQueries>,
     /// What must be reachable besides the store, for `/readyz`.
     pub checks: Vec<Arc<dyn Check>>,
 }
@@ -155,12 +158,12 @@ pub fn events_schema() -> String {
 
 /// All routes.
 pub fn router(state: ApiState) -> Router {
-    let ApiState { conversation, hub, signaling, authenticator, config, metrics, checks } = state;
+    let ApiState { conversation, hub, signaling, authenticator, config, metrics, graph, checks } = state;
     let limits = Arc::new(config.limits);
     let limiter = rate::Limiter::new(limits.requests);
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
     let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
-    let engine = graphql::Engine::new(conversation.clone(), streams, issuers, limits.clone(), limiter.clone());
+    let engine = graphql::Engine::new(conversation.clone(), graph, streams, issuers, limits.clone(), limiter.clone());
     let whip = whip::Whip::new(signaling, &config.ice_servers);
     let policy =
         Arc::new(auth::origin::OriginPolicy { port: config.listen.port(), public: config.public_url, allowed: config.cors_origins });

@@ -17,11 +17,16 @@ use crate::ports::Store;
 /// Longest time a check may take.
 const CHECK_WITHIN: Duration = Duration::from_secs(2);
 
-/// A service without which this server cannot work.
+/// A service that this server uses.
 #[async_trait]
 pub trait Check: Send + Sync {
     /// Names it for operators.
     fn name(&self) -> &str;
+    /// Whether the server cannot work without it. What it can do without is named when it is not there, but is no reason to send
+    /// requests elsewhere: all servers use the same one, and none would be left.
+    fn is_needed(&self) -> bool {
+        true
+    }
     /// Whether it can be used now.
     ///
     /// # Errors
@@ -68,7 +73,7 @@ struct CheckResult {
     problem: Option<&'static str>,
 }
 
-/// `GET /readyz`: everything it depends on can be reached; names what cannot.
+/// `GET /readyz`: everything that it cannot work without can be reached; names what cannot, needed or not.
 pub(crate) async fn readyz(State(checks): State<Arc<[Arc<dyn Check>]>>) -> Response {
     let one = |check: &Arc<dyn Check>| {
         let check = check.clone();
@@ -84,10 +89,13 @@ pub(crate) async fn readyz(State(checks): State<Arc<[Arc<dyn Check>]>>) -> Respo
             CheckResult { name: check.name().to_owned(), ready: problem.is_none(), problem }
         }
     };
-    let checks = futures_util::future::join_all(checks.iter().map(one)).await;
-    let ready = checks.iter().all(|c| c.ready);
-    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, Json(Readiness { status: if ready { "ready" } else { "not_ready" }, checks })).into_response()
+    let results = futures_util::future::join_all(checks.iter().map(one)).await;
+    let (status, word) = match (results.iter().all(|c| c.ready), checks.iter().zip(&results).all(|(c, r)| r.ready || !c.is_needed())) {
+        (true, _) => (StatusCode::OK, "ready"),
+        (false, true) => (StatusCode::OK, "degraded"),
+        (false, false) => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
+    };
+    (status, Json(Readiness { status: word, checks: results })).into_response()
 }
 
 /// `GET /metrics`: Prometheus text.

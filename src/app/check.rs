@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::adapters::{local::LocalEmbedder, system::SystemClock};
 use crate::config::{Config, Engine};
 use crate::domain::UserId;
-use crate::ports::{Clock, Embedder};
+use crate::ports::{Clock, Embedder, GraphEngine};
 
 use super::{models, wiring};
 
@@ -31,6 +31,13 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
         let (waiting, dead) = store.depth().await?;
         println!("database: {engine} answers; {waiting} jobs wait, {dead} were given up");
         store.close().await;
+    }
+    match super::graph::engine(config, &ontology)? {
+        None => println!("graph: in the database; no graph engine is configured"),
+        Some(engine) => {
+            engine.ping().await?;
+            println!("graph: {} answers", config.neo4j.url.as_deref().unwrap_or_default());
+        }
     }
     models::check(config).await?;
     let started = std::time::Instant::now();

@@ -95,6 +95,8 @@ enum Command {
 enum GraphCommand {
     /// Rebuilds the graph engine's projection from the relational store
     Rebuild,
+    /// Compares the graph engine with the relational store and prints what differs
+    Check,
 }
 
 impl Settings {
@@ -135,11 +137,8 @@ pub fn run() -> anyhow::Result<()> {
         }
         Command::Extract { policy } => super::extract::run(&cli.settings.load_with(policy)?),
         Command::Serve => runtime()?.block_on(super::serve::run(cli.settings.load()?)),
-        Command::Graph { command: GraphCommand::Rebuild } => {
-            cli.settings.load()?;
-            println!("graph: no graph engine is configured; facts are read from the relational store, and there is nothing to rebuild");
-            Ok(())
-        }
+        Command::Graph { command: GraphCommand::Rebuild } => runtime()?.block_on(super::graph::rebuild(&cli.settings.load()?)),
+        Command::Graph { command: GraphCommand::Check } => runtime()?.block_on(super::graph::check(&cli.settings.load()?)),
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
         Command::Export { user } => runtime()?.block_on(super::archive::export(&cli.settings.load()?, user.as_deref())),
         Command::Import { into } => runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref())),

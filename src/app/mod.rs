@@ -4,6 +4,7 @@ pub mod archive;
 mod check;
 mod cli;
 mod extract;
+mod graph;
 mod health;
 mod login;
 mod maintenance;

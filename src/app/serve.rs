@@ -18,6 +18,8 @@ use crate::facts::{Processor, ProcessorConfig};
 const STREAM_GRACE: Duration = Duration::from_secs(1);
 /// Time for running jobs to end.
 const JOB_GRACE: Duration = Duration::from_secs(10);
+/// Time for the graph engine to take the batch at work.
+const GRAPH_GRACE: Duration = Duration::from_secs(5);
 /// Time for the store to close.
 const STORE_GRACE: Duration = Duration::from_secs(5);
 
@@ -63,6 +65,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
             ..ProcessorConfig::default()
         },
     );
+    let projector = house.graph.follow();
     let stop = CancellationToken::new();
     let maintenance = tokio::spawn(maintenance::run(house.store.clone(), house.clock.clone(), config.stream.clone(), stop.clone()));
 
@@ -84,7 +87,8 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         authenticator,
         config: api_config,
         metrics,
-        checks: Vec::new(),
+        graph: house.graph.queries.clone(),
+        checks: house.graph.checks(),
     });
     let server = tokio::spawn(api::serve(listener, router, api::ServerConfig::default(), stop.clone().cancelled_owned()));
 
@@ -101,6 +105,9 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     house.hub.shutdown(Bye::from(ByeCode::Restart));
     server.await.context("the server's task failed")?;
     processor.shutdown(JOB_GRACE).await;
+    if let Some(projector) = projector {
+        projector.shutdown(GRAPH_GRACE).await;
+    }
     maintenance.await.context("the maintenance task failed")?;
     let _ = tokio::time::timeout(STORE_GRACE, house.store.close()).await;
     info!("recall has stopped");

@@ -51,6 +51,10 @@ fn describe() {
     counter!("recall_stale_plans_total", "Plans made anew because the knowledge had changed meanwhile");
     histogram!("recall_context_seconds", "Time to find the context of a question");
     histogram!("recall_context_part_seconds", "Time spent on one way of finding");
+    gauge!("recall_graph_up", "Whether the graph engine is followed: 1 or 0");
+    counter!("recall_graph_changes_total", "Things told to the graph engine");
+    histogram!("recall_graph_batch_seconds", "Time the graph engine took for one batch");
+    counter!("recall_graph_queries_total", "Questions about connections, by who answered and why");
     counter!("recall_model_requests_total", "Requests to model servers, by operation and outcome");
     histogram!("recall_model_request_seconds", "Time one request to a model server took");
     histogram!("recall_model_first_token_seconds", "Time to the first token of a streamed answer");

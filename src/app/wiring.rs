@@ -28,6 +28,7 @@ pub(super) struct House {
     pub(super) announcer: Arc<HubAnnouncer>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) wake: Arc<Notify>,
+    pub(super) graph: super::graph::GraphParts,
 }
 
 /// The relations in force.
@@ -118,6 +119,7 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let hub = Hub::new(LogSource::new(store.clone()), following);
     let announcer = Arc::new(HubAnnouncer(hub.clone()));
     let wake = Arc::new(Notify::new());
+    let graph = super::graph::parts(config, &ontology, &store)?;
     if let Some(shared) = shared {
         shared.follow(announcer.clone(), wake.clone());
     }
@@ -133,5 +135,5 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
     });
-    Ok(House { store, conversation, hub, announcer, clock, wake })
+    Ok(House { store, conversation, hub, announcer, clock, wake, graph })
 }

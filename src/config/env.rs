@@ -43,6 +43,10 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_INDEX_MEGABYTES" => "retrieval.index_megabytes",
     "RECALL_EXTRACTION" => "understanding.extraction",
     "RECALL_ONTOLOGY" => "understanding.ontology",
+    "RECALL_NEO4J_URL" => "neo4j.url",
+    "RECALL_NEO4J_USER" => "neo4j.user",
+    "RECALL_NEO4J_PASSWORD" => "neo4j.password",
+    "RECALL_NEO4J_DATABASE" => "neo4j.database",
     "RECALL_MODEL_URL" => "model.url",
     "RECALL_MODEL_KEY" => "model.key",
     "RECALL_MODEL_NAME" => "model.name",
@@ -79,7 +83,7 @@ pub const VARIABLES: &[Variable] = variables! {
 
 /// Settings of engines that this version does not have. Ignoring one would be worse than refusing it: a server that
 /// was told of a login provider must not run open.
-const NOT_YET: &[&str] = &["RECALL_NEO4J_", "RECALL_OIDC_CLIENT_"];
+const NOT_YET: &[&str] = &["RECALL_OIDC_CLIENT_"];
 
 /// The variable that sets a key.
 pub(super) fn variable_of(key: &str) -> Option<&'static str> {

@@ -6,6 +6,7 @@ mod env;
 mod http;
 mod limits;
 mod models;
+mod neo4j;
 mod secret;
 mod sections;
 mod storage;
@@ -23,6 +24,7 @@ pub use env::{VARIABLES, Variable};
 pub use http::HttpConfig;
 pub use limits::LimitsConfig;
 pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
+pub use neo4j::Neo4jSection;
 pub use secret::Secret;
 pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig};
 pub use storage::{Engine, StorageConfig};
@@ -43,6 +45,8 @@ pub struct Config {
     pub retrieval: RetrievalConfig,
     /// Finding facts.
     pub understanding: UnderstandingConfig,
+    /// The graph engine.
+    pub neo4j: Neo4jSection,
     /// Pages of other origins, and proxies in front.
     pub http: HttpConfig,
     /// Who may come in.
@@ -123,6 +127,7 @@ impl Config {
         self.processing.check()?;
         self.retrieval.check()?;
         self.understanding.check(self.model.url.is_some())?;
+        self.neo4j.check()?;
         self.model.check()?;
         self.embeddings.check()?;
         self.log.check()

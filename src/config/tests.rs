@@ -49,6 +49,8 @@ fn every_variable_sets_a_key_that_exists() {
         "storage.migrate" => "false",
         "storage.pooler" => "true",
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
+        "neo4j.url" => "bolt://127.0.0.1:7687",
+        "neo4j.user" | "neo4j.password" | "neo4j.database" => "memory",
         "auth.issuers" | "auth.audiences" | "auth.introspection_issuer" => "https://login.example.org",
         "http.cors_origins" => "http://localhost:3000",
         "http.trusted_proxies" => "10.0.0.0/8, 2001:db8::1",
@@ -111,6 +113,8 @@ fn errors_name_the_key() {
         ("", &[("RECALL_LISTEN_FILE", "/does/not/exist")][..], "RECALL_LISTEN_FILE"),
         ("", &[("RECALL_PUBLIC_URL", "memory.example.org/x")][..], "server.public_url (RECALL_PUBLIC_URL)"),
         ("", &[("RECALL_PUBLIC_URL", "https://memory.example.org")][..], "memory.example.org can be reached from other machines"),
+        ("", &[("RECALL_NEO4J_URL", "http://127.0.0.1:7474")][..], "neo4j.url (RECALL_NEO4J_URL)"),
+        ("", &[("RECALL_NEO4J_URL", "bolt://neo4j:secret@127.0.0.1")][..], "must not hold the password"),
         ("", &[("RECALL_EXTRACTION", "hybrid")][..], "understanding.extraction (RECALL_EXTRACTION): needs a model"),
         ("", &[("RECALL_EXTRACTION", "magic")][..], "understanding.extraction (RECALL_EXTRACTION)"),
         ("", &[("RECALL_MODEL_KEY", "k")][..], "model.url (RECALL_MODEL_URL): is needed"),
@@ -134,6 +138,13 @@ fn errors_name_the_key() {
         let e = error(file, env);
         assert!(e.contains(expected), "{e:?} should contain {expected:?}");
     }
+}
+
+#[test]
+fn a_password_is_not_shown() {
+    let c = load("", &[("RECALL_NEO4J_PASSWORD", "sesame")], &[]).unwrap();
+    assert_eq!(c.neo4j.password.as_ref().map(Secret::expose), Some("sesame"));
+    assert!(!format!("{c:?}").contains("sesame"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ pub mod commit;
 pub mod embed;
 pub mod extract;
 pub mod fetch;
+pub mod graph;
 pub mod ids;
 pub mod index;
 pub mod queue;
@@ -21,6 +22,10 @@ pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmer
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{ExtractError, ExtractInput, Extractor};
 pub use fetch::{Fetch, FetchError};
+pub use graph::{
+    Around, Between, Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphEngine, GraphError,
+    GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, Shared, Thing, ThingId, Way,
+};
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};

@@ -2,15 +2,15 @@
 //! else (index, graph engine, streams) is made from it.
 //!
 //! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
-//! [`JobQueue`](super::JobQueue), which hands out work together with the caller it belongs to, [`Archive`], which does the same
-//! with all that is kept, [`AccessTokenStore::use_access_token`], which says who showed a token, and [`RevocationStore`], which
-//! knows no users.
+//! [`JobQueue`](super::JobQueue) and [`ChangeFeed`](super::ChangeFeed), which hand out the caller together with what belongs to
+//! him, [`Archive`], which does the same with all that is kept, [`AccessTokenStore::use_access_token`], which says who showed a
+//! token, and [`RevocationStore`], which knows no users.
 
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, Archive, Claim, CommitError, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit, MergeRecord, Merged,
-    RevocationStore, UsageStore,
+    AccessTokenStore, Archive, ChangeFeed, Claim, CommitError, Connections, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit,
+    MergeRecord, Merged, RevocationStore, UsageStore,
 };
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
@@ -19,7 +19,18 @@ use crate::domain::{
 
 /// All of the store.
 pub trait Store:
-    SessionStore + MessageStore + KnowledgeStore + AccessTokenStore + RevocationStore + JobQueue + EventLog + UsageStore + Inspect + Archive
+    SessionStore
+    + MessageStore
+    + KnowledgeStore
+    + AccessTokenStore
+    + RevocationStore
+    + JobQueue
+    + EventLog
+    + UsageStore
+    + ChangeFeed
+    + Connections
+    + Inspect
+    + Archive
 {
 }
 impl<T> Store for T where
@@ -31,6 +42,8 @@ impl<T> Store for T where
         + JobQueue
         + EventLog
         + UsageStore
+        + ChangeFeed
+        + Connections
         + Inspect
         + Archive
 {

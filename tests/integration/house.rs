@@ -13,10 +13,11 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("facts", &["domain", "ports"]),
     ("conversation", &["domain", "ports", "facts", "understand"]),
     ("streaming", &["domain", "ports"]),
+    ("projection", &["domain", "ports"]),
     ("config", &[]),
     ("adapters", &["domain", "ports", "understand"]),
     ("api", &["domain", "ports", "facts", "conversation", "streaming"]),
-    ("app", &["domain", "ports", "facts", "understand", "conversation", "streaming", "config", "adapters", "api"]),
+    ("app", &["domain", "ports", "facts", "understand", "conversation", "streaming", "projection", "config", "adapters", "api"]),
 ];
 
 /// Longest file, in lines before its unit tests.

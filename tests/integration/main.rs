@@ -12,6 +12,7 @@ mod crash;
 mod edit;
 mod entities;
 mod extraction;
+mod graph;
 mod house;
 mod instances;
 mod logs;

@@ -12,6 +12,7 @@ mod connect;
 mod delete;
 mod events;
 mod failure;
+mod graph;
 mod hints;
 mod inspect;
 mod jobs;

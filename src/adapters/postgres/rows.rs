@@ -74,7 +74,7 @@ impl<'r> Columns<'r> {
         Ok(self.row.try_get(column)?)
     }
 
-    fn opt_id(&self, column: &'static str) -> Result<Option<Uuid>, Failure> {
+    pub(super) fn opt_id(&self, column: &'static str) -> Result<Option<Uuid>, Failure> {
         Ok(self.row.try_get(column)?)
     }
 
@@ -87,7 +87,7 @@ impl<'r> Columns<'r> {
         W::parse_word(self.row.try_get(column)?).ok_or_else(|| self.damaged(column))
     }
 
-    fn opt_word<W: Word>(&self, column: &'static str) -> Result<Option<W>, Failure> {
+    pub(super) fn opt_word<W: Word>(&self, column: &'static str) -> Result<Option<W>, Failure> {
         let word: Option<&str> = self.row.try_get(column)?;
         word.map(|w| W::parse_word(w).ok_or_else(|| self.damaged(column))).transpose()
     }

@@ -29,7 +29,7 @@ pub(super) fn register_vectors() {
     });
 }
 
-/// Counts in `counter` each statement that starts on this connection, transaction control included.
+/// Counts in `counter` each statement that starts on this connection, transaction control included, triggers not.
 pub(super) async fn count_statements(connection: &mut SqliteConnection, counter: &'static AtomicU64) -> Result<(), sqlx::Error> {
     let mut handle = connection.lock_handle().await?;
     // SAFETY: the handle is open and locked. The context is a reference that lives as long as the process, so the
@@ -45,7 +45,12 @@ pub(super) async fn count_statements(connection: &mut SqliteConnection, counter:
     Ok(())
 }
 
-unsafe extern "C" fn on_statement(_event: c_uint, context: *mut c_void, _statement: *mut c_void, _sql: *mut c_void) -> c_int {
+unsafe extern "C" fn on_statement(_event: c_uint, context: *mut c_void, _statement: *mut c_void, sql: *mut c_void) -> c_int {
+    // SAFETY: for SQLITE_TRACE_STMT the last argument is the text of the statement, ended by a zero. What a trigger runs is
+    // reported as a comment; it is a part of the statement that fired it.
+    if !sql.is_null() && unsafe { std::ffi::CStr::from_ptr(sql.cast::<c_char>()) }.to_bytes().starts_with(b"--") {
+        return 0;
+    }
     // SAFETY: `context` is the `&'static AtomicU64` given to `sqlite3_trace_v2` above.
     let counter = unsafe { &*context.cast::<AtomicU64>() };
     counter.fetch_add(1, Ordering::Relaxed);

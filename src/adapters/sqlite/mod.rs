@@ -11,6 +11,7 @@ mod delete;
 mod events;
 mod extension;
 mod failure;
+mod graph;
 mod inspect;
 mod jobs;
 mod keys;

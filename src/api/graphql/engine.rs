@@ -37,6 +37,7 @@ use crate::{
     },
     conversation::Conversation,
     domain::UserId,
+    ports::GraphQueries,
     streaming::EventHub,
 };
 
@@ -79,12 +80,13 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(
         conversation: Conversation,
+        graph: Arc<dyn GraphQueries>,
         streams: Streams,
         issuers: Issuers,
         limits: Arc<Limits>,
         limiter: Arc<Limiter<UserId>>,
     ) -> Self {
-        Self { schema: schema(&limits).data(streams).data(issuers).finish(), conversation, limits, limiter }
+        Self { schema: schema(&limits).data(streams).data(issuers).data(graph).finish(), conversation, limits, limiter }
     }
 
     /// An executor for one caller, which runs at most `concurrent` operations at once.

@@ -143,6 +143,7 @@ impl Server {
             authenticator: authenticator(store.clone()),
             config,
             metrics: PrometheusBuilder::new().build_recorder().handle(),
+            graph: Arc::new(recall::projection::StoreGraph::new(store.clone(), "sqlite")),
             checks: Vec::new(),
         });
         let stop = CancellationToken::new();

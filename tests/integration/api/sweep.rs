@@ -111,6 +111,8 @@ struct Own {
     session: String,
     message: String,
     entity: String,
+    /// One that has to do with `entity`, and with something else that `entity` has to do with.
+    friend: String,
     fact: String,
     access_token: String,
     cursors: Vec<String>,
@@ -122,16 +124,25 @@ impl Own {
         let message = server.say(user, &session, &format!("The code of {word} is 4711.")).await;
         let fact = server.fact(user, &session, [word, "LIVES_IN", &format!("{word} town")]).await;
         server.fact(user, &session, [word, "LIKES", &format!("{word} food")]).await;
-        server.fact(user, &session, [&format!("{word} friend"), "LIKES", word]).await;
-        let query = "query($f: ID!, $s: ID!) { fact(id: $f) { subject { id } evidence(first: 1) { pageInfo { endCursor } } }
+        let likes = server.fact(user, &session, [&format!("{word} friend"), "LIKES", word]).await;
+        server.fact(user, &session, [&format!("{word} friend"), "LIKES", &format!("{word} food")]).await;
+        let query = "query($f: ID!, $l: ID!, $s: ID!) { likes: fact(id: $l) { subject { id } } fact(id: $f) { subject { id } evidence(first: 1) { pageInfo { endCursor } } }
             session(id: $s) { head messages(first: 1) { pageInfo { endCursor } } }
             sessions { pageInfo { endCursor } } facts(first: 1) { pageInfo { endCursor } } entities(first: 1) { pageInfo { endCursor } } }";
-        let data = server.data(user, query, json!({ "f": fact, "s": session })).await;
+        let data = server.data(user, query, json!({ "f": fact, "l": likes, "s": session })).await;
         let pages = ["/sessions", "/facts", "/entities", "/session/messages", "/fact/evidence"];
         let mut cursors: Vec<String> = pages.iter().map(|p| text(data.pointer(&format!("{p}/pageInfo/endCursor")).unwrap())).collect();
         cursors.push(text(&data["session"]["head"]));
         let access_token = access_token(server, user, word).await;
-        Self { session, message, entity: text(&data["fact"]["subject"]["id"]), fact, access_token, cursors }
+        Self {
+            session,
+            message,
+            entity: text(&data["fact"]["subject"]["id"]),
+            friend: text(&data["likes"]["subject"]["id"]),
+            fact,
+            access_token,
+            cursors,
+        }
     }
 
     fn ids(&self) -> [&str; 5] {
@@ -142,7 +153,7 @@ impl Own {
     fn value(&self, name: &str, ty: &str) -> Value {
         json!(match (name, ty) {
             ("sessionId", "ID") => self.session.as_str(),
-            ("intoId" | "fromId", "ID") => &self.entity,
+            ("intoId" | "fromId" | "toId" | "oneId" | "otherId", "ID") => &self.friend,
             ("text" | "query", "String") => "Where is the code?",
             ("subject" | "name" | "mention", "String") => "Peter",
             ("object", "String") => "Mary",
@@ -188,7 +199,10 @@ impl Case {
                     _ => String::new(),
                 };
                 for place in places {
-                    let types = arguments.iter().map(|a| format!("${}: {}", text(&a["name"]), written(&a["type"])));
+                    let types = arguments.iter().map(|a| {
+                        let default = a["defaultValue"].as_str().map(|d| format!(" = {d}")).unwrap_or_default();
+                        format!("${}: {}{default}", text(&a["name"]), written(&a["type"]))
+                    });
                     let given = arguments.iter().map(|a| format!("{0}: ${0}", text(&a["name"])));
                     let query = format!(
                         "{kind}({}) {{ {name}({}) {selection} }}",

@@ -77,6 +77,8 @@ async fn every_root_field_demands_a_scope() {
         ("fact", "fact(id: $id) { id }"),
         ("facts", "facts { totalCount }"),
         ("relations", "relations { name }"),
+        ("paths", "paths(fromId: $id, toId: $id) { entities { id } }"),
+        ("commonNeighbours", "commonNeighbours(oneId: $id, otherId: $id) { entity { id } }"),
     ];
     let mutations = [
         ("createSession", "createSession(input: {})"),

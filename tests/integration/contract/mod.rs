@@ -1,3 +1,3 @@
 //! What every adapter of a port must do, run against each of them.
 
-mod store;
+pub(crate) mod store;

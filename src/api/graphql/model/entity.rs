@@ -5,6 +5,7 @@ use async_graphql::{Context, ID, Object, SimpleObject};
 use super::{
     FactNode, MessageNode,
     enums::{EntityType, FactStatus},
+    graph::{self, NeighbourNode},
 };
 use crate::{
     api::{
@@ -16,7 +17,7 @@ use crate::{
         },
     },
     domain::{Decision, Entity, Slice, Timestamp},
-    ports::{FactFilter, Merged},
+    ports::{Around, FactFilter, Merged},
 };
 
 /// A thing that was merged into another one.
@@ -119,6 +120,21 @@ impl EntityNode {
         let filter = FactFilter { entity: Some(self.0.id), status: status.map(Into::into), ..FactFilter::default() };
         let slice = s.store().list_facts(&s.caller, &filter, &page).await.map_err(ApiError::from)?;
         Ok(page::forwards(slice, &page, Total::Facts(filter), FactNode))
+    }
+
+    /// Things that active facts lead to, in either direction: nearest first, then by the strength of the fact that leads there.
+    #[graphql(complexity = "cost(first, child_complexity).saturating_add(100)")]
+    async fn neighbours(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Over how many facts at most, 1 to 3.", default = 1)] hops: i32,
+        #[graphql(desc = "Only over these relations of the ontology; over all when nothing is said.")] relations: Option<Vec<String>>,
+        #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<NeighbourNode>> {
+        let (hops, first) = (graph::hops(hops, "hops")?, page::page(first, None)?.first);
+        let asked = Around { entity: self.0.id, hops, relations: relations.unwrap_or_default(), first };
+        let found = graph::graph(ctx)?.around(&scope(ctx)?.caller, &asked).await.map_err(graph::refused)?;
+        graph::neighbours(ctx, found).await
     }
 
     /// Messages that mention it, latest first.

@@ -6,6 +6,7 @@ mod entity;
 mod enums;
 mod event;
 mod fact;
+pub(crate) mod graph;
 mod message;
 mod relation;
 mod session;

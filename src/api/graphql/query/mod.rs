@@ -1,6 +1,7 @@
 //! Reading. One file per room of the memory; nothing here changes anything.
 
 mod context;
+mod graph;
 mod knowledge;
 mod sessions;
 
@@ -8,4 +9,4 @@ use async_graphql::MergedObject;
 
 /// Everything that can be read.
 #[derive(MergedObject, Default)]
-pub(crate) struct Query(sessions::SessionQueries, context::ContextQueries, knowledge::KnowledgeQueries);
+pub(crate) struct Query(sessions::SessionQueries, context::ContextQueries, knowledge::KnowledgeQueries, graph::GraphQueries);

@@ -7,6 +7,7 @@ mod deletion;
 mod entities;
 mod events;
 mod given;
+pub(crate) mod graph;
 mod isolation;
 mod jobs;
 mod knowledge;
@@ -84,6 +85,12 @@ macro_rules! store_contract {
             archive::an_export_is_of_one_moment,
             archive::vectors_of_another_model_are_made_anew,
             archive::the_user_without_login_stays_that_user,
+            feed::nothing_is_recorded_until_it_is_wanted_and_then_everything_is,
+            feed::a_thing_is_listed_as_it_is_with_where_it_comes_from,
+            feed::a_change_is_listed_once_under_its_latest_number,
+            feed::what_goes_is_listed_as_gone,
+            feed::a_merge_tells_of_all_that_it_moves,
+            feed::users_are_kept_apart,
         }
     };
     (@tests $factory:expr; $($module:ident :: $test:ident),+ $(,)?) => {$(
@@ -96,4 +103,5 @@ macro_rules! store_contract {
         }
     )+};
 }
+use graph::feed;
 use store_contract;

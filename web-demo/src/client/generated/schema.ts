@@ -71,6 +71,14 @@ export interface Citation {
   excerpt: string;
 }
 
+/** A thing that active facts connect to two others. */
+export interface CommonNeighbour {
+  /** The thing. */
+  entity: Entity;
+  /** The strongest fact that connects it to either, in the order of the arguments. */
+  facts: Fact[];
+}
+
 /** Everything found for one question, best first. */
 export interface Context {
   /** Messages, best first. */
@@ -178,6 +186,8 @@ export interface Entity {
   merged: MergedEntity[];
   /** Facts with it on either side, latest change first. */
   facts: FactConnection;
+  /** Things that active facts lead to, in either direction: nearest first, then by the strength of the fact that leads there. */
+  neighbours: Neighbour[];
   /** Messages that mention it, latest first. */
   mentions: MessageConnection;
 }
@@ -529,6 +539,16 @@ export type MessageStatus = "PROCESSING" | "PROCESSED" | "FAILED";
 /** What a model server was asked for. */
 export type ModelOperation = "EXTRACT" | "ANSWER";
 
+/** A thing that active facts lead to. */
+export interface Neighbour {
+  /** The thing. */
+  entity: Entity;
+  /** Over how many facts, at least. */
+  distance: number;
+  /** The strongest of the facts that lead to it from a thing one step nearer. */
+  fact: Fact;
+}
+
 /** A WebRTC offer. */
 export interface OpenEventStreamInput {
   /** The session whose events are wanted. */
@@ -563,6 +583,14 @@ export interface PageInfo {
   startCursor: string | null;
   /** When paginating forwards, the cursor to continue. */
   endCursor: string | null;
+}
+
+/** A way from one thing to another over active facts, in either direction, that visits nothing twice. */
+export interface Path {
+  /** The things, both ends included. */
+  entities: Entity[];
+  /** The facts between them, in order. */
+  facts: Fact[];
 }
 
 /** A fact with its score. */

@@ -1,6 +1,7 @@
 //! The contract on PostgreSQL, and what only a shared engine must show.
 
 mod clocks;
+mod graph;
 mod hints;
 mod schema;
 mod wires;

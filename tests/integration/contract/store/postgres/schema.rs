@@ -19,7 +19,7 @@ async fn primary_keys_begin_with_the_user() {
         "SELECT c.relname::text AS tab, a.attname::text AS col FROM pg_index i
          JOIN pg_class c ON c.oid = i.indrelid JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
          WHERE i.indisprimary AND c.relnamespace = current_schema()::regnamespace
-               AND c.relname NOT IN ('installation', 'users', 'jobs', 'revoked_tokens', '_sqlx_migrations')",
+               AND c.relname NOT IN ('installation', 'users', 'jobs', 'graph_feed', 'revoked_tokens', '_sqlx_migrations')",
     )
     .fetch_all(&mut connection)
     .await
@@ -97,6 +97,8 @@ async fn the_statements_that_run_most_use_their_index() {
             "sessions_latest",
         ),
         ("SELECT * FROM facts WHERE user_id = $U ORDER BY updated_at DESC, id DESC LIMIT 9", "facts_latest"),
+        ("SELECT id FROM graph_changes WHERE user_id = $U AND number > 1 ORDER BY number LIMIT 9", "graph_changes_pkey"),
+        ("SELECT user_id FROM graph_heads WHERE changed_in >= '7'::xid8", "graph_heads_changed"),
         ("SELECT id FROM facts WHERE user_id = $U AND subject_id = $U ORDER BY support DESC, id LIMIT 9", "facts_of_subject"),
         ("SELECT id FROM facts WHERE user_id = $U AND object_id = $U ORDER BY support DESC, id LIMIT 9", "facts_of_object"),
         ("SELECT * FROM entities WHERE user_id = $U ORDER BY mention_count DESC, id DESC LIMIT 9", "entities_most_mentioned"),

@@ -1,0 +1,117 @@
+//! The graph engine: whether there is one, `recall graph rebuild` and `recall graph check`.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Context;
+use async_trait::async_trait;
+
+use super::wiring;
+use crate::adapters::neo4j::{Neo4jConfig, Neo4jGraph};
+use crate::api::Check;
+use crate::config::{Config, Secret};
+use crate::domain::Ontology;
+use crate::ports::{GraphEngine, GraphQueries, Store};
+use crate::projection::{GraphReader, Missed, Projection, Projector, StoreGraph, compare};
+
+/// Longest time that a question waits for the engine before the store answers it.
+const WITHIN: Duration = Duration::from_millis(750);
+/// Differences that are printed one by one.
+const PRINTED: u64 = 100;
+
+/// What the server needs of the graph.
+pub(super) struct GraphParts {
+    /// Who is asked.
+    pub(super) queries: Arc<dyn GraphQueries>,
+    engine: Option<(Projection, Arc<Missed>)>,
+}
+
+impl GraphParts {
+    /// Starts keeping the engine in step, if there is one.
+    pub(super) fn follow(&self) -> Option<Projector> {
+        self.engine.as_ref().map(|(projection, missed)| Projector::start(projection.clone(), missed.clone()))
+    }
+
+    /// What must be reachable.
+    pub(super) fn checks(&self) -> Vec<Arc<dyn Check>> {
+        self.engine.iter().map(|(projection, _)| Arc::new(EngineCheck(projection.engine().clone())) as Arc<dyn Check>).collect()
+    }
+}
+
+struct EngineCheck(Arc<dyn GraphEngine>);
+
+#[async_trait]
+impl Check for EngineCheck {
+    fn name(&self) -> &str {
+        "neo4j"
+    }
+
+    /// The store answers instead.
+    fn is_needed(&self) -> bool {
+        false
+    }
+
+    async fn check(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.0.ping().await?)
+    }
+}
+
+/// The engine that is configured. It need not be there yet.
+pub(super) fn engine(config: &Config, ontology: &Ontology) -> anyhow::Result<Option<Arc<Neo4jGraph>>> {
+    let c = &config.neo4j;
+    let Some(url) = &c.url else { return Ok(None) };
+    let password = c.password.as_ref().map(Secret::expose).unwrap_or_default();
+    let settings = Neo4jConfig { database: c.database.clone(), ..Neo4jConfig::at(url, &c.user, password) };
+    let graph = Neo4jGraph::new(settings, ontology).context("neo4j.url (RECALL_NEO4J_URL)")?;
+    Ok(Some(Arc::new(graph)))
+}
+
+/// Joins store and engine.
+pub(super) fn parts(config: &Config, ontology: &Ontology, store: &Arc<dyn Store>) -> anyhow::Result<GraphParts> {
+    let queries: Arc<dyn GraphQueries> = Arc::new(StoreGraph::new(store.clone(), store.engine()));
+    let Some(engine) = engine(config, ontology)? else { return Ok(GraphParts { queries, engine: None }) };
+    let projection = Projection::new(store.clone(), engine.clone());
+    let reader = GraphReader::new(projection.clone(), engine, queries, WITHIN);
+    let missed = reader.missed();
+    Ok(GraphParts { queries: Arc::new(reader), engine: Some((projection, missed)) })
+}
+
+/// Store and projection for a command; `None` when no engine is configured.
+async fn open(config: &Config) -> anyhow::Result<Option<(Arc<dyn Store>, Projection)>> {
+    let Some(engine) = engine(config, &*wiring::ontology(config)?)? else {
+        println!("graph: no graph engine is configured; facts are read from the relational store, and there is nothing to do");
+        return Ok(None);
+    };
+    let store = wiring::store(config, config.storage.migrate).await?.store;
+    Ok(Some((store.clone(), Projection::new(store, engine))))
+}
+
+/// Makes the graph anew. A server may run meanwhile.
+pub(super) async fn rebuild(config: &Config) -> anyhow::Result<()> {
+    let Some((store, projection)) = open(config).await? else { return Ok(()) };
+    let started = std::time::Instant::now();
+    let done = projection.rebuild().await?;
+    let seconds = started.elapsed().as_secs_f64();
+    println!("graph: {} things of {} users written in {seconds:.1} s", done.changes, done.users);
+    store.close().await;
+    Ok(())
+}
+
+/// Compares. Fails when something differs.
+pub(super) async fn check(config: &Config) -> anyhow::Result<()> {
+    let Some((store, projection)) = open(config).await? else { return Ok(()) };
+    let mut found = 0u64;
+    let compared = compare(&projection, |difference| {
+        found += 1;
+        if found <= PRINTED {
+            println!("{difference}");
+        }
+    })
+    .await?;
+    store.close().await;
+    if found > PRINTED {
+        println!("and {} more", found - PRINTED);
+    }
+    anyhow::ensure!(found == 0, "{found} differences in {compared} things; `recall graph rebuild` makes the graph anew");
+    println!("graph: {compared} things, no difference");
+    Ok(())
+}

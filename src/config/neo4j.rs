@@ -1,0 +1,41 @@
+//! The graph engine beside the store, if there is one.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ConfigError, Secret, wrong};
+
+/// A Neo4j server that is kept in step with the store and answers questions about connections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Neo4jSection {
+    /// `bolt://host:port`, or with `bolt+s`, `neo4j` and `neo4j+s`. Without it there is no graph engine.
+    pub url: Option<String>,
+    /// Who signs in.
+    pub user: String,
+    /// With which secret.
+    pub password: Option<Secret>,
+    /// Which of the server's databases.
+    pub database: String,
+}
+
+impl Default for Neo4jSection {
+    fn default() -> Self {
+        Self { url: None, user: "neo4j".to_owned(), password: None, database: "neo4j".to_owned() }
+    }
+}
+
+const SCHEMES: [&str; 6] = ["bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc"];
+
+impl Neo4jSection {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let Some(url) = &self.url else { return Ok(()) };
+        let host = url.split_once("://").filter(|(scheme, _)| SCHEMES.contains(scheme)).map(|(_, host)| host);
+        match host {
+            None | Some("") => Err(wrong("neo4j.url", "must be bolt:// or neo4j:// with a host, such as bolt://127.0.0.1:7687")),
+            // The text of an address ends in logs.
+            Some(host) if host.contains('@') => Err(wrong("neo4j.url", "must not hold the password; use neo4j.user and neo4j.password")),
+            Some(host) if host.contains(['/', '?', '#', ' ']) => Err(wrong("neo4j.url", "must end after the host and the port")),
+            Some(_) => Ok(()),
+        }
+    }
+}

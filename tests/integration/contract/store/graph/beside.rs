@@ -1,0 +1,157 @@
+//! What Neo4j does besides the contract: writers in each other's way, damage, indexes, and the statements of the README.
+
+use std::collections::BTreeSet;
+
+use recall::{
+    domain::{Caller, FactStatus},
+    ports::{GraphEngine, GraphError},
+    projection::{Projection, compare},
+};
+
+use super::{
+    super::given::{World, at, entity, fact},
+    Folder, know,
+    neo4j::fill,
+    service::{Neo4jServer, ontology},
+};
+
+/// What differs for this user, without the ids.
+async fn differences(projection: &Projection, caller: &Caller) -> Vec<String> {
+    let mut found = Vec::new();
+    compare(projection, |d| found.push(d)).await.unwrap();
+    found.into_iter().filter(|d| d.user == caller.user()).map(|d| format!("{} {}", d.kind, d.what)).collect()
+}
+
+async fn catch_up_all(writers: &[Projection], feed: &str, w: &World) {
+    let done = futures_util::future::join_all(writers.iter().map(|p| p.catch_up(feed, &w.caller))).await;
+    assert!(done.iter().any(Result::is_ok), "{done:?}");
+    assert!(done.iter().all(|d| matches!(d, Ok(_) | Err(GraphError::Contended))), "{done:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_writers_of_one_graph_do_not_mix() {
+    let Some(server) = Neo4jServer::shared().await else { return };
+    let folder = Folder::new().await;
+    let w = folder.world();
+    let writers = [0, 1, 2].map(|_| Projection::new(folder.feed(), server.graph()));
+    let feed = writers[0].prepare().await.unwrap();
+    for i in 0..5 {
+        fill(&w, 40, 60, i).await;
+        catch_up_all(&writers, &feed, &w).await;
+        assert_eq!(differences(&writers[0], &w.caller).await, [""; 0]);
+    }
+    // All of them find it gone at once, and clear and make it: nothing is made twice, nothing of another's is removed.
+    for _ in 0..5 {
+        server.graph().wipe(&w.caller).await.unwrap();
+        catch_up_all(&writers, &feed, &w).await;
+        assert_eq!(differences(&writers[0], &w.caller).await, [""; 0]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_graph_that_another_clears_is_left_to_him_while_he_is_there() {
+    let Some(server) = Neo4jServer::shared().await else { return };
+    let folder = Folder::new().await;
+    let w = folder.world();
+    let known = w.john_likes_mary().await;
+    let projection = Projection::new(folder.feed(), server.graph());
+    let feed = projection.prepare().await.unwrap();
+    projection.catch_up(&feed, &w.caller).await.unwrap();
+    let user = w.caller.user();
+    let taken = |since: &str| {
+        format!(
+            "MATCH (p:Projection {{user_id: '{user}'}}) SET p.maker = 'another', p.maker_at = {since} REMOVE p.feed, p.position RETURN 1"
+        )
+    };
+    server.rows(&taken("datetime()")).await;
+    let graph = server.graph();
+    assert_eq!(graph.checkpoint(&w.caller).await.unwrap(), None);
+    assert!(matches!(graph.begin(&w.caller, &feed).await, Err(GraphError::Contended)));
+    assert!(matches!(graph.wipe(&w.caller).await, Err(GraphError::Contended)));
+    know(&w, known.session, &[&entity("Bob")], &[]).await;
+    assert!(matches!(projection.catch_up(&feed, &w.caller).await, Err(GraphError::Contended)));
+    // He was killed a while ago.
+    server.rows(&taken("datetime() - duration('PT1M')")).await;
+    projection.catch_up(&feed, &w.caller).await.unwrap();
+    assert_eq!(differences(&projection, &w.caller).await, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_that_somebody_changed_by_hand_is_told_and_a_rebuild_puts_it_right() {
+    let Some(server) = Neo4jServer::start().await else { return };
+    let folder = Folder::new().await;
+    let w = folder.world();
+    let known = w.john_likes_mary().await;
+    let (bob, cleo) = (entity("Bob"), entity("Cleo"));
+    know(&w, known.session, &[&bob, &cleo], &[&fact(&bob, "KNOWS", &cleo)]).await;
+    let projection = Projection::new(folder.feed(), server.graph());
+    projection.rebuild().await.unwrap();
+    for (by_hand, expected) in [
+        ("MATCH (s:Session) DETACH DELETE s", &["session missing", "message different"][..]),
+        ("MATCH (e:Entity {name: 'Bob'}) REMOVE e.name", &["entity different"]),
+        ("MATCH (e:Entity {name: 'Bob'}) SET e.type = 'no such type'", &["entity different"]),
+        ("MATCH (m:Message) SET m.position = 2", &["message different"]),
+        ("MATCH (:Entity)-[r:MENTIONED_IN]->() WITH r LIMIT 1 DELETE r", &["message different"]),
+        ("MATCH ()-[r:KNOWS]->() SET r.weight = 7.5", &["fact different"]),
+        ("MATCH ()-[r:KNOWS]->() DELETE r", &["fact missing"]),
+        ("MATCH (a)-[r:KNOWS]->(b) CREATE (a)-[x:KNOWS]->(b) SET x = properties(r)", &["fact double"]),
+        ("MATCH (a {name: 'John'}), (b {name: 'Bob'}) CREATE (a)-[:KNOWS]->(b)", &["fact extra"]),
+        ("MATCH (e:Entity {name: 'Bob'}) CREATE (:Entity {user_id: e.user_id, id: randomUUID()})", &["entity extra"]),
+        ("MATCH (p:Projection) DETACH DELETE p", &[]),
+    ] {
+        server.rows(&format!("{by_hand} RETURN 1")).await;
+        let found: BTreeSet<String> = differences(&projection, &w.caller).await.into_iter().collect();
+        assert_eq!(found, expected.iter().map(|e| (*e).to_owned()).collect(), "{by_hand}");
+        projection.rebuild().await.unwrap();
+        assert_eq!(differences(&projection, &w.caller).await, [""; 0], "{by_hand}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_questions_of_the_readme_find_something() {
+    let Some(server) = Neo4jServer::shared().await else { return };
+    let readme = include_str!("../../../../../README.md");
+    let (_, rest) = readme.split_once("```cypher").unwrap();
+    let (questions, _) = rest.split_once("```").unwrap();
+    let questions: Vec<&str> = questions.split(';').map(str::trim).filter(|q| !q.is_empty()).collect();
+    assert_eq!(questions.len(), 5);
+
+    let folder = Folder::new().await;
+    let w = folder.world();
+    let known = w.john_likes_mary().await;
+    let (hiking, apollo) = (entity("Hiking"), entity("Apollo of the README"));
+    let mut ended = known.fact.clone();
+    // In the year 2100: the question is about the time of the server.
+    (ended.status, ended.valid_to) = (FactStatus::Ended, Some(at(2_400_000_000_000)));
+    let (mut john, mut mary) = (known.john, known.mary);
+    (john.name, mary.name) = ("John of the README".into(), "Mary of the README".into());
+    let facts = [ended, fact(&john, "LIKES", &hiking), fact(&mary, "LIKES", &hiking), fact(&mary, "WORKS_ON", &apollo)];
+    know(&w, known.session, &[&john, &mary, &hiking, &apollo], &facts.iter().collect::<Vec<_>>()).await;
+    let projection = Projection::new(folder.feed(), server.graph());
+    let feed = projection.prepare().await.unwrap();
+    projection.catch_up(&feed, &w.caller).await.unwrap();
+
+    for (question, expected) in questions.iter().zip([2, 1, 1, 1, 1]) {
+        // The server has memories of other tests, with people of the same names.
+        let named = ["John", "Mary", "Apollo"]
+            .iter()
+            .fold((*question).to_owned(), |q, name| q.replace(&format!("'{name}'"), &format!("'{name} of the README'")));
+        let found = server.rows(&named).await.len();
+        assert!(if named == *question { found >= expected } else { found == expected }, "{found} rows: {question}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_verb_has_an_index_and_preparing_again_changes_nothing() {
+    let Some(server) = Neo4jServer::shared().await else { return };
+    server.graph().prepare().await.unwrap();
+    server.graph().prepare().await.unwrap();
+    let names = server.names("SHOW INDEXES YIELD name RETURN name").await;
+    for relation in ontology().iter() {
+        assert!(names.contains(&format!("recall_fact_{}", relation.name.to_lowercase())), "{} of {names:?}", relation.name);
+    }
+    let names = server.names("SHOW CONSTRAINTS YIELD name RETURN name").await;
+    for name in ["recall_entity", "recall_session", "recall_message", "recall_projection"] {
+        assert!(names.iter().any(|n| n == name), "{name}");
+    }
+}

@@ -1,0 +1,272 @@
+//! What becomes of an engine that is behind, gone, wiped, or of another store. In memory, so that every fault comes when it is
+//! wanted.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use recall::{
+    domain::{Caller, Entity, Stance},
+    ports::{Around, GraphEngine, GraphQueries},
+    projection::{GraphReader, Projection, Projector, compare},
+};
+
+use super::{
+    super::given::{World, entity, evidence, fact},
+    Folder, know,
+    memory::MemoryEngine,
+};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Pair {
+    folder: Folder,
+    engine: Arc<MemoryEngine>,
+    projection: Projection,
+}
+
+impl Pair {
+    async fn new() -> Self {
+        Self::over(Folder::new().await)
+    }
+
+    fn over(folder: Folder) -> Self {
+        let engine = Arc::new(MemoryEngine::default());
+        let projection = Projection::new(folder.feed(), engine.clone());
+        Self { folder, engine, projection }
+    }
+
+    async fn differences(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        compare(&self.projection, |d| all.push(d.to_string())).await.unwrap();
+        all
+    }
+
+    async fn catch_up(&self, w: &World) -> u64 {
+        let feed = self.projection.prepare().await.unwrap();
+        self.projection.catch_up(&feed, &w.caller).await.unwrap()
+    }
+
+    fn reader(&self, within: Duration) -> GraphReader {
+        GraphReader::new(self.projection.clone(), self.engine.clone(), self.folder.graph(), within)
+    }
+
+    async fn until_equal(&self) {
+        let started = Instant::now();
+        while !self.differences().await.is_empty() {
+            assert!(started.elapsed() < PATIENCE, "{:?}", self.differences().await);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_told_is_not_told_again() {
+    let pair = Pair::new().await;
+    let w = pair.folder.world();
+    let known = w.john_likes_mary().await;
+    assert_eq!(pair.catch_up(&w).await, 5);
+    assert_eq!(pair.catch_up(&w).await, 0);
+    assert_eq!(pair.differences().await, [""; 0]);
+    know(&w, known.session, &[&entity("Bob")], &[]).await;
+    assert_eq!(pair.differences().await.len(), 1);
+    assert_eq!(pair.catch_up(&w).await, 1);
+    assert_eq!(pair.differences().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn any_history_told_in_steps_equals_the_truth() {
+    any_history(Pair::new().await).await;
+}
+
+#[tokio::test]
+async fn any_history_in_postgres_told_in_steps_equals_the_truth() {
+    if let Some(folder) = Folder::postgres().await {
+        any_history(Pair::over(folder)).await;
+    }
+}
+
+async fn any_history(pair: Pair) {
+    let w = pair.folder.world();
+    let mut state = 7u64;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as usize % below
+    };
+    let mut sessions = vec![w.session().await];
+    let mut people: Vec<Entity> = Vec::new();
+    for round in 0..60 {
+        match next(5) {
+            0 => sessions.push(w.session().await),
+            1 if sessions.len() > 1 => {
+                let gone = sessions.remove(next(sessions.len()));
+                w.store.delete_session(&w.caller, gone, &|f, left| (!left.is_empty()).then(|| f.clone())).await.unwrap();
+                let ids: Vec<_> = people.iter().map(|p| p.id).collect();
+                let left = w.store.entities_by_id(&w.caller, &ids).await.unwrap();
+                people.retain(|p| left.iter().any(|l| l.id == p.id));
+            }
+            _ => {
+                let session = sessions[next(sessions.len())];
+                let message = w.note(session, "words").await;
+                let new = entity(&format!("Person {round}"));
+                let mut plan = recall::ports::KnowledgeCommit { entities: vec![new.clone()], ..w.plan(session).await };
+                if let Some(other) = (!people.is_empty()).then(|| people[next(people.len())].clone()) {
+                    let f = fact(&new, "KNOWS", &other);
+                    plan.evidence = vec![evidence(&f, &message, Stance::Supports)];
+                    plan.facts = vec![f];
+                }
+                w.commit(plan).await;
+                people.push(new);
+            }
+        }
+        if next(3) == 0 {
+            pair.catch_up(&w).await;
+            assert_eq!(pair.differences().await, [""; 0], "after round {round}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_batch_whose_confirmation_is_lost_counts_once() {
+    let pair = Pair::new().await;
+    let w = pair.folder.world();
+    w.john_likes_mary().await;
+    let feed = pair.projection.prepare().await.unwrap();
+    pair.engine.unconfirmed.store(1, Ordering::SeqCst);
+    assert!(pair.projection.catch_up(&feed, &w.caller).await.is_err());
+    assert_eq!(pair.projection.catch_up(&feed, &w.caller).await.unwrap(), 0);
+    assert_eq!(pair.differences().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_graph_of_another_store_or_another_past_is_made_anew() {
+    let pair = Pair::new().await;
+    let w = pair.folder.world();
+    w.john_likes_mary().await;
+    pair.catch_up(&w).await;
+    let feed = pair.projection.prepare().await.unwrap();
+    let head = pair.engine.position(&w.caller).unwrap();
+
+    pair.engine.begin(&w.caller, "another feed").await.unwrap();
+    assert_eq!(pair.catch_up(&w).await, 5);
+    // The store was restored from a backup and is behind the graph.
+    let ahead = recall::ports::GraphBatch { after: head, upto: head + 100, ..Default::default() };
+    pair.engine.apply(&w.caller, &feed, &ahead).await.unwrap();
+    assert_eq!(pair.catch_up(&w).await, 5);
+    assert_eq!(pair.differences().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_rebuild_removes_what_the_store_does_not_know() {
+    let pair = Pair::new().await;
+    let (w, stranger) = (pair.folder.world(), pair.folder.world());
+    w.john_likes_mary().await;
+    let other = Pair::new().await;
+    let foreign = World { caller: stranger.caller, ..other.folder.world() };
+    foreign.john_likes_mary().await;
+    Projection::new(other.folder.feed(), pair.engine.clone()).rebuild().await.unwrap();
+    assert_eq!(pair.differences().await.len(), 10, "5 are missing and 5 too many");
+    let done = pair.projection.rebuild().await.unwrap();
+    assert_eq!((done.users, done.changes), (1, 5));
+    assert_eq!(pair.differences().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn the_projector_follows_catches_up_and_starts_over() {
+    let pair = Pair::new().await;
+    let w = pair.folder.world();
+    let known = w.john_likes_mary().await;
+    pair.engine.down.store(true, Ordering::SeqCst);
+    let reader = pair.reader(PATIENCE);
+    let projector = Projector::start(pair.projection.clone(), reader.missed());
+    pair.folder.feed().start().await.unwrap();
+    know(&w, known.session, &[&entity("Bob")], &[]).await;
+    pair.engine.down.store(false, Ordering::SeqCst);
+    pair.until_equal().await;
+
+    // Down and up again while it runs.
+    pair.engine.down.store(true, Ordering::SeqCst);
+    know(&w, known.session, &[&entity("Cleo")], &[]).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    pair.engine.down.store(false, Ordering::SeqCst);
+    pair.until_equal().await;
+
+    // A batch that cannot be written: the graph of that user is made anew.
+    pair.engine.refusing.store(1, Ordering::SeqCst);
+    know(&w, known.session, &[&entity("Dan")], &[]).await;
+    pair.until_equal().await;
+
+    // Wiped behind its back: the next question notices.
+    pair.engine.forget();
+    let around = Around { entity: known.john.id, hops: 1, relations: vec![], first: 10 };
+    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1, "the store answers meanwhile");
+    pair.until_equal().await;
+    projector.shutdown(PATIENCE).await;
+}
+
+#[tokio::test]
+async fn a_user_whose_graph_cannot_be_written_holds_up_nobody() {
+    let pair = Pair::new().await;
+    let (bad, good) = (pair.folder.world(), pair.folder.world());
+    pair.folder.feed().start().await.unwrap();
+    bad.john_likes_mary().await;
+    // Refused at first and again after the new beginning.
+    pair.engine.refusing.store(2, Ordering::SeqCst);
+    let projector = Projector::start(pair.projection.clone(), pair.reader(PATIENCE).missed());
+    let at_head = async |caller: &Caller| pair.engine.position(caller) == Some(pair.folder.feed().head(caller).await.unwrap());
+    let started = Instant::now();
+    while pair.engine.refusing.load(Ordering::SeqCst) > 0 {
+        assert!(started.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    good.john_likes_mary().await;
+    while !at_head(&good.caller).await {
+        assert!(started.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(!at_head(&bad.caller).await);
+    projector.shutdown(PATIENCE).await;
+}
+
+#[tokio::test]
+async fn the_engine_answers_only_when_it_knows_everything_in_time() {
+    let pair = Pair::new().await;
+    let w = pair.folder.world();
+    let known = w.john_likes_mary().await;
+    let around = Around { entity: known.john.id, hops: 1, relations: vec![], first: 10 };
+    let asked = || pair.engine.asked.load(Ordering::SeqCst);
+
+    let reader = pair.reader(Duration::from_millis(50));
+    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1);
+    assert_eq!(asked(), 0, "it knows nothing yet");
+    pair.catch_up(&w).await;
+    assert_eq!(reader.around(&w.caller, &around).await.unwrap(), [], "the engine in memory answers so");
+    assert_eq!(asked(), 1);
+    know(&w, known.session, &[&entity("Bob")], &[]).await;
+    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1);
+    assert_eq!(asked(), 1, "it is behind");
+    pair.catch_up(&w).await;
+    pair.engine.moving.store(true, Ordering::SeqCst);
+    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1, "what it said is of no one moment");
+    assert_eq!(asked(), 2);
+    pair.engine.moving.store(false, Ordering::SeqCst);
+    pair.engine.forget();
+    pair.catch_up(&w).await;
+
+    pair.engine.slow.store(true, Ordering::SeqCst);
+    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1, "the store answers instead");
+    pair.engine.slow.store(false, Ordering::SeqCst);
+    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1);
+    assert_eq!(asked(), 2, "it is left alone for a while");
+
+    let reader = pair.reader(PATIENCE);
+    pair.engine.down.store(true, Ordering::SeqCst);
+    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1);
+    assert_eq!(reader.ways(&w.caller, &between(&known.john, &known.mary)).await.unwrap().len(), 1);
+    assert_eq!(reader.shared(&w.caller, known.john.id, known.mary.id, 10).await.unwrap(), []);
+}
+
+fn between(from: &Entity, to: &Entity) -> recall::ports::Between {
+    recall::ports::Between { from: from.id, to: to.id, hops: 1, first: 10 }
+}

@@ -1,0 +1,158 @@
+//! An engine in memory that can be told to fail, for what a real one does too seldom.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use recall::{
+    domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId},
+    ports::{
+        Around, Between, Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries,
+        GraphSession, Neighbour, Shared, ThingId, Way,
+    },
+};
+
+#[derive(Clone, Default)]
+struct One {
+    checkpoint: Option<Checkpoint>,
+    sessions: BTreeMap<SessionId, GraphSession>,
+    entities: BTreeMap<EntityId, Entity>,
+    messages: BTreeMap<MessageId, GraphMessage>,
+    facts: BTreeMap<FactId, GraphFact>,
+}
+
+#[derive(Default)]
+pub(super) struct MemoryEngine {
+    users: Mutex<BTreeMap<UserId, One>>,
+    /// Nothing is answered.
+    pub(super) down: AtomicBool,
+    /// Answers come after a minute.
+    pub(super) slow: AtomicBool,
+    /// Whoever is asked finds the graph begun anew while he answers.
+    pub(super) moving: AtomicBool,
+    /// So many batches are written, and then reported as failed: the confirmation got lost.
+    pub(super) unconfirmed: AtomicU32,
+    /// So many batches are refused for good.
+    pub(super) refusing: AtomicU32,
+    /// Questions that got through.
+    pub(super) asked: AtomicU32,
+}
+
+impl MemoryEngine {
+    fn check(&self) -> Result<(), GraphError> {
+        if self.down.load(Ordering::SeqCst) { Err(GraphError::Unavailable("down".into())) } else { Ok(()) }
+    }
+
+    /// As if somebody deleted everything.
+    pub(super) fn forget(&self) {
+        self.users.lock().unwrap().clear();
+    }
+
+    pub(super) fn position(&self, caller: &Caller) -> Option<u64> {
+        self.users.lock().unwrap().get(&caller.user())?.checkpoint.as_ref().map(|c| c.position)
+    }
+
+    async fn answer(&self) -> Result<(), GraphError> {
+        self.check()?;
+        if self.slow.load(Ordering::SeqCst) {
+            tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+        }
+        if self.moving.load(Ordering::SeqCst) {
+            for one in self.users.lock().unwrap().values_mut() {
+                one.checkpoint.as_mut().unwrap().position = 0;
+            }
+        }
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+fn take(counter: &AtomicU32) -> bool {
+    counter.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok()
+}
+
+#[async_trait]
+impl GraphEngine for MemoryEngine {
+    async fn ping(&self) -> Result<(), GraphError> {
+        self.check()
+    }
+    async fn prepare(&self) -> Result<(), GraphError> {
+        self.check()
+    }
+    async fn users(&self) -> Result<Vec<UserId>, GraphError> {
+        Ok(self.users.lock().unwrap().keys().copied().collect())
+    }
+    async fn checkpoint(&self, caller: &Caller) -> Result<Option<Checkpoint>, GraphError> {
+        self.check()?;
+        Ok(self.users.lock().unwrap().get(&caller.user()).and_then(|o| o.checkpoint.clone()))
+    }
+    async fn wipe(&self, caller: &Caller) -> Result<(), GraphError> {
+        self.check()?;
+        self.users.lock().unwrap().remove(&caller.user());
+        Ok(())
+    }
+    async fn begin(&self, caller: &Caller, feed: &str) -> Result<(), GraphError> {
+        self.check()?;
+        let fresh = One { checkpoint: Some(Checkpoint { feed: feed.to_owned(), position: 0 }), ..One::default() };
+        self.users.lock().unwrap().insert(caller.user(), fresh);
+        Ok(())
+    }
+    async fn apply(&self, caller: &Caller, feed: &str, batch: &GraphBatch) -> Result<(), GraphError> {
+        self.check()?;
+        if take(&self.refusing) {
+            return Err(GraphError::Failed("refused".into()));
+        }
+        let mut users = self.users.lock().unwrap();
+        let one = users.entry(caller.user()).or_default();
+        let expected = Checkpoint { feed: feed.to_owned(), position: batch.after };
+        if one.checkpoint.as_ref() != Some(&expected) {
+            return Err(GraphError::Contended);
+        }
+        for id in &batch.gone {
+            match id {
+                ThingId::Session(s) => drop(one.sessions.remove(s)),
+                ThingId::Entity(e) => drop(one.entities.remove(e)),
+                ThingId::Message(m) => drop(one.messages.remove(m)),
+                ThingId::Fact(f) => drop(one.facts.remove(f)),
+            }
+        }
+        one.sessions.extend(batch.sessions.iter().map(|s| (s.id, s.clone())));
+        one.entities.extend(batch.entities.iter().map(|e| (e.id, e.clone())));
+        one.messages.extend(batch.messages.iter().map(|m| (m.id, m.clone())));
+        one.facts.extend(batch.facts.iter().map(|f| (f.id, f.clone())));
+        one.checkpoint = Some(Checkpoint { feed: feed.to_owned(), position: batch.upto });
+        if take(&self.unconfirmed) { Err(GraphError::Unavailable("cut off".into())) } else { Ok(()) }
+    }
+    async fn contents(&self, caller: &Caller) -> Result<GraphContents, GraphError> {
+        let one = self.users.lock().unwrap().get(&caller.user()).cloned().unwrap_or_default();
+        Ok(GraphContents {
+            sessions: one.sessions.into_values().collect(),
+            entities: one.entities.into_values().collect(),
+            messages: one.messages.into_values().collect(),
+            facts: one.facts.into_values().collect(),
+            damaged: Vec::new(),
+        })
+    }
+}
+
+/// Answers nothing of interest, but counts.
+#[async_trait]
+impl GraphQueries for MemoryEngine {
+    fn engine(&self) -> &'static str {
+        "memory"
+    }
+    async fn around(&self, _caller: &Caller, _asked: &Around) -> Result<Vec<Neighbour>, GraphError> {
+        self.answer().await.map(|()| Vec::new())
+    }
+    async fn ways(&self, _caller: &Caller, _asked: &Between) -> Result<Vec<Way>, GraphError> {
+        self.answer().await.map(|()| Vec::new())
+    }
+    async fn shared(&self, _caller: &Caller, _one: EntityId, _other: EntityId, _first: u32) -> Result<Vec<Shared>, GraphError> {
+        self.answer().await.map(|()| Vec::new())
+    }
+}

@@ -1,0 +1,177 @@
+//! The change feed of a database that several servers write to at once.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use recall::{
+    adapters::postgres::PostgresStore,
+    domain::EntityId,
+    ports::{Change, ChangeFeed, CommitError, KnowledgeCommit, SessionStore, Store, Thing, ThingId},
+};
+use sqlx::Row;
+
+use super::{CONFIG, World, at, entity, event, new_message, seen_through, two};
+use crate::postgres::Schema;
+
+fn id(change: &Change) -> ThingId {
+    match &change.thing {
+        Thing::Session(s) => ThingId::Session(s.id),
+        Thing::Entity(e) => ThingId::Entity(e.id),
+        Thing::Message(m) => ThingId::Message(m.id),
+        Thing::Fact(f, _) => ThingId::Fact(f.id),
+        Thing::Gone(id) => *id,
+    }
+}
+
+/// Sends and learns in a session of its own; what it made.
+async fn write(w: World, rounds: usize) -> BTreeSet<ThingId> {
+    let session = w.session().await;
+    let mut made = BTreeSet::from([ThingId::Session(session)]);
+    for i in 0..rounds {
+        made.insert(ThingId::Message(w.append(new_message(session, "words")).await.id));
+        let new = entity(&format!("Thing {i}"));
+        made.insert(ThingId::Entity(new.id));
+        loop {
+            let plan = KnowledgeCommit { entities: vec![new.clone()], events: vec![event(session)], ..w.plan(session).await };
+            match w.store.commit(&w.caller, &plan, None).await {
+                // Another writer of the same user was faster.
+                Err(CommitError::Stale) => {}
+                done => {
+                    done.unwrap();
+                    break;
+                }
+            }
+        }
+    }
+    made
+}
+
+async fn everything(store: &PostgresStore, w: &World, from: u64) -> (BTreeSet<ThingId>, u64) {
+    let (mut seen, mut position) = (BTreeSet::new(), from);
+    loop {
+        let changes = store.changes(&w.caller, position, 7).await.unwrap();
+        let Some(last) = changes.last() else { return (seen, position) };
+        assert!(changes.is_sorted_by(|a, b| a.number < b.number) && changes[0].number > position);
+        position = last.number;
+        seen.extend(changes.iter().map(id));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_misses_nothing_while_two_servers_write() {
+    let Some((_schema, stores)) = two().await else { return };
+    stores[0].start().await.unwrap();
+    let sides = seen_through(&stores);
+    let done = Arc::new(AtomicBool::new(false));
+    let reader = {
+        let (store, w, done) = (stores[0].clone(), sides[0].clone(), done.clone());
+        tokio::spawn(async move {
+            let (mut seen, mut position) = (BTreeSet::new(), 0);
+            loop {
+                let last = done.load(Ordering::SeqCst);
+                let (news, next) = everything(&store, &w, position).await;
+                seen.extend(news);
+                position = next;
+                if last {
+                    return (seen, position);
+                }
+            }
+        })
+    };
+    let writers = (0..6).map(|i| tokio::spawn(write(sides[i % 2].clone(), 8)));
+    let mut made = BTreeSet::new();
+    for writer in futures_util::future::join_all(writers).await {
+        made.extend(writer.unwrap());
+    }
+    done.store(true, Ordering::SeqCst);
+    let (seen, position) = reader.await.unwrap();
+    assert_eq!(seen, made);
+    assert_eq!(stores[1].head(&sides[1].caller).await.unwrap(), position);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_user_is_left_out_while_many_write() {
+    let Some((_schema, stores)) = two().await else { return };
+    stores[0].start().await.unwrap();
+    let shared: [Arc<dyn Store>; 2] = stores.clone().map(|s| -> Arc<dyn Store> { s });
+    let worlds: Vec<World> = (0..12).map(|i| World::new(&shared[i % 2])).collect();
+    let done = Arc::new(AtomicBool::new(false));
+    let reader = {
+        let (store, done) = (stores[0].clone(), done.clone());
+        tokio::spawn(async move {
+            let (mut positions, mut mark) = (std::collections::HashMap::new(), 0);
+            loop {
+                let last = done.load(Ordering::SeqCst);
+                let (users, next) = store.users_after(mark).await.unwrap();
+                mark = next;
+                for caller in users {
+                    positions.insert(caller.user(), store.head(&caller).await.unwrap());
+                }
+                if last {
+                    return positions;
+                }
+            }
+        })
+    };
+    let writers = worlds.iter().map(|w| tokio::spawn(write(w.clone(), 4)));
+    for writer in futures_util::future::join_all(writers).await {
+        writer.unwrap();
+    }
+    done.store(true, Ordering::SeqCst);
+    let positions = reader.await.unwrap();
+    for w in &worlds {
+        assert_eq!(positions.get(&w.caller.user()), Some(&stores[0].head(&w.caller).await.unwrap()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_written_while_the_feed_starts_is_listed() {
+    let Some((_schema, stores)) = two().await else { return };
+    let sides = seen_through(&stores);
+    let writers: Vec<_> = (0..4).map(|i| tokio::spawn(write(sides[i % 2].clone(), 6))).collect();
+    tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+    let names = futures_util::future::join_all([&stores[0], &stores[1], &stores[0]].map(|s| s.start())).await;
+    let names: BTreeSet<String> = names.into_iter().map(Result::unwrap).collect();
+    assert_eq!(names.len(), 1, "begun once");
+    let mut made = BTreeSet::new();
+    for writer in writers {
+        made.extend(writer.await.unwrap());
+    }
+    assert_eq!(everything(&stores[0], &sides[0], 0).await.0, made);
+}
+
+#[tokio::test]
+async fn a_thing_is_numbered_once_for_a_transaction() {
+    let Some(schema) = Schema::new().await else { return };
+    let store: Arc<PostgresStore> = Arc::new(schema.open(CONFIG(), at(0)).await.unwrap());
+    store.start().await.unwrap();
+    let shared: Arc<dyn Store> = store.clone();
+    let w = World::new(&shared);
+    let known = w.john_likes_mary().await;
+    let before = store.head(&w.caller).await.unwrap();
+    // Two entities, two mentions and a kind of one message, a fact and its evidence.
+    assert_eq!(before, 1 + 1 + 4);
+    store.delete_session(&w.caller, known.session, &|_, _| None).await.unwrap();
+    assert_eq!(store.head(&w.caller).await.unwrap(), before + 5);
+    let gone = store.changes(&w.caller, before, 10).await.unwrap();
+    assert!(gone.iter().any(|c| c.thing == Thing::Gone(ThingId::Entity(EntityId(known.john.id.0)))));
+}
+
+#[tokio::test]
+async fn nobody_pays_for_a_feed_that_nobody_reads() {
+    let Some(schema) = Schema::new().await else { return };
+    let store = schema.open(CONFIG(), at(0)).await.unwrap();
+    let mut connection = schema.connection().await;
+    let on = "SELECT count(*) FILTER (WHERE tgenabled <> 'D') AS enabled, count(*) AS every FROM pg_trigger t
+              JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace = current_schema()::regnamespace AND tgname LIKE 'graph_%'";
+    let row = sqlx::query(on).fetch_one(&mut connection).await.unwrap();
+    assert_eq!((row.get::<i64, _>("enabled"), row.get::<i64, _>("every")), (0, 9));
+    store.start().await.unwrap();
+    let row = sqlx::query(on).fetch_one(&mut connection).await.unwrap();
+    assert_eq!(row.get::<i64, _>("enabled"), 9);
+}

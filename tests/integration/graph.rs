@@ -1,0 +1,177 @@
+//! The built server with a real Neo4j beside it, through everything that can happen to that.
+
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    contract::store::graph::service::Neo4jServer,
+    postgres::Schema,
+    server::{PATIENCE, Server},
+};
+
+/// Where a server keeps its data: a folder, or a database elsewhere.
+struct Place {
+    folder: TempDir,
+    settings: Vec<(&'static str, String)>,
+}
+
+/// `recall graph …` over the same data; its words, and whether it was content.
+fn graph(command: &str, place: &Place) -> (bool, String) {
+    let mut recall = Command::new(env!("CARGO_BIN_EXE_recall"));
+    for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("RECALL_")) {
+        recall.env_remove(name);
+    }
+    let done = recall.args(["graph", command, "--data"]).arg(place.folder.path()).envs(place.settings.clone()).output().unwrap();
+    (done.status.success(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
+}
+
+async fn until_equal(place: &Place) {
+    let started = Instant::now();
+    loop {
+        let (equal, words) = graph("check", place);
+        if equal {
+            return;
+        }
+        assert!(started.elapsed() < PATIENCE * 2, "{words}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+async fn tell(server: &Server, session: &str, text: &str) {
+    server.send(json!({ "sessionId": session, "text": text })).await.unwrap();
+    server.settle(session).await;
+}
+
+/// Whom John leads to, by name.
+async fn around_john(server: &Server) -> Vec<String> {
+    let query =
+        "{ entities(filter: {text: \"John\"}, first: 1) { nodes { neighbours(hops: 2) { distance entity { name } fact { relation } } } } }";
+    let data = server.graphql(query, json!({})).await;
+    let found = data["entities"]["nodes"][0]["neighbours"].as_array().unwrap().clone();
+    found.iter().map(|n| format!("{} {}", n["distance"], n["entity"]["name"].as_str().unwrap())).collect()
+}
+
+async fn ready(server: &Server) -> (u16, Value) {
+    let answer = server.http.get(server.url("/readyz")).send().await.unwrap();
+    (answer.status().as_u16(), answer.json().await.unwrap())
+}
+
+async fn metric(server: &Server, name: &str) -> Vec<String> {
+    let text = server.http.get(server.url("/metrics")).send().await.unwrap().text().await.unwrap();
+    text.lines().filter(|l| l.starts_with(name)).map(str::to_owned).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() {
+    if let Some(neo4j) = Neo4jServer::start().await {
+        faults(neo4j, "sqlite", None).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_engine_beside_postgres_changes_no_answer_either() {
+    let Some(schema) = Schema::new().await else { return };
+    if let Some(neo4j) = Neo4jServer::start().await {
+        faults(neo4j, "postgres", Some(schema.url)).await;
+    }
+}
+
+async fn faults(mut neo4j: Neo4jServer, store: &str, database: Option<String>) {
+    let settings = neo4j.settings().into_iter().chain(database.map(|url| ("RECALL_DATABASE_URL", url))).collect();
+    let place = Place { folder: tempfile::tempdir().unwrap(), settings };
+    let env: Vec<(&str, &str)> = place.settings.iter().map(|(k, v)| (*k, v.as_str())).collect();
+    let server = Server::start_with(place.folder.path(), &env);
+    let session = server.create_session().await;
+    tell(&server, &session, "John likes Mary.").await;
+    tell(&server, &session, "Mary works on Project Apollo.").await;
+    let before = around_john(&server).await;
+    assert_eq!(before.len(), 2, "{before:?}");
+    assert!(before[0] == "1 Mary" && before[1].starts_with("2 "), "{before:?}");
+    until_equal(&place).await;
+    assert_eq!(around_john(&server).await, before);
+    assert_eq!(ready(&server).await.1["status"], "ready");
+
+    // What an analyst sees, with the words of the documentation.
+    let names = neo4j.names("MATCH (:Entity {name: 'John'})-[:LIKES]->(e:Entity) RETURN e.name AS name").await;
+    assert_eq!(names, ["Mary"]);
+    let names =
+        neo4j.names("MATCH (e:Entity {name: 'Mary'})-[:MENTIONED_IN]->(m:Message)-[:PART_OF]->(:Session) RETURN m.role AS name").await;
+    assert_eq!(names, ["user", "user"]);
+
+    // Gone without a word.
+    neo4j.kill();
+    assert_eq!(around_john(&server).await, before, "the store answers");
+    let (status, body) = ready(&server).await;
+    assert_eq!((status, &body["status"]), (200, &json!("degraded")), "it serves on without");
+    let checks = body["checks"].as_array().unwrap();
+    assert!(checks.iter().any(|c| c["name"] == "neo4j" && c["ready"] == false), "{body}");
+    tell(&server, &session, "John likes Bob.").await;
+    assert_eq!(around_john(&server).await.len(), 3);
+    let answered = metric(&server, "recall_graph_queries_total").await;
+    assert!(answered.iter().any(|l| l.contains(&format!("answered_by=\"{store}\""))), "{answered:?}");
+
+    // Back with what it had.
+    neo4j.restart().await;
+    until_equal(&place).await;
+    assert_eq!(ready(&server).await.1["status"], "ready");
+
+    // Back with nothing.
+    neo4j.kill();
+    neo4j.wipe();
+    tell(&server, &session, "John likes Chess.").await;
+    neo4j.restart().await;
+    until_equal(&place).await;
+    assert_eq!(around_john(&server).await.len(), 4);
+
+    // There, but deaf.
+    neo4j.freeze(true);
+    assert_eq!(around_john(&server).await.len(), 4);
+    assert_eq!(ready(&server).await.1["status"], "degraded");
+    neo4j.freeze(false);
+    tell(&server, &session, "John likes Tea.").await;
+    until_equal(&place).await;
+
+    // A person deletes things by hand; a rebuild beside the running server puts them right.
+    neo4j.names("MATCH (e:Entity {name: 'Mary'}) WITH e, e.name AS name DETACH DELETE e RETURN name").await;
+    let (equal, words) = graph("check", &place);
+    assert!(!equal && words.contains("is missing in the graph"), "{words}");
+    let (done, words) = graph("rebuild", &place);
+    assert!(done, "{words}");
+    until_equal(&place).await;
+
+    // A conversation that is deleted leaves nothing.
+    server.graphql("mutation($id: ID!) { deleteSession(input: {id: $id}) { errors { code } } }", json!({ "id": session })).await;
+    until_equal(&place).await;
+    assert_eq!(neo4j.names("MATCH (n:Message) RETURN n.role AS name").await, [""; 0]);
+    let (well, _) = server.stop();
+    assert!(well);
+}
+
+#[tokio::test]
+async fn connections_are_answered_without_an_engine() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    let session = server.create_session().await;
+    tell(&server, &session, "John likes Mary.").await;
+    tell(&server, &session, "John likes Bob.").await;
+    let facts = server.graphql("{ facts(first: 2) { nodes { subject { id name } object { id name } } } }", json!({})).await;
+    let facts = facts["facts"]["nodes"].as_array().unwrap().clone();
+    let (one, other) = (&facts[0]["object"]["id"], &facts[1]["object"]["id"]);
+    let query = "query($a: ID!, $b: ID!) { paths(fromId: $a, toId: $b) { entities { name } facts { relation } }
+        commonNeighbours(oneId: $a, otherId: $b) { entity { name } facts { relation } } }";
+    let found = server.graphql(query, json!({ "a": one, "b": other })).await;
+    assert_eq!(found["paths"][0]["entities"][1]["name"], "John");
+    assert_eq!(found["paths"][0]["facts"].as_array().unwrap().len(), 2);
+    assert_eq!(found["commonNeighbours"][0]["entity"]["name"], "John");
+    let refused =
+        server.try_graphql("query($a: ID!) { paths(fromId: $a, toId: $a, maxHops: 4) { facts { id } } }", json!({ "a": one })).await;
+    assert_eq!(refused.unwrap()["errors"][0]["extensions"]["code"], "INVALID_HOPS");
+    let hostile = "query($a: ID!) { entity(id: $a) { neighbours(relations: [\"LIKES]->() DETACH DELETE n //\"]) { distance } } }";
+    let found = server.graphql(hostile, json!({ "a": one })).await;
+    assert_eq!(found["entity"]["neighbours"], json!([]));
+}

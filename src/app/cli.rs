@@ -149,7 +149,7 @@ pub fn run() -> anyhow::Result<()> {
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
         Command::Export { user } => runtime()?.block_on(super::archive::export(&cli.settings.load()?, user.as_deref())),
         Command::Import { into } => runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref())),
-        Command::Health => runtime()?.block_on(super::health::run(cli.settings.load()?.server.listen)),
+        Command::Health => runtime()?.block_on(super::health::run(&cli.settings.load()?)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),
     }
 }

@@ -11,6 +11,7 @@ mod maintenance;
 mod models;
 mod serve;
 mod telemetry;
+mod tls;
 mod wiring;
 
 pub use cli::run;

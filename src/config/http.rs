@@ -1,7 +1,7 @@
 //! Who may come over HTTP besides programs and the server's own pages: pages of other origins, and proxies that speak for
 //! clients.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, path::PathBuf};
 
 use ipnet::IpNet;
 use schemars::JsonSchema;
@@ -23,6 +23,11 @@ pub struct HttpConfig {
     /// Addresses and networks of proxies that are believed about whom they speak for (`X-Forwarded-For`).
     #[serde(deserialize_with = "texts")]
     pub trusted_proxies: Vec<String>,
+    /// File in PEM with the server's certificate and its chain. With it the listener speaks TLS only; a changed file is taken up
+    /// without a restart.
+    pub tls_certificate: Option<PathBuf>,
+    /// File in PEM with the key of `tls_certificate`.
+    pub tls_key: Option<PathBuf>,
 }
 
 impl HttpConfig {
@@ -53,6 +58,10 @@ impl HttpConfig {
             if origin.starts_with("http://") {
                 return Err(wrong("http.cors_origins", format!("{origin} is not safe on its way: use https")));
             }
+        }
+        if self.tls_certificate.is_some() != self.tls_key.is_some() {
+            let missing = if self.tls_key.is_some() { "http.tls_certificate" } else { "http.tls_key" };
+            return Err(wrong(missing, "is needed: a certificate and its key go together"));
         }
         for text in &self.trusted_proxies {
             let Some(network) = network(text) else {

@@ -34,7 +34,7 @@ pub use auth::{
     token::{Introspection, TokenConfig, Tokens},
 };
 pub use error::ApiError;
-pub use graphql::sdl;
+pub use graphql::{Admission, documents::Documents, sdl};
 pub use layers::describe_metrics;
 pub use operations::Check;
 pub use rate::RateLimit;
@@ -91,6 +91,8 @@ pub struct ApiConfig {
     pub login: Option<ProtectedResource>,
     /// Bounds of single requests.
     pub limits: Limits,
+    /// What may be run over GraphQL.
+    pub admission: Admission,
 }
 
 impl ApiConfig {
@@ -105,6 +107,7 @@ impl ApiConfig {
             ice_servers: Vec::new(),
             login: None,
             limits: Limits::default(),
+            admission: Admission::default(),
         }
     }
 }
@@ -168,7 +171,7 @@ pub fn router(state: ApiState) -> Router {
     let limiter = rate::Limiter::new(limits.requests);
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
     let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
-    let engine = graphql::Engine::new(conversation.clone(), graph, streams, issuers, limits.clone(), limiter.clone());
+    let engine = graphql::Engine::new(conversation.clone(), graph, streams, issuers, limits.clone(), limiter.clone(), config.admission);
     let whip = whip::Whip::new(signaling, &config.ice_servers);
     let transport = layers::Transport::of(config.public_url.as_ref());
     let policy = Arc::new(auth::origin::OriginPolicy {

@@ -86,6 +86,7 @@ pub(super) async fn store(config: &Config, migrate: bool) -> anyhow::Result<Open
                 lock_timeout: Duration::from_secs(storage.lock_seconds),
                 migrate,
                 pooler: storage.pooler,
+                require_row_security: storage.require_row_security,
             };
             let store = Arc::new(PostgresStore::open(url.expose(), settings, SystemClock.now()).await.with_context(failed)?);
             Ok(Opened { store: store.clone(), shared: Some(store) })

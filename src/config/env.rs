@@ -36,6 +36,7 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_DATABASE_STATEMENT_SECONDS" => "storage.statement_seconds",
     "RECALL_DATABASE_LOCK_SECONDS" => "storage.lock_seconds",
     "RECALL_DATABASE_POOLER" => "storage.pooler",
+    "RECALL_DATABASE_REQUIRE_ROW_SECURITY" => "storage.require_row_security",
     "RECALL_UDP_LISTEN" => "stream.udp_listen",
     "RECALL_UDP_PUBLIC_ADDRESSES" => "stream.udp_public_addresses",
     "RECALL_MAX_PEERS" => "stream.max_peers",

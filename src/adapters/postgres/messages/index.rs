@@ -20,7 +20,7 @@ pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after
     .bind(model)
     .bind(signed(after))
     .bind(i64::from(limit))
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     found
         .iter()
@@ -72,7 +72,7 @@ pub(super) async fn nearest(
     if let Some(session) = &session {
         query = query.bind(session.0);
     }
-    let found = query.fetch_all(&store.pool).await?;
+    let found = query.fetch_all(store.pool.reading(user)).await?;
     found
         .iter()
         .map(|row| {

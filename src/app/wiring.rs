@@ -17,7 +17,7 @@ use crate::api::{Admission, Check, Documents};
 use crate::config::{Config, Engine};
 use crate::conversation::{Conversation, Parts};
 use crate::domain::Ontology;
-use crate::ports::{Answerer, Clock, Embedder, Extractor, Store};
+use crate::ports::{Allowances, Answerer, Clock, Embedder, Extractor, Store};
 use crate::streaming::{EventHub, HubAnnouncer, LogSource};
 use crate::understand::Pipeline;
 
@@ -32,6 +32,8 @@ pub(super) struct House {
     pub(super) graph: super::graph::GraphParts,
     /// What must be reachable besides the store.
     pub(super) checks: Vec<Arc<dyn Check>>,
+    /// Where servers share limits, if they share a store.
+    pub(super) allowances: Option<Arc<dyn Allowances>>,
 }
 
 /// The relations in force.
@@ -140,9 +142,10 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let wake = Arc::new(Notify::new());
     let graph = super::graph::parts(config, &ontology, &store)?;
     checks.extend(graph.checks());
-    if let Some(shared) = shared {
+    if let Some(shared) = &shared {
         shared.follow(announcer.clone(), wake.clone());
     }
+    let allowances = shared.map(|shared| -> Arc<dyn Allowances> { shared });
     let conversation = Conversation::new(Parts {
         store: store.clone(),
         index,
@@ -155,5 +158,5 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
     });
-    Ok(House { store, conversation, hub, announcer, clock, wake, graph, checks })
+    Ok(House { store, conversation, hub, announcer, clock, wake, graph, checks, allowances })
 }

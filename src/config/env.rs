@@ -83,6 +83,9 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_TOKEN" => "auth.token",
     "RECALL_REQUESTS_PER_MINUTE" => "limits.requests_per_minute",
     "RECALL_ADDRESS_REQUESTS_PER_MINUTE" => "limits.address_requests_per_minute",
+    "RECALL_MESSAGES_PER_MINUTE" => "limits.messages_per_minute",
+    "RECALL_MESSAGES_PER_DAY" => "limits.messages_per_day",
+    "RECALL_STREAMS_PER_CALLER" => "limits.streams_per_caller",
     "RECALL_LOG" => "log.filter",
     "RECALL_LOG_FORMAT" => "log.format",
 };

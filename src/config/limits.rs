@@ -18,31 +18,40 @@ pub struct LimitsConfig {
     /// Requests from one address in a minute, a tenth of them at once, whoever makes them; a refused proof counts as ten. 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub address_requests_per_minute: u32,
+    /// Messages that one caller may store in a minute, a tenth of them at once; 0 for no limit. An import counts each of its own.
+    #[serde(deserialize_with = "flexible")]
+    pub messages_per_minute: u32,
+    /// And in a day.
+    #[serde(deserialize_with = "flexible")]
+    pub messages_per_day: u32,
+    /// Event streams that one caller may have open at one server; 0 for no limit.
+    #[serde(deserialize_with = "flexible")]
+    pub streams_per_caller: u32,
 }
 
 impl Default for LimitsConfig {
     fn default() -> Self {
-        Self { requests_per_minute: 3_000, address_requests_per_minute: 6_000 }
+        Self {
+            requests_per_minute: 3_000,
+            address_requests_per_minute: 6_000,
+            messages_per_minute: 600,
+            messages_per_day: 20_000,
+            streams_per_caller: 64,
+        }
     }
 }
 
 impl LimitsConfig {
-    /// Requests of a caller in a minute and at once, if there is a limit.
-    pub fn requests(&self) -> Option<(u32, u32)> {
-        bucket(self.requests_per_minute)
-    }
-
-    /// Requests from an address in a minute and at once, if there is a limit.
-    pub fn address_requests(&self) -> Option<(u32, u32)> {
-        bucket(self.address_requests_per_minute)
-    }
-
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        at_most("limits.requests_per_minute", u64::from(self.requests_per_minute), 1_000_000)?;
-        at_most("limits.address_requests_per_minute", u64::from(self.address_requests_per_minute), 1_000_000)
+        for (key, value) in [
+            ("limits.requests_per_minute", self.requests_per_minute),
+            ("limits.address_requests_per_minute", self.address_requests_per_minute),
+            ("limits.messages_per_minute", self.messages_per_minute),
+            ("limits.messages_per_day", self.messages_per_day),
+            ("limits.streams_per_caller", self.streams_per_caller),
+        ] {
+            at_most(key, u64::from(value), 1_000_000)?;
+        }
+        Ok(())
     }
-}
-
-fn bucket(per_minute: u32) -> Option<(u32, u32)> {
-    (per_minute > 0).then(|| (per_minute, (per_minute / 10).max(1)))
 }

@@ -1,6 +1,7 @@
 //! What the core needs from the world, as traits. Adapters implement them; nothing here names an engine.
 
 pub mod access;
+pub mod allowance;
 pub mod answer;
 pub mod archive;
 pub mod commit;
@@ -16,6 +17,7 @@ pub mod stream;
 pub mod usage;
 
 pub use access::{AccessTokenStore, RevocationStore};
+pub use allowance::{Allowances, Bucket, Drawn};
 pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use archive::{Archive, ArchiveError};
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};

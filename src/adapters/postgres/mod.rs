@@ -6,6 +6,7 @@
 //! their order; nothing here reads a clock.
 
 mod access;
+mod allowances;
 mod archive;
 mod codec;
 mod connect;

@@ -10,6 +10,7 @@ use crate::{
     api::{
         auth::{Identity, Permission},
         error::ApiError,
+        rate::CallerLimits,
     },
     conversation::Conversation,
     domain::{Caller, Timestamp},
@@ -52,6 +53,11 @@ impl Scope {
 /// The scope of the running operation.
 pub(crate) fn scope<'c>(ctx: &Context<'c>) -> Result<&'c Arc<Scope>, ApiError> {
     ctx.data::<Arc<Scope>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
+}
+
+/// What the caller may ask for.
+pub(crate) fn limits<'c>(ctx: &Context<'c>) -> Result<&'c Arc<CallerLimits>, ApiError> {
+    ctx.data::<Arc<CallerLimits>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
 }
 
 /// Demands a permission before a field is resolved. Every field that shows or changes what a user owns has one: those of

@@ -145,6 +145,7 @@ impl Server {
             metrics: PrometheusBuilder::new().build_recorder().handle(),
             graph: Arc::new(recall::projection::StoreGraph::new(store.clone(), "sqlite")),
             checks: Vec::new(),
+            allowances: None,
         });
         let stop = CancellationToken::new();
         let serving = tokio::spawn(api::serve(listener, router, connections, stop.clone().cancelled_owned()));

@@ -3,6 +3,7 @@
 mod clocks;
 mod graph;
 mod hints;
+mod limits;
 mod schema;
 mod walls;
 mod wires;

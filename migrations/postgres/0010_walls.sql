@@ -32,7 +32,8 @@ DECLARE
 BEGIN
     FOREACH guarded IN ARRAY (
         SELECT array_agg(c.oid::regclass) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attname = 'user_id' AND NOT a.attisdropped)
+        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+              AND NOT c.relispartition AND a.attname = 'user_id' AND NOT a.attisdropped)
     LOOP
         PERFORM guard_rows(guarded);
     END LOOP;

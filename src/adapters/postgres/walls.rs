@@ -96,7 +96,7 @@ pub(super) async fn check(connection: &mut PgConnection, required: bool) -> Resu
     let row = sqlx::query(
         "SELECT r.rolsuper, r.rolbypassrls,
                 EXISTS (SELECT FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-                        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+                        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
                               AND a.attname = 'user_id' AND NOT a.attisdropped
                               AND NOT (c.relrowsecurity AND c.relforcerowsecurity)) AS open
          FROM pg_roles r WHERE r.rolname = current_user",

@@ -20,7 +20,7 @@ async fn every_table_with_users_is_behind_the_wall() {
         "SELECT c.relname::text AS name, c.relrowsecurity AND c.relforcerowsecurity AS forced,
                 (SELECT string_agg(p.qual, ' ') FROM pg_policies p
                  WHERE p.schemaname = current_schema() AND p.tablename = c.relname AND p.cmd = 'ALL' AND p.policyname = 'own') AS own
-         FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+         FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
               AND (c.relname = 'users' OR EXISTS (
                   SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname LIKE '%user_id' AND NOT a.attisdropped))",
     )

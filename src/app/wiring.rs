@@ -17,6 +17,7 @@ use crate::api::{Admission, Check, Documents};
 use crate::config::{Config, Engine};
 use crate::conversation::{Conversation, Parts};
 use crate::domain::Ontology;
+use crate::facts::SessionLimits;
 use crate::ports::{Allowances, Answerer, Clock, Embedder, Extractor, Store};
 use crate::streaming::{EventHub, HubAnnouncer, LogSource};
 use crate::understand::Pipeline;
@@ -146,6 +147,9 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         shared.follow(announcer.clone(), wake.clone());
     }
     let allowances = shared.map(|shared| -> Arc<dyn Allowances> { shared });
+    // As all limits: the one user of a machine is not held back.
+    let some = |count: u32| (count > 0 && config.auth.is_configured()).then_some(count);
+    let session_limits = SessionLimits { entities: some(config.limits.entities_per_session), facts: some(config.limits.facts_per_session) };
     let conversation = Conversation::new(Parts {
         store: store.clone(),
         index,
@@ -157,6 +161,7 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         clock: clock.clone(),
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
+        session_limits,
     });
     Ok(House { store, conversation, hub, announcer, clock, wake, graph, checks, allowances })
 }

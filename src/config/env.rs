@@ -86,6 +86,8 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_MESSAGES_PER_MINUTE" => "limits.messages_per_minute",
     "RECALL_MESSAGES_PER_DAY" => "limits.messages_per_day",
     "RECALL_STREAMS_PER_CALLER" => "limits.streams_per_caller",
+    "RECALL_ENTITIES_PER_SESSION" => "limits.entities_per_session",
+    "RECALL_FACTS_PER_SESSION" => "limits.facts_per_session",
     "RECALL_LOG" => "log.filter",
     "RECALL_LOG_FORMAT" => "log.format",
 };

@@ -27,6 +27,12 @@ pub struct LimitsConfig {
     /// Event streams that one caller may have open at one server; 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub streams_per_caller: u32,
+    /// How many things a session may speak of until it adds no new ones; 0 for no limit. What is known goes on being learned about.
+    #[serde(deserialize_with = "flexible")]
+    pub entities_per_session: u32,
+    /// And facts.
+    #[serde(deserialize_with = "flexible")]
+    pub facts_per_session: u32,
 }
 
 impl Default for LimitsConfig {
@@ -37,6 +43,8 @@ impl Default for LimitsConfig {
             messages_per_minute: 600,
             messages_per_day: 20_000,
             streams_per_caller: 64,
+            entities_per_session: 20,
+            facts_per_session: 50,
         }
     }
 }
@@ -49,6 +57,8 @@ impl LimitsConfig {
             ("limits.messages_per_minute", self.messages_per_minute),
             ("limits.messages_per_day", self.messages_per_day),
             ("limits.streams_per_caller", self.streams_per_caller),
+            ("limits.entities_per_session", self.entities_per_session),
+            ("limits.facts_per_session", self.facts_per_session),
         ] {
             at_most(key, u64::from(value), 1_000_000)?;
         }

@@ -130,6 +130,7 @@ impl Server {
             clock,
             ids: Arc::new(RandomIds::default()),
             wake: Arc::new(Notify::new()),
+            session_limits: recall::facts::SessionLimits::default(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

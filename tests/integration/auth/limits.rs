@@ -144,3 +144,40 @@ async fn streams_of_one_caller_are_bounded_and_others_may_follow() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
 }
+
+#[tokio::test]
+async fn a_session_adds_as_much_as_is_configured() {
+    let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let env = [
+        ("RECALL_OIDC_ISSUER", issuer.url.as_str()),
+        ("RECALL_OIDC_AUDIENCE", AUDIENCE),
+        ("RECALL_ENTITIES_PER_SESSION", "3"),
+        ("RECALL_FACTS_PER_SESSION", "2"),
+    ];
+    let server = Server::start_with(folder.path(), &env);
+    let anna = issuer.token("anna", json!({}));
+    let say = "mutation($s: ID!, $t: String!) { sendMessage(input: { sessionId: $s, text: $t }) { errors { code } message { id } } }";
+    for _ in 0..2 {
+        let made = ask(&server, &anna, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
+        let session = made.json::<Value>().await.unwrap()["data"]["createSession"]["session"]["id"].clone();
+        for text in ["John likes Mary.", "John likes Vera.", "John likes Nora.", "John likes Mary."] {
+            ask(&server, &anna, say, json!({ "s": session, "t": text })).await;
+        }
+        let query = "query($s: ID!) { session(id: $s) { messages(first: 9) { nodes { status } } }
+            entities(first: 50) { nodes { name } } facts(first: 50) { nodes { object { name } evidence(first: 9) { nodes { stance } } } } }";
+        let begun = Instant::now();
+        let found = loop {
+            let found = ask(&server, &anna, query, json!({ "s": session })).await.json::<Value>().await.unwrap()["data"].clone();
+            if found["session"]["messages"]["nodes"].as_array().unwrap().iter().all(|m| m["status"] == "PROCESSED") {
+                break found;
+            }
+            assert!(begun.elapsed() < crate::server::PATIENCE, "{found}");
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        };
+        let mut likes: Vec<_> = found["facts"]["nodes"].as_array().unwrap().iter().map(|f| f["object"]["name"].as_str().unwrap()).collect();
+        likes.sort_unstable();
+        assert_eq!(likes, ["Mary", "Vera"], "{found}");
+        assert_eq!(found["entities"]["nodes"].as_array().unwrap().len(), 3, "{found}");
+    }
+}

@@ -141,7 +141,7 @@ async fn who_may_be_meant_is_found_without_reading_all_that_is_known() {
              ON CONFLICT DO NOTHING;
          INSERT INTO facts SELECT user_id, gen_random_uuid(), n(1), 'LIKES', id, 1, 0, now(), 'active', false, NULL, NULL, NULL, now(), now()
              FROM entities WHERE user_id <= n(3);
-         ANALYZE",
+         ANALYZE entities, entity_hints, facts",
     )
     .execute(&mut connection)
     .await

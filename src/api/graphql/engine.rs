@@ -104,7 +104,12 @@ impl Engine {
         limiter: Arc<CallerLimits>,
         admission: Admission,
     ) -> Self {
-        let mut schema = schema(&limits).data(streams).data(issuers).data(graph).data(limiter.clone()).extension(Cost { limit: limits.query_complexity });
+        let mut schema = schema(&limits)
+            .data(streams)
+            .data(issuers)
+            .data(graph)
+            .data(limiter.clone())
+            .extension(Cost { limit: limits.query_complexity });
         if !admission.introspection {
             schema = schema.disable_introspection().disable_suggestions();
         }

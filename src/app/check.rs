@@ -76,6 +76,9 @@ async fn login(config: &Config) -> anyhow::Result<()> {
             Err(error) => failed.push(format!("{issuer}: {error}")),
         }
     }
+    if let Some(issuer) = config.login.issuer(&config.auth) {
+        println!("login: people log in by way of {issuer}");
+    }
     if config.auth.token.is_some() {
         println!("login: a static token is set");
     }

@@ -6,6 +6,7 @@ mod env;
 mod graphql;
 mod http;
 mod limits;
+mod login;
 mod models;
 mod neo4j;
 mod page;
@@ -27,6 +28,7 @@ pub use env::{VARIABLES, Variable};
 pub use graphql::GraphqlConfig;
 pub use http::HttpConfig;
 pub use limits::LimitsConfig;
+pub use login::LoginConfig;
 pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
 pub use neo4j::Neo4jSection;
 pub use page::page;
@@ -58,6 +60,8 @@ pub struct Config {
     pub graphql: GraphqlConfig,
     /// Who may come in.
     pub auth: AuthConfig,
+    /// How people log in with a browser.
+    pub login: LoginConfig,
     /// How much one caller may ask for.
     pub limits: LimitsConfig,
     /// The server that answers, and finds facts.
@@ -126,6 +130,7 @@ impl Config {
 
     fn check(&self) -> Result<(), ConfigError> {
         self.auth.check()?;
+        self.login.check(&self.auth, &self.server)?;
         self.limits.check()?;
         self.server.check(self.auth.is_configured())?;
         self.http.check(self.auth.is_configured())?;

@@ -4,13 +4,13 @@
 //! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
 //! [`JobQueue`](super::JobQueue) and [`ChangeFeed`](super::ChangeFeed), which hand out the caller together with what belongs to
 //! him, [`Archive`], which does the same with all that is kept, [`AccessTokenStore::use_access_token`], which says who showed a
-//! token, and [`RevocationStore`], which knows no users.
+//! token, [`LoginStore`], which does so for the secrets of logins, and [`RevocationStore`], which knows no users.
 
 use async_trait::async_trait;
 
 use super::{
     AccessTokenStore, Archive, ChangeFeed, Claim, CommitError, Connections, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit,
-    MergeRecord, Merged, RevocationStore, UsageStore,
+    LoginStore, MergeRecord, Merged, RevocationStore, UsageStore,
 };
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
@@ -24,6 +24,7 @@ pub trait Store:
     + KnowledgeStore
     + AccessTokenStore
     + RevocationStore
+    + LoginStore
     + JobQueue
     + EventLog
     + UsageStore
@@ -39,6 +40,7 @@ impl<T> Store for T where
         + KnowledgeStore
         + AccessTokenStore
         + RevocationStore
+        + LoginStore
         + JobQueue
         + EventLog
         + UsageStore

@@ -4,6 +4,8 @@ mod attacks;
 mod edge;
 mod issuer;
 mod limits;
+mod login;
+mod op;
 mod personal;
 mod provider;
 mod revocation;

@@ -97,11 +97,10 @@ impl LoginStore for PostgresStore {
     async fn end_logins(&self, issuer: &str, of: &LoggedOut, begun_by: Timestamp) -> Result<u64, StoreError> {
         let ended = match of {
             LoggedOut::Session(session) => {
-                sqlx::query("DELETE FROM logins WHERE provider_session = $1 AND issuer = $2 AND created_at <= $3").bind(codec::text(session))
+                sqlx::query("DELETE FROM logins WHERE provider_session = $1 AND issuer = $2 AND created_at <= $3")
+                    .bind(codec::text(session))
             }
-            LoggedOut::User(user) => {
-                sqlx::query("DELETE FROM logins WHERE user_id = $1 AND issuer = $2 AND created_at <= $3").bind(user.0)
-            }
+            LoggedOut::User(user) => sqlx::query("DELETE FROM logins WHERE user_id = $1 AND issuer = $2 AND created_at <= $3").bind(user.0),
         };
         let ended = ended.bind(codec::text(issuer)).bind(codec::time(begun_by));
         Ok(ended.execute(&self.pool).await.map_err(Failure::from)?.rows_affected())
@@ -122,10 +121,7 @@ fn login(row: &PgRow, digest: TokenDigest) -> Result<(Caller, Login), Failure> {
         provider_session: c.opt_text("provider_session")?,
         name: c.opt_text("name")?.map(UserText::from),
         scopes: c.text("scopes")?,
-        renewal: c
-            .opt_text("refresh_token")?
-            .zip(c.opt_time("renew_at")?)
-            .map(|(token, at)| Renewal { token: ProviderToken(token), at }),
+        renewal: c.opt_text("refresh_token")?.zip(c.opt_time("renew_at")?).map(|(token, at)| Renewal { token: ProviderToken(token), at }),
         created_at: c.time("created_at")?,
         idle_until: c.time("idle_until")?,
         expires_at: c.time("expires_at")?,

@@ -145,10 +145,7 @@ fn login(row: &SqliteRow, digest: TokenDigest) -> Result<(Caller, Login), Failur
         provider_session: c.opt_text("provider_session")?,
         name: c.opt_text("name")?.map(UserText::from),
         scopes: c.text("scopes")?,
-        renewal: c
-            .opt_text("refresh_token")?
-            .zip(c.opt_time("renew_at")?)
-            .map(|(token, at)| Renewal { token: ProviderToken(token), at }),
+        renewal: c.opt_text("refresh_token")?.zip(c.opt_time("renew_at")?).map(|(token, at)| Renewal { token: ProviderToken(token), at }),
         created_at: c.time("created_at")?,
         idle_until: c.time("idle_until")?,
         expires_at: c.time("expires_at")?,

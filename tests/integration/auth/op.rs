@@ -37,7 +37,6 @@ pub(crate) struct Op {
     used: Mutex<BTreeMap<String, Grant>>,
     count: AtomicU64,
     pub(crate) refreshes: AtomicUsize,
-    pub(crate) revoked: Mutex<Vec<String>>,
     /// Answers nothing any more.
     pub(crate) down: AtomicBool,
     silent: AtomicBool,
@@ -46,7 +45,7 @@ pub(crate) struct Op {
 }
 
 pub(super) fn routes() -> Router<Arc<Issuer>> {
-    Router::new().route("/token", post(token)).route("/revoke", post(revoke))
+    Router::new().route("/token", post(token))
 }
 
 impl Op {
@@ -160,13 +159,8 @@ async fn token(State(issuer): State<Arc<Issuer>>, headers: axum::http::HeaderMap
         claims["nonce"] = json!(grant.asked["nonce"]);
     }
     let id_token = key.sign(&json!({ "typ": "JWT", "alg": key.algorithm, "kid": key.id }), &changed(claims, &grant.change));
-    let answer = json!({ "access_token": "opaque", "token_type": "bearer", "expires_in": 300, "refresh_token": refresh, "id_token": id_token });
+    let answer =
+        json!({ "access_token": "opaque", "token_type": "bearer", "expires_in": 300, "refresh_token": refresh, "id_token": id_token });
     let change = op.answer.lock().unwrap().clone().unwrap_or(json!({}));
     (StatusCode::OK, Json(changed(answer, &change)))
-}
-
-async fn revoke(State(issuer): State<Arc<Issuer>>, body: Bytes) -> StatusCode {
-    let form = fields(&body);
-    issuer.op.revoked.lock().unwrap().push(form.get("token").cloned().unwrap_or_default());
-    StatusCode::OK
 }

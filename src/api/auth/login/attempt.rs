@@ -146,8 +146,21 @@ mod tests {
         }
         let long = format!("/{}", "a".repeat(MAX_PATH));
         for bad in [
-            "", "a", "//evil.example", "///evil", "/\\evil.example", "\\/evil", "/\t/evil.example", "\t//evil", "https://evil.example",
-            "javascript:alert(1)", "/ x", "/\r\nset-cookie: a=b", "/ä", " /", &long,
+            "",
+            "a",
+            "//evil.example",
+            "///evil",
+            "/\\evil.example",
+            "\\/evil",
+            "/\t/evil.example",
+            "\t//evil",
+            "https://evil.example",
+            "javascript:alert(1)",
+            "/ x",
+            "/\r\nset-cookie: a=b",
+            "/ä",
+            " /",
+            &long,
         ] {
             assert_eq!(local_path(bad), None, "{bad:?}");
         }

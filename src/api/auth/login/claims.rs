@@ -149,7 +149,12 @@ mod tests {
     fn an_id_token_is_for_this_client_and_this_login() {
         let person = id_token(json!({})).unwrap();
         assert_eq!(person, Person { user: user(ISSUER, "anna"), session: Some("s".to_owned()), name: Some("Anna".to_owned()) });
-        for good in [json!({ "aud": ["web"] }), json!({ "aud": ["web", "api"], "azp": "web" }), json!({ "exp": NOW - 4 }), json!({ "iat": NOW + 4 })] {
+        for good in [
+            json!({ "aud": ["web"] }),
+            json!({ "aud": ["web", "api"], "azp": "web" }),
+            json!({ "exp": NOW - 4 }),
+            json!({ "iat": NOW + 4 }),
+        ] {
             assert!(id_token(good.clone()).is_ok(), "{good}");
         }
         for (bad, why) in [

@@ -20,8 +20,7 @@ use crate::{
 };
 
 type Answer = StandardTokenResponse<IdToken, BasicTokenType>;
-type Base =
-    OAuthClient<BasicErrorResponse, Answer, BasicTokenIntrospectionResponse, StandardRevocableToken, BasicRevocationErrorResponse>;
+type Base = OAuthClient<BasicErrorResponse, Answer, BasicTokenIntrospectionResponse, StandardRevocableToken, BasicRevocationErrorResponse>;
 
 #[derive(Debug, Deserialize, Serialize)]
 struct IdToken {
@@ -132,8 +131,7 @@ impl Client {
             let forms = forms.clone();
             Box::pin(async move {
                 let (head, body) = request.into_parts();
-                let headers: Vec<_> =
-                    head.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
+                let headers: Vec<_> = head.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
                 let url = head.uri.to_string();
                 let answer = forms.post(&url, &headers, body).await?;
                 let mut response = http::Response::new(answer.body);
@@ -176,5 +174,101 @@ fn failure(error: RequestTokenError<FetchError, BasicErrorResponse>) -> Exchange
         RequestTokenError::Request(error) => ExchangeError::Unavailable(error.to_string()),
         RequestTokenError::Parse(..) => ExchangeError::Unavailable("its answer cannot be read".to_owned()),
         RequestTokenError::Other(_) => ExchangeError::Unavailable("its answer is not one of the protocol".to_owned()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::ports::FormAnswer;
+
+    /// Says what it was asked, and answers the same to everything.
+    #[derive(Default)]
+    struct Forms {
+        asked: Mutex<Vec<String>>,
+        answer: Mutex<(u16, &'static str)>,
+    }
+
+    #[async_trait]
+    impl PostForms for Forms {
+        async fn post(&self, url: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Result<FormAnswer, FetchError> {
+            let signed = headers.iter().any(|(name, value)| *name == "authorization" && value.starts_with("Basic "));
+            let body = String::from_utf8(body).unwrap();
+            self.asked.lock().unwrap().push(format!("{url} {body}{}", if signed { " signed" } else { "" }));
+            let (status, answer) = *self.answer.lock().unwrap();
+            Ok(FormAnswer { status, content_type: Some("application/json".to_owned()), body: answer.as_bytes().to_vec() })
+        }
+    }
+
+    fn client(secret: Option<&str>, answer: (u16, &'static str)) -> (Arc<Forms>, Client) {
+        let forms = Arc::new(Forms::default());
+        *forms.answer.lock().unwrap() = answer;
+        (forms.clone(), Client::new("web".to_owned(), secret.map(str::to_owned), "https://here.example/auth/callback".to_owned(), forms))
+    }
+
+    fn places(methods: &[&str]) -> Places {
+        let at = |path: &str| Some(format!("https://login.example.org/{path}"));
+        Places {
+            authorization_endpoint: at("authorize?tenant=7"),
+            token_endpoint: at("token"),
+            revocation_endpoint: at("revoke"),
+            token_endpoint_auth_methods_supported: Some(methods.iter().map(|m| (*m).to_owned()).collect()),
+            ..Places::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn the_client_shows_itself_as_the_issuer_wants_it() {
+        let token = ProviderToken("r".to_owned());
+        let good = (200, r#"{"access_token":"a","token_type":"Bearer"}"#);
+        for (secret, methods, expected) in [
+            (Some("s"), &["client_secret_basic", "client_secret_post"][..], "grant_type=refresh_token&refresh_token=r signed"),
+            (Some("s"), &[], "grant_type=refresh_token&refresh_token=r signed"),
+            (Some("s"), &["client_secret_post"], "grant_type=refresh_token&refresh_token=r&client_id=web&client_secret=s"),
+            (None, &["none"], "grant_type=refresh_token&refresh_token=r&client_id=web"),
+        ] {
+            let (forms, client) = client(secret, good);
+            client.refresh(&places(methods), &token).await.unwrap();
+            assert_eq!(*forms.asked.lock().unwrap(), [format!("https://login.example.org/token {expected}")]);
+        }
+        let (forms, client) = client(Some("s"), (200, ""));
+        client.revoke(&places(&[]), &token).await;
+        assert_eq!(*forms.asked.lock().unwrap(), ["https://login.example.org/revoke token=r&token_type_hint=refresh_token signed"]);
+    }
+
+    #[tokio::test]
+    async fn a_refusal_is_told_from_an_issuer_in_trouble() {
+        for (status, answer, refused) in [
+            (400, r#"{"error":"invalid_grant","error_description":"used"}"#, true),
+            (400, r#"{"error":"invalid_client"}"#, false),
+            (400, r#"{"error":"temporarily_unavailable"}"#, false),
+            (400, "", false),
+            (500, "<html>", false),
+            (503, r#"{"error":"server_error"}"#, false),
+            (200, "{}", false),
+            (200, "nonsense", false),
+            (302, "", false),
+        ] {
+            let (_, client) = client(None, (status, answer));
+            let failed = client.exchange(&places(&[]), "c", "v".repeat(43)).await.err().unwrap();
+            assert_eq!(matches!(failed, ExchangeError::Refused(_)), refused, "{status} {answer}: {failed}");
+        }
+    }
+
+    #[test]
+    fn people_are_asked_anew_where_a_lasting_login_is_wanted() {
+        let (_, client) = client(None, (200, ""));
+        let attempt = Attempt::new(crate::domain::Timestamp::UNIX_EPOCH, "/").unwrap();
+        let address = |scopes: &[&str]| {
+            client.authorization(&places(&[]), &attempt, &scopes.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>()).unwrap()
+        };
+        let plain = address(&["openid"]);
+        assert!(plain.starts_with("https://login.example.org/authorize?tenant=7&") && !plain.contains("prompt="), "{plain}");
+        assert!(address(&["openid", "offline_access"]).contains("prompt=consent"));
     }
 }

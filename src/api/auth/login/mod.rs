@@ -103,12 +103,7 @@ impl Logins {
 impl Inner {
     /// For whom tokens of the issuer must be.
     fn expected(&self) -> Expected<'_> {
-        Expected {
-            issuer: &self.config.issuer,
-            client_id: self.client.id(),
-            now: self.clock.now(),
-            skew: self.tokens.rules().skew,
-        }
+        Expected { issuer: &self.config.issuer, client_id: self.client.id(), now: self.clock.now(), skew: self.tokens.rules().skew }
     }
 
     fn idle_until(&self, now: Timestamp) -> Timestamp {

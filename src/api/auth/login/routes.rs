@@ -190,13 +190,17 @@ impl Inner {
     async fn logged_out(&self, token: &str) -> Result<(), AuthError> {
         let header = self.tokens.header(token)?;
         // Issuers of before the type had a name call it `JWT`, or nothing.
-        if header.typ.as_deref().is_some_and(|t| !["logout+jwt", "application/logout+jwt", "jwt"].contains(&t.to_ascii_lowercase().as_str())) {
+        if header
+            .typ
+            .as_deref()
+            .is_some_and(|t| !["logout+jwt", "application/logout+jwt", "jwt"].contains(&t.to_ascii_lowercase().as_str()))
+        {
             return Err(refused("type"));
         }
         let claims = self.provider.signed(token, &header).await?;
         let (of, said_at) = self.expected().logged_out(&claims).map_err(refused)?;
-        // Not those that began later: so a token that is sent again does no harm.
-        let begun_by = said_at + TimeDelta::from_std(self.tokens.rules().skew).unwrap_or_default();
+        // Not those that began later: so a token that is sent again does no harm. Tokens tell the time in whole seconds.
+        let begun_by = said_at + TimeDelta::seconds(1) + TimeDelta::from_std(self.tokens.rules().skew).unwrap_or_default();
         let ended = self.store.end_logins(&self.config.issuer, &of, begun_by).await.map_err(super::unavailable)?;
         tracing::info!(ended, "the issuer ended logins");
         Ok(())

@@ -69,7 +69,8 @@ async fn the_answer_of_another_issuer_is_not_believed() {
         assert_eq!(code_of(browser.back(&code, &asked["state"], iss).await).await, refused("LOGIN_WRONG_ISSUER"), "{iss}");
     }
     let asked = browser.begin("").await;
-    let nameless = browser.get(&format!("/auth/callback?code={}&state={}", issuer.op.code("anna", &asked, json!({})), asked["state"])).await;
+    let nameless =
+        browser.get(&format!("/auth/callback?code={}&state={}", issuer.op.code("anna", &asked, json!({})), asked["state"])).await;
     assert_eq!(code_of(nameless).await, refused("LOGIN_WRONG_ISSUER"), "it says that it names itself");
     let denied = browser.get(&format!("/auth/callback?error=access_denied&state={}&iss={}", asked["state"], issuer.url)).await;
     assert_eq!(code_of(denied).await, refused("LOGIN_DENIED"));
@@ -152,8 +153,16 @@ async fn a_login_always_has_a_secret_that_nobody_knew_before() {
 async fn nobody_is_sent_elsewhere_after_a_login() {
     let (issuer, server) = world().await;
     for bad in [
-        "https://evil.example", "//evil.example", "/%5Cevil.example", "%5C%5Cevil.example", "/%09/evil.example", "javascript:alert(1)",
-        "/%0d%0aset-cookie:a=b", "%2F%2Fevil.example", "", "x",
+        "https://evil.example",
+        "//evil.example",
+        "/%5Cevil.example",
+        "%5C%5Cevil.example",
+        "/%09/evil.example",
+        "javascript:alert(1)",
+        "/%0d%0aset-cookie:a=b",
+        "%2F%2Fevil.example",
+        "",
+        "x",
     ] {
         let browser = Browser::at(&server);
         let asked = browser.begin(bad).await;

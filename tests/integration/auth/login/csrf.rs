@@ -89,7 +89,9 @@ async fn a_websocket_with_the_cookie_needs_the_own_page_and_its_token() {
     assert_eq!(status(open(&server, &[("cookie", &cookie)]).await.map(drop)), 403, "pages always say where they are from");
 
     let csrf = browser.csrf().await;
-    for payload in [json!({}), json!({ "csrfToken": "x" }), json!({ "csrfToken": 7 }), json!({ "authorization": "Bearer x", "csrfToken": csrf })] {
+    for payload in
+        [json!({}), json!({ "csrfToken": "x" }), json!({ "csrfToken": 7 }), json!({ "authorization": "Bearer x", "csrfToken": csrf })]
+    {
         let mut socket = open(&server, &[("cookie", &cookie), ("origin", &own)]).await.unwrap();
         send(&mut socket, json!({ "type": "connection_init", "payload": payload })).await;
         assert_eq!(hear(&mut socket).await[0], 4403, "{payload}");

@@ -18,7 +18,8 @@ async fn people_log_in_and_out_as_who_their_tokens_say() {
     assert_eq!(browser.viewer().await, None);
 
     let asked = browser.begin("/%23/s/1").await;
-    for (name, value) in [("response_type", "code"), ("client_id", CLIENT), ("scope", "openid profile"), ("code_challenge_method", "S256")] {
+    for (name, value) in [("response_type", "code"), ("client_id", CLIENT), ("scope", "openid profile"), ("code_challenge_method", "S256")]
+    {
         assert_eq!(asked[name], value);
     }
     assert_eq!(asked["redirect_uri"], server.url("/auth/callback"));
@@ -52,10 +53,6 @@ async fn people_log_in_and_out_as_who_their_tokens_say() {
     browser.jar.lock().unwrap().insert("__Host-recall".to_owned(), held);
     assert_eq!((browser.viewer().await, browser.session().await["user"].clone()), (None, Value::Null), "the old cookie opens nothing");
     assert_eq!(browser.send(browser.request(Method::GET, "/graphql").header("accept", "text/html")).await.status(), 200, "pages stay open");
-    while issuer.op.revoked.lock().unwrap().is_empty() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    assert_eq!(*issuer.op.revoked.lock().unwrap(), [given]);
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use jsonwebtoken::Algorithm;
 use recall::{
     adapters::web::WebDocuments,
     api::{LoginConfig, Logins, TokenConfig, Tokens},
-    ports::Fetch,
+    ports::{Fetch, Store},
 };
 use reqwest::{Method, RequestBuilder, Response, redirect::Policy};
 use serde_json::{Value, json};
@@ -39,9 +39,15 @@ async fn world() -> (Arc<Issuer>, Server) {
 
 /// A server that people log in to by way of the issuer.
 async fn server(issuer: &Arc<Issuer>, stored: Stored) -> Server {
+    let store = stored.store.clone();
+    server_with(issuer, stored, store).await
+}
+
+/// One whose logins are kept elsewhere, as those of several servers of one store are.
+async fn server_with(issuer: &Arc<Issuer>, stored: Stored, store: Arc<dyn Store>) -> Server {
     let documents = Arc::new(WebDocuments::new().unwrap());
     let (issuers, clock) = (issuer.clone(), issuer.clock.clone());
-    let logins = |store: Arc<dyn recall::ports::Store>, address| {
+    let logins = |_: Arc<dyn Store>, address| {
         let fetch: Arc<dyn Fetch> = documents.clone();
         let config = TokenConfig { personal: Some(store.clone()), revoked: Some(store.clone()), ..token_config(&[&issuers]) };
         let tokens = Arc::new(Tokens::new(config, Some(&fetch), clock.clone()).unwrap());
@@ -125,9 +131,7 @@ impl Browser {
 
     /// Comes back from the issuer.
     async fn back(&self, code: &str, state: &str, iss: &str) -> Response {
-        let query = form_urlencoded::Serializer::new(String::new())
-            .extend_pairs([("code", code), ("state", state), ("iss", iss)])
-            .finish();
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs([("code", code), ("state", state), ("iss", iss)]).finish();
         self.get(&format!("/auth/callback?{query}")).await
     }
 

@@ -5,9 +5,12 @@
 import { createServer } from "node:http";
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import Provider from "oidc-provider";
+import { createMemoryAdapter } from "oidc-provider/lib/adapters/memory_adapter.js";
 
 const AUDIENCE = "https://recall.example.org";
 const seconds = Number(process.env.ACCESS_TOKEN_SECONDS ?? 600);
+// What is known of people and clients outlives a change of keys.
+const adapter = createMemoryAdapter();
 const seen = { refreshed: 0, refused: 0 };
 const client = (client_id) => ({
   client_id,
@@ -24,6 +27,7 @@ const key = () => {
 
 const provider = (issuer, jwks) => {
   const made = new Provider(issuer, {
+    adapter,
     jwks: { keys: jwks },
     // Tokens of `opaque` only the provider can read; `recall` is whoever asks it about them.
     clients: [client("agent"), client("opaque"), client("recall")],
@@ -31,6 +35,8 @@ const provider = (issuer, jwks) => {
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, name: `${id} of the provider`, roles: id === "root" ? ["recall-admin"] : [] }) }),
     claims: { openid: ["sub", "roles"], profile: ["name"] },
     conformIdTokenClaims: false,
+    // It would tell nobody on this machine of a logout.
+    fetch: (url, { dispatcher, ...options }) => fetch(url, options),
     issueRefreshToken: (_, client) => client.grantTypeAllowed("refresh_token"),
     rotateRefreshToken: true,
     ttl: { AccessToken: seconds, IdToken: 600, RefreshToken: 3600, Grant: 3600, Session: 3600, Interaction: 600, AuthorizationCode: 60 },

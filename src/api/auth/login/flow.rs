@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{
     api::{
-        auth::{AuthError, token::refused},
+        auth::{
+            AuthError, Permission,
+            token::{Places, refused},
+        },
         error::ApiError,
     },
     domain::{Caller, Login, UserText, ViewerRole},
@@ -52,10 +55,14 @@ impl Inner {
     pub(super) async fn begin(&self, return_to: &str) -> Result<(String, Attempt), ApiError> {
         let places = self.provider.places().await?;
         let attempt = Attempt::new(self.clock.now(), return_to).map_err(|e| ApiError::internal(Arc::new(e) as Arc<_>))?;
-        let known = |scope: &&String| places.scopes_supported.as_ref().is_none_or(|all| all.contains(scope));
-        let scopes: Vec<String> = self.config.scopes.iter().filter(|s| s.as_str() == "openid" || known(s)).cloned().collect();
-        let address = self.client.authorization(&places, &attempt, &scopes).ok_or_else(|| away(NoPlace))?;
+        let address = self.client.authorization(&places, &attempt, &self.asked(&places)).ok_or_else(|| away(NoPlace))?;
         Ok((address, attempt))
+    }
+
+    /// What the issuer is asked for: no scope that it says it does not know, as some refuse those who ask for one.
+    pub(super) fn asked(&self, places: &Places) -> Vec<String> {
+        let known = |scope: &String| places.scopes_supported.as_ref().is_none_or(|all| all.contains(scope));
+        self.config.scopes.iter().filter(|scope| *scope == "openid" || known(scope)).cloned().collect()
     }
 
     /// Ends it with a login, if everything is as it was begun.
@@ -89,10 +96,11 @@ impl Inner {
             told => told?,
         };
         let role = self.role(&person, &claims, &tokens).await;
-        self.enter(person, role, &tokens).await
+        let scopes = allowed(&self.asked(&places), tokens.scopes.as_deref());
+        self.enter(person, role, scopes, &tokens).await
     }
 
-    async fn enter(&self, person: Person, role: ViewerRole, tokens: &Tokens) -> Result<Secret, ApiError> {
+    async fn enter(&self, person: Person, role: ViewerRole, scopes: String, tokens: &Tokens) -> Result<Secret, ApiError> {
         // Always a new one: whoever knew what the browser held before knows nothing of it.
         let secret = Secret::fresh().map_err(|e| ApiError::internal(Arc::new(e) as Arc<_>))?;
         let now = self.clock.now();
@@ -102,7 +110,7 @@ impl Inner {
             issuer: self.config.issuer.clone(),
             provider_session: person.session,
             name: person.name.map(UserText::from),
-            scopes: self.scopes(tokens.scopes.as_ref()),
+            scopes,
             renewal: self.renewal(tokens),
             created_at: now,
             idle_until: self.idle_until(now).min(expires_at),
@@ -132,6 +140,39 @@ impl Inner {
         match self.tokens.verify(&tokens.access).await {
             Ok(identity) if identity.caller.user() == person.user => identity.caller.role(),
             _ => ViewerRole::User,
+        }
+    }
+}
+
+/// What a login allows: of the scopes of this server those that were asked for and granted; everything that the role allows, when
+/// the issuer knows none of them.
+pub(super) fn allowed(asked: &[String], granted: Option<&[String]>) -> String {
+    let ours = Permission::ALL.map(Permission::scope);
+    let has = |list: &[String], scope: &str| list.iter().any(|s| s == scope);
+    let asked: Vec<_> = ours.into_iter().filter(|scope| has(asked, scope)).collect();
+    match asked.is_empty() {
+        true => ours.join(" "),
+        false => asked.into_iter().filter(|scope| granted.is_none_or(|granted| has(granted, scope))).collect::<Vec<_>>().join(" "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_allows_what_was_asked_for_and_granted() {
+        let list = |scopes: &str| scopes.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let all = "recall.read recall.write recall.admin";
+        for (asked, granted, expected) in [
+            ("openid", Some("openid"), all),
+            ("openid", None, all),
+            ("openid recall.read recall.write", None, "recall.read recall.write"),
+            ("openid recall.read recall.write", Some("recall.read openid"), "recall.read"),
+            ("openid recall.read", Some("openid"), ""),
+            ("openid recall.read", Some(all), "recall.read"),
+        ] {
+            assert_eq!(allowed(&list(asked), granted.map(list).as_deref()), expected, "{asked}: {granted:?}");
         }
     }
 }

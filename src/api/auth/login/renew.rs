@@ -8,10 +8,11 @@ use chrono::TimeDelta;
 use super::{
     Inner,
     client::{ExchangeError, Tokens},
+    flow::allowed,
     unavailable,
 };
 use crate::{
-    api::auth::{AuthError, Permission, token::refused},
+    api::auth::{AuthError, token::refused},
     domain::{Caller, Login, ProviderToken, Renewal, Timestamp, ViewerRole},
     ports::Renewed,
 };
@@ -55,7 +56,8 @@ impl Inner {
             Ok(tokens) => match self.again(caller, &tokens).await {
                 Ok(role) => {
                     let renewal = self.renewal(&tokens).unwrap_or_else(|| Renewal { token, at: self.renew_at(&tokens) });
-                    let scopes = tokens.scopes.as_ref().map_or_else(|| login.scopes.clone(), |granted| self.scopes(Some(granted)));
+                    let granted = tokens.scopes.as_deref();
+                    let scopes = granted.map_or_else(|| login.scopes.clone(), |_| allowed(&self.asked(&places), granted));
                     let renewed = Renewed { role, scopes, renewal };
                     metrics::counter!("recall_login_renewals_total", "result" => "renewed").increment(1);
                     return Ok(self.store.renew_login(login.digest, claimed_until, &renewed).await?);
@@ -93,17 +95,6 @@ impl Inner {
     fn renew_at(&self, tokens: &Tokens) -> Timestamp {
         let lasts = tokens.expires_in.unwrap_or(USUAL).min(self.config.lifetime);
         self.clock.now() + TimeDelta::from_std(lasts).unwrap_or(TimeDelta::hours(1))
-    }
-
-    /// What a login allows: what was granted of what this server asked for, if it asked; else everything that the role allows.
-    pub(super) fn scopes(&self, granted: Option<&Vec<String>>) -> String {
-        let ours = Permission::ALL.map(Permission::scope);
-        let asked: Vec<_> = ours.into_iter().filter(|scope| self.config.scopes.iter().any(|s| s == scope)).collect();
-        let granted = |scope: &str| granted.is_none_or(|granted| granted.iter().any(|s| s == scope));
-        match asked.is_empty() {
-            true => ours.join(" "),
-            false => asked.into_iter().filter(|scope| granted(scope)).collect::<Vec<_>>().join(" "),
-        }
     }
 }
 

@@ -72,10 +72,10 @@ pub(super) fn tokens(config: &Config, local: UserId, store: Option<&Arc<dyn Stor
 
 /// What clients are told about how to get a token.
 pub(super) fn resource(config: &Config, scheme: &str, address: SocketAddr) -> Option<ProtectedResource> {
-    config.auth.is_configured().then(|| ProtectedResource {
-        resource: own_address(config, scheme, address),
-        authorization_servers: config.auth.issuers.clone(),
-    })
+    config
+        .auth
+        .is_configured()
+        .then(|| ProtectedResource { resource: own_address(config, scheme, address), authorization_servers: config.auth.issuers.clone() })
 }
 
 /// Where this server is reached.

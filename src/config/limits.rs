@@ -18,7 +18,7 @@ pub struct LimitsConfig {
     /// Requests from one address in a minute, a tenth of them at once, whoever makes them; a refused proof counts as ten. 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub address_requests_per_minute: u32,
-    /// How often one address may begin a login or come back from the provider, half of it at once.
+    /// How often in a minute one address may begin a login or come back from the provider, half of it at once. 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub logins_per_minute: u32,
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -11,22 +12,22 @@ use super::{
 };
 
 /// How people log in with a browser. Without a client they do not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoginConfig {
-    /// The name of this server at the provider, as one that people log in to.
+    /// The name of this server at the provider, as one that people log in to; without it they show a token.
     pub client_id: Option<String>,
-    /// The secret that goes with it; none for a public client.
+    /// The secret that goes with `client_id`; none for a public client.
     pub client_secret: Option<Secret>,
-    /// Which of several issuers.
+    /// By way of which of several issuers people log in.
     pub issuer: Option<String>,
-    /// What is asked for, as far as the provider knows it.
+    /// Scopes that the provider is asked for, as far as it knows them.
     #[serde(deserialize_with = "texts")]
     pub scopes: Vec<String>,
-    /// How long a login lasts unused.
+    /// How long a login lasts unused, in minutes.
     #[serde(deserialize_with = "flexible")]
     pub idle_minutes: u64,
-    /// How long it lasts at most.
+    /// How long a login lasts at most, in hours.
     #[serde(deserialize_with = "flexible")]
     pub hours: u64,
 }

@@ -121,6 +121,18 @@ impl Tokens {
         .await
     }
 
+    /// Whether people can log in by way of an issuer, for an operator who wants to know.
+    ///
+    /// # Errors
+    /// When it cannot be asked, or says of no place where they could.
+    pub async fn probe_login(&self, issuer: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let places = self.provider(issuer).ok_or("it is not configured")?.places().await?;
+        match (&places.authorization_endpoint, &places.token_endpoint) {
+            (Some(_), Some(_)) => Ok(()),
+            _ => Err("its discovery document names no authorization_endpoint or no token_endpoint".into()),
+        }
+    }
+
     /// One of the issuers.
     pub(super) fn provider(&self, issuer: &str) -> Option<&Arc<Provider>> {
         self.providers.iter().find(|p| p.issuer() == issuer)

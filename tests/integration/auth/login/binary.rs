@@ -24,6 +24,15 @@ async fn start(issuer: &Issuer, more: &[(&str, &str)]) -> (tempfile::TempDir, Pr
 async fn people_log_in_to_the_binary_and_no_secret_is_in_its_log() {
     let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let (folder, server) = start(&issuer, &[]).await;
+    let mut check = crate::server::recall();
+    check.args(["check", "--data"]).arg(folder.path().join("data")).envs([
+        ("RECALL_OIDC_ISSUER", issuer.url.as_str()),
+        ("RECALL_OIDC_AUDIENCE", AUDIENCE),
+        ("RECALL_OIDC_CLIENT_ID", CLIENT),
+    ]);
+    let said = tokio::task::spawn_blocking(move || check.output().unwrap()).await.unwrap();
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.contains(&format!("login: people log in by way of {}", issuer.url)), "{said}");
     let browser = Browser::of(server.url(""));
     let asked = browser.begin("").await;
     let code = issuer.op.code("anna", &asked, json!({}));

@@ -2,6 +2,7 @@
 //! cases and outcomes into answers. Must not decide anything about memory, and must not name an engine.
 
 mod address;
+mod audit;
 pub mod auth;
 mod body;
 mod error;
@@ -27,6 +28,7 @@ use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
+pub use audit::Auditor;
 pub use auth::{
     Authenticator, Identity, LocalUser, Permission, Permissions, ProtectedResource,
     origin::Origin,
@@ -87,6 +89,8 @@ pub struct ApiConfig {
     pub login: Option<ProtectedResource>,
     /// Bounds of single requests.
     pub limits: Limits,
+    /// What this process is called in the audit log.
+    pub instance: String,
 }
 
 impl ApiConfig {
@@ -100,6 +104,7 @@ impl ApiConfig {
             ice_servers: Vec::new(),
             login: None,
             limits: Limits::default(),
+            instance: "recall".to_owned(),
         }
     }
 }
@@ -163,7 +168,9 @@ pub fn router(state: ApiState) -> Router {
     let limiter = rate::Limiter::new(limits.requests);
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
     let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
-    let engine = graphql::Engine::new(conversation.clone(), graph, streams, issuers, limits.clone(), limiter.clone());
+    let auditor = Auditor::new(conversation.store().clone(), &config.instance);
+    let roles = audit::Roles::new(auditor.clone(), conversation.clone());
+    let engine = graphql::Engine::new(conversation.clone(), graph, streams, issuers, auditor, limits.clone(), limiter.clone());
     let whip = whip::Whip::new(signaling, &config.ice_servers);
     let policy =
         Arc::new(auth::origin::OriginPolicy { port: config.listen.port(), public: config.public_url, allowed: config.cors_origins });
@@ -198,8 +205,12 @@ pub fn router(state: ApiState) -> Router {
         .with_state(engine.clone())
         .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone())))
         .layer(from_fn_with_state(limiter.clone(), rate::limit))
+        .layer(from_fn_with_state(roles.clone(), audit::watch_roles))
         .layer(from_fn_with_state(authenticator.clone(), auth::authenticate_or_later));
-    let api = api.layer(from_fn_with_state(limiter, rate::limit)).layer(from_fn_with_state(authenticator, auth::authenticate));
+    let api = api
+        .layer(from_fn_with_state(limiter, rate::limit))
+        .layer(from_fn_with_state(roles, audit::watch_roles))
+        .layer(from_fn_with_state(authenticator, auth::authenticate));
     let mut api = api.merge(graphql);
     if let Some(resource) = config.login.map(Arc::new) {
         open = open.merge(Router::new().route(auth::METADATA_PATH, get(auth::metadata)).with_state(resource.clone()));

@@ -9,8 +9,10 @@ mod health;
 mod login;
 mod maintenance;
 mod models;
+mod retention;
 mod serve;
 mod telemetry;
+mod user;
 mod wiring;
 
 pub use cli::run;

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::{login, maintenance, telemetry, wiring};
+use super::{login, maintenance, retention::Retention, telemetry, wiring};
 use crate::api::{self, ApiConfig, ApiState, Origin, RateLimit};
 use crate::config::Config;
 use crate::conversation::ConversationWork;
@@ -68,8 +68,12 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     let projector = house.graph.follow();
     let stop = CancellationToken::new();
     let maintenance = tokio::spawn(maintenance::run(house.store.clone(), house.clock.clone(), config.stream.clone(), stop.clone()));
+    let retention = Retention { conversation: house.conversation.clone(), clock: house.clock.clone(), config: config.retention.clone() };
+    let retention = tokio::spawn(retention.run(stop.clone()));
 
     let mut api_config = ApiConfig::at(address);
+    let instance = wiring::instance(address);
+    api_config.instance.clone_from(&instance);
     api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;
     api_config.login = login::resource(&config, address);
     api_config.cors_origins = config.http.cors_origins.iter().map(|origin| origin.parse()).collect::<Result<_, _>>()?;
@@ -95,7 +99,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     // Before the line: whoever waits for it may stop the server at once, and a signal nobody listens for kills.
     let signal = signal()?;
     announce(address)?;
-    info!(%address, udp = %signaling.udp_addr(), store = house.store.engine(), "recall serves");
+    info!(%address, instance, udp = %signaling.udp_addr(), store = house.store.engine(), "recall serves");
     signal.await?;
 
     info!("recall stops");
@@ -109,6 +113,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         projector.shutdown(GRAPH_GRACE).await;
     }
     maintenance.await.context("the maintenance task failed")?;
+    retention.await.context("the retention task failed")?;
     let _ = tokio::time::timeout(STORE_GRACE, house.store.close()).await;
     info!("recall has stopped");
     Ok(())

@@ -77,6 +77,8 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_TOKEN" => "auth.token",
     "RECALL_REQUESTS_PER_MINUTE" => "limits.requests_per_minute",
     "RECALL_ADDRESS_REQUESTS_PER_MINUTE" => "limits.address_requests_per_minute",
+    "RECALL_SESSION_DAYS" => "retention.session_days",
+    "RECALL_AUDIT_DAYS" => "retention.audit_days",
     "RECALL_LOG" => "log.filter",
     "RECALL_LOG_FORMAT" => "log.format",
 };

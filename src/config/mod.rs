@@ -7,6 +7,7 @@ mod http;
 mod limits;
 mod models;
 mod neo4j;
+mod retention;
 mod secret;
 mod sections;
 mod storage;
@@ -25,6 +26,7 @@ pub use http::HttpConfig;
 pub use limits::LimitsConfig;
 pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
 pub use neo4j::Neo4jSection;
+pub use retention::RetentionConfig;
 pub use secret::Secret;
 pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig};
 pub use storage::{Engine, StorageConfig};
@@ -53,6 +55,8 @@ pub struct Config {
     pub auth: AuthConfig,
     /// How much one caller may ask for.
     pub limits: LimitsConfig,
+    /// How long things are kept.
+    pub retention: RetentionConfig,
     /// The server that answers, and finds facts.
     pub model: ModelConfig,
     /// The server that makes vectors.
@@ -120,6 +124,7 @@ impl Config {
     fn check(&self) -> Result<(), ConfigError> {
         self.auth.check()?;
         self.limits.check()?;
+        self.retention.check()?;
         self.server.check(self.auth.is_configured())?;
         self.http.check(self.auth.is_configured())?;
         self.storage.check()?;

@@ -6,6 +6,7 @@ mod cancel;
 mod check;
 mod context;
 mod entities;
+mod erase;
 mod error;
 mod knowledge;
 mod rank;

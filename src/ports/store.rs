@@ -3,14 +3,15 @@
 //!
 //! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
 //! [`JobQueue`](super::JobQueue) and [`ChangeFeed`](super::ChangeFeed), which hand out the caller together with what belongs to
-//! him, [`Archive`], which does the same with all that is kept, [`AccessTokenStore::use_access_token`], which says who showed a
-//! token, and [`RevocationStore`], which knows no users.
+//! him, [`Archive`], which does the same with all that is kept, [`Eraser::unfinished_erasures`], which says whose data is still to
+//! be deleted, [`AccessTokenStore::use_access_token`], which says who showed a token, and [`RevocationStore`] and [`AuditLog`],
+//! whose rows belong to no user.
 
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, Archive, ChangeFeed, Claim, CommitError, Connections, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit,
-    MergeRecord, Merged, RevocationStore, UsageStore,
+    AccessTokenStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, Embedding, Eraser, EventLog, Inspect, JobQueue,
+    KnowledgeCommit, MergeRecord, Merged, RevocationStore, UsageStore,
 };
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
@@ -27,6 +28,8 @@ pub trait Store:
     + JobQueue
     + EventLog
     + UsageStore
+    + AuditLog
+    + Eraser
     + ChangeFeed
     + Connections
     + Inspect
@@ -42,6 +45,8 @@ impl<T> Store for T where
         + JobQueue
         + EventLog
         + UsageStore
+        + AuditLog
+        + Eraser
         + ChangeFeed
         + Connections
         + Inspect
@@ -58,6 +63,9 @@ pub enum StoreError {
     /// A pagination key that this store did not make.
     #[error("the cursor is not valid")]
     BadCursor,
+    /// All that the store has of the caller is being deleted; until that is done nothing new is taken.
+    #[error("the data is being deleted")]
+    BeingErased,
     /// May work later: busy, connection lost, disk full.
     #[error("the store is not available: {0}")]
     Transient(#[source] Box<dyn std::error::Error + Send + Sync>),

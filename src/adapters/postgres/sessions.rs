@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{
     PostgresStore,
     codec::{self, millis},
-    delete,
+    delete, erase,
     failure::Failure,
     keys, rows,
 };
@@ -30,6 +30,7 @@ impl SessionStore for PostgresStore {
         let session = self.write(&input, |c, (user, id, title, epoch, now)| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING").bind(user).execute(&mut *c).await?;
+                erase::refuse_while_erasing(c, *user).await?;
                 let row = sqlx::query(
                     "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch)
                      VALUES ($1, $2, $3, $4, $4, $5) RETURNING *",

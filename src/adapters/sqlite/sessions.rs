@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::{
     SqliteStore,
     codec::{bytes, id_list, millis},
-    delete,
+    delete, erase,
     failure::Failure,
     keys, rows,
 };
@@ -28,6 +28,7 @@ impl SessionStore for SqliteStore {
         let session = self.write(move |c| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
+                erase::refuse_while_erasing(c, user).await?;
                 let row = sqlx::query(
                     "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch) VALUES (?1, ?2, ?3, ?4, ?4, ?5) RETURNING *",
                 )

@@ -21,7 +21,7 @@ use futures_util::{
 use super::{
     batch::Batches,
     document,
-    model::{EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode},
+    model::{AuditEntryNode, EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode},
     mutation::Mutation,
     page::Connection,
     query::Query,
@@ -31,6 +31,7 @@ use super::{
 use crate::{
     api::{
         IceServer, Limits,
+        audit::Auditor,
         auth::{AuthError, Identity},
         error::ApiError,
         rate::Limiter,
@@ -66,6 +67,7 @@ pub(crate) fn schema(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mut
         .override_output_type_description::<Connection<EntityNode>>("A page of entities.")
         .override_output_type_description::<Connection<FactNode>>("A page of facts.")
         .override_output_type_description::<Connection<EvidenceNode>>("A page of evidence.")
+        .override_output_type_description::<Connection<AuditEntryNode>>("A page of the audit log.")
 }
 
 /// Runs operations on behalf of callers.
@@ -83,10 +85,11 @@ impl Engine {
         graph: Arc<dyn GraphQueries>,
         streams: Streams,
         issuers: Issuers,
+        auditor: Auditor,
         limits: Arc<Limits>,
         limiter: Arc<Limiter<UserId>>,
     ) -> Self {
-        Self { schema: schema(&limits).data(streams).data(issuers).data(graph).finish(), conversation, limits, limiter }
+        Self { schema: schema(&limits).data(streams).data(issuers).data(auditor).data(graph).finish(), conversation, limits, limiter }
     }
 
     /// An executor for one caller, which runs at most `concurrent` operations at once.

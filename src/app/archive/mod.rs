@@ -72,7 +72,7 @@ pub(super) async fn import(config: &Config, into: Option<&str>) -> anyhow::Resul
 }
 
 /// A user as given on the command line.
-async fn named(store: &dyn Store, user: Option<&str>) -> anyhow::Result<Option<UserId>> {
+pub(super) async fn named(store: &dyn Store, user: Option<&str>) -> anyhow::Result<Option<UserId>> {
     Ok(match user {
         None => None,
         Some(LOCAL) => Some(store.local_user().await?),

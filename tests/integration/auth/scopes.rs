@@ -67,6 +67,7 @@ async fn every_root_field_demands_a_scope() {
     let queries = [
         ("viewer", "viewer { id }"),
         ("accessTokens", "accessTokens { id }"),
+        ("auditLog", "auditLog { nodes { id } }"),
         ("session", "session(id: $id) { id }"),
         ("sessions", "sessions { totalCount }"),
         ("message", "message(id: $id) { id }"),
@@ -83,6 +84,7 @@ async fn every_root_field_demands_a_scope() {
     let mutations = [
         ("createSession", "createSession(input: {})"),
         ("deleteSession", "deleteSession(input: { id: $id })"),
+        ("deleteMyData", "deleteMyData(input: { confirm: \"DELETE\" })"),
         ("sendMessage", "sendMessage(input: { sessionId: $id, text: \"x\" })"),
         ("importMessages", "importMessages(input: { sessionId: $id, messages: [] })"),
         ("cancelAnswer", "cancelAnswer(input: { messageId: $id })"),

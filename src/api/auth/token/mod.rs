@@ -150,7 +150,7 @@ impl Tokens {
             proof = Some(Arc::new(Listed { blocklist: blocklist.clone(), token }) as Arc<dyn Proof>);
         }
         let until = Some(self.end(granted.until, longest));
-        Ok(Identity { caller: granted.caller, permissions: granted.permissions, manages_tokens: true, until, proof })
+        Ok(Identity { caller: granted.caller, permissions: granted.permissions, manages_tokens: true, until, proof, address: None })
     }
 
     /// Who holds a personal access token.
@@ -164,6 +164,7 @@ impl Tokens {
             manages_tokens: false,
             until: Some(self.end(token.expires_at, MAX_LIFE)),
             proof: Some(Arc::new(held)),
+            address: None,
         })
     }
 

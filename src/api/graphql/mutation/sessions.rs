@@ -7,10 +7,10 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{SessionNode, UserError, settle},
-            scope::{Needs, read_id, scope},
+            scope::{Needs, note, read_id, scope},
         },
     },
-    domain::SessionId,
+    domain::{AuditAction, SessionId},
 };
 
 /// A new session.
@@ -75,6 +75,9 @@ impl SessionMutations {
             Ok(ID::from(id))
         };
         let (deleted_id, errors) = settle(delete.await)?;
+        if let Some(id) = &deleted_id {
+            note(ctx, AuditAction::SessionDeleted, id.to_string()).await?;
+        }
         Ok(DeleteSessionPayload { deleted_id, errors })
     }
 }

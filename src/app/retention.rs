@@ -6,9 +6,10 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::api::Auditor;
 use crate::config::RetentionConfig;
-use crate::conversation::Conversation;
-use crate::domain::Day;
+use crate::conversation::{Conversation, UseCaseError};
+use crate::domain::{AuditAction, Day, Timestamp};
 use crate::ports::{Clock, Store};
 
 /// How often unfinished erasures are looked for.
@@ -21,11 +22,15 @@ const CLEAN_EVERY: Duration = Duration::from_secs(600);
 const AUDIT_KEPT: u64 = 1_000_000;
 /// Entries forgotten at once.
 const AUDIT_STEP: u32 = 5_000;
+/// Sessions looked for at once, and how long others may write between two that are deleted.
+const SESSIONS: u32 = 100;
+const BREATH: Duration = Duration::from_millis(20);
 
 /// What works on it.
 pub(super) struct Retention {
     pub(super) conversation: Conversation,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) auditor: Auditor,
     pub(super) config: RetentionConfig,
 }
 
@@ -76,6 +81,9 @@ impl Retention {
             warn!(error = %e, "old receipts of deletions could not be removed");
         }
         let before = now - chrono::TimeDelta::days(i64::from(self.config.audit_days));
+        if self.config.session_days > 0 {
+            self.sessions(now - chrono::TimeDelta::days(i64::from(self.config.session_days))).await;
+        }
         loop {
             match self.store().forget_audited(before, AUDIT_KEPT, AUDIT_STEP).await {
                 Ok(0) => break,
@@ -86,6 +94,37 @@ impl Retention {
                 }
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Deletes sessions in which nobody wrote since a moment. Other servers may be at it, too: of two that delete one session one
+    /// finds it gone, and counts nothing.
+    async fn sessions(&self, since: Timestamp) {
+        let (mut after, mut expired) = (None, 0u64);
+        loop {
+            let unused = match self.store().unused_sessions(since, after, SESSIONS).await {
+                Ok(unused) => unused,
+                Err(e) => {
+                    warn!(error = %e, "unused sessions could not be looked for");
+                    break;
+                }
+            };
+            let Some((last, session)) = unused.last() else { break };
+            after = Some((last.user(), *session));
+            for (caller, session) in unused {
+                match self.conversation.delete_session_unused_since(&caller, session, Some(since)).await {
+                    Ok(_) => {
+                        expired += 1;
+                        metrics::counter!("recall_sessions_expired_total").increment(1);
+                    }
+                    Err(UseCaseError::NotFound { .. }) => {}
+                    Err(e) => warn!(error = %e, "an unused session could not be deleted"),
+                }
+                tokio::time::sleep(BREATH).await;
+            }
+        }
+        if expired > 0 {
+            self.auditor.note(self.clock.now(), None, None, AuditAction::SessionsExpired, Some(expired.to_string())).await;
         }
     }
 }

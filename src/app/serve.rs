@@ -68,11 +68,16 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     let projector = house.graph.follow();
     let stop = CancellationToken::new();
     let maintenance = tokio::spawn(maintenance::run(house.store.clone(), house.clock.clone(), config.stream.clone(), stop.clone()));
-    let retention = Retention { conversation: house.conversation.clone(), clock: house.clock.clone(), config: config.retention.clone() };
+    let instance = wiring::instance(address);
+    let retention = Retention {
+        conversation: house.conversation.clone(),
+        clock: house.clock.clone(),
+        auditor: api::Auditor::new(house.store.clone(), &instance),
+        config: config.retention.clone(),
+    };
     let retention = tokio::spawn(retention.run(stop.clone()));
 
     let mut api_config = ApiConfig::at(address);
-    let instance = wiring::instance(address);
     api_config.instance.clone_from(&instance);
     api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;
     api_config.login = login::resource(&config, address);

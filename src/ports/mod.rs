@@ -35,7 +35,7 @@ pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
     AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeStore, MessageStore, Mining, NewMessage, Prepared,
-    Reweigh, SessionStore, Store, StoreError,
+    Reweigh, SessionDeleted, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
 pub use usage::UsageStore;

@@ -65,3 +65,50 @@ async fn an_operator_lists_shows_and_deletes_users_beside_a_running_server() {
     assert_eq!(actions, ["user.shown", "data.deleted", "user.shown"]);
     assert!(told.iter().all(|n| n["actorId"].is_null() && n["target"] == id.as_str()));
 }
+
+/// Sessions that nobody used go by themselves; they come in by an archive, because nobody can wait for them to age.
+#[tokio::test]
+async fn sessions_that_nobody_used_are_deleted_after_their_days() {
+    let folder = tempfile::tempdir().unwrap();
+    let user = uuid::Uuid::from_u128(1);
+    let now = chrono::Utc::now().timestamp_millis();
+    let session = |n: u128, days: i64| {
+        let at = now - days * 86_400_000;
+        json!({ "type": "session", "id": uuid::Uuid::from_u128(n), "created_at": at - 1_000, "updated_at": at, "message_count": 0 })
+    };
+    let lines = [
+        json!({ "format": "recall-archive", "version": 1, "program": "x", "exported_at": 1, "local_user": user }),
+        json!({ "type": "user", "id": user, "feed_head": 0, "knowledge_version": 0 }),
+        session(2, 31),
+        session(3, 29),
+        session(4, 400),
+        json!({ "type": "end", "records": 4 }),
+    ];
+    let archive: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let mut import = recall();
+    import.arg("import").arg("--data").arg(folder.path()).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+    let mut import = import.spawn().unwrap();
+    std::io::Write::write_all(&mut import.stdin.take().unwrap(), archive.as_bytes()).unwrap();
+    assert!(import.wait().unwrap().success());
+    let titles = async |server: &Server| {
+        let data = server.graphql("{ sessions { nodes { id } } }", json!({})).await;
+        data["sessions"]["nodes"].as_array().unwrap().iter().map(|n| n["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let server = Server::start(folder.path());
+    assert_eq!(titles(&server).await.len(), 3, "kept, unless something else is said");
+    server.stop();
+
+    let server = Server::start_with(folder.path(), &[("RECALL_SESSION_DAYS", "30")]);
+    let started = std::time::Instant::now();
+    while titles(&server).await.len() > 1 {
+        assert!(started.elapsed() < super::server::PATIENCE, "nothing is deleted");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert_eq!(titles(&server).await, [uuid::Uuid::from_u128(3).to_string()]);
+    let log = "{ auditLog(everybody: true, first: 5) { nodes { actorId action target } } }";
+    let noted = json!({ "actorId": null, "action": "sessions.expired", "target": "2" });
+    while !server.graphql(log, json!({})).await["auditLog"]["nodes"].as_array().unwrap().contains(&noted) {
+        assert!(started.elapsed() < super::server::PATIENCE, "nothing is noted");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}

@@ -77,6 +77,7 @@ macro_rules! store_contract {
             deletion::a_deleted_session_leaves_nothing_behind,
             deletion::facts_with_evidence_elsewhere_are_weighed_anew,
             deletion::deleting_what_is_not_there_is_not_found,
+            deletion::only_sessions_that_nobody_used_are_deleted_for_that,
             deletion::deletion_survives_concurrent_commits,
             erasure::everything_of_a_user_goes_and_nothing_of_another,
             erasure::an_erasure_that_stopped_anywhere_is_gone_on_with_and_counts_once,

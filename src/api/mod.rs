@@ -6,6 +6,7 @@ mod audit;
 pub mod auth;
 mod body;
 mod error;
+mod export;
 pub mod graphql;
 mod layers;
 mod operations;
@@ -170,6 +171,7 @@ pub fn router(state: ApiState) -> Router {
     let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
     let auditor = Auditor::new(conversation.store().clone(), &config.instance);
     let roles = audit::Roles::new(auditor.clone(), conversation.clone());
+    let exports = export::Exports::new(conversation.clone(), auditor.clone());
     let engine = graphql::Engine::new(conversation.clone(), graph, streams, issuers, auditor, limits.clone(), limiter.clone());
     let whip = whip::Whip::new(signaling, &config.ice_servers);
     let policy =
@@ -189,6 +191,7 @@ pub fn router(state: ApiState) -> Router {
                 .route("/signaling/{session_id}/{peer_id}", patch(whip::patch).delete(whip::delete))
                 .with_state(whip),
         )
+        .merge(Router::new().route("/export", get(export::get)).with_state(exports))
         .layer(from_fn_with_state(limit, layers::deadline));
     let mut api = timed.merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state(hub));
     let mut open = Router::new();

@@ -145,3 +145,77 @@ async fn what_was_done_is_noted_without_texts() {
     }
     assert_eq!(server.code(BORIS, "{ auditLog(everybody: true) { nodes { id } } }", json!({})).await, "FORBIDDEN");
 }
+
+/// An embedder that is not asked: the archive has vectors of its model.
+struct Same(String);
+
+#[async_trait::async_trait]
+impl recall::ports::Embedder for Same {
+    fn model(&self) -> &str {
+        &self.0
+    }
+    fn dimension(&self) -> usize {
+        256
+    }
+    async fn embed(&self, _: &[recall::domain::UserText]) -> Result<Vec<recall::ports::Embedding>, recall::ports::EmbedError> {
+        unreachable!("the vectors are there")
+    }
+}
+
+#[tokio::test]
+async fn one_takes_away_ones_own_data_and_nothing_else() {
+    let server = Server::start().await;
+    for (user, word) in [(ANNA, "Anna"), (BORIS, "Xylophagia")] {
+        let session = server.session(user).await;
+        server.say(user, &session, &format!("{word} lives in Lyon.")).await;
+        server.fact(user, &session, [word, "LIVES_IN", "Lyon"]).await;
+    }
+    let answer = server.get(ANNA, "/export").send().await.unwrap();
+    assert_eq!((answer.status().as_u16(), answer.headers()["content-type"].to_str().unwrap()), (200, "application/x-ndjson"));
+    let archive = answer.text().await.unwrap();
+    let local = server.store.local_user().await.unwrap().to_string();
+    assert!(
+        archive.contains("Anna lives in Lyon.") && !archive.contains("Xylophagia") && !archive.contains(BORIS) && !archive.contains(&local)
+    );
+    // What came out goes in elsewhere.
+    let model = archive.lines().filter_map(|l| serde_json::from_str::<Value>(l).ok()).find(|l| l["type"] == "index").unwrap();
+    let elsewhere = crate::stored::Stored::sqlite().await;
+    let into = elsewhere.store.local_user().await.unwrap();
+    let embedder = Same(text(&model["model"]));
+    let taken = recall::app::archive::read(elsewhere.store.as_ref(), &embedder, Some(into), "epoch", archive.as_bytes()).await.unwrap();
+    assert!(taken.users == 1 && taken.records > 5 && taken.new == taken.records);
+
+    // Who has nothing gets an archive of nothing, and who is being deleted none.
+    server.data(ANNA, DELETE, json!({ "word": "DELETE" })).await;
+    let stranger = "00000000-0000-4000-8000-00000000000c";
+    let empty = server.get(stranger, "/export").send().await.unwrap().text().await.unwrap();
+    assert_eq!(empty.lines().count(), 2, "{empty}");
+    let caller = recall::domain::Caller::verified(BORIS.parse().unwrap(), recall::domain::ViewerRole::User);
+    server.store.begin_erasure(&caller, recall::domain::Timestamp::UNIX_EPOCH).await.unwrap();
+    assert_eq!(server.get(BORIS, "/export").send().await.unwrap().status(), 409);
+    let log = server.data(ANNA, "{ auditLog { nodes { action } } }", json!({})).await;
+    assert_eq!(log["auditLog"]["nodes"][1]["action"], "data.exported");
+}
+
+#[tokio::test]
+async fn one_export_of_a_user_runs_at_a_time_and_a_client_that_hangs_up_frees_its_place() {
+    let server = Server::start().await;
+    let session = server.session(ANNA).await;
+    // More than the connection takes by itself.
+    for n in 0..12 {
+        let messages: Vec<Value> = (0..100).map(|i| json!({ "text": format!("{n} {i} {}", "word ".repeat(1_000)) })).collect();
+        let query = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
+        server.data(ANNA, query, json!({ "input": { "sessionId": session, "messages": messages } })).await;
+    }
+    let slow = server.get(ANNA, "/export").send().await.unwrap();
+    assert_eq!(slow.status(), 200);
+    let second = server.get(ANNA, "/export").send().await.unwrap();
+    assert_eq!((second.status().as_u16(), second.headers()["retry-after"].to_str().unwrap()), (429, "30"));
+    assert_eq!(server.get(BORIS, "/export").send().await.unwrap().status(), 200, "others are served");
+    drop(slow);
+    let started = std::time::Instant::now();
+    while server.get(ANNA, "/export").send().await.unwrap().status() != 200 {
+        assert!(started.elapsed() < std::time::Duration::from_secs(60), "the place is never freed");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}

@@ -125,6 +125,7 @@ async fn rest_signaling_and_metrics_demand_scopes_as_well() {
         (post(&read, "/chat", json!({ "message": "Hi" })).await.unwrap(), "recall.write"),
         (post(&write, "/entity/resolve", json!({ "mention": "x" })).await.unwrap(), "recall.read"),
         (get(&write, &format!("/context/{id}?q=x")).await.unwrap(), "recall.read"),
+        (get(&write, "/export").await.unwrap(), "recall.read"),
         (get(&write, &format!("/sessions/{id}/events")).await.unwrap(), "recall.read"),
         (post(&write, &format!("/signaling/{id}"), json!({})).await.unwrap(), "recall.read"),
         (get(&read, "/metrics").await.unwrap(), "recall.admin"),

@@ -1,5 +1,6 @@
 //! Commands of the built program that talk to a running server.
 
+use recall::{adapters::system::SystemClock, ports::Clock};
 use serde_json::json;
 
 use super::server::{Server, recall};
@@ -71,7 +72,7 @@ async fn an_operator_lists_shows_and_deletes_users_beside_a_running_server() {
 async fn sessions_that_nobody_used_are_deleted_after_their_days() {
     let folder = tempfile::tempdir().unwrap();
     let user = uuid::Uuid::from_u128(1);
-    let now = chrono::Utc::now().timestamp_millis();
+    let now = SystemClock.now().timestamp_millis();
     let session = |n: u128, days: i64| {
         let at = now - days * 86_400_000;
         json!({ "type": "session", "id": uuid::Uuid::from_u128(n), "created_at": at - 1_000, "updated_at": at, "message_count": 0 })

@@ -14,6 +14,7 @@ mod rate;
 mod rest;
 mod server;
 mod stream;
+mod tls;
 mod web;
 mod whip;
 
@@ -40,7 +41,8 @@ pub use graphql::sdl;
 pub use layers::describe_metrics;
 pub use operations::Check;
 pub use rate::RateLimit;
-pub use server::{ServerConfig, serve};
+pub use server::{Listener, ServerConfig, serve};
+pub use tls::{Tls, TlsError};
 
 use crate::{
     conversation::Conversation,
@@ -78,6 +80,8 @@ pub struct ApiState {
 pub struct ApiConfig {
     /// Where the listener really listens: with the port that it got.
     pub listen: SocketAddr,
+    /// Whether the listener speaks TLS.
+    pub is_tls: bool,
     /// Where people reach it, when that is not a loopback address.
     pub public_url: Option<Origin>,
     /// Origins whose pages may call the API besides its own.
@@ -99,6 +103,7 @@ impl ApiConfig {
     pub fn at(listen: SocketAddr) -> Self {
         Self {
             listen,
+            is_tls: false,
             public_url: None,
             cors_origins: Vec::new(),
             trusted_proxies: Vec::new(),
@@ -174,8 +179,13 @@ pub fn router(state: ApiState) -> Router {
     let exports = export::Exports::new(conversation.clone(), auditor.clone());
     let engine = graphql::Engine::new(conversation.clone(), graph, streams, issuers, auditor, limits.clone(), limiter.clone());
     let whip = whip::Whip::new(signaling, &config.ice_servers);
-    let policy =
-        Arc::new(auth::origin::OriginPolicy { port: config.listen.port(), public: config.public_url, allowed: config.cors_origins });
+    let transport = layers::Transport::of(config.public_url.as_ref());
+    let policy = Arc::new(auth::origin::OriginPolicy {
+        port: config.listen.port(),
+        is_tls: config.is_tls,
+        public: config.public_url,
+        allowed: config.cors_origins,
+    });
     let addresses = rate::Addresses::new(limits.address_requests, config.trusted_proxies);
     let request_ids = layers::RequestIds::starting_at(conversation.now());
     let mut all_checks: Vec<Arc<dyn Check>> = vec![Arc::new(operations::StoreCheck(conversation.store().clone()))];
@@ -229,14 +239,13 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(addresses, rate::limit_addresses))
         .layer(from_fn_with_state(policy, auth::origin::guard));
     // Probes come by address, not by name, and learn nothing about anybody.
-    let probes = Router::new().route("/healthz", get(operations::healthz)).route("/readyz", get(operations::readyz)).with_state(Arc::<
-        [Arc<dyn Check>],
-    >::from(
-        all_checks,
-    ));
+    let probes = Router::new()
+        .route("/healthz", get(operations::healthz))
+        .route("/readyz", get(operations::readyz))
+        .with_state(operations::Checks::new(all_checks));
     guarded
         .merge(probes)
         .layer(CatchPanicLayer::custom(layers::panicked))
-        .layer(from_fn(layers::secure))
+        .layer(from_fn_with_state(transport, layers::secure))
         .layer(from_fn_with_state(request_ids, layers::observe))
 }

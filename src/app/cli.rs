@@ -66,6 +66,9 @@ enum Command {
         /// Prints the JSON schema of the events instead
         #[arg(long)]
         events: bool,
+        /// Prints every setting, as docs/configuration.md, instead
+        #[arg(long, conflicts_with = "events")]
+        settings: bool,
     },
     /// Applies migrations and exits
     Migrate,
@@ -136,8 +139,12 @@ impl Settings {
 pub fn run() -> anyhow::Result<()> {
     let cli = Cli::parse();
     match cli.command.unwrap_or(Command::Serve) {
-        Command::Schema { events } => {
-            let text = if events { crate::api::events_schema() } else { crate::api::sdl() };
+        Command::Schema { events, settings } => {
+            let text = match (events, settings) {
+                (true, _) => crate::api::events_schema(),
+                (_, true) => crate::config::page(),
+                _ => crate::api::sdl(),
+            };
             print!("{text}");
             Ok(())
         }
@@ -149,7 +156,7 @@ pub fn run() -> anyhow::Result<()> {
         Command::Export { user } => runtime()?.block_on(super::archive::export(&cli.settings.load()?, user.as_deref())),
         Command::Import { into } => runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref())),
         Command::User { command } => runtime()?.block_on(super::user::run(&cli.settings.load()?, command)),
-        Command::Health => runtime()?.block_on(super::health::run(cli.settings.load()?.server.listen)),
+        Command::Health => runtime()?.block_on(super::health::run(&cli.settings.load()?)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),
     }
 }

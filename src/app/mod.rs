@@ -12,6 +12,7 @@ mod models;
 mod retention;
 mod serve;
 mod telemetry;
+mod tls;
 mod user;
 mod wiring;
 

@@ -13,6 +13,7 @@ use crate::adapters::{
     sqlite::{SqliteConfig, SqliteStore},
     system::{RandomIds, SystemClock},
 };
+use crate::api::Check;
 use crate::config::{Config, Engine};
 use crate::conversation::{Conversation, Parts};
 use crate::domain::Ontology;
@@ -35,6 +36,8 @@ pub(super) struct House {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) wake: Arc<Notify>,
     pub(super) graph: super::graph::GraphParts,
+    /// What must be reachable besides the store.
+    pub(super) checks: Vec<Arc<dyn Check>>,
 }
 
 /// The relations in force.
@@ -101,14 +104,19 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let Opened { store, shared } = store(config, config.storage.migrate).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let local = tokio::task::spawn_blocking(LocalEmbedder::load).await??;
+    let mut checks: Vec<Arc<dyn Check>> = Vec::new();
     let embedder: Arc<dyn Embedder> = match models::embedder(config).await? {
-        Some(model) => Arc::new(model),
+        Some(model) => {
+            checks.push(Arc::new(models::ServerCheck { name: "embeddings", client: model.client().clone() }));
+            Arc::new(model)
+        }
         None => Arc::new(local.clone()),
     };
     let mut extractor: Arc<dyn Extractor> = Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone()))));
     let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
     if let Some(client) = models::client(config)? {
         models::announce(client.clone());
+        checks.push(Arc::new(models::ServerCheck { name: "model", client: client.clone() }));
         let budget = models::budget(config, clock.clone(), store.clone());
         extractor = models::extractor(config, extractor, client.clone(), ontology.clone(), budget.clone());
         answerer = models::answerer(config, answerer, client, ontology.clone(), budget);
@@ -126,6 +134,7 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let announcer = Arc::new(HubAnnouncer(hub.clone()));
     let wake = Arc::new(Notify::new());
     let graph = super::graph::parts(config, &ontology, &store)?;
+    checks.extend(graph.checks());
     if let Some(shared) = shared {
         shared.follow(announcer.clone(), wake.clone());
     }
@@ -141,5 +150,5 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
     });
-    Ok(House { store, conversation, hub, announcer, clock, wake, graph })
+    Ok(House { store, conversation, hub, announcer, clock, wake, graph, checks })
 }

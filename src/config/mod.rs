@@ -7,6 +7,7 @@ mod http;
 mod limits;
 mod models;
 mod neo4j;
+mod page;
 mod retention;
 mod secret;
 mod sections;
@@ -18,6 +19,7 @@ use figment::{
     Figment,
     providers::{Format, Serialized, Toml},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use auth::AuthConfig;
@@ -26,13 +28,14 @@ pub use http::HttpConfig;
 pub use limits::LimitsConfig;
 pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
 pub use neo4j::Neo4jSection;
+pub use page::page;
 pub use retention::RetentionConfig;
 pub use secret::Secret;
 pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig};
 pub use storage::{Engine, StorageConfig};
 
 /// Everything that can be set.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Where the server listens.

@@ -1,5 +1,6 @@
 //! How long things are kept.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
 const LONGEST: u64 = 100 * 366;
 
 /// How long things are kept.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetentionConfig {
     /// Sessions are deleted when nobody wrote in them for so many days; 0 keeps them.

@@ -24,3 +24,4 @@ mod proxy;
 mod readme;
 mod server;
 mod stored;
+mod tls;

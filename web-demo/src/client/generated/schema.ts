@@ -218,6 +218,8 @@ export interface DeleteSessionInput {
 export interface DeleteSessionPayload {
   /** The id of the session that is no more. */
   deletedId: string | null;
+  /** What went with it. */
+  receipt: SessionReceipt | null;
   /** Why it was not deleted. */
   errors: UserError[];
 }
@@ -860,6 +862,18 @@ export interface SessionEdge {
   node: Session;
   /** A cursor for use in pagination */
   cursor: string;
+}
+
+/** What went with a session, its events and jobs apart. */
+export interface SessionReceipt {
+  /** Its messages. */
+  messages: number;
+  /** Facts that rested on it alone, and are no more. */
+  factsDeleted: number;
+  /** Facts that rest on other sessions too, and were weighed anew. */
+  factsReweighed: number;
+  /** Things that nothing else speaks of, and are no more. */
+  entitiesDeleted: number;
 }
 
 /** Tokens read and written by models. */

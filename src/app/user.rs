@@ -18,7 +18,7 @@ const USERS: u32 = 500;
 /// Rows deleted in one step: others' writes wait for a step, not for the whole.
 const STEP: u32 = 1_000;
 /// What the audit log calls this process.
-const INSTANCE: &str = "command line";
+pub(super) const INSTANCE: &str = "command line";
 
 /// What to do.
 #[derive(Subcommand)]

@@ -44,7 +44,7 @@ actions! {
     SessionsExpired = "sessions.expired",
     /// The deletion of everything of a user was begun; the target is the user.
     DataDeleted = "data.deleted",
-    /// All data of a user was handed out; the target is the user.
+    /// All data of a user was handed out; the target is the user, or `everybody`.
     DataExported = "data.exported",
     /// An operator looked at a user.
     UserShown = "user.shown",

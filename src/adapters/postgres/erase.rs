@@ -57,20 +57,17 @@ impl Eraser for PostgresStore {
     }
 
     async fn forget_erasures(&self, today: Day) -> Result<u64, StoreError> {
-        let forgotten = self.write(&today, |c, today| {
-            Box::pin(async move {
-                // Days since 1970 in UTC, as usage is counted by.
-                let old = "ended_at < to_timestamp($1::bigint * 86400)";
-                let usage = format!(
-                    "DELETE FROM usage_days u USING erasures e
-                     WHERE u.user_id = e.user_id AND e.{old} AND u.day <= floor(extract(epoch FROM e.begun_at) / 86400)"
-                );
-                sqlx::query(AssertSqlSafe(usage)).bind(today.0).execute(&mut *c).await?;
-                let rows = sqlx::query(AssertSqlSafe(format!("DELETE FROM erasures WHERE {old}"))).bind(today.0);
-                Ok(rows.execute(c).await?.rows_affected())
-            })
-        });
-        Ok(forgotten.await?)
+        // Days since 1970 in UTC, as usage is counted by. Which users, and then one by one: no statement changes rows of several.
+        let users: Vec<Uuid> =
+            sqlx::query_scalar("SELECT user_id FROM erasures WHERE ended_at < to_timestamp($1::bigint * 86400) LIMIT 1000")
+                .bind(today.0)
+                .fetch_all(&self.pool)
+                .await
+                .map_err(Failure::from)?;
+        for user in &users {
+            self.write(&(*user, today), |c, &(user, today)| Box::pin(forget(c, user, today))).await?;
+        }
+        Ok(users.len() as u64)
     }
 
     async fn holdings(&self, caller: &Caller) -> Result<BTreeMap<String, u64>, StoreError> {
@@ -88,6 +85,21 @@ impl Eraser for PostgresStore {
         });
         Ok(counted.await?)
     }
+}
+
+/// Forgets an erasure, if no other was begun since, with the usage of its day; what was used later is not of the erasure.
+async fn forget(c: &mut PgConnection, user: Uuid, today: Day) -> Result<(), Failure> {
+    let row = sqlx::query(
+        "DELETE FROM erasures WHERE user_id = $1 AND ended_at < to_timestamp($2::bigint * 86400) RETURNING begun_at, ended_at, deleted",
+    )
+    .bind(user)
+    .bind(today.0)
+    .fetch_optional(&mut *c)
+    .await?;
+    let Some(row) = row else { return Ok(()) };
+    let last = Day::of(erasure(&row)?.begun_at);
+    sqlx::query("DELETE FROM usage_days WHERE user_id = $1 AND day <= $2").bind(user).bind(last.0).execute(c).await?;
+    Ok(())
 }
 
 /// Refuses whoever would write for a user whose data is being deleted.

@@ -18,9 +18,11 @@ use crate::{
 
 /// What has to be said, so that nobody does it by mistake.
 const CONFIRMATION: &str = "DELETE";
-/// How long, and how often, the graph engine is looked at for whether it has followed.
-const GRAPH_LOOKS: u32 = 15;
+/// How long the graph engine is looked at, and how often, for whether it has followed.
+const GRAPH_FOLLOWS: Duration = Duration::from_secs(3);
 const GRAPH_PAUSE: Duration = Duration::from_millis(200);
+/// Longest wait for what it holds before: what is deleted must not depend on it.
+const GRAPH_ANSWER: Duration = Duration::from_secs(2);
 
 /// That everything is to be deleted.
 #[derive(InputObject)]
@@ -61,7 +63,8 @@ impl EraseMutations {
             let graph = ctx
                 .data::<Arc<dyn GraphQueries>>()
                 .map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))?;
-            let before = graph.copy(&s.caller).await;
+            let late = |_| GraphError::Unavailable("it does not answer in time".into());
+            let before = tokio::time::timeout(GRAPH_ANSWER, graph.copy(&s.caller)).await.unwrap_or_else(|e| Err(late(e)));
             // First of all: what cannot be undone is never done unseen.
             note(ctx, AuditAction::DataDeleted, s.caller.user().to_string()).await?;
             let erased = s.conversation.erase_everything(&s.caller).await?;
@@ -85,17 +88,20 @@ async fn with_graph(
         Ok(held) => held,
         Err(_) => None,
     };
-    let looks = if receipt.has_ended() && before.is_some() { GRAPH_LOOKS } else { 1 };
     let mut after = None;
-    for look in 0..looks {
-        if look > 0 {
-            tokio::time::sleep(GRAPH_PAUSE).await;
-        }
-        after = graph.copy(&s.caller).await.ok().flatten();
-        // Away, or done.
-        if after.is_none_or(GraphCopy::is_empty) {
-            break;
-        }
+    if receipt.has_ended() && before.is_some() {
+        let follows = async {
+            loop {
+                after = graph.copy(&s.caller).await.ok().flatten();
+                // Away, or done.
+                if after.is_none_or(GraphCopy::is_empty) {
+                    break;
+                }
+                tokio::time::sleep(GRAPH_PAUSE).await;
+            }
+        };
+        // Whether it got there says `after`.
+        let _ = tokio::time::timeout(GRAPH_FOLLOWS, follows).await;
     }
     receipt.with_graph(graph.engine(), before, after)
 }

@@ -301,3 +301,49 @@ async fn every_table_with_a_user_is_emptied_or_excused() {
     assert!(tables.len() > 20);
     assert_known(&tables.into_iter().collect());
 }
+
+/// How long others' writes wait while a large account is deleted: `cargo test --test integration figures_of_an_erasure -- --ignored
+/// --nocapture`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "figures, not a test"]
+async fn figures_of_an_erasure() {
+    let (_folder, store) = other().await;
+    let (w, neighbour) = (World::new(&store), World::new(&store));
+    let session = w.session().await;
+    for _ in 0..200 {
+        let messages = (0..500).map(|_| {
+            let mut message = new_message(session, "word ".repeat(20).as_str());
+            message.prepared.embedding = recall::ports::Embedding(vec![0.5; 256]);
+            message
+        });
+        store.append(&w.caller, session, messages.collect()).await.unwrap();
+    }
+    let theirs = neighbour.session().await;
+    let measure = async |until: &std::sync::atomic::AtomicBool| {
+        let mut times = Vec::new();
+        while !until.load(std::sync::atomic::Ordering::Relaxed) || times.len() < 50 {
+            let started = std::time::Instant::now();
+            neighbour.say(theirs, "Hello").await;
+            times.push(started.elapsed().as_secs_f64() * 1e3);
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        times.sort_by(f64::total_cmp);
+        (times[times.len() / 2], times[times.len() * 99 / 100], times[times.len() - 1])
+    };
+    let done = std::sync::atomic::AtomicBool::new(true);
+    println!("alone: p50, p99, longest {:?} ms", measure(&done).await);
+    done.store(false, std::sync::atomic::Ordering::Relaxed);
+    let erase = async {
+        let started = std::time::Instant::now();
+        store.begin_erasure(&w.caller, at(0)).await.unwrap();
+        let mut steps = 0;
+        while store.erase(&w.caller, at(0), 1_000).await.unwrap().erasure.ended_at.is_none() {
+            steps += 1;
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        println!("100,000 messages deleted in {steps} steps and {:?}", started.elapsed());
+    };
+    let (times, ()) = tokio::join!(measure(&done), erase);
+    println!("meanwhile: p50, p99, longest {times:?} ms");
+}

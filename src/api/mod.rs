@@ -37,7 +37,7 @@ pub use auth::{
     token::{Introspection, TokenConfig, Tokens},
 };
 pub use error::ApiError;
-pub use graphql::sdl;
+pub use graphql::{Admission, documents::Documents, sdl};
 pub use layers::describe_metrics;
 pub use operations::Check;
 pub use rate::RateLimit;
@@ -96,6 +96,8 @@ pub struct ApiConfig {
     pub limits: Limits,
     /// What this process is called in the audit log.
     pub instance: String,
+    /// What may be run over GraphQL.
+    pub admission: Admission,
 }
 
 impl ApiConfig {
@@ -111,6 +113,7 @@ impl ApiConfig {
             login: None,
             limits: Limits::default(),
             instance: "recall".to_owned(),
+            admission: Admission::default(),
         }
     }
 }
@@ -177,7 +180,8 @@ pub fn router(state: ApiState) -> Router {
     let auditor = Auditor::new(conversation.store().clone(), &config.instance);
     let roles = audit::Roles::new(auditor.clone(), conversation.clone());
     let exports = export::Exports::new(conversation.clone(), auditor.clone());
-    let engine = graphql::Engine::new(conversation.clone(), graph, streams, issuers, auditor, limits.clone(), limiter.clone());
+    let behind = graphql::Behind { graph, streams, issuers, auditor };
+    let engine = graphql::Engine::new(conversation.clone(), behind, limits.clone(), limiter.clone(), config.admission);
     let whip = whip::Whip::new(signaling, &config.ice_servers);
     let transport = layers::Transport::of(config.public_url.as_ref());
     let policy = Arc::new(auth::origin::OriginPolicy {

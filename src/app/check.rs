@@ -23,6 +23,7 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     if Certificate::load(config)?.is_some() {
         println!("tls: the certificate and its key can be used");
     }
+    wiring::admission(config)?;
     let ontology = wiring::ontology(config)?;
     println!("ontology: {} relations", ontology.iter().count());
     let engine = config.storage.engine();

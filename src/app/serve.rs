@@ -88,6 +88,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     api_config.login = login::resource(&config, scheme, address);
     api_config.cors_origins = config.http.cors_origins.iter().map(|origin| origin.parse()).collect::<Result<_, _>>()?;
     api_config.trusted_proxies = config.http.proxies();
+    api_config.admission = wiring::admission(&config)?;
     // The one user of a machine is not held back.
     if config.auth.is_configured() {
         let limit = |(per_minute, burst)| RateLimit { per_minute, burst };

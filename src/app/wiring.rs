@@ -13,7 +13,7 @@ use crate::adapters::{
     sqlite::{SqliteConfig, SqliteStore},
     system::{RandomIds, SystemClock},
 };
-use crate::api::Check;
+use crate::api::{Admission, Check, Documents};
 use crate::config::{Config, Engine};
 use crate::conversation::{Conversation, Parts};
 use crate::domain::Ontology;
@@ -49,6 +49,16 @@ pub(super) fn ontology(config: &Config) -> anyhow::Result<Arc<Ontology>> {
         }
     };
     Ok(Arc::new(Ontology::parse(&text)?))
+}
+
+/// What may be run over GraphQL.
+pub(super) fn admission(config: &Config) -> anyhow::Result<Admission> {
+    let c = &config.graphql;
+    let named = |path: &Path| format!("graphql.documents (RECALL_GRAPHQL_DOCUMENTS): {}", path.display());
+    let list = c.documents.as_deref().map(|path| std::fs::read_to_string(path).with_context(|| named(path))).transpose()?;
+    let documents = Documents::of(list.as_deref(), c.documents_only);
+    let documents = documents.with_context(|| named(c.documents.as_deref().unwrap_or(Path::new(""))))?;
+    Ok(Admission { introspection: c.introspection, documents: Arc::new(documents) })
 }
 
 /// How often the log of a stream is looked at without a hint, when other processes write to it too. A lost hint costs at most this.

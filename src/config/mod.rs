@@ -3,6 +3,7 @@
 
 mod auth;
 mod env;
+mod graphql;
 mod http;
 mod limits;
 mod models;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 pub use auth::AuthConfig;
 pub use env::{VARIABLES, Variable};
+pub use graphql::GraphqlConfig;
 pub use http::HttpConfig;
 pub use limits::LimitsConfig;
 pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
@@ -54,6 +56,8 @@ pub struct Config {
     pub neo4j: Neo4jSection,
     /// Pages of other origins, and proxies in front.
     pub http: HttpConfig,
+    /// What clients may run over GraphQL.
+    pub graphql: GraphqlConfig,
     /// Who may come in.
     pub auth: AuthConfig,
     /// How much one caller may ask for.
@@ -130,6 +134,7 @@ impl Config {
         self.retention.check()?;
         self.server.check(self.auth.is_configured())?;
         self.http.check(self.auth.is_configured())?;
+        self.graphql.check()?;
         self.storage.check()?;
         self.stream.check(&self.server)?;
         self.processing.check()?;

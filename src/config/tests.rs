@@ -47,7 +47,9 @@ fn every_variable_sets_a_key_that_exists() {
         "storage.data" | "understanding.ontology" => "somewhere",
         "storage.database_url" => "sqlite:/tmp/x.db",
         "storage.migrate" => "false",
-        "storage.pooler" => "true",
+        "storage.pooler" | "graphql.documents_only" => "true",
+        "graphql.introspection" => "false",
+        "graphql.documents" => "documents.json",
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
         "neo4j.url" => "bolt://127.0.0.1:7687",
         "neo4j.user" | "neo4j.password" | "neo4j.database" => "memory",
@@ -70,7 +72,11 @@ fn every_variable_sets_a_key_that_exists() {
             [http]\ntls_certificate = \"a.pem\"\ntls_key = \"a.key\"
             [auth]\nissuers = [\"https://a.example\"]\naudiences = [\"a\"]\nintrospection_client_id = \"a\"\nintrospection_client_secret = \"a\"";
         // The issuer that is asked must be one of the issuers.
-        let base: &[_] = if v.key == "auth.introspection_issuer" { &[("RECALL_OIDC_ISSUER", "https://login.example.org")] } else { &[] };
+        let base: &[_] = match v.key {
+            "auth.introspection_issuer" => &[("RECALL_OIDC_ISSUER", "https://login.example.org")],
+            "graphql.documents_only" => &[("RECALL_GRAPHQL_INTROSPECTION", "false")],
+            _ => &[],
+        };
         let set = load(servers, &[base, &[(v.name, sample(v.key))]].concat(), &[]).unwrap_or_else(|e| panic!("{}: {e}", v.name));
         assert_ne!(set, load(servers, base, &[]).unwrap(), "{}", v.name);
     }
@@ -84,6 +90,7 @@ fn errors_name_the_key() {
         ("", &[("RECALL_WORKERS", "0")][..], "processing.workers (RECALL_WORKERS)"),
         ("", &[("RECALL_LISTEN", "0.0.0.0:8080")][..], "server.listen (RECALL_LISTEN): 0.0.0.0:8080 can be reached from other machines"),
         ("", &[("RECALL_TLS_CERTIFICATE", "a.pem")][..], "http.tls_key (RECALL_TLS_KEY): is needed"),
+        ("", &[("RECALL_GRAPHQL_DOCUMENTS_ONLY", "true")][..], "graphql.introspection (RECALL_GRAPHQL_INTROSPECTION): must be false"),
         ("", &[("RECALL_TLS_KEY", "a.key")][..], "http.tls_certificate (RECALL_TLS_CERTIFICATE): is needed"),
         ("", &[("RECALL_DATABASE_URL", "mysql://x")][..], "storage.database_url (RECALL_DATABASE_URL)"),
         ("", &[("RECALL_LISTN", "x")][..], "RECALL_LISTN is not a setting of this version; did you mean RECALL_LISTEN?"),

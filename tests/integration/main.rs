@@ -9,6 +9,7 @@ mod auth;
 mod commands;
 mod contract;
 mod crash;
+mod documents;
 mod edit;
 mod entities;
 mod extraction;

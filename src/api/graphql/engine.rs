@@ -20,7 +20,9 @@ use futures_util::{
 
 use super::{
     batch::Batches,
+    cost::Cost,
     document,
+    documents::Documents,
     model::{AuditEntryNode, EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode},
     mutation::Mutation,
     page::Connection,
@@ -55,6 +57,14 @@ pub(crate) struct Streams {
 /// Whose tokens are accepted.
 pub(crate) struct Issuers(pub(crate) Vec<String>);
 
+/// What stands behind the fields, besides the use cases.
+pub(crate) struct Behind {
+    pub(crate) graph: Arc<dyn GraphQueries>,
+    pub(crate) streams: Streams,
+    pub(crate) issuers: Issuers,
+    pub(crate) auditor: Auditor,
+}
+
 /// The schema with its limits.
 pub(crate) fn schema(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mutation, Subscription> {
     Schema::build(Query::default(), Mutation::default(), Subscription)
@@ -77,19 +87,42 @@ pub(crate) struct Engine {
     conversation: Conversation,
     limits: Arc<Limits>,
     limiter: Arc<Limiter<UserId>>,
+    documents: Arc<Documents>,
+}
+
+/// What may be run.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    /// Whether clients may ask for the schema, and are told of names like those that they got wrong.
+    pub introspection: bool,
+    /// Documents that have an id.
+    pub documents: Arc<Documents>,
+}
+
+impl Default for Admission {
+    fn default() -> Self {
+        Self { introspection: true, documents: Arc::default() }
+    }
 }
 
 impl Engine {
     pub(crate) fn new(
         conversation: Conversation,
-        graph: Arc<dyn GraphQueries>,
-        streams: Streams,
-        issuers: Issuers,
-        auditor: Auditor,
+        behind: Behind,
         limits: Arc<Limits>,
         limiter: Arc<Limiter<UserId>>,
+        admission: Admission,
     ) -> Self {
-        Self { schema: schema(&limits).data(streams).data(issuers).data(auditor).data(graph).finish(), conversation, limits, limiter }
+        let mut schema = schema(&limits)
+            .data(behind.streams)
+            .data(behind.issuers)
+            .data(behind.auditor)
+            .data(behind.graph)
+            .extension(Cost { limit: limits.query_complexity });
+        if !admission.introspection {
+            schema = schema.disable_introspection().disable_suggestions();
+        }
+        Self { schema: schema.finish(), conversation, limits, limiter, documents: admission.documents }
     }
 
     /// An executor for one caller, which runs at most `concurrent` operations at once.
@@ -108,6 +141,7 @@ impl Engine {
         if identity.has_expired() {
             return Err(AuthError::Invalid.into());
         }
+        self.documents.resolve(&mut request)?;
         let document = document::parse(&request.query, &self.limits.document)?;
         let kind = operation_type(&document, request.operation_name.as_deref());
         request.set_parsed_query(document);

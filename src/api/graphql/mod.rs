@@ -2,7 +2,9 @@
 //! they must not decide anything themselves.
 
 mod batch;
+mod cost;
 pub mod document;
+pub mod documents;
 mod engine;
 mod http;
 mod loader;
@@ -16,7 +18,8 @@ mod websocket;
 
 use async_graphql::SDLExportOptions;
 
-pub(crate) use engine::{Engine, Issuers, Streams};
+pub use engine::Admission;
+pub(crate) use engine::{Behind, Engine, Issuers, Streams};
 pub(crate) use http::{get, post};
 pub(crate) use loader::RivalsOf;
 pub(crate) use scope::Scope;

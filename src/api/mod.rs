@@ -2,9 +2,11 @@
 //! cases and outcomes into answers. Must not decide anything about memory, and must not name an engine.
 
 mod address;
+mod audit;
 pub mod auth;
 mod body;
 mod error;
+mod export;
 pub mod graphql;
 mod layers;
 mod operations;
@@ -28,6 +30,7 @@ use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
+pub use audit::Auditor;
 pub use auth::{
     Authenticator, Identity, LocalUser, Permission, Permissions, ProtectedResource,
     login::{LoginConfig, Logins},
@@ -94,6 +97,8 @@ pub struct ApiConfig {
     pub logins: Option<Logins>,
     /// Bounds of single requests.
     pub limits: Limits,
+    /// What this process is called in the audit log.
+    pub instance: String,
     /// What may be run over GraphQL.
     pub admission: Admission,
 }
@@ -111,6 +116,7 @@ impl ApiConfig {
             login: None,
             logins: None,
             limits: Limits::default(),
+            instance: "recall".to_owned(),
             admission: Admission::default(),
         }
     }
@@ -178,7 +184,11 @@ pub fn router(state: ApiState) -> Router {
     let limiter = rate::Limiter::new(limits.requests);
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
     let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
-    let engine = graphql::Engine::new(conversation.clone(), graph, streams, issuers, limits.clone(), limiter.clone(), config.admission);
+    let auditor = Auditor::new(conversation.store().clone(), &config.instance);
+    let roles = audit::Roles::new(auditor.clone(), conversation.clone());
+    let exports = export::Exports::new(conversation.clone(), auditor.clone());
+    let behind = graphql::Behind { graph, streams, issuers, auditor };
+    let engine = graphql::Engine::new(conversation.clone(), behind, limits.clone(), limiter.clone(), config.admission);
     let whip = whip::Whip::new(signaling, &config.ice_servers);
     let transport = layers::Transport::of(config.public_url.as_ref());
     let policy = Arc::new(auth::origin::OriginPolicy {
@@ -203,6 +213,7 @@ pub fn router(state: ApiState) -> Router {
                 .route("/signaling/{session_id}/{peer_id}", patch(whip::patch).delete(whip::delete))
                 .with_state(whip),
         )
+        .merge(Router::new().route("/export", get(export::get)).with_state(exports))
         .layer(from_fn_with_state(limit, layers::deadline));
     let mut api = timed.merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state(hub));
     let mut open = Router::new();
@@ -219,8 +230,12 @@ pub fn router(state: ApiState) -> Router {
         .with_state(engine.clone())
         .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone())))
         .layer(from_fn_with_state(limiter.clone(), rate::limit))
+        .layer(from_fn_with_state(roles.clone(), audit::watch_roles))
         .layer(from_fn_with_state(authenticator.clone(), auth::authenticate_or_later));
-    let api = api.layer(from_fn_with_state(limiter, rate::limit)).layer(from_fn_with_state(authenticator, auth::authenticate));
+    let api = api
+        .layer(from_fn_with_state(limiter, rate::limit))
+        .layer(from_fn_with_state(roles, audit::watch_roles))
+        .layer(from_fn_with_state(authenticator, auth::authenticate));
     let mut api = api.merge(graphql);
     if let Some(resource) = config.login.clone().map(Arc::new) {
         open = open.merge(Router::new().route(auth::METADATA_PATH, get(auth::metadata)).with_state(resource.clone()));

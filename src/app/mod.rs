@@ -9,9 +9,11 @@ mod health;
 mod login;
 mod maintenance;
 mod models;
+mod retention;
 mod serve;
 mod telemetry;
 mod tls;
+mod user;
 mod wiring;
 
 pub use cli::run;

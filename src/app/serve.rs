@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::{login, maintenance, telemetry, tls::Certificate, wiring};
+use super::{login, maintenance, retention::Retention, telemetry, tls::Certificate, wiring};
 use crate::api::{self, ApiConfig, ApiState, Listener, Origin, RateLimit};
 use crate::config::Config;
 use crate::conversation::ConversationWork;
@@ -70,10 +70,19 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     let projector = house.graph.follow();
     let stop = CancellationToken::new();
     let maintenance = tokio::spawn(maintenance::run(house.store.clone(), house.clock.clone(), config.stream.clone(), stop.clone()));
+    let instance = wiring::instance(address);
+    let retention = Retention {
+        conversation: house.conversation.clone(),
+        clock: house.clock.clone(),
+        auditor: api::Auditor::new(house.store.clone(), &instance),
+        config: config.retention.clone(),
+    };
+    let retention = tokio::spawn(retention.run(stop.clone()));
 
     let tls = certificate.as_ref().map(Certificate::tls);
     let renewal = certificate.map(|certificate| tokio::spawn(certificate.follow(stop.clone())));
     let mut api_config = ApiConfig::at(address);
+    api_config.instance.clone_from(&instance);
     api_config.is_tls = tls.is_some();
     api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;
     api_config.login = login::resource(&config, scheme, address);
@@ -104,7 +113,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     // Before the line: whoever waits for it may stop the server at once, and a signal nobody listens for kills.
     let signal = signal()?;
     announce(scheme, address)?;
-    info!(%address, udp = %signaling.udp_addr(), store = house.store.engine(), "recall serves");
+    info!(%address, instance, udp = %signaling.udp_addr(), store = house.store.engine(), "recall serves");
     signal.await?;
 
     info!("recall stops");
@@ -118,6 +127,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         projector.shutdown(GRAPH_GRACE).await;
     }
     maintenance.await.context("the maintenance task failed")?;
+    retention.await.context("the retention task failed")?;
     if let Some(renewal) = renewal {
         renewal.await.context("the task that looks after the certificate failed")?;
     }

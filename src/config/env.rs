@@ -89,6 +89,8 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_REQUESTS_PER_MINUTE" => "limits.requests_per_minute",
     "RECALL_ADDRESS_REQUESTS_PER_MINUTE" => "limits.address_requests_per_minute",
     "RECALL_LOGINS_PER_MINUTE" => "limits.logins_per_minute",
+    "RECALL_SESSION_DAYS" => "retention.session_days",
+    "RECALL_AUDIT_DAYS" => "retention.audit_days",
     "RECALL_LOG" => "log.filter",
     "RECALL_LOG_FORMAT" => "log.format",
 };

@@ -10,6 +10,7 @@ mod login;
 mod models;
 mod neo4j;
 mod page;
+mod retention;
 mod secret;
 mod sections;
 mod storage;
@@ -32,6 +33,7 @@ pub use login::LoginConfig;
 pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
 pub use neo4j::Neo4jSection;
 pub use page::page;
+pub use retention::RetentionConfig;
 pub use secret::Secret;
 pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig};
 pub use storage::{Engine, StorageConfig};
@@ -64,6 +66,8 @@ pub struct Config {
     pub login: LoginConfig,
     /// How much one caller may ask for.
     pub limits: LimitsConfig,
+    /// How long things are kept.
+    pub retention: RetentionConfig,
     /// The server that answers, and finds facts.
     pub model: ModelConfig,
     /// The server that makes vectors.
@@ -132,6 +136,7 @@ impl Config {
         self.auth.check()?;
         self.login.check(&self.auth, &self.server)?;
         self.limits.check()?;
+        self.retention.check()?;
         self.server.check(self.auth.is_configured())?;
         self.http.check(self.auth.is_configured())?;
         self.graphql.check()?;

@@ -2,6 +2,7 @@
 //! no random ids, no engine. Everything else in the house may depend on this room; it depends on none.
 
 pub mod access;
+pub mod audit;
 pub mod caller;
 pub mod candidate;
 pub mod context;
@@ -18,6 +19,7 @@ pub mod text;
 pub mod usage;
 
 pub use access::{AccessToken, TokenDigest};
+pub use audit::{AuditAction, AuditDraft, AuditEntry};
 pub use caller::{Caller, ViewerRole};
 pub use candidate::{CandidateFact, Extraction, Mention, Party, Polarity, Span};
 pub use entity::{Decision, Entity, EntityKey, EntityType};

@@ -3,8 +3,10 @@
 pub mod access;
 pub mod answer;
 pub mod archive;
+pub mod audit;
 pub mod commit;
 pub mod embed;
+pub mod erase;
 pub mod extract;
 pub mod fetch;
 pub mod graph;
@@ -19,13 +21,15 @@ pub mod usage;
 pub use access::{AccessTokenStore, RevocationStore};
 pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use archive::{Archive, ArchiveError};
+pub use audit::AuditLog;
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
 pub use embed::{EmbedError, Embedder, Embedding};
+pub use erase::{Eraser, Erasure, ErasureStep};
 pub use extract::{ExtractError, ExtractInput, Extractor};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use graph::{
-    Around, Between, Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphEngine, GraphError,
-    GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, Shared, Thing, ThingId, Way,
+    Around, Between, Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphCopy, GraphEngine,
+    GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, Shared, Thing, ThingId, Way,
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
@@ -33,7 +37,7 @@ pub use login::{LoggedOut, LoginStore, Renewed};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
     AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeStore, MessageStore, Mining, NewMessage, Prepared,
-    Reweigh, SessionStore, Store, StoreError,
+    Reweigh, SessionDeleted, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
 pub use usage::UsageStore;

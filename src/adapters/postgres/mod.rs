@@ -7,9 +7,11 @@
 
 mod access;
 mod archive;
+mod audit;
 mod codec;
 mod connect;
 mod delete;
+mod erase;
 mod events;
 mod failure;
 mod graph;

@@ -6,8 +6,10 @@
 
 mod access;
 mod archive;
+mod audit;
 mod codec;
 mod delete;
+mod erase;
 mod events;
 mod extension;
 mod failure;

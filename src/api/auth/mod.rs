@@ -28,7 +28,7 @@ pub use local::{LocalUser, NotLoopback};
 pub use metadata::ProtectedResource;
 pub(crate) use metadata::{METADATA_PATH, metadata};
 
-use super::error::ApiError;
+use super::{address::ClientAddress, error::ApiError};
 
 /// Verifies the identity behind a request.
 #[async_trait]
@@ -139,10 +139,11 @@ pub(crate) async fn authenticate_or_later(State(authenticator): State<Arc<dyn Au
 async fn named(authenticator: &dyn Authenticator, request: Request, next: Next, later: bool) -> Response {
     let (mut parts, body) = request.into_parts();
     match authenticator.authenticate(&parts).await {
-        Ok(identity) => {
+        Ok(mut identity) => {
             if let Err(error) = csrf::check(&parts, &identity) {
                 return error.into_response();
             }
+            identity.address = parts.extensions.get::<ClientAddress>().map(|client| client.0);
             parts.extensions.insert(Authenticated(identity));
         }
         Err(AuthError::Missing) if later => {}

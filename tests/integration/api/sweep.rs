@@ -354,6 +354,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/signaling/{session_id}", "session_id"),
     ("/signaling/{session_id}/{peer_id}", "session_id, peer_id"),
     ("/sessions/{session_id}/events", "session_id, cursor"),
+    ("/export", "takes no id"),
     ("/metrics", "takes no id"),
     ("/healthz", "takes no id"),
     ("/readyz", "takes no id"),

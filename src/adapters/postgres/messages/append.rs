@@ -126,11 +126,13 @@ pub(in super::super) async fn store(
     }
     let position = counters.try_get::<i64, _>("message_count")? - count + 1;
     let seq = counters.try_get::<i64, _>("event_head")? - count + 1;
-    let feed_head: i64 = sqlx::query_scalar("UPDATE users SET feed_head = feed_head + $2 WHERE id = $1 RETURNING feed_head")
-        .bind(user)
-        .bind(count)
-        .fetch_one(&mut *c)
-        .await?;
+    let feed_head: i64 =
+        sqlx::query_scalar("UPDATE users SET feed_head = feed_head + $2 WHERE id = $1 AND NOT erasing RETURNING feed_head")
+            .bind(user)
+            .bind(count)
+            .fetch_optional(&mut *c)
+            .await?
+            .ok_or(Failure::BeingErased)?;
 
     let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| stored(n, session, position)).collect();
     insert_messages(c, caller, session, &messages, feed_head - count + 1).await?;

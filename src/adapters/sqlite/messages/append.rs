@@ -126,11 +126,12 @@ pub(in super::super) async fn store(
     }
     let position = counters.try_get::<i64, _>("message_count")? - count + 1;
     let seq = counters.try_get::<i64, _>("event_head")? - count + 1;
-    let feed_row: i64 = sqlx::query_scalar("UPDATE users SET feed_head = feed_head + ?2 WHERE id = ?1 RETURNING feed_head")
+    let feed_row: i64 = sqlx::query_scalar("UPDATE users SET feed_head = feed_head + ?2 WHERE id = ?1 AND erasing = 0 RETURNING feed_head")
         .bind(bytes(&user))
         .bind(count)
-        .fetch_one(&mut *c)
-        .await?;
+        .fetch_optional(&mut *c)
+        .await?
+        .ok_or(Failure::BeingErased)?;
     let feed_row = feed_row - count + 1;
 
     let single = new.len() == 1;

@@ -153,6 +153,7 @@ impl Authenticator for Logins {
             until: Some(inner.tokens.end(login.expires_at, inner.config.lifetime)),
             proof: Some(Arc::new(Held { inner: inner.clone(), digest })),
             csrf: Some(secret.csrf().into()),
+            address: None,
         })
     }
 

@@ -85,6 +85,7 @@ fn query(embedder: &LocalEmbedder, text: &str, methods: &[Method]) -> IndexQuery
     IndexQuery {
         text: text.into(),
         embedding: Some(embedder.vector(text)),
+        model: embedder.model().to_owned(),
         scope: Scope::User,
         first: 10,
         methods: methods.to_vec(),

@@ -67,6 +67,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     );
     let projector = house.graph.follow();
     let stop = CancellationToken::new();
+    let reembedding = tokio::spawn(house.reembedder.run(stop.clone()));
     let maintenance = tokio::spawn(maintenance::run(house.store.clone(), house.clock.clone(), config.stream.clone(), stop.clone()));
 
     let mut api_config = ApiConfig::at(address);
@@ -109,6 +110,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         projector.shutdown(GRAPH_GRACE).await;
     }
     maintenance.await.context("the maintenance task failed")?;
+    reembedding.await.context("the task of the embedding model failed")?;
     let _ = tokio::time::timeout(STORE_GRACE, house.store.close()).await;
     info!("recall has stopped");
     Ok(())

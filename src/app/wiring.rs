@@ -6,8 +6,12 @@ use anyhow::Context;
 use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 
-use super::models;
+use super::{
+    models,
+    reembed::{Pace, Reembedder},
+};
 use crate::adapters::{
+    embedders::Beside,
     local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
     postgres::{PostgresConfig, PostgresStore},
     sqlite::{SqliteConfig, SqliteStore},
@@ -29,6 +33,7 @@ pub(super) struct House {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) wake: Arc<Notify>,
     pub(super) graph: super::graph::GraphParts,
+    pub(super) reembedder: Reembedder,
 }
 
 /// The relations in force.
@@ -89,16 +94,22 @@ fn create(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
+/// Who makes vectors, and the built-in embedder, which is there in any case.
+pub(super) async fn embedder(config: &Config) -> anyhow::Result<(Arc<dyn Embedder>, LocalEmbedder)> {
+    let local = tokio::task::spawn_blocking(LocalEmbedder::load).await??;
+    let embedder: Arc<dyn Embedder> = match models::embedder(config).await? {
+        Some(model) => Arc::new(Beside::new(Arc::new(model), vec![Arc::new(local.clone())])),
+        None => Arc::new(local.clone()),
+    };
+    Ok((embedder, local))
+}
+
 /// Opens and joins everything.
 pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let ontology = ontology(config)?;
     let Opened { store, shared } = store(config, config.storage.migrate).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let local = tokio::task::spawn_blocking(LocalEmbedder::load).await??;
-    let embedder: Arc<dyn Embedder> = match models::embedder(config).await? {
-        Some(model) => Arc::new(model),
-        None => Arc::new(local.clone()),
-    };
+    let (embedder, local) = embedder(config).await?;
     let mut extractor: Arc<dyn Extractor> = Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone()))));
     let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
     if let Some(client) = models::client(config)? {
@@ -123,6 +134,8 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     if let Some(shared) = shared {
         shared.follow(announcer.clone(), wake.clone());
     }
+    let pace = Pace::for_timeout(config.embeddings.timeout());
+    let reembedder = Reembedder::new(store.clone(), embedder.clone(), clock.clone(), pace);
     let conversation = Conversation::new(Parts {
         store: store.clone(),
         index,
@@ -135,5 +148,5 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
     });
-    Ok(House { store, conversation, hub, announcer, clock, wake, graph })
+    Ok(House { store, conversation, hub, announcer, clock, wake, graph, reembedder })
 }

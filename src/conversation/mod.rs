@@ -11,6 +11,7 @@ mod knowledge;
 mod rank;
 mod reading;
 mod send;
+mod vectors;
 mod work;
 
 use std::sync::Arc;

@@ -14,6 +14,7 @@ pub mod queue;
 pub mod store;
 pub mod stream;
 pub mod usage;
+pub mod vectors;
 
 pub use access::{AccessTokenStore, RevocationStore};
 pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
@@ -30,8 +31,9 @@ pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
-    AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeStore, MessageStore, Mining, NewMessage, Prepared,
+    AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, KnowledgeStore, MessageStore, Mining, NewMessage, Prepared,
     Reweigh, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
 pub use usage::UsageStore;
+pub use vectors::{Replaced, Unembedded, VectorBacklog, VectorClaim, VectorStep, VectorStore};

@@ -9,8 +9,8 @@ const FIRST_ROWS: usize = 32;
 /// What a component of 0 is kept as. Without a sign the processor widens a component in half the instructions.
 const ZERO: i16 = 128;
 
-/// A growing table of unit vectors, one byte per component and one scale per row.
-#[derive(Debug)]
+/// A growing table of unit vectors, one byte per component and one scale per row. The first vector says how long all are.
+#[derive(Debug, Default)]
 pub(super) struct Vectors {
     dimension: usize,
     chunks: Vec<Vec<u8>>,
@@ -57,17 +57,16 @@ impl Probe {
 }
 
 impl Vectors {
-    pub(super) fn new(dimension: usize) -> Self {
-        Self { dimension, chunks: Vec::new(), scales: Vec::new() }
-    }
-
-    /// Length of the rows.
+    /// Length of the rows; 0 as long as none has a vector.
     pub(super) fn dimension(&self) -> usize {
         self.dimension
     }
 
     /// Adds a row. A vector of another length (another model's) is kept as zero, which is like nothing.
     pub(super) fn push(&mut self, vector: &[f32]) {
+        if self.dimension == 0 {
+            self.learn(vector.len());
+        }
         if self.scales.len().is_multiple_of(CHUNK_ROWS) {
             self.chunks.push(Vec::new());
         }
@@ -83,6 +82,14 @@ impl Vectors {
         } else {
             self.scales.push(0.0);
             chunk.resize(chunk.len() + self.dimension, ZERO as u8);
+        }
+    }
+
+    /// Gives the rows that came before the first vector their room.
+    fn learn(&mut self, dimension: usize) {
+        self.dimension = dimension;
+        for (chunk, rows) in self.chunks.iter_mut().zip(self.scales.chunks(CHUNK_ROWS)) {
+            chunk.resize(rows.len() * dimension, ZERO as u8);
         }
     }
 
@@ -146,7 +153,7 @@ mod tests {
         #[test]
         fn similarity_is_the_cosine_up_to_quantisation(rows in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 40), 1..40)) {
             let rows: Vec<_> = rows.iter().map(|r| unit(r)).collect();
-            let mut table = Vectors::new(40);
+            let mut table = Vectors::default();
             rows.iter().for_each(|r| table.push(r));
             let Some(probe) = Probe::new(&rows[0]) else { return Ok(()) };
             let mut seen = 0;
@@ -162,16 +169,17 @@ mod tests {
 
     #[test]
     fn rows_across_chunks_are_found_and_strangers_are_skipped() {
-        let mut table = Vectors::new(2);
+        let mut table = Vectors::default();
         for i in 0..2500_u32 {
-            if i % 100 == 7 { table.push(&[]) } else { table.push(&[1.0, i as f32]) }
+            // The first chunk and a little more have none, or one of a third model.
+            if i < 1030 || i % 100 == 7 { table.push(if i > 1100 { &[1.0, 1.0, 1.0] } else { &[] }) } else { table.push(&[1.0, i as f32]) }
         }
         let probe = Probe::new(&[0.0, 1.0]).unwrap();
         let mut rows = Vec::new();
         table.scan(&probe, |row, _| rows.push(row));
-        assert_eq!(rows.len(), 2475);
-        assert!(rows.is_sorted() && !rows.contains(&107) && rows.contains(&2499));
-        assert_eq!(table.similarity(107, &probe), None);
+        assert_eq!(rows.len(), 1470 - 14);
+        assert!(rows.is_sorted() && !rows.contains(&1107) && rows[0] == 1030 && rows.contains(&2499));
+        assert_eq!((table.similarity(5, &probe), table.similarity(1107, &probe)), (None, None));
         assert_eq!(table.similarity(2500, &probe), None);
         assert!(Probe::new(&[0.0, 0.0]).is_none() && Probe::new(&[f32::NAN]).is_none());
     }

@@ -9,6 +9,9 @@ use std::{
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use super::wiring;
+use crate::adapters::system::SystemClock;
+use crate::config::Config;
 use crate::domain::UserText;
 use crate::ports::{Clock, EmbedError, Embedder, Embedding, Replaced, Store, StoreError, Unembedded, VectorClaim, VectorStep};
 
@@ -39,9 +42,13 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// For an embedder that may take so long for one page.
-    pub fn for_timeout(timeout: Duration) -> Self {
-        Self { lease: timeout * 2 + Duration::from_secs(30), pause: Duration::from_secs(60), gentle: true }
+    /// What the configuration makes of it.
+    pub(super) fn of(config: &Config) -> Self {
+        Self {
+            lease: config.processing.lease() + config.embeddings.timeout() * 2,
+            pause: Duration::from_secs(config.storage.statement_seconds) * 2,
+            gentle: true,
+        }
     }
 }
 
@@ -272,18 +279,18 @@ impl Reembedder {
 }
 
 /// `recall embed`: the same in the foreground, at full speed.
-pub(super) async fn run(config: &crate::config::Config) -> anyhow::Result<()> {
-    let store = super::wiring::store(config, config.storage.migrate).await?.store;
+pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
+    let store = wiring::store(config, config.storage.migrate).await?.store;
     let done = foreground(config, store.clone()).await;
     store.close().await;
     done
 }
 
-async fn foreground(config: &crate::config::Config, store: Arc<dyn Store>) -> anyhow::Result<()> {
-    let embedder = super::wiring::embedder(config).await?.0;
+async fn foreground(config: &Config, store: Arc<dyn Store>) -> anyhow::Result<()> {
+    let embedder = wiring::embedder(config).await?.0;
     let model = embedder.model().to_owned();
-    let pace = Pace { gentle: false, ..Pace::for_timeout(config.embeddings.timeout()) };
-    let work = Reembedder::new(store.clone(), embedder, Arc::new(crate::adapters::system::SystemClock), pace);
+    let pace = Pace { gentle: false, ..Pace::of(config) };
+    let work = Reembedder::new(store.clone(), embedder, Arc::new(SystemClock), pace);
     work.announce().await?;
     let (mut told, mut failures) = (None, 0);
     loop {

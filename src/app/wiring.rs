@@ -134,8 +134,7 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     if let Some(shared) = shared {
         shared.follow(announcer.clone(), wake.clone());
     }
-    let pace = Pace::for_timeout(config.embeddings.timeout());
-    let reembedder = Reembedder::new(store.clone(), embedder.clone(), clock.clone(), pace);
+    let reembedder = Reembedder::new(store.clone(), embedder.clone(), clock.clone(), Pace::of(config));
     let conversation = Conversation::new(Parts {
         store: store.clone(),
         index,

@@ -22,5 +22,6 @@ mod postgres;
 mod problems;
 mod proxy;
 mod readme;
+mod reembed;
 mod server;
 mod stored;

@@ -37,3 +37,34 @@ CREATE INDEX users_unsettled ON users (id) WHERE NOT embedding_settled;
 -- by an index. Those that were moved out before come back as they are made anew.
 ALTER TABLE message_index ALTER COLUMN embedding SET STORAGE MAIN;
 ALTER TABLE message_vectors ALTER COLUMN embedding SET STORAGE MAIN;
+
+-- Of each vector in message_index three bits a number: whether it is more than -t, 0 and t. How many bits of two codes differ says
+-- roughly how far apart the vectors are, and a code is a tenth of its vector: in a user's many messages those that may be nearest are
+-- found by it, and the nearest of these by the vectors. t divides what numbers of a unit vector are mostly like into equal parts.
+CREATE FUNCTION vector_code(v vector) RETURNS bit varying LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT binary_quantize(v) || binary_quantize(v - t) || binary_quantize(v + t)
+    FROM (SELECT array_fill((0.7 / sqrt(vector_dims(v)))::real, ARRAY[vector_dims(v)])::vector AS t) AS threshold
+$$;
+
+CREATE TABLE message_codes (
+    user_id     uuid        NOT NULL,
+    message_id  uuid        NOT NULL,
+    code        bit varying NOT NULL,
+    PRIMARY KEY (user_id, message_id),
+    FOREIGN KEY (user_id, message_id) REFERENCES messages (user_id, id) ON DELETE CASCADE
+);
+
+-- By triggers, so that a server of the version before, which knows no codes, writes them too. Those of messages that are there
+-- already are made in the background; until a user is settled nobody relies on them.
+CREATE FUNCTION code_vectors() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO message_codes (user_id, message_id, code)
+    SELECT user_id, message_id, vector_code(embedding) FROM written WHERE embedding IS NOT NULL
+    ON CONFLICT (user_id, message_id) DO UPDATE SET code = excluded.code;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER message_index_inserted AFTER INSERT ON message_index REFERENCING NEW TABLE AS written
+    FOR EACH STATEMENT EXECUTE FUNCTION code_vectors();
+CREATE TRIGGER message_index_updated AFTER UPDATE ON message_index REFERENCING NEW TABLE AS written
+    FOR EACH STATEMENT EXECUTE FUNCTION code_vectors();

@@ -18,7 +18,7 @@ use crate::ports::{Clock, EmbedError, Embedder, Embedding, Replaced, Store, Stor
 /// Rows of one page: about one request of a model server.
 const PAGE: u64 = 64;
 /// Vectors that take the place of others in one transaction.
-const REPLACED: u32 = 256;
+const REPLACED: u32 = 500;
 /// How often work is looked for.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// How often what is left is counted, which reads all that is left.

@@ -31,8 +31,8 @@ pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
-    AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, KnowledgeStore, MessageStore, Mining, NewMessage, Prepared,
-    Reweigh, SessionStore, Store, StoreError,
+    AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, KnowledgeStore, MessageStore, Mining, NewMessage,
+    Prepared, Reweigh, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
 pub use usage::UsageStore;

@@ -25,3 +25,4 @@ mod readme;
 mod reembed;
 mod server;
 mod stored;
+mod vectors;

@@ -58,7 +58,8 @@ async fn changes_while_killed(url: Option<&str>) {
     })
     .await;
     let folder = tempfile::tempdir().unwrap();
-    let mut local = vec![("RECALL_LEASE_SECONDS", "1"), ("RECALL_EMBEDDINGS_TIMEOUT_SECONDS", "1"), ("RECALL_DATABASE_STATEMENT_SECONDS", "2")];
+    let mut local =
+        vec![("RECALL_LEASE_SECONDS", "1"), ("RECALL_EMBEDDINGS_TIMEOUT_SECONDS", "1"), ("RECALL_DATABASE_STATEMENT_SECONDS", "2")];
     local.extend(url.map(|url| ("RECALL_DATABASE_URL", url)));
     let (address, mut served) = (model.url(), local.clone());
     served.extend([("RECALL_EMBEDDINGS_URL", address.as_str()), ("RECALL_EMBEDDINGS_MODEL", MODEL), ("RECALL_EMBEDDINGS_KEY", KEY)]);

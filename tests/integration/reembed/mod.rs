@@ -34,11 +34,12 @@ use uuid::Uuid;
 use crate::{models::server::vector, stored::Stored};
 
 const ANIMALS: [&str; 16] = [
-    "horse", "spider", "penguin", "tiger", "rabbit", "salmon", "eagle", "snake", "donkey", "whale", "monkey", "goat", "owl", "bear", "fox", "duck",
+    "horse", "spider", "penguin", "tiger", "rabbit", "salmon", "eagle", "snake", "donkey", "whale", "monkey", "goat", "owl", "bear", "fox",
+    "duck",
 ];
 const CITIES: [&str; 16] = [
-    "Paris", "Tokyo", "Cairo", "Oslo", "Lima", "Dublin", "Madrid", "Vienna", "Boston", "Delhi", "Rome", "Athens", "Berlin", "Havana", "Seoul",
-    "Prague",
+    "Paris", "Tokyo", "Cairo", "Oslo", "Lima", "Dublin", "Madrid", "Vienna", "Boston", "Delhi", "Rome", "Athens", "Berlin", "Havana",
+    "Seoul", "Prague",
 ];
 const PLENTY: usize = 1 << 28;
 
@@ -313,9 +314,7 @@ async fn two_workers_share_users_and_make_no_vector_twice() {
         let workers: Vec<_> = (0..2)
             .map(|_| {
                 let work = Reembedder::new(store.clone(), bins.clone(), Arc::new(SystemClock), pace);
-                tokio::spawn(async move {
-                    while work.round().await.unwrap() != Round::Nothing {}
-                })
+                tokio::spawn(async move { while work.round().await.unwrap() != Round::Nothing {} })
             })
             .collect();
         reembedder(store, bins.clone()).announce().await.unwrap();

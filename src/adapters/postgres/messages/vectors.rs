@@ -53,7 +53,11 @@ impl<'a> Step<'a> {
 #[async_trait]
 impl VectorStore for PostgresStore {
     async fn want_model(&self, model: &str) -> Result<(), StoreError> {
-        sqlx::query("UPDATE installation SET embedding_model = $1 WHERE id = 1").bind(model).execute(&self.pool).await.map_err(Failure::from)?;
+        sqlx::query("UPDATE installation SET embedding_model = $1 WHERE id = 1")
+            .bind(model)
+            .execute(&self.pool)
+            .await
+            .map_err(Failure::from)?;
         Ok(())
     }
 
@@ -229,20 +233,19 @@ async fn take_into_use(c: &mut PgConnection, step: Step<'_>, seen: u64) -> Resul
 }
 
 /// A message is in the index with one vector at any time, because both statements are of one transaction. One whose vector of the
-/// model is still to be made keeps what it has.
+/// model is still to be made keeps what it has. Goes through all messages, for the sake of those that have no code yet.
 async fn replace(c: &mut PgConnection, step: Step<'_>, after: Option<MessageId>, limit: u32) -> Result<Replaced, Failure> {
     if !prolonged(c, step).await? {
         return Ok(Replaced::NotOurs);
     }
-    let page: Vec<Uuid> = sqlx::query_scalar(
-        "SELECT DISTINCT message_id FROM message_vectors WHERE user_id = $1 AND message_id > $2 ORDER BY message_id LIMIT $3",
-    )
-    .bind(step.user)
-    // The nil id is no message's.
-    .bind(after.map_or(Uuid::nil(), |m| m.0))
-    .bind(i64::from(limit))
-    .fetch_all(&mut *c)
-    .await?;
+    let page: Vec<Uuid> =
+        sqlx::query_scalar("SELECT message_id FROM message_index WHERE user_id = $1 AND message_id > $2 ORDER BY message_id LIMIT $3")
+            .bind(step.user)
+            // The nil id is no message's.
+            .bind(after.map_or(Uuid::nil(), |m| m.0))
+            .bind(i64::from(limit))
+            .fetch_all(&mut *c)
+            .await?;
     let Some(last) = page.last().copied() else { return Ok(Replaced::All) };
     for sql in [
         "UPDATE message_index i SET model = v.model, embedding = v.embedding, dimensions = v.dimensions FROM message_vectors v
@@ -252,6 +255,17 @@ async fn replace(c: &mut PgConnection, step: Step<'_>, after: Option<MessageId>,
     ] {
         sqlx::query(sql).bind(step.user).bind(&page).bind(step.model).execute(&mut *c).await?;
     }
+    sqlx::query(
+        "INSERT INTO message_codes (user_id, message_id, code)
+         SELECT i.user_id, i.message_id, vector_code(i.embedding) FROM message_index i
+         WHERE i.user_id = $1 AND i.message_id = ANY($2) AND i.embedding IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM message_codes c WHERE c.user_id = $1 AND c.message_id = i.message_id)
+         ON CONFLICT DO NOTHING",
+    )
+    .bind(step.user)
+    .bind(&page)
+    .execute(&mut *c)
+    .await?;
     Ok(Replaced::UpTo(MessageId(last)))
 }
 

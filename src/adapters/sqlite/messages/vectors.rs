@@ -265,14 +265,13 @@ async fn refused(
 /// A message is in the index with one vector at any time, because both statements are of one transaction. One whose vector of
 /// `model` is still to be made keeps what it has.
 async fn replace(c: &mut SqliteConnection, user: UserId, model: &str, after: Vec<u8>, limit: u32) -> Result<Replaced, Failure> {
-    let page = sqlx::query(
-        "SELECT DISTINCT message_id FROM message_vectors WHERE user_id = ? AND message_id > ? ORDER BY message_id LIMIT ?",
-    )
-    .bind(bytes(&user.0))
-    .bind(after.as_slice())
-    .bind(i64::from(limit))
-    .fetch_all(&mut *c)
-    .await?;
+    let page =
+        sqlx::query("SELECT DISTINCT message_id FROM message_vectors WHERE user_id = ? AND message_id > ? ORDER BY message_id LIMIT ?")
+            .bind(bytes(&user.0))
+            .bind(after.as_slice())
+            .bind(i64::from(limit))
+            .fetch_all(&mut *c)
+            .await?;
     let Some(last) = page.last() else { return Ok(Replaced::All) };
     let last = Columns::of(last, "message_vectors").id("message_id")?;
     for sql in [

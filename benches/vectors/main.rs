@@ -1,5 +1,5 @@
-//! How much of the exact nearest is found, and how fast: `cargo bench --bench vectors [-- --database-url postgres://…] [--small]`.
-//! 50 users with 2,000 vectors each, and one with 200,000; prints JSON, times in milliseconds.
+//! How much of the exact nearest is found, and how fast: `cargo bench --bench vectors [-- --database-url postgres://… --questions N --small]`.
+//! 50 users with 2,000 vectors each, and one with 200,000; prints lines of JSON, times in milliseconds.
 //!
 //! Both ways of production are measured: the index in memory, and the store for users who are too large for the memory.
 
@@ -23,7 +23,6 @@ use recall::{
 use uuid::Uuid;
 
 const MODEL: &str = "clusters";
-const QUESTIONS: usize = 200;
 const COUNT: usize = 10;
 
 /// Names the model; nobody asks it for a vector.
@@ -95,14 +94,20 @@ async fn people(store: &Arc<dyn Store>, users: usize, each: usize, clusters: &mu
     Ok(people)
 }
 
-async fn measure(store: &Arc<dyn Store>, users: usize, each: usize, dimension: usize) -> anyhow::Result<serde_json::Value> {
+async fn measure(
+    store: &Arc<dyn Store>,
+    users: usize,
+    each: usize,
+    dimension: usize,
+    questions: usize,
+) -> anyhow::Result<serde_json::Value> {
     let mut clusters = Clusters::new(dimension, 7);
     let people = people(store, users, each, &mut clusters).await?;
     let mut all = serde_json::Map::new();
     for (name, budget_bytes) in [("in memory", usize::MAX), ("in the store", 1)] {
         let index = RecallIndex::new(store.clone(), &Model(dimension), RecallIndexOptions { budget_bytes, tuning: meaning_alone() });
         let (mut found, mut times, mut store_times) = (0, Vec::new(), Vec::new());
-        for q in 0..QUESTIONS {
+        for q in 0..questions {
             let Some(person) = people.get(q % users) else { continue };
             let asked = clusters.draw(q % users);
             let exact = nearest(&person.vectors, &asked, COUNT);
@@ -131,7 +136,7 @@ async fn measure(store: &Arc<dyn Store>, users: usize, each: usize, dimension: u
                 store_times.push(started.elapsed().as_secs_f64() * 1e3);
             }
         }
-        let mut figures = serde_json::json!({ "recall@10": found as f64 / (QUESTIONS * COUNT) as f64, "search": percentiles(times) });
+        let mut figures = serde_json::json!({ "recall@10": found as f64 / (questions * COUNT) as f64, "search": percentiles(times) });
         if !store_times.is_empty() {
             figures["nearest 400 alone"] = percentiles(store_times);
         }
@@ -150,7 +155,9 @@ fn percentiles(mut times: Vec<f64>) -> serde_json::Value {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let url = args.iter().position(|a| a == "--database-url").and_then(|i| args.get(i + 1));
+    let after = |flag: &str| args.iter().position(|a| a == flag).and_then(|i| args.get(i + 1));
+    let url = after("--database-url");
+    let questions = after("--questions").map_or(Ok(200), |n| n.parse())?;
     let small = args.iter().any(|a| a == "--small");
     let folder = tempfile::TempDir::new_in(Path::new("."))?;
     let now = Timestamp::default();
@@ -158,12 +165,10 @@ async fn main() -> anyhow::Result<()> {
         None => Arc::new(SqliteStore::open(&folder.path().join("bench.sqlite"), SqliteConfig::default(), now).await?),
         Some(url) => Arc::new(PostgresStore::open(url, PostgresConfig::default(), now).await?),
     };
-    let mut figures = serde_json::Map::new();
     for (users, each, dimension) in if small { [(50, 200, 256), (1, 22_000, 384)] } else { [(50, 2_000, 256), (1, 200_000, 384)] } {
-        let measured = measure(&store, users, each, dimension).await?;
-        figures.insert(format!("{users} x {each}, {dimension} dimensions, {}", store.engine()), measured);
+        let measured = measure(&store, users, each, dimension, questions).await?;
+        println!("{}", serde_json::json!({ format!("{users} x {each}, {dimension} dimensions, {}", store.engine()): measured }));
     }
     store.close().await;
-    println!("{}", serde_json::to_string_pretty(&figures)?);
     Ok(())
 }

@@ -66,10 +66,10 @@ pub(super) async fn nearest(
     let coded = if session.is_none() { coded(store, user, model).await? } else { None };
     let sql = match session {
         None if coded.is_some() => {
+            // The code of the question in a subquery of its own, or a general plan makes it anew for each row.
             "WITH likely AS MATERIALIZED (
-                 SELECT message_id FROM message_codes, (SELECT vector_code($3) AS code) AS asked
-                 WHERE user_id = $1 AND length(message_codes.code) = length(asked.code)
-                 ORDER BY message_codes.code <~> asked.code LIMIT $6)
+                 SELECT message_id FROM message_codes WHERE user_id = $1 AND length(code) = (SELECT length(vector_code($3)))
+                 ORDER BY code <~> (SELECT vector_code($3)) LIMIT $6)
              SELECT i.message_id, coalesce(nullif(i.embedding <=> $3, 'NaN'), 1.0) AS distance
              FROM likely JOIN message_index i ON i.user_id = $1 AND i.message_id = likely.message_id
              WHERE i.model = $2 AND i.dimensions = $4 ORDER BY distance, i.message_id LIMIT $5"

@@ -22,7 +22,7 @@ use recall::{
         Caller, MessageId, SessionId, UserId, ViewerRole,
         context::{Method, Scope},
     },
-    ports::{IndexQuery, MessageIndex},
+    ports::{Embedder, IndexQuery, MessageIndex},
 };
 use serde::Deserialize;
 use uuid::Uuid;

@@ -58,11 +58,20 @@ pub(crate) struct Follower {
 
 impl Follower {
     /// Connects and follows from the cursor on. `processed` counts messages that came to an end.
-    pub(crate) async fn start(address: &str, session: &str, after: &str, processed: Arc<AtomicU64>) -> anyhow::Result<Self> {
+    pub(crate) async fn start(
+        address: &str,
+        token: Option<&str>,
+        session: &str,
+        after: &str,
+        processed: Arc<AtomicU64>,
+    ) -> anyhow::Result<Self> {
         let mut request = format!("ws://{address}/graphql/ws").into_client_request()?;
         request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static("graphql-transport-ws"));
         let (mut socket, _) = connect_async(request).await?;
-        socket.send(Message::text(json!({ "type": "connection_init" }).to_string())).await?;
+        let payload = token.map(|token| json!({ "authorization": format!("Bearer {token}") }));
+        socket
+            .send(Message::text(json!({ "type": "connection_init", "payload": payload.unwrap_or_else(|| json!({})) }).to_string()))
+            .await?;
         let acknowledged = socket.next().await.context("the connection ended")??;
         ensure!(acknowledged.to_text()?.contains("connection_ack"), "no acknowledgement: {acknowledged}");
         let payload = json!({ "query": EVENTS, "variables": { "id": session, "after": after } });

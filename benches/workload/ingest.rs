@@ -44,8 +44,12 @@ pub(crate) struct Ingest {
     pub(crate) turns: HashMap<String, (String, String)>,
 }
 
+/// Id of a session, whose it is, and what is to be sent.
+type Work = (String, Option<String>, Vec<Turn>);
+
 struct Open {
     id: String,
+    token: Option<String>,
     turns: Vec<Turn>,
     follower: Follower,
 }
@@ -60,11 +64,20 @@ struct Sent {
     took: Duration,
 }
 
-/// Sends `turns`, `at_once` sessions at a time, each message after the answer to the one before it, or one per `pace`.
+/// Sends `turns`, `at_once` sessions at a time, each message after the answer to the one before it, or one per `pace`. Of several
+/// servers each session is sent to one and followed at the next; with tokens the sessions are those of their bearers in turn.
 ///
 /// # Errors
-/// When the server refuses something, or events are lost, doubled or out of order.
-pub(crate) async fn run(server: &Arc<Server>, turns: &[Turn], at_once: usize, pace: Option<Duration>) -> anyhow::Result<Ingest> {
+/// When a server refuses something, or events are lost, doubled or out of order.
+pub(crate) async fn run(
+    servers: &[Arc<Server>],
+    tokens: &[String],
+    turns: &[Turn],
+    at_once: usize,
+    pace: Option<Duration>,
+) -> anyhow::Result<Ingest> {
+    let token = |n: usize| tokens.get(n.checked_rem(tokens.len())?).cloned();
+    let server = |n: usize| &servers[n % servers.len()];
     let processed = Arc::new(AtomicU64::new(0));
     let mut sessions: Vec<Open> = Vec::new();
     let mut places: HashMap<(String, u32), usize> = HashMap::new();
@@ -73,9 +86,11 @@ pub(crate) async fn run(server: &Arc<Server>, turns: &[Turn], at_once: usize, pa
         let place = match places.get(&key) {
             Some(place) => *place,
             None => {
-                let (id, head) = server.session(&format!("{} {}", key.0, key.1)).await?;
-                let follower = Follower::start(&server.address, &id, &head, processed.clone()).await?;
-                sessions.push(Open { id, turns: Vec::new(), follower });
+                let n = sessions.len();
+                let token = token(n);
+                let (id, head) = server(n).session(token.as_deref(), &format!("{} {}", key.0, key.1)).await?;
+                let follower = Follower::start(&server(n + 1).address, token.as_deref(), &id, &head, processed.clone()).await?;
+                sessions.push(Open { id, token, turns: Vec::new(), follower });
                 places.insert(key, sessions.len() - 1);
                 sessions.len() - 1
             }
@@ -83,12 +98,13 @@ pub(crate) async fn run(server: &Arc<Server>, turns: &[Turn], at_once: usize, pa
         sessions[place].turns.push(turn.clone());
     }
 
-    let work: Arc<Vec<(String, Vec<Turn>)>> = Arc::new(sessions.iter().map(|s| (s.id.clone(), s.turns.clone())).collect());
+    let work: Arc<Vec<Work>> = Arc::new(sessions.iter().map(|s| (s.id.clone(), s.token.clone(), s.turns.clone())).collect());
     let next = Arc::new(AtomicUsize::new(0));
-    let (begun, busy) = (Instant::now(), server.processor_time()?);
+    let processor = || servers.iter().map(|s| s.processor_time()).sum::<anyhow::Result<Duration>>();
+    let (begun, busy) = (Instant::now(), processor()?);
     let mut senders = tokio::task::JoinSet::new();
     for _ in 0..at_once {
-        senders.spawn(send_sessions(server.clone(), work.clone(), next.clone(), pace));
+        senders.spawn(send_sessions(servers.to_vec(), work.clone(), next.clone(), pace));
     }
     let mut sent: Vec<Sent> = Vec::new();
     while let Some(done) = senders.join_next().await {
@@ -97,13 +113,13 @@ pub(crate) async fn run(server: &Arc<Server>, turns: &[Turn], at_once: usize, pa
     let sending = begun.elapsed();
     settle(&processed, turns.len() as u64).await?;
     let settling = begun.elapsed();
-    let processor = server.processor_time()?.saturating_sub(busy);
-    judge(server, sessions, sent, Ingest { sending, settling, processor, ..Ingest::default() }).await
+    let processor = processor()?.saturating_sub(busy);
+    judge(server(0), sessions, sent, Ingest { sending, settling, processor, ..Ingest::default() }).await
 }
 
 async fn send_sessions(
-    server: Arc<Server>,
-    work: Arc<Vec<(String, Vec<Turn>)>>,
+    servers: Vec<Arc<Server>>,
+    work: Arc<Vec<Work>>,
     next: Arc<AtomicUsize>,
     pace: Option<Duration>,
 ) -> anyhow::Result<Vec<Sent>> {
@@ -111,14 +127,15 @@ async fn send_sessions(
     let mut clock = pace.map(tokio::time::interval);
     loop {
         let session = next.fetch_add(1, Ordering::Relaxed);
-        let Some((id, turns)) = work.get(session) else { return Ok(sent) };
+        let Some((id, token, turns)) = work.get(session) else { return Ok(sent) };
+        let server = &servers[session % servers.len()];
         for turn in turns {
             if let Some(clock) = &mut clock {
                 clock.tick().await;
             }
             let input = json!({ "sessionId": id, "text": turn.text, "speaker": turn.speaker, "sentAt": turn.said_at()?.to_rfc3339() });
             let (started, asked) = (Instant::now(), now());
-            let data = server.graphql(SEND, json!({ "input": input })).await?;
+            let data = server.graphql_as(token.as_deref(), SEND, json!({ "input": input })).await?;
             let (took, answered) = (started.elapsed(), now());
             let payload = &data["sendMessage"];
             let id = payload["message"]["id"].as_str().with_context(|| format!("not stored: {payload}"))?.to_owned();
@@ -150,7 +167,7 @@ async fn judge(server: &Server, sessions: Vec<Open>, sent: Vec<Sent>, mut ingest
     }
     let mut known: HashMap<&str, &Sent> = sent.iter().map(|s| (s.id.as_str(), s)).collect();
     for (session, ids) in sessions.into_iter().zip(&ids) {
-        let data = server.graphql(HEAD, json!({ "id": session.id })).await?;
+        let data = server.graphql_as(session.token.as_deref(), HEAD, json!({ "id": session.id })).await?;
         let head = data["session"]["head"].as_str().and_then(|h| h.rsplit_once(':')).context("no head")?.1.parse()?;
         let waiting = Instant::now();
         while session.follower.last() < head && waiting.elapsed() < PATIENCE / 4 {

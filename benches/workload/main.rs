@@ -5,6 +5,7 @@
 //! cargo bench --bench workload -- real TURNS.jsonl QUESTIONS.jsonl    a recorded conversation: ingest, events, recall
 //! cargo bench --bench workload -- scale [N] [--no-wait]               N generated messages of one user, then questions
 //! cargo bench --bench workload -- users [USERS EACH]                  many users in one store, then questions of all
+//! cargo bench --bench workload -- spread TURNS.jsonl [SERVERS]        several servers on one PostgreSQL (3)
 //! cargo bench --bench workload -- idle                                start-up time and memory at rest
 //! ```
 //! `--database-url postgres://…` runs `real`, `scale` and `users` on that PostgreSQL too, after the embedded store, in schemas of their own.
@@ -15,16 +16,18 @@ mod figures;
 mod follow;
 mod idle;
 mod ingest;
+mod people;
 mod place;
 mod real;
 mod scale;
 mod sentences;
 mod server;
+mod spread;
 mod users;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 
 use figures::Figures;
 use place::Engine;
@@ -82,11 +85,15 @@ async fn run(asked: &Asked, engine: &Engine, figures: &mut Figures) -> anyhow::R
         ["users", n, each] => {
             users::run(n.parse().context("how many users")?, each.parse().context("how many messages")?, engine, figures).await?;
         }
+        // One SQLite file serves one process.
+        ["spread", ..] if embedded => ensure!(asked.engines.len() > 1, "spread needs --database-url"),
+        ["spread", turns] => spread::run(turns.as_ref(), 3, engine, figures).await?,
+        ["spread", turns, n] => spread::run(turns.as_ref(), n.parse().context("how many servers")?, engine, figures).await?,
         ["idle"] => idle::run(figures).await?,
         // `cargo bench` without arguments runs every target; this one needs to know what to do.
         [] => {
             println!(
-                "usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | users [N EACH] | idle   [--database-url URL] [--json FILE]"
+                "usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | users [N EACH] | spread TURNS.jsonl [SERVERS] | idle   [--database-url URL] [--json FILE]"
             );
         }
         _ => bail!("unknown workload {:?}", asked.words),

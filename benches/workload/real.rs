@@ -27,8 +27,8 @@ pub(crate) const CONTEXT: &str = "query($q: String!) { context(input: { query: $
 /// Senders at a time when throughput is measured.
 const AT_ONCE: usize = 4;
 /// How many turns are sent at the pace of a busy chat rather than as fast as possible.
-const PACED: usize = 400;
-const PACE: Duration = Duration::from_millis(50);
+pub(crate) const PACED: usize = 400;
+pub(crate) const PACE: Duration = Duration::from_millis(50);
 
 /// Runs everything.
 ///
@@ -63,7 +63,7 @@ async fn whole(
 ) -> anyhow::Result<Ingest> {
     let place = Place::new(engine).await?;
     let server = Arc::new(Server::start_at(&place)?);
-    let ingest = ingest::run(&server, turns, at_once, pace).await?;
+    let ingest = ingest::run(std::slice::from_ref(&server), &[], turns, at_once, pace).await?;
     ingest.tell(heading, figures);
     figures.number(&format!("{heading}: stale plans"), server.metric("recall_stale_plans_total", "").await?, "plans");
     figures.number(&format!("{heading}: memory at the end"), server.memory()?.resident, "MB");
@@ -98,7 +98,7 @@ async fn recall(turns: &[Turn], questions: &[Question], engine: &Engine, figures
         let server = Arc::new(Server::start_at(&place)?);
         let turns: Vec<Turn> = turns.iter().filter(|t| t.conversation == conversation).cloned().collect();
         let asked: Vec<&Question> = questions.iter().filter(|q| q.conversation == conversation).collect();
-        let ingest = ingest::run(&server, &turns, AT_ONCE, None).await?;
+        let ingest = ingest::run(std::slice::from_ref(&server), &[], &turns, AT_ONCE, None).await?;
         // The first question makes the index.
         server.graphql(CONTEXT, json!({ "q": "Who went hiking?" })).await?;
         for question in &asked {

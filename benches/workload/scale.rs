@@ -32,7 +32,7 @@ pub(crate) async fn run(n: usize, wait: bool, engine: &Engine, figures: &mut Fig
     let begun = Instant::now();
     let mut left = n;
     while left > 0 {
-        let (session, _) = server.session("generated").await?;
+        let (session, _) = server.session(None, "generated").await?;
         let messages: Vec<_> = (0..left.min(CALL))
             .map(|i| {
                 let (speaker, text) = writer.statement();

@@ -38,15 +38,20 @@ pub(crate) struct Memory {
 impl Server {
     /// Starts the binary over a data folder and waits for its line.
     pub(crate) fn start(data: &Path) -> anyhow::Result<Self> {
-        Self::spawn(data, None)
+        Self::spawn(data, None, &[])
     }
 
     /// As [`Server::start`], on whatever engine the place is.
     pub(crate) fn start_at(place: &Place) -> anyhow::Result<Self> {
-        Self::spawn(place.folder.path(), place.database_url())
+        Self::spawn(place.folder.path(), place.database_url(), &[])
     }
 
-    fn spawn(data: &Path, database: Option<&str>) -> anyhow::Result<Self> {
+    /// As [`Server::start_at`], with more settings.
+    pub(crate) fn start_with(place: &Place, settings: &[(&str, String)]) -> anyhow::Result<Self> {
+        Self::spawn(place.folder.path(), place.database_url(), settings)
+    }
+
+    fn spawn(data: &Path, database: Option<&str>, settings: &[(&str, String)]) -> anyhow::Result<Self> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
         // Settings of the machine that measures must not reach the server.
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("RECALL_")) {
@@ -54,6 +59,7 @@ impl Server {
         }
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--data"]).arg(data);
         command.envs(database.map(|url| ("RECALL_DATABASE_URL", url)));
+        command.envs(settings.iter().map(|(name, value)| (name, value)));
         command.stdout(Stdio::piped()).stderr(Stdio::inherit());
         let started = Instant::now();
         let mut child = command.spawn()?;
@@ -78,8 +84,17 @@ impl Server {
 
     /// Runs an operation that must succeed; returns its data.
     pub(crate) async fn graphql(&self, query: &str, variables: Value) -> anyhow::Result<Value> {
+        self.graphql_as(None, query, variables).await
+    }
+
+    /// As [`Server::graphql`], for the bearer of a token.
+    pub(crate) async fn graphql_as(&self, token: Option<&str>, query: &str, variables: Value) -> anyhow::Result<Value> {
         let body = json!({ "query": query, "variables": variables });
-        let answer: Value = self.http.post(format!("http://{}/graphql", self.address)).json(&body).send().await?.json().await?;
+        let mut request = self.http.post(format!("http://{}/graphql", self.address)).json(&body);
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        let answer: Value = request.send().await?.json().await?;
         match answer {
             Value::Object(mut answer) if !answer.contains_key("errors") => Ok(answer.remove("data").unwrap_or_default()),
             answer => bail!("the server refused: {answer}"),
@@ -87,9 +102,9 @@ impl Server {
     }
 
     /// Opens a session and returns its id and the cursor before its first event.
-    pub(crate) async fn session(&self, title: &str) -> anyhow::Result<(String, String)> {
+    pub(crate) async fn session(&self, token: Option<&str>, title: &str) -> anyhow::Result<(String, String)> {
         let query = "mutation($t: String) { createSession(input: { title: $t }) { session { id head } errors { code } } }";
-        let data = self.graphql(query, json!({ "t": title })).await?;
+        let data = self.graphql_as(token, query, json!({ "t": title })).await?;
         let session = &data["createSession"]["session"];
         let text = |v: &Value| v.as_str().map(str::to_owned).context("no session");
         Ok((text(&session["id"])?, text(&session["head"])?))

@@ -18,7 +18,7 @@ use axum::{
 };
 use tracing::Instrument;
 
-use super::error::ApiError;
+use super::{auth::origin::Origin, error::ApiError};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longest request id that is taken over from a client.
@@ -116,7 +116,7 @@ fn method(method: &Method) -> &'static str {
 }
 
 /// Middleware: headers that keep a browser from doing harm with a response.
-pub(crate) async fn secure(request: Request, next: Next) -> Response {
+pub(crate) async fn secure(State(transport): State<Transport>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
@@ -126,8 +126,27 @@ pub(crate) async fn secure(request: Request, next: Next) -> Response {
     set(header::REFERRER_POLICY, "no-referrer");
     set(HeaderName::from_static("cross-origin-resource-policy"), "same-origin");
     set(HeaderName::from_static("cross-origin-opener-policy"), "same-origin");
+    if transport == Transport::Encrypted {
+        set(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000");
+    }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
+}
+
+/// What browsers are told about the way here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// Nothing.
+    Any,
+    /// Never to come without TLS again.
+    Encrypted,
+}
+
+impl Transport {
+    /// Only a name of its own may demand it: `localhost` belongs to every program of the machine.
+    pub(crate) fn of(public: Option<&Origin>) -> Self {
+        if public.is_some_and(Origin::demands_tls) { Self::Encrypted } else { Self::Any }
+    }
 }
 
 /// Middleware: a request that is neither a stream nor done in time ends with `TIMEOUT`.
@@ -150,6 +169,7 @@ pub fn describe_metrics() {
     metrics::describe_histogram!("recall_http_request_seconds", "Time to the head of the answer, by method and route");
     metrics::describe_counter!("recall_http_panics_total", "Handlers that panicked");
     metrics::describe_gauge!("recall_http_connections", "Open connections");
+    metrics::describe_counter!("recall_tls_handshakes_failed_total", "Connections that ended before TLS was agreed on");
 }
 
 #[cfg(test)]

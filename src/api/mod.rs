@@ -12,6 +12,7 @@ mod rate;
 mod rest;
 mod server;
 mod stream;
+mod tls;
 mod web;
 mod whip;
 
@@ -33,11 +34,12 @@ pub use auth::{
     token::{Introspection, TokenConfig, Tokens},
 };
 pub use error::ApiError;
-pub use graphql::sdl;
+pub use graphql::{Admission, documents::Documents, sdl};
 pub use layers::describe_metrics;
 pub use operations::Check;
 pub use rate::RateLimit;
-pub use server::{ServerConfig, serve};
+pub use server::{Listener, ServerConfig, serve};
+pub use tls::{Tls, TlsError};
 
 use crate::{
     conversation::Conversation,
@@ -75,6 +77,8 @@ pub struct ApiState {
 pub struct ApiConfig {
     /// Where the listener really listens: with the port that it got.
     pub listen: SocketAddr,
+    /// Whether the listener speaks TLS.
+    pub is_tls: bool,
     /// Where people reach it, when that is not a loopback address.
     pub public_url: Option<Origin>,
     /// Origins whose pages may call the API besides its own.
@@ -87,6 +91,8 @@ pub struct ApiConfig {
     pub login: Option<ProtectedResource>,
     /// Bounds of single requests.
     pub limits: Limits,
+    /// What may be run over GraphQL.
+    pub admission: Admission,
 }
 
 impl ApiConfig {
@@ -94,12 +100,14 @@ impl ApiConfig {
     pub fn at(listen: SocketAddr) -> Self {
         Self {
             listen,
+            is_tls: false,
             public_url: None,
             cors_origins: Vec::new(),
             trusted_proxies: Vec::new(),
             ice_servers: Vec::new(),
             login: None,
             limits: Limits::default(),
+            admission: Admission::default(),
         }
     }
 }
@@ -163,10 +171,15 @@ pub fn router(state: ApiState) -> Router {
     let limiter = rate::Limiter::new(limits.requests);
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
     let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
-    let engine = graphql::Engine::new(conversation.clone(), graph, streams, issuers, limits.clone(), limiter.clone());
+    let engine = graphql::Engine::new(conversation.clone(), graph, streams, issuers, limits.clone(), limiter.clone(), config.admission);
     let whip = whip::Whip::new(signaling, &config.ice_servers);
-    let policy =
-        Arc::new(auth::origin::OriginPolicy { port: config.listen.port(), public: config.public_url, allowed: config.cors_origins });
+    let transport = layers::Transport::of(config.public_url.as_ref());
+    let policy = Arc::new(auth::origin::OriginPolicy {
+        port: config.listen.port(),
+        is_tls: config.is_tls,
+        public: config.public_url,
+        allowed: config.cors_origins,
+    });
     let addresses = rate::Addresses::new(limits.address_requests, config.trusted_proxies);
     let request_ids = layers::RequestIds::starting_at(conversation.now());
     let mut all_checks: Vec<Arc<dyn Check>> = vec![Arc::new(operations::StoreCheck(conversation.store().clone()))];
@@ -215,14 +228,13 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(addresses, rate::limit_addresses))
         .layer(from_fn_with_state(policy, auth::origin::guard));
     // Probes come by address, not by name, and learn nothing about anybody.
-    let probes = Router::new().route("/healthz", get(operations::healthz)).route("/readyz", get(operations::readyz)).with_state(Arc::<
-        [Arc<dyn Check>],
-    >::from(
-        all_checks,
-    ));
+    let probes = Router::new()
+        .route("/healthz", get(operations::healthz))
+        .route("/readyz", get(operations::readyz))
+        .with_state(operations::Checks::new(all_checks));
     guarded
         .merge(probes)
         .layer(CatchPanicLayer::custom(layers::panicked))
-        .layer(from_fn(layers::secure))
+        .layer(from_fn_with_state(transport, layers::secure))
         .layer(from_fn_with_state(request_ids, layers::observe))
 }

@@ -5,16 +5,22 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use axum::{Extension, Router};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{conn::auto::Builder, graceful::GracefulShutdown},
+    server::{
+        conn::auto::Builder,
+        graceful::{GracefulShutdown, Watcher},
+    },
     service::TowerToHyperService,
 };
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::TcpListener,
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tower::Layer;
+
+use super::tls::Tls;
 
 /// Bounds of connections.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +43,25 @@ impl Default for ServerConfig {
             write_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(10),
         }
+    }
+}
+
+/// Where connections come in.
+pub struct Listener {
+    tcp: TcpListener,
+    tls: Option<Arc<Tls>>,
+}
+
+impl Listener {
+    /// With a certificate every connection must begin with a handshake.
+    pub fn new(tcp: TcpListener, tls: Option<Arc<Tls>>) -> Self {
+        Self { tcp, tls }
+    }
+}
+
+impl From<TcpListener> for Listener {
+    fn from(tcp: TcpListener) -> Self {
+        Self::new(tcp, None)
     }
 }
 
@@ -68,7 +93,8 @@ impl Drop for Slot {
 }
 
 /// Serves until `shutdown` ends, then lets open requests end. Streams should be ended by their hub at the same time.
-pub async fn serve(listener: TcpListener, router: Router, config: ServerConfig, shutdown: impl Future<Output = ()>) {
+pub async fn serve(listener: impl Into<Listener>, router: Router, config: ServerConfig, shutdown: impl Future<Output = ()>) {
+    let Listener { tcp, tls } = listener.into();
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(config.head_timeout);
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(Duration::from_secs(20))).max_concurrent_streams(128);
@@ -83,7 +109,7 @@ pub async fn serve(listener: TcpListener, router: Router, config: ServerConfig, 
         };
         let Ok(permit) = permit else { break };
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = tcp.accept() => accepted,
             () = &mut shutdown => break,
         };
         let (socket, peer) = match accepted {
@@ -101,17 +127,23 @@ pub async fn serve(listener: TcpListener, router: Router, config: ServerConfig, 
         let mut socket = TimeoutStream::new(socket);
         socket.set_write_timeout(Some(config.write_timeout));
         let connection = Connection { _slot: Slot::taken(permit), peer: peer.ip(), closing: closing.clone() };
-        let service = TowerToHyperService::new(Extension(connection.clone()).layer(router.clone()));
-        let served = builder.serve_connection_with_upgrades(TokioIo::new(Box::pin(socket)), service).into_owned();
-        let served = graceful.watch(served);
+        let (builder, watcher, router, tls) = (builder.clone(), graceful.watcher(), router.clone(), tls.clone());
         tokio::spawn(async move {
-            if let Err(error) = served.await {
-                tracing::debug!(error, "a connection ended early");
+            match tls {
+                None => carry(Box::pin(socket), &builder, watcher, router, connection).await,
+                // A handshake that is under way when the server stops is no request.
+                Some(tls) => match connection.closing.clone().run_until_cancelled(tls.accept(Box::pin(socket))).await {
+                    Some(Ok(socket)) => carry(socket, &builder, watcher, router, connection).await,
+                    Some(Err(error)) => {
+                        metrics::counter!("recall_tls_handshakes_failed_total").increment(1);
+                        tracing::debug!(%error, "a handshake failed");
+                    }
+                    None => {}
+                },
             }
-            drop(connection);
         });
     }
-    drop(listener);
+    drop(tcp);
     closing.cancel();
     let all = u32::try_from(config.connections).unwrap_or(u32::MAX);
     let ended = async {
@@ -122,4 +154,17 @@ pub async fn serve(listener: TcpListener, router: Router, config: ServerConfig, 
     if tokio::time::timeout(config.grace, ended).await.is_err() {
         tracing::warn!("connections were still open at the end of the grace period");
     }
+}
+
+/// Answers the requests of one connection until it ends.
+async fn carry<S>(socket: S, builder: &Builder<TokioExecutor>, watcher: Watcher, router: Router, connection: Connection)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = TowerToHyperService::new(Extension(connection.clone()).layer(router));
+    let served = builder.serve_connection_with_upgrades(TokioIo::new(socket), service).into_owned();
+    if let Err(error) = watcher.watch(served).await {
+        tracing::debug!(error, "a connection ended early");
+    }
+    drop(connection);
 }

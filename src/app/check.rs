@@ -7,7 +7,7 @@ use crate::config::{Config, Engine};
 use crate::domain::UserId;
 use crate::ports::{Clock, Embedder, GraphEngine};
 
-use super::{models, wiring};
+use super::{models, tls::Certificate, wiring};
 
 /// Applies migrations.
 pub(super) async fn migrate(config: &Config) -> anyhow::Result<()> {
@@ -20,6 +20,10 @@ pub(super) async fn migrate(config: &Config) -> anyhow::Result<()> {
 /// Reaches everything that is configured and prints what it found.
 pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     println!("configuration: valid; listens on {}", config.server.listen);
+    if Certificate::load(config)?.is_some() {
+        println!("tls: the certificate and its key can be used");
+    }
+    wiring::admission(config)?;
     let ontology = wiring::ontology(config)?;
     println!("ontology: {} relations", ontology.iter().count());
     let engine = config.storage.engine();

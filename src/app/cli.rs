@@ -65,6 +65,9 @@ enum Command {
         /// Prints the JSON schema of the events instead
         #[arg(long)]
         events: bool,
+        /// Prints every setting, as docs/configuration.md, instead
+        #[arg(long, conflicts_with = "events")]
+        settings: bool,
     },
     /// Applies migrations and exits
     Migrate,
@@ -132,8 +135,12 @@ impl Settings {
 pub fn run() -> anyhow::Result<()> {
     let cli = Cli::parse();
     match cli.command.unwrap_or(Command::Serve) {
-        Command::Schema { events } => {
-            let text = if events { crate::api::events_schema() } else { crate::api::sdl() };
+        Command::Schema { events, settings } => {
+            let text = match (events, settings) {
+                (true, _) => crate::api::events_schema(),
+                (_, true) => crate::config::page(),
+                _ => crate::api::sdl(),
+            };
             print!("{text}");
             Ok(())
         }
@@ -145,7 +152,7 @@ pub fn run() -> anyhow::Result<()> {
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
         Command::Export { user } => runtime()?.block_on(super::archive::export(&cli.settings.load()?, user.as_deref())),
         Command::Import { into } => runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref())),
-        Command::Health => runtime()?.block_on(super::health::run(cli.settings.load()?.server.listen)),
+        Command::Health => runtime()?.block_on(super::health::run(&cli.settings.load()?)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),
     }
 }

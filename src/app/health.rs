@@ -3,23 +3,35 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
     time::Duration,
 };
 
 use anyhow::{Context, bail};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime},
+};
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
 };
+use tokio_rustls::TlsConnector;
+
+use crate::config::Config;
 
 /// Longest wait for all of it.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest answer that is read; a problem document is far shorter.
 const LONGEST: u64 = 16 * 1024;
 
-/// Succeeds when the server on `listen` is ready.
-pub(super) async fn run(listen: SocketAddr) -> anyhow::Result<()> {
-    let answer = tokio::time::timeout(PATIENCE, ask(reachable(listen))).await.context("the server does not answer")??;
+/// Succeeds when the server of this configuration is ready.
+pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
+    let address = reachable(config.server.listen);
+    let answer = tokio::time::timeout(PATIENCE, ask(address, config.http.tls_certificate.is_some()));
+    let answer = answer.await.context("the server does not answer")??;
     let (head, body) = answer.split_once("\r\n\r\n").context("not an HTTP answer")?;
     let status = head.split_ascii_whitespace().nth(1).context("not an HTTP answer")?;
     if status != "200" {
@@ -29,13 +41,67 @@ pub(super) async fn run(listen: SocketAddr) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn ask(address: SocketAddr) -> anyhow::Result<String> {
-    let mut connection = TcpStream::connect(address).await.with_context(|| format!("nothing answers on {address}"))?;
-    let request = format!("GET /readyz HTTP/1.0\r\nHost: {address}\r\n\r\n");
+async fn ask(address: SocketAddr, is_tls: bool) -> anyhow::Result<String> {
+    let connection = TcpStream::connect(address).await.with_context(|| format!("nothing answers on {address}"))?;
+    if !is_tls {
+        return talk(connection, address).await;
+    }
+    let provider = Arc::new(ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Anyone(provider)))
+        .with_no_client_auth();
+    let connection = TlsConnector::from(Arc::new(config)).connect(ServerName::from(address.ip()), connection).await;
+    talk(connection.context("the handshake failed")?, address).await
+}
+
+async fn talk(mut connection: impl AsyncRead + AsyncWrite + Unpin, address: SocketAddr) -> anyhow::Result<String> {
+    let request = format!("GET /readyz?exclude=optional HTTP/1.0\r\nHost: {address}\r\n\r\n");
     connection.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
     connection.take(LONGEST).read_to_end(&mut answer).await?;
     Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+/// Believes every certificate: the server is on this machine, its certificate is for another name, and nothing that it is told is
+/// a secret.
+#[derive(Debug)]
+struct Anyone(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
 }
 
 /// Who listens everywhere is asked on the loopback address.

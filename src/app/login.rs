@@ -56,8 +56,8 @@ pub(super) fn tokens(config: &Config, local: UserId, store: Option<&Arc<dyn Stor
 }
 
 /// What clients are told about how to get a token.
-pub(super) fn resource(config: &Config, address: SocketAddr) -> Option<ProtectedResource> {
-    let own = || format!("http://{address}");
+pub(super) fn resource(config: &Config, scheme: &str, address: SocketAddr) -> Option<ProtectedResource> {
+    let own = || format!("{scheme}://{address}");
     config.auth.is_configured().then(|| ProtectedResource {
         resource: config.server.public_url.as_deref().map_or_else(own, |url| url.trim_end_matches('/').to_owned()),
         authorization_servers: config.auth.issuers.clone(),

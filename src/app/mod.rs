@@ -12,6 +12,7 @@ mod models;
 pub mod reembed;
 mod serve;
 mod telemetry;
+mod tls;
 mod wiring;
 
 pub use cli::run;

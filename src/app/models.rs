@@ -3,12 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
+use async_trait::async_trait;
 use tracing::{info, warn};
 
 use crate::adapters::openai::{
     Budget, Endpoint, ModelAnswerer, ModelAnswererOptions, ModelClient, ModelEmbedder, ModelEmbedderOptions, ModelExtractor, Policy,
     answerer, extractor,
 };
+use crate::api::Check;
 use crate::config::{Config, Extraction, Secret};
 use crate::domain::Ontology;
 use crate::ports::{Answerer, Clock, Embedder, Extractor, UsageStore};
@@ -110,6 +112,28 @@ pub(super) fn announce(client: Arc<ModelClient>) {
             }
         }
     });
+}
+
+/// Asks whether a model server can be reached.
+pub(super) struct ServerCheck {
+    pub(super) name: &'static str,
+    pub(super) client: Arc<ModelClient>,
+}
+
+#[async_trait]
+impl Check for ServerCheck {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    /// The built-in parts stand in, or what needs it waits.
+    fn is_needed(&self) -> bool {
+        false
+    }
+
+    async fn check(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.client.reach().await?)
+    }
 }
 
 /// Reaches the servers and prints what they are.

@@ -287,7 +287,7 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
 }
 
 async fn foreground(config: &Config, store: Arc<dyn Store>) -> anyhow::Result<()> {
-    let embedder = wiring::embedder(config).await?.0;
+    let embedder = wiring::embedders(config).await?.embedder;
     let model = embedder.model().to_owned();
     let pace = Pace { gentle: false, ..Pace::of(config) };
     let work = Reembedder::new(store.clone(), embedder, Arc::new(SystemClock), pace);

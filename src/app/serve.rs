@@ -8,8 +8,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::{login, maintenance, telemetry, wiring};
-use crate::api::{self, ApiConfig, ApiState, Origin, RateLimit};
+use super::{login, maintenance, telemetry, tls::Certificate, wiring};
+use crate::api::{self, ApiConfig, ApiState, Listener, Origin, RateLimit};
 use crate::config::Config;
 use crate::conversation::ConversationWork;
 use crate::facts::{Processor, ProcessorConfig};
@@ -28,6 +28,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     telemetry::logs(&config.log)?;
     let metrics = telemetry::metrics()?;
     api::describe_metrics();
+    let certificate = Certificate::load(&config)?;
     let house = wiring::house(&config).await?;
     let listener = TcpListener::bind(config.server.listen)
         .await
@@ -70,11 +71,16 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     let reembedding = tokio::spawn(house.reembedder.run(stop.clone()));
     let maintenance = tokio::spawn(maintenance::run(house.store.clone(), house.clock.clone(), config.stream.clone(), stop.clone()));
 
+    let tls = certificate.as_ref().map(Certificate::tls);
+    let renewal = certificate.map(|certificate| tokio::spawn(certificate.follow(stop.clone())));
     let mut api_config = ApiConfig::at(address);
+    api_config.is_tls = tls.is_some();
+    let scheme = if tls.is_some() { "https" } else { "http" };
     api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;
-    api_config.login = login::resource(&config, address);
+    api_config.login = login::resource(&config, scheme, address);
     api_config.cors_origins = config.http.cors_origins.iter().map(|origin| origin.parse()).collect::<Result<_, _>>()?;
     api_config.trusted_proxies = config.http.proxies();
+    api_config.admission = wiring::admission(&config)?;
     // The one user of a machine is not held back.
     if config.auth.is_configured() {
         let limit = |(per_minute, burst)| RateLimit { per_minute, burst };
@@ -89,13 +95,14 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         config: api_config,
         metrics,
         graph: house.graph.queries.clone(),
-        checks: house.graph.checks(),
+        checks: house.checks.clone(),
     });
+    let listener = Listener::new(listener, tls);
     let server = tokio::spawn(api::serve(listener, router, api::ServerConfig::default(), stop.clone().cancelled_owned()));
 
     // Before the line: whoever waits for it may stop the server at once, and a signal nobody listens for kills.
     let signal = signal()?;
-    announce(address)?;
+    announce(scheme, address)?;
     info!(%address, udp = %signaling.udp_addr(), store = house.store.engine(), "recall serves");
     signal.await?;
 
@@ -111,15 +118,18 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     }
     maintenance.await.context("the maintenance task failed")?;
     reembedding.await.context("the task of the embedding model failed")?;
+    if let Some(renewal) = renewal {
+        renewal.await.context("the task that looks after the certificate failed")?;
+    }
     let _ = tokio::time::timeout(STORE_GRACE, house.store.close()).await;
     info!("recall has stopped");
     Ok(())
 }
 
 /// The one line on standard output, for people and for scripts that wait for it.
-fn announce(address: SocketAddr) -> std::io::Result<()> {
+fn announce(scheme: &str, address: SocketAddr) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "Recall listens on http://{address}")?;
+    writeln!(out, "Recall listens on {scheme}://{address}")?;
     out.flush()
 }
 

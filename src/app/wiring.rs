@@ -17,6 +17,7 @@ use crate::adapters::{
     sqlite::{SqliteConfig, SqliteStore},
     system::{RandomIds, SystemClock},
 };
+use crate::api::{Admission, Check, Documents};
 use crate::config::{Config, Engine};
 use crate::conversation::{Conversation, Parts};
 use crate::domain::Ontology;
@@ -34,6 +35,8 @@ pub(super) struct House {
     pub(super) wake: Arc<Notify>,
     pub(super) graph: super::graph::GraphParts,
     pub(super) reembedder: Reembedder,
+    /// What must be reachable besides the store.
+    pub(super) checks: Vec<Arc<dyn Check>>,
 }
 
 /// The relations in force.
@@ -45,6 +48,16 @@ pub(super) fn ontology(config: &Config) -> anyhow::Result<Arc<Ontology>> {
         }
     };
     Ok(Arc::new(Ontology::parse(&text)?))
+}
+
+/// What may be run over GraphQL.
+pub(super) fn admission(config: &Config) -> anyhow::Result<Admission> {
+    let c = &config.graphql;
+    let named = |path: &Path| format!("graphql.documents (RECALL_GRAPHQL_DOCUMENTS): {}", path.display());
+    let list = c.documents.as_deref().map(|path| std::fs::read_to_string(path).with_context(|| named(path))).transpose()?;
+    let documents = Documents::of(list.as_deref(), c.documents_only);
+    let documents = documents.with_context(|| named(c.documents.as_deref().unwrap_or(Path::new(""))))?;
+    Ok(Admission { introspection: c.introspection, documents: Arc::new(documents) })
 }
 
 /// How often the log of a stream is looked at without a hint, when other processes write to it too. A lost hint costs at most this.
@@ -94,14 +107,24 @@ fn create(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-/// Who makes vectors, and the built-in embedder, which is there in any case.
-pub(super) async fn embedder(config: &Config) -> anyhow::Result<(Arc<dyn Embedder>, LocalEmbedder)> {
+/// Who makes vectors.
+pub(super) struct Embedders {
+    pub(super) embedder: Arc<dyn Embedder>,
+    /// The built-in one, which is there in any case.
+    local: LocalEmbedder,
+    /// Whether the server answers, where one is configured.
+    check: Option<Arc<dyn Check>>,
+}
+
+/// Opens what makes vectors.
+pub(super) async fn embedders(config: &Config) -> anyhow::Result<Embedders> {
     let local = tokio::task::spawn_blocking(LocalEmbedder::load).await??;
-    let embedder: Arc<dyn Embedder> = match models::embedder(config).await? {
-        Some(model) => Arc::new(Beside::new(Arc::new(model), vec![Arc::new(local.clone())])),
-        None => Arc::new(local.clone()),
+    let Some(model) = models::embedder(config).await? else {
+        return Ok(Embedders { embedder: Arc::new(local.clone()), local, check: None });
     };
-    Ok((embedder, local))
+    let check = models::ServerCheck { name: "embeddings", client: model.client().clone() };
+    let embedder = Beside::new(Arc::new(model), vec![Arc::new(local.clone())]);
+    Ok(Embedders { embedder: Arc::new(embedder), local, check: Some(Arc::new(check)) })
 }
 
 /// Opens and joins everything.
@@ -109,11 +132,13 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let ontology = ontology(config)?;
     let Opened { store, shared } = store(config, config.storage.migrate).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let (embedder, local) = embedder(config).await?;
+    let Embedders { embedder, local, check } = embedders(config).await?;
+    let mut checks: Vec<Arc<dyn Check>> = check.into_iter().collect();
     let mut extractor: Arc<dyn Extractor> = Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone()))));
     let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
     if let Some(client) = models::client(config)? {
         models::announce(client.clone());
+        checks.push(Arc::new(models::ServerCheck { name: "model", client: client.clone() }));
         let budget = models::budget(config, clock.clone(), store.clone());
         extractor = models::extractor(config, extractor, client.clone(), ontology.clone(), budget.clone());
         answerer = models::answerer(config, answerer, client, ontology.clone(), budget);
@@ -131,6 +156,7 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let announcer = Arc::new(HubAnnouncer(hub.clone()));
     let wake = Arc::new(Notify::new());
     let graph = super::graph::parts(config, &ontology, &store)?;
+    checks.extend(graph.checks());
     if let Some(shared) = shared {
         shared.follow(announcer.clone(), wake.clone());
     }
@@ -147,5 +173,5 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
     });
-    Ok(House { store, conversation, hub, announcer, clock, wake, graph, reembedder })
+    Ok(House { store, conversation, hub, announcer, clock, wake, graph, reembedder, checks })
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -14,7 +15,7 @@ use super::{
 const MIN_TOKEN: usize = 32;
 
 /// Who may come in. Without issuers and token there is no login, and only this machine is served.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuthConfig {
     /// OAuth2/OIDC providers whose access tokens are accepted, exactly as they stand in the claim `iss`.
@@ -38,9 +39,9 @@ pub struct AuthConfig {
     pub clock_skew_seconds: u64,
     /// The name of this server at the provider, to ask it what opaque tokens mean (RFC 7662); without it they are refused.
     pub introspection_client_id: Option<String>,
-    /// The secret that goes with it.
+    /// The secret that goes with `introspection_client_id`.
     pub introspection_client_secret: Option<Secret>,
-    /// Which of several issuers is asked.
+    /// Which of several issuers is asked about opaque tokens.
     pub introspection_issuer: Option<String>,
     /// A static token for setups without provider and for emergencies. Whoever holds it is the local user and administrator.
     pub token: Option<Secret>,

@@ -1,9 +1,10 @@
 //! Who may come over HTTP besides programs and the server's own pages: pages of other origins, and proxies that speak for
 //! clients.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, path::PathBuf};
 
 use ipnet::IpNet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
 };
 
 /// Pages of other origins, and proxies in front.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HttpConfig {
     /// Origins whose pages may call the API, such as `https://app.example.org`. None but the server's own without it.
@@ -22,6 +23,11 @@ pub struct HttpConfig {
     /// Addresses and networks of proxies that are believed about whom they speak for (`X-Forwarded-For`).
     #[serde(deserialize_with = "texts")]
     pub trusted_proxies: Vec<String>,
+    /// File in PEM with the server's certificate and its chain. With it the listener speaks TLS only; a changed file is taken up
+    /// without a restart.
+    pub tls_certificate: Option<PathBuf>,
+    /// File in PEM with the key of `tls_certificate`.
+    pub tls_key: Option<PathBuf>,
 }
 
 impl HttpConfig {
@@ -52,6 +58,10 @@ impl HttpConfig {
             if origin.starts_with("http://") {
                 return Err(wrong("http.cors_origins", format!("{origin} is not safe on its way: use https")));
             }
+        }
+        if self.tls_certificate.is_some() != self.tls_key.is_some() {
+            let missing = if self.tls_key.is_some() { "http.tls_certificate" } else { "http.tls_key" };
+            return Err(wrong(missing, "is needed: a certificate and its key go together"));
         }
         for text in &self.trusted_proxies {
             let Some(network) = network(text) else {

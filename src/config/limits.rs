@@ -1,5 +1,6 @@
 //! How much one caller, and one address, may ask for.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -8,13 +9,13 @@ use super::{
 };
 
 /// How much one caller, and one address, may ask for. Holds behind a login only: the one user of a machine is not held back.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitsConfig {
     /// Requests of one caller in a minute, a tenth of them at once; 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub requests_per_minute: u32,
-    /// The same for all that comes from one address, known or not. A refused proof counts as ten.
+    /// Requests from one address in a minute, a tenth of them at once, whoever makes them; a refused proof counts as ten. 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub address_requests_per_minute: u32,
 }

@@ -3,10 +3,12 @@
 
 mod auth;
 mod env;
+mod graphql;
 mod http;
 mod limits;
 mod models;
 mod neo4j;
+mod page;
 mod secret;
 mod sections;
 mod storage;
@@ -17,20 +19,23 @@ use figment::{
     Figment,
     providers::{Format, Serialized, Toml},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use auth::AuthConfig;
 pub use env::{VARIABLES, Variable};
+pub use graphql::GraphqlConfig;
 pub use http::HttpConfig;
 pub use limits::LimitsConfig;
 pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
 pub use neo4j::Neo4jSection;
+pub use page::page;
 pub use secret::Secret;
 pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig};
 pub use storage::{Engine, StorageConfig};
 
 /// Everything that can be set.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Where the server listens.
@@ -49,6 +54,8 @@ pub struct Config {
     pub neo4j: Neo4jSection,
     /// Pages of other origins, and proxies in front.
     pub http: HttpConfig,
+    /// What clients may run over GraphQL.
+    pub graphql: GraphqlConfig,
     /// Who may come in.
     pub auth: AuthConfig,
     /// How much one caller may ask for.
@@ -122,6 +129,7 @@ impl Config {
         self.limits.check()?;
         self.server.check(self.auth.is_configured())?;
         self.http.check(self.auth.is_configured())?;
+        self.graphql.check()?;
         self.storage.check()?;
         self.stream.check(&self.server)?;
         self.processing.check()?;

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -14,7 +15,7 @@ use super::{
 const LONGEST_SECONDS: u64 = 100;
 
 /// Who finds facts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Extraction {
     /// The built-in extractor alone.
@@ -27,7 +28,7 @@ pub enum Extraction {
 }
 
 /// The server that answers questions, and finds facts if `understanding.extraction` says so.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
     /// The address before `/chat/completions`; no model is used without it.
@@ -106,7 +107,7 @@ impl ModelConfig {
 }
 
 /// The server that makes vectors.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EmbeddingsConfig {
     /// The address before `/embeddings`; the built-in embedder is used without it.

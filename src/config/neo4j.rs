@@ -1,11 +1,12 @@
 //! The graph engine beside the store, if there is one.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, Secret, wrong};
 
 /// A Neo4j server that is kept in step with the store and answers questions about connections.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Neo4jSection {
     /// `bolt://host:port`, or with `bolt+s`, `neo4j` and `neo4j+s`. Without it there is no graph engine.

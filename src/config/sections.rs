@@ -6,12 +6,13 @@ use std::{
     time::Duration,
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{ConfigError, Extraction, wrong};
 
 /// Where the server listens.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerConfig {
     /// Address and port for HTTP. Port 0 takes a free one.
@@ -69,7 +70,7 @@ pub(super) fn is_this_machine(host: &str) -> bool {
 }
 
 /// The event stream and WebRTC.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StreamConfig {
     /// Address and port for WebRTC; the HTTP listener's address and a free port when absent.
@@ -123,7 +124,7 @@ impl StreamConfig {
 }
 
 /// The fact processor.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProcessingConfig {
     /// Messages worked on at a time.
@@ -160,7 +161,7 @@ impl ProcessingConfig {
 }
 
 /// Finding messages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetrievalConfig {
     /// Memory for the indexes of all users, in megabytes; the least recently used one goes first.
@@ -181,7 +182,7 @@ impl RetrievalConfig {
 }
 
 /// Finding facts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnderstandingConfig {
     /// Who finds facts.
@@ -200,7 +201,7 @@ impl UnderstandingConfig {
 }
 
 /// How logs look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// For people.
@@ -211,7 +212,7 @@ pub enum LogFormat {
 }
 
 /// Logs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogConfig {
     /// Which events: `info`, `recall=debug,info`, and so on.

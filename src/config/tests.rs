@@ -47,13 +47,16 @@ fn every_variable_sets_a_key_that_exists() {
         "storage.data" | "understanding.ontology" => "somewhere",
         "storage.database_url" => "sqlite:/tmp/x.db",
         "storage.migrate" => "false",
-        "storage.pooler" => "true",
+        "storage.pooler" | "graphql.documents_only" => "true",
+        "graphql.introspection" => "false",
+        "graphql.documents" => "documents.json",
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
         "neo4j.url" => "bolt://127.0.0.1:7687",
         "neo4j.user" | "neo4j.password" | "neo4j.database" => "memory",
         "auth.issuers" | "auth.audiences" | "auth.introspection_issuer" => "https://login.example.org",
         "http.cors_origins" => "http://localhost:3000",
         "http.trusted_proxies" => "10.0.0.0/8, 2001:db8::1",
+        "http.tls_certificate" | "http.tls_key" => "other.pem",
         "auth.algorithms" => "ES256",
         "auth.token" => "0123456789abcdef0123456789abcdef",
         "understanding.extraction" => "hybrid",
@@ -66,9 +69,14 @@ fn every_variable_sets_a_key_that_exists() {
     for v in VARIABLES {
         // What only makes sense with a server or a provider is tried with one.
         let servers = "[model]\nurl = \"http://localhost:1\"\nname = \"a\"\n[embeddings]\nurl = \"http://localhost:2\"\nmodel = \"b\"
+            [http]\ntls_certificate = \"a.pem\"\ntls_key = \"a.key\"
             [auth]\nissuers = [\"https://a.example\"]\naudiences = [\"a\"]\nintrospection_client_id = \"a\"\nintrospection_client_secret = \"a\"";
         // The issuer that is asked must be one of the issuers.
-        let base: &[_] = if v.key == "auth.introspection_issuer" { &[("RECALL_OIDC_ISSUER", "https://login.example.org")] } else { &[] };
+        let base: &[_] = match v.key {
+            "auth.introspection_issuer" => &[("RECALL_OIDC_ISSUER", "https://login.example.org")],
+            "graphql.documents_only" => &[("RECALL_GRAPHQL_INTROSPECTION", "false")],
+            _ => &[],
+        };
         let set = load(servers, &[base, &[(v.name, sample(v.key))]].concat(), &[]).unwrap_or_else(|e| panic!("{}: {e}", v.name));
         assert_ne!(set, load(servers, base, &[]).unwrap(), "{}", v.name);
     }
@@ -81,6 +89,9 @@ fn errors_name_the_key() {
         ("", &[("RECALL_WORKERS", "many")][..], "processing.workers (RECALL_WORKERS)"),
         ("", &[("RECALL_WORKERS", "0")][..], "processing.workers (RECALL_WORKERS)"),
         ("", &[("RECALL_LISTEN", "0.0.0.0:8080")][..], "server.listen (RECALL_LISTEN): 0.0.0.0:8080 can be reached from other machines"),
+        ("", &[("RECALL_TLS_CERTIFICATE", "a.pem")][..], "http.tls_key (RECALL_TLS_KEY): is needed"),
+        ("", &[("RECALL_GRAPHQL_DOCUMENTS_ONLY", "true")][..], "graphql.introspection (RECALL_GRAPHQL_INTROSPECTION): must be false"),
+        ("", &[("RECALL_TLS_KEY", "a.key")][..], "http.tls_certificate (RECALL_TLS_CERTIFICATE): is needed"),
         ("", &[("RECALL_DATABASE_URL", "mysql://x")][..], "storage.database_url (RECALL_DATABASE_URL)"),
         ("", &[("RECALL_LISTN", "x")][..], "RECALL_LISTN is not a setting of this version; did you mean RECALL_LISTEN?"),
         ("", &[("RECALL_OIDC_CLIENT_ID", "x")][..], "RECALL_OIDC_CLIENT_ID is not a setting of this version"),

@@ -56,9 +56,18 @@ async fn around_john(server: &Server) -> Vec<String> {
     found.iter().map(|n| format!("{} {}", n["distance"], n["entity"]["name"].as_str().unwrap())).collect()
 }
 
-async fn ready(server: &Server) -> (u16, Value) {
-    let answer = server.http.get(server.url("/readyz")).send().await.unwrap();
+async fn ready(server: &Server, query: &str) -> (u16, Value) {
+    let answer = server.http.get(server.url(&format!("/readyz{query}"))).send().await.unwrap();
     (answer.status().as_u16(), answer.json().await.unwrap())
+}
+
+/// Waits for what `/readyz` says to change: it tells what it found within the last second.
+async fn until_it_says(server: &Server, expected: &str) {
+    let started = Instant::now();
+    while ready(server, "").await.1["status"] != expected {
+        assert!(started.elapsed() < PATIENCE, "{expected}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 async fn metric(server: &Server, name: &str) -> Vec<String> {
@@ -94,7 +103,7 @@ async fn faults(mut neo4j: Neo4jServer, store: &str, database: Option<String>) {
     assert!(before[0] == "1 Mary" && before[1].starts_with("2 "), "{before:?}");
     until_equal(&place).await;
     assert_eq!(around_john(&server).await, before);
-    assert_eq!(ready(&server).await.1["status"], "ready");
+    until_it_says(&server, "ready").await;
 
     // What an analyst sees, with the words of the documentation.
     let names = neo4j.names("MATCH (:Entity {name: 'John'})-[:LIKES]->(e:Entity) RETURN e.name AS name").await;
@@ -106,10 +115,16 @@ async fn faults(mut neo4j: Neo4jServer, store: &str, database: Option<String>) {
     // Gone without a word.
     neo4j.kill();
     assert_eq!(around_john(&server).await, before, "the store answers");
-    let (status, body) = ready(&server).await;
-    assert_eq!((status, &body["status"]), (200, &json!("degraded")), "it serves on without");
+    until_it_says(&server, "not_ready").await;
+    let (status, body) = ready(&server, "").await;
+    assert_eq!(status, 503, "{body}");
     let checks = body["checks"].as_array().unwrap();
     assert!(checks.iter().any(|c| c["name"] == "neo4j" && c["ready"] == false), "{body}");
+    for query in ["?exclude=neo4j", "?exclude=model,neo4j", "?exclude=model&exclude=neo4j", "?exclude=optional"] {
+        let (status, body) = ready(&server, query).await;
+        assert_eq!((status, &body["status"]), (200, &json!("degraded")), "it serves on without: {query}");
+    }
+    assert_eq!(ready(&server, "?exclude=model").await.0, 503);
     tell(&server, &session, "John likes Bob.").await;
     assert_eq!(around_john(&server).await.len(), 3);
     let answered = metric(&server, "recall_graph_queries_total").await;
@@ -118,7 +133,7 @@ async fn faults(mut neo4j: Neo4jServer, store: &str, database: Option<String>) {
     // Back with what it had.
     neo4j.restart().await;
     until_equal(&place).await;
-    assert_eq!(ready(&server).await.1["status"], "ready");
+    until_it_says(&server, "ready").await;
 
     // Back with nothing.
     neo4j.kill();
@@ -131,7 +146,7 @@ async fn faults(mut neo4j: Neo4jServer, store: &str, database: Option<String>) {
     // There, but deaf.
     neo4j.freeze(true);
     assert_eq!(around_john(&server).await.len(), 4);
-    assert_eq!(ready(&server).await.1["status"], "degraded");
+    until_it_says(&server, "not_ready").await;
     neo4j.freeze(false);
     tell(&server, &session, "John likes Tea.").await;
     until_equal(&place).await;

@@ -39,6 +39,7 @@ pub(super) const BYTES_PER_TOKEN: usize = 4;
 /// A model on a server.
 pub struct ModelClient {
     openai: Client<Server>,
+    http: openai_http::Client,
     endpoint: Endpoint,
     slots: Arc<Semaphore>,
     dialect: Mutex<Dialect>,
@@ -89,14 +90,23 @@ impl ModelClient {
             http = http.no_proxy();
         }
         let http = http.build().map_err(|_| ModelError::Setup("the HTTP client cannot be made; are certificates installed?"))?;
+        let sender = http.clone();
         let service = tower::service_fn(move |request: HttpRequestFactory| {
-            let http = http.clone();
+            let http = sender.clone();
             async move { send(&http, request).await.map_err(tower::BoxError::from) }
         });
         // `build` takes a client of its own, which the service stands in for.
         let openai = Client::build(openai_http::Client::default(), Server::new(&endpoint)?).with_http_service(service);
         let slots = Arc::new(Semaphore::new(endpoint.concurrency.max(1)));
-        Ok(Arc::new(Self { openai, endpoint, slots, dialect: Mutex::default(), rests_until: Mutex::default(), gave_up: Mutex::default() }))
+        Ok(Arc::new(Self {
+            openai,
+            http,
+            endpoint,
+            slots,
+            dialect: Mutex::default(),
+            rests_until: Mutex::default(),
+            gave_up: Mutex::default(),
+        }))
     }
 
     /// The model's name.
@@ -111,6 +121,20 @@ impl ModelClient {
 
     pub(super) fn speak(&self, dialect: Dialect) {
         *self.dialect.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
+    }
+
+    /// Whether the server can be reached, without asking the model anything: `GET /models`, which not every server has, so any
+    /// answer but a failure or a refused key will do.
+    ///
+    /// # Errors
+    /// When it cannot be, or does not let us in.
+    pub async fn reach(&self) -> Result<(), ModelError> {
+        let server = self.openai.config();
+        let request = self.http.get(server.url("/models")).headers(server.headers()).timeout(CONNECT);
+        let response = request.send().await.map_err(|e| ModelError::of_transport(&e))?;
+        let status = response.status();
+        let fails = status.is_server_error() || matches!(status.as_u16(), 401 | 403);
+        if fails { Err(ModelError::of_response(response).await) } else { Ok(()) }
     }
 
     /// When work that begins now has to be done.

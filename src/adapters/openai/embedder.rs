@@ -58,6 +58,11 @@ impl ModelEmbedder {
         Ok(Self { client, name, dimension, options })
     }
 
+    /// The server that makes the vectors.
+    pub fn client(&self) -> &Arc<ModelClient> {
+        &self.client
+    }
+
     /// Vectors of texts that go into one request. What is too long for the model is cut until it fits, since no server says
     /// beforehand how much it takes; a batch that is refused is halved until the text that is to blame stands alone.
     async fn batch(&self, texts: &[&str], deadline: Instant) -> Result<Vec<Vec<f32>>, ModelError> {

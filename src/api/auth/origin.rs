@@ -61,6 +61,11 @@ impl Origin {
         host == "localhost" || host.ends_with(".localhost") || IpAddr::from_str(host).is_ok_and(|ip| ip.to_canonical().is_loopback())
     }
 
+    /// Whether it is reached over TLS only, under a name that no other program of the machine has.
+    pub(crate) fn demands_tls(&self) -> bool {
+        self.scheme == "https" && !self.is_loopback()
+    }
+
     fn same_place(&self, other: &Self) -> bool {
         self.host == other.host && self.port == other.port
     }
@@ -71,6 +76,8 @@ impl Origin {
 pub struct OriginPolicy {
     /// Port of the listener.
     pub port: u16,
+    /// Whether the listener speaks TLS.
+    pub is_tls: bool,
     /// Where people reach it, when that is not a loopback address.
     pub public: Option<Origin>,
     /// Origins whose pages may call as well.
@@ -113,7 +120,7 @@ impl OriginPolicy {
         {
             return Ok(host);
         }
-        match Origin::of("http", &authority) {
+        match Origin::of(if self.is_tls { "https" } else { "http" }, &authority) {
             Some(host) if host.is_loopback() && host.port == self.port => Ok(host),
             _ => Err(foreign_host()),
         }
@@ -180,6 +187,7 @@ mod tests {
         let policy = OriginPolicy {
             port: 8080,
             public: public.map(|p| p.parse().unwrap()),
+            is_tls: false,
             allowed: vec!["https://app.example.org".parse().unwrap()],
         };
         let mut map = HeaderMap::new();

@@ -20,7 +20,9 @@ use futures_util::{
 
 use super::{
     batch::Batches,
+    cost::Cost,
     document,
+    documents::Documents,
     model::{EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode},
     mutation::Mutation,
     page::Connection,
@@ -75,6 +77,22 @@ pub(crate) struct Engine {
     conversation: Conversation,
     limits: Arc<Limits>,
     limiter: Arc<Limiter<UserId>>,
+    documents: Arc<Documents>,
+}
+
+/// What may be run.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    /// Whether clients may ask for the schema, and are told of names like those that they got wrong.
+    pub introspection: bool,
+    /// Documents that have an id.
+    pub documents: Arc<Documents>,
+}
+
+impl Default for Admission {
+    fn default() -> Self {
+        Self { introspection: true, documents: Arc::default() }
+    }
 }
 
 impl Engine {
@@ -85,8 +103,13 @@ impl Engine {
         issuers: Issuers,
         limits: Arc<Limits>,
         limiter: Arc<Limiter<UserId>>,
+        admission: Admission,
     ) -> Self {
-        Self { schema: schema(&limits).data(streams).data(issuers).data(graph).finish(), conversation, limits, limiter }
+        let mut schema = schema(&limits).data(streams).data(issuers).data(graph).extension(Cost { limit: limits.query_complexity });
+        if !admission.introspection {
+            schema = schema.disable_introspection().disable_suggestions();
+        }
+        Self { schema: schema.finish(), conversation, limits, limiter, documents: admission.documents }
     }
 
     /// An executor for one caller, which runs at most `concurrent` operations at once.
@@ -105,6 +128,7 @@ impl Engine {
         if identity.has_expired() {
             return Err(AuthError::Invalid.into());
         }
+        self.documents.resolve(&mut request)?;
         let document = document::parse(&request.query, &self.limits.document)?;
         let kind = operation_type(&document, request.operation_name.as_deref());
         request.set_parsed_query(document);

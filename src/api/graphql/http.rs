@@ -1,7 +1,7 @@
 //! `/graphql` over HTTP (GraphQL over HTTP, draft of 2025). POST takes JSON, one operation a request. GET runs queries only, and
 //! none for a browser that follows a link: that gets the page to try them on.
 
-use async_graphql::{Executor, Request, Response as Outcome, Variables};
+use async_graphql::{Executor, Extensions, Request, Response as Outcome, Variables};
 use axum::{
     body::{Body, Bytes},
     extract::{Query, State, rejection::QueryRejection},
@@ -10,10 +10,39 @@ use axum::{
 };
 use serde::Deserialize;
 
-use super::engine::{Engine, refusal};
+use super::{
+    documents::{name, named},
+    engine::{Engine, refusal},
+};
 use crate::api::{auth::Authenticated, body, error::ApiError, web};
 
 const RESPONSE_JSON: &str = "application/graphql-response+json";
+
+/// The body of a POST.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Incoming {
+    #[serde(default)]
+    query: String,
+    operation_name: Option<String>,
+    #[serde(default)]
+    variables: Variables,
+    #[serde(default)]
+    extensions: Extensions,
+    document_id: Option<String>,
+}
+
+impl From<Incoming> for Request {
+    fn from(incoming: Incoming) -> Self {
+        let mut request = Self::new(incoming.query).variables(incoming.variables);
+        request.operation_name = incoming.operation_name;
+        request.extensions = incoming.extensions;
+        if let Some(id) = incoming.document_id {
+            name(&mut request, id);
+        }
+        request
+    }
+}
 
 /// Runs a query or a mutation.
 pub(crate) async fn post(
@@ -22,11 +51,11 @@ pub(crate) async fn post(
     headers: HeaderMap,
     bytes: Result<Bytes, axum::extract::rejection::BytesRejection>,
 ) -> Response {
-    let request: Request = match body::json(&headers, bytes) {
-        Ok(request) => request,
+    let request: Request = match body::json::<Incoming>(&headers, bytes) {
+        Ok(incoming) => incoming.into(),
         Err(error) => return error.into_response(),
     };
-    if request.query.is_empty() {
+    if request.query.is_empty() && named(&request).is_none() {
         let mut response = respond(&headers, &refusal(no_query("The body")));
         *response.status_mut() = StatusCode::BAD_REQUEST;
         return response;
@@ -34,7 +63,7 @@ pub(crate) async fn post(
     respond(&headers, &engine.on_behalf_of(identity, 1).execute(request).await)
 }
 
-/// The parameters of a GET. The two maps are JSON within the address.
+/// The parameters of a GET. The maps are JSON within the address.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Parameters {
@@ -42,22 +71,39 @@ pub(crate) struct Parameters {
     query: String,
     operation_name: Option<String>,
     variables: Option<String>,
+    extensions: Option<String>,
+    document_id: Option<String>,
 }
 
 impl Parameters {
     fn request(self) -> Result<Request, ApiError> {
-        if self.query.is_empty() {
-            return Err(no_query("The address"));
-        }
         let mut request = Request::new(self.query);
         request.operation_name = self.operation_name;
-        if let Some(json) = self.variables.filter(|v| !v.is_empty()) {
-            let map = serde_json::from_str(&json).ok().filter(serde_json::Value::is_object);
-            let message = "`variables` must be a JSON object.";
-            request.variables = Variables::from_json(map.ok_or_else(|| ApiError::refused(StatusCode::BAD_REQUEST, "BAD_JSON", message))?);
+        if let Some(map) = map("variables", self.variables)? {
+            request.variables = Variables::from_json(map);
+        }
+        if let Some(map) = map("extensions", self.extensions)? {
+            request.extensions = serde_json::from_value(map).map_err(|_| no_map("extensions"))?;
+        }
+        if let Some(id) = self.document_id {
+            name(&mut request, id);
+        }
+        if request.query.is_empty() && named(&request).is_none() {
+            return Err(no_query("The address"));
         }
         Ok(request)
     }
+}
+
+/// A map that stands in a parameter as JSON.
+fn map(parameter: &str, json: Option<String>) -> Result<Option<serde_json::Value>, ApiError> {
+    let Some(json) = json.filter(|json| !json.is_empty()) else { return Ok(None) };
+    let map = serde_json::from_str(&json).ok().filter(serde_json::Value::is_object);
+    map.map(Some).ok_or_else(|| no_map(parameter))
+}
+
+fn no_map(parameter: &str) -> ApiError {
+    ApiError::refused(StatusCode::BAD_REQUEST, "BAD_JSON", format!("`{parameter}` must be a JSON object."))
 }
 
 /// Runs a query of a program; a browser gets the page.

@@ -2,7 +2,9 @@
 //! they must not decide anything themselves.
 
 mod batch;
+mod cost;
 pub mod document;
+pub mod documents;
 mod engine;
 mod http;
 mod loader;
@@ -16,6 +18,7 @@ mod websocket;
 
 use async_graphql::SDLExportOptions;
 
+pub use engine::Admission;
 pub(crate) use engine::{Engine, Issuers, Streams};
 pub(crate) use http::{get, post};
 pub(crate) use loader::RivalsOf;

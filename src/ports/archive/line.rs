@@ -178,6 +178,7 @@ fn parsed(holds: Holds, raw: &RawValue) -> Option<Value> {
     match holds {
         Holds::Id => read::<Uuid>(raw).map(Value::Id),
         Holds::Count => read::<i64>(raw).filter(|n| *n >= 0).map(Value::Count),
+        Holds::Small => read::<i32>(raw).filter(|n| *n >= 0).map(|n| Value::Count(n.into())),
         Holds::Time => read::<i64>(raw).filter(|ms| moment(*ms).is_some()).map(Value::Count),
         // Not by the JSON parser, which may be off by the last bit.
         Holds::Real => raw.get().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).map(Value::Real),

@@ -12,6 +12,8 @@ pub enum Holds {
     Id,
     /// A whole number from 0.
     Count,
+    /// A whole number from 0 that 31 bits hold.
+    Small,
     /// A finite number from 0.
     Real,
     /// Text.
@@ -212,9 +214,9 @@ pub static SHAPES: &[Shape] = &[
     shape!("hint" in "entity_hints" by ["hint", "entity_id"] ordered [one("hint", Holds::Key), id("entity_id")] derived false {
         one("hint", Holds::Key), id("entity_id"),
     }),
-    shape!("mention" in "mentions" by ["message_id", "ordinal"] ordered [id("message_id"), one("ordinal", Holds::Count)] derived false {
-        id("message_id"), one("ordinal", Holds::Count), id("entity_id"), id("session_id"), time("said_at"), one("name", Holds::Text),
-        one("entity_type", TYPES), one("span_start", Holds::Count), one("span_end", Holds::Count), one("confidence", Holds::Real),
+    shape!("mention" in "mentions" by ["message_id", "ordinal"] ordered [id("message_id"), one("ordinal", Holds::Small)] derived false {
+        id("message_id"), one("ordinal", Holds::Small), id("entity_id"), id("session_id"), time("said_at"), one("name", Holds::Text),
+        one("entity_type", TYPES), one("span_start", Holds::Small), one("span_end", Holds::Small), one("confidence", Holds::Real),
         maybe("description", Holds::Text), maybe("score", Holds::Real), maybe("reason", Holds::Text),
     }),
     shape!("fact" in "facts" by ["id"] ordered [id("id")] derived false {
@@ -226,7 +228,7 @@ pub static SHAPES: &[Shape] = &[
     shape!("evidence" in "evidence" by ["fact_id", "message_id", "stance"]
         ordered [id("fact_id"), id("message_id"), one("stance", STANCE)] derived false {
         id("fact_id"), id("message_id"), one("stance", STANCE), id("session_id"), one("confidence", Holds::Real),
-        maybe("span_start", Holds::Count), maybe("span_end", Holds::Count), one("excerpt", Holds::Text), time("created_at"),
+        maybe("span_start", Holds::Small), maybe("span_end", Holds::Small), one("excerpt", Holds::Text), time("created_at"),
     }),
     shape!("merged" in "entity_merges" by ["gone_id"] ordered [id("gone_id")] derived false { id("gone_id"), id("into_id") }),
     shape!("merge" in "merges" by ["gone_id"] ordered [id("gone_id")] derived false {
@@ -246,8 +248,8 @@ pub static SHAPES: &[Shape] = &[
         id("gone_id"), id("earlier_id"),
     }),
     shape!("merge_mention" in "merged_mentions" by ["gone_id", "message_id", "ordinal"]
-        ordered [id("gone_id"), id("message_id"), one("ordinal", Holds::Count)] derived false {
-        id("gone_id"), id("message_id"), one("ordinal", Holds::Count),
+        ordered [id("gone_id"), id("message_id"), one("ordinal", Holds::Small)] derived false {
+        id("gone_id"), id("message_id"), one("ordinal", Holds::Small),
     }),
     shape!("merge_fact" in "merged_facts" by ["gone_id", "id"] ordered [id("gone_id"), id("id")] derived false {
         id("gone_id"), id("id"), id("subject_id"), one("relation", Holds::Text), id("object_id"), one("support", Holds::Real),
@@ -258,7 +260,7 @@ pub static SHAPES: &[Shape] = &[
     shape!("merge_evidence" in "merged_evidence" by ["gone_id", "fact_id", "message_id", "stance"]
         ordered [id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE)] derived false {
         id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE), id("session_id"), one("confidence", Holds::Real),
-        maybe("span_start", Holds::Count), maybe("span_end", Holds::Count), one("excerpt", Holds::Text), time("created_at"),
+        maybe("span_start", Holds::Small), maybe("span_end", Holds::Small), one("excerpt", Holds::Text), time("created_at"),
     }),
     shape!("job" in "jobs" by ["message_id", "lane"] ordered [one("id", Holds::Count)] derived false {
         id("message_id"), one("lane", LANE), id("session_id"), one("answer", Holds::Flag),

@@ -324,3 +324,28 @@ async fn an_import_is_read_several_messages_at_a_time() {
     let last = &model.shown(1)["messages"][1];
     assert_eq!((&last["message"], last["previous"].as_array().map(Vec::len)), (&messages[9]["text"], Some(2)));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readiness_names_a_model_server_that_is_gone() {
+    let model = ModelServer::start(helpful).await;
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start_with(folder.path(), &borrowed(&settings(&model)));
+    let ready = async |query: &str| {
+        let answer = server.http.get(server.url(&format!("/readyz{query}"))).send().await.unwrap();
+        let status = answer.status().as_u16();
+        let body: Value = answer.json().await.unwrap();
+        let is = |c: &Value| format!("{} {}", c["name"].as_str().unwrap(), c["ready"]);
+        (status, body["status"].clone(), body["checks"].as_array().unwrap().iter().map(is).collect::<Vec<_>>())
+    };
+    let found = |it: bool| vec!["sqlite true".to_owned(), format!("embeddings {it}"), format!("model {it}")];
+    assert_eq!(ready("").await, (200, json!("ready"), found(true)));
+    drop(model);
+    let started = std::time::Instant::now();
+    while ready("").await != (503, json!("not_ready"), found(false)) {
+        assert!(started.elapsed() < PATIENCE, "{:?}", ready("").await);
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert_eq!(ready("?exclude=model,embeddings").await, (200, json!("degraded"), found(false)));
+    assert_eq!(ready("?exclude=model").await.0, 503);
+    assert_eq!(ready("?exclude=optional").await.0, 200);
+}

@@ -112,8 +112,8 @@ impl Bound {
         match (field.holds, value) {
             (Holds::Id, Value::Id(id)) => Self::Id(Some(*id)),
             (Holds::Id, _) => Self::Id(None),
-            (Holds::Count, Value::Count(n)) => Self::Count(Some(*n)),
-            (Holds::Count, _) => Self::Count(None),
+            (Holds::Count | Holds::Small, Value::Count(n)) => Self::Count(Some(*n)),
+            (Holds::Count | Holds::Small, _) => Self::Count(None),
             (Holds::Real, Value::Real(n)) => Self::Real(Some(*n)),
             (Holds::Real, _) => Self::Real(None),
             (Holds::Flag, Value::Flag(f)) => Self::Flag(Some(*f)),
@@ -147,7 +147,7 @@ fn value(row: &PgRow, shape: &Shape, field: &Field) -> Result<Value, Failure> {
     let damaged = || Failure::Damaged { table: shape.table, column: field.name };
     let found = match field.holds {
         Holds::Id => row.try_get::<Option<Uuid>, _>(field.name)?.map(Value::Id),
-        Holds::Count => row.try_get::<Option<i64>, _>(field.name)?.map(Value::Count),
+        Holds::Count | Holds::Small => row.try_get::<Option<i64>, _>(field.name)?.map(Value::Count),
         Holds::Time => row.try_get::<Option<Timestamp>, _>(field.name)?.map(|t| Value::Count(codec::millis(t))),
         Holds::Real => row.try_get::<Option<f64>, _>(field.name)?.map(Value::Real),
         Holds::Text | Holds::Key => match row.try_get::<Option<String>, _>(field.name)? {

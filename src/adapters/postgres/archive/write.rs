@@ -139,7 +139,7 @@ async fn jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Ou
     let mut new = 0;
     for record in records {
         sessions::lock(c, user, record.id("session_id").unwrap_or_default()).await?;
-        if is_there(c, user, record).await? {
+        if is_known(c, user, record).await? {
             continue;
         }
         let places: Vec<_> = (0..record.shape.fields.len()).map(|n| format!("${}", n + 2)).collect();
@@ -163,8 +163,18 @@ async fn jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Ou
 
 /// Whether this very record is there.
 async fn is_there(c: &mut PgConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
+    matches(c, user, record, |_| true).await
+}
+
+/// Whether a record of this identity is there.
+async fn is_known(c: &mut PgConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
+    matches(c, user, record, |field| record.shape.identity.contains(&field)).await
+}
+
+async fn matches(c: &mut PgConnection, user: Uuid, record: &Record, compared: impl Fn(&str) -> bool) -> Result<bool, Failure> {
     let shape = record.shape;
-    let same = shape.fields.iter().enumerate().map(|(n, f)| {
+    let fields: Vec<_> = shape.fields.iter().zip(&record.values).filter(|(f, _)| compared(f.name)).collect();
+    let same = fields.iter().enumerate().map(|(n, (f, _))| {
         let (place, text) = (n + 2, if matches!(f.holds, Holds::Json(_)) { "::text" } else { "" });
         // What names the record is never missing, and only `=` finds it by an index.
         let equal = if shape.identity.contains(&f.name) { "=" } else { "IS NOT DISTINCT FROM" };
@@ -172,7 +182,7 @@ async fn is_there(c: &mut PgConnection, user: Uuid, record: &Record) -> Result<b
     });
     let sql = format!("SELECT 1 FROM {} WHERE user_id = $1 AND {} LIMIT 1", shape.table, same.collect::<Vec<_>>().join(" AND "));
     let mut query = sqlx::query(AssertSqlSafe(sql)).bind(user);
-    for (field, value) in shape.fields.iter().zip(&record.values) {
+    for (field, value) in fields {
         query = bind(query, field, value);
     }
     Ok(query.fetch_optional(c).await?.is_some())

@@ -105,7 +105,7 @@ fn value(row: &SqliteRow, shape: &Shape, field: &Field) -> Result<Value, Failure
             Some(id) => Some(Value::Id(Uuid::from_slice(id).map_err(|_| damaged())?)),
             None => None,
         },
-        Holds::Count | Holds::Time => row.try_get::<Option<i64>, _>(field.name)?.map(Value::Count),
+        Holds::Count | Holds::Small | Holds::Time => row.try_get::<Option<i64>, _>(field.name)?.map(Value::Count),
         Holds::Real => row.try_get::<Option<f64>, _>(field.name)?.map(Value::Real),
         Holds::Text | Holds::Key | Holds::Word(_) => row.try_get::<Option<String>, _>(field.name)?.map(Value::Text),
         Holds::Flag => row.try_get::<Option<i64>, _>(field.name)?.map(|n| Value::Flag(n != 0)),

@@ -47,7 +47,7 @@ pub(super) async fn restore(c: &mut SqliteConnection, user: Uuid, records: &[Rec
     let mut new = 0;
     for (at, record) in records.iter().enumerate() {
         // Nothing of the table's own forbids a second job for one message.
-        if record.shape.name == "job" && is_there(c, user, record).await? {
+        if record.shape.name == "job" && is_known(c, user, record).await? {
             continue;
         }
         match insert(c, user, record, epoch).await {
@@ -123,10 +123,20 @@ fn search(record: &Record) -> String {
 
 /// Whether this very record is there.
 async fn is_there(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
-    let same: Vec<_> = record.shape.fields.iter().map(|f| format!("{} IS ?", f.name)).collect();
+    matches(c, user, record, |_| true).await
+}
+
+/// Whether a record of this identity is there.
+async fn is_known(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
+    matches(c, user, record, |field| record.shape.identity.contains(&field)).await
+}
+
+async fn matches(c: &mut SqliteConnection, user: Uuid, record: &Record, compared: impl Fn(&str) -> bool) -> Result<bool, Failure> {
+    let fields: Vec<_> = record.shape.fields.iter().zip(&record.values).filter(|(f, _)| compared(f.name)).collect();
+    let same: Vec<_> = fields.iter().map(|(f, _)| format!("{} IS ?", f.name)).collect();
     let sql = format!("SELECT 1 FROM {} WHERE user_id = ? AND {} LIMIT 1", record.shape.table, same.join(" AND "));
     let mut query = sqlx::query(AssertSqlSafe(sql)).bind(owner(&user));
-    for value in &record.values {
+    for (_, value) in fields {
         query = bind(query, value);
     }
     Ok(query.fetch_optional(c).await?.is_some())

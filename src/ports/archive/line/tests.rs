@@ -10,6 +10,7 @@ fn value(field: &Field) -> BoxedStrategy<Value> {
     let there = match field.holds {
         Holds::Id => any::<u128>().prop_map(|n| Value::Id(Uuid::from_u128(n))).boxed(),
         Holds::Count => (0..=i64::MAX).prop_map(Value::Count).boxed(),
+        Holds::Small => (0..=i64::from(i32::MAX)).prop_map(Value::Count).boxed(),
         Holds::Time => (-8_334_601_228_800_000..=8_210_266_876_799_999i64).prop_map(Value::Count).boxed(),
         Holds::Real => prop_oneof![0.0..1.0f64, 0.0..f64::MAX, Just(5e-324)].prop_map(Value::Real).boxed(),
         Holds::Text | Holds::Key => any::<String>().prop_map(Value::Text).boxed(),

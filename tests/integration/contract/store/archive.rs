@@ -164,8 +164,8 @@ pub(super) async fn everything_leaves_one_store_and_enters_another_the_same(stor
     assert_eq!(body(&export(&store, twin).await)[1..], body(&first)[1..]);
     assert_eq!(body(&export(&store, w.caller.user()).await), body(&first), "the original was touched");
 
-    // Twice is once.
-    for (store, archive, into) in [(&other, &first, None), (&store, &second, Some(twin))] {
+    // Twice is once, also where it comes from.
+    for (store, archive, into) in [(&store, &first, None), (&other, &first, None), (&store, &second, Some(twin))] {
         let again = import_as(store, archive, into).await.unwrap();
         assert_eq!((again.records, again.new), (taken.records, 0));
     }

@@ -1,0 +1,49 @@
+//! Several servers on one PostgreSQL: messages go to one and are followed at another, so that each event crosses between them.
+
+use std::{path::Path, sync::Arc};
+
+use anyhow::ensure;
+
+use crate::{
+    data::{self, Turn},
+    figures::Figures,
+    ingest::{self, Ingest},
+    people::People,
+    place::{Engine, Place},
+    real::{PACE, PACED, end},
+    server::Server,
+};
+
+/// Sessions that are sent at a time, over all servers, when throughput is measured.
+const AT_ONCE: usize = 12;
+
+/// Whose messages they are: commits of one user wait for each other, those of many do not.
+const PEOPLE: usize = 40;
+
+/// Starts `servers` servers, sends turns at the pace of a chat, and then all of them as fast as they are taken.
+///
+/// # Errors
+/// When an event was lost, doubled or out of order, or a server refused something.
+pub(crate) async fn run(turns: &Path, servers: usize, engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
+    ensure!(servers > 0, "how many servers?");
+    let turns: Vec<Turn> = data::lines(turns)?;
+    let people = People::start().await?;
+    let paced = PACED.min(turns.len());
+    let ingest = whole(&turns[..paced], servers, 1, true, &people, engine).await?;
+    ingest.tell(&format!("{servers} servers, 20 a second"), figures);
+    figures.limit("message noted -> client of another server, p50", ingest.stored.quantile(0.5), 10.0, "ms");
+    figures.limit("fact noted -> client of another server, p50", ingest.fact.quantile(0.5), 10.0, "ms");
+    let ingest = whole(&turns, servers, AT_ONCE, false, &people, engine).await?;
+    ingest.tell(&format!("{servers} servers, {AT_ONCE} sessions at a time"), figures);
+    Ok(())
+}
+
+async fn whole(turns: &[Turn], servers: usize, at_once: usize, is_paced: bool, people: &People, engine: &Engine) -> anyhow::Result<Ingest> {
+    let place = Place::new(engine).await?;
+    let start = |_| Ok(Arc::new(Server::start_with(&place, &people.settings())?));
+    let servers = (0..servers).map(start).collect::<anyhow::Result<Vec<_>>>()?;
+    let ingest = ingest::run(&servers, &people.tokens(PEOPLE)?, turns, at_once, is_paced.then_some(PACE)).await?;
+    servers.into_iter().try_for_each(end)?;
+    place.remove().await?;
+    Ok(ingest)
+}

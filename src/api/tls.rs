@@ -1,0 +1,103 @@
+//! TLS: which certificate is shown, and how another takes its place while connections go on. Must not read files.
+
+use std::{
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use rustls::{
+    ServerConfig,
+    crypto::{CryptoProvider, ring},
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::{ClientHello, ResolvesServerCert},
+    sign::CertifiedKey,
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+
+/// Longest time for a handshake, which costs the client less than the server.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Why a certificate cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// Not PEM, or nothing of the kind in it.
+    #[error("holds no {0} in PEM")]
+    Missing(&'static str),
+    /// The key is of an unknown kind, or another certificate's.
+    #[error("do not go together: {0}")]
+    Unusable(#[source] rustls::Error),
+}
+
+/// The server's side of TLS 1.2 and 1.3, with HTTP/2 and HTTP/1.1.
+pub struct Tls {
+    acceptor: TlsAcceptor,
+    shown: Arc<Shown>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Tls {
+    /// A certificate with its chain, and the key that goes with it, in PEM.
+    ///
+    /// # Errors
+    /// When they cannot be used.
+    pub fn new(chain: &[u8], key: &[u8]) -> Result<Arc<Self>, TlsError> {
+        let provider = Arc::new(ring::default_provider());
+        let shown = Arc::new(Shown(RwLock::new(certified(chain, key, &provider)?)));
+        let mut config = ServerConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(TlsError::Unusable)?
+            .with_no_client_auth()
+            .with_cert_resolver(shown.clone());
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Arc::new(Self { acceptor: TlsAcceptor::from(Arc::new(config)), shown, provider }))
+    }
+
+    /// Shows another certificate from the next connection on.
+    ///
+    /// # Errors
+    /// When it cannot be used; then the one before goes on.
+    pub fn replace(&self, chain: &[u8], key: &[u8]) -> Result<(), TlsError> {
+        let next = certified(chain, key, &self.provider)?;
+        *self.shown.0.write().unwrap_or_else(PoisonError::into_inner) = next;
+        Ok(())
+    }
+
+    /// The handshake.
+    pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(&self, socket: S) -> std::io::Result<TlsStream<S>> {
+        let handshake = tokio::time::timeout(HANDSHAKE, self.acceptor.accept(socket)).await;
+        handshake.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tls")
+    }
+}
+
+/// What is shown now.
+struct Shown(RwLock<Arc<CertifiedKey>>);
+
+impl fmt::Debug for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Shown")
+    }
+}
+
+impl ResolvesServerCert for Shown {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.read().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+}
+
+fn certified(chain: &[u8], key: &[u8], provider: &CryptoProvider) -> Result<Arc<CertifiedKey>, TlsError> {
+    let missing = |what| move |_| TlsError::Missing(what);
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(chain).collect::<Result<_, _>>().map_err(missing("certificate"))?;
+    if chain.is_empty() {
+        return Err(TlsError::Missing("certificate"));
+    }
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(missing("private key"))?;
+    Ok(Arc::new(CertifiedKey::from_der(chain, key, provider).map_err(TlsError::Unusable)?))
+}

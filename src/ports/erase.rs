@@ -17,6 +17,7 @@ pub static ERASED: &[&str] = &[
     "events",
     "jobs",
     "usage_messages",
+    "message_vectors",
     "message_index",
     "merged_evidence",
     "merged_facts",

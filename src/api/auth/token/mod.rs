@@ -172,7 +172,15 @@ impl Tokens {
             proof = Some(Arc::new(Listed { blocklist: blocklist.clone(), token }) as Arc<dyn Proof>);
         }
         let until = Some(self.end(granted.until, longest));
-        Ok(Identity { caller: granted.caller, permissions: granted.permissions, manages_tokens: true, until, proof, csrf: None, address: None })
+        Ok(Identity {
+            caller: granted.caller,
+            permissions: granted.permissions,
+            manages_tokens: true,
+            until,
+            proof,
+            csrf: None,
+            address: None,
+        })
     }
 
     /// Who holds a personal access token.

@@ -51,6 +51,19 @@ CREATE POLICY pruning_locks ON sessions FOR UPDATE USING ((SELECT row_scope()) =
 -- Whoever shows a secret is the user whose secret it is.
 CREATE POLICY token ON access_tokens FOR SELECT USING ((SELECT row_scope()) = 'token');
 
+-- Whoever shows the secret of a login, ends a session at the issuer, or waits too long; what is changed then is changed for its user.
+CREATE POLICY login ON logins FOR SELECT USING ((SELECT row_scope()) = 'login');
+
+-- Erasures that nobody goes on with, and those that can be forgotten.
+CREATE POLICY erasures ON erasures FOR SELECT USING ((SELECT row_scope()) = 'erasures');
+
+-- Sessions in which nobody wrote for long. They are deleted for their user.
+CREATE POLICY unused ON sessions FOR SELECT USING ((SELECT row_scope()) = 'unused');
+
+-- Users whose vectors are to be made are found and locked; what is made is made for each of them.
+CREATE POLICY vectors ON users FOR SELECT USING ((SELECT row_scope()) = 'vectors');
+CREATE POLICY vectors_locks ON users FOR UPDATE USING ((SELECT row_scope()) = 'vectors') WITH CHECK (false);
+
 -- The budget of all users together.
 CREATE POLICY budget ON usage_days FOR SELECT USING ((SELECT row_scope()) = 'budget');
 
@@ -102,4 +115,24 @@ BEGIN
     END LOOP;
     PERFORM set_config('recall.caller', '', true);
     RETURN feed.name;
+END $$;
+
+-- How many users have vectors of another model, and how many of their messages: user by user too. Called in the scope `vectors`.
+CREATE FUNCTION vector_backlog(wanted text, OUT users bigint, OUT messages bigint) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    whose uuid;
+BEGIN
+    users := 0;
+    messages := 0;
+    FOR whose IN
+        SELECT u.id FROM users u
+        WHERE (u.embedding_model < wanted OR u.embedding_model > wanted OR NOT u.embedding_settled) AND u.feed_head > 0
+    LOOP
+        PERFORM set_config('recall.caller', whose::text, true);
+        users := users + 1;
+        messages := messages + (
+            SELECT count(*) FROM message_index i WHERE i.user_id = whose AND i.model <> wanted
+            AND NOT EXISTS (SELECT 1 FROM message_vectors v WHERE v.user_id = whose AND v.message_id = i.message_id AND v.model = wanted));
+    END LOOP;
+    PERFORM set_config('recall.caller', '', true);
 END $$;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::user::UserCommand;
 use crate::config::{Config, Flags};
 
 /// A memory server for chat applications.
@@ -71,6 +72,8 @@ enum Command {
     },
     /// Applies migrations and exits
     Migrate,
+    /// Brings all vectors to the embedding model that is configured, in the foreground; the server does so too, more slowly
+    Embed,
     /// Looks after the graph engine
     Graph {
         #[command(subcommand)]
@@ -87,6 +90,11 @@ enum Command {
         /// Takes the data of the one user in the archive as this user's: an id, or `local`
         #[arg(long, value_name = "ID")]
         into: Option<String>,
+    },
+    /// Shows users and deletes what is kept of them
+    User {
+        #[command(subcommand)]
+        command: UserCommand,
     },
     /// Asks the running server of this configuration whether it is ready
     Health,
@@ -146,9 +154,11 @@ pub fn run() -> anyhow::Result<()> {
         Command::Serve => runtime()?.block_on(super::serve::run(cli.settings.load()?)),
         Command::Graph { command: GraphCommand::Rebuild } => runtime()?.block_on(super::graph::rebuild(&cli.settings.load()?)),
         Command::Graph { command: GraphCommand::Check } => runtime()?.block_on(super::graph::check(&cli.settings.load()?)),
+        Command::Embed => runtime()?.block_on(super::reembed::run(&cli.settings.load()?)),
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
         Command::Export { user } => runtime()?.block_on(super::archive::export(&cli.settings.load()?, user.as_deref())),
         Command::Import { into } => runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref())),
+        Command::User { command } => runtime()?.block_on(super::user::run(&cli.settings.load()?, command)),
         Command::Health => runtime()?.block_on(super::health::run(&cli.settings.load()?)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),
     }

@@ -9,9 +9,12 @@ mod health;
 mod login;
 mod maintenance;
 mod models;
+pub mod reembed;
+mod retention;
 mod serve;
 mod telemetry;
 mod tls;
+mod user;
 mod wiring;
 
 pub use cli::run;

@@ -1,13 +1,17 @@
 //! Chooses the adapters that the configuration names and joins them to the use cases.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 
-use super::models;
+use super::{
+    models,
+    reembed::{Pace, Reembedder},
+};
 use crate::adapters::{
+    embedders::Beside,
     local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
     postgres::{PostgresConfig, PostgresStore},
     sqlite::{SqliteConfig, SqliteStore},
@@ -22,6 +26,12 @@ use crate::ports::{Allowances, Answerer, Clock, Embedder, Extractor, Store};
 use crate::streaming::{EventHub, HubAnnouncer, LogSource};
 use crate::understand::Pipeline;
 
+/// What this process is called in the audit log: the machine, if the environment tells its name, and where it listens.
+pub(super) fn instance(address: SocketAddr) -> String {
+    let machine = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty() && name.len() <= 64);
+    format!("{}:{}", machine.as_deref().unwrap_or("recall"), address.port())
+}
+
 /// Everything behind the street side.
 pub(super) struct House {
     pub(super) store: Arc<dyn Store>,
@@ -31,6 +41,7 @@ pub(super) struct House {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) wake: Arc<Notify>,
     pub(super) graph: super::graph::GraphParts,
+    pub(super) reembedder: Reembedder,
     /// What must be reachable besides the store.
     pub(super) checks: Vec<Arc<dyn Check>>,
     /// Where servers share limits, if they share a store.
@@ -106,20 +117,33 @@ fn create(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
+/// Who makes vectors.
+pub(super) struct Embedders {
+    pub(super) embedder: Arc<dyn Embedder>,
+    /// The built-in one, which is there in any case.
+    local: LocalEmbedder,
+    /// Whether the server answers, where one is configured.
+    check: Option<Arc<dyn Check>>,
+}
+
+/// Opens what makes vectors.
+pub(super) async fn embedders(config: &Config) -> anyhow::Result<Embedders> {
+    let local = tokio::task::spawn_blocking(LocalEmbedder::load).await??;
+    let Some(model) = models::embedder(config).await? else {
+        return Ok(Embedders { embedder: Arc::new(local.clone()), local, check: None });
+    };
+    let check = models::ServerCheck { name: "embeddings", client: model.client().clone() };
+    let embedder = Beside::new(Arc::new(model), vec![Arc::new(local.clone())]);
+    Ok(Embedders { embedder: Arc::new(embedder), local, check: Some(Arc::new(check)) })
+}
+
 /// Opens and joins everything.
 pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let ontology = ontology(config)?;
     let Opened { store, shared } = store(config, config.storage.migrate).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let local = tokio::task::spawn_blocking(LocalEmbedder::load).await??;
-    let mut checks: Vec<Arc<dyn Check>> = Vec::new();
-    let embedder: Arc<dyn Embedder> = match models::embedder(config).await? {
-        Some(model) => {
-            checks.push(Arc::new(models::ServerCheck { name: "embeddings", client: model.client().clone() }));
-            Arc::new(model)
-        }
-        None => Arc::new(local.clone()),
-    };
+    let Embedders { embedder, local, check } = embedders(config).await?;
+    let mut checks: Vec<Arc<dyn Check>> = check.into_iter().collect();
     let mut extractor: Arc<dyn Extractor> = Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone()))));
     let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
     if let Some(client) = models::client(config)? {
@@ -147,9 +171,10 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         shared.follow(announcer.clone(), wake.clone());
     }
     let allowances = shared.map(|shared| -> Arc<dyn Allowances> { shared });
-    // As all limits: the one user of a machine is not held back.
-    let some = |count: u32| (count > 0 && config.auth.is_configured()).then_some(count);
+    // Only where there are several users: who has the static token alone is the one user of their own machine.
+    let some = |count: u32| (count > 0 && !config.auth.issuers.is_empty()).then_some(count);
     let session_limits = SessionLimits { entities: some(config.limits.entities_per_session), facts: some(config.limits.facts_per_session) };
+    let reembedder = Reembedder::new(store.clone(), embedder.clone(), clock.clone(), Pace::of(config));
     let conversation = Conversation::new(Parts {
         store: store.clone(),
         index,
@@ -163,5 +188,5 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         wake: wake.clone(),
         session_limits,
     });
-    Ok(House { store, conversation, hub, announcer, clock, wake, graph, checks, allowances })
+    Ok(House { store, conversation, hub, announcer, clock, wake, graph, reembedder, checks, allowances })
 }

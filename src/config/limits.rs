@@ -28,11 +28,15 @@ pub struct LimitsConfig {
     #[serde(deserialize_with = "flexible")]
     pub streams_per_caller: u32,
     /// How many things a session may speak of until it adds no new ones; 0 for no limit. What is known goes on being learned about.
+    /// Holds where `auth.issuers` are configured: who has the static token alone is the one user of their own machine.
     #[serde(deserialize_with = "flexible")]
     pub entities_per_session: u32,
     /// And facts.
     #[serde(deserialize_with = "flexible")]
     pub facts_per_session: u32,
+    /// How often in a minute one address may begin a login or come back from the provider, half of it at once. 0 for no limit.
+    #[serde(deserialize_with = "flexible")]
+    pub logins_per_minute: u32,
 }
 
 impl Default for LimitsConfig {
@@ -43,6 +47,7 @@ impl Default for LimitsConfig {
             messages_per_minute: 600,
             messages_per_day: 20_000,
             streams_per_caller: 64,
+            logins_per_minute: 60,
             entities_per_session: 20,
             facts_per_session: 50,
         }
@@ -57,6 +62,7 @@ impl LimitsConfig {
             ("limits.messages_per_minute", self.messages_per_minute),
             ("limits.messages_per_day", self.messages_per_day),
             ("limits.streams_per_caller", self.streams_per_caller),
+            ("limits.logins_per_minute", self.logins_per_minute),
             ("limits.entities_per_session", self.entities_per_session),
             ("limits.facts_per_session", self.facts_per_session),
         ] {

@@ -3,18 +3,19 @@
 //!
 //! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
 //! [`JobQueue`](super::JobQueue) and [`ChangeFeed`](super::ChangeFeed), which hand out the caller together with what belongs to
-//! him, [`Archive`], which does the same with all that is kept, [`AccessTokenStore::use_access_token`], which says who showed a
-//! token, and [`RevocationStore`], which knows no users.
+//! him, [`Archive`] and [`VectorStore`], which do the same, [`Eraser::unfinished_erasures`], which says whose data is still to be
+//! deleted, [`SessionStore::unused_sessions`], [`AccessTokenStore::use_access_token`], which says who showed a token,
+//! [`LoginStore`], which does so for the secrets of logins, and [`RevocationStore`] and [`AuditLog`], whose rows belong to no user.
 
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, Archive, ChangeFeed, Claim, CommitError, Connections, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit,
-    MergeRecord, Merged, RevocationStore, UsageStore,
+    AccessTokenStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, Embedding, Eraser, EventLog, Inspect, JobQueue,
+    KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, UsageStore, VectorStore,
 };
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
-    MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserText,
+    MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserId, UserText,
 };
 
 /// All of the store.
@@ -24,13 +25,17 @@ pub trait Store:
     + KnowledgeStore
     + AccessTokenStore
     + RevocationStore
+    + LoginStore
     + JobQueue
     + EventLog
     + UsageStore
+    + AuditLog
+    + Eraser
     + ChangeFeed
     + Connections
     + Inspect
     + Archive
+    + VectorStore
 {
 }
 impl<T> Store for T where
@@ -39,13 +44,17 @@ impl<T> Store for T where
         + KnowledgeStore
         + AccessTokenStore
         + RevocationStore
+        + LoginStore
         + JobQueue
         + EventLog
         + UsageStore
+        + AuditLog
+        + Eraser
         + ChangeFeed
         + Connections
         + Inspect
         + Archive
+        + VectorStore
 {
 }
 
@@ -58,6 +67,9 @@ pub enum StoreError {
     /// A pagination key that this store did not make.
     #[error("the cursor is not valid")]
     BadCursor,
+    /// All that the store has of the caller is being deleted; until that is done nothing new is taken.
+    #[error("the data is being deleted")]
+    BeingErased,
     /// May work later: busy, connection lost, disk full.
     #[error("the store is not available: {0}")]
     Transient(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -91,7 +103,38 @@ pub trait SessionStore: Send + Sync {
     /// Deletes a session with its messages, events, jobs and evidence, in one transaction. The facts that lose
     /// evidence are weighed anew by `reweigh`, which gets the fact and all evidence left, oldest first, and returns the
     /// new fact or `None` to delete it. Entities without mention and without fact go too.
-    async fn delete_session(&self, caller: &Caller, id: SessionId, reweigh: Reweigh<'_>) -> Result<(), StoreError>;
+    async fn delete_session(&self, caller: &Caller, id: SessionId, reweigh: Reweigh<'_>) -> Result<SessionDeleted, StoreError> {
+        self.delete_session_unused_since(caller, id, None, reweigh).await
+    }
+    /// As [`Self::delete_session`]; with a moment only if nobody wrote in the session since, and `NotFound` otherwise.
+    async fn delete_session_unused_since(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        since: Option<Timestamp>,
+        reweigh: Reweigh<'_>,
+    ) -> Result<SessionDeleted, StoreError>;
+    /// Sessions of all users in which nobody wrote since a moment, in order of users and ids after one of them. Like the job
+    /// queue this makes callers instead of taking one.
+    async fn unused_sessions(
+        &self,
+        since: Timestamp,
+        after: Option<(UserId, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<(Caller, SessionId)>, StoreError>;
+}
+
+/// What went with a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionDeleted {
+    /// Its messages.
+    pub messages: u64,
+    /// Facts without any other evidence.
+    pub facts_deleted: u64,
+    /// Facts with evidence elsewhere, which were weighed anew.
+    pub facts_reweighed: u64,
+    /// Things that nothing else speaks of.
+    pub entities_deleted: u64,
 }
 
 /// A message to be stored, with everything that its one transaction writes.
@@ -147,6 +190,9 @@ pub struct Prepared {
     pub model: String,
     /// The vector.
     pub embedding: Embedding,
+    /// Vectors of other models, by name. One is kept while its model is the one by which the user is searched, so that a new message
+    /// is found by meaning during a change of models too.
+    pub further: Vec<(String, Embedding)>,
 }
 
 /// A message that is stored now.
@@ -181,6 +227,15 @@ pub struct FeedRow {
     pub embedding: Vec<f32>,
 }
 
+/// What an index must have been made from to be right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FeedState {
+    /// Changes whenever a message of the user is deleted or other vectors come into use; an index made before is void then.
+    pub generation: u64,
+    /// The model by whose vectors the user is searched; none until a message was stored.
+    pub model: Option<String>,
+}
+
 /// Messages.
 #[async_trait]
 pub trait MessageStore: Send + Sync {
@@ -200,8 +255,12 @@ pub trait MessageStore: Send + Sync {
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError>;
     /// Rows after `after`, ascending, for an index with vectors of `model`.
     async fn feed(&self, caller: &Caller, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, StoreError>;
-    /// Changes whenever a message of the user is deleted; an index made before is void then.
-    async fn feed_generation(&self, caller: &Caller) -> Result<u64, StoreError>;
+    /// What an index must have been made from.
+    async fn feed_state(&self, caller: &Caller) -> Result<FeedState, StoreError>;
+    /// The generation of [`FeedState`] alone.
+    async fn feed_generation(&self, caller: &Caller) -> Result<u64, StoreError> {
+        Ok(self.feed_state(caller).await?.generation)
+    }
     /// The nearest messages by cosine similarity (-1 to 1), exact over all of the user's vectors of `model`.
     async fn nearest(
         &self,

@@ -18,6 +18,14 @@ pub(super) enum Scope {
     Pruning,
     /// Access tokens, to find out whose one is.
     Token,
+    /// Logins, to find out whose they are.
+    Login,
+    /// Whose erasure is to be gone on with, or can be forgotten.
+    Erasures,
+    /// Sessions that nobody uses any more.
+    Unused,
+    /// Which users need vectors of another model, and the locks of their rows.
+    Vectors,
     /// Tokens that model servers used for all users together.
     Budget,
     /// Which users have news for the graph engine.
@@ -74,6 +82,10 @@ impl Scope {
             Self::Queue => scope("queue"),
             Self::Pruning => scope("pruning"),
             Self::Token => scope("token"),
+            Self::Login => scope("login"),
+            Self::Erasures => scope("erasures"),
+            Self::Unused => scope("unused"),
+            Self::Vectors => scope("vectors"),
             Self::Budget => scope("budget"),
             Self::Graph => scope("graph"),
             Self::Owners => scope("owners"),

@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 use uuid::Uuid;
 
 use super::{
-    super::{codec::signed, failure::Failure, knowledge, rows::Columns},
+    super::{codec::signed, erase, failure::Failure, knowledge, rows::Columns},
     Outcome, owner,
     read::bind,
 };
@@ -13,6 +13,7 @@ use crate::ports::archive::{ArchiveError, Owner, Record, Shape};
 /// Opens the door for one user's rows.
 pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outcome<()>, Failure> {
     let user = new.user.0;
+    erase::refuse_while_erasing(c, user).await?;
     let known = sqlx::query("SELECT feed_head, knowledge_version FROM users WHERE id = ?").bind(owner(&user));
     if let Some(row) = known.fetch_optional(&mut *c).await? {
         let row = Columns::of(&row, "users");
@@ -162,6 +163,15 @@ pub(super) async fn settle(c: &mut SqliteConnection, user: Uuid, expected: &[(&'
     if wrong {
         return Ok(Err(ArchiveError::Counters));
     }
-    sqlx::query("UPDATE users SET feed_generation = feed_generation + 1 WHERE id = ?").bind(owner(&user)).execute(c).await?;
+    // The reader of an archive brings all vectors to the model that is configured; whether it had its way is looked at later.
+    sqlx::query(
+        "UPDATE users SET feed_generation = feed_generation + 1, embedding_settled = 0, embedding_model = (
+             SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+             WHERE m.user_id = ?1 ORDER BY m.feed_row DESC LIMIT 1)
+         WHERE id = ?1",
+    )
+    .bind(owner(&user))
+    .execute(c)
+    .await?;
     Ok(Ok(()))
 }

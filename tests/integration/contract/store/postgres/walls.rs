@@ -52,12 +52,17 @@ async fn what_looks_beyond_one_user_is_this_and_no_more() {
         policies,
         [
             "access_tokens SELECT token token",
+            "erasures SELECT erasures erasures",
             "graph_heads SELECT graph graph",
             "jobs ALL queue queue",
+            "logins SELECT login login",
             "sessions SELECT pruning pruning",
+            "sessions SELECT unused unused",
             "sessions UPDATE pruning_locks pruning false",
             "usage_days SELECT budget budget",
             "users SELECT owners owners",
+            "users SELECT vectors vectors",
+            "users UPDATE vectors_locks vectors false",
         ]
     );
 }

@@ -47,6 +47,7 @@ pub static LEFT: &[(&str, &str)] = &[
     ("erasures", "the receipt; goes when the day is over"),
     ("graph_changes", "ids of what is gone, without which a graph engine could not be told"),
     ("graph_heads", "the number of the latest of these"),
+    ("message_codes", "made from vectors where the engine needs it; goes with its message"),
     ("logins", "who is logged in, so that the receipt can be read; goes at logout, or when the login ends"),
 ];
 

@@ -33,6 +33,7 @@ use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
 pub use audit::Auditor;
 pub use auth::{
     Authenticator, Identity, LocalUser, Permission, Permissions, ProtectedResource,
+    login::{LoginConfig, Logins},
     origin::Origin,
     token::{Introspection, TokenConfig, Tokens},
 };
@@ -92,6 +93,8 @@ pub struct ApiConfig {
     pub ice_servers: Vec<IceServer>,
     /// What clients are told about how to get a token; nothing on a server without login.
     pub login: Option<ProtectedResource>,
+    /// Who has logged in with a browser, if they can. The authenticator knows them as well.
+    pub logins: Option<Logins>,
     /// Bounds of single requests.
     pub limits: Limits,
     /// What this process is called in the audit log.
@@ -111,6 +114,7 @@ impl ApiConfig {
             trusted_proxies: Vec::new(),
             ice_servers: Vec::new(),
             login: None,
+            logins: None,
             limits: Limits::default(),
             instance: "recall".to_owned(),
             admission: Admission::default(),
@@ -146,6 +150,8 @@ pub struct Limits {
     pub requests: Option<RateLimit>,
     /// How often one address may ask, whoever is there.
     pub address_requests: Option<RateLimit>,
+    /// How often one address may begin or end a login at the issuer.
+    pub logins: Option<RateLimit>,
 }
 
 impl Default for Limits {
@@ -158,6 +164,7 @@ impl Default for Limits {
             operation_timeout: Duration::from_secs(20),
             requests: None,
             address_requests: None,
+            logins: None,
         }
     }
 }
@@ -180,6 +187,7 @@ pub fn router(state: ApiState) -> Router {
     let auditor = Auditor::new(conversation.store().clone(), &config.instance);
     let roles = audit::Roles::new(auditor.clone(), conversation.clone());
     let exports = export::Exports::new(conversation.clone(), auditor.clone());
+    let notes = auditor.clone();
     let behind = graphql::Behind { graph, streams, issuers, auditor };
     let engine = graphql::Engine::new(conversation.clone(), behind, limits.clone(), limiter.clone(), config.admission);
     let whip = whip::Whip::new(signaling, &config.ice_servers);
@@ -190,6 +198,7 @@ pub fn router(state: ApiState) -> Router {
         public: config.public_url,
         allowed: config.cors_origins,
     });
+    let attempts = rate::Addresses::new(limits.logins, config.trusted_proxies.clone());
     let addresses = rate::Addresses::new(limits.address_requests, config.trusted_proxies);
     let request_ids = layers::RequestIds::starting_at(conversation.now());
     let mut all_checks: Vec<Arc<dyn Check>> = vec![Arc::new(operations::StoreCheck(conversation.store().clone()))];
@@ -229,11 +238,13 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(roles, audit::watch_roles))
         .layer(from_fn_with_state(authenticator, auth::authenticate));
     let mut api = api.merge(graphql);
-    if let Some(resource) = config.login.map(Arc::new) {
+    if let Some(resource) = config.login.clone().map(Arc::new) {
         open = open.merge(Router::new().route(auth::METADATA_PATH, get(auth::metadata)).with_state(resource.clone()));
         api = api.layer(from_fn_with_state(resource, auth::point_to_login));
     }
     let api = api.layer(DefaultBodyLimit::max(limits.body_bytes));
+    let ways = auth::login::routes::WaysIn { logins: config.logins, tokens: config.login.is_some() };
+    open = open.merge(login_routes(ways, attempts).layer(axum::Extension(notes)));
     let pages = Router::new().fallback(web::file).layer(CompressionLayer::new());
     let guarded = Router::new()
         .merge(api)
@@ -252,4 +263,20 @@ pub fn router(state: ApiState) -> Router {
         .layer(CatchPanicLayer::custom(layers::panicked))
         .layer(from_fn_with_state(transport, layers::secure))
         .layer(from_fn_with_state(request_ids, layers::observe))
+}
+
+/// Where people log in with a browser. On a server that lets nobody do so there is only the place that says it.
+fn login_routes(ways: auth::login::routes::WaysIn, attempts: Arc<rate::Addresses>) -> Router {
+    use auth::login::routes;
+    /// A logout token is a few kilobytes.
+    const BODY_BYTES: usize = 32 * 1024;
+    let open = Router::new().route("/auth/session", get(routes::session)).with_state(ways.clone());
+    let Some(logins) = ways.logins else { return open };
+    let limited = Router::new()
+        .route("/auth/login", get(routes::login))
+        .route("/auth/callback", get(routes::callback))
+        .route("/auth/backchannel-logout", post(routes::backchannel_logout))
+        .layer(from_fn_with_state(attempts, rate::limit_addresses));
+    let routes = limited.route("/auth/logout", post(routes::logout)).with_state(logins);
+    open.merge(routes.layer(from_fn_with_state(Duration::from_secs(30), layers::deadline)).layer(DefaultBodyLimit::max(BODY_BYTES)))
 }

@@ -34,7 +34,8 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("server.listen (RECALL_LISTEN): {} cannot be used", config.server.listen))?;
     let address = listener.local_addr()?;
-    let authenticator = login::authenticator(&config, address, &house.store, &house.clock).await?;
+    let scheme = if certificate.is_some() { "https" } else { "http" };
+    let (authenticator, logins) = login::authenticator(&config, scheme, address, &house.store, &house.clock).await?;
     let udp = config.stream.udp_address(&config.server);
     let signaling = api::Signaling::bind(
         SignalingConfig {
@@ -83,9 +84,9 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     let mut api_config = ApiConfig::at(address);
     api_config.instance.clone_from(&instance);
     api_config.is_tls = tls.is_some();
-    let scheme = if tls.is_some() { "https" } else { "http" };
     api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;
     api_config.login = login::resource(&config, scheme, address);
+    api_config.logins = logins;
     api_config.cors_origins = config.http.cors_origins.iter().map(|origin| origin.parse()).collect::<Result<_, _>>()?;
     api_config.trusted_proxies = config.http.proxies();
     api_config.admission = wiring::admission(&config)?;
@@ -94,6 +95,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         let limit = |(per_minute, burst)| RateLimit { per_minute, burst };
         api_config.limits.requests = config.limits.requests().map(limit);
         api_config.limits.address_requests = config.limits.address_requests().map(limit);
+        api_config.limits.logins = config.limits.logins().map(limit);
     }
     let router = api::router(ApiState {
         conversation: house.conversation.clone(),

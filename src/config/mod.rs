@@ -6,6 +6,7 @@ mod env;
 mod graphql;
 mod http;
 mod limits;
+mod login;
 mod models;
 mod neo4j;
 mod page;
@@ -28,6 +29,7 @@ pub use env::{VARIABLES, Variable};
 pub use graphql::GraphqlConfig;
 pub use http::HttpConfig;
 pub use limits::LimitsConfig;
+pub use login::LoginConfig;
 pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
 pub use neo4j::Neo4jSection;
 pub use page::page;
@@ -60,6 +62,8 @@ pub struct Config {
     pub graphql: GraphqlConfig,
     /// Who may come in.
     pub auth: AuthConfig,
+    /// How people log in with a browser.
+    pub login: LoginConfig,
     /// How much one caller may ask for.
     pub limits: LimitsConfig,
     /// How long things are kept.
@@ -130,6 +134,7 @@ impl Config {
 
     fn check(&self) -> Result<(), ConfigError> {
         self.auth.check()?;
+        self.login.check(&self.auth, &self.server)?;
         self.limits.check()?;
         self.retention.check()?;
         self.server.check(self.auth.is_configured())?;

@@ -35,6 +35,7 @@ pub static ERASED: &[&str] = &[
     "messages",
     "sessions",
     "access_tokens",
+    "logins",
     USAGE,
 ];
 

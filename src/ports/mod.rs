@@ -12,6 +12,7 @@ pub mod fetch;
 pub mod graph;
 pub mod ids;
 pub mod index;
+pub mod login;
 pub mod queue;
 pub mod store;
 pub mod stream;
@@ -25,13 +26,14 @@ pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmer
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use erase::{Eraser, Erasure, ErasureStep};
 pub use extract::{ExtractError, ExtractInput, Extractor};
-pub use fetch::{Fetch, FetchError};
+pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use graph::{
     Around, Between, Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphCopy, GraphEngine,
     GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, Shared, Thing, ThingId, Way,
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
+pub use login::{LoggedOut, LoginStore, Renewed};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
     AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeStore, MessageStore, Mining, NewMessage, Prepared,

@@ -3,15 +3,16 @@
 //!
 //! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
 //! [`JobQueue`](super::JobQueue) and [`ChangeFeed`](super::ChangeFeed), which hand out the caller together with what belongs to
-//! him, [`Archive`], which does the same with all that is kept, [`Eraser::unfinished_erasures`], which says whose data is still to
-//! be deleted, [`SessionStore::unused_sessions`], [`AccessTokenStore::use_access_token`], which says who showed a token, and [`RevocationStore`] and [`AuditLog`],
-//! whose rows belong to no user.
+//! him, [`Archive`], which does the same with all that is kept, [`Eraser::unfinished_erasures`] and
+//! [`SessionStore::unused_sessions`], which say what is to be deleted without anybody asking right now,
+//! [`AccessTokenStore::use_access_token`], which says who showed a token, [`LoginStore`], which does so for the secrets of logins,
+//! and [`RevocationStore`] and [`AuditLog`], whose rows belong to no user.
 
 use async_trait::async_trait;
 
 use super::{
     AccessTokenStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, Embedding, Eraser, EventLog, Inspect, JobQueue,
-    KnowledgeCommit, MergeRecord, Merged, RevocationStore, UsageStore,
+    KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, UsageStore,
 };
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
@@ -25,6 +26,7 @@ pub trait Store:
     + KnowledgeStore
     + AccessTokenStore
     + RevocationStore
+    + LoginStore
     + JobQueue
     + EventLog
     + UsageStore
@@ -42,6 +44,7 @@ impl<T> Store for T where
         + KnowledgeStore
         + AccessTokenStore
         + RevocationStore
+        + LoginStore
         + JobQueue
         + EventLog
         + UsageStore

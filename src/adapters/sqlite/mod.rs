@@ -18,6 +18,7 @@ mod inspect;
 mod jobs;
 mod keys;
 mod knowledge;
+mod logins;
 mod messages;
 mod migrate;
 mod rows;

@@ -94,6 +94,8 @@ pub struct Identity {
     pub proof: Option<Arc<dyn Proof>>,
     /// Where the request came from, for the audit log.
     pub address: Option<IpAddr>,
+    /// What a request must show besides, because its proof is a cookie: browsers send it whoever asked them to.
+    pub csrf: Option<Arc<str>>,
 }
 
 impl fmt::Debug for Identity {
@@ -105,7 +107,7 @@ impl fmt::Debug for Identity {
 /// A caller who may do everything that their role allows, without end.
 impl From<Caller> for Identity {
     fn from(caller: Caller) -> Self {
-        Self { caller, permissions: Permissions::all(), manages_tokens: true, until: None, proof: None, address: None }
+        Self { caller, permissions: Permissions::all(), manages_tokens: true, until: None, proof: None, csrf: None, address: None }
     }
 }
 

@@ -2,8 +2,10 @@
 //! its answer into the request; a handler that finds none cannot run.
 
 mod cors;
+mod csrf;
 mod identity;
 mod local;
+pub mod login;
 mod metadata;
 pub mod origin;
 pub(crate) mod personal;
@@ -19,6 +21,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+pub(crate) use csrf::{CSRF_FIELD, CSRF_HEADER, csrf_required, is_shown};
 pub(crate) use identity::Lease;
 pub use identity::{Identity, Permission, Permissions, Proof};
 pub use local::{LocalUser, NotLoopback};
@@ -137,6 +140,9 @@ async fn named(authenticator: &dyn Authenticator, request: Request, next: Next, 
     let (mut parts, body) = request.into_parts();
     match authenticator.authenticate(&parts).await {
         Ok(mut identity) => {
+            if let Err(error) = csrf::check(&parts, &identity) {
+                return error.into_response();
+            }
             identity.address = parts.extensions.get::<ClientAddress>().map(|client| client.0);
             parts.extensions.insert(Authenticated(identity));
         }

@@ -2,7 +2,7 @@
 //! frame, time to take a frame, silence of the other side, and the life of the caller's token.
 //!
 //! Who asks is said by the request that opens the connection, or by `authorization` in the payload of `connection_init`,
-//! because browsers cannot set headers here. Nothing runs before.
+//! because browsers cannot set headers here; to the cookie of a login belongs `csrfToken` in that payload. Nothing runs before.
 
 use std::{
     net::IpAddr,
@@ -38,7 +38,7 @@ use tokio::{
 use super::engine::Engine;
 use crate::api::{
     address::ClientAddress,
-    auth::{AuthError, Authenticated, Authenticator, Identity, Lease},
+    auth::{AuthError, Authenticated, Authenticator, CSRF_FIELD, Identity, Lease, is_shown},
     error::ApiError,
     server::Connection,
 };
@@ -107,7 +107,11 @@ async fn name(
         Some(_) => Some(Err(AuthError::Invalid)),
         None => None,
     };
-    let identity = given.unwrap_or(by_request.ok_or(AuthError::Missing))?;
+    let identity = given.unwrap_or_else(|| {
+        let identity = by_request.ok_or(AuthError::Missing)?;
+        let shown = payload.get(CSRF_FIELD).and_then(Value::as_str).unwrap_or_default();
+        if is_shown(&identity, shown.as_bytes()) { Ok(identity) } else { Err(AuthError::Invalid) }
+    })?;
     Ok(Identity { address, ..identity })
 }
 

@@ -359,6 +359,11 @@ const ROUTES: &[(&str, &str)] = &[
     ("/healthz", "takes no id"),
     ("/readyz", "takes no id"),
     ("METADATA_PATH", "takes no id"),
+    ("/auth/session", "takes no id"),
+    ("/auth/login", "takes no id"),
+    ("/auth/callback", "takes no id of this server; auth/login"),
+    ("/auth/logout", "takes no id"),
+    ("/auth/backchannel-logout", "takes no id of this server; auth/login"),
 ];
 
 #[test]

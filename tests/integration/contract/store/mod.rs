@@ -13,6 +13,7 @@ mod isolation;
 mod jobs;
 mod knowledge;
 mod lists;
+mod logins;
 mod messages;
 mod postgres;
 mod sqlite;
@@ -74,6 +75,9 @@ macro_rules! store_contract {
             access::a_token_is_found_by_its_secret_until_it_expires_or_is_revoked,
             access::tokens_of_another_are_neither_shown_nor_revoked,
             access::a_revoked_token_stays_revoked_until_it_has_expired,
+            logins::a_login_is_found_by_its_secret_until_it_ends,
+            logins::a_login_is_renewed_by_one_at_a_time,
+            logins::an_issuer_ends_the_logins_that_it_means_and_no_later_ones,
             deletion::a_deleted_session_leaves_nothing_behind,
             deletion::facts_with_evidence_elsewhere_are_weighed_anew,
             deletion::deleting_what_is_not_there_is_not_found,

@@ -36,6 +36,7 @@ fn message(session: SessionId) -> NewMessage {
             terms: ["went", "hike", "mari", "alp", "last", "weekend", "both", "love"].map(|t| (t.to_owned(), 1)).to_vec(),
             model: "bench".into(),
             embedding: Embedding((0..256u32).map(|i| ((i * 31 + n) % 97) as f32 - 48.0).collect()),
+            further: vec![],
         },
         mining: Mining::Facts,
         kind: None,

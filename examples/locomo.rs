@@ -22,7 +22,7 @@ use recall::{
         Caller, MessageId, SessionId, UserId, ViewerRole,
         context::{Method, Scope},
     },
-    ports::{IndexQuery, MessageIndex},
+    ports::{Embedder, IndexQuery, MessageIndex},
 };
 use serde::Deserialize;
 use uuid::Uuid;
@@ -85,6 +85,7 @@ fn query(embedder: &LocalEmbedder, text: &str, methods: &[Method]) -> IndexQuery
     IndexQuery {
         text: text.into(),
         embedding: Some(embedder.vector(text)),
+        model: embedder.model().to_owned(),
         scope: Scope::User,
         first: 10,
         methods: methods.to_vec(),

@@ -1,5 +1,6 @@
 //! The engines behind the ports, one room each. They never import each other.
 
+pub mod embedders;
 pub mod local;
 pub mod neo4j;
 pub mod openai;

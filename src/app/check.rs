@@ -27,6 +27,7 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     let ontology = wiring::ontology(config)?;
     println!("ontology: {} relations", ontology.iter().count());
     let engine = config.storage.engine();
+    let mut opened = None;
     if matches!(&engine, Engine::Sqlite(path) if !path.exists()) {
         println!("database: {engine} does not exist yet; the first start makes it");
     } else {
@@ -34,7 +35,7 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
         store.ping().await?;
         let (waiting, dead) = store.depth().await?;
         println!("database: {engine} answers; {waiting} jobs wait, {dead} were given up");
-        store.close().await;
+        opened = Some(store);
     }
     match super::graph::engine(config, &ontology)? {
         None => println!("graph: in the database; no graph engine is configured"),
@@ -52,6 +53,16 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
         embedder.dimension(),
         started.elapsed().as_millis()
     );
+    if let Some(store) = opened {
+        let made = models::embedder(config).await?;
+        let model = made.as_ref().map_or(embedder.model(), Embedder::model);
+        let left = store.vector_backlog(model).await?;
+        match left.users {
+            0 => println!("vectors: all are of {model}"),
+            users => println!("vectors: {users} users are not yet done with; {} of their messages have none of {model}", left.messages),
+        }
+        store.close().await;
+    }
     let answerer = config.model.name.as_deref().filter(|_| config.model.url.is_some()).unwrap_or("extractive");
     println!(
         "extractor: {}; answerer: {answerer}; clock: {}",

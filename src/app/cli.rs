@@ -72,6 +72,8 @@ enum Command {
     },
     /// Applies migrations and exits
     Migrate,
+    /// Brings all vectors to the embedding model that is configured, in the foreground; the server does so too, more slowly
+    Embed,
     /// Looks after the graph engine
     Graph {
         #[command(subcommand)]
@@ -152,6 +154,7 @@ pub fn run() -> anyhow::Result<()> {
         Command::Serve => runtime()?.block_on(super::serve::run(cli.settings.load()?)),
         Command::Graph { command: GraphCommand::Rebuild } => runtime()?.block_on(super::graph::rebuild(&cli.settings.load()?)),
         Command::Graph { command: GraphCommand::Check } => runtime()?.block_on(super::graph::check(&cli.settings.load()?)),
+        Command::Embed => runtime()?.block_on(super::reembed::run(&cli.settings.load()?)),
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
         Command::Export { user } => runtime()?.block_on(super::archive::export(&cli.settings.load()?, user.as_deref())),
         Command::Import { into } => runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref())),

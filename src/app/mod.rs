@@ -9,6 +9,7 @@ mod health;
 mod login;
 mod maintenance;
 mod models;
+pub mod reembed;
 mod retention;
 mod serve;
 mod telemetry;

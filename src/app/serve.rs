@@ -69,6 +69,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     );
     let projector = house.graph.follow();
     let stop = CancellationToken::new();
+    let reembedding = tokio::spawn(house.reembedder.run(stop.clone()));
     let maintenance = tokio::spawn(maintenance::run(house.store.clone(), house.clock.clone(), config.stream.clone(), stop.clone()));
     let instance = wiring::instance(address);
     let retention = Retention {
@@ -128,6 +129,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     }
     maintenance.await.context("the maintenance task failed")?;
     retention.await.context("the retention task failed")?;
+    reembedding.await.context("the task of the embedding model failed")?;
     if let Some(renewal) = renewal {
         renewal.await.context("the task that looks after the certificate failed")?;
     }

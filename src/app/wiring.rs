@@ -6,8 +6,12 @@ use anyhow::Context;
 use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 
-use super::models;
+use super::{
+    models,
+    reembed::{Pace, Reembedder},
+};
 use crate::adapters::{
+    embedders::Beside,
     local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
     postgres::{PostgresConfig, PostgresStore},
     sqlite::{SqliteConfig, SqliteStore},
@@ -36,6 +40,7 @@ pub(super) struct House {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) wake: Arc<Notify>,
     pub(super) graph: super::graph::GraphParts,
+    pub(super) reembedder: Reembedder,
     /// What must be reachable besides the store.
     pub(super) checks: Vec<Arc<dyn Check>>,
 }
@@ -108,20 +113,33 @@ fn create(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
+/// Who makes vectors.
+pub(super) struct Embedders {
+    pub(super) embedder: Arc<dyn Embedder>,
+    /// The built-in one, which is there in any case.
+    local: LocalEmbedder,
+    /// Whether the server answers, where one is configured.
+    check: Option<Arc<dyn Check>>,
+}
+
+/// Opens what makes vectors.
+pub(super) async fn embedders(config: &Config) -> anyhow::Result<Embedders> {
+    let local = tokio::task::spawn_blocking(LocalEmbedder::load).await??;
+    let Some(model) = models::embedder(config).await? else {
+        return Ok(Embedders { embedder: Arc::new(local.clone()), local, check: None });
+    };
+    let check = models::ServerCheck { name: "embeddings", client: model.client().clone() };
+    let embedder = Beside::new(Arc::new(model), vec![Arc::new(local.clone())]);
+    Ok(Embedders { embedder: Arc::new(embedder), local, check: Some(Arc::new(check)) })
+}
+
 /// Opens and joins everything.
 pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let ontology = ontology(config)?;
     let Opened { store, shared } = store(config, config.storage.migrate).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let local = tokio::task::spawn_blocking(LocalEmbedder::load).await??;
-    let mut checks: Vec<Arc<dyn Check>> = Vec::new();
-    let embedder: Arc<dyn Embedder> = match models::embedder(config).await? {
-        Some(model) => {
-            checks.push(Arc::new(models::ServerCheck { name: "embeddings", client: model.client().clone() }));
-            Arc::new(model)
-        }
-        None => Arc::new(local.clone()),
-    };
+    let Embedders { embedder, local, check } = embedders(config).await?;
+    let mut checks: Vec<Arc<dyn Check>> = check.into_iter().collect();
     let mut extractor: Arc<dyn Extractor> = Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone()))));
     let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
     if let Some(client) = models::client(config)? {
@@ -148,6 +166,7 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     if let Some(shared) = shared {
         shared.follow(announcer.clone(), wake.clone());
     }
+    let reembedder = Reembedder::new(store.clone(), embedder.clone(), clock.clone(), Pace::of(config));
     let conversation = Conversation::new(Parts {
         store: store.clone(),
         index,
@@ -160,5 +179,5 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
     });
-    Ok(House { store, conversation, hub, announcer, clock, wake, graph, checks })
+    Ok(House { store, conversation, hub, announcer, clock, wake, graph, reembedder, checks })
 }

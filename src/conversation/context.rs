@@ -12,7 +12,7 @@ use crate::domain::{
     Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, MessageId, Stance, UserText,
     context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, Timings},
 };
-use crate::ports::{EmbedError, IndexQuery};
+use crate::ports::{EmbedError, IndexQuery, index::IndexResult};
 
 /// Most messages in one context.
 pub(super) const MAX_FIRST: u32 = 100;
@@ -24,6 +24,8 @@ const FACTS_PER_ENTITY: u32 = 100;
 const MAX_BY_PART: u32 = 3;
 /// How much evidence of each fact is looked at.
 const EVIDENCE_PER_FACT: u32 = 5;
+/// How often a question is put again because other vectors have come into use.
+const MODELS_TRIED: usize = 3;
 
 /// How much evidence of each fact is looked at to tell whether a session speaks of it.
 const EVIDENCE_FOR_SESSION: u32 = 200;
@@ -46,42 +48,10 @@ impl Conversation {
         let wants = |m: Method| query.methods.is_empty() || query.methods.contains(&m);
 
         let clock = Instant::now();
-        let embedding = match wants(Method::Vector) {
-            true => match self.parts.embedder.embed(std::slice::from_ref(&query.text)).await {
-                Ok(vectors) => vectors.into_iter().next(),
-                // Words and facts find much without it, and `methods_used` says that they were alone.
-                Err(EmbedError::Transient(cause)) if wants(Method::Keyword) || wants(Method::Graph) => {
-                    warn!(cause, "a question is searched without its meaning");
-                    None
-                }
-                Err(e) => return Err(e.into()),
-            },
-            false => None,
-        };
-        timings.embed_ms = millis(clock);
-
-        let clock = Instant::now();
         let (entities, facts) = if wants(Method::Graph) { self.graph(caller, &query).await? } else { (Vec::new(), Vec::new()) };
         timings.graph_ms = millis(clock);
 
-        let boosts = boosts(&facts);
-        let found = self
-            .parts
-            .index
-            .search(
-                caller,
-                &IndexQuery {
-                    text: query.text.as_str().into(),
-                    embedding,
-                    scope: query.scope,
-                    first: query.first as usize,
-                    methods: [Method::Vector, Method::Keyword].into_iter().filter(|m| wants(*m)).collect(),
-                    until: query.as_of,
-                    exclude: query.exclude,
-                    boosts,
-                },
-            )
-            .await?;
+        let found = self.messages(caller, &query, boosts(&facts), &mut timings).await?;
         timings.vector_ms = found.vector_ms;
         timings.keyword_ms = found.keyword_ms;
 
@@ -107,6 +77,51 @@ impl Conversation {
             metrics::histogram!("recall_context_part_seconds", "part" => part).record(ms / 1000.0);
         }
         Ok(Context { messages, facts, entities, methods_used, timings })
+    }
+
+    /// Messages that bear on a question. Its vector is of the model by whose vectors the user is searched. Which one that is is known
+    /// for certain only afterwards: where another has come into use meanwhile, the question is put once more.
+    async fn messages(
+        &self,
+        caller: &Caller,
+        query: &ContextQuery,
+        boosts: Vec<(MessageId, f32)>,
+        timings: &mut Timings,
+    ) -> Result<IndexResult, UseCaseError> {
+        let wants = |m: Method| query.methods.is_empty() || query.methods.contains(&m);
+        let mut asked = IndexQuery {
+            text: query.text.as_str().into(),
+            embedding: None,
+            model: self.parts.index.model(caller),
+            scope: query.scope,
+            first: query.first as usize,
+            methods: [Method::Vector, Method::Keyword].into_iter().filter(|m| wants(*m)).collect(),
+            until: query.as_of,
+            exclude: query.exclude,
+            boosts,
+        };
+        for _ in 0..MODELS_TRIED {
+            if wants(Method::Vector) {
+                let clock = Instant::now();
+                asked.embedding = match self.question_vector(&asked.model, &query.text).await {
+                    Ok(vector) => vector,
+                    // Words and facts find much without it, and `methods_used` says that they were alone.
+                    Err(EmbedError::Transient(cause)) if wants(Method::Keyword) || wants(Method::Graph) => {
+                        warn!(cause, "a question is searched without its meaning");
+                        None
+                    }
+                    Err(e) => return Err(e.into()),
+                };
+                timings.embed_ms += millis(clock);
+            }
+            let found = self.parts.index.search(caller, &asked).await?;
+            if !wants(Method::Vector) || found.model == asked.model {
+                return Ok(found);
+            }
+            asked.model = found.model;
+        }
+        asked.embedding = None;
+        Ok(self.parts.index.search(caller, &asked).await?)
     }
 
     /// Things named in the question and the facts about them, best first.

@@ -12,6 +12,7 @@ mod knowledge;
 mod rank;
 mod reading;
 mod send;
+mod vectors;
 mod work;
 
 use std::sync::Arc;

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::{Conversation, UseCaseError, check};
 use crate::domain::{Caller, EventId, Message, MessageId, Role, SessionId, Timestamp, UserText};
-use crate::ports::{Appended, Mining, NewMessage, Prepared};
-use crate::understand::index_terms;
+use crate::ports::{Appended, Mining, NewMessage};
 
 /// Most messages in one import.
 pub const MAX_IMPORT: usize = 500;
@@ -88,14 +87,13 @@ impl Conversation {
         }
         // Without the name of the speaker: it would make all that one person says alike, and is matched by itself.
         let texts: Vec<UserText> = messages.iter().map(|(m, _)| UserText::from(m.text.as_str())).collect();
-        let embeddings = self.parts.embedder.embed(&texts).await?;
-        let model = self.parts.embedder.model().to_owned();
+        let prepared = self.prepare(&texts).await?;
         let rows = messages
             .into_iter()
             .zip(speakers)
-            .zip(embeddings)
+            .zip(prepared)
             .enumerate()
-            .map(|(i, (((m, mining), speaker), embedding))| NewMessage {
+            .map(|(i, (((m, mining), speaker), prepared))| NewMessage {
                 id: MessageId(self.parts.ids.fresh()),
                 session,
                 role: m.role,
@@ -105,7 +103,7 @@ impl Conversation {
                 created_at: now,
                 source_metadata: m.source_metadata,
                 external_id: m.client_message_id,
-                prepared: Prepared { terms: index_terms(&m.text), model: model.clone(), embedding },
+                prepared,
                 mining,
                 kind: None,
                 event: EventId(self.parts.ids.fresh()),

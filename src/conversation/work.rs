@@ -12,9 +12,8 @@ use crate::domain::{
 use crate::facts::{LearnError, Outcome, Statement, Work};
 use crate::ports::{
     Announcer, AnswerCommit, AnswerError, AnswerSink, Asked, CommitError, EmbedError, ExtractError, Job, JobWork, Mining, NewMessage,
-    Prepared, StoreError,
+    StoreError,
 };
-use crate::understand::index_terms;
 
 /// How often a question is put anew: "what does my sister's husband do" takes three.
 const MAX_HOPS: usize = 3;
@@ -190,8 +189,8 @@ impl Conversation {
         let draft = self.parts.answerer.answer(&job.caller, &asked, &context, &sink).await?;
 
         let now = self.parts.clock.now();
-        let embedding = self.parts.embedder.embed(std::slice::from_ref(&draft.text)).await?.into_iter().next();
-        let embedding = embedding.ok_or(Failure::Permanent("EMBEDDER", "no vector came back".into()))?;
+        let prepared = self.prepare(std::slice::from_ref(&draft.text)).await?.into_iter().next();
+        let prepared = prepared.ok_or(Failure::Permanent("EMBEDDER", "no vector came back".into()))?;
         let answer_id = MessageId(self.parts.ids.fresh());
         let completed = AnswerCompleted {
             session_id: job.session,
@@ -213,7 +212,7 @@ impl Conversation {
                 created_at: now,
                 source_metadata: None,
                 external_id: None,
-                prepared: Prepared { terms: index_terms(draft.text.as_str()), model: self.parts.embedder.model().to_owned(), embedding },
+                prepared,
                 mining: Mining::Nothing,
                 kind: Some(MessageKind::Statement),
                 event: EventId(self.parts.ids.fresh()),

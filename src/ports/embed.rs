@@ -1,5 +1,7 @@
 //! Text to vectors.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use crate::domain::UserText;
@@ -20,6 +22,19 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// When the model cannot be reached or refuses.
     async fn embed(&self, texts: &[UserText]) -> Result<Vec<Embedding>, EmbedError>;
+    /// Other models that can be asked as well, such as the built-in one beside a server. While a user is still searched by vectors of
+    /// one of them, questions and new messages need such vectors.
+    fn others(&self) -> &[Arc<dyn Embedder>] {
+        &[]
+    }
+}
+
+/// Who makes vectors of `model`: `embedder` or one of its others.
+pub fn by_model<'a>(embedder: &'a dyn Embedder, model: &str) -> Option<&'a dyn Embedder> {
+    if embedder.model() == model {
+        return Some(embedder);
+    }
+    embedder.others().iter().map(AsRef::as_ref).find(|other| other.model() == model)
 }
 
 /// Why there is no vector.

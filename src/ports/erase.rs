@@ -17,6 +17,7 @@ pub static ERASED: &[&str] = &[
     "events",
     "jobs",
     "usage_messages",
+    "message_vectors",
     "message_index",
     "merged_evidence",
     "merged_facts",
@@ -47,6 +48,7 @@ pub static LEFT: &[(&str, &str)] = &[
     ("erasures", "the receipt; goes when the day is over"),
     ("graph_changes", "ids of what is gone, without which a graph engine could not be told"),
     ("graph_heads", "the number of the latest of these"),
+    ("logins", "who is logged in, so that the receipt can be read; goes at logout, or when the login ends"),
 ];
 
 /// How far an erasure has got, and what it deleted: the receipt.

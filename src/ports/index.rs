@@ -17,6 +17,8 @@ pub struct IndexQuery {
     pub text: Arc<str>,
     /// Its vector; without one there is no search by meaning.
     pub embedding: Option<Embedding>,
+    /// The model of that vector. Where the user is searched by another's, there is no search by meaning.
+    pub model: String,
     /// Where to look.
     pub scope: Scope,
     /// How many hits at most.
@@ -47,6 +49,8 @@ pub struct IndexHit {
 pub struct IndexResult {
     /// Best first.
     pub hits: Vec<IndexHit>,
+    /// By whose vectors the user is searched.
+    pub model: String,
     /// Milliseconds spent on meaning.
     pub vector_ms: f64,
     /// Milliseconds spent on words.
@@ -61,6 +65,9 @@ pub trait MessageIndex: Send + Sync {
     /// # Errors
     /// When the stored rows cannot be read.
     async fn search(&self, caller: &Caller, query: &IndexQuery) -> Result<IndexResult, StoreError>;
+
+    /// By whose vectors the user is searched, as far as is known without asking the store; the result of a search says for certain.
+    fn model(&self, caller: &Caller) -> String;
 
     /// Drops what is held in memory for the caller, after a deletion.
     fn forget(&self, caller: &Caller);

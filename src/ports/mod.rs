@@ -17,6 +17,7 @@ pub mod queue;
 pub mod store;
 pub mod stream;
 pub mod usage;
+pub mod vectors;
 
 pub use access::{AccessTokenStore, RevocationStore};
 pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
@@ -36,8 +37,9 @@ pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use login::{LoggedOut, LoginStore, Renewed};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
-    AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeStore, MessageStore, Mining, NewMessage, Prepared,
-    Reweigh, SessionDeleted, SessionStore, Store, StoreError,
+    AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, KnowledgeStore, MessageStore, Mining, NewMessage,
+    Prepared, Reweigh, SessionDeleted, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
 pub use usage::UsageStore;
+pub use vectors::{Replaced, Unembedded, VectorBacklog, VectorClaim, VectorStep, VectorStore};

@@ -3,16 +3,15 @@
 //!
 //! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
 //! [`JobQueue`](super::JobQueue) and [`ChangeFeed`](super::ChangeFeed), which hand out the caller together with what belongs to
-//! him, [`Archive`], which does the same with all that is kept, [`Eraser::unfinished_erasures`] and
-//! [`SessionStore::unused_sessions`], which say what is to be deleted without anybody asking right now,
-//! [`AccessTokenStore::use_access_token`], which says who showed a token, [`LoginStore`], which does so for the secrets of logins,
-//! and [`RevocationStore`] and [`AuditLog`], whose rows belong to no user.
+//! him, [`Archive`] and [`VectorStore`], which do the same, [`Eraser::unfinished_erasures`], which says whose data is still to be
+//! deleted, [`SessionStore::unused_sessions`], [`AccessTokenStore::use_access_token`], which says who showed a token,
+//! [`LoginStore`], which does so for the secrets of logins, and [`RevocationStore`] and [`AuditLog`], whose rows belong to no user.
 
 use async_trait::async_trait;
 
 use super::{
     AccessTokenStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, Embedding, Eraser, EventLog, Inspect, JobQueue,
-    KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, UsageStore,
+    KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, UsageStore, VectorStore,
 };
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
@@ -36,6 +35,7 @@ pub trait Store:
     + Connections
     + Inspect
     + Archive
+    + VectorStore
 {
 }
 impl<T> Store for T where
@@ -54,6 +54,7 @@ impl<T> Store for T where
         + Connections
         + Inspect
         + Archive
+        + VectorStore
 {
 }
 
@@ -189,6 +190,9 @@ pub struct Prepared {
     pub model: String,
     /// The vector.
     pub embedding: Embedding,
+    /// Vectors of other models, by name. One is kept while its model is the one by which the user is searched, so that a new message
+    /// is found by meaning during a change of models too.
+    pub further: Vec<(String, Embedding)>,
 }
 
 /// A message that is stored now.
@@ -223,6 +227,15 @@ pub struct FeedRow {
     pub embedding: Vec<f32>,
 }
 
+/// What an index must have been made from to be right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FeedState {
+    /// Changes whenever a message of the user is deleted or other vectors come into use; an index made before is void then.
+    pub generation: u64,
+    /// The model by whose vectors the user is searched; none until a message was stored.
+    pub model: Option<String>,
+}
+
 /// Messages.
 #[async_trait]
 pub trait MessageStore: Send + Sync {
@@ -242,8 +255,12 @@ pub trait MessageStore: Send + Sync {
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError>;
     /// Rows after `after`, ascending, for an index with vectors of `model`.
     async fn feed(&self, caller: &Caller, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, StoreError>;
-    /// Changes whenever a message of the user is deleted; an index made before is void then.
-    async fn feed_generation(&self, caller: &Caller) -> Result<u64, StoreError>;
+    /// What an index must have been made from.
+    async fn feed_state(&self, caller: &Caller) -> Result<FeedState, StoreError>;
+    /// The generation of [`FeedState`] alone.
+    async fn feed_generation(&self, caller: &Caller) -> Result<u64, StoreError> {
+        Ok(self.feed_state(caller).await?.generation)
+    }
     /// The nearest messages by cosine similarity (-1 to 1), exact over all of the user's vectors of `model`.
     async fn nearest(
         &self,

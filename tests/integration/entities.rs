@@ -160,7 +160,7 @@ impl House {
             created_at: at,
             source_metadata: None,
             external_id: None,
-            prepared: Prepared { terms: vec![], model: "none".into(), embedding: Embedding(vec![1.0]) },
+            prepared: Prepared { terms: vec![], model: "none".into(), embedding: Embedding(vec![1.0]), further: vec![] },
             mining: Mining::Nothing,
             kind: None,
             event: EventId(ids.fresh()),

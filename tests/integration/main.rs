@@ -23,6 +23,8 @@ mod postgres;
 mod problems;
 mod proxy;
 mod readme;
+mod reembed;
 mod server;
 mod stored;
 mod tls;
+mod vectors;

@@ -8,4 +8,4 @@ pub mod index;
 pub use answerer::ExtractiveAnswerer;
 pub use embedder::LocalEmbedder;
 pub use extractor::LocalExtractor;
-pub use index::{RecallIndex, RecallIndexOptions};
+pub use index::{RecallIndex, RecallIndexOptions, Tuning};

@@ -92,10 +92,10 @@ pub struct Identity {
     pub until: Option<Instant>,
     /// The proof, if it can end before.
     pub proof: Option<Arc<dyn Proof>>,
-    /// Where the request came from, for the audit log.
-    pub address: Option<IpAddr>,
     /// What a request must show besides, because its proof is a cookie: browsers send it whoever asked them to.
     pub csrf: Option<Arc<str>>,
+    /// Where the request came from, for the audit log.
+    pub address: Option<IpAddr>,
 }
 
 impl fmt::Debug for Identity {

@@ -334,6 +334,7 @@ async fn embed(State(desk): State<Arc<Desk>>, headers: HeaderMap, Json(request):
             response.headers_mut().insert("retry-after", seconds.parse().unwrap());
             return response;
         }
+        Reaction::Late(silence, _) => tokio::time::sleep(silence).await,
         _ => {}
     }
     let texts: Vec<&str> = request["input"].as_array().expect("a list").iter().map(|t| t.as_str().expect("of texts")).collect();

@@ -20,14 +20,16 @@ const SLOT_BYTES: usize = 2048;
 pub(super) struct Held {
     /// The store's generation it was made from; `None` before the first time.
     pub(super) generation: Option<u64>,
+    /// Of which model its vectors are; empty before the first time.
+    pub(super) model: String,
     pub(super) index: UserIndex,
     /// The user has more messages than fit, even without vectors. `index` is empty then.
     pub(super) outgrown: bool,
 }
 
 impl Held {
-    pub(super) fn new(generation: u64, index: UserIndex) -> Self {
-        Self { generation: Some(generation), index, outgrown: false }
+    pub(super) fn new(generation: u64, model: &str) -> Self {
+        Self { generation: Some(generation), model: model.to_owned(), index: UserIndex::new(true), outgrown: false }
     }
 
     /// Makes it smaller until it fits: first the vectors go, then everything.
@@ -36,7 +38,7 @@ impl Held {
             self.index.drop_vectors();
         }
         if self.index.bytes() > budget {
-            self.index = UserIndex::new(None);
+            self.index = UserIndex::new(false);
             self.outgrown = true;
         }
     }
@@ -65,7 +67,7 @@ pub(super) struct Round<'a> {
 
 impl Slot {
     fn new() -> Self {
-        let held = Held { generation: None, index: UserIndex::new(None), outgrown: false };
+        let held = Held { generation: None, model: String::new(), index: UserIndex::new(false), outgrown: false };
         Self { held: Arc::new(RwLock::new(held)), turn: tokio::sync::Mutex::default(), begun: AtomicU64::new(0) }
     }
 
@@ -86,9 +88,9 @@ impl Slot {
 }
 
 impl Round<'_> {
-    /// Takes what a cancelled round had made of the same generation.
-    pub(super) fn unfinished(&mut self, generation: u64) -> Option<Held> {
-        self.turn.unfinished.take().filter(|held| held.generation == Some(generation))
+    /// Takes what a cancelled round had made of the same generation and model.
+    pub(super) fn unfinished(&mut self, generation: u64, model: &str) -> Option<Held> {
+        self.turn.unfinished.take().filter(|held| held.generation == Some(generation) && held.model == model)
     }
 
     /// Lays down what is made so far.
@@ -134,6 +136,11 @@ impl Cache {
         users.slots.put(user, (Arc::clone(&slot), SLOT_BYTES));
         users.shrink(self.budget);
         slot
+    }
+
+    /// The user's slot if there is one; no use of it.
+    pub(super) fn peek(&self, user: UserId) -> Option<Arc<Slot>> {
+        self.users_locked().slots.peek(&user).map(|(slot, _)| Arc::clone(slot))
     }
 
     /// Notes how large a slot's index is, and lets others go until all fit. A slot that went meanwhile stays gone.

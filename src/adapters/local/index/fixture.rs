@@ -9,7 +9,7 @@ use std::sync::{
 use async_trait::async_trait;
 use recall::{
     domain::{Caller, Message, MessageId, MessageKind, MessageStatus, Page, Role, SessionId, Slice, Timestamp, UserId, UserText},
-    ports::{Appended, Embedding, FeedRow, MessageStore, NewMessage, StoreError},
+    ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError},
     understand::index_terms,
 };
 
@@ -18,6 +18,7 @@ use recall::{
 pub(crate) struct MemoryFeed {
     rows: Mutex<Vec<(UserId, FeedRow, String)>>,
     generation: AtomicU64,
+    model: Mutex<Option<String>>,
     /// Pages that were read.
     pub(crate) reads: AtomicUsize,
 }
@@ -61,6 +62,16 @@ impl MemoryFeed {
             embedding: told.embedding,
         };
         rows.push((told.caller.user(), row, told.text.to_owned()));
+    }
+
+    /// Has other vectors from now on, made from the text.
+    #[allow(dead_code, reason = "examples that share this file have no use for it")]
+    pub(crate) fn change_model(&self, model: &str, vector: impl Fn(&str) -> Vec<f32>) {
+        for (_, row, text) in self.rows().iter_mut() {
+            row.embedding = vector(text);
+        }
+        *self.model.lock().unwrap_or_else(PoisonError::into_inner) = Some(model.to_owned());
+        self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Deletes a session.
@@ -123,8 +134,9 @@ impl MessageStore for MemoryFeed {
         Ok(rows[start..].iter().filter(|(user, _, _)| *user == caller.user()).take(limit as usize).map(|(_, row, _)| row.clone()).collect())
     }
 
-    async fn feed_generation(&self, _: &Caller) -> Result<u64, StoreError> {
-        Ok(self.generation.load(Ordering::SeqCst))
+    async fn feed_state(&self, _: &Caller) -> Result<FeedState, StoreError> {
+        let model = self.model.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(FeedState { generation: self.generation.load(Ordering::SeqCst), model })
     }
 
     async fn nearest(

@@ -51,6 +51,7 @@ async fn shares(tuning: Tuning) -> (f64, f64) {
         let query = IndexQuery {
             text: text.into(),
             embedding: Some(embedder.vector(text)),
+            model: embedder.model().to_owned(),
             scope: Scope::User,
             first: 10,
             methods: vec![Method::Vector, Method::Keyword],

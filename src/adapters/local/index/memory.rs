@@ -51,12 +51,12 @@ pub(super) struct UserIndex {
 }
 
 impl UserIndex {
-    /// An empty index; `dimension` of the vectors, or `None` to hold none.
-    pub(super) fn new(dimension: Option<usize>) -> Self {
+    /// An empty index, with vectors or without.
+    pub(super) fn new(vectors: bool) -> Self {
         Self {
             last_row: 0,
             postings: Postings::default(),
-            vectors: dimension.map(Vectors::new),
+            vectors: vectors.then(Vectors::default),
             ids: Vec::new(),
             places: HashMap::new(),
             sessions: Vec::new(),
@@ -271,7 +271,7 @@ impl UserIndex {
                 IndexHit { message: self.ids[row as usize], score, methods }
             })
             .collect();
-        IndexResult { hits, vector_ms, keyword_ms }
+        IndexResult { hits, model: query.model.clone(), vector_ms, keyword_ms }
     }
 
     fn by_words(&self, text: &str, words: &[String], named: &[u32], tuning: &Tuning) -> Vec<f32> {

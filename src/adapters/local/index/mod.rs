@@ -70,17 +70,17 @@ impl Default for RecallIndexOptions {
 /// [`MessageIndex`] in memory over any [`MessageStore`].
 pub struct RecallIndex {
     store: Arc<dyn MessageStore>,
+    /// Of users of whom the store does not say another.
     model: String,
-    dimension: usize,
     options: RecallIndexOptions,
     cache: Cache,
 }
 
 impl RecallIndex {
-    /// An index over `store`, for vectors of `embedder`'s model.
+    /// An index over `store`. Each user is searched by vectors of the model that the store names, or of `embedder`'s.
     pub fn new(store: Arc<dyn MessageStore>, embedder: &dyn Embedder, options: RecallIndexOptions) -> Self {
         let cache = Cache::new(options.budget_bytes);
-        Self { store, model: embedder.model().to_owned(), dimension: embedder.dimension(), options, cache }
+        Self { store, model: embedder.model().to_owned(), options, cache }
     }
 
     /// Bytes held for all users.
@@ -101,9 +101,12 @@ impl RecallIndex {
         let arrived = slot.rounds_begun();
         let Some(mut round) = slot.begin(arrived).await else { return Ok(()) };
         // Read before the rows: a deletion in between then makes the next search start anew, and none goes unseen.
-        let generation = self.store.feed_generation(caller).await?;
+        // The same goes for vectors that come into use; the old ones are left long enough for what is read here.
+        let state = self.store.feed_state(caller).await?;
+        let (generation, model) = (state.generation, state.model.unwrap_or_else(|| self.model.clone()));
         let held = slot.held.read().await;
-        let (current, outgrown, mut after) = (held.generation == Some(generation), held.outgrown, held.index.last_row());
+        let current = held.generation == Some(generation) && held.model == model;
+        let (outgrown, mut after) = (held.outgrown, held.index.last_row());
         drop(held);
         if current && outgrown {
             round.end();
@@ -111,7 +114,7 @@ impl RecallIndex {
         }
         if current {
             loop {
-                let rows = self.store.feed(caller, &self.model, after, PAGE).await?;
+                let rows = self.store.feed(caller, &model, after, PAGE).await?;
                 if !rows.is_empty() {
                     let mut held = slot.held.write().await;
                     rows.iter().for_each(|row| held.index.push(row));
@@ -128,13 +131,13 @@ impl RecallIndex {
             }
         } else {
             // Made aside, since others may be searching what is held.
-            let mut made = round.unfinished(generation).unwrap_or_else(|| Held::new(generation, UserIndex::new(Some(self.dimension))));
+            let mut made = round.unfinished(generation, &model).unwrap_or_else(|| Held::new(generation, &model));
             loop {
                 // A cancelled read must find the part that was made, so it lies in the round meanwhile.
                 let after = made.index.last_row();
                 round.keep_unfinished(made);
-                let rows = self.store.feed(caller, &self.model, after, PAGE).await?;
-                let Some(part) = round.unfinished(generation) else { return Ok(()) };
+                let rows = self.store.feed(caller, &model, after, PAGE).await?;
+                let Some(part) = round.unfinished(generation, &model) else { return Ok(()) };
                 made = part;
                 rows.iter().for_each(|row| made.index.push(row));
                 made.fit(self.options.budget_bytes);
@@ -160,7 +163,7 @@ impl RecallIndex {
             Scope::Session(id) => Some(id),
         };
         let limit = NEAREST.max(u32::try_from(query.first).unwrap_or(u32::MAX).saturating_mul(2));
-        self.store.nearest(caller, &self.model, vector, session, limit).await
+        self.store.nearest(caller, &query.model, vector, session, limit).await
     }
 
     /// Serves a user whose words do not fit: an index of the candidates alone, made for this one question.
@@ -171,7 +174,7 @@ impl RecallIndex {
         ids.dedup();
         let mut messages = self.store.messages_by_id(caller, &ids).await?;
         messages.sort_by_key(|m| (m.sent_at, m.session, m.position));
-        let mut index = UserIndex::new(None);
+        let mut index = UserIndex::new(false);
         for (row, message) in (1..).zip(messages) {
             index.push(&FeedRow {
                 row,
@@ -195,17 +198,29 @@ impl MessageIndex for RecallIndex {
         let slot = self.cache.slot(caller.user());
         self.catch_up(caller, &slot).await?;
         let held = slot.held.clone().read_owned().await;
+        let model = held.model.clone();
+        let mut query = query.clone();
+        // Vectors of two models are never compared.
+        query.embedding = query.embedding.filter(|_| query.model == model);
         if held.outgrown {
             drop(held);
-            return self.search_among_nearest(caller, query).await;
+            let found = self.search_among_nearest(caller, &query).await?;
+            return Ok(IndexResult { model, ..found });
         }
-        let nearest = if held.index.holds_vectors() { Vec::new() } else { self.nearest(caller, query).await? };
+        let nearest = if held.index.holds_vectors() { Vec::new() } else { self.nearest(caller, &query).await? };
         if held.index.len() < INLINE_ROWS {
-            return Ok(held.index.search(query, &nearest, &self.options.tuning));
+            let found = held.index.search(&query, &nearest, &self.options.tuning);
+            return Ok(IndexResult { model, ..found });
         }
-        let (query, tuning) = (query.clone(), self.options.tuning.clone());
+        let tuning = self.options.tuning.clone();
         let search = tokio::task::spawn_blocking(move || held.index.search(&query, &nearest, &tuning));
-        search.await.map_err(|e| StoreError::Transient(Box::new(e)))
+        let found = search.await.map_err(|e| StoreError::Transient(Box::new(e)))?;
+        Ok(IndexResult { model, ..found })
+    }
+
+    fn model(&self, caller: &Caller) -> String {
+        let held = self.cache.peek(caller.user());
+        held.and_then(|slot| Some(slot.held.try_read().ok()?.model.clone())).filter(|m| !m.is_empty()).unwrap_or_else(|| self.model.clone())
     }
 
     fn forget(&self, caller: &Caller) {

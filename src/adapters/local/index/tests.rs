@@ -81,6 +81,7 @@ fn query(words: &[usize]) -> IndexQuery {
     IndexQuery {
         embedding: Some(EMBEDDER.vector(&text)),
         text: text.into(),
+        model: EMBEDDER.model().to_owned(),
         scope: Scope::User,
         first: 10,
         methods: vec![Method::Vector, Method::Keyword],

@@ -9,8 +9,8 @@ const FIRST_ROWS: usize = 32;
 /// What a component of 0 is kept as. Without a sign the processor widens a component in half the instructions.
 const ZERO: i16 = 128;
 
-/// A growing table of unit vectors, one byte per component and one scale per row.
-#[derive(Debug)]
+/// A growing table of unit vectors, one byte per component and one scale per row. The first vector says how long all are.
+#[derive(Debug, Default)]
 pub(super) struct Vectors {
     dimension: usize,
     chunks: Vec<Vec<u8>>,
@@ -27,20 +27,26 @@ pub(super) struct Probe {
     excess: i32,
 }
 
-/// Symmetric quantisation: the largest component becomes 127. `None` when nothing is left of the vector.
-fn quantised(vector: &[f32]) -> Option<(f32, impl Iterator<Item = i16>)> {
+/// What the largest component of a row is kept as.
+const ROW_STEPS: f32 = 127.0;
+/// The same of a question, as long as the sum of all products fits: its rounding would count as much as that of all rows.
+const PROBE_STEPS: usize = 8191;
+
+/// Symmetric quantisation: the largest component becomes `steps`. `None` when nothing is left of the vector.
+fn quantised(vector: &[f32], steps: f32) -> Option<(f32, impl Iterator<Item = i16>)> {
     let largest = vector.iter().fold(0.0_f32, |m, v| if v.is_finite() { m.max(v.abs()) } else { m });
-    let scale = largest / 127.0;
+    let scale = largest / steps;
     // Rounds by hand, since `round` is a call for each component where the processor's instruction is not certain to be
     // there. The saturating cast maps what is not a number to 0.
-    let near = move |v: &f32| (v / scale + 0.5_f32.copysign(*v)).clamp(-127.0, 127.0) as i16;
+    let near = move |v: &f32| (v / scale + 0.5_f32.copysign(*v)).clamp(-steps, steps) as i16;
     (scale > 0.0).then(|| (scale, vector.iter().map(near)))
 }
 
 impl Probe {
     /// `None` for a zero vector, with which nothing can be compared.
     pub(super) fn new(vector: &[f32]) -> Option<Self> {
-        let (scale, values) = quantised(vector)?;
+        let steps = (i32::MAX as usize / 256 / vector.len().max(1)).min(PROBE_STEPS);
+        let (scale, values) = quantised(vector, steps as f32)?;
         let values: Vec<i16> = values.collect();
         let excess = values.iter().map(|v| i32::from(*v) * i32::from(ZERO)).sum();
         Some(Self { values, scale, excess })
@@ -57,17 +63,16 @@ impl Probe {
 }
 
 impl Vectors {
-    pub(super) fn new(dimension: usize) -> Self {
-        Self { dimension, chunks: Vec::new(), scales: Vec::new() }
-    }
-
-    /// Length of the rows.
+    /// Length of the rows; 0 as long as none has a vector.
     pub(super) fn dimension(&self) -> usize {
         self.dimension
     }
 
     /// Adds a row. A vector of another length (another model's) is kept as zero, which is like nothing.
     pub(super) fn push(&mut self, vector: &[f32]) {
+        if self.dimension == 0 {
+            self.learn(vector.len());
+        }
         if self.scales.len().is_multiple_of(CHUNK_ROWS) {
             self.chunks.push(Vec::new());
         }
@@ -77,12 +82,20 @@ impl Vectors {
             let (first, whole) = (FIRST_ROWS * self.dimension, CHUNK_ROWS * self.dimension);
             chunk.reserve_exact(chunk.len().max(first).min(whole.saturating_sub(chunk.len())));
         }
-        if let Some((scale, values)) = quantised(vector).filter(|_| vector.len() == self.dimension) {
+        if let Some((scale, values)) = quantised(vector, ROW_STEPS).filter(|_| vector.len() == self.dimension) {
             self.scales.push(scale);
             chunk.extend(values.map(|v| (v + ZERO) as u8));
         } else {
             self.scales.push(0.0);
             chunk.resize(chunk.len() + self.dimension, ZERO as u8);
+        }
+    }
+
+    /// Gives the rows that came before the first vector their room.
+    fn learn(&mut self, dimension: usize) {
+        self.dimension = dimension;
+        for (chunk, rows) in self.chunks.iter_mut().zip(self.scales.chunks(CHUNK_ROWS)) {
+            chunk.resize(rows.len() * dimension, ZERO as u8);
         }
     }
 
@@ -115,7 +128,7 @@ impl Vectors {
 }
 
 /// Dot product. Written over blocks of fixed length because only then does the compiler keep the sums in
-/// vector registers; the sum of 65,536 products of 127 x 255 still fits.
+/// vector registers. The sum fits by the choice of a question's steps.
 fn dot(probe: &[i16], row: &[u8]) -> i32 {
     let (probe_blocks, probe_rest) = probe.as_chunks::<32>();
     let (row_blocks, row_rest) = row.as_chunks::<32>();
@@ -146,13 +159,13 @@ mod tests {
         #[test]
         fn similarity_is_the_cosine_up_to_quantisation(rows in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 40), 1..40)) {
             let rows: Vec<_> = rows.iter().map(|r| unit(r)).collect();
-            let mut table = Vectors::new(40);
+            let mut table = Vectors::default();
             rows.iter().for_each(|r| table.push(r));
             let Some(probe) = Probe::new(&rows[0]) else { return Ok(()) };
             let mut seen = 0;
             table.scan(&probe, |row, found| {
                 let exact: f32 = rows[0].iter().zip(&rows[row as usize]).map(|(a, b)| a * b).sum();
-                assert!((found - exact).abs() < 0.02, "{found} for {exact}");
+                assert!((found - exact).abs() < 0.01, "{found} for {exact}");
                 assert_eq!(table.similarity(row, &probe), Some(found));
                 seen += 1;
             });
@@ -161,17 +174,31 @@ mod tests {
     }
 
     #[test]
+    fn the_sum_of_the_largest_products_fits() {
+        for dimension in [1, 384, 4_096, 16_384] {
+            let mut table = Vectors::default();
+            let long = unit(&vec![1.0; dimension]);
+            table.push(&long);
+            table.push(&long.iter().map(|x| -x).collect::<Vec<_>>());
+            let probe = Probe::new(&long).unwrap();
+            let found: Vec<f32> = (0..2).filter_map(|row| table.similarity(row, &probe)).collect();
+            assert!((found[0] - 1.0).abs() < 0.01 && (found[1] + 1.0).abs() < 0.01, "{dimension}: {found:?}");
+        }
+    }
+
+    #[test]
     fn rows_across_chunks_are_found_and_strangers_are_skipped() {
-        let mut table = Vectors::new(2);
+        let mut table = Vectors::default();
         for i in 0..2500_u32 {
-            if i % 100 == 7 { table.push(&[]) } else { table.push(&[1.0, i as f32]) }
+            // The first chunk and a little more have none, or one of a third model.
+            if i < 1030 || i % 100 == 7 { table.push(if i > 1100 { &[1.0, 1.0, 1.0] } else { &[] }) } else { table.push(&[1.0, i as f32]) }
         }
         let probe = Probe::new(&[0.0, 1.0]).unwrap();
         let mut rows = Vec::new();
         table.scan(&probe, |row, _| rows.push(row));
-        assert_eq!(rows.len(), 2475);
-        assert!(rows.is_sorted() && !rows.contains(&107) && rows.contains(&2499));
-        assert_eq!(table.similarity(107, &probe), None);
+        assert_eq!(rows.len(), 1470 - 14);
+        assert!(rows.is_sorted() && !rows.contains(&1107) && rows[0] == 1030 && rows.contains(&2499));
+        assert_eq!((table.similarity(5, &probe), table.similarity(1107, &probe)), (None, None));
         assert_eq!(table.similarity(2500, &probe), None);
         assert!(Probe::new(&[0.0, 0.0]).is_none() && Probe::new(&[f32::NAN]).is_none());
     }

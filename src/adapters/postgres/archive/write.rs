@@ -211,6 +211,15 @@ pub(super) async fn settle(c: &mut PgConnection, user: Uuid, expected: &[(&'stat
     if wrong {
         return Ok(Err(ArchiveError::Counters));
     }
-    sqlx::query("UPDATE users SET feed_generation = feed_generation + 1 WHERE id = $1").bind(user).execute(c).await?;
+    // The reader of an archive brings all vectors to the model that is configured; whether it had its way is looked at later.
+    sqlx::query(
+        "UPDATE users SET feed_generation = feed_generation + 1, embedding_settled = false, embedding_model = (
+             SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+             WHERE m.user_id = $1 ORDER BY m.feed_row DESC LIMIT 1)
+         WHERE id = $1",
+    )
+    .bind(user)
+    .execute(c)
+    .await?;
     Ok(Ok(()))
 }

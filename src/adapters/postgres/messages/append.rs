@@ -126,17 +126,26 @@ pub(in super::super) async fn store(
     }
     let position = counters.try_get::<i64, _>("message_count")? - count + 1;
     let seq = counters.try_get::<i64, _>("event_head")? - count + 1;
-    let feed_head: i64 =
-        sqlx::query_scalar("UPDATE users SET feed_head = feed_head + $2 WHERE id = $1 AND NOT erasing RETURNING feed_head")
-            .bind(user)
-            .bind(count)
-            .fetch_optional(&mut *c)
-            .await?
-            .ok_or(Failure::BeingErased)?;
+    // The first message says by whose vectors the user is searched. A later one of another model leaves work to be done.
+    let counters = sqlx::query(
+        "UPDATE users SET feed_head = feed_head + $2,
+             embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END,
+             embedding_settled = feed_head = 0 OR embedding_settled AND embedding_model IS NOT DISTINCT FROM $3
+         WHERE id = $1 AND NOT erasing RETURNING feed_head, embedding_model",
+    )
+    .bind(user)
+    .bind(count)
+    .bind(new.first().map(|n| n.message.prepared.model.as_str()))
+    .fetch_optional(&mut *c)
+    .await?
+    .ok_or(Failure::BeingErased)?;
+    let feed_head: i64 = counters.try_get("feed_head")?;
+    let in_use: Option<String> = counters.try_get("embedding_model")?;
 
     let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| stored(n, session, position)).collect();
     insert_messages(c, caller, session, &messages, feed_head - count + 1).await?;
     insert_index(c, caller, new).await?;
+    keep_further(c, user, new, in_use.as_deref()).await?;
 
     let drafts: Vec<(EventDraft, Timestamp)> = new.iter().zip(&messages).map(|(n, m)| (event(n, m), m.created_at)).collect();
     let numbered: Vec<_> = drafts.iter().zip(seq..).map(|((draft, at), seq)| (seq, draft, *at)).collect();
@@ -225,6 +234,29 @@ async fn insert_index(c: &mut PgConnection, caller: &Caller, new: &[New<'_>]) ->
     .bind(each(new, |n| n.message.prepared.model.as_str()))
     .bind(terms)
     .bind(each(new, vector))
+    .execute(c)
+    .await?;
+    Ok(())
+}
+
+/// The vectors by which the user is searched, while another model is to take over.
+async fn keep_further(c: &mut PgConnection, user: uuid::Uuid, new: &[New<'_>], in_use: Option<&str>) -> Result<(), Failure> {
+    let further = new.iter().filter(|n| in_use != Some(n.message.prepared.model.as_str())).filter_map(|n| {
+        let (_, embedding) = n.message.prepared.further.iter().find(|(model, _)| in_use == Some(model.as_str()))?;
+        Some((n.message.id.0, Vector::from(embedding.0.clone())))
+    });
+    let (ids, vectors): (Vec<_>, Vec<_>) = further.unzip();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "INSERT INTO message_vectors (user_id, message_id, model, embedding, dimensions)
+         SELECT $1, id, $2, embedding, vector_dims(embedding) FROM unnest($3::uuid[], $4::vector[]) AS v (id, embedding)",
+    )
+    .bind(user)
+    .bind(in_use)
+    .bind(ids)
+    .bind(vectors)
     .execute(c)
     .await?;
     Ok(())

@@ -163,6 +163,15 @@ pub(super) async fn settle(c: &mut SqliteConnection, user: Uuid, expected: &[(&'
     if wrong {
         return Ok(Err(ArchiveError::Counters));
     }
-    sqlx::query("UPDATE users SET feed_generation = feed_generation + 1 WHERE id = ?").bind(owner(&user)).execute(c).await?;
+    // The reader of an archive brings all vectors to the model that is configured; whether it had its way is looked at later.
+    sqlx::query(
+        "UPDATE users SET feed_generation = feed_generation + 1, embedding_settled = 0, embedding_model = (
+             SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+             WHERE m.user_id = ?1 ORDER BY m.feed_row DESC LIMIT 1)
+         WHERE id = ?1",
+    )
+    .bind(owner(&user))
+    .execute(c)
+    .await?;
     Ok(Ok(()))
 }

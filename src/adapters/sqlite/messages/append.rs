@@ -126,13 +126,21 @@ pub(in super::super) async fn store(
     }
     let position = counters.try_get::<i64, _>("message_count")? - count + 1;
     let seq = counters.try_get::<i64, _>("event_head")? - count + 1;
-    let feed_row: i64 = sqlx::query_scalar("UPDATE users SET feed_head = feed_head + ?2 WHERE id = ?1 AND erasing = 0 RETURNING feed_head")
-        .bind(bytes(&user))
-        .bind(count)
-        .fetch_optional(&mut *c)
-        .await?
-        .ok_or(Failure::BeingErased)?;
-    let feed_row = feed_row - count + 1;
+    // The first message says by whose vectors the user is searched. A later one of another model leaves work to be done.
+    let counters = sqlx::query(
+        "UPDATE users SET feed_head = feed_head + ?2,
+             embedding_model = CASE WHEN feed_head = 0 THEN ?3 ELSE embedding_model END,
+             embedding_settled = CASE WHEN feed_head = 0 THEN 1 ELSE embedding_settled AND embedding_model IS ?3 END
+         WHERE id = ?1 AND erasing = 0 RETURNING feed_head, embedding_model",
+    )
+    .bind(bytes(&user))
+    .bind(count)
+    .bind(new.first().map(|n| n.message.prepared.model.as_str()))
+    .fetch_optional(&mut *c)
+    .await?
+    .ok_or(Failure::BeingErased)?;
+    let feed_row = counters.try_get::<i64, _>("feed_head")? - count + 1;
+    let in_use: Option<String> = counters.try_get("embedding_model")?;
 
     let single = new.len() == 1;
     let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| stored(n, session, position)).collect();
@@ -145,6 +153,7 @@ pub(in super::super) async fn store(
         row.push_bind(terms).push_bind(vector(&n.message.prepared.embedding.0));
     });
     sql.build().persistent(single).execute(&mut *c).await?;
+    keep_further(c, user, &new, in_use.as_deref()).await?;
 
     let drafts: Vec<(EventDraft, Timestamp)> = new.iter().zip(&messages).map(|(n, m)| (event(n, m), m.created_at)).collect();
     let numbered: Vec<_> = drafts.iter().zip(seq..).map(|((draft, at), seq)| (seq, draft, *at)).collect();
@@ -198,6 +207,23 @@ async fn insert_messages(c: &mut SqliteConnection, caller: &Caller, messages: &[
         row.push_bind(m.external_id.as_deref()).push_bind(m.answer_to.as_ref().map(|id| bytes(&id.0))).push_bind(citations);
     });
     sql.build().persistent(messages.len() == 1).execute(c).await?;
+    Ok(())
+}
+
+/// The vectors by which the user is searched, while another model is to take over.
+async fn keep_further(c: &mut SqliteConnection, user: uuid::Uuid, new: &[New], in_use: Option<&str>) -> Result<(), Failure> {
+    for n in new.iter().filter(|n| in_use != Some(n.message.prepared.model.as_str())) {
+        let further = n.message.prepared.further.iter().find(|(model, _)| in_use == Some(model.as_str()));
+        if let Some((model, embedding)) = further {
+            sqlx::query("INSERT INTO message_vectors (user_id, message_id, model, embedding) VALUES (?, ?, ?, ?)")
+                .bind(bytes(&user))
+                .bind(bytes(&n.message.id.0))
+                .bind(model.as_str())
+                .bind(vector(&embedding.0))
+                .execute(&mut *c)
+                .await?;
+        }
+    }
     Ok(())
 }
 

@@ -1,7 +1,8 @@
-//! Messages: stored in `append`, read here. Rows of the index feed and vectors in `index`.
+//! Messages: stored in `append`, read here. Rows of the index feed and vectors in `index`, a change of vectors in `vectors`.
 
 pub(super) mod append;
 mod index;
+mod vectors;
 
 use async_trait::async_trait;
 
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::{
     domain::{Caller, Message, MessageId, Page, SessionId, Slice},
-    ports::{Appended, Embedding, FeedRow, MessageStore, NewMessage, StoreError},
+    ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError},
 };
 
 #[async_trait]
@@ -89,13 +90,15 @@ impl MessageStore for SqliteStore {
         Ok(index::feed(self, caller.user(), model, after, limit).await?)
     }
 
-    async fn feed_generation(&self, caller: &Caller) -> Result<u64, StoreError> {
-        let generation: Option<i64> = sqlx::query_scalar("SELECT feed_generation FROM users WHERE id = ?")
+    async fn feed_state(&self, caller: &Caller) -> Result<FeedState, StoreError> {
+        let found = sqlx::query("SELECT feed_generation, embedding_model FROM users WHERE id = ?")
             .bind(bytes(&caller.user().0))
             .fetch_optional(&self.readers)
             .await
             .map_err(Failure::from)?;
-        Ok(generation.unwrap_or(0).unsigned_abs())
+        let Some(row) = found else { return Ok(FeedState::default()) };
+        let c = Columns::of(&row, "users");
+        Ok(FeedState { generation: c.count("feed_generation")?, model: c.opt_text("embedding_model")? })
     }
 
     async fn nearest(

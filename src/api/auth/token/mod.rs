@@ -194,8 +194,8 @@ impl Tokens {
             manages_tokens: false,
             until: Some(self.end(token.expires_at, MAX_LIFE)),
             proof: Some(Arc::new(held)),
-            address: None,
             csrf: None,
+            address: None,
         })
     }
 

@@ -50,6 +50,7 @@ pub(super) fn new_message(session: SessionId, text: &str) -> NewMessage {
             terms: vec![("like".into(), 2), ("mary".into(), 1)],
             model: MODEL.into(),
             embedding: Embedding(vec![1.0, 0.0]),
+            further: vec![],
         },
         mining: Mining::Facts,
         kind: None,

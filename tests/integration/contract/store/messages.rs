@@ -212,7 +212,7 @@ pub(super) async fn nearest_equals_brute_force(store: Arc<dyn Store>) {
     };
     let mut vector = move || (0..16).map(|_| next()).collect::<Vec<f32>>();
     let with = |session, model: &str, v: &[f32]| NewMessage {
-        prepared: Prepared { terms: vec![], model: model.into(), embedding: Embedding(v.to_vec()) },
+        prepared: Prepared { terms: vec![], model: model.into(), embedding: Embedding(v.to_vec()), further: vec![] },
         ..new_message(session, "m")
     };
     let mut all = Vec::new();

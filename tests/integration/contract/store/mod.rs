@@ -18,6 +18,7 @@ mod messages;
 mod postgres;
 mod sqlite;
 mod usage;
+mod vectors;
 
 /// Runs the whole contract against the stores of a factory with `async fn store(&self) -> Option<Arc<dyn Store>>`; `None` where
 /// the engine is not there to be tested.
@@ -97,6 +98,13 @@ macro_rules! store_contract {
             archive::an_export_is_of_one_moment,
             archive::vectors_of_another_model_are_made_anew,
             archive::the_user_without_login_stays_that_user,
+            vectors::the_first_message_says_by_which_model_a_user_is_searched,
+            vectors::a_user_is_searched_by_the_old_vectors_until_the_new_ones_are_whole,
+            vectors::a_new_message_is_near_by_both_models_during_a_change,
+            vectors::a_message_that_came_meanwhile_keeps_new_vectors_from_use,
+            vectors::one_worker_has_a_user_and_a_late_one_writes_nothing,
+            vectors::the_model_that_was_wanted_last_counts,
+            vectors::what_is_deleted_meanwhile_leaves_no_vector,
             feed::nothing_is_recorded_until_it_is_wanted_and_then_everything_is,
             feed::a_thing_is_listed_as_it_is_with_where_it_comes_from,
             feed::a_change_is_listed_once_under_its_latest_number,

@@ -36,6 +36,7 @@ pub static ERASED: &[&str] = &[
     "messages",
     "sessions",
     "access_tokens",
+    "logins",
     USAGE,
 ];
 
@@ -48,7 +49,6 @@ pub static LEFT: &[(&str, &str)] = &[
     ("graph_changes", "ids of what is gone, without which a graph engine could not be told"),
     ("graph_heads", "the number of the latest of these"),
     ("message_codes", "made from vectors where the engine needs it; goes with its message"),
-    ("logins", "who is logged in, so that the receipt can be read; goes at logout, or when the login ends"),
 ];
 
 /// How far an erasure has got, and what it deleted: the receipt.

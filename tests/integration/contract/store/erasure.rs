@@ -21,6 +21,7 @@ use sqlx::{Connection, SqliteConnection};
 use super::{
     archive::{other, rich},
     given::{MODEL, World, at, fresh, new_message},
+    logins::login,
 };
 
 /// The day of `at(0)`.
@@ -46,6 +47,7 @@ async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     let (w, session) = rich(store).await;
     let (token, digest) = token(1);
     store.create_access_token(&w.caller, &token, digest).await.unwrap();
+    store.begin_login(&w.caller, &login(0)).await.unwrap();
     let mut message = new_message(session, "costs tokens");
     // As while the embedding model changes.
     message.prepared.further = vec![("test-model-2".to_owned(), recall::ports::Embedding(vec![0.0, 1.0, 0.0]))];

@@ -198,6 +198,7 @@ pub fn router(state: ApiState) -> Router {
     let auditor = Auditor::new(conversation.store().clone(), &config.instance);
     let roles = audit::Roles::new(auditor.clone(), conversation.clone());
     let exports = export::Exports::new(conversation.clone(), auditor.clone());
+    let notes = auditor.clone();
     let behind = graphql::Behind { graph, streams, issuers, auditor };
     let engine = graphql::Engine::new(conversation.clone(), behind, limits.clone(), limiter.clone(), config.admission);
     let whip = whip::Whip::new(signaling, &config.ice_servers, limiter.clone());
@@ -254,7 +255,7 @@ pub fn router(state: ApiState) -> Router {
     }
     let api = api.layer(DefaultBodyLimit::max(limits.body_bytes));
     let ways = auth::login::routes::WaysIn { logins: config.logins, tokens: config.login.is_some() };
-    open = open.merge(login_routes(ways, attempts));
+    open = open.merge(login_routes(ways, attempts).layer(axum::Extension(notes)));
     let pages = Router::new().fallback(web::file).layer(CompressionLayer::new());
     let guarded = Router::new()
         .merge(api)

@@ -107,10 +107,10 @@ impl Reembedder {
         let Some(claim) = self.store.claim_vectors(model, self.clock.now(), self.pace.lease).await? else { return Ok(Round::Nothing) };
         let done = self.user(&claim).await;
         // After a failure of the store the lease is left to end: others have their turn meanwhile.
-        if matches!(done, Ok(Round::NotOurs) | Err(RoundError::Embed(_))) {
-            if let Err(e) = self.store.release_vectors(&claim).await {
-                warn!(error = %e, "a user whose vectors are made could not be given back");
-            }
+        if matches!(done, Ok(Round::NotOurs) | Err(RoundError::Embed(_)))
+            && let Err(e) = self.store.release_vectors(&claim).await
+        {
+            warn!(error = %e, "a user whose vectors are made could not be given back");
         }
         done
     }

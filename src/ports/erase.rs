@@ -36,6 +36,7 @@ pub static ERASED: &[&str] = &[
     "messages",
     "sessions",
     "access_tokens",
+    "logins",
     USAGE,
 ];
 
@@ -48,7 +49,7 @@ pub static LEFT: &[(&str, &str)] = &[
     ("erasures", "the receipt; goes when the day is over"),
     ("graph_changes", "ids of what is gone, without which a graph engine could not be told"),
     ("graph_heads", "the number of the latest of these"),
-    ("logins", "who is logged in, so that the receipt can be read; goes at logout, or when the login ends"),
+    ("message_codes", "made from vectors where the engine needs it; goes with its message"),
 ];
 
 /// How far an erasure has got, and what it deleted: the receipt.

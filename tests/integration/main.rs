@@ -6,6 +6,7 @@ mod answers;
 mod api;
 mod archive;
 mod auth;
+mod backup;
 mod commands;
 mod contract;
 mod crash;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::{
-    Json,
+    Extension, Json,
     body::{Body, Bytes},
     extract::{Query, State, rejection::QueryRejection},
     http::{HeaderMap, HeaderValue, StatusCode, header},
@@ -23,10 +23,12 @@ use super::{
 };
 use crate::{
     api::{
+        address::ClientAddress,
+        audit::Auditor,
         auth::{AuthError, CSRF_HEADER, csrf_required, origin::ForeignPage, token::refused},
         error::ApiError,
     },
-    domain::{Caller, Login, UserText, ViewerRole},
+    domain::{AuditAction, Caller, Login, TokenDigest, UserText, ViewerRole},
 };
 
 /// Where the issuer sends the browser back to.
@@ -96,6 +98,8 @@ pub(crate) async fn login(State(logins): State<Logins>, Query(wanted): Query<Des
 pub(crate) async fn callback(
     State(logins): State<Logins>,
     headers: HeaderMap,
+    auditor: Option<Extension<Auditor>>,
+    address: Option<Extension<ClientAddress>>,
     returned: Result<Query<Returned>, QueryRejection>,
 ) -> Response {
     let inner = &logins.0;
@@ -110,6 +114,7 @@ pub(crate) async fn callback(
             if let Some(before) = secret(&headers, false) {
                 inner.end(&before).await;
             }
+            inner.note(fresh.digest(), auditor, address, AuditAction::SignedIn).await;
             let lifetime = inner.config.lifetime.as_secs();
             let login = cookies::set(cookies::LOGIN, fresh.text(), SentFor::OwnPages, lifetime);
             redirect(attempt.return_to(), &[login, cookies::set(cookies::ATTEMPT, "", SentFor::Links, 0)])
@@ -119,7 +124,13 @@ pub(crate) async fn callback(
 }
 
 /// `POST /auth/logout`: ends the login. Says where the browser can log out of the issuer as well.
-pub(crate) async fn logout(State(logins): State<Logins>, foreign: Option<axum::Extension<ForeignPage>>, headers: HeaderMap) -> Response {
+pub(crate) async fn logout(
+    State(logins): State<Logins>,
+    foreign: Option<Extension<ForeignPage>>,
+    auditor: Option<Extension<Auditor>>,
+    came_from: Option<Extension<ClientAddress>>,
+    headers: HeaderMap,
+) -> Response {
     let inner = &logins.0;
     let mut address = Value::Null;
     if let Some(secret) = secret(&headers, foreign.is_some()) {
@@ -127,6 +138,7 @@ pub(crate) async fn logout(State(logins): State<Logins>, foreign: Option<axum::E
         if verify_slices_are_equal(shown, secret.csrf().as_bytes()).is_err() {
             return csrf_required().into_response();
         }
+        inner.note(secret.digest(), auditor, came_from, AuditAction::SignedOut).await;
         inner.end(&secret).await;
         address = inner.logout_address().await.map_or(Value::Null, Value::String);
     }
@@ -157,6 +169,20 @@ pub(crate) async fn backchannel_logout(State(logins): State<Logins>, body: Bytes
 }
 
 impl Inner {
+    /// Notes what the person did whose login this is.
+    async fn note(
+        &self,
+        digest: TokenDigest,
+        auditor: Option<Extension<Auditor>>,
+        address: Option<Extension<ClientAddress>>,
+        action: AuditAction,
+    ) {
+        let now = self.clock.now();
+        if let (Some(Extension(auditor)), Ok(Some((caller, _)))) = (auditor, self.store.login(digest, now).await) {
+            auditor.note(now, Some(caller.user()), address.map(|Extension(address)| address.0), action, None).await;
+        }
+    }
+
     /// Ends a login here, and tells the issuer that its refresh token is not needed any more. What cannot be done now ends by
     /// itself, so it keeps nobody from going.
     async fn end(self: &Arc<Self>, secret: &Secret) {

@@ -53,6 +53,13 @@ async fn people_log_in_and_out_as_who_their_tokens_say() {
     browser.jar.lock().unwrap().insert("__Host-recall".to_owned(), held);
     assert_eq!((browser.viewer().await, browser.session().await["user"].clone()), (None, Value::Null), "the old cookie opens nothing");
     assert_eq!(browser.send(browser.request(Method::GET, "/graphql").header("accept", "text/html")).await.status(), 200, "pages stay open");
+
+    let noted = json!({ "query": "{ auditLog { nodes { actorId action address } } }" });
+    let log = server.http.post(server.url("/graphql")).bearer_auth(issuer.token("anna", json!({}))).json(&noted).send().await.unwrap();
+    let log: serde_json::Value = log.json().await.unwrap();
+    let entry = |action: &str| json!({ "actorId": of_token["id"], "action": action, "address": "127.0.0.1" });
+    let nodes = log["data"]["auditLog"]["nodes"].as_array().unwrap();
+    assert!(nodes.contains(&entry("login")) && nodes.contains(&entry("logout")), "{log}");
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ use sqlx::{Connection, SqliteConnection};
 use super::{
     archive::{other, rich},
     given::{MODEL, World, at, fresh, new_message},
+    logins::login,
 };
 
 /// The day of `at(0)`.
@@ -46,7 +47,11 @@ async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     let (w, session) = rich(store).await;
     let (token, digest) = token(1);
     store.create_access_token(&w.caller, &token, digest).await.unwrap();
-    let message = w.say(session, "costs tokens").await;
+    store.begin_login(&w.caller, &login(0)).await.unwrap();
+    let mut message = new_message(session, "costs tokens");
+    // As while the embedding model changes.
+    message.prepared.further = vec![("test-model-2".to_owned(), recall::ports::Embedding(vec![0.0, 1.0, 0.0]))];
+    let message = w.append(message).await;
     let tokens = TokenCount { input: 3, output: 4 };
     let spending = Spending { operation: ModelOperation::Answer, tokens, messages: vec![(message.id, tokens)] };
     store.spend(&w.caller, Day(TODAY.0 - 3), &spending).await.unwrap();

@@ -11,7 +11,7 @@ use super::given::{World, at, fresh};
 
 const ISSUER: &str = "https://login.example.org";
 
-fn login(created: i64) -> Login {
+pub(super) fn login(created: i64) -> Login {
     let mut digest = [9; 32];
     digest[..16].copy_from_slice(fresh().as_bytes());
     Login {

@@ -44,13 +44,16 @@ async fn someone(store: &PostgresStore, n: u128) -> Caller {
         "INSERT INTO usage_days VALUES ($1, 1, 'answer', 1, 1, 1)",
         "INSERT INTO graph_heads VALUES ($1, 1, pg_current_xact_id())",
         "INSERT INTO access_tokens VALUES ($1, $1, sha256($1::text::bytea), 'n', 's', now(), now(), NULL)",
+        "INSERT INTO logins (user_id, digest, issuer, role, scopes, created_at, idle_until, expires_at)
+         VALUES ($1, sha256($1::text::bytea), 'i', 'user', '', now(), now(), now())",
+        "INSERT INTO erasures (user_id, begun_at, touched_at) VALUES ($1, now(), now())",
     ] {
         sqlx::query(sql).bind(caller.user().0).execute(store.pool.writing(&caller)).await.unwrap();
     }
     caller
 }
 
-const TABLES: [(&str, &str); 7] = [
+const TABLES: [(&str, &str); 9] = [
     ("users", "id"),
     ("sessions", "user_id"),
     ("messages", "user_id"),
@@ -58,6 +61,21 @@ const TABLES: [(&str, &str); 7] = [
     ("usage_days", "user_id"),
     ("graph_heads", "user_id"),
     ("access_tokens", "user_id"),
+    ("logins", "user_id"),
+    ("erasures", "user_id"),
+];
+
+const SCOPES: [Scope; 10] = [
+    Scope::Queue,
+    Scope::Pruning,
+    Scope::Token,
+    Scope::Login,
+    Scope::Erasures,
+    Scope::Unused,
+    Scope::Vectors,
+    Scope::Budget,
+    Scope::Graph,
+    Scope::Owners,
 ];
 
 async fn whose(store: &PostgresStore, scope: impl Into<Scope>, table: &str, column: &str) -> Vec<uuid::Uuid> {
@@ -83,10 +101,12 @@ async fn a_statement_that_forgets_the_user_sees_nothing_of_another() {
         assert_eq!(in_snapshot.await.unwrap(), [anna.user().0], "{table}");
         // Both connections of the pool have served both users by now, and keep nothing of it.
         assert!(whose(&store, Scope::Nobody, table, column).await.is_empty(), "{table}");
-        for scope in [Scope::Queue, Scope::Pruning, Scope::Token, Scope::Budget, Scope::Graph, Scope::Owners] {
+        for scope in SCOPES {
             let opens = match table {
-                "users" => matches!(scope, Scope::Owners),
-                "sessions" => matches!(scope, Scope::Pruning),
+                "users" => matches!(scope, Scope::Owners | Scope::Vectors),
+                "sessions" => matches!(scope, Scope::Pruning | Scope::Unused),
+                "logins" => matches!(scope, Scope::Login),
+                "erasures" => matches!(scope, Scope::Erasures),
                 "jobs" => matches!(scope, Scope::Queue),
                 "usage_days" => matches!(scope, Scope::Budget),
                 "graph_heads" => matches!(scope, Scope::Graph),
@@ -119,8 +139,14 @@ async fn a_statement_that_forgets_the_user_changes_nothing_of_another() {
     }
     // Logs can be found and locked by what prunes them, and nothing else.
     refused(sqlx::query("UPDATE sessions SET title = 'x'").execute(store.pool.writing(Scope::Pruning)).await, "pruning");
-    let deleted = sqlx::query("DELETE FROM sessions").execute(store.pool.writing(Scope::Pruning)).await.unwrap();
-    assert_eq!(deleted.rows_affected(), 0);
+    let locked = "UPDATE users SET embedding_settled = true";
+    refused(sqlx::query(locked).execute(store.pool.writing(Scope::Vectors)).await, "vectors");
+    for scope in SCOPES.into_iter().filter(|scope| !matches!(scope, Scope::Queue)) {
+        for (table, _) in TABLES {
+            let deleted = sqlx::query(AssertSqlSafe(format!("DELETE FROM {table}"))).execute(store.pool.writing(scope)).await.unwrap();
+            assert_eq!(deleted.rows_affected(), 0, "{scope:?} in {table}");
+        }
+    }
     // Whatever can be reached is one's own.
     for sql in ["UPDATE messages SET text = 'x'", "DELETE FROM messages", "DELETE FROM sessions", "DELETE FROM users"] {
         let done = sqlx::query(sql).execute(store.pool.writing(&anna)).await.unwrap();

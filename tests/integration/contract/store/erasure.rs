@@ -49,8 +49,9 @@ async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     store.create_access_token(&w.caller, &token, digest).await.unwrap();
     store.begin_login(&w.caller, &login(0)).await.unwrap();
     let mut message = new_message(session, "costs tokens");
-    // As while the embedding model changes.
-    message.prepared.further = vec![("test-model-2".to_owned(), recall::ports::Embedding(vec![0.0, 1.0, 0.0]))];
+    // As while the embedding model changes: the user is still searched by vectors of the old one.
+    message.prepared.model = "test-model-2".to_owned();
+    message.prepared.further = vec![(MODEL.to_owned(), recall::ports::Embedding(vec![0.0, 1.0]))];
     let message = w.append(message).await;
     let tokens = TokenCount { input: 3, output: 4 };
     let spending = Spending { operation: ModelOperation::Answer, tokens, messages: vec![(message.id, tokens)] };

@@ -65,6 +65,7 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
         clock: clock.clone(),
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
+        session_limits: recall::facts::SessionLimits::default(),
     });
     let callers: Vec<Caller> = (1..=users).map(|n| Caller::verified(UserId(Uuid::from_u128(n as u128)), ViewerRole::User)).collect();
     let begun = Instant::now();

@@ -74,6 +74,12 @@ impl ApiError {
         Self { retry_after: Some(retry_after), ..Self::refused(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message) }
     }
 
+    /// The caller has as many streams open as may be.
+    pub fn too_many_streams(retry_after: Duration) -> Self {
+        let message = "Too many event streams are open. Close one, then go on.";
+        Self { retry_after: Some(retry_after), ..Self::refused(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_STREAMS", message) }
+    }
+
     /// There is no such thing, or it is not the caller's: both look the same.
     pub fn not_found(noun: &str) -> Self {
         Self::refused(StatusCode::NOT_FOUND, "NOT_FOUND", format!("There is no such {noun}."))

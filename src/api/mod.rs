@@ -48,7 +48,7 @@ pub use tls::{Tls, TlsError};
 use crate::{
     conversation::Conversation,
     domain::EventBody,
-    ports::GraphQueries,
+    ports::{Allowances, GraphQueries},
     streaming::{EventHub, LogSource},
 };
 
@@ -74,6 +74,8 @@ pub struct ApiState {
     pub graph: Arc<dyn GraphQueries>,
     /// What must be reachable besides the store, for `/readyz`.
     pub checks: Vec<Arc<dyn Check>>,
+    /// Where servers share the limits of callers; without it each has its own.
+    pub allowances: Option<Arc<dyn Allowances>>,
 }
 
 /// Addresses and bounds of the API.
@@ -150,6 +152,12 @@ pub struct Limits {
     pub requests: Option<RateLimit>,
     /// How often one address may ask, whoever is there.
     pub address_requests: Option<RateLimit>,
+    /// How many messages one caller may store in a minute.
+    pub messages_by_minute: Option<RateLimit>,
+    /// And in a day.
+    pub messages_by_day: Option<RateLimit>,
+    /// How many event streams one caller may have open at this server.
+    pub streams_per_caller: Option<u32>,
     /// How often one address may begin or end a login at the issuer.
     pub logins: Option<RateLimit>,
 }
@@ -164,6 +172,9 @@ impl Default for Limits {
             operation_timeout: Duration::from_secs(20),
             requests: None,
             address_requests: None,
+            messages_by_minute: None,
+            messages_by_day: None,
+            streams_per_caller: None,
             logins: None,
         }
     }
@@ -179,9 +190,9 @@ pub fn events_schema() -> String {
 
 /// All routes.
 pub fn router(state: ApiState) -> Router {
-    let ApiState { conversation, hub, signaling, authenticator, config, metrics, graph, checks } = state;
+    let ApiState { conversation, hub, signaling, authenticator, config, metrics, graph, checks, allowances } = state;
     let limits = Arc::new(config.limits);
-    let limiter = rate::Limiter::new(limits.requests);
+    let limiter = rate::CallerLimits::new(&limits, allowances.as_ref());
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
     let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
     let auditor = Auditor::new(conversation.store().clone(), &config.instance);
@@ -190,7 +201,7 @@ pub fn router(state: ApiState) -> Router {
     let notes = auditor.clone();
     let behind = graphql::Behind { graph, streams, issuers, auditor };
     let engine = graphql::Engine::new(conversation.clone(), behind, limits.clone(), limiter.clone(), config.admission);
-    let whip = whip::Whip::new(signaling, &config.ice_servers);
+    let whip = whip::Whip::new(signaling, &config.ice_servers, limiter.clone());
     let transport = layers::Transport::of(config.public_url.as_ref());
     let policy = Arc::new(auth::origin::OriginPolicy {
         port: config.listen.port(),
@@ -207,7 +218,7 @@ pub fn router(state: ApiState) -> Router {
     // The operation has its own limit; this one ends bodies that trickle in.
     let limit = limits.operation_timeout + Duration::from_secs(10);
     let timed = Router::new()
-        .merge(rest::routes().with_state(conversation))
+        .merge(rest::routes(limiter.clone()).with_state(conversation))
         .merge(
             Router::new()
                 .route("/signaling/{session_id}", post(whip::post))
@@ -216,7 +227,7 @@ pub fn router(state: ApiState) -> Router {
         )
         .merge(Router::new().route("/export", get(export::get)).with_state(exports))
         .layer(from_fn_with_state(limit, layers::deadline));
-    let mut api = timed.merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state(hub));
+    let mut api = timed.merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state((hub, limiter.clone())));
     let mut open = Router::new();
     let metrics = Router::new().route("/metrics", get(operations::metrics)).with_state(metrics);
     // Behind a login strangers can reach the server, and its numbers are not theirs.

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use signaling::{Bye, ByeCode, Cursor, Delivery, GapReason, Resume, Subscription};
 
-use super::{auth::Reader, error::ApiError};
+use super::{auth::Reader, error::ApiError, rate::CallerLimits};
 use crate::{
     domain::{Caller, SessionId},
     streaming::{EventHub, LogSource, SessionStream},
@@ -61,7 +61,7 @@ pub(crate) struct After {
 /// `GET /sessions/{session_id}/events`: the log as server-sent events. `Last-Event-ID`, which browsers send by themselves
 /// when they connect again, wins over `?after=`.
 pub(crate) async fn events(
-    State(hub): State<Arc<EventHub>>,
+    State((hub, limits)): State<(Arc<EventHub>, Arc<CallerLimits>)>,
     Reader(identity): Reader,
     Path(session): Path<String>,
     Query(query): Query<After>,
@@ -72,22 +72,23 @@ pub(crate) async fn events(
     let after = last.or(query.after);
     let subscribed = async {
         let session = session.parse().map_err(|_| ApiError::not_found("session"))?;
-        subscribe(&hub, identity.caller, session, after.as_deref()).await
+        let open = limits.stream(identity.caller)?;
+        Ok::<_, ApiError>((subscribe(&hub, identity.caller, session, after.as_deref()).await?, open))
     };
-    let subscription = match subscribed.await {
+    let (subscription, open) = match subscribed.await {
         Ok(subscription) => subscription,
         Err(error) => return error.into_response(),
     };
     let epoch = subscription.welcome().epoch.clone();
-    let events = stream::unfold(Some((subscription, epoch, identity.lease())), move |state| async move {
-        let (mut subscription, epoch, lease) = state?;
+    let events = stream::unfold(Some((subscription, epoch, identity.lease(), open)), move |state| async move {
+        let (mut subscription, epoch, lease, open) = state?;
         let delivery = tokio::select! {
             delivery = subscription.next() => delivery?,
             () = lease.ended() => Delivery::End(Bye::from(ByeCode::AuthExpired)),
         };
         let last = matches!(delivery, Delivery::End(_));
         let event = frame(&epoch, delivery);
-        Some((Ok::<_, Infallible>(event), (!last).then_some((subscription, epoch, lease))))
+        Some((Ok::<_, Infallible>(event), (!last).then_some((subscription, epoch, lease, open))))
     });
     let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
     // A proxy that collects a response before it passes it on would hold back every event.

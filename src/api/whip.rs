@@ -16,6 +16,7 @@ use super::{
     auth::{Identity, Reader},
     body,
     error::ApiError,
+    rate::CallerLimits,
 };
 use crate::{domain::SessionId, streaming::SessionStream};
 
@@ -26,13 +27,14 @@ const FRAGMENT: &str = "application/trickle-ice-sdpfrag";
 #[derive(Clone)]
 pub(crate) struct Whip {
     pub(crate) signaling: Arc<Signaling>,
+    limits: Arc<CallerLimits>,
     /// `Link` header values.
     pub(crate) links: Arc<[HeaderValue]>,
 }
 
 impl Whip {
-    pub(crate) fn new(signaling: Arc<Signaling>, servers: &[IceServer]) -> Self {
-        Self { signaling, links: servers.iter().filter_map(link).collect() }
+    pub(crate) fn new(signaling: Arc<Signaling>, servers: &[IceServer], limits: Arc<CallerLimits>) -> Self {
+        Self { signaling, limits, links: servers.iter().filter_map(link).collect() }
     }
 }
 
@@ -53,10 +55,21 @@ pub(crate) struct Opened {
 }
 
 /// Answers an offer for the events of a session.
-pub(crate) async fn offer(signaling: &Arc<Signaling>, identity: &Identity, session: SessionId, offer: &str) -> Result<Opened, ApiError> {
+pub(crate) async fn offer(
+    signaling: &Arc<Signaling>,
+    limits: &CallerLimits,
+    identity: &Identity,
+    session: SessionId,
+    offer: &str,
+) -> Result<Opened, ApiError> {
     let stream = SessionStream { caller: identity.caller, session };
-    let lease = identity.lease();
-    let answer = signaling.offer_until(stream, offer, async move { lease.ended().await }).await?;
+    let (lease, open) = (identity.lease(), limits.stream(identity.caller)?);
+    // Dropped with the peer, which then counts no more.
+    let end = async move {
+        let _open = open;
+        lease.ended().await;
+    };
+    let answer = signaling.offer_until(stream, offer, end).await?;
     let location = format!("/signaling/{session}/{}", answer.peer_id);
     Ok(Opened { location, peer_id: answer.peer_id, answer: answer.sdp, etag: answer.etag })
 }
@@ -107,7 +120,7 @@ pub(crate) async fn post(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let sdp = body::text(&headers, SDP, bytes)?;
-    let opened = offer(&whip.signaling, &identity, session(&id)?, &sdp).await?;
+    let opened = offer(&whip.signaling, &whip.limits, &identity, session(&id)?, &sdp).await?;
     let mut response = (StatusCode::CREATED, opened.answer).into_response();
     let answer = response.headers_mut();
     answer.insert(header::CONTENT_TYPE, HeaderValue::from_static(SDP));

@@ -93,10 +93,14 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     api_config.admission = wiring::admission(&config)?;
     // The one user of a machine is not held back.
     if config.auth.is_configured() {
-        let limit = |(per_minute, burst)| RateLimit { per_minute, burst };
-        api_config.limits.requests = config.limits.requests().map(limit);
-        api_config.limits.address_requests = config.limits.address_requests().map(limit);
-        api_config.limits.logins = config.limits.logins().map(limit);
+        let (from, limits) = (&config.limits, &mut api_config.limits);
+        let some = |count: u32| (count > 0).then_some(count);
+        limits.requests = some(from.requests_per_minute).map(RateLimit::per_minute);
+        limits.address_requests = some(from.address_requests_per_minute).map(RateLimit::per_minute);
+        limits.messages_by_minute = some(from.messages_per_minute).map(RateLimit::per_minute);
+        limits.messages_by_day = some(from.messages_per_day).map(RateLimit::per_day);
+        limits.streams_per_caller = some(from.streams_per_caller);
+        limits.logins = some(from.logins_per_minute).map(|count| RateLimit { burst: (count / 2).max(2), ..RateLimit::per_minute(count) });
     }
     let router = api::router(ApiState {
         conversation: house.conversation.clone(),
@@ -107,6 +111,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         metrics,
         graph: house.graph.queries.clone(),
         checks: house.checks.clone(),
+        allowances: house.allowances.clone(),
     });
     let listener = Listener::new(listener, tls);
     let server = tokio::spawn(api::serve(listener, router, api::ServerConfig::default(), stop.clone().cancelled_owned()));

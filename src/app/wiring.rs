@@ -21,7 +21,8 @@ use crate::api::{Admission, Check, Documents};
 use crate::config::{Config, Engine};
 use crate::conversation::{Conversation, Parts};
 use crate::domain::Ontology;
-use crate::ports::{Answerer, Clock, Embedder, Extractor, Store};
+use crate::facts::SessionLimits;
+use crate::ports::{Allowances, Answerer, Clock, Embedder, Extractor, Store};
 use crate::streaming::{EventHub, HubAnnouncer, LogSource};
 use crate::understand::Pipeline;
 
@@ -43,6 +44,8 @@ pub(super) struct House {
     pub(super) reembedder: Reembedder,
     /// What must be reachable besides the store.
     pub(super) checks: Vec<Arc<dyn Check>>,
+    /// Where servers share limits, if they share a store.
+    pub(super) allowances: Option<Arc<dyn Allowances>>,
 }
 
 /// The relations in force.
@@ -97,6 +100,7 @@ pub(super) async fn store(config: &Config, migrate: bool) -> anyhow::Result<Open
                 lock_timeout: Duration::from_secs(storage.lock_seconds),
                 migrate,
                 pooler: storage.pooler,
+                require_row_security: storage.require_row_security,
             };
             let store = Arc::new(PostgresStore::open(url.expose(), settings, SystemClock.now()).await.with_context(failed)?);
             Ok(Opened { store: store.clone(), shared: Some(store) })
@@ -163,9 +167,13 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let wake = Arc::new(Notify::new());
     let graph = super::graph::parts(config, &ontology, &store)?;
     checks.extend(graph.checks());
-    if let Some(shared) = shared {
+    if let Some(shared) = &shared {
         shared.follow(announcer.clone(), wake.clone());
     }
+    let allowances = shared.map(|shared| -> Arc<dyn Allowances> { shared });
+    // Only where there are several users: who has the static token alone is the one user of their own machine.
+    let some = |count: u32| (count > 0 && !config.auth.issuers.is_empty()).then_some(count);
+    let session_limits = SessionLimits { entities: some(config.limits.entities_per_session), facts: some(config.limits.facts_per_session) };
     let reembedder = Reembedder::new(store.clone(), embedder.clone(), clock.clone(), Pace::of(config));
     let conversation = Conversation::new(Parts {
         store: store.clone(),
@@ -178,6 +186,7 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         clock: clock.clone(),
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
+        session_limits,
     });
-    Ok(House { store, conversation, hub, announcer, clock, wake, graph, reembedder, checks })
+    Ok(House { store, conversation, hub, announcer, clock, wake, graph, reembedder, checks, allowances })
 }

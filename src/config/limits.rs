@@ -18,6 +18,22 @@ pub struct LimitsConfig {
     /// Requests from one address in a minute, a tenth of them at once, whoever makes them; a refused proof counts as ten. 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub address_requests_per_minute: u32,
+    /// Messages that one caller may store in a minute, a tenth of them at once; 0 for no limit. An import counts each of its own.
+    #[serde(deserialize_with = "flexible")]
+    pub messages_per_minute: u32,
+    /// And in a day.
+    #[serde(deserialize_with = "flexible")]
+    pub messages_per_day: u32,
+    /// Event streams that one caller may have open at one server; 0 for no limit.
+    #[serde(deserialize_with = "flexible")]
+    pub streams_per_caller: u32,
+    /// How many things a session may speak of until it adds no new ones; 0 for no limit. What is known goes on being learned about.
+    /// Holds where `auth.issuers` are configured: who has the static token alone is the one user of their own machine.
+    #[serde(deserialize_with = "flexible")]
+    pub entities_per_session: u32,
+    /// And facts.
+    #[serde(deserialize_with = "flexible")]
+    pub facts_per_session: u32,
     /// How often in a minute one address may begin a login or come back from the provider, half of it at once. 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub logins_per_minute: u32,
@@ -25,33 +41,33 @@ pub struct LimitsConfig {
 
 impl Default for LimitsConfig {
     fn default() -> Self {
-        Self { requests_per_minute: 3_000, address_requests_per_minute: 6_000, logins_per_minute: 60 }
+        Self {
+            requests_per_minute: 3_000,
+            address_requests_per_minute: 6_000,
+            messages_per_minute: 600,
+            messages_per_day: 20_000,
+            streams_per_caller: 64,
+            logins_per_minute: 60,
+            entities_per_session: 20,
+            facts_per_session: 50,
+        }
     }
 }
 
 impl LimitsConfig {
-    /// Requests of a caller in a minute and at once, if there is a limit.
-    pub fn requests(&self) -> Option<(u32, u32)> {
-        bucket(self.requests_per_minute)
-    }
-
-    /// Requests from an address in a minute and at once, if there is a limit.
-    pub fn address_requests(&self) -> Option<(u32, u32)> {
-        bucket(self.address_requests_per_minute)
-    }
-
-    /// Logins from an address in a minute and at once, if there is a limit.
-    pub fn logins(&self) -> Option<(u32, u32)> {
-        (self.logins_per_minute > 0).then(|| (self.logins_per_minute, (self.logins_per_minute / 2).max(2)))
-    }
-
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        at_most("limits.requests_per_minute", u64::from(self.requests_per_minute), 1_000_000)?;
-        at_most("limits.address_requests_per_minute", u64::from(self.address_requests_per_minute), 1_000_000)?;
-        at_most("limits.logins_per_minute", u64::from(self.logins_per_minute), 1_000_000)
+        for (key, value) in [
+            ("limits.requests_per_minute", self.requests_per_minute),
+            ("limits.address_requests_per_minute", self.address_requests_per_minute),
+            ("limits.messages_per_minute", self.messages_per_minute),
+            ("limits.messages_per_day", self.messages_per_day),
+            ("limits.streams_per_caller", self.streams_per_caller),
+            ("limits.logins_per_minute", self.logins_per_minute),
+            ("limits.entities_per_session", self.entities_per_session),
+            ("limits.facts_per_session", self.facts_per_session),
+        ] {
+            at_most(key, u64::from(value), 1_000_000)?;
+        }
+        Ok(())
     }
-}
-
-fn bucket(per_minute: u32) -> Option<(u32, u32)> {
-    (per_minute > 0).then(|| (per_minute, (per_minute / 10).max(1)))
 }

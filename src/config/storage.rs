@@ -37,6 +37,9 @@ pub struct StorageConfig {
     /// PostgreSQL: whether a pooler such as PgBouncer stands before it.
     #[serde(deserialize_with = "flexible")]
     pub pooler: bool,
+    /// PostgreSQL: whether a database in which row-level security does not hold is refused.
+    #[serde(deserialize_with = "flexible")]
+    pub require_row_security: bool,
 }
 
 impl Default for StorageConfig {
@@ -50,6 +53,7 @@ impl Default for StorageConfig {
             statement_seconds: 30,
             lock_seconds: 5,
             pooler: false,
+            require_row_security: false,
         }
     }
 }

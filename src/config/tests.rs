@@ -47,7 +47,7 @@ fn every_variable_sets_a_key_that_exists() {
         "storage.data" | "understanding.ontology" => "somewhere",
         "storage.database_url" => "sqlite:/tmp/x.db",
         "storage.migrate" => "false",
-        "storage.pooler" | "graphql.documents_only" => "true",
+        "storage.pooler" | "storage.require_row_security" | "graphql.documents_only" => "true",
         "graphql.introspection" => "false",
         "graphql.documents" => "documents.json",
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",

@@ -27,7 +27,7 @@ pub use send::{MAX_IMPORT, SendMessage};
 pub use work::ConversationWork;
 
 use crate::domain::{Caller, Entity, Ontology, Session, SessionId, Timestamp, UserText};
-use crate::facts::Learner;
+use crate::facts::{Learner, SessionLimits};
 use crate::ports::{Announcer, Answerer, Clock, Embedder, Extractor, Ids, MessageIndex, SessionDeleted, Store};
 
 /// Everything the use cases work with.
@@ -53,6 +53,8 @@ pub struct Parts {
     pub ids: Arc<dyn Ids>,
     /// Notified when a job was queued.
     pub wake: Arc<Notify>,
+    /// How much one session may add to what is known.
+    pub session_limits: SessionLimits,
 }
 
 /// The use cases.
@@ -67,7 +69,8 @@ pub struct Conversation {
 impl Conversation {
     /// The use cases over these parts.
     pub fn new(parts: Parts) -> Self {
-        let learner = Learner::new(parts.store.clone(), parts.ontology.clone(), parts.clock.clone(), parts.ids.clone());
+        let learner =
+            Learner::new(parts.store.clone(), parts.ontology.clone(), parts.clock.clone(), parts.ids.clone()).limited(parts.session_limits);
         let cues = Arc::new(rank::CueTerms::of(&parts.ontology));
         Self { parts: Arc::new(parts), learner, cues, answering: Arc::default() }
     }

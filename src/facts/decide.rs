@@ -34,6 +34,8 @@ pub(super) struct Known {
     pub(super) evidence: Vec<Evidence>,
     /// Entities on either side of those facts.
     pub(super) entities: Vec<Entity>,
+    /// How many facts the message may add, if there is a limit.
+    pub(super) room: Option<usize>,
 }
 
 /// The plan for one message.
@@ -46,13 +48,20 @@ pub(super) fn decide(
     now: Timestamp,
 ) -> KnowledgeCommit {
     // A repeated delivery changes nothing: what already counts this message is left alone.
-    let counted = known.counted;
+    let (counted, mut room) = (known.counted, known.room);
     let mut board = Board { s, ontology, facts: known.facts, changes: Vec::new(), evidence: Vec::new(), now };
     for claim in cast.claims(s, ontology) {
         let index = match board.facts.iter().position(|f| claim.is(f, ontology)) {
             Some(i) if counted.contains(&board.facts[i].id) => continue,
             Some(i) => i,
-            None => board.open(&claim, &known.evidence, ids),
+            None if room == Some(0) => {
+                metrics::counter!("recall_session_limits_reached_total", "of" => "facts").increment(1);
+                continue;
+            }
+            None => {
+                room = room.map(|left| left - 1);
+                board.open(&claim, &known.evidence, ids)
+            }
         };
         board.hear(index, &claim);
         if claim.stance == Stance::Supports {

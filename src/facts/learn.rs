@@ -14,8 +14,9 @@ use crate::facts::{
     cast::{Cast, Reading, lookups_of},
     decide::{Known, decide},
     resolve::{Contest, Memory},
+    room::{SessionLimits, thinned},
 };
-use crate::ports::{Claim, Clock, CommitError, FactKey, Ids, JobWork, KnowledgeCommit, Store, StoreError};
+use crate::ports::{Claim, Clock, CommitError, EntityFilter, FactFilter, FactKey, Ids, JobWork, KnowledgeCommit, Store, StoreError};
 
 /// How often a stale plan is made anew. Each time another worker of the same user has made progress.
 const MAX_STALE: u32 = 50;
@@ -71,12 +72,19 @@ pub struct Learner {
     /// most of the work was thrown away. Users share the places by hash, which costs a wait and nothing else; other server
     /// instances do not take part, and are what the version is for.
     turns: Arc<[Mutex<()>; TURNS]>,
+    limits: SessionLimits,
 }
 
 impl Learner {
     /// A learner over a store.
     pub fn new(store: Arc<dyn Store>, ontology: Arc<Ontology>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
-        Self { store, ontology, clock, ids, turns: Arc::new(std::array::from_fn(|_| Mutex::new(()))) }
+        let turns = Arc::new(std::array::from_fn(|_| Mutex::new(())));
+        Self { store, ontology, clock, ids, turns, limits: SessionLimits::default() }
+    }
+
+    /// The same, with limits to what a session may add.
+    pub fn limited(self, limits: SessionLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Commits what a message states, with the end of its job and the work that follows. Returns the facts it changed.
@@ -117,13 +125,23 @@ impl Learner {
         let memory = self.recollect(caller, s, &reading).await?;
         let now = self.clock.now();
         let mut fresh = || self.ids.fresh();
-        let cast = Cast::assemble(s, &reading, &memory, &mut fresh, now);
+        let mut cast = Cast::assemble(s, &reading, &memory, &mut fresh, now);
+        let thin = match self.room_for_entities(caller, s, &cast).await? {
+            Some(room) => thinned(s, &cast, room),
+            None => None,
+        };
+        if let Some(thin) = &thin {
+            metrics::counter!("recall_session_limits_reached_total", "of" => "entities").increment(1);
+            cast = Cast::assemble(thin, &Reading::of(thin), &memory, &mut fresh, now);
+        }
+        let s = thin.as_ref().unwrap_or(s);
         let fact_keys = cast.fact_keys(s, &self.ontology);
         let known = if fact_keys.is_empty() {
             Known { version, ..Known::default() }
         } else {
             self.known(caller, s, &cast, version, &fact_keys).await?
         };
+        let known = Known { room: self.room_for_facts(caller, s).await?, ..known };
         Ok(decide(s, &cast, known, &self.ontology, &mut fresh, now))
     }
 
@@ -154,6 +172,20 @@ impl Learner {
         Ok(memory)
     }
 
+    /// How many things the session may still add, if there is a limit and the message adds any. Counted by what it speaks of.
+    async fn room_for_entities(&self, caller: &Caller, s: &Statement, cast: &Cast) -> Result<Option<usize>, StoreError> {
+        let Some(limit) = self.limits.entities.filter(|_| !cast.fresh.is_empty()) else { return Ok(None) };
+        let there = self.store.count_entities(caller, &EntityFilter { session: Some(s.session), ..EntityFilter::default() }).await?;
+        Ok(Some(usize::try_from(u64::from(limit).saturating_sub(there)).unwrap_or(usize::MAX)))
+    }
+
+    /// The same for facts.
+    async fn room_for_facts(&self, caller: &Caller, s: &Statement) -> Result<Option<usize>, StoreError> {
+        let Some(limit) = self.limits.facts.filter(|_| !s.extraction.facts.is_empty()) else { return Ok(None) };
+        let there = self.store.count_facts(caller, &FactFilter { session: Some(s.session), ..FactFilter::default() }).await?;
+        Ok(Some(usize::try_from(u64::from(limit).saturating_sub(there)).unwrap_or(usize::MAX)))
+    }
+
     async fn known(&self, caller: &Caller, s: &Statement, cast: &Cast, version: u64, keys: &[FactKey]) -> Result<Known, StoreError> {
         let facts = self.store.facts_by_key(caller, keys).await?;
         let counted: HashSet<FactId> = self.store.facts_in(caller, &[s.message]).await?.into_iter().map(|(_, fact)| fact).collect();
@@ -166,6 +198,6 @@ impl Learner {
         sides.sort();
         sides.dedup();
         let entities: Vec<Entity> = self.store.entities_by_id(caller, &sides).await?;
-        Ok(Known { version, facts, counted, evidence, entities })
+        Ok(Known { version, facts, counted, evidence, entities, room: None })
     }
 }

@@ -13,6 +13,7 @@ pub mod merge;
 mod news;
 pub mod processor;
 mod resolve;
+mod room;
 pub mod unmerge;
 pub mod weigh;
 mod who;
@@ -20,6 +21,7 @@ mod who;
 pub use learn::{LearnError, Learner, Statement};
 pub use processor::{Outcome, Processor, ProcessorConfig, Work};
 pub use resolve::Memory;
+pub use room::SessionLimits;
 pub use weigh::{Standing, is_rival, relative_weight, rival_keys, standing};
 pub use who::{AskedName, Likely};
 

@@ -59,6 +59,8 @@ struct World {
     facts: HashMap<FactId, Fact>,
     evidence: Vec<Evidence>,
     fresh: u128,
+    /// Facts that the next message may add.
+    room: Option<usize>,
 }
 
 /// "subject relation object", said on a day.
@@ -128,7 +130,7 @@ impl World {
             .collect();
         let evidence: Vec<Evidence> = self.evidence.iter().filter(|e| facts.iter().any(|f| f.id == e.fact)).cloned().collect();
         let counted = evidence.iter().filter(|e| e.message == s.message).map(|e| e.fact).collect();
-        let known = Known { version: 0, facts, counted, evidence, entities: self.entities.values().cloned().collect() };
+        let known = Known { version: 0, facts, counted, evidence, entities: self.entities.values().cloned().collect(), room: self.room };
         let plan = decide(&s, &cast, known, &ontology, &mut ids, day(1000));
         self.fresh = counter;
         for e in &plan.entities {
@@ -372,4 +374,17 @@ proptest! {
         prop_assert!(fact.support <= r && fact.opposition >= 0.0 && fact.opposition <= 1.0);
         prop_assert!(decay(day(0), day(days), h) <= 1.0 && decay(day(days), day(0), h) == 1.0);
     }
+}
+
+#[test]
+fn a_session_that_is_full_adds_no_facts_and_goes_on_with_those_it_has() {
+    let mut w = World { room: Some(1), ..World::default() };
+    w.hear(&say(1, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
+    w.room = Some(0);
+    let plan = w.hear(&say(2, 1000, "John", "LIKES", "Vera", Polarity::Affirmed));
+    assert!(plan.facts.is_empty() && plan.evidence.is_empty());
+    let plan = w.hear(&say(3, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
+    assert_eq!(change(&plan, 0).0, FactChange::Reinforced);
+    let plan = w.hear(&say(4, 1001, "John", "LIKES", "Mary", Polarity::Ended));
+    assert_eq!(change(&plan, 0).0, FactChange::Ended);
 }

@@ -45,6 +45,7 @@ pub static USAGE: &str = "usage_days";
 
 /// Tables that name users and are left, with the reason.
 pub static LEFT: &[(&str, &str)] = &[
+    ("allowances", "limits, which deleting one's data must not renew"),
     ("erasures", "the receipt; goes when the day is over"),
     ("graph_changes", "ids of what is gone, without which a graph engine could not be told"),
     ("graph_heads", "the number of the latest of these"),

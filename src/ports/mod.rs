@@ -1,6 +1,7 @@
 //! What the core needs from the world, as traits. Adapters implement them; nothing here names an engine.
 
 pub mod access;
+pub mod allowance;
 pub mod answer;
 pub mod archive;
 pub mod audit;
@@ -20,6 +21,7 @@ pub mod usage;
 pub mod vectors;
 
 pub use access::{AccessTokenStore, RevocationStore};
+pub use allowance::{Allowances, Bucket, Drawn};
 pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use archive::{Archive, ArchiveError};
 pub use audit::AuditLog;

@@ -306,6 +306,7 @@ async fn statements_of_a_message(house: &House) {
         taken.push(house.stored.statements().await - before);
     }
     println!("{}: statements of a message by round: {taken:?}", house.store.engine());
-    // One more to look a name up; another when the news of its two commits go to other processes one by one.
-    assert!(taken.iter().all(|n| *n <= taken[0] + 2), "statements by round: {taken:?}");
+    // Two more where the names do not decide, on PostgreSQL each with its beginning and end; another when the news of the two
+    // commits go to other processes one by one.
+    assert!(taken.iter().all(|n| *n <= taken[0] + 7), "statements by round: {taken:?}");
 }

@@ -8,10 +8,15 @@ use recall::{
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tokio::sync::OnceCell;
 
+/// What the program is to the server: the owner of its tables and nothing more, so that row-level security holds in every test.
+pub(crate) const ROLE: &str = "recall_tests";
+
 /// A schema that only one test uses.
 pub(crate) struct Schema {
-    /// Names server, database and schema.
+    /// Names server, database and schema, for the role of the tests.
     pub(crate) url: String,
+    /// The same for the role that may do everything.
+    admin: String,
     /// The schema alone.
     pub(crate) name: String,
 }
@@ -30,16 +35,20 @@ impl Schema {
                 // Once for all schemas; in the first one of them the others would not find it. The lock is for other test runs.
                 let mut connection = PgConnection::connect(&server).await.unwrap();
                 connection
-                    .execute("BEGIN; SELECT pg_advisory_xact_lock(7); CREATE EXTENSION IF NOT EXISTS vector SCHEMA public; COMMIT")
+                    .execute(AssertSqlSafe(format!(
+                        "BEGIN; SELECT pg_advisory_xact_lock(7); CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
+                         DO $$ BEGIN CREATE ROLE {ROLE} LOGIN PASSWORD '{ROLE}'; EXCEPTION WHEN duplicate_object THEN NULL; END $$; COMMIT"
+                    )))
                     .await
                     .unwrap();
             })
             .await;
         let id: uuid::Uuid = sqlx::query_scalar("SELECT gen_random_uuid()").fetch_one(&mut connection).await.unwrap();
         let name = format!("test_{}", id.as_simple());
-        connection.execute(AssertSqlSafe(format!("CREATE SCHEMA {name}"))).await.unwrap();
+        connection.execute(AssertSqlSafe(format!("CREATE SCHEMA {name} AUTHORIZATION {ROLE}"))).await.unwrap();
         let separator = if server.contains('?') { '&' } else { '?' };
-        Some(Self { url: format!("{server}{separator}options=-csearch_path%3D{name}%2Cpublic"), name })
+        let admin = format!("{server}{separator}options=-csearch_path%3D{name}%2Cpublic");
+        Some(Self { url: as_role(&admin, ROLE), admin, name })
     }
 
     /// A store of its own: what another process would open.
@@ -53,8 +62,20 @@ impl Schema {
         self.connection().await.execute(clock).await.unwrap();
     }
 
-    /// A connection past the store.
+    /// A connection past the store, and past row-level security.
     pub(crate) async fn connection(&self) -> PgConnection {
-        PgConnection::connect(&self.url).await.unwrap()
+        PgConnection::connect(&self.admin).await.unwrap()
     }
+
+    /// The URL for a role that may do everything.
+    pub(crate) fn admin(&self) -> &str {
+        &self.admin
+    }
+}
+
+/// The URL for a role whose password is its name.
+pub(crate) fn as_role(url: &str, role: &str) -> String {
+    let (scheme, rest) = url.split_once("://").expect("a URL");
+    let server = rest.split_once('@').map_or(rest, |(_, server)| server);
+    format!("{scheme}://{role}:{role}@{server}")
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use sqlx::postgres::PgRow;
 
-use super::{PostgresStore, codec, erase, failure::Failure, rows::Columns};
+use super::{PostgresStore, codec, erase, failure::Failure, rows::Columns, walls::Scope};
 use crate::{
     domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole},
     ports::{AccessTokenStore, RevocationStore, StoreError},
@@ -22,7 +22,7 @@ const NOTE: &str = "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous
 impl AccessTokenStore for PostgresStore {
     async fn create_access_token(&self, caller: &Caller, token: &AccessToken, digest: TokenDigest) -> Result<(), StoreError> {
         let input = (caller.user().0, token, digest);
-        let created = self.write(&input, |c, &(user, token, digest)| {
+        let created = self.write(caller, &input, |c, &(user, token, digest)| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING").bind(user).execute(&mut *c).await?;
                 erase::refuse_while_erasing(c, user).await?;
@@ -49,7 +49,7 @@ impl AccessTokenStore for PostgresStore {
     async fn access_tokens(&self, caller: &Caller) -> Result<Vec<AccessToken>, StoreError> {
         let found = sqlx::query("SELECT * FROM access_tokens WHERE user_id = $1 ORDER BY created_at DESC, id DESC")
             .bind(caller.user().0)
-            .fetch_all(&self.pool)
+            .fetch_all(self.pool.reading(caller))
             .await
             .map_err(Failure::from)?;
         Ok(found.iter().map(token).collect::<Result<_, _>>()?)
@@ -57,7 +57,7 @@ impl AccessTokenStore for PostgresStore {
 
     async fn revoke_access_token(&self, caller: &Caller, id: AccessTokenId) -> Result<(), StoreError> {
         let query = sqlx::query("DELETE FROM access_tokens WHERE user_id = $1 AND id = $2").bind(caller.user().0).bind(id.0);
-        match query.execute(&self.pool).await.map_err(Failure::from)?.rows_affected() {
+        match query.execute(self.pool.writing(caller)).await.map_err(Failure::from)?.rows_affected() {
             0 => Err(StoreError::NotFound),
             _ => Ok(()),
         }
@@ -67,7 +67,7 @@ impl AccessTokenStore for PostgresStore {
         let found = sqlx::query("SELECT * FROM access_tokens WHERE digest = $1 AND expires_at > $2")
             .bind(digest.0.as_slice())
             .bind(codec::time(now))
-            .fetch_optional(&self.pool)
+            .fetch_optional(self.pool.reading(Scope::Token))
             .await
             .map_err(Failure::from)?;
         let Some(row) = found else { return Ok(None) };
@@ -75,7 +75,7 @@ impl AccessTokenStore for PostgresStore {
         let token = token(&row)?;
         if token.last_used_at.is_none_or(|at| now - at >= NOTED_FOR) {
             let noted = sqlx::query(NOTE).bind(codec::time(now)).bind(user).bind(token.id.0).bind(codec::time(now - NOTED_FOR));
-            noted.execute(&self.pool).await.map_err(Failure::from)?;
+            noted.execute(self.pool.writing(UserId(user))).await.map_err(Failure::from)?;
         }
         // Less than its owner may be: a script that is taken over is no administrator.
         Ok(Some((Caller::verified(UserId(user), ViewerRole::User), token)))
@@ -89,18 +89,23 @@ impl RevocationStore for PostgresStore {
             "INSERT INTO revoked_tokens (digest, expires_at) VALUES ($1, coalesce($2, 'infinity'))
              ON CONFLICT (digest) DO UPDATE SET expires_at = greatest(revoked_tokens.expires_at, excluded.expires_at)",
         );
-        query.bind(token.0.as_slice()).bind(until.map(codec::time)).execute(&self.pool).await.map_err(Failure::from)?;
+        query
+            .bind(token.0.as_slice())
+            .bind(until.map(codec::time))
+            .execute(self.pool.writing(Scope::Nobody))
+            .await
+            .map_err(Failure::from)?;
         Ok(())
     }
 
     async fn is_revoked(&self, token: TokenDigest) -> Result<bool, StoreError> {
         let found = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM revoked_tokens WHERE digest = $1)").bind(token.0.as_slice());
-        Ok(found.fetch_one(&self.pool).await.map_err(Failure::from)?)
+        Ok(found.fetch_one(self.pool.reading(Scope::Nobody)).await.map_err(Failure::from)?)
     }
 
     async fn forget_revoked(&self, now: Timestamp) -> Result<u64, StoreError> {
         let query = sqlx::query("DELETE FROM revoked_tokens WHERE expires_at <= $1").bind(codec::time(now));
-        Ok(query.execute(&self.pool).await.map_err(Failure::from)?.rows_affected())
+        Ok(query.execute(self.pool.writing(Scope::Nobody)).await.map_err(Failure::from)?.rows_affected())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The audit log: written, read, forgotten.
+//! The audit log: written, read, forgotten. It belongs to no user, because it outlives whom it speaks of.
 
 use async_trait::async_trait;
 use sqlx::{Row, postgres::PgRow};
@@ -9,6 +9,7 @@ use super::{
     failure::Failure,
     keys,
     rows::Columns,
+    walls::Scope,
 };
 use crate::{
     domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Timestamp, UserId, ViewerRole},
@@ -25,7 +26,7 @@ impl AuditLog for PostgresStore {
             .bind(codec::opt_text(entry.target.as_deref()))
             .bind(entry.address.map(|a| a.to_string()))
             .bind(codec::text(&entry.instance))
-            .execute(&self.pool)
+            .execute(self.pool.writing(Scope::Nobody))
             .await
             .map_err(Failure::from)?;
         Ok(())
@@ -43,7 +44,7 @@ impl AuditLog for PostgresStore {
             None => found,
             Some(actor) => found.bind(actor.0),
         };
-        let found = found.fetch_all(&self.pool).await.map_err(Failure::from)?;
+        let found = found.fetch_all(self.pool.reading(Scope::Nobody)).await.map_err(Failure::from)?;
         let items = found.iter().map(|row| {
             let entry = entry(row)?;
             Ok((entry.number.to_string(), entry))
@@ -55,7 +56,7 @@ impl AuditLog for PostgresStore {
         let last = sqlx::query_scalar("SELECT action FROM audit WHERE actor = $1 AND action = ANY($2) ORDER BY number DESC LIMIT 1")
             .bind(caller.user().0)
             .bind(actions.iter().map(|a| a.as_str()).collect::<Vec<_>>());
-        Ok(last.fetch_optional(&self.pool).await.map_err(Failure::from)?)
+        Ok(last.fetch_optional(self.pool.reading(Scope::Nobody)).await.map_err(Failure::from)?)
     }
 
     async fn forget_audited(&self, before: Timestamp, keep: u64, limit: u32) -> Result<u64, StoreError> {
@@ -67,7 +68,7 @@ impl AuditLog for PostgresStore {
         .bind(codec::time(before))
         .bind(signed(keep))
         .bind(i64::from(limit));
-        Ok(forgotten.execute(&self.pool).await.map_err(Failure::from)?.rows_affected())
+        Ok(forgotten.execute(self.pool.writing(Scope::Nobody)).await.map_err(Failure::from)?.rows_affected())
     }
 }
 

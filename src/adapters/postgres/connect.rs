@@ -29,6 +29,8 @@ pub struct PostgresConfig {
     /// Whether a pooler such as PgBouncer stands before the server. It hands out a connection per transaction and takes no
     /// settings with it, so the timeouts are then those of the role or the database.
     pub pooler: bool,
+    /// Whether a database in which row-level security does not hold is refused.
+    pub require_row_security: bool,
 }
 
 impl Default for PostgresConfig {
@@ -40,6 +42,7 @@ impl Default for PostgresConfig {
             lock_timeout: Duration::from_secs(5),
             migrate: true,
             pooler: false,
+            require_row_security: false,
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) async fn session(
     for _ in 0..ATTEMPTS {
         let decision = decide(store, user, session, reweigh).await?;
         let input = (user.0, session.0, since, decision);
-        match store.write(&input, |c, (user, session, since, decision)| Box::pin(apply(c, *user, *session, *since, decision))).await {
+        match store.write(user, &input, |c, (user, session, since, decision)| Box::pin(apply(c, *user, *session, *since, decision))).await {
             Err(Failure::Stale) => {}
             done => return done,
         }
@@ -79,7 +79,7 @@ async fn concerned(c: &mut PgConnection, user: UserId, session: SessionId) -> Re
 /// Reads the facts concerned in one snapshot and asks what becomes of each.
 async fn decide(store: &PostgresStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Decision, Failure> {
     let input = (user, session);
-    let (version, facts, left) = store.snapshot(&input, |c, &(user, session)| Box::pin(concerned(c, user, session))).await?;
+    let (version, facts, left) = store.snapshot(user, &input, |c, &(user, session)| Box::pin(concerned(c, user, session))).await?;
     let mut by_fact: HashMap<FactId, &[Evidence]> = HashMap::new();
     for chunk in left.chunk_by(|a, b| a.fact == b.fact) {
         by_fact.extend(chunk.first().map(|e| (e.fact, chunk)));

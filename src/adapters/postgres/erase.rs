@@ -13,6 +13,7 @@ use super::{
     codec::{self, json},
     failure::Failure,
     rows::Columns,
+    walls::Scope,
 };
 use crate::{
     domain::{Caller, Day, SessionId, Timestamp, UserId, ViewerRole},
@@ -29,12 +30,12 @@ const LOCK: &str = "SELECT begun_at, ended_at, deleted FROM erasures WHERE user_
 impl Eraser for PostgresStore {
     async fn begin_erasure(&self, caller: &Caller, now: Timestamp) -> Result<Erasure, StoreError> {
         let input = (caller.user().0, now);
-        Ok(self.write(&input, |c, &(user, now)| Box::pin(begin(c, user, now))).await?)
+        Ok(self.write(caller, &input, |c, &(user, now)| Box::pin(begin(c, user, now))).await?)
     }
 
     async fn erase(&self, caller: &Caller, now: Timestamp, limit: u32) -> Result<ErasureStep, StoreError> {
         let input = (caller.user().0, now, limit);
-        let step = self.write(&input, |c, &(user, now, limit)| Box::pin(step(c, user, now, limit))).await?;
+        let step = self.write(caller, &input, |c, &(user, now, limit)| Box::pin(step(c, user, now, limit))).await?;
         for session in &step.sessions {
             self.hints.deleted(caller, *session);
         }
@@ -42,7 +43,7 @@ impl Eraser for PostgresStore {
     }
 
     async fn erasure(&self, caller: &Caller) -> Result<Option<Erasure>, StoreError> {
-        let found = sqlx::query(READ).bind(caller.user().0).fetch_optional(&self.pool).await.map_err(Failure::from)?;
+        let found = sqlx::query(READ).bind(caller.user().0).fetch_optional(self.pool.reading(caller)).await.map_err(Failure::from)?;
         Ok(found.map(|row| erasure(&row)).transpose()?)
     }
 
@@ -50,7 +51,7 @@ impl Eraser for PostgresStore {
         let found: Vec<Uuid> =
             sqlx::query_scalar("SELECT user_id FROM erasures WHERE ended_at IS NULL AND touched_at < $1 ORDER BY touched_at LIMIT 100")
                 .bind(codec::time(since))
-                .fetch_all(&self.pool)
+                .fetch_all(self.pool.reading(Scope::Erasures))
                 .await
                 .map_err(Failure::from)?;
         Ok(found.into_iter().map(|user| Caller::verified(UserId(user), ViewerRole::User)).collect())
@@ -61,18 +62,18 @@ impl Eraser for PostgresStore {
         let users: Vec<Uuid> =
             sqlx::query_scalar("SELECT user_id FROM erasures WHERE ended_at < to_timestamp($1::bigint * 86400) LIMIT 1000")
                 .bind(today.0)
-                .fetch_all(&self.pool)
+                .fetch_all(self.pool.reading(Scope::Erasures))
                 .await
                 .map_err(Failure::from)?;
         for user in &users {
-            self.write(&(*user, today), |c, &(user, today)| Box::pin(forget(c, user, today))).await?;
+            self.write(UserId(*user), &(*user, today), |c, &(user, today)| Box::pin(forget(c, user, today))).await?;
         }
         Ok(users.len() as u64)
     }
 
     async fn holdings(&self, caller: &Caller) -> Result<BTreeMap<String, u64>, StoreError> {
         let user = caller.user().0;
-        let counted = self.snapshot(&user, |c, user| {
+        let counted = self.snapshot(caller, &user, |c, user| {
             Box::pin(async move {
                 let mut held = BTreeMap::new();
                 for table in ERASED {

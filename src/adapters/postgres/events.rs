@@ -10,6 +10,7 @@ use super::{
     failure::Failure,
     rows,
     rows::Columns,
+    walls::{self, Scope},
 };
 use crate::{
     domain::{Caller, EventDraft, SessionId, StoredEvent, Timestamp},
@@ -27,7 +28,7 @@ impl EventLog for PostgresStore {
         let row = sqlx::query("SELECT epoch, event_head, event_floor FROM sessions WHERE user_id = $1 AND id = $2")
             .bind(caller.user().0)
             .bind(session.0)
-            .fetch_optional(&self.pool)
+            .fetch_optional(self.pool.reading(caller))
             .await
             .map_err(Failure::from)?
             .ok_or(Failure::NotFound)?;
@@ -41,7 +42,7 @@ impl EventLog for PostgresStore {
             .bind(session.0)
             .bind(signed(after))
             .bind(i64::from(limit))
-            .fetch_all(&self.pool)
+            .fetch_all(self.pool.reading(caller))
             .await
             .map_err(Failure::from)?;
         if found.is_empty() {
@@ -59,14 +60,14 @@ impl EventLog for PostgresStore {
         now: Timestamp,
     ) -> Result<Vec<u64>, StoreError> {
         let input = (caller.user().0, session, events, now);
-        let seqs = self.write(&input, |c, &(user, session, events, now)| Box::pin(append(c, user, session, events, now))).await?;
+        let seqs = self.write(caller, &input, |c, &(user, session, events, now)| Box::pin(append(c, user, session, events, now))).await?;
         self.hints.committed(caller, session);
         Ok(seqs)
     }
 
     async fn prune_events(&self, before: Timestamp, keep: u64) -> Result<u64, StoreError> {
         let input = (time(before), signed(keep));
-        Ok(self.write(&input, |c, &(before, keep)| Box::pin(prune(c, before, keep))).await?)
+        Ok(self.write(Scope::Pruning, &input, |c, &(before, keep)| Box::pin(prune(c, before, keep))).await?)
     }
 }
 
@@ -136,7 +137,7 @@ pub(super) async fn insert(
 async fn prune(c: &mut PgConnection, before: Timestamp, keep: i64) -> Result<u64, Failure> {
     let logs = sqlx::query(
         "SELECT user_id, id, event_head, event_floor FROM sessions
-         WHERE oldest_event_at < $1 OR (event_head - event_floor >= $2 AND oldest_event_at IS NOT NULL)
+         WHERE oldest_event_at < $1 OR (log_length >= $2 AND oldest_event_at IS NOT NULL)
          LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED",
     )
     .bind(before)
@@ -151,6 +152,7 @@ async fn prune(c: &mut PgConnection, before: Timestamp, keep: i64) -> Result<u64
         }
         let log = Columns::of(log, "sessions");
         let (user, session) = (log.id("user_id")?, log.id("id")?);
+        walls::go_on_for(c, user).await?;
         let (head, floor) = (log.integer("event_head")?, log.integer("event_floor")?);
         let bound = floor.saturating_add(signed(PRUNE_EVENTS - removed)).min(head + 1);
         // The first event young enough to stay. By number and not by time alone: a clock that jumped back must not make holes.

@@ -37,6 +37,10 @@ pub(super) enum Failure {
     NewerDatabase(i64),
     #[error("the database is older than this program: run `recall migrate` first")]
     OlderDatabase,
+    #[error(
+        "storage.require_row_security is set, but row-level security does not hold, because {0}: see \"PostgreSQL\" in docs/deployment.md"
+    )]
+    NoRowSecurity(&'static str),
     #[error("the migrations failed: {0}")]
     Migration(#[source] sqlx::migrate::MigrateError),
     #[error("the server did not answer within {0:?}")]

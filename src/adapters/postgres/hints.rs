@@ -14,7 +14,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{failure::Failure, pool::Pool};
+use super::{failure::Failure, pool::Pool, walls::Scope};
 use crate::{
     domain::{Caller, SessionId, UserId, ViewerRole},
     ports::Announcer,
@@ -137,7 +137,7 @@ async fn send(pool: Pool, mut waiting: mpsc::Receiver<Hint>, instance: Uuid) {
         let once: HashSet<Hint> = batch.drain(..).collect();
         let payloads: Vec<String> = once.iter().map(|hint| hint.payload(instance)).collect();
         let sent = sqlx::query("SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload").bind(CHANNEL).bind(payloads);
-        if let Err(e) = sent.execute(&pool).await {
+        if let Err(e) = sent.execute(pool.writing(Scope::Nobody)).await {
             tracing::debug!(error = %e, "hints to other processes were lost");
         }
     }

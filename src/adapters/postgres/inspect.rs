@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{PostgresStore, codec, failure::Failure};
+use super::{PostgresStore, codec, failure::Failure, walls::Scope};
 use crate::{
     domain::{Timestamp, UserId},
     ports::{Inspect, StoreError},
@@ -17,12 +17,12 @@ impl Inspect for PostgresStore {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query("SELECT 1").execute(&self.pool).await.map_err(Failure::from)?;
+        sqlx::query("SELECT 1").execute(self.pool.reading(Scope::Nobody)).await.map_err(Failure::from)?;
         Ok(())
     }
 
     async fn local_user(&self) -> Result<UserId, StoreError> {
-        let user = sqlx::query_scalar("SELECT local_user FROM installation WHERE id = 1").fetch_one(&self.pool).await;
+        let user = sqlx::query_scalar("SELECT local_user FROM installation WHERE id = 1").fetch_one(self.pool.reading(Scope::Nobody)).await;
         Ok(UserId(user.map_err(Failure::from)?))
     }
 

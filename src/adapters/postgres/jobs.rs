@@ -19,6 +19,7 @@ use super::{
     failure::Failure,
     rows::Columns,
     sessions,
+    walls::Scope,
 };
 use crate::{
     domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId},
@@ -52,7 +53,7 @@ impl JobQueue for PostgresStore {
             .bind(time(now))
             .bind(interval(lease))
             .bind(i64::from(limit))
-            .fetch_all(&self.pool)
+            .fetch_all(self.pool.writing(Scope::Queue))
             .await
             .map_err(Failure::from)?;
         let mut jobs = rows.iter().map(job).collect::<Result<Vec<_>, _>>()?;
@@ -67,7 +68,12 @@ impl JobQueue for PostgresStore {
 
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
         let (job, token) = numbers(claim);
-        let ours = sqlx::query_scalar(EXTEND).bind(time(now)).bind(job).bind(token).bind(interval(lease)).fetch_one(&self.pool);
+        let ours = sqlx::query_scalar(EXTEND)
+            .bind(time(now))
+            .bind(job)
+            .bind(token)
+            .bind(interval(lease))
+            .fetch_one(self.pool.writing(Scope::Queue));
         Ok(ours.await.map_err(Failure::from)?)
     }
 
@@ -77,7 +83,7 @@ impl JobQueue for PostgresStore {
             "UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, code = $3
              WHERE id = $4 AND token = $5 AND state = 'live'",
         );
-        let done = done.bind(time(now)).bind(interval(delay)).bind(code).bind(job).bind(token).execute(&self.pool);
+        let done = done.bind(time(now)).bind(interval(delay)).bind(code).bind(job).bind(token).execute(self.pool.writing(Scope::Queue));
         let done = done.await.map_err(Failure::from)?;
         match done.rows_affected() {
             0 => Err(CommitError::NotOurs),
@@ -94,7 +100,7 @@ impl JobQueue for PostgresStore {
         )
         .bind(jobs)
         .bind(tokens)
-        .execute(&self.pool)
+        .execute(self.pool.writing(Scope::Queue))
         .await
         .map_err(Failure::from)?;
         Ok(())
@@ -102,14 +108,16 @@ impl JobQueue for PostgresStore {
 
     async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError> {
         let input = (caller.user(), claim, event, code, now);
-        let session = self.write(&input, |c, &(user, claim, event, code, now)| Box::pin(bury(c, user, claim, event, code, now))).await?;
+        let session =
+            self.write(caller, &input, |c, &(user, claim, event, code, now)| Box::pin(bury(c, user, claim, event, code, now))).await?;
         self.hints.committed(caller, session);
         Ok(())
     }
 
     async fn cancel_answer(&self, caller: &Caller, question: MessageId, event: &EventDraft, now: Timestamp) -> Result<bool, StoreError> {
         let input = (caller.user(), question, event, now);
-        let session = self.write(&input, |c, &(user, question, event, now)| Box::pin(cancel_answer(c, user, question, event, now))).await?;
+        let session =
+            self.write(caller, &input, |c, &(user, question, event, now)| Box::pin(cancel_answer(c, user, question, event, now))).await?;
         if let Some(session) = session {
             self.hints.committed(caller, session);
         }
@@ -121,7 +129,7 @@ impl JobQueue for PostgresStore {
             "SELECT ceil(extract(epoch FROM ready_at - queue_time($1)) * 1000)::bigint FROM jobs WHERE head ORDER BY ready_at LIMIT 1",
         )
         .bind(time(now))
-        .fetch_optional(&self.pool)
+        .fetch_optional(self.pool.reading(Scope::Queue))
         .await
         .map_err(Failure::from)?;
         Ok(wait.map(|ms| Duration::from_millis(ms.try_into().unwrap_or(0))))
@@ -131,7 +139,7 @@ impl JobQueue for PostgresStore {
         let row = sqlx::query(
             "SELECT (SELECT count(*) FROM jobs WHERE state = 'live') AS live, (SELECT count(*) FROM jobs WHERE state = 'dead') AS dead",
         );
-        let row = row.fetch_one(&self.pool).await.map_err(Failure::from)?;
+        let row = row.fetch_one(self.pool.reading(Scope::Queue)).await.map_err(Failure::from)?;
         let c = Columns::of(&row, "jobs");
         Ok((c.count("live")?, c.count("dead")?))
     }

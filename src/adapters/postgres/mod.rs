@@ -1,11 +1,12 @@
 //! The store on PostgreSQL with pgvector, shared by any number of server processes. The only room that speaks SQL to it; it
 //! decides nothing about knowledge. Each file serves one aggregate: statements on the left, rows to domain types in `rows`.
 //!
-//! Invariants: every statement on user data names the user; a transaction locks in the order session, job, user, so that no two
+//! Invariants: every statement on user data names the user, and is run for that user (`walls`); a transaction locks in the order session, job, user, so that no two
 //! wait for each other; numbers (`seq`, `position`, `feed_row`) come from counters in locked rows, so they become visible in
 //! their order; nothing here reads a clock.
 
 mod access;
+mod allowances;
 mod archive;
 mod audit;
 mod codec;
@@ -26,7 +27,10 @@ mod migrate;
 mod pool;
 mod rows;
 mod sessions;
+#[cfg(test)]
+mod tests;
 mod usage;
+mod walls;
 
 use std::{sync::Arc, time::Duration};
 
@@ -39,6 +43,7 @@ use self::{
     failure::{Failure, link_is_lost},
     hints::Hints,
     pool::Pool,
+    walls::{Access, Scope},
 };
 use crate::{
     domain::Timestamp,
@@ -72,6 +77,7 @@ impl PostgresStore {
             true => migrate::run(&mut connection).await?,
             false => migrate::verify(&mut connection).await?,
         }
+        walls::check(&mut connection, config.require_row_security).await?;
         let instance = inspect::found_installation(&mut connection, now).await?;
         drop(connection);
         let pool = Pool::new(connect::pool(&options, &config), config.statement_timeout);
@@ -86,26 +92,26 @@ impl PostgresStore {
 
     /// One transaction. `work` may run several times: when it loses against another transaction, or the connection breaks
     /// before COMMIT. Whether a COMMIT that was cut off happened is not known here, so it is not repeated.
-    async fn write<T, R, F>(&self, input: &T, work: F) -> Result<R, Failure>
+    async fn write<T, R, F>(&self, scope: impl Into<Scope>, input: &T, work: F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
         F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
     {
-        self.transact("BEGIN", input, work).await
+        self.transact((scope.into(), Access::Write), input, work).await
     }
 
     /// Reads several things as they were at one moment.
-    async fn snapshot<T, R, F>(&self, input: &T, work: F) -> Result<R, Failure>
+    async fn snapshot<T, R, F>(&self, scope: impl Into<Scope>, input: &T, work: F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
         F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
     {
-        self.transact("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", input, work).await
+        self.transact((scope.into(), Access::Snapshot), input, work).await
     }
 
-    async fn transact<T, R, F>(&self, begin: &'static str, input: &T, work: F) -> Result<R, Failure>
+    async fn transact<T, R, F>(&self, whose: (Scope, Access), input: &T, work: F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
@@ -113,7 +119,7 @@ impl PostgresStore {
     {
         let mut attempt = 1;
         loop {
-            match self.attempt(begin, input, &work).await {
+            match self.attempt(whose, input, &work).await {
                 Err(e) if e.may_be_repeated() && attempt < ATTEMPTS => {
                     tracing::debug!(attempt, error = %e, "a transaction is tried again");
                     tokio::time::sleep(Duration::from_millis(10) * attempt * attempt).await;
@@ -124,15 +130,16 @@ impl PostgresStore {
         }
     }
 
-    async fn attempt<T, R, F>(&self, begin: &'static str, input: &T, work: &F) -> Result<R, Failure>
+    async fn attempt<T, R, F>(&self, whose: (Scope, Access), input: &T, work: &F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
         F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
     {
+        let (scope, access) = whose;
         let mut connection = self.pool.lend().await?;
         let whole = async {
-            let mut transaction = connection.begin_with(begin).await?;
+            let mut transaction = connection.begin_with(scope.begin(access)).await?;
             // Dropped on an error, and then rolled back.
             let result = work(&mut transaction, input).await?;
             match transaction.commit().await {

@@ -8,11 +8,14 @@ use std::{
 
 use futures_util::{TryStreamExt, future::BoxFuture, stream, stream::BoxStream};
 use sqlx::{
-    Either, Error, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr, Transaction,
+    Connection, Either, Error, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr, Transaction,
     pool::PoolConnection,
     postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
 use tokio::time::timeout;
+
+use super::walls::{Access, Scope};
+use crate::domain::UserId;
 
 /// What the server has, past its own limit of a statement, to say that it ended one.
 const GRACE: Duration = Duration::from_secs(2);
@@ -40,9 +43,19 @@ impl Pool {
         Ok(Lent(Some(self.pool.acquire().await?)))
     }
 
-    /// A transaction that lasts as long as whoever takes what it reads: for the archive, at the command line.
-    pub(super) async fn begin_with(&self, statement: &'static str) -> Result<Transaction<'static, Postgres>, Error> {
-        self.pool.begin_with(statement).await
+    /// For a statement that reads.
+    pub(super) fn reading(&self, scope: impl Into<Scope>) -> Rows<'_> {
+        Rows { pool: self, scope: scope.into(), access: Access::Read }
+    }
+
+    /// For a statement that writes.
+    pub(super) fn writing(&self, scope: impl Into<Scope>) -> Rows<'_> {
+        Rows { pool: self, scope: scope.into(), access: Access::Write }
+    }
+
+    /// A read transaction that lasts as long as whoever takes what it reads: for the archive, at the command line.
+    pub(super) async fn snapshot(&self, user: UserId) -> Result<Transaction<'static, Postgres>, Error> {
+        self.pool.begin_with(Scope::Caller(user).begin(Access::Snapshot)).await
     }
 
     pub(super) async fn close(&self) {
@@ -88,7 +101,43 @@ impl DerefMut for Lent {
     }
 }
 
-impl<'p> Executor<'p> for &'p Pool {
+/// The pool for one statement on the rows of one scope. Such a statement is a transaction of its own: PostgreSQL is told first for
+/// whom it is. To begin one costs a trip to the server, and to end one that only read costs none, because that travels with the
+/// question that every connection is asked when it goes back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows<'p> {
+    pool: &'p Pool,
+    scope: Scope,
+    access: Access,
+}
+
+/// Does the work on a connection of the pool, in a transaction of its own where the scope asks for one. A macro, because no bound
+/// on a closure says that its future may hold the query.
+macro_rules! run {
+    ($rows:expr, $connection:ident => $work:expr) => {{
+        let rows = $rows;
+        let mut lent = rows.pool.lend().await?;
+        let whole = async {
+            if matches!(rows.scope, Scope::Nobody) {
+                let $connection = &mut *lent;
+                return $work.await;
+            }
+            let mut transaction = lent.begin_with(rows.scope.begin(rows.access)).await?;
+            let $connection = &mut *transaction;
+            let done = $work.await?;
+            if rows.access == Access::Write {
+                transaction.commit().await?;
+            }
+            Ok(done)
+        };
+        match timeout(rows.pool.patience, whole).await {
+            Ok(done) => done,
+            Err(_) => Err(lent.give_up()),
+        }
+    }};
+}
+
+impl<'p> Executor<'p> for Rows<'p> {
     type Database = Postgres;
 
     fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, Result<Either<PgQueryResult, PgRow>, Error>>
@@ -97,12 +146,7 @@ impl<'p> Executor<'p> for &'p Pool {
         E: 'q + Execute<'q, Postgres>,
     {
         // Whole, because a connection is not to be held by a reader that takes its time.
-        let pool = self.clone();
-        let all = async move {
-            let mut lent = pool.lend().await?;
-            let done = timeout(pool.patience, lent.fetch_many(query).try_collect::<Vec<_>>()).await;
-            done.unwrap_or_else(|_| Err(lent.give_up()))
-        };
+        let all = async move { run!(self, connection => connection.fetch_many(query).try_collect::<Vec<_>>()) };
         Box::pin(stream::once(all).map_ok(|steps| stream::iter(steps.into_iter().map(Ok))).try_flatten())
     }
 
@@ -111,23 +155,13 @@ impl<'p> Executor<'p> for &'p Pool {
         'p: 'e,
         E: 'q + Execute<'q, Postgres>,
     {
-        let pool = self.clone();
-        Box::pin(async move {
-            let mut lent = pool.lend().await?;
-            let done = timeout(pool.patience, lent.fetch_optional(query)).await;
-            done.unwrap_or_else(|_| Err(lent.give_up()))
-        })
+        Box::pin(async move { run!(self, connection => connection.fetch_optional(query)) })
     }
 
     fn prepare_with<'e>(self, sql: SqlStr, parameters: &'e [PgTypeInfo]) -> BoxFuture<'e, Result<PgStatement, Error>>
     where
         'p: 'e,
     {
-        let pool = self.clone();
-        Box::pin(async move {
-            let mut lent = pool.lend().await?;
-            let done = timeout(pool.patience, lent.prepare_with(sql, parameters)).await;
-            done.unwrap_or_else(|_| Err(lent.give_up()))
-        })
+        Box::pin(async move { run!(self, connection => connection.prepare_with(sql, parameters)) })
     }
 }

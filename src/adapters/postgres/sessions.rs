@@ -11,6 +11,7 @@ use super::{
     failure::Failure,
     keys, rows,
     rows::Columns,
+    walls::Scope,
 };
 use crate::{
     domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole},
@@ -28,7 +29,7 @@ impl SessionStore for PostgresStore {
         now: Timestamp,
     ) -> Result<Session, StoreError> {
         let input = (caller.user().0, id.0, title, epoch, codec::time(now));
-        let session = self.write(&input, |c, (user, id, title, epoch, now)| {
+        let session = self.write(caller, &input, |c, (user, id, title, epoch, now)| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING").bind(user).execute(&mut *c).await?;
                 erase::refuse_while_erasing(c, *user).await?;
@@ -53,7 +54,7 @@ impl SessionStore for PostgresStore {
         let found = sqlx::query("SELECT * FROM sessions WHERE user_id = $1 AND id = ANY($2)")
             .bind(caller.user().0)
             .bind(ids.iter().map(|id| id.0).collect::<Vec<_>>())
-            .fetch_all(&self.pool)
+            .fetch_all(self.pool.reading(caller))
             .await
             .map_err(Failure::from)?;
         Ok(found.iter().map(rows::session).collect::<Result<_, _>>()?)
@@ -77,7 +78,7 @@ impl SessionStore for PostgresStore {
                 .bind(id)
             }
         };
-        let found = query.fetch_all(&self.pool).await.map_err(Failure::from)?;
+        let found = query.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         let items = found.iter().map(|row| {
             let session = rows::session(row)?;
             Ok((keys::number_and_id(millis(session.updated_at), session.id.0), session))
@@ -88,7 +89,7 @@ impl SessionStore for PostgresStore {
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
         let count: i64 = sqlx::query_scalar("SELECT count(*) FROM sessions WHERE user_id = $1")
             .bind(caller.user().0)
-            .fetch_one(&self.pool)
+            .fetch_one(self.pool.reading(caller))
             .await
             .map_err(Failure::from)?;
         Ok(count.unsigned_abs())
@@ -121,7 +122,7 @@ impl SessionStore for PostgresStore {
         .bind(session)
         .bind(codec::time(since))
         .bind(i64::from(limit))
-        .fetch_all(&self.pool)
+        .fetch_all(self.pool.reading(Scope::Unused))
         .await
         .map_err(Failure::from)?;
         let unused = found.iter().map(|row| {

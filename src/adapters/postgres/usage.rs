@@ -8,6 +8,7 @@ use super::{
     codec::{Word, signed},
     failure::Failure,
     rows::Columns,
+    walls::Scope,
 };
 use crate::{
     domain::{Caller, Day, DayUsage, MessageId, Spending, TokenCount},
@@ -18,7 +19,7 @@ use crate::{
 impl UsageStore for PostgresStore {
     async fn spend(&self, caller: &Caller, day: Day, spending: &Spending) -> Result<(), StoreError> {
         let input = (caller.user().0, day, spending);
-        let done = self.write(&input, |c, &(user, day, spending)| {
+        let done = self.write(caller, &input, |c, &(user, day, spending)| {
             Box::pin(async move {
                 sqlx::query(
                     "INSERT INTO usage_days (user_id, day, operation, requests, input_tokens, output_tokens) VALUES ($1, $2, $3, 1, $4, $5)
@@ -60,7 +61,7 @@ impl UsageStore for PostgresStore {
                     coalesce(sum(input_tokens + output_tokens), 0)::bigint AS in_all
              FROM usage_days WHERE day = $2",
         );
-        let row = row.bind(caller.user().0).bind(day.0).fetch_one(&self.pool).await.map_err(Failure::from)?;
+        let row = row.bind(caller.user().0).bind(day.0).fetch_one(self.pool.reading(Scope::Budget)).await.map_err(Failure::from)?;
         let c = Columns::of(&row, "usage_days");
         Ok((c.count("mine")?, c.count("in_all")?))
     }
@@ -69,7 +70,7 @@ impl UsageStore for PostgresStore {
         let found = sqlx::query("SELECT * FROM usage_days WHERE user_id = $1 AND day >= $2 ORDER BY day DESC, operation")
             .bind(caller.user().0)
             .bind(since.0)
-            .fetch_all(&self.pool)
+            .fetch_all(self.pool.reading(caller))
             .await
             .map_err(Failure::from)?;
         let days = found.iter().map(|row| {
@@ -88,7 +89,7 @@ impl UsageStore for PostgresStore {
         let found = sqlx::query("SELECT * FROM usage_messages WHERE user_id = $1 AND message_id = ANY($2)")
             .bind(caller.user().0)
             .bind(messages.iter().map(|id| id.0).collect::<Vec<_>>())
-            .fetch_all(&self.pool)
+            .fetch_all(self.pool.reading(caller))
             .await
             .map_err(Failure::from)?;
         let usage = found.iter().map(|row| {

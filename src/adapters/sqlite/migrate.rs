@@ -41,13 +41,18 @@ pub(super) async fn verify(connection: &mut SqliteConnection) -> Result<(), Fail
     if table.is_none() {
         return Err(Failure::OlderDatabase);
     }
-    let applied: i64 =
-        sqlx::query_scalar("SELECT COALESCE(MAX(version), 0) FROM _sqlx_migrations WHERE success = TRUE").fetch_one(connection).await?;
-    let known = FILES.iter().map(|f| f.0).max().unwrap_or(0);
-    match applied.cmp(&known) {
-        std::cmp::Ordering::Less => Err(Failure::OlderDatabase),
-        std::cmp::Ordering::Equal => Ok(()),
-        std::cmp::Ordering::Greater => Err(Failure::NewerDatabase(applied)),
+    let applied: Vec<i64> = sqlx::query_scalar("SELECT version FROM _sqlx_migrations WHERE success = TRUE").fetch_all(connection).await?;
+    compare(&applied)
+}
+
+/// By the set and not by the highest number: files of several branches come in any order, and a gap is a missing table.
+fn compare(applied: &[i64]) -> Result<(), Failure> {
+    if let Some(unknown) = applied.iter().find(|version| !FILES.iter().any(|(known, ..)| known == *version)) {
+        return Err(Failure::NewerDatabase(*unknown));
+    }
+    match FILES.iter().all(|(known, ..)| applied.contains(known)) {
+        true => Ok(()),
+        false => Err(Failure::OlderDatabase),
     }
 }
 
@@ -55,6 +60,19 @@ pub(super) async fn verify(connection: &mut SqliteConnection) -> Result<(), Fail
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gap_is_noticed_and_not_only_the_highest_number() {
+        let all: Vec<i64> = FILES.iter().map(|f| f.0).collect();
+        assert!(compare(&all).is_ok());
+        for missing in &all {
+            let rest: Vec<i64> = all.iter().copied().filter(|v| v != missing).collect();
+            assert!(matches!(compare(&rest), Err(Failure::OlderDatabase)), "{missing}");
+        }
+        let unknown: Vec<i64> = all.iter().copied().chain([9_999]).collect();
+        assert!(matches!(compare(&unknown), Err(Failure::NewerDatabase(9_999))));
+        assert!(matches!(compare(&[]), Err(Failure::OlderDatabase)));
+    }
 
     #[test]
     fn every_file_of_the_folder_is_listed_in_order() {

@@ -36,10 +36,9 @@ use crate::{
         audit::Auditor,
         auth::{AuthError, Identity},
         error::ApiError,
-        rate::Limiter,
+        rate::CallerLimits,
     },
     conversation::Conversation,
-    domain::UserId,
     ports::GraphQueries,
     streaming::EventHub,
 };
@@ -86,7 +85,7 @@ pub(crate) struct Engine {
     schema: ApiSchema,
     conversation: Conversation,
     limits: Arc<Limits>,
-    limiter: Arc<Limiter<UserId>>,
+    limiter: Arc<CallerLimits>,
     documents: Arc<Documents>,
 }
 
@@ -110,7 +109,7 @@ impl Engine {
         conversation: Conversation,
         behind: Behind,
         limits: Arc<Limits>,
-        limiter: Arc<Limiter<UserId>>,
+        limiter: Arc<CallerLimits>,
         admission: Admission,
     ) -> Self {
         let mut schema = schema(&limits)
@@ -118,6 +117,7 @@ impl Engine {
             .data(behind.issuers)
             .data(behind.auditor)
             .data(behind.graph)
+            .data(limiter.clone())
             .extension(Cost { limit: limits.query_complexity });
         if !admission.introspection {
             schema = schema.disable_introspection().disable_suggestions();
@@ -221,32 +221,44 @@ impl Executor for Operations {
             return one(ApiError::refused(status, "TOO_MANY_OPERATIONS", message));
         };
         // A request over HTTP has been counted as such; what comes over a connection is counted here.
-        if let Some(Err(error)) = self.identity.get().map(|i| self.engine.limiter.take(i.caller.user())) {
-            return one(error);
-        }
+        let (this, limiter) = (self.clone(), self.engine.limiter.clone());
+        let begin = async move {
+            let counted = match this.identity.get() {
+                Some(identity) => limiter.request(identity.caller).await,
+                None => Ok(()),
+            };
+            match counted {
+                Ok(()) => this.respond(request, session_data),
+                Err(error) => stream::once(async move { refusal(error) }).boxed(),
+            }
+        };
+        stream::once(begin)
+            .flatten()
+            .map(move |response| {
+                let _held = &running;
+                response
+            })
+            .boxed()
+    }
+}
+
+impl Operations {
+    /// What comes of an operation that may run.
+    fn respond(&self, request: Request, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
+        let one = |error| stream::once(async move { refusal(error) }).boxed();
         let (request, batches, kind) = match self.engine.prepare(self.identity.get(), request) {
             Ok(prepared) => prepared,
             Err(error) => return one(error),
         };
         if kind != Some(OperationType::Subscription) {
             let (schema, limit) = (self.engine.schema.clone(), self.engine.limits.operation_timeout);
-            return stream::once(async move {
-                let _running = running;
-                within(limit, batches.drive(schema.execute(request))).await
-            })
-            .boxed();
+            return stream::once(async move { within(limit, batches.drive(schema.execute(request))).await }).boxed();
         }
         let responses = match session_data {
             Some(data) => self.engine.schema.execute_stream_with_session_data(request, data).boxed(),
             None => self.engine.schema.execute_stream(request).boxed(),
         };
-        batches
-            .drive_stream(responses)
-            .map(move |response| {
-                let _held = &running;
-                coded(response)
-            })
-            .boxed()
+        batches.drive_stream(responses).map(coded).boxed()
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{
         audit::Auditor,
         auth::{Identity, Permission},
         error::ApiError,
+        rate::CallerLimits,
     },
     conversation::Conversation,
     domain::{AuditAction, Caller, Timestamp},
@@ -53,6 +54,11 @@ impl Scope {
 /// The scope of the running operation.
 pub(crate) fn scope<'c>(ctx: &Context<'c>) -> Result<&'c Arc<Scope>, ApiError> {
     ctx.data::<Arc<Scope>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
+}
+
+/// What the caller may ask for.
+pub(crate) fn limits<'c>(ctx: &Context<'c>) -> Result<&'c Arc<CallerLimits>, ApiError> {
+    ctx.data::<Arc<CallerLimits>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
 }
 
 /// Writes an entry of the audit log in the name of the caller. `target` is an id or a name of the server's own.

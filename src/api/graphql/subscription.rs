@@ -7,7 +7,7 @@ use signaling::{Bye, ByeCode, Cursor, Delivery};
 use super::{
     engine::Streams,
     model::EventNode,
-    scope::{Needs, read_id, scope},
+    scope::{Needs, limits, read_id, scope},
 };
 use crate::{
     api::stream::{self, gap_json},
@@ -33,13 +33,14 @@ impl Subscription {
         let s = scope(ctx)?;
         let session: SessionId = read_id(&session_id, "sessionId")?;
         let hub = &ctx.data::<Streams>()?.hub;
+        let open = limits(ctx)?.stream(s.caller)?;
         let subscription = stream::subscribe(hub, s.caller, session, after.as_deref()).await?;
         let (conversation, lease) = (s.conversation.clone(), s.identity().lease());
         let epoch = subscription.welcome().epoch.clone();
         let seq = stream::start(&subscription, after.as_deref());
-        let state = Some((subscription, conversation, epoch, seq, lease));
+        let state = Some((subscription, conversation, epoch, seq, lease, open));
         Ok(futures_util::stream::unfold(state, move |state| async move {
-            let (mut subscription, conversation, epoch, mut seq, lease) = state?;
+            let (mut subscription, conversation, epoch, mut seq, lease, open) = state?;
             loop {
                 let now = conversation.now();
                 let delivery = tokio::select! {
@@ -62,7 +63,7 @@ impl Subscription {
                         return Some((node(&epoch, seq, "bye".to_owned(), now, serde_json::json!(bye)), None));
                     }
                 };
-                return Some((event, Some((subscription, conversation, epoch, seq, lease))));
+                return Some((event, Some((subscription, conversation, epoch, seq, lease, open))));
             }
         }))
     }

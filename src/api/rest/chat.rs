@@ -1,7 +1,9 @@
 //! `POST /chat`: say something.
 
+use std::sync::Arc;
+
 use axum::{
-    Json,
+    Extension, Json,
     body::Bytes,
     extract::{State, rejection::BytesRejection},
     http::{HeaderMap, StatusCode},
@@ -10,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{
-    api::{auth::Writer, body, error::ApiError},
+    api::{auth::Writer, body, error::ApiError, rate::CallerLimits},
     conversation::{Conversation, SendMessage},
     domain::{MessageId, MessageStatus, Role, SessionId},
 };
@@ -40,6 +42,7 @@ pub(super) struct Accepted {
 /// Stores a message; without a session it starts one.
 pub(super) async fn post(
     State(conversation): State<Conversation>,
+    Extension(limits): Extension<Arc<CallerLimits>>,
     Writer(identity): Writer,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
@@ -54,6 +57,7 @@ pub(super) async fn post(
         Some(id) => Some(id.parse().map_err(|_| ApiError::invalid("INVALID_ID", "An id is a UUID.", "session_id"))?),
         None => None,
     };
+    limits.messages(caller, 1).await?;
     let session = match given {
         Some(id) => id,
         None => conversation.create_session(&caller, None).await?.id,

@@ -6,17 +6,20 @@ mod context;
 mod entity;
 mod view;
 
+use std::sync::Arc;
+
 use axum::{
-    Router,
+    Extension, Router,
     routing::{get, post},
 };
 
+use super::rate::CallerLimits;
 use crate::conversation::Conversation;
 
 /// The routes.
-pub(crate) fn routes() -> Router<Conversation> {
+pub(crate) fn routes(limits: Arc<CallerLimits>) -> Router<Conversation> {
     Router::new()
-        .route("/chat", post(chat::post))
+        .route("/chat", post(chat::post).layer(Extension(limits)))
         .route("/context/{session_id}", get(context::get))
         .route("/entity/resolve", post(entity::resolve))
 }

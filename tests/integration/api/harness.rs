@@ -143,6 +143,7 @@ impl Server {
             clock,
             ids: Arc::new(RandomIds::default()),
             wake: Arc::new(Notify::new()),
+            session_limits: recall::facts::SessionLimits::default(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -160,6 +161,7 @@ impl Server {
             metrics: PrometheusBuilder::new().build_recorder().handle(),
             graph: Arc::new(recall::projection::StoreGraph::new(store.clone(), "sqlite")),
             checks: Vec::new(),
+            allowances: None,
         });
         let stop = CancellationToken::new();
         let serving = tokio::spawn(api::serve(listener, router, connections, stop.clone().cancelled_owned()));

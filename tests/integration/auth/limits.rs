@@ -1,10 +1,12 @@
 //! How often a caller may ask, on the built binary as an administrator configures it.
 
+use std::time::Instant;
+
 use jsonwebtoken::Algorithm;
 use serde_json::{Value, json};
 
 use super::issuer::{AUDIENCE, Issuer, Key};
-use crate::server::Server;
+use crate::{postgres::Schema, server::Server};
 
 #[tokio::test]
 async fn one_who_floods_is_held_back_and_others_are_not() {
@@ -33,4 +35,149 @@ async fn one_who_floods_is_held_back_and_others_are_not() {
     assert_eq!(ask(&boris).await.unwrap().status(), 200, "others are served");
     let rest = server.http.get(server.url("/context/x?q=a")).bearer_auth(&boris).send().await.unwrap();
     assert_eq!(rest.status(), 404, "the route is counted, but not yet refused");
+}
+
+async fn ask(server: &Server, token: &str, query: &str, variables: Value) -> reqwest::Response {
+    let body = json!({ "query": query, "variables": variables });
+    server.http.post(server.url("/graphql")).bearer_auth(token).json(&body).send().await.unwrap()
+}
+
+/// Two servers on one database behind one login.
+async fn two_servers(issuer: &Issuer, schema: &Schema, limits: &[(&str, &str)]) -> (tempfile::TempDir, [Server; 2]) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut env = vec![
+        ("RECALL_OIDC_ISSUER", issuer.url.as_str()),
+        ("RECALL_OIDC_AUDIENCE", AUDIENCE),
+        ("RECALL_DATABASE_URL", &schema.url),
+        ("RECALL_DATABASE_REQUIRE_ROW_SECURITY", "true"),
+    ];
+    env.extend(limits);
+    let servers = ["a", "b"].map(|name| Server::start_with(&folder.path().join(name), &env));
+    (folder, servers)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_asks_two_servers_in_turn_gets_no_more_than_from_one() {
+    let Some(schema) = Schema::new().await else { return };
+    let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
+    let (_folder, servers) = two_servers(&issuer, &schema, &[("RECALL_REQUESTS_PER_MINUTE", "60")]).await;
+    let (anna, boris) = (issuer.token("anna", json!({})), issuer.token("boris", json!({})));
+    let begun = Instant::now();
+    let mut served = 0;
+    for i in 0..60 {
+        let answer = ask(&servers[i % 2], &anna, "{ viewer { id } }", json!({})).await;
+        match answer.status().as_u16() {
+            200 => served += 1,
+            429 => assert!(answer.headers()["retry-after"].to_str().unwrap().parse::<u64>().unwrap() >= 1),
+            other => panic!("{other}"),
+        }
+    }
+    // One a second, six of them at once; without sharing it would be twelve.
+    let most = 6.0 + begun.elapsed().as_secs_f64();
+    assert!((1.0..=most).contains(&f64::from(served)), "{served} served of {most}");
+    for server in &servers {
+        assert_eq!(ask(server, &boris, "{ viewer { id } }", json!({})).await.status(), 200, "others are served");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_are_counted_by_minute_and_by_day_whatever_brings_them() {
+    const SEND: &str = "mutation($input: SendMessageInput!) { sendMessage(input: $input) { message { id } errors { code } } }";
+    const IMPORT: &str = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { messages { id } errors { code } } }";
+    let Some(schema) = Schema::new().await else { return };
+    let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
+    let limits = [("RECALL_MESSAGES_PER_MINUTE", "0"), ("RECALL_MESSAGES_PER_DAY", "3")];
+    let (_folder, [here, there]) = two_servers(&issuer, &schema, &limits).await;
+    let anna = issuer.token("anna", json!({}));
+    let made =
+        ask(&here, &anna, "mutation { createSession(input: {}) { session { id } } }", json!({})).await.json::<Value>().await.unwrap();
+    let session = made["data"]["createSession"]["session"]["id"].as_str().unwrap();
+    let input = json!({ "input": { "sessionId": session, "text": "I like tea." } });
+    for server in [&here, &there] {
+        let sent = ask(server, &anna, SEND, input.clone()).await.json::<Value>().await.unwrap();
+        assert!(sent["data"]["sendMessage"]["message"]["id"].is_string(), "{sent}");
+    }
+    // One is left, so several are taken together, and paid for afterwards.
+    let several = json!({ "input": { "sessionId": session, "messages": [{ "text": "a" }, { "text": "b" }, { "text": "c" }] } });
+    let sent = ask(&here, &anna, IMPORT, several.clone()).await.json::<Value>().await.unwrap();
+    assert_eq!(sent["data"]["importMessages"]["messages"].as_array().unwrap().len(), 3, "{sent}");
+    for (query, input) in [(SEND, &input), (IMPORT, &several)] {
+        let refused = ask(&there, &anna, query, input.clone()).await.json::<Value>().await.unwrap();
+        let error = &refused["errors"][0]["extensions"];
+        assert_eq!(error["code"], "RATE_LIMITED", "{refused}");
+        assert!(error["retryAfterMs"].as_u64().unwrap() > 60_000, "{refused}");
+    }
+    let chat = json!({ "session_id": session, "message": "hello" });
+    let refused = here.http.post(here.url("/chat")).bearer_auth(&anna).json(&chat).send().await.unwrap();
+    assert_eq!(refused.status(), 429);
+    assert!(refused.headers().contains_key("retry-after"));
+    assert_eq!(refused.json::<Value>().await.unwrap()["code"], "RATE_LIMITED");
+    // Reading goes on.
+    assert_eq!(ask(&here, &anna, "{ viewer { id } }", json!({})).await.json::<Value>().await.unwrap()["errors"], Value::Null);
+}
+
+#[tokio::test]
+async fn streams_of_one_caller_are_bounded_and_others_may_follow() {
+    let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let env = [("RECALL_OIDC_ISSUER", issuer.url.as_str()), ("RECALL_OIDC_AUDIENCE", AUDIENCE), ("RECALL_STREAMS_PER_CALLER", "2")];
+    let server = Server::start_with(folder.path(), &env);
+    let mut open = Vec::new();
+    for who in ["anna", "anna", "boris"] {
+        let token = issuer.token(who, json!({}));
+        let made = ask(&server, &token, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
+        let made = made.json::<Value>().await.unwrap();
+        let path = format!("/sessions/{}/events", made["data"]["createSession"]["session"]["id"].as_str().unwrap());
+        let stream = server.http.get(server.url(&path)).bearer_auth(&token).send().await.unwrap();
+        assert_eq!(stream.status(), 200, "{who}");
+        open.push((path, token, stream));
+    }
+    let (path, token, stream) = open.remove(0);
+    let again = || server.http.get(server.url(&path)).bearer_auth(&token).send();
+    let refused = again().await.unwrap();
+    assert_eq!((refused.status().as_u16(), refused.headers().contains_key("retry-after")), (429, true));
+    assert_eq!(refused.json::<Value>().await.unwrap()["code"], "TOO_MANY_STREAMS");
+    drop(stream);
+    let begun = Instant::now();
+    while again().await.unwrap().status() != 200 {
+        assert!(begun.elapsed() < crate::server::PATIENCE, "a stream that was closed still counts");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_adds_as_much_as_is_configured() {
+    let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let env = [
+        ("RECALL_OIDC_ISSUER", issuer.url.as_str()),
+        ("RECALL_OIDC_AUDIENCE", AUDIENCE),
+        ("RECALL_ENTITIES_PER_SESSION", "3"),
+        ("RECALL_FACTS_PER_SESSION", "2"),
+    ];
+    let server = Server::start_with(folder.path(), &env);
+    let anna = issuer.token("anna", json!({}));
+    let say = "mutation($s: ID!, $t: String!) { sendMessage(input: { sessionId: $s, text: $t }) { errors { code } message { id } } }";
+    for _ in 0..2 {
+        let made = ask(&server, &anna, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
+        let session = made.json::<Value>().await.unwrap()["data"]["createSession"]["session"]["id"].clone();
+        for text in ["John likes Mary.", "John likes Vera.", "John likes Nora.", "John likes Mary."] {
+            ask(&server, &anna, say, json!({ "s": session, "t": text })).await;
+        }
+        let query = "query($s: ID!) { session(id: $s) { messages(first: 9) { nodes { status } } }
+            entities(first: 50) { nodes { name } } facts(first: 50) { nodes { object { name } evidence(first: 9) { nodes { stance } } } } }";
+        let begun = Instant::now();
+        let found = loop {
+            let found = ask(&server, &anna, query, json!({ "s": session })).await.json::<Value>().await.unwrap()["data"].clone();
+            if found["session"]["messages"]["nodes"].as_array().unwrap().iter().all(|m| m["status"] == "PROCESSED") {
+                break found;
+            }
+            assert!(begun.elapsed() < crate::server::PATIENCE, "{found}");
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        };
+        let mut likes: Vec<_> = found["facts"]["nodes"].as_array().unwrap().iter().map(|f| f["object"]["name"].as_str().unwrap()).collect();
+        likes.sort_unstable();
+        assert_eq!(likes, ["Mary", "Vera"], "{found}");
+        assert_eq!(found["entities"]["nodes"].as_array().unwrap().len(), 3, "{found}");
+    }
 }

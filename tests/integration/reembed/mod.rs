@@ -105,6 +105,7 @@ fn server(store: &Arc<dyn Store>, embedder: Arc<dyn Embedder>, budget_bytes: usi
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds::default()),
         wake: Arc::new(Notify::new()),
+        session_limits: recall::facts::SessionLimits::default(),
     })
 }
 

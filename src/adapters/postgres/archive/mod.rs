@@ -7,7 +7,7 @@ mod write;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use super::{PostgresStore, codec::signed, failure::Failure};
+use super::{PostgresStore, codec::signed, failure::Failure, walls::Scope};
 use crate::{
     domain::{Caller, UserId, ViewerRole},
     ports::{
@@ -25,7 +25,7 @@ impl Archive for PostgresStore {
         let found: Vec<Uuid> = sqlx::query_scalar("SELECT id FROM users WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2")
             .bind(after.map(|u| u.0))
             .bind(i64::from(limit))
-            .fetch_all(&self.pool)
+            .fetch_all(self.pool.reading(Scope::Owners))
             .await
             .map_err(Failure::from)?;
         Ok(found.into_iter().map(|id| caller(UserId(id))).collect())
@@ -36,7 +36,7 @@ impl Archive for PostgresStore {
     }
 
     async fn admit(&self, owner: &Owner) -> Result<Caller, ArchiveError> {
-        settled(self.write(owner, |c, owner| Box::pin(write::admit(c, owner))).await)?;
+        settled(self.write(owner.user, owner, |c, owner| Box::pin(write::admit(c, owner))).await)?;
         Ok(caller(owner.user))
     }
 
@@ -61,14 +61,14 @@ impl Archive for PostgresStore {
     async fn restored(&self, caller: &Caller, counts: &[u64]) -> Result<(), ArchiveError> {
         let expected: Vec<_> = SHAPES.iter().zip(counts).map(|(shape, n)| (shape, signed(*n))).collect();
         let input = (caller.user().0, expected);
-        settled(self.write(&input, |c, (user, expected)| Box::pin(write::settle(c, *user, expected))).await)
+        settled(self.write(caller, &input, |c, (user, expected)| Box::pin(write::settle(c, *user, expected))).await)
     }
 }
 
 impl PostgresStore {
     async fn put(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Outcome<u64>, Failure> {
         let input = (caller.user().0, records, epoch);
-        self.write(&input, |c, &(user, records, epoch)| Box::pin(write::restore(c, user, records, epoch))).await
+        self.write(caller, &input, |c, &(user, records, epoch)| Box::pin(write::restore(c, user, records, epoch))).await
     }
 }
 

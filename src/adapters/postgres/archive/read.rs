@@ -33,7 +33,7 @@ pub(super) struct Reading {
 
 impl Reading {
     pub(super) async fn begin(store: &PostgresStore, user: UserId) -> Result<Self, Failure> {
-        let mut transaction = store.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+        let mut transaction = store.pool.snapshot(user).await?;
         // Whoever takes the lines may take their time; it holds nothing that others wait for.
         sqlx::query("SET LOCAL idle_in_transaction_session_timeout = 0").execute(&mut *transaction).await?;
         let row = sqlx::query("SELECT feed_head, knowledge_version FROM users WHERE id = $1")

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
-use super::super::{PostgresStore, codec::signed, failure::Failure, rows, rows::Columns};
+use super::super::{PostgresStore, codec::signed, failure::Failure, rows, rows::Columns, walls::Scope};
 use crate::{
     domain::{Caller, Entity, EntityId, Fact, FactId, MessageId, SessionId, UserId, UserText, ViewerRole},
     ports::{Change, ChangeFeed, GraphMessage, GraphSession, StoreError, Thing, ThingId},
@@ -16,7 +16,7 @@ use crate::{
 #[async_trait]
 impl ChangeFeed for PostgresStore {
     async fn start(&self) -> Result<String, StoreError> {
-        let feed = self.write(&(), |c, ()| {
+        let feed = self.write(Scope::Owners, &(), |c, ()| {
             Box::pin(async move {
                 // Listing all that is there, once, may take longer than any other statement.
                 sqlx::query("SET LOCAL statement_timeout = 0").execute(&mut *c).await?;
@@ -33,7 +33,7 @@ impl ChangeFeed for PostgresStore {
     async fn head(&self, caller: &Caller) -> Result<u64, StoreError> {
         let head: Option<i64> = sqlx::query_scalar("SELECT head FROM graph_heads WHERE user_id = $1")
             .bind(caller.user().0)
-            .fetch_optional(&self.pool)
+            .fetch_optional(self.pool.reading(caller))
             .await
             .map_err(Failure::from)?;
         Ok(head.unwrap_or(0).unsigned_abs())
@@ -52,7 +52,7 @@ async fn users_after(store: &PostgresStore, mark: u64) -> Result<(Vec<Caller>, u
              pg_snapshot_xmin(pg_current_snapshot())::text AS mark",
     )
     .bind(mark.to_string())
-    .fetch_one(&store.pool)
+    .fetch_one(store.pool.reading(Scope::Graph))
     .await?;
     let users: Vec<Uuid> = found.try_get("users")?;
     let mark: String = found.try_get("mark")?;
@@ -70,7 +70,7 @@ struct Named {
 }
 
 async fn changes(store: &PostgresStore, user: Uuid, after: u64, limit: u32) -> Result<Vec<Change>, Failure> {
-    let mut snapshot = store.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+    let mut snapshot = store.pool.snapshot(UserId(user)).await?;
     let found = sqlx::query("SELECT number, kind, id FROM graph_changes WHERE user_id = $1 AND number > $2 ORDER BY number LIMIT $3")
         .bind(user)
         .bind(signed(after))

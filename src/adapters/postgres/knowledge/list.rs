@@ -29,7 +29,7 @@ pub(super) async fn entities(store: &PostgresStore, user: UserId, filter: &Entit
         sql.push(" OR e.mention_count = ").push_bind(mentions).push(" AND e.id < ").push_bind(id).push(")");
     }
     sql.push(" ORDER BY e.mention_count DESC, e.id DESC LIMIT ").push_bind(keys::limit(page));
-    let found = sql.build().fetch_all(&store.pool).await?;
+    let found = sql.build().fetch_all(store.pool.reading(user)).await?;
     let items = found.iter().map(|row| {
         let entity = rows::entity(row)?;
         Ok((keys::number_and_id(signed(entity.mention_count), entity.id.0), entity))
@@ -40,7 +40,7 @@ pub(super) async fn entities(store: &PostgresStore, user: UserId, filter: &Entit
 pub(super) async fn count_entities(store: &PostgresStore, user: UserId, filter: &EntityFilter) -> Result<u64, Failure> {
     let mut sql = QueryBuilder::new("SELECT COUNT(*) FROM entities e");
     entity_conditions(&mut sql, user.0, filter);
-    let count: i64 = sql.build_query_scalar().fetch_one(&store.pool).await?;
+    let count: i64 = sql.build_query_scalar().fetch_one(store.pool.reading(user)).await?;
     Ok(count.unsigned_abs())
 }
 
@@ -66,7 +66,7 @@ pub(super) async fn facts(store: &PostgresStore, user: UserId, filter: &FactFilt
         sql.push(" AND (f.updated_at, f.id) < (").push_bind(updated_at).push(", ").push_bind(id).push(")");
     }
     sql.push(" ORDER BY f.updated_at DESC, f.id DESC LIMIT ").push_bind(keys::limit(page));
-    let found = sql.build().fetch_all(&store.pool).await?;
+    let found = sql.build().fetch_all(store.pool.reading(user)).await?;
     let items = found.iter().map(|row| {
         let fact = rows::fact(row)?;
         Ok((keys::number_and_id(millis(fact.updated_at), fact.id.0), fact))
@@ -77,7 +77,7 @@ pub(super) async fn facts(store: &PostgresStore, user: UserId, filter: &FactFilt
 pub(super) async fn count_facts(store: &PostgresStore, user: UserId, filter: &FactFilter) -> Result<u64, Failure> {
     let mut sql = QueryBuilder::new("SELECT COUNT(*) FROM facts f");
     fact_conditions(&mut sql, user.0, filter);
-    let count: i64 = sql.build_query_scalar().fetch_one(&store.pool).await?;
+    let count: i64 = sql.build_query_scalar().fetch_one(store.pool.reading(user)).await?;
     Ok(count.unsigned_abs())
 }
 

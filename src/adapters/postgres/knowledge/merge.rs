@@ -164,7 +164,7 @@ pub(super) async fn undo(c: &mut PgConnection, user: Uuid, u: &Unmerge) -> Resul
 /// The record of a merge, with who holds the place of the one that went.
 pub(super) async fn recorded(store: &PostgresStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
     // One snapshot, so that no commit can take a part of the record away while the rest is read.
-    store.snapshot(&(user, gone), |c, &(user, gone)| Box::pin(read_record(c, user, gone))).await
+    store.snapshot(user, &(user, gone), |c, &(user, gone)| Box::pin(read_record(c, user, gone))).await
 }
 
 async fn read_record(c: &mut PgConnection, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
@@ -227,7 +227,7 @@ pub(super) async fn merged_into(store: &PostgresStore, user: UserId, entities: &
     )
     .bind(user.0)
     .bind(entities.iter().map(|id| id.0).collect::<Vec<_>>())
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     found
         .iter()

@@ -20,13 +20,13 @@ pub(in super::super) async fn version(c: &mut PgConnection, user: Uuid) -> Resul
 }
 
 pub(super) async fn current_version(store: &PostgresStore, user: UserId) -> Result<u64, Failure> {
-    let version: Option<i64> = sqlx::query_scalar(VERSION).bind(user.0).fetch_optional(&store.pool).await?;
+    let version: Option<i64> = sqlx::query_scalar(VERSION).bind(user.0).fetch_optional(store.pool.reading(user)).await?;
     Ok(version.unwrap_or(0).unsigned_abs())
 }
 
 pub(super) async fn viewer(store: &PostgresStore, user: UserId) -> Result<Option<Entity>, Failure> {
     let row = sqlx::query("SELECT * FROM entities WHERE user_id = $1 AND is_viewer").bind(user.0);
-    row.fetch_optional(&store.pool).await?.as_ref().map(rows::entity).transpose()
+    row.fetch_optional(store.pool.reading(user)).await?.as_ref().map(rows::entity).transpose()
 }
 
 pub(super) async fn entities_by_key(store: &PostgresStore, user: UserId, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, Failure> {
@@ -37,7 +37,7 @@ pub(super) async fn entities_by_key(store: &PostgresStore, user: UserId, keys: &
     )
     .bind(user.0)
     .bind(asked.keys().map(AsRef::as_ref).collect::<Vec<&str>>())
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     let mut pairs = Vec::with_capacity(found.len());
     for row in &found {
@@ -63,7 +63,7 @@ pub(super) async fn entities_by_hint(
     .bind(user.0)
     .bind(asked.keys().map(AsRef::as_ref).collect::<Vec<&str>>())
     .bind(i64::from(limit))
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     let mut pairs = Vec::with_capacity(found.len());
     for row in &found {
@@ -83,7 +83,7 @@ pub(super) async fn entities_by_id(store: &PostgresStore, user: UserId, ids: &[E
     )
     .bind(user.0)
     .bind(ids.iter().map(|id| id.0).collect::<Vec<_>>())
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     found.iter().map(rows::entity).collect()
 }
@@ -102,7 +102,7 @@ pub(super) async fn facts_by_key(store: &PostgresStore, user: UserId, keys: &[Fa
     .bind(subjects)
     .bind(relations)
     .bind(objects)
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     found.iter().map(rows::fact).collect()
 }
@@ -111,7 +111,7 @@ pub(super) async fn facts_by_id(store: &PostgresStore, user: UserId, ids: &[Fact
     let found = sqlx::query("SELECT * FROM facts WHERE user_id = $1 AND id = ANY($2)")
         .bind(user.0)
         .bind(ids.iter().map(|id| id.0).collect::<Vec<_>>())
-        .fetch_all(&store.pool)
+        .fetch_all(store.pool.reading(user))
         .await?;
     found.iter().map(rows::fact).collect()
 }
@@ -138,7 +138,7 @@ pub(super) async fn facts_of_entities(
     .bind(user.0)
     .bind(entities.iter().map(|id| id.0).collect::<Vec<_>>())
     .bind(i64::from(limit))
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     found.iter().map(rows::fact).collect()
 }
@@ -159,7 +159,7 @@ pub(super) async fn facts_between(
     .bind(user.0)
     .bind(some.iter().map(|id| id.0).collect::<Vec<_>>())
     .bind(others.iter().map(|id| id.0).collect::<Vec<_>>())
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     found.iter().map(rows::fact).collect()
 }

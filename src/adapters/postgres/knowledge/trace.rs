@@ -20,7 +20,7 @@ pub(super) async fn evidence_of(store: &PostgresStore, user: UserId, facts: &[Fa
     .bind(user.0)
     .bind(facts.iter().map(|id| id.0).collect::<Vec<_>>())
     .bind(i64::from(limit))
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     found.iter().map(rows::evidence).collect()
 }
@@ -49,7 +49,7 @@ pub(super) async fn list_evidence(store: &PostgresStore, user: UserId, fact: Fac
             .bind(stance.word())
         }
     };
-    let found = query.bind(keys::limit(page)).fetch_all(&store.pool).await?;
+    let found = query.bind(keys::limit(page)).fetch_all(store.pool.reading(user)).await?;
     let items = found.iter().map(|row| {
         let evidence = rows::evidence(row)?;
         let place = keys::number_and_id(millis(evidence.created_at), evidence.message.0);
@@ -66,7 +66,7 @@ pub(super) async fn mentions_in(
     let found = sqlx::query("SELECT * FROM mentions WHERE user_id = $1 AND message_id = ANY($2) ORDER BY message_id, ordinal")
         .bind(user.0)
         .bind(messages.iter().map(|id| id.0).collect::<Vec<_>>())
-        .fetch_all(&store.pool)
+        .fetch_all(store.pool.reading(user))
         .await?;
     found
         .iter()
@@ -88,7 +88,7 @@ pub(super) async fn decisions_in(
     )
     .bind(user.0)
     .bind(messages.iter().map(|id| id.0).collect::<Vec<_>>())
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     found
         .iter()
@@ -104,7 +104,7 @@ pub(super) async fn mentions_of(store: &PostgresStore, user: UserId, entity: Ent
     let found = sqlx::query("SELECT * FROM mentions WHERE user_id = $1 AND entity_id = $2 ORDER BY message_id, ordinal")
         .bind(user.0)
         .bind(entity.0)
-        .fetch_all(&store.pool)
+        .fetch_all(store.pool.reading(user))
         .await?;
     found
         .iter()
@@ -130,7 +130,7 @@ pub(super) async fn recently_mentioned(
     .bind(user.0)
     .bind(session.0)
     .bind(entities.iter().map(|id| id.0).collect::<Vec<_>>())
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     found.iter().map(|row| Ok(EntityId(Columns::of(row, "mentions").id("entity_id")?))).collect()
 }
@@ -142,7 +142,7 @@ pub(super) async fn facts_in(store: &PostgresStore, user: UserId, messages: &[Me
     )
     .bind(user.0)
     .bind(messages.iter().map(|id| id.0).collect::<Vec<_>>())
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     found
         .iter()
@@ -170,7 +170,7 @@ pub(super) async fn list_mentions(
     }
     sql.push(" AND ").push(FIRST_OF_MESSAGE);
     sql.push(" ORDER BY m.said_at DESC, m.message_id DESC LIMIT ").push_bind(keys::limit(page));
-    let found = sql.build().fetch_all(&store.pool).await?;
+    let found = sql.build().fetch_all(store.pool.reading(user)).await?;
     let items = found.iter().map(|row| {
         let message = Columns::of(row, "mentions").id("message_id")?;
         let said_at = Columns::of(row, "mentions").time("said_at")?;
@@ -187,7 +187,7 @@ pub(super) async fn sessions_of_fact(store: &PostgresStore, user: UserId, fact: 
     .bind(user.0)
     .bind(fact.0)
     .bind(i64::from(limit))
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     found.iter().map(|row| Ok(SessionId(Columns::of(row, "evidence").id("session_id")?))).collect()
 }

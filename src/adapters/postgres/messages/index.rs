@@ -21,7 +21,7 @@ pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after
     .bind(model)
     .bind(signed(after))
     .bind(i64::from(limit))
-    .fetch_all(&store.pool)
+    .fetch_all(store.pool.reading(user))
     .await?;
     found
         .iter()
@@ -96,7 +96,7 @@ pub(super) async fn nearest(
     } else if let Some(messages) = coded {
         query = query.bind((messages / LOOKED_AT_OF).max(LOOKED_AT).max(i64::from(limit) * 5));
     }
-    let found = query.fetch_all(&store.pool).await?;
+    let found = query.fetch_all(store.pool.reading(user)).await?;
     found
         .iter()
         .map(|row| {
@@ -113,5 +113,5 @@ pub(super) async fn nearest(
 async fn coded(store: &PostgresStore, user: UserId, model: &str) -> Result<Option<i64>, Failure> {
     let found =
         sqlx::query_scalar("SELECT feed_head FROM users WHERE id = $1 AND embedding_settled AND embedding_model = $2 AND feed_head > $3");
-    Ok(found.bind(user.0).bind(model).bind(CODED_FROM).fetch_optional(&store.pool).await?)
+    Ok(found.bind(user.0).bind(model).bind(CODED_FROM).fetch_optional(store.pool.reading(user)).await?)
 }

@@ -16,7 +16,8 @@ use crate::{
 impl MessageStore for PostgresStore {
     async fn append(&self, caller: &Caller, session: SessionId, messages: Vec<NewMessage>) -> Result<Vec<Appended>, StoreError> {
         let input = (caller, session, &messages);
-        let appended = self.write(&input, |c, &(caller, session, messages)| Box::pin(append::append(c, caller, session, messages))).await?;
+        let appended =
+            self.write(caller, &input, |c, &(caller, session, messages)| Box::pin(append::append(c, caller, session, messages))).await?;
         match messages.iter().any(|m| m.mining != Mining::Nothing) {
             true => self.hints.queued(caller, session),
             false => self.hints.committed(caller, session),
@@ -28,7 +29,7 @@ impl MessageStore for PostgresStore {
         let found = sqlx::query("SELECT * FROM messages WHERE user_id = $1 AND id = ANY($2)")
             .bind(caller.user().0)
             .bind(ids.iter().map(|id| id.0).collect::<Vec<_>>())
-            .fetch_all(&self.pool)
+            .fetch_all(self.pool.reading(caller))
             .await
             .map_err(Failure::from)?;
         Ok(found.iter().map(rows::message).collect::<Result<_, _>>()?)
@@ -48,7 +49,7 @@ impl MessageStore for PostgresStore {
             .bind(session.0)
             .bind(after.unwrap_or(start))
             .bind(keys::limit(page))
-            .fetch_all(&self.pool)
+            .fetch_all(self.pool.reading(caller))
             .await
             .map_err(Failure::from)?;
         let items = found.iter().map(|row| {
@@ -65,7 +66,7 @@ impl MessageStore for PostgresStore {
                 .bind(session.0)
                 .bind(signed(position))
                 .bind(i64::from(limit))
-                .fetch_all(&self.pool)
+                .fetch_all(self.pool.reading(caller))
                 .await
                 .map_err(Failure::from)?;
         Ok(found.iter().rev().map(rows::message).collect::<Result<_, _>>()?)
@@ -75,7 +76,7 @@ impl MessageStore for PostgresStore {
         let found = sqlx::query("SELECT * FROM messages WHERE user_id = $1 AND answer_to = ANY($2) ORDER BY feed_row")
             .bind(caller.user().0)
             .bind(questions.iter().map(|id| id.0).collect::<Vec<_>>())
-            .fetch_all(&self.pool)
+            .fetch_all(self.pool.reading(caller))
             .await
             .map_err(Failure::from)?;
         let pairs = found.iter().map(|row| Ok((MessageId(Columns::of(row, "messages").id("answer_to")?), rows::message(row)?)));
@@ -89,7 +90,7 @@ impl MessageStore for PostgresStore {
     async fn feed_state(&self, caller: &Caller) -> Result<FeedState, StoreError> {
         let found = sqlx::query("SELECT feed_generation, embedding_model FROM users WHERE id = $1")
             .bind(caller.user().0)
-            .fetch_optional(&self.pool)
+            .fetch_optional(self.pool.reading(caller))
             .await
             .map_err(Failure::from)?;
         let Some(row) = found else { return Ok(FeedState::default()) };

@@ -13,21 +13,23 @@ use super::super::{
     codec::{interval, signed, time},
     failure::Failure,
     rows::Columns,
+    walls::{self, Scope},
 };
 use crate::{
     domain::{Caller, MessageId, Timestamp, UserId, UserText, ViewerRole},
     ports::{Embedding, Replaced, StoreError, Unembedded, VectorBacklog, VectorClaim, VectorStep, VectorStore},
 };
 
-/// Takes a user whose vectors have to be made and whom no other process has. `$1` the model, `$2` now for the caller, `$3` length of
-/// the lease. The time is the database's, as that of jobs is.
-const CLAIM: &str = "WITH due AS MATERIALIZED (
-        SELECT id FROM users WHERE (embedding_model < $1 OR embedding_model > $1 OR NOT embedding_settled)
-        AND (embedding_until IS NULL OR embedding_until <= queue_time($2))
-        AND (SELECT embedding_model FROM installation WHERE id = 1) = $1
-        LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
-    UPDATE users SET embedding_token = embedding_token + 1, embedding_until = queue_time($2) + $3 FROM due WHERE users.id = due.id
-    RETURNING users.id, embedding_token, embedding_model, feed_head";
+/// A user whose vectors have to be made and whom no other process has, locked. `$1` the model, `$2` now for the caller. The time is
+/// the database's, as that of jobs is.
+const DUE: &str = "SELECT id FROM users WHERE (embedding_model < $1 OR embedding_model > $1 OR NOT embedding_settled)
+     AND (embedding_until IS NULL OR embedding_until <= queue_time($2))
+     AND (SELECT embedding_model FROM installation WHERE id = 1) = $1
+     LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED";
+
+/// Takes that user. `$1` who, `$2` now for the caller, `$3` length of the lease.
+const CLAIM: &str = "UPDATE users SET embedding_token = embedding_token + 1, embedding_until = queue_time($2) + $3 WHERE id = $1
+     RETURNING embedding_token, embedding_model, feed_head";
 
 /// Prolongs a claim that is still ours, and whose model is still wanted.
 const PROLONG: &str = "UPDATE users SET embedding_until = queue_time($4) + $5 WHERE id = $1 AND embedding_token = $2
@@ -55,22 +57,15 @@ impl VectorStore for PostgresStore {
     async fn want_model(&self, model: &str) -> Result<(), StoreError> {
         sqlx::query("UPDATE installation SET embedding_model = $1 WHERE id = 1")
             .bind(model)
-            .execute(&self.pool)
+            .execute(self.pool.writing(Scope::Nobody))
             .await
             .map_err(Failure::from)?;
         Ok(())
     }
 
     async fn claim_vectors(&self, model: &str, now: Timestamp, lease: Duration) -> Result<Option<VectorClaim>, StoreError> {
-        let found = sqlx::query(CLAIM).bind(model).bind(time(now)).bind(interval(lease)).fetch_optional(&self.pool).await;
-        let Some(row) = found.map_err(Failure::from)? else { return Ok(None) };
-        let c = Columns::of(&row, "users");
-        Ok(Some(VectorClaim {
-            caller: Caller::verified(UserId(c.id("id")?), ViewerRole::User),
-            token: c.count("embedding_token")?,
-            in_use: c.opt_text("embedding_model")?,
-            head: c.count("feed_head")?,
-        }))
+        let input = (model, now, lease);
+        Ok(self.write(Scope::Vectors, &input, |c, &(model, now, lease)| Box::pin(claim(c, model, now, lease))).await?)
     }
 
     async fn without_vector(&self, caller: &Caller, model: &str, after: u64, upto: u64) -> Result<Vec<Unembedded>, StoreError> {
@@ -84,7 +79,7 @@ impl VectorStore for PostgresStore {
         .bind(model)
         .bind(signed(after))
         .bind(signed(upto))
-        .fetch_all(&self.pool)
+        .fetch_all(self.pool.reading(caller))
         .await
         .map_err(Failure::from)?;
         let messages = found.iter().map(|row| {
@@ -103,7 +98,7 @@ impl VectorStore for PostgresStore {
         lease: Duration,
     ) -> Result<VectorStep, StoreError> {
         let input = (Step::of(claim, model, now, lease), vectors);
-        Ok(self.write(&input, |c, (step, vectors)| Box::pin(keep(c, *step, vectors))).await?)
+        Ok(self.write(&claim.caller, &input, |c, (step, vectors)| Box::pin(keep(c, *step, vectors))).await?)
     }
 
     async fn use_vectors(
@@ -115,7 +110,7 @@ impl VectorStore for PostgresStore {
         pause: Duration,
     ) -> Result<VectorStep, StoreError> {
         let input = (Step::of(claim, model, now, pause), seen);
-        Ok(self.write(&input, |c, &(step, seen)| Box::pin(take_into_use(c, step, seen))).await?)
+        Ok(self.write(&claim.caller, &input, |c, &(step, seen)| Box::pin(take_into_use(c, step, seen))).await?)
     }
 
     async fn replace_vectors(
@@ -128,39 +123,47 @@ impl VectorStore for PostgresStore {
         lease: Duration,
     ) -> Result<Replaced, StoreError> {
         let input = (Step::of(claim, model, now, lease), after, limit);
-        Ok(self.write(&input, |c, &(step, after, limit)| Box::pin(replace(c, step, after, limit))).await?)
+        Ok(self.write(&claim.caller, &input, |c, &(step, after, limit)| Box::pin(replace(c, step, after, limit))).await?)
     }
 
     async fn settle_vectors(&self, claim: &VectorClaim, model: &str, seen: u64) -> Result<VectorStep, StoreError> {
         let input = (Step::of(claim, model, Timestamp::default(), Duration::ZERO), seen);
-        Ok(self.write(&input, |c, &(step, seen)| Box::pin(settle(c, step, seen))).await?)
+        Ok(self.write(&claim.caller, &input, |c, &(step, seen)| Box::pin(settle(c, step, seen))).await?)
     }
 
     async fn release_vectors(&self, claim: &VectorClaim) -> Result<(), StoreError> {
         sqlx::query("UPDATE users SET embedding_until = NULL WHERE id = $1 AND embedding_token = $2")
             .bind(claim.caller.user().0)
             .bind(signed(claim.token))
-            .execute(&self.pool)
+            .execute(self.pool.writing(&claim.caller))
             .await
             .map_err(Failure::from)?;
         Ok(())
     }
 
     async fn vector_backlog(&self, model: &str) -> Result<VectorBacklog, StoreError> {
-        let row = sqlx::query(
-            "SELECT count(*) AS users, coalesce(sum((
-                 SELECT count(*) FROM message_index i WHERE i.user_id = u.id AND i.model <> $1
-                 AND NOT EXISTS (SELECT 1 FROM message_vectors v WHERE v.user_id = u.id AND v.message_id = i.message_id AND v.model = $1))),
-                 0)::bigint AS messages
-             FROM users u WHERE (u.embedding_model < $1 OR u.embedding_model > $1 OR NOT u.embedding_settled) AND u.feed_head > 0",
-        )
-        .bind(model)
-        .fetch_one(&self.pool)
-        .await
-        .map_err(Failure::from)?;
+        let row = sqlx::query("SELECT users, messages FROM vector_backlog($1)")
+            .bind(model)
+            .fetch_one(self.pool.reading(Scope::Vectors))
+            .await
+            .map_err(Failure::from)?;
         let c = Columns::of(&row, "users");
         Ok(VectorBacklog { users: c.count("users")?, messages: c.count("messages")? })
     }
+}
+
+async fn claim(c: &mut PgConnection, model: &str, now: Timestamp, lease: Duration) -> Result<Option<VectorClaim>, Failure> {
+    let due: Option<Uuid> = sqlx::query_scalar(DUE).bind(model).bind(time(now)).fetch_optional(&mut *c).await?;
+    let Some(user) = due else { return Ok(None) };
+    walls::go_on_for(c, user).await?;
+    let row = sqlx::query(CLAIM).bind(user).bind(time(now)).bind(interval(lease)).fetch_one(c).await?;
+    let c = Columns::of(&row, "users");
+    Ok(Some(VectorClaim {
+        caller: Caller::verified(UserId(user), ViewerRole::User),
+        token: c.count("embedding_token")?,
+        in_use: c.opt_text("embedding_model")?,
+        head: c.count("feed_head")?,
+    }))
 }
 
 async fn prolonged(c: &mut PgConnection, step: Step<'_>) -> Result<bool, Failure> {

@@ -7,7 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{MessageNode, MessageRole, MessageStatus, UserError, settle},
-            scope::{Needs, read_id, scope},
+            scope::{Needs, limits, read_id, scope},
         },
     },
     conversation::SendMessage,
@@ -109,6 +109,7 @@ impl MessageMutations {
         #[graphql(desc = "The message.")] input: SendMessageInput,
     ) -> async_graphql::Result<SendMessagePayload> {
         let s = scope(ctx)?;
+        limits(ctx)?.messages(s.caller, 1).await?;
         let send = async {
             let session: SessionId = read_id(&input.session_id, "input.sessionId")?;
             let message = SendMessage {
@@ -135,6 +136,7 @@ impl MessageMutations {
         #[graphql(desc = "The messages.")] input: ImportMessagesInput,
     ) -> async_graphql::Result<ImportMessagesPayload> {
         let s = scope(ctx)?;
+        limits(ctx)?.messages(s.caller, input.messages.len()).await?;
         let import = async {
             let session: SessionId = read_id(&input.session_id, "input.sessionId")?;
             let message = |m: ImportedMessage| SendMessage {

@@ -7,7 +7,7 @@ use crate::{
         graphql::{
             engine::Streams,
             model::{UserError, settle},
-            scope::{Needs, read_id, scope},
+            scope::{Needs, limits, read_id, scope},
         },
         whip,
     },
@@ -67,7 +67,7 @@ impl StreamMutations {
         let streams = ctx.data::<Streams>()?;
         let open = async {
             let session: SessionId = read_id(&input.session_id, "input.sessionId")?;
-            whip::offer(&streams.signaling, s.identity(), session, &input.offer).await.map_err(|e| e.at("input.offer"))
+            whip::offer(&streams.signaling, limits(ctx)?, s.identity(), session, &input.offer).await.map_err(|e| e.at("input.offer"))
         };
         let (opened, errors) = settle(open.await)?;
         let Some(opened) = opened else {

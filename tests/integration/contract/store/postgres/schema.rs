@@ -1,6 +1,6 @@
 //! What holds for the tables: whose they are, which index serves which statement, and that none is approximate.
 
-use sqlx::{AssertSqlSafe, PgConnection, Row};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use super::{CONFIG, at};
 use crate::postgres::Schema;
@@ -10,6 +10,13 @@ async fn migrated() -> Option<(Schema, PgConnection)> {
     schema.open(CONFIG(), at(0)).await.unwrap();
     let connection = schema.connection().await;
     Some((schema, connection))
+}
+
+/// A connection as the program has: behind row-level security, whose conditions are part of every plan.
+async fn as_the_program(schema: &Schema, user: &str) -> PgConnection {
+    let mut connection = PgConnection::connect(&schema.url).await.unwrap();
+    sqlx::query("SELECT set_config('recall.caller', $1, false)").bind(user).execute(&mut connection).await.unwrap();
+    connection
 }
 
 #[tokio::test]
@@ -99,7 +106,8 @@ async fn the_code_of_a_question_is_made_once() {
 
 #[tokio::test]
 async fn the_statements_that_run_most_use_their_index() {
-    let Some((_schema, mut connection)) = migrated().await else { return };
+    let Some((schema, _)) = migrated().await else { return };
+    let mut connection = as_the_program(&schema, "00000000-0000-0000-0000-000000000001").await;
     // The tables are empty, so the planner has to be kept from reading them whole, and from sorting what an index has in order.
     sqlx::raw_sql("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off").execute(&mut connection).await.unwrap();
     // Who may be meant, for each message that names something.
@@ -115,6 +123,11 @@ async fn the_statements_that_run_most_use_their_index() {
             "jobs_ready",
         ),
         ("SELECT ready_at FROM jobs WHERE head ORDER BY ready_at LIMIT 1", "jobs_ready"),
+        ("SELECT * FROM access_tokens WHERE digest = '\\x00' AND expires_at > now()", "access_tokens_digest_key"),
+        ("SELECT * FROM logins WHERE digest = '\\x00' AND idle_until > now()", "logins_digest_key"),
+        ("SELECT user_id FROM logins WHERE provider_session = 'a' AND issuer = 'b'", "logins_of_provider_session"),
+        ("SELECT user_id FROM logins WHERE idle_until <= now()", "logins_end"),
+        ("SELECT user_id FROM erasures WHERE ended_at IS NULL AND touched_at < now() ORDER BY touched_at LIMIT 100", "erasures_unfinished"),
         ("SELECT min(id) FROM jobs WHERE user_id = $U AND session_id = $U AND lane = 'answer' AND state = 'live'", "jobs_in_lane"),
         ("SELECT * FROM messages WHERE user_id = $U AND session_id = $U AND position > 1 ORDER BY position LIMIT 9", "messages_position"),
         ("SELECT * FROM messages WHERE user_id = $U AND feed_row > 1 ORDER BY feed_row LIMIT 9", "messages_feed"),
@@ -139,12 +152,17 @@ async fn the_statements_that_run_most_use_their_index() {
         let plan: Vec<String> = sqlx::query_scalar(AssertSqlSafe(explain)).fetch_all(&mut connection).await.unwrap();
         let plan = plan.join("\n");
         assert!(plan.contains(index) && !plan.contains("Sort"), "{sql}\n{plan}");
+        // The user of the statement finds the rows, and the wall only compares: with that user once, not with each row.
+        assert!(
+            !sql.contains("user_id = $U") || plan.contains("Index Cond: ((user_id = ") || plan.contains("Index Cond: (user_id = "),
+            "{sql}\n{plan}"
+        );
     }
 }
 
 #[tokio::test]
 async fn who_may_be_meant_is_found_without_reading_all_that_is_known() {
-    let Some((_schema, mut connection)) = migrated().await else { return };
+    let Some((schema, mut connection)) = migrated().await else { return };
     // Somebody of whom much is known, among others of the same name; numbers in place of names and ids.
     sqlx::raw_sql(
         "CREATE FUNCTION n(i bigint) RETURNS uuid IMMUTABLE LANGUAGE sql AS $$ SELECT lpad(i::text, 32, '0')::uuid $$;
@@ -155,11 +173,12 @@ async fn who_may_be_meant_is_found_without_reading_all_that_is_known() {
              ON CONFLICT DO NOTHING;
          INSERT INTO facts SELECT user_id, gen_random_uuid(), n(1), 'LIKES', id, 1, 0, now(), 'active', false, NULL, NULL, NULL, now(), now()
              FROM entities WHERE user_id <= n(3);
-         ANALYZE",
+         ANALYZE entities, entity_hints, facts",
     )
     .execute(&mut connection)
     .await
     .unwrap();
+    let mut connection = as_the_program(&schema, "00000000-0000-0000-0000-000000000002").await;
     for sql in [
         "SELECT h.hint AS found_hint, e.* FROM entity_hints h JOIN entities e ON e.user_id = h.user_id AND e.id = h.entity_id
          WHERE h.user_id = n(2) AND h.hint = ANY('{7,8}') ORDER BY e.mention_count DESC, e.id, h.hint LIMIT 64",
@@ -177,4 +196,26 @@ async fn who_may_be_meant_is_found_without_reading_all_that_is_known() {
             .sum();
         assert!(pages < 500 && !plan.iter().any(|step| step.contains("Seq Scan")), "{sql}\n{}", plan.join("\n"));
     }
+}
+
+#[tokio::test]
+async fn logs_to_be_pruned_are_found_without_reading_all() {
+    // The policy comes before a condition that PostgreSQL does not trust with rows of others, such as a difference of columns.
+    let Some((schema, mut connection)) = migrated().await else { return };
+    sqlx::raw_sql(
+        "INSERT INTO users SELECT lpad(i::text, 32, '0')::uuid FROM generate_series(1, 100) i;
+         INSERT INTO sessions (user_id, id, created_at, updated_at, epoch, event_head, oldest_event_at)
+             SELECT users.id, gen_random_uuid(), now(), now(), 'e', 10, now() FROM users, generate_series(1, 200);
+         ANALYZE sessions",
+    )
+    .execute(&mut connection)
+    .await
+    .unwrap();
+    let mut connection = PgConnection::connect(&schema.url).await.unwrap();
+    let explain = "SET recall.scope = 'pruning'; EXPLAIN SELECT user_id, id, event_head, event_floor FROM sessions
+        WHERE oldest_event_at < now() - interval '1 day' OR (log_length >= 1000 AND oldest_event_at IS NOT NULL)
+        LIMIT 100 FOR NO KEY UPDATE SKIP LOCKED";
+    let plan: Vec<_> = sqlx::raw_sql(explain).fetch_all(&mut connection).await.unwrap();
+    let plan = plan.iter().map(|row| row.get::<String, _>(0)).collect::<Vec<_>>().join("\n");
+    assert!(plan.contains("sessions_log_age") && plan.contains("sessions_log_length"), "{plan}");
 }

@@ -1,5 +1,11 @@
 //! How often one may ask: a caller, and an address. Each has a bucket of requests that fills again at a steady rate, so that
-//! a burst is fine and a flood is not, and what one floods with takes nothing from the others. Counts are of this process.
+//! a burst is fine and a flood is not, and what one floods with takes nothing from the others. What a caller may ask is counted for
+//! all servers of a database together (`shared`); what comes from an address, by each for itself.
+
+mod callers;
+mod shared;
+#[cfg(test)]
+mod tests;
 
 use std::{
     hash::Hash,
@@ -22,8 +28,8 @@ use ipnet::IpNet;
 use lru::LruCache;
 use tokio::time::Instant;
 
-use super::{address, address::ClientAddress, auth::Authenticated, error::ApiError, server::Connection};
-use crate::domain::UserId;
+pub(crate) use self::callers::{CallerLimits, limit};
+use super::{address, address::ClientAddress, error::ApiError, server::Connection};
 
 /// Those remembered. One who was forgotten begins with a full bucket.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(99_999);
@@ -31,12 +37,24 @@ const REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(99_999);
 const REFUSED: f64 = 9.0;
 
 /// How many requests one may make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateLimit {
     /// In the long run.
-    pub per_minute: u32,
+    pub per_second: f64,
     /// At once.
     pub burst: u32,
+}
+
+impl RateLimit {
+    /// So many in a minute, a tenth of them at once.
+    pub fn per_minute(count: u32) -> Self {
+        Self { per_second: f64::from(count.max(1)) / 60.0, burst: (count / 10).max(1) }
+    }
+
+    /// So many in a day, all of them at once if need be.
+    pub fn per_day(count: u32) -> Self {
+        Self { per_second: f64::from(count.max(1)) / 86_400.0, burst: count.max(1) }
+    }
 }
 
 struct Bucket {
@@ -60,45 +78,43 @@ impl<K: Hash + Eq> Limiter<K> {
     /// # Errors
     /// 429 `RATE_LIMITED` with the time until there is one, when it is empty.
     pub(crate) fn take(&self, key: K) -> Result<(), ApiError> {
-        self.take_at(key, Instant::now()).map_err(|wait| {
-            metrics::counter!("recall_requests_limited_total").increment(1);
-            ApiError::rate_limited(wait)
-        })
+        self.take_several(key, 1)
     }
 
-    fn take_at(&self, key: K, now: Instant) -> Result<(), Duration> {
+    /// Takes several. As long as there is one they are given, and the bucket has to fill that much longer.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub(crate) fn take_several(&self, key: K, cost: u32) -> Result<(), ApiError> {
+        self.take_at(key, cost, Instant::now()).map_err(refusal)
+    }
+
+    fn take_at(&self, key: K, cost: u32, now: Instant) -> Result<(), Duration> {
         let Some(limit) = self.limit else { return Ok(()) };
-        let per_second = f64::from(limit.per_minute.max(1)) / 60.0;
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let bucket = buckets.get_or_insert_mut(key, || Bucket { left: f64::from(limit.burst), at: now });
-        let gained = now.saturating_duration_since(bucket.at).as_secs_f64() * per_second;
+        let gained = now.saturating_duration_since(bucket.at).as_secs_f64() * limit.per_second;
         bucket.left = (bucket.left + gained).min(f64::from(limit.burst));
         bucket.at = bucket.at.max(now);
         if bucket.left >= 1.0 {
-            bucket.left -= 1.0;
+            bucket.left -= f64::from(cost);
             return Ok(());
         }
-        Err(Duration::from_secs_f64((1.0 - bucket.left) / per_second))
+        Err(Duration::try_from_secs_f64((1.0 - bucket.left) / limit.per_second).unwrap_or(Duration::MAX))
     }
 
     /// Takes more out of a bucket, as far as it goes: nobody has to wait for longer than the bucket takes to fill.
     fn charge(&self, key: &K, cost: f64) {
         if let Some(bucket) = self.buckets.lock().unwrap_or_else(PoisonError::into_inner).get_mut(key) {
-            bucket.left = (bucket.left - cost).max(0.0);
+            bucket.left = (bucket.left - cost).max(bucket.left.min(0.0));
         }
     }
 }
 
-/// Middleware: refuses a caller who asks too often.
-pub(crate) async fn limit(State(limiter): State<Arc<Limiter<UserId>>>, request: Request, next: Next) -> Response {
-    let taken = match request.extensions().get::<Authenticated>() {
-        Some(Authenticated(identity)) => limiter.take(identity.caller.user()),
-        None => Ok(()),
-    };
-    match taken {
-        Ok(()) => next.run(request).await,
-        Err(error) => error.into_response(),
-    }
+/// 429 `RATE_LIMITED`, counted.
+fn refusal(wait: Duration) -> ApiError {
+    metrics::counter!("recall_requests_limited_total").increment(1);
+    ApiError::rate_limited(wait)
 }
 
 /// The buckets of addresses, and which proxies are believed about them.
@@ -139,46 +155,4 @@ pub(crate) async fn limit_addresses(State(addresses): State<Arc<Addresses>>, mut
         addresses.limiter.charge(&client, REFUSED);
     }
     response
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    fn user(n: u128) -> UserId {
-        UserId(uuid::Uuid::from_u128(n))
-    }
-
-    #[test]
-    fn a_flood_takes_nothing_from_others() {
-        let limiter = Limiter::new(Some(RateLimit { per_minute: 60, burst: 10 }));
-        let now = Instant::now();
-        assert_eq!((0..1000).filter(|_| limiter.take_at(user(1), now).is_ok()).count(), 10);
-        assert_eq!((0..10).filter(|_| limiter.take_at(user(2), now).is_ok()).count(), 10);
-        let wait = limiter.take_at(user(1), now).unwrap_err();
-        assert!(wait <= Duration::from_secs(1) && limiter.take_at(user(1), now + wait).is_ok(), "as long as it says");
-        limiter.take_at(user(3), now).unwrap();
-        limiter.charge(&user(3), 5.0);
-        limiter.charge(&user(4), 5.0);
-        assert_eq!((0..10).filter(|_| limiter.take_at(user(3), now).is_ok()).count(), 4);
-        limiter.charge(&user(3), 1e9);
-        assert!(limiter.take_at(user(3), now).unwrap_err() <= Duration::from_secs(1), "no debts");
-        assert!(Limiter::new(None).take_at(user(1), now).is_ok());
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn never_more_than_the_burst_and_the_rate(steps in proptest::collection::vec(0u64..2_000, 1..200), per_minute in 1u32..600, burst in 1u32..20) {
-            let limiter = Limiter::new(Some(RateLimit { per_minute, burst }));
-            let start = Instant::now();
-            let (mut now, mut granted) = (start, 0u32);
-            for step in steps {
-                now += Duration::from_millis(step);
-                granted += u32::from(limiter.take_at(user(1), now).is_ok());
-            }
-            let most = f64::from(burst) + (now - start).as_secs_f64() * f64::from(per_minute) / 60.0;
-            proptest::prop_assert!(f64::from(granted) <= most + 1e-6, "{granted} of {most}");
-        }
-    }
 }

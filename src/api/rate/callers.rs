@@ -1,0 +1,144 @@
+//! What one caller may ask for: requests, messages by minute and by day, streams at once.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use super::{
+    Limiter, RateLimit,
+    shared::{SharedBuckets, Taken},
+};
+use crate::{
+    api::{Limits, auth::Authenticated, error::ApiError},
+    domain::{Caller, UserId},
+    ports::{Allowances, Bucket},
+};
+
+/// A limit by caller: of all servers where they share one, else of this one.
+struct Limit {
+    own: Arc<Limiter<UserId>>,
+    shared: Option<Arc<SharedBuckets>>,
+}
+
+impl Limit {
+    fn new(name: &'static str, rate: Option<RateLimit>, store: Option<&Arc<dyn Allowances>>, slice: u32) -> Self {
+        let bucket = |rate: RateLimit| Bucket { name, capacity: rate.burst, per_second: rate.per_second };
+        let shared = store.zip(rate).map(|(store, rate)| SharedBuckets::new(store.clone(), bucket(rate), slice));
+        Self { own: Limiter::new(rate), shared }
+    }
+
+    async fn take(&self, caller: Caller, cost: u32) -> Result<(), ApiError> {
+        if let Some(shared) = &self.shared {
+            match shared.take(caller, cost).await {
+                Taken::Yes => return Ok(()),
+                Taken::No(wait) => return Err(super::refusal(wait)),
+                Taken::Unknown => {}
+            }
+        }
+        self.own.take_several(caller.user(), cost)
+    }
+}
+
+/// The limits of all callers.
+pub(crate) struct CallerLimits {
+    requests: Limit,
+    messages: [Limit; 2],
+    streams: Arc<Streams>,
+}
+
+impl CallerLimits {
+    pub(crate) fn new(limits: &Limits, store: Option<&Arc<dyn Allowances>>) -> Arc<Self> {
+        let messages = [("messages_minute", limits.messages_by_minute), ("messages_day", limits.messages_by_day)];
+        Arc::new(Self {
+            // A tenth of what may be asked at once: few draws, and little that one server keeps from the others.
+            requests: Limit::new("requests", limits.requests, store, limits.requests.map_or(0, |rate| (rate.burst / 10).clamp(1, 100))),
+            messages: messages.map(|(name, rate)| Limit::new(name, rate, store, 0)),
+            streams: Arc::new(Streams { most: limits.streams_per_caller, open: Mutex::default() }),
+        })
+    }
+
+    /// Counts a request.
+    ///
+    /// # Errors
+    /// 429 `RATE_LIMITED` with the time until the next one, when there have been too many.
+    pub(crate) async fn request(&self, caller: Caller) -> Result<(), ApiError> {
+        self.requests.take(caller, 1).await
+    }
+
+    /// Counts messages that are to be stored. Several at once count as many, but are taken together or not at all.
+    ///
+    /// # Errors
+    /// As [`Self::request`].
+    pub(crate) async fn messages(&self, caller: Caller, count: usize) -> Result<(), ApiError> {
+        for limit in &self.messages {
+            limit.take(caller, u32::try_from(count).unwrap_or(u32::MAX).max(1)).await?;
+        }
+        Ok(())
+    }
+
+    /// Counts a stream as open until what is returned is dropped. Streams are counted by each server for itself.
+    ///
+    /// # Errors
+    /// 429 `TOO_MANY_STREAMS`, when the caller has as many as may be.
+    pub(crate) fn stream(&self, caller: Caller) -> Result<OpenStream, ApiError> {
+        let mut open = self.streams.lock();
+        let count = open.entry(caller.user()).or_default();
+        if self.streams.most.is_some_and(|most| *count >= most) {
+            return Err(ApiError::too_many_streams(WAIT_FOR_A_STREAM));
+        }
+        *count += 1;
+        Ok(OpenStream { user: caller.user(), streams: self.streams.clone() })
+    }
+}
+
+/// Nobody knows when a stream ends; after this long it is worth another try.
+const WAIT_FOR_A_STREAM: Duration = Duration::from_secs(5);
+
+struct Streams {
+    most: Option<u32>,
+    open: Mutex<HashMap<UserId, u32>>,
+}
+
+impl Streams {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<UserId, u32>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A stream that counts.
+pub(crate) struct OpenStream {
+    user: UserId,
+    streams: Arc<Streams>,
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        let mut open = self.streams.lock();
+        if let Some(count) = open.get_mut(&self.user) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&self.user);
+            }
+        }
+    }
+}
+
+/// Middleware: refuses a caller who asks too often.
+pub(crate) async fn limit(State(limits): State<Arc<CallerLimits>>, request: Request, next: Next) -> Response {
+    let taken = match request.extensions().get::<Authenticated>().map(|Authenticated(identity)| identity.caller) {
+        Some(caller) => limits.request(caller).await,
+        None => Ok(()),
+    };
+    match taken {
+        Ok(()) => next.run(request).await,
+        Err(error) => error.into_response(),
+    }
+}

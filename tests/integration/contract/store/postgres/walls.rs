@@ -1,0 +1,122 @@
+//! Row-level security: which tables are behind it, what looks past it, and for which roles it holds. What it hides and refuses is
+//! tried beside the adapter (`src/adapters/postgres/tests.rs`).
+
+use std::sync::Arc;
+
+use recall::{
+    adapters::postgres::{PostgresConfig, PostgresStore},
+    ports::{Inspect, Store, StoreError},
+};
+use sqlx::{AssertSqlSafe, Executor, Row};
+
+use super::{CONFIG, World, at};
+use crate::postgres::{Schema, as_role};
+
+#[tokio::test]
+async fn every_table_with_users_is_behind_the_wall() {
+    let Some(schema) = Schema::new().await else { return };
+    schema.open(CONFIG(), at(0)).await.unwrap().close().await;
+    let tables = sqlx::query(
+        "SELECT c.relname::text AS name, c.relrowsecurity AND c.relforcerowsecurity AS forced,
+                (SELECT string_agg(p.qual, ' ') FROM pg_policies p
+                 WHERE p.schemaname = current_schema() AND p.tablename = c.relname AND p.cmd = 'ALL' AND p.policyname = 'own') AS own
+         FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+              AND (c.relname = 'users' OR EXISTS (
+                  SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname LIKE '%user_id' AND NOT a.attisdropped))",
+    )
+    .fetch_all(&mut schema.connection().await)
+    .await
+    .unwrap();
+    assert!(tables.len() >= 20, "found only {}", tables.len());
+    for table in tables {
+        let (name, own): (String, Option<String>) = (table.get("name"), table.get("own"));
+        assert!(table.get::<bool, _>("forced"), "{name}: its migration lacks SELECT guard_rows('{name}')");
+        let column = if name == "users" { "id" } else { "user_id" };
+        let expected = format!("({column} = ( SELECT row_caller() AS row_caller))");
+        assert_eq!(own.as_deref(), Some(expected.as_str()), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_looks_beyond_one_user_is_this_and_no_more() {
+    let Some(schema) = Schema::new().await else { return };
+    schema.open(CONFIG(), at(0)).await.unwrap().close().await;
+    let policies: Vec<String> = sqlx::query_scalar(
+        "SELECT concat_ws(' ', tablename, cmd, policyname, (regexp_match(qual, '''(.*)''::text'))[1], with_check) FROM pg_policies
+         WHERE schemaname = current_schema() AND policyname <> 'own' ORDER BY 1",
+    )
+    .fetch_all(&mut schema.connection().await)
+    .await
+    .unwrap();
+    assert_eq!(
+        policies,
+        [
+            "access_tokens SELECT token token",
+            "erasures SELECT erasures erasures",
+            "graph_heads SELECT graph graph",
+            "jobs ALL queue queue",
+            "logins SELECT login login",
+            "sessions SELECT pruning pruning",
+            "sessions SELECT unused unused",
+            "sessions UPDATE pruning_locks pruning false",
+            "usage_days SELECT budget budget",
+            "users SELECT owners owners",
+            "users SELECT vectors vectors",
+            "users UPDATE vectors_locks vectors false",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_role_that_the_wall_does_not_hold_for_is_refused_where_it_must() {
+    let Some(schema) = Schema::new().await else { return };
+    let strict = PostgresConfig { require_row_security: true, ..CONFIG() };
+    schema.open(strict.clone(), at(0)).await.unwrap().close().await;
+
+    let refused = |opened: Result<PostgresStore, StoreError>, why: &str| {
+        let error = opened.err().expect("it was opened");
+        assert!(matches!(error, StoreError::Permanent(_)) && error.to_string().contains(why), "{error}");
+    };
+    refused(PostgresStore::open(schema.admin(), strict.clone(), at(0)).await, "superuser");
+    PostgresStore::open(schema.admin(), CONFIG(), at(0)).await.unwrap().close().await;
+
+    let mut admin = schema.connection().await;
+    let exempt = format!("{}_exempt", schema.name);
+    let make = format!("CREATE ROLE {exempt} LOGIN PASSWORD '{exempt}' BYPASSRLS; GRANT recall_tests TO {exempt}");
+    admin.execute(AssertSqlSafe(make)).await.unwrap();
+    refused(PostgresStore::open(&as_role(schema.admin(), &exempt), strict.clone(), at(0)).await, "BYPASSRLS");
+    admin.execute(AssertSqlSafe(format!("DROP ROLE {exempt}"))).await.unwrap();
+
+    for hole in ["DISABLE", "NO FORCE"] {
+        admin.execute(AssertSqlSafe(format!("ALTER TABLE messages {hole} ROW LEVEL SECURITY"))).await.unwrap();
+        refused(schema.open(strict.clone(), at(0)).await, "switched off");
+        admin.execute("ALTER TABLE messages ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY").await.unwrap();
+    }
+    schema.open(strict, at(0)).await.unwrap().close().await;
+}
+
+#[tokio::test]
+async fn a_role_that_owns_nothing_can_do_all_that_the_program_does() {
+    // As docs/deployment.md advises: the owner migrates, and the servers may neither change tables nor take down the wall.
+    let Some(schema) = Schema::new().await else { return };
+    schema.open(CONFIG(), at(0)).await.unwrap().close().await;
+    let (mut admin, role) = (schema.connection().await, format!("{}_app", schema.name));
+    let name = &schema.name;
+    let make = format!(
+        "CREATE ROLE {role} LOGIN PASSWORD '{role}'; GRANT USAGE ON SCHEMA {name} TO {role};
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO {role};"
+    );
+    admin.execute(AssertSqlSafe(make)).await.unwrap();
+    let config = PostgresConfig { migrate: false, require_row_security: true, ..CONFIG() };
+    let store: Arc<dyn Store> = Arc::new(PostgresStore::open(&as_role(schema.admin(), &role), config, at(0)).await.unwrap());
+    store.start().await.unwrap();
+    let w = World::new(&store);
+    let known = w.john_likes_mary().await;
+    assert_eq!(w.claim(0).await.len(), 1);
+    assert_eq!(store.users_after(0).await.unwrap().0.len(), 1);
+    assert_eq!(store.prune_events(at(1_000), 0).await.unwrap(), 2);
+    store.delete_session(&w.caller, known.session, &|_, _| None).await.unwrap();
+    assert_eq!(store.count_sessions(&w.caller).await.unwrap(), 0);
+    store.close().await;
+    admin.execute(AssertSqlSafe(format!("DROP OWNED BY {role}; DROP ROLE {role}"))).await.unwrap();
+}

@@ -35,6 +35,6 @@ export default defineConfig(({ mode }) => {
       },
     },
     define: graphiql ? { "process.env.NODE_ENV": JSON.stringify("production") } : {},
-    server: { proxy: { "/graphql": { target: "http://127.0.0.1:8080", ws: true }, "/signaling": "http://127.0.0.1:8080" } },
+    server: { proxy: { "/graphql": { target: "http://127.0.0.1:8080", ws: true }, "/signaling": "http://127.0.0.1:8080", "/auth": "http://127.0.0.1:8080" } },
   };
 });

@@ -5,6 +5,10 @@ use std::net::{IpAddr, Ipv6Addr};
 use axum::http::HeaderMap;
 use ipnet::IpNet;
 
+/// Where a request comes from, for those who note it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
+
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// The client's address. Proxies append whom they heard, so the last name is read first and each name is believed only if

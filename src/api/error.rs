@@ -172,6 +172,7 @@ impl From<UseCaseError> for ApiError {
         let code = error.code();
         match error {
             UseCaseError::Invalid { message, path, .. } => Self::invalid(code, message, path),
+            UseCaseError::Refused { message, .. } => Self::refused(StatusCode::CONFLICT, code, message),
             UseCaseError::NotFound { noun } => Self { code, ..Self::not_found(noun) },
             UseCaseError::Unavailable { retry_after, .. } => Self { code, ..Self::unavailable(retry_after, Arc::new(error) as Arc<_>) },
             UseCaseError::Internal { .. } => Self { code, ..Self::internal(Arc::new(error) as Arc<_>) },
@@ -184,6 +185,7 @@ impl From<StoreError> for ApiError {
         match error {
             StoreError::NotFound => Self::not_found("object"),
             StoreError::BadCursor => Self::invalid("BAD_CURSOR", "The cursor is not one of this list.", ""),
+            StoreError::BeingErased => UseCaseError::from(error).into(),
             StoreError::Transient(_) => Self::unavailable(Duration::from_secs(1), Arc::new(error) as Arc<_>),
             StoreError::Permanent(_) => Self::internal(Arc::new(error) as Arc<_>),
         }

@@ -2,9 +2,11 @@
 //! cases and outcomes into answers. Must not decide anything about memory, and must not name an engine.
 
 mod address;
+mod audit;
 pub mod auth;
 mod body;
 mod error;
+mod export;
 pub mod graphql;
 mod layers;
 mod operations;
@@ -28,8 +30,10 @@ use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
 
+pub use audit::Auditor;
 pub use auth::{
     Authenticator, Identity, LocalUser, Permission, Permissions, ProtectedResource,
+    login::{LoginConfig, Logins},
     origin::Origin,
     token::{Introspection, TokenConfig, Tokens},
 };
@@ -89,8 +93,12 @@ pub struct ApiConfig {
     pub ice_servers: Vec<IceServer>,
     /// What clients are told about how to get a token; nothing on a server without login.
     pub login: Option<ProtectedResource>,
+    /// Who has logged in with a browser, if they can. The authenticator knows them as well.
+    pub logins: Option<Logins>,
     /// Bounds of single requests.
     pub limits: Limits,
+    /// What this process is called in the audit log.
+    pub instance: String,
     /// What may be run over GraphQL.
     pub admission: Admission,
 }
@@ -106,7 +114,9 @@ impl ApiConfig {
             trusted_proxies: Vec::new(),
             ice_servers: Vec::new(),
             login: None,
+            logins: None,
             limits: Limits::default(),
+            instance: "recall".to_owned(),
             admission: Admission::default(),
         }
     }
@@ -140,6 +150,8 @@ pub struct Limits {
     pub requests: Option<RateLimit>,
     /// How often one address may ask, whoever is there.
     pub address_requests: Option<RateLimit>,
+    /// How often one address may begin or end a login at the issuer.
+    pub logins: Option<RateLimit>,
 }
 
 impl Default for Limits {
@@ -152,6 +164,7 @@ impl Default for Limits {
             operation_timeout: Duration::from_secs(20),
             requests: None,
             address_requests: None,
+            logins: None,
         }
     }
 }
@@ -171,7 +184,11 @@ pub fn router(state: ApiState) -> Router {
     let limiter = rate::Limiter::new(limits.requests);
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
     let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
-    let engine = graphql::Engine::new(conversation.clone(), graph, streams, issuers, limits.clone(), limiter.clone(), config.admission);
+    let auditor = Auditor::new(conversation.store().clone(), &config.instance);
+    let roles = audit::Roles::new(auditor.clone(), conversation.clone());
+    let exports = export::Exports::new(conversation.clone(), auditor.clone());
+    let behind = graphql::Behind { graph, streams, issuers, auditor };
+    let engine = graphql::Engine::new(conversation.clone(), behind, limits.clone(), limiter.clone(), config.admission);
     let whip = whip::Whip::new(signaling, &config.ice_servers);
     let transport = layers::Transport::of(config.public_url.as_ref());
     let policy = Arc::new(auth::origin::OriginPolicy {
@@ -180,6 +197,7 @@ pub fn router(state: ApiState) -> Router {
         public: config.public_url,
         allowed: config.cors_origins,
     });
+    let attempts = rate::Addresses::new(limits.logins, config.trusted_proxies.clone());
     let addresses = rate::Addresses::new(limits.address_requests, config.trusted_proxies);
     let request_ids = layers::RequestIds::starting_at(conversation.now());
     let mut all_checks: Vec<Arc<dyn Check>> = vec![Arc::new(operations::StoreCheck(conversation.store().clone()))];
@@ -195,6 +213,7 @@ pub fn router(state: ApiState) -> Router {
                 .route("/signaling/{session_id}/{peer_id}", patch(whip::patch).delete(whip::delete))
                 .with_state(whip),
         )
+        .merge(Router::new().route("/export", get(export::get)).with_state(exports))
         .layer(from_fn_with_state(limit, layers::deadline));
     let mut api = timed.merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state(hub));
     let mut open = Router::new();
@@ -211,14 +230,20 @@ pub fn router(state: ApiState) -> Router {
         .with_state(engine.clone())
         .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone())))
         .layer(from_fn_with_state(limiter.clone(), rate::limit))
+        .layer(from_fn_with_state(roles.clone(), audit::watch_roles))
         .layer(from_fn_with_state(authenticator.clone(), auth::authenticate_or_later));
-    let api = api.layer(from_fn_with_state(limiter, rate::limit)).layer(from_fn_with_state(authenticator, auth::authenticate));
+    let api = api
+        .layer(from_fn_with_state(limiter, rate::limit))
+        .layer(from_fn_with_state(roles, audit::watch_roles))
+        .layer(from_fn_with_state(authenticator, auth::authenticate));
     let mut api = api.merge(graphql);
-    if let Some(resource) = config.login.map(Arc::new) {
+    if let Some(resource) = config.login.clone().map(Arc::new) {
         open = open.merge(Router::new().route(auth::METADATA_PATH, get(auth::metadata)).with_state(resource.clone()));
         api = api.layer(from_fn_with_state(resource, auth::point_to_login));
     }
     let api = api.layer(DefaultBodyLimit::max(limits.body_bytes));
+    let ways = auth::login::routes::WaysIn { logins: config.logins, tokens: config.login.is_some() };
+    open = open.merge(login_routes(ways, attempts));
     let pages = Router::new().fallback(web::file).layer(CompressionLayer::new());
     let guarded = Router::new()
         .merge(api)
@@ -237,4 +262,20 @@ pub fn router(state: ApiState) -> Router {
         .layer(CatchPanicLayer::custom(layers::panicked))
         .layer(from_fn_with_state(transport, layers::secure))
         .layer(from_fn_with_state(request_ids, layers::observe))
+}
+
+/// Where people log in with a browser. On a server that lets nobody do so there is only the place that says it.
+fn login_routes(ways: auth::login::routes::WaysIn, attempts: Arc<rate::Addresses>) -> Router {
+    use auth::login::routes;
+    /// A logout token is a few kilobytes.
+    const BODY_BYTES: usize = 32 * 1024;
+    let open = Router::new().route("/auth/session", get(routes::session)).with_state(ways.clone());
+    let Some(logins) = ways.logins else { return open };
+    let limited = Router::new()
+        .route("/auth/login", get(routes::login))
+        .route("/auth/callback", get(routes::callback))
+        .route("/auth/backchannel-logout", post(routes::backchannel_logout))
+        .layer(from_fn_with_state(attempts, rate::limit_addresses));
+    let routes = limited.route("/auth/logout", post(routes::logout)).with_state(logins);
+    open.merge(routes.layer(from_fn_with_state(Duration::from_secs(30), layers::deadline)).layer(DefaultBodyLimit::max(BODY_BYTES)))
 }

@@ -22,7 +22,7 @@ use ipnet::IpNet;
 use lru::LruCache;
 use tokio::time::Instant;
 
-use super::{address, auth::Authenticated, error::ApiError, server::Connection};
+use super::{address, address::ClientAddress, auth::Authenticated, error::ApiError, server::Connection};
 use crate::domain::UserId;
 
 /// Those remembered. One who was forgotten begins with a full bucket.
@@ -122,13 +122,15 @@ impl Addresses {
         if unknown && !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!("requests come through a proxy that is not among http.trusted_proxies; all its clients share one limit");
         }
-        Some(address::neighbourhood(client))
+        Some(client)
     }
 }
 
 /// Middleware: refuses an address that asks too often, whoever is there.
-pub(crate) async fn limit_addresses(State(addresses): State<Arc<Addresses>>, request: Request, next: Next) -> Response {
+pub(crate) async fn limit_addresses(State(addresses): State<Arc<Addresses>>, mut request: Request, next: Next) -> Response {
     let Some(client) = addresses.of(&request) else { return next.run(request).await };
+    request.extensions_mut().insert(ClientAddress(client));
+    let client = address::neighbourhood(client);
     if let Err(error) = addresses.limiter.take(client) {
         return error.into_response();
     }

@@ -87,6 +87,12 @@ async fn login(config: &Config) -> anyhow::Result<()> {
             Err(error) => failed.push(format!("{issuer}: {error}")),
         }
     }
+    if let Some(issuer) = config.login.issuer(&config.auth) {
+        match tokens.probe_login(issuer).await {
+            Ok(()) => println!("login: people log in by way of {issuer}"),
+            Err(error) => failed.push(format!("{issuer}, to log in: {error}")),
+        }
+    }
     if config.auth.token.is_some() {
         println!("login: a static token is set");
     }

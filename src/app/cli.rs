@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::user::UserCommand;
 use crate::config::{Config, Flags};
 
 /// A memory server for chat applications.
@@ -90,6 +91,11 @@ enum Command {
         #[arg(long, value_name = "ID")]
         into: Option<String>,
     },
+    /// Shows users and deletes what is kept of them
+    User {
+        #[command(subcommand)]
+        command: UserCommand,
+    },
     /// Asks the running server of this configuration whether it is ready
     Health,
     /// Checks the configuration, reaches every configured service and prints what it found
@@ -152,6 +158,7 @@ pub fn run() -> anyhow::Result<()> {
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
         Command::Export { user } => runtime()?.block_on(super::archive::export(&cli.settings.load()?, user.as_deref())),
         Command::Import { into } => runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref())),
+        Command::User { command } => runtime()?.block_on(super::user::run(&cli.settings.load()?, command)),
         Command::Health => runtime()?.block_on(super::health::run(&cli.settings.load()?)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),
     }

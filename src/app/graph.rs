@@ -9,7 +9,7 @@ use super::wiring;
 use crate::adapters::neo4j::{Neo4jConfig, Neo4jGraph};
 use crate::api::Check;
 use crate::config::{Config, Secret};
-use crate::domain::Ontology;
+use crate::domain::{Caller, Ontology};
 use crate::ports::{GraphEngine, GraphQueries, Store};
 use crate::projection::{GraphReader, Missed, Projection, Projector, StoreGraph, compare};
 
@@ -83,6 +83,14 @@ async fn open(config: &Config) -> anyhow::Result<Option<(Arc<dyn Store>, Project
     };
     let store = wiring::store(config, config.storage.migrate).await?.store;
     Ok(Some((store.clone(), Projection::new(store, engine))))
+}
+
+/// Tells the engine, if there is one, what changed of a user; how many things that were.
+pub(super) async fn follow_once(config: &Config, caller: &Caller, store: Arc<dyn Store>) -> anyhow::Result<Option<u64>> {
+    let Some(engine) = engine(config, &*wiring::ontology(config)?)? else { return Ok(None) };
+    let projection = Projection::new(store, engine);
+    let feed = projection.prepare().await?;
+    Ok(Some(projection.catch_up(&feed, caller).await?))
 }
 
 /// Makes the graph anew. A server may run meanwhile.

@@ -1,11 +1,11 @@
-//! Chooses who says who asks: the local user of this machine, or tokens.
+//! Chooses who says who asks: the local user of this machine, or tokens, or tokens and the cookies of logins.
 
 use std::{net::SocketAddr, sync::Arc};
 
 use anyhow::Context;
 
 use crate::adapters::web::WebDocuments;
-use crate::api::{Authenticator, Introspection, LocalUser, ProtectedResource, TokenConfig, Tokens};
+use crate::api::{Authenticator, Introspection, LocalUser, LoginConfig, Logins, ProtectedResource, TokenConfig, Tokens};
 use crate::config::Config;
 use crate::domain::UserId;
 use crate::ports::{Clock, Fetch, Store};
@@ -13,18 +13,33 @@ use crate::ports::{Clock, Fetch, Store};
 const NO_CLIENT: &str = "auth.issuers cannot be asked: TLS cannot be set up; are certificates of authorities installed (package \
     ca-certificates), or named in SSL_CERT_FILE?";
 
-/// Who says who asks.
+/// Who says who asks, and who has logged in with a browser where that is possible.
 pub(super) async fn authenticator(
     config: &Config,
+    scheme: &str,
     address: SocketAddr,
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
-) -> anyhow::Result<Arc<dyn Authenticator>> {
+) -> anyhow::Result<(Arc<dyn Authenticator>, Option<Logins>)> {
     let local = store.local_user().await?;
     if !config.auth.is_configured() {
-        return Ok(Arc::new(LocalUser::behind(address, local)?));
+        return Ok((Arc::new(LocalUser::behind(address, local)?), None));
     }
-    Ok(Arc::new(tokens(config, local, Some(store), clock)?))
+    let tokens = Arc::new(tokens(config, local, Some(store), clock)?);
+    let login = &config.login;
+    let Some((issuer, client_id)) = login.issuer(&config.auth).zip(login.client_id.clone()) else { return Ok((tokens, None)) };
+    let settings = LoginConfig {
+        issuer: issuer.to_owned(),
+        client_id,
+        client_secret: login.client_secret.as_ref().map(|s| s.expose().to_owned()),
+        scopes: login.scopes.clone(),
+        address: own_address(config, scheme, address),
+        idle: login.idle(),
+        lifetime: login.lifetime(),
+    };
+    let forms = Arc::new(WebDocuments::new().context(NO_CLIENT)?);
+    let logins = Logins::new(settings, tokens, forms, store.clone(), clock.clone())?;
+    Ok((Arc::new(logins.clone()), Some(logins)))
 }
 
 /// Reads tokens as configured; the fixed one is that of the user `local`.
@@ -57,9 +72,14 @@ pub(super) fn tokens(config: &Config, local: UserId, store: Option<&Arc<dyn Stor
 
 /// What clients are told about how to get a token.
 pub(super) fn resource(config: &Config, scheme: &str, address: SocketAddr) -> Option<ProtectedResource> {
+    config
+        .auth
+        .is_configured()
+        .then(|| ProtectedResource { resource: own_address(config, scheme, address), authorization_servers: config.auth.issuers.clone() })
+}
+
+/// Where this server is reached.
+fn own_address(config: &Config, scheme: &str, address: SocketAddr) -> String {
     let own = || format!("{scheme}://{address}");
-    config.auth.is_configured().then(|| ProtectedResource {
-        resource: config.server.public_url.as_deref().map_or_else(own, |url| url.trim_end_matches('/').to_owned()),
-        authorization_servers: config.auth.issuers.clone(),
-    })
+    config.server.public_url.as_deref().map_or_else(own, |url| url.trim_end_matches('/').to_owned())
 }

@@ -1,4 +1,4 @@
-//! What has to be done now and then: pruning event logs, forgetting revoked tokens that have expired, measuring the queue.
+//! What has to be done now and then: pruning event logs, forgetting revoked tokens and logins that have ended, measuring the queue.
 
 use std::{sync::Arc, time::Duration};
 
@@ -31,6 +31,9 @@ pub(super) async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: St
             _ = prune.tick() => {
                 if let Err(e) = store.forget_revoked(clock.now()).await {
                     warn!(error = %e, "revoked tokens could not be forgotten");
+                }
+                if let Err(e) = store.forget_logins(clock.now()).await {
+                    warn!(error = %e, "logins that have ended could not be forgotten");
                 }
                 let before = clock.now() - chrono::Duration::hours(i64::from(config.events_kept_hours));
                 // Bounded per call, so that a long backlog never holds the writer for long.

@@ -10,9 +10,11 @@ mod login;
 mod maintenance;
 mod models;
 pub mod reembed;
+mod retention;
 mod serve;
 mod telemetry;
 mod tls;
+mod user;
 mod wiring;
 
 pub use cli::run;

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::{login, maintenance, telemetry, tls::Certificate, wiring};
+use super::{login, maintenance, retention::Retention, telemetry, tls::Certificate, wiring};
 use crate::api::{self, ApiConfig, ApiState, Listener, Origin, RateLimit};
 use crate::config::Config;
 use crate::conversation::ConversationWork;
@@ -34,7 +34,8 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("server.listen (RECALL_LISTEN): {} cannot be used", config.server.listen))?;
     let address = listener.local_addr()?;
-    let authenticator = login::authenticator(&config, address, &house.store, &house.clock).await?;
+    let scheme = if certificate.is_some() { "https" } else { "http" };
+    let (authenticator, logins) = login::authenticator(&config, scheme, address, &house.store, &house.clock).await?;
     let udp = config.stream.udp_address(&config.server);
     let signaling = api::Signaling::bind(
         SignalingConfig {
@@ -70,14 +71,23 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     let stop = CancellationToken::new();
     let reembedding = tokio::spawn(house.reembedder.run(stop.clone()));
     let maintenance = tokio::spawn(maintenance::run(house.store.clone(), house.clock.clone(), config.stream.clone(), stop.clone()));
+    let instance = wiring::instance(address);
+    let retention = Retention {
+        conversation: house.conversation.clone(),
+        clock: house.clock.clone(),
+        auditor: api::Auditor::new(house.store.clone(), &instance),
+        config: config.retention.clone(),
+    };
+    let retention = tokio::spawn(retention.run(stop.clone()));
 
     let tls = certificate.as_ref().map(Certificate::tls);
     let renewal = certificate.map(|certificate| tokio::spawn(certificate.follow(stop.clone())));
     let mut api_config = ApiConfig::at(address);
+    api_config.instance.clone_from(&instance);
     api_config.is_tls = tls.is_some();
-    let scheme = if tls.is_some() { "https" } else { "http" };
     api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;
     api_config.login = login::resource(&config, scheme, address);
+    api_config.logins = logins;
     api_config.cors_origins = config.http.cors_origins.iter().map(|origin| origin.parse()).collect::<Result<_, _>>()?;
     api_config.trusted_proxies = config.http.proxies();
     api_config.admission = wiring::admission(&config)?;
@@ -86,6 +96,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         let limit = |(per_minute, burst)| RateLimit { per_minute, burst };
         api_config.limits.requests = config.limits.requests().map(limit);
         api_config.limits.address_requests = config.limits.address_requests().map(limit);
+        api_config.limits.logins = config.limits.logins().map(limit);
     }
     let router = api::router(ApiState {
         conversation: house.conversation.clone(),
@@ -103,7 +114,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     // Before the line: whoever waits for it may stop the server at once, and a signal nobody listens for kills.
     let signal = signal()?;
     announce(scheme, address)?;
-    info!(%address, udp = %signaling.udp_addr(), store = house.store.engine(), "recall serves");
+    info!(%address, instance, udp = %signaling.udp_addr(), store = house.store.engine(), "recall serves");
     signal.await?;
 
     info!("recall stops");
@@ -117,6 +128,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         projector.shutdown(GRAPH_GRACE).await;
     }
     maintenance.await.context("the maintenance task failed")?;
+    retention.await.context("the retention task failed")?;
     reembedding.await.context("the task of the embedding model failed")?;
     if let Some(renewal) = renewal {
         renewal.await.context("the task that looks after the certificate failed")?;

@@ -68,6 +68,9 @@ fn describe() {
     counter!("recall_answers_uncited_total", "Answers of a model without any citation, which are not given out");
     counter!("recall_answers_cancelled_total", "Answers that were cancelled");
     counter!("recall_answers_cut_total", "Answers of a model that reached the limit of tokens");
+    counter!("recall_audit_failed_total", "Entries of the audit log that could not be written");
+    counter!("recall_audit_forgotten_total", "Entries of the audit log removed after their time");
+    counter!("recall_sessions_expired_total", "Sessions deleted because nobody had used them for long enough");
     counter!("recall_reembedded_messages_total", "Vectors made for messages that had none of the configured embedding model");
     gauge!("recall_reembedding_users", "Users not all of whose vectors are of the configured embedding model, counted once a minute");
     gauge!("recall_reembedding_messages", "Their messages without such a vector, counted once a minute");

@@ -1,6 +1,6 @@
 //! Chooses the adapters that the configuration names and joins them to the use cases.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use signaling::{Hub, HubConfig};
@@ -24,6 +24,12 @@ use crate::domain::Ontology;
 use crate::ports::{Answerer, Clock, Embedder, Extractor, Store};
 use crate::streaming::{EventHub, HubAnnouncer, LogSource};
 use crate::understand::Pipeline;
+
+/// What this process is called in the audit log: the machine, if the environment tells its name, and where it listens.
+pub(super) fn instance(address: SocketAddr) -> String {
+    let machine = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty() && name.len() <= 64);
+    format!("{}:{}", machine.as_deref().unwrap_or("recall"), address.port())
+}
 
 /// Everything behind the street side.
 pub(super) struct House {

@@ -79,16 +79,21 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_OIDC_INTROSPECTION_CLIENT_ID" => "auth.introspection_client_id",
     "RECALL_OIDC_INTROSPECTION_CLIENT_SECRET" => "auth.introspection_client_secret",
     "RECALL_OIDC_INTROSPECTION_ISSUER" => "auth.introspection_issuer",
+    "RECALL_OIDC_CLIENT_ID" => "login.client_id",
+    "RECALL_OIDC_CLIENT_SECRET" => "login.client_secret",
+    "RECALL_OIDC_CLIENT_ISSUER" => "login.issuer",
+    "RECALL_OIDC_CLIENT_SCOPES" => "login.scopes",
+    "RECALL_LOGIN_IDLE_MINUTES" => "login.idle_minutes",
+    "RECALL_LOGIN_HOURS" => "login.hours",
     "RECALL_TOKEN" => "auth.token",
     "RECALL_REQUESTS_PER_MINUTE" => "limits.requests_per_minute",
     "RECALL_ADDRESS_REQUESTS_PER_MINUTE" => "limits.address_requests_per_minute",
+    "RECALL_LOGINS_PER_MINUTE" => "limits.logins_per_minute",
+    "RECALL_SESSION_DAYS" => "retention.session_days",
+    "RECALL_AUDIT_DAYS" => "retention.audit_days",
     "RECALL_LOG" => "log.filter",
     "RECALL_LOG_FORMAT" => "log.format",
 };
-
-/// Settings of engines that this version does not have. Ignoring one would be worse than refusing it: a server that
-/// was told of a login provider must not run open.
-const NOT_YET: &[&str] = &["RECALL_OIDC_CLIENT_"];
 
 /// The variable that sets a key.
 pub(super) fn variable_of(key: &str) -> Option<&'static str> {
@@ -109,9 +114,6 @@ pub(super) fn collect(environment: impl Iterator<Item = (String, String)>) -> Re
                 .map_err(|e| ConfigError::Value { key: name.clone(), problem: format!("{value} cannot be read: {e}") })?;
             found.push((v.key.to_owned(), text.trim_end_matches(['\n', '\r']).to_owned()));
             continue;
-        }
-        if NOT_YET.iter().any(|p| name.starts_with(p)) {
-            return Err(ConfigError::UnknownVariable(name, ": the engine it configures is not part of it".to_owned()));
         }
         let hint = closest(&name).map_or_else(String::new, |n| format!("; did you mean {n}?"));
         return Err(ConfigError::UnknownVariable(name, hint));

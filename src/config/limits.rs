@@ -18,11 +18,14 @@ pub struct LimitsConfig {
     /// Requests from one address in a minute, a tenth of them at once, whoever makes them; a refused proof counts as ten. 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub address_requests_per_minute: u32,
+    /// How often in a minute one address may begin a login or come back from the provider, half of it at once. 0 for no limit.
+    #[serde(deserialize_with = "flexible")]
+    pub logins_per_minute: u32,
 }
 
 impl Default for LimitsConfig {
     fn default() -> Self {
-        Self { requests_per_minute: 3_000, address_requests_per_minute: 6_000 }
+        Self { requests_per_minute: 3_000, address_requests_per_minute: 6_000, logins_per_minute: 60 }
     }
 }
 
@@ -37,9 +40,15 @@ impl LimitsConfig {
         bucket(self.address_requests_per_minute)
     }
 
+    /// Logins from an address in a minute and at once, if there is a limit.
+    pub fn logins(&self) -> Option<(u32, u32)> {
+        (self.logins_per_minute > 0).then(|| (self.logins_per_minute, (self.logins_per_minute / 2).max(2)))
+    }
+
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         at_most("limits.requests_per_minute", u64::from(self.requests_per_minute), 1_000_000)?;
-        at_most("limits.address_requests_per_minute", u64::from(self.address_requests_per_minute), 1_000_000)
+        at_most("limits.address_requests_per_minute", u64::from(self.address_requests_per_minute), 1_000_000)?;
+        at_most("limits.logins_per_minute", u64::from(self.logins_per_minute), 1_000_000)
     }
 }
 

@@ -6,9 +6,11 @@ mod env;
 mod graphql;
 mod http;
 mod limits;
+mod login;
 mod models;
 mod neo4j;
 mod page;
+mod retention;
 mod secret;
 mod sections;
 mod storage;
@@ -27,9 +29,11 @@ pub use env::{VARIABLES, Variable};
 pub use graphql::GraphqlConfig;
 pub use http::HttpConfig;
 pub use limits::LimitsConfig;
+pub use login::LoginConfig;
 pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
 pub use neo4j::Neo4jSection;
 pub use page::page;
+pub use retention::RetentionConfig;
 pub use secret::Secret;
 pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig};
 pub use storage::{Engine, StorageConfig};
@@ -58,8 +62,12 @@ pub struct Config {
     pub graphql: GraphqlConfig,
     /// Who may come in.
     pub auth: AuthConfig,
+    /// How people log in with a browser.
+    pub login: LoginConfig,
     /// How much one caller may ask for.
     pub limits: LimitsConfig,
+    /// How long things are kept.
+    pub retention: RetentionConfig,
     /// The server that answers, and finds facts.
     pub model: ModelConfig,
     /// The server that makes vectors.
@@ -126,7 +134,9 @@ impl Config {
 
     fn check(&self) -> Result<(), ConfigError> {
         self.auth.check()?;
+        self.login.check(&self.auth, &self.server)?;
         self.limits.check()?;
+        self.retention.check()?;
         self.server.check(self.auth.is_configured())?;
         self.http.check(self.auth.is_configured())?;
         self.graphql.check()?;

@@ -53,11 +53,12 @@ fn every_variable_sets_a_key_that_exists() {
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
         "neo4j.url" => "bolt://127.0.0.1:7687",
         "neo4j.user" | "neo4j.password" | "neo4j.database" => "memory",
-        "auth.issuers" | "auth.audiences" | "auth.introspection_issuer" => "https://login.example.org",
+        "auth.issuers" | "auth.audiences" | "auth.introspection_issuer" | "login.issuer" => "https://login.example.org",
         "http.cors_origins" => "http://localhost:3000",
         "http.trusted_proxies" => "10.0.0.0/8, 2001:db8::1",
         "http.tls_certificate" | "http.tls_key" => "other.pem",
         "auth.algorithms" => "ES256",
+        "login.scopes" => "openid, email",
         "auth.token" => "0123456789abcdef0123456789abcdef",
         "understanding.extraction" => "hybrid",
         "model.url" | "embeddings.url" => "https://models.example.org/v1",
@@ -70,10 +71,11 @@ fn every_variable_sets_a_key_that_exists() {
         // What only makes sense with a server or a provider is tried with one.
         let servers = "[model]\nurl = \"http://localhost:1\"\nname = \"a\"\n[embeddings]\nurl = \"http://localhost:2\"\nmodel = \"b\"
             [http]\ntls_certificate = \"a.pem\"\ntls_key = \"a.key\"
-            [auth]\nissuers = [\"https://a.example\"]\naudiences = [\"a\"]\nintrospection_client_id = \"a\"\nintrospection_client_secret = \"a\"";
+            [auth]\nissuers = [\"https://a.example\"]\naudiences = [\"a\"]\nintrospection_client_id = \"a\"\nintrospection_client_secret = \"a\"
+            [login]\nclient_id = \"a\"";
         // The issuer that is asked must be one of the issuers.
         let base: &[_] = match v.key {
-            "auth.introspection_issuer" => &[("RECALL_OIDC_ISSUER", "https://login.example.org")],
+            "auth.introspection_issuer" | "login.issuer" => &[("RECALL_OIDC_ISSUER", "https://login.example.org")],
             "graphql.documents_only" => &[("RECALL_GRAPHQL_INTROSPECTION", "false")],
             _ => &[],
         };
@@ -94,7 +96,20 @@ fn errors_name_the_key() {
         ("", &[("RECALL_TLS_KEY", "a.key")][..], "http.tls_certificate (RECALL_TLS_CERTIFICATE): is needed"),
         ("", &[("RECALL_DATABASE_URL", "mysql://x")][..], "storage.database_url (RECALL_DATABASE_URL)"),
         ("", &[("RECALL_LISTN", "x")][..], "RECALL_LISTN is not a setting of this version; did you mean RECALL_LISTEN?"),
-        ("", &[("RECALL_OIDC_CLIENT_ID", "x")][..], "RECALL_OIDC_CLIENT_ID is not a setting of this version"),
+        ("", &[("RECALL_OIDC_CLIENT_ID", "x")][..], "auth.issuers (RECALL_OIDC_ISSUER): is needed with login.client_id"),
+        ("", &[("RECALL_OIDC_CLIENT_SECRET", "x")][..], "login.client_id (RECALL_OIDC_CLIENT_ID): is needed"),
+        ("", &[("RECALL_OIDC_CLIENT_SCOPES", "profile")][..], "login.scopes (RECALL_OIDC_CLIENT_SCOPES): must name openid"),
+        ("", &[("RECALL_LOGIN_HOURS", "0")][..], "login.hours (RECALL_LOGIN_HOURS)"),
+        (
+            "[auth]\nissuers = [\"https://a.example\", \"https://b.example\"]\naudiences = [\"x\"]",
+            &[("RECALL_OIDC_CLIENT_ID", "x")][..],
+            "login.issuer (RECALL_OIDC_CLIENT_ISSUER): is needed",
+        ),
+        (
+            "[auth]\nissuers = [\"https://a.example\"]\naudiences = [\"x\"]\n[server]\npublic_url = \"http://memory.example.org\"",
+            &[("RECALL_OIDC_CLIENT_ID", "x")][..],
+            "server.public_url (RECALL_PUBLIC_URL): must begin with https://",
+        ),
         (
             "",
             &[("RECALL_OIDC_ISSUER", "http://login.example.org")][..],

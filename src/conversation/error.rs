@@ -19,6 +19,14 @@ pub enum UseCaseError {
         /// The input field.
         path: &'static str,
     },
+    /// Not now, whatever the input.
+    #[error("{message}")]
+    Refused {
+        /// Stable, upper case.
+        code: &'static str,
+        /// A sentence for people.
+        message: &'static str,
+    },
     /// No such thing, or not the caller's, which must look the same.
     #[error("this {noun} does not exist")]
     NotFound {
@@ -47,7 +55,7 @@ impl UseCaseError {
     /// The stable code for programs.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Invalid { code, .. } => code,
+            Self::Invalid { code, .. } | Self::Refused { code, .. } => code,
             Self::NotFound { .. } => "NOT_FOUND",
             Self::Unavailable { .. } => "UNAVAILABLE",
             Self::Internal { .. } => "INTERNAL",
@@ -64,6 +72,9 @@ impl UseCaseError {
         match e {
             StoreError::NotFound => Self::NotFound { noun },
             StoreError::BadCursor => Self::invalid("BAD_CURSOR", "after", "this cursor is not valid here"),
+            StoreError::BeingErased => {
+                Self::Refused { code: "DATA_BEING_DELETED", message: "Everything of yours is being deleted. Try again when that is done." }
+            }
             e @ StoreError::Transient(_) => Self::Unavailable { retry_after: Duration::from_secs(1), cause: e.into() },
             e @ StoreError::Permanent(_) => Self::Internal { cause: e.into() },
         }

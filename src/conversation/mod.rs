@@ -6,6 +6,7 @@ mod cancel;
 mod check;
 mod context;
 mod entities;
+mod erase;
 mod error;
 mod knowledge;
 mod rank;
@@ -27,7 +28,7 @@ pub use work::ConversationWork;
 
 use crate::domain::{Caller, Entity, Ontology, Session, SessionId, Timestamp, UserText};
 use crate::facts::Learner;
-use crate::ports::{Announcer, Answerer, Clock, Embedder, Extractor, Ids, MessageIndex, Store};
+use crate::ports::{Announcer, Answerer, Clock, Embedder, Extractor, Ids, MessageIndex, SessionDeleted, Store};
 
 /// Everything the use cases work with.
 #[derive(Clone)]
@@ -102,16 +103,30 @@ impl Conversation {
     ///
     /// # Errors
     /// `NotFound` when it is not the caller's.
-    pub async fn delete_session(&self, caller: &Caller, id: SessionId) -> Result<(), UseCaseError> {
+    pub async fn delete_session(&self, caller: &Caller, id: SessionId) -> Result<SessionDeleted, UseCaseError> {
+        self.delete_session_unused_since(caller, id, None).await
+    }
+
+    /// As [`Self::delete_session`]; with a moment only if nobody wrote in it since.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not the caller's, or was used.
+    pub async fn delete_session_unused_since(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        since: Option<Timestamp>,
+    ) -> Result<SessionDeleted, UseCaseError> {
         let ontology = self.parts.ontology.clone();
         let reweigh = move |fact: &crate::domain::Fact, left: &[crate::domain::Evidence]| {
             crate::facts::weigh::reweigh(fact, left, crate::facts::weigh::half_life(ontology.get(&fact.relation)))
         };
         let _turn = self.learner.turn(caller).await;
-        self.parts.store.delete_session(caller, id, &reweigh).await.map_err(|e| UseCaseError::of(e, "session"))?;
+        let deleted = self.parts.store.delete_session_unused_since(caller, id, since, &reweigh).await;
+        let deleted = deleted.map_err(|e| UseCaseError::of(e, "session"))?;
         self.parts.index.forget(caller);
         self.parts.announcer.deleted(caller, id);
-        Ok(())
+        Ok(deleted)
     }
 
     /// The session, if it is the caller's.

@@ -88,8 +88,12 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(e: StoreError) -> Self {
-        // A store that fails for good may have been repaired by the next attempt, and attempts are bounded.
-        Self::Transient("STORE", e.to_string())
+        match e {
+            // Its job goes with the rest.
+            StoreError::BeingErased => Self::NotOurs,
+            // A store that fails for good may have been repaired by the next attempt, and attempts are bounded.
+            e => Self::Transient("STORE", e.to_string()),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! no random ids, no engine. Everything else in the house may depend on this room; it depends on none.
 
 pub mod access;
+pub mod audit;
 pub mod caller;
 pub mod candidate;
 pub mod context;
@@ -9,6 +10,7 @@ pub mod entity;
 pub mod event;
 pub mod fact;
 pub mod ids;
+pub mod login;
 pub mod message;
 pub mod ontology;
 pub mod page;
@@ -17,12 +19,14 @@ pub mod text;
 pub mod usage;
 
 pub use access::{AccessToken, TokenDigest};
+pub use audit::{AuditAction, AuditDraft, AuditEntry};
 pub use caller::{Caller, ViewerRole};
 pub use candidate::{CandidateFact, Extraction, Mention, Party, Polarity, Span};
 pub use entity::{Decision, Entity, EntityKey, EntityType};
 pub use event::{EventBody, EventDraft, StoredEvent};
 pub use fact::{Evidence, Fact, FactStatus, Stance};
 pub use ids::{AccessTokenId, EntityId, EventId, FactId, MessageId, SessionId, UserId};
+pub use login::{Login, ProviderToken, Renewal};
 pub use message::{Citation, Message, MessageKind, MessageStatus, Role};
 pub use ontology::{Ontology, Relation, RelationName};
 pub use page::{Page, Slice};

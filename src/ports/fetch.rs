@@ -18,6 +18,27 @@ pub trait Fetch: Send + Sync {
     async fn post_form(&self, url: &str, client: (&str, &str), form: &[(&str, &str)]) -> Result<Vec<u8>, FetchError>;
 }
 
+/// What was answered to a form.
+#[derive(Debug)]
+pub struct FormAnswer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The media type, if one was given.
+    pub content_type: Option<String>,
+    /// The document.
+    pub body: Vec<u8>,
+}
+
+/// Sends forms, for those who read refusals as well. Bounded as [`Fetch`] is.
+#[async_trait]
+pub trait PostForms: Send + Sync {
+    /// The answer to a form, whatever its status.
+    ///
+    /// # Errors
+    /// When there is none.
+    async fn post(&self, url: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Result<FormAnswer, FetchError>;
+}
+
 /// A document could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {

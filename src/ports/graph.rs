@@ -108,6 +108,28 @@ pub trait GraphQueries: Send + Sync {
     async fn ways(&self, caller: &Caller, asked: &Between) -> Result<Vec<Way>, GraphError>;
     /// Things that both are directly connected to: by falling weight, then by id.
     async fn shared(&self, caller: &Caller, one: EntityId, other: EntityId, first: u32) -> Result<Vec<Shared>, GraphError>;
+    /// How much a copy beside the store holds of the caller; `None` where there is no copy.
+    async fn copy(&self, _caller: &Caller) -> Result<Option<GraphCopy>, GraphError> {
+        Ok(None)
+    }
+}
+
+/// How much a graph engine holds of one user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GraphCopy {
+    /// Things, messages and sessions.
+    pub nodes: u64,
+    /// Facts, and what connects messages.
+    pub relationships: u64,
+    /// Whether it knew of every change in the store when it was asked.
+    pub current: bool,
+}
+
+impl GraphCopy {
+    /// Whether nothing is there, and nothing can come of what it was not yet told.
+    pub fn is_empty(self) -> bool {
+        self.current && self.nodes == 0 && self.relationships == 0
+    }
 }
 
 /// Why a graph engine did not do something. Never carries text of users.
@@ -323,6 +345,8 @@ pub trait GraphEngine: Send + Sync {
     /// # Errors
     /// `Contended` when the graph is not at `after` of `feed`; nothing was changed then.
     async fn apply(&self, caller: &Caller, feed: &str, batch: &GraphBatch) -> Result<(), GraphError>;
+    /// How many nodes and relationships of the caller's it holds.
+    async fn size(&self, caller: &Caller) -> Result<(u64, u64), GraphError>;
     /// Everything that it holds of the caller, for comparison.
     async fn contents(&self, caller: &Caller) -> Result<GraphContents, GraphError>;
 }

@@ -3,13 +3,16 @@
 pub mod access;
 pub mod answer;
 pub mod archive;
+pub mod audit;
 pub mod commit;
 pub mod embed;
+pub mod erase;
 pub mod extract;
 pub mod fetch;
 pub mod graph;
 pub mod ids;
 pub mod index;
+pub mod login;
 pub mod queue;
 pub mod store;
 pub mod stream;
@@ -19,20 +22,23 @@ pub mod vectors;
 pub use access::{AccessTokenStore, RevocationStore};
 pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use archive::{Archive, ArchiveError};
+pub use audit::AuditLog;
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
 pub use embed::{EmbedError, Embedder, Embedding};
+pub use erase::{Eraser, Erasure, ErasureStep};
 pub use extract::{ExtractError, ExtractInput, Extractor};
-pub use fetch::{Fetch, FetchError};
+pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use graph::{
-    Around, Between, Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphEngine, GraphError,
-    GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, Shared, Thing, ThingId, Way,
+    Around, Between, Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphCopy, GraphEngine,
+    GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, Shared, Thing, ThingId, Way,
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
+pub use login::{LoggedOut, LoginStore, Renewed};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
     AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, KnowledgeStore, MessageStore, Mining, NewMessage,
-    Prepared, Reweigh, SessionStore, Store, StoreError,
+    Prepared, Reweigh, SessionDeleted, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
 pub use usage::UsageStore;

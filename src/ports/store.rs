@@ -3,18 +3,19 @@
 //!
 //! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
 //! [`JobQueue`](super::JobQueue) and [`ChangeFeed`](super::ChangeFeed), which hand out the caller together with what belongs to
-//! him, [`Archive`] and [`VectorStore`], which do the same, [`AccessTokenStore::use_access_token`], which says who showed a
-//! token, and [`RevocationStore`], which knows no users.
+//! him, [`Archive`] and [`VectorStore`], which do the same, [`Eraser::unfinished_erasures`], which says whose data is still to be
+//! deleted, [`SessionStore::unused_sessions`], [`AccessTokenStore::use_access_token`], which says who showed a token,
+//! [`LoginStore`], which does so for the secrets of logins, and [`RevocationStore`] and [`AuditLog`], whose rows belong to no user.
 
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, Archive, ChangeFeed, Claim, CommitError, Connections, Embedding, EventLog, Inspect, JobQueue, KnowledgeCommit,
-    MergeRecord, Merged, RevocationStore, UsageStore, VectorStore,
+    AccessTokenStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, Embedding, Eraser, EventLog, Inspect, JobQueue,
+    KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, UsageStore, VectorStore,
 };
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
-    MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserText,
+    MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserId, UserText,
 };
 
 /// All of the store.
@@ -24,9 +25,12 @@ pub trait Store:
     + KnowledgeStore
     + AccessTokenStore
     + RevocationStore
+    + LoginStore
     + JobQueue
     + EventLog
     + UsageStore
+    + AuditLog
+    + Eraser
     + ChangeFeed
     + Connections
     + Inspect
@@ -40,9 +44,12 @@ impl<T> Store for T where
         + KnowledgeStore
         + AccessTokenStore
         + RevocationStore
+        + LoginStore
         + JobQueue
         + EventLog
         + UsageStore
+        + AuditLog
+        + Eraser
         + ChangeFeed
         + Connections
         + Inspect
@@ -60,6 +67,9 @@ pub enum StoreError {
     /// A pagination key that this store did not make.
     #[error("the cursor is not valid")]
     BadCursor,
+    /// All that the store has of the caller is being deleted; until that is done nothing new is taken.
+    #[error("the data is being deleted")]
+    BeingErased,
     /// May work later: busy, connection lost, disk full.
     #[error("the store is not available: {0}")]
     Transient(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -93,7 +103,38 @@ pub trait SessionStore: Send + Sync {
     /// Deletes a session with its messages, events, jobs and evidence, in one transaction. The facts that lose
     /// evidence are weighed anew by `reweigh`, which gets the fact and all evidence left, oldest first, and returns the
     /// new fact or `None` to delete it. Entities without mention and without fact go too.
-    async fn delete_session(&self, caller: &Caller, id: SessionId, reweigh: Reweigh<'_>) -> Result<(), StoreError>;
+    async fn delete_session(&self, caller: &Caller, id: SessionId, reweigh: Reweigh<'_>) -> Result<SessionDeleted, StoreError> {
+        self.delete_session_unused_since(caller, id, None, reweigh).await
+    }
+    /// As [`Self::delete_session`]; with a moment only if nobody wrote in the session since, and `NotFound` otherwise.
+    async fn delete_session_unused_since(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        since: Option<Timestamp>,
+        reweigh: Reweigh<'_>,
+    ) -> Result<SessionDeleted, StoreError>;
+    /// Sessions of all users in which nobody wrote since a moment, in order of users and ids after one of them. Like the job
+    /// queue this makes callers instead of taking one.
+    async fn unused_sessions(
+        &self,
+        since: Timestamp,
+        after: Option<(UserId, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<(Caller, SessionId)>, StoreError>;
+}
+
+/// What went with a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionDeleted {
+    /// Its messages.
+    pub messages: u64,
+    /// Facts without any other evidence.
+    pub facts_deleted: u64,
+    /// Facts with evidence elsewhere, which were weighed anew.
+    pub facts_reweighed: u64,
+    /// Things that nothing else speaks of.
+    pub entities_deleted: u64,
 }
 
 /// A message to be stored, with everything that its one transaction writes.

@@ -13,7 +13,7 @@ use tokio::{sync::OnceCell, time::Instant};
 
 use super::Projection;
 use crate::domain::{Caller, EntityId, UserId};
-use crate::ports::{Around, Between, Checkpoint, GraphError, GraphQueries, Neighbour, Shared, StoreError, Way};
+use crate::ports::{Around, Between, Checkpoint, GraphCopy, GraphError, GraphQueries, Neighbour, Shared, StoreError, Way};
 
 /// After a failure the engine is left alone for so long: not every question shall wait for the time-out.
 const REST: Duration = Duration::from_secs(5);
@@ -151,5 +151,14 @@ impl GraphQueries for GraphReader {
 
     async fn shared(&self, caller: &Caller, one: EntityId, other: EntityId, first: u32) -> Result<Vec<Shared>, GraphError> {
         self.ask(caller, self.engine.shared(caller, one, other, first), self.store.shared(caller, one, other, first)).await
+    }
+
+    async fn copy(&self, caller: &Caller) -> Result<Option<GraphCopy>, GraphError> {
+        let current = self.current(caller).await?.is_some();
+        if !current {
+            self.missed.note(caller);
+        }
+        let (nodes, relationships) = self.projection.engine().size(caller).await?;
+        Ok(Some(GraphCopy { nodes, relationships, current }))
     }
 }

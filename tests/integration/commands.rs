@@ -1,5 +1,8 @@
 //! Commands of the built program that talk to a running server.
 
+use recall::{adapters::system::SystemClock, ports::Clock};
+use serde_json::json;
+
 use super::server::{Server, recall};
 
 #[test]
@@ -16,4 +19,97 @@ fn health_is_what_the_server_says_of_itself() {
     let gone = recall().args(["health", "--listen", &address]).output().unwrap();
     assert!(!gone.status.success());
     assert!(String::from_utf8_lossy(&gone.stderr).contains(&format!("nothing answers on {address}")));
+}
+
+/// `recall user …` over a folder; what it says, and whether it was content.
+fn user(folder: &std::path::Path, args: &[&str]) -> (bool, String) {
+    let done = recall().arg("user").args(args).arg("--data").arg(folder).output().unwrap();
+    (done.status.success(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
+}
+
+#[tokio::test]
+async fn an_operator_lists_shows_and_deletes_users_beside_a_running_server() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(user(folder.path(), &["list"]).1.contains("does not exist"));
+    let server = Server::start(folder.path());
+    let session = server.create_session().await;
+    server.send(json!({ "sessionId": session, "text": "John likes Xylophagia." })).await.unwrap();
+    server.settle(&session).await;
+    let id = server.graphql("{ viewer { id } }", json!({})).await["viewer"]["id"].as_str().unwrap().to_owned();
+
+    let (well, listed) = user(folder.path(), &["list"]);
+    assert!(well && listed.contains(&format!("{id}  1 sessions, 1 messages, 1 facts")), "{listed}");
+    let (well, shown) = user(folder.path(), &["show", "local"]);
+    assert!(well && shown.contains("messages 1") && !shown.contains("Xylophagia"), "{shown}");
+    let (well, refused) = user(folder.path(), &["delete", &id]);
+    assert!(!well && refused.contains("--yes"), "{refused}");
+    let (well, deleted) = user(folder.path(), &["delete", &id, "--yes"]);
+    assert!(well && deleted.contains("sessions 1") && deleted.contains("messages 1"), "{deleted}");
+    assert_eq!(user(folder.path(), &["show", &id]).1.lines().count(), 2, "nothing but when it was deleted");
+    let (well, tokens) = user(folder.path(), &["tokens", "revoke", &id]);
+    assert!(well && tokens.contains("0 access tokens"), "{tokens}");
+    for stranger in ["00000000-0000-4000-8000-000000000001", "nobody"] {
+        assert!(!user(folder.path(), &["delete", stranger, "--yes"]).0);
+    }
+
+    // The server knows at once, also its index.
+    let found = server
+        .graphql(
+            "{ sessions { totalCount } context(input: { query: \"What does John like?\" }) { messages { score } facts { score } } }",
+            json!({}),
+        )
+        .await;
+    assert_eq!(found, json!({ "sessions": { "totalCount": 0 }, "context": { "messages": [], "facts": [] } }));
+    let log = server.graphql("{ auditLog(everybody: true) { nodes { actorId action target instance } } }", json!({})).await;
+    let told: Vec<_> = log["auditLog"]["nodes"].as_array().unwrap().iter().filter(|n| n["instance"] == "command line").collect();
+    let actions: Vec<_> = told.iter().map(|n| n["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["user.shown", "data.deleted", "user.shown"]);
+    assert!(told.iter().all(|n| n["actorId"].is_null() && n["target"] == id.as_str()));
+}
+
+/// Sessions that nobody used go by themselves; they come in by an archive, because nobody can wait for them to age.
+#[tokio::test]
+async fn sessions_that_nobody_used_are_deleted_after_their_days() {
+    let folder = tempfile::tempdir().unwrap();
+    let user = uuid::Uuid::from_u128(1);
+    let now = SystemClock.now().timestamp_millis();
+    let session = |n: u128, days: i64| {
+        let at = now - days * 86_400_000;
+        json!({ "type": "session", "id": uuid::Uuid::from_u128(n), "created_at": at - 1_000, "updated_at": at, "message_count": 0 })
+    };
+    let lines = [
+        json!({ "format": "recall-archive", "version": 1, "program": "x", "exported_at": 1, "local_user": user }),
+        json!({ "type": "user", "id": user, "feed_head": 0, "knowledge_version": 0 }),
+        session(2, 31),
+        session(3, 29),
+        session(4, 400),
+        json!({ "type": "end", "records": 4 }),
+    ];
+    let archive: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let mut import = recall();
+    import.arg("import").arg("--data").arg(folder.path()).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+    let mut import = import.spawn().unwrap();
+    std::io::Write::write_all(&mut import.stdin.take().unwrap(), archive.as_bytes()).unwrap();
+    assert!(import.wait().unwrap().success());
+    let titles = async |server: &Server| {
+        let data = server.graphql("{ sessions { nodes { id } } }", json!({})).await;
+        data["sessions"]["nodes"].as_array().unwrap().iter().map(|n| n["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let server = Server::start(folder.path());
+    assert_eq!(titles(&server).await.len(), 3, "kept, unless something else is said");
+    server.stop();
+
+    let server = Server::start_with(folder.path(), &[("RECALL_SESSION_DAYS", "30")]);
+    let started = std::time::Instant::now();
+    while titles(&server).await.len() > 1 {
+        assert!(started.elapsed() < super::server::PATIENCE, "nothing is deleted");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert_eq!(titles(&server).await, [uuid::Uuid::from_u128(3).to_string()]);
+    let log = "{ auditLog(everybody: true, first: 5) { nodes { actorId action target } } }";
+    let noted = json!({ "actorId": null, "action": "sessions.expired", "target": "2" });
+    while !server.graphql(log, json!({})).await["auditLog"]["nodes"].as_array().unwrap().contains(&noted) {
+        assert!(started.elapsed() < super::server::PATIENCE, "nothing is noted");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
 }

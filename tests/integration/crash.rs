@@ -159,3 +159,59 @@ async fn a_server_asked_to_stop_ends_in_order_and_goes_on_later() {
     let events = server.events(&session).await;
     assert_eq!(events.iter().filter(|e| e["type"] == "message_processed").count(), 10);
 }
+
+/// Everything of the one user, begun and cut off at a random moment, is gone after the next start, and was counted once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deletion_of_everything_goes_on_after_kill_nine() {
+    const SENTENCES: usize = 2_000;
+    let data = tempfile::tempdir().unwrap();
+    let server = Arc::new(Server::start(data.path()));
+    let session = server.create_session().await;
+    for chunk in 0..SENTENCES / 500 {
+        let messages: Vec<Value> = (0..500).map(|i| json!({ "text": format!("Sentence {chunk} {i}.") })).collect();
+        let query = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
+        let done = server.graphql(query, json!({ "input": { "sessionId": session, "messages": messages } })).await;
+        assert_eq!(done["importMessages"]["errors"], json!([]));
+    }
+    let deleting = {
+        let server = server.clone();
+        tokio::spawn(async move {
+            server.try_graphql("mutation { deleteMyData(input: { confirm: \"DELETE\" }) { errors { code } } }", json!({})).await
+        })
+    };
+    let shown = "{ viewer { deletion { begunAt endedAt deleted { kind count } } } sessions { totalCount } facts { totalCount } entities { totalCount } }";
+    // In the middle of it.
+    loop {
+        let deletion = server.graphql(shown, json!({})).await["viewer"]["deletion"].clone();
+        if deletion["deleted"].as_array().is_some_and(|d| !d.is_empty()) {
+            break;
+        }
+    }
+    assert!(std::process::Command::new("kill").args(["-9", &server.pid().to_string()]).status().unwrap().success());
+    deleting.await.unwrap();
+    drop(server);
+
+    let server = Server::start(data.path());
+    let begun = server.graphql(shown, json!({})).await["viewer"]["deletion"].clone();
+    assert!(begun["begunAt"].is_string() && begun["endedAt"].is_null(), "the test came too late to cut it off: {begun}");
+    let started = std::time::Instant::now();
+    let state = loop {
+        let state = server.graphql(shown, json!({})).await;
+        if state["viewer"]["deletion"]["endedAt"].is_string() {
+            break state;
+        }
+        assert!(started.elapsed() < crate::server::PATIENCE, "nobody goes on with it");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    };
+    let count = |kind: &str| {
+        let rows = state["viewer"]["deletion"]["deleted"].as_array().unwrap();
+        rows.iter().find(|r| r["kind"] == kind).map_or(0, |r| r["count"].as_u64().unwrap())
+    };
+    assert_eq!((count("messages"), count("message_index"), count("sessions")), (SENTENCES as u64, SENTENCES as u64, 1));
+    for list in ["sessions", "facts", "entities"] {
+        assert_eq!(state[list]["totalCount"], 0, "{list}");
+    }
+    let again =
+        server.graphql("mutation { deleteMyData(input: { confirm: \"DELETE\" }) { receipt { deleted { count } } } }", json!({})).await;
+    assert_eq!(again["deleteMyData"]["receipt"]["deleted"], json!([]));
+}

@@ -163,6 +163,20 @@ async fn faults(mut neo4j: Neo4jServer, store: &str, database: Option<String>) {
     server.graphql("mutation($id: ID!) { deleteSession(input: {id: $id}) { errors { code } } }", json!({ "id": session })).await;
     until_equal(&place).await;
     assert_eq!(neo4j.names("MATCH (n:Message) RETURN n.role AS name").await, [""; 0]);
+
+    // Nor does somebody who deletes everything, and the receipt says what there was.
+    let session = server.create_session().await;
+    tell(&server, &session, "John likes Mary.").await;
+    until_equal(&place).await;
+    let delete = "mutation { deleteMyData(input: { confirm: \"DELETE\" }) { receipt { endedAt pending deleted { engine kind count } } errors { code } } }";
+    let receipt = server.graphql(delete, json!({})).await["deleteMyData"]["receipt"].clone();
+    assert_eq!(receipt["pending"], json!([]), "{receipt}");
+    for (kind, count) in [("nodes", 4), ("relationships", 4)] {
+        let row = json!({ "engine": "neo4j", "kind": kind, "count": count });
+        assert!(receipt["deleted"].as_array().unwrap().contains(&row), "{receipt}");
+    }
+    assert_eq!(neo4j.names("MATCH (n) WHERE n:Entity OR n:Message OR n:Session RETURN n.id AS name").await, [""; 0]);
+    until_equal(&place).await;
     let (well, _) = server.stop();
     assert!(well);
 }

@@ -31,6 +31,23 @@ pub(super) async fn checkpoint(client: &Client, user: UserId) -> Result<Option<C
     Ok(Some(Checkpoint { feed: row.get("feed")?, position: row.count("position")? }))
 }
 
+/// Nodes and relationships. Every relationship begins at an entity or a message.
+pub(super) async fn size(client: &Client, user: UserId) -> Result<(u64, u64), Failure> {
+    let (mut nodes, mut relationships) = (0, 0);
+    for label in ["Session", "Entity", "Message"] {
+        let text = format!(
+            "MATCH (n:{label}) WHERE n.user_id = $user AND n.id IS NOT NULL OPTIONAL MATCH (n)-[r]->()
+             RETURN count(DISTINCT n) AS nodes, count(r) AS relationships"
+        );
+        let rows = client.read(client.write_timeout, of_user(&text, user)).await?;
+        if let Some(row) = rows.first().map(Columns) {
+            nodes += row.count("nodes")?;
+            relationships += row.count("relationships")?;
+        }
+    }
+    Ok((nodes, relationships))
+}
+
 /// Times are asked for as milliseconds; the driver's own types for them differ between versions of the protocol.
 pub(super) async fn of(client: &Client, user: UserId) -> Result<GraphContents, Failure> {
     let mut contents = GraphContents::default();

@@ -106,6 +106,10 @@ impl GraphEngine for Neo4jGraph {
         Ok(write::apply(&self.client, &self.verbs, caller.user(), feed, batch).await?)
     }
 
+    async fn size(&self, caller: &Caller) -> Result<(u64, u64), GraphError> {
+        Ok(contents::size(&self.client, caller.user()).await?)
+    }
+
     async fn contents(&self, caller: &Caller) -> Result<GraphContents, GraphError> {
         Ok(contents::of(&self.client, caller.user()).await?)
     }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use sqlx::postgres::PgRow;
 
-use super::{PostgresStore, codec, failure::Failure, rows::Columns};
+use super::{PostgresStore, codec, erase, failure::Failure, rows::Columns};
 use crate::{
     domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole},
     ports::{AccessTokenStore, RevocationStore, StoreError},
@@ -25,6 +25,7 @@ impl AccessTokenStore for PostgresStore {
         let created = self.write(&input, |c, &(user, token, digest)| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING").bind(user).execute(&mut *c).await?;
+                erase::refuse_while_erasing(c, user).await?;
                 sqlx::query(
                     "INSERT INTO access_tokens (user_id, id, digest, name, scopes, created_at, expires_at, last_used_at)
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",

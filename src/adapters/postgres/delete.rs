@@ -8,10 +8,17 @@ use std::collections::HashMap;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{PostgresStore, codec::signed, failure::Failure, knowledge, rows, rows::Columns, sessions};
+use super::{
+    PostgresStore,
+    codec::{signed, time},
+    failure::Failure,
+    knowledge, rows,
+    rows::Columns,
+    sessions,
+};
 use crate::{
-    domain::{Evidence, Fact, FactId, SessionId, UserId},
-    ports::Reweigh,
+    domain::{Evidence, Fact, FactId, SessionId, Timestamp, UserId},
+    ports::{Reweigh, SessionDeleted},
 };
 
 /// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
@@ -26,11 +33,17 @@ struct Decision {
     entities: Vec<Uuid>,
 }
 
-pub(super) async fn session(store: &PostgresStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<(), Failure> {
+pub(super) async fn session(
+    store: &PostgresStore,
+    user: UserId,
+    session: SessionId,
+    since: Option<Timestamp>,
+    reweigh: Reweigh<'_>,
+) -> Result<SessionDeleted, Failure> {
     for _ in 0..ATTEMPTS {
         let decision = decide(store, user, session, reweigh).await?;
-        let input = (user.0, session.0, decision);
-        match store.write(&input, |c, (user, session, decision)| Box::pin(apply(c, *user, *session, decision))).await {
+        let input = (user.0, session.0, since, decision);
+        match store.write(&input, |c, (user, session, since, decision)| Box::pin(apply(c, *user, *session, *since, decision))).await {
             Err(Failure::Stale) => {}
             done => return done,
         }
@@ -82,8 +95,23 @@ async fn decide(store: &PostgresStore, user: UserId, session: SessionId, reweigh
     Ok(decision)
 }
 
-async fn apply(c: &mut PgConnection, user: Uuid, session: Uuid, decision: &Decision) -> Result<(), Failure> {
+async fn apply(
+    c: &mut PgConnection,
+    user: Uuid,
+    session: Uuid,
+    since: Option<Timestamp>,
+    decision: &Decision,
+) -> Result<SessionDeleted, Failure> {
     sessions::lock(c, user, session).await?;
+    let messages: i64 = sqlx::query_scalar(
+        "SELECT message_count FROM sessions WHERE user_id = $1 AND id = $2 AND ($3::timestamptz IS NULL OR updated_at < $3)",
+    )
+    .bind(user)
+    .bind(session)
+    .bind(since.map(time))
+    .fetch_optional(&mut *c)
+    .await?
+    .ok_or(Failure::NotFound)?;
     let current = sqlx::query(
         "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
          WHERE id = $1 AND knowledge_version = $2",
@@ -127,7 +155,7 @@ async fn apply(c: &mut PgConnection, user: Uuid, session: Uuid, decision: &Decis
     .bind(&concerned)
     .execute(&mut *c)
     .await?;
-    sqlx::query(
+    let entities = sqlx::query(
         "DELETE FROM entities e WHERE user_id = $1 AND id = ANY($2)
          AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = $1 AND m.entity_id = e.id)
          AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = $1 AND f.subject_id = e.id)
@@ -136,8 +164,14 @@ async fn apply(c: &mut PgConnection, user: Uuid, session: Uuid, decision: &Decis
     .bind(user)
     .bind(concerned)
     .execute(&mut *c)
-    .await?;
-    Ok(())
+    .await?
+    .rows_affected();
+    Ok(SessionDeleted {
+        messages: messages.unsigned_abs(),
+        facts_deleted: decision.gone.len() as u64,
+        facts_reweighed: decision.changed.len() as u64,
+        entities_deleted: entities,
+    })
 }
 
 /// Takes a session's mentions off the entities: their counts, and the first message if it was one of these.

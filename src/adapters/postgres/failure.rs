@@ -9,6 +9,8 @@ pub(super) enum Failure {
     NotFound,
     #[error("the cursor is not valid")]
     BadCursor,
+    #[error("the data is being deleted")]
+    BeingErased,
     #[error("the plan is stale")]
     Stale,
     #[error("the job is no longer ours")]
@@ -110,6 +112,7 @@ impl From<Failure> for StoreError {
         match failure {
             Failure::NotFound => Self::NotFound,
             Failure::BadCursor => Self::BadCursor,
+            Failure::BeingErased => Self::BeingErased,
             f if f.is_transient() => Self::Transient(Box::new(f)),
             f => Self::Permanent(Box::new(f)),
         }

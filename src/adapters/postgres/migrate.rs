@@ -12,10 +12,12 @@ use sqlx::{
 use super::failure::Failure;
 
 /// (number, name, text) of each file in `migrations/postgres`.
-const FILES: [(i64, &str, &str); 4] = [
+const FILES: [(i64, &str, &str); 6] = [
     (1, "memory", include_str!("../../../migrations/postgres/0001_memory.sql")),
     (2, "graph", include_str!("../../../migrations/postgres/0002_graph.sql")),
     (5, "usage", include_str!("../../../migrations/postgres/0005_usage.sql")),
+    (7, "logins", include_str!("../../../migrations/postgres/0007_logins.sql")),
+    (8, "audit", include_str!("../../../migrations/postgres/0008_audit.sql")),
     (9, "embeddings", include_str!("../../../migrations/postgres/0009_embeddings.sql")),
 ];
 

@@ -7,9 +7,11 @@
 
 mod access;
 mod archive;
+mod audit;
 mod codec;
 mod connect;
 mod delete;
+mod erase;
 mod events;
 mod failure;
 mod graph;
@@ -18,6 +20,7 @@ mod inspect;
 mod jobs;
 mod keys;
 mod knowledge;
+mod logins;
 mod messages;
 mod migrate;
 mod pool;

@@ -7,13 +7,14 @@ use uuid::Uuid;
 use super::{
     PostgresStore,
     codec::{self, millis},
-    delete,
+    delete, erase,
     failure::Failure,
     keys, rows,
+    rows::Columns,
 };
 use crate::{
-    domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserText},
-    ports::{Reweigh, SessionStore, StoreError},
+    domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole},
+    ports::{Reweigh, SessionDeleted, SessionStore, StoreError},
 };
 
 #[async_trait]
@@ -30,6 +31,7 @@ impl SessionStore for PostgresStore {
         let session = self.write(&input, |c, (user, id, title, epoch, now)| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING").bind(user).execute(&mut *c).await?;
+                erase::refuse_while_erasing(c, *user).await?;
                 let row = sqlx::query(
                     "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch)
                      VALUES ($1, $2, $3, $4, $4, $5) RETURNING *",
@@ -92,10 +94,41 @@ impl SessionStore for PostgresStore {
         Ok(count.unsigned_abs())
     }
 
-    async fn delete_session(&self, caller: &Caller, id: SessionId, reweigh: Reweigh<'_>) -> Result<(), StoreError> {
-        delete::session(self, caller.user(), id, reweigh).await?;
+    async fn delete_session_unused_since(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        since: Option<Timestamp>,
+        reweigh: Reweigh<'_>,
+    ) -> Result<SessionDeleted, StoreError> {
+        let deleted = delete::session(self, caller.user(), id, since, reweigh).await?;
         self.hints.deleted(caller, id);
-        Ok(())
+        Ok(deleted)
+    }
+
+    async fn unused_sessions(
+        &self,
+        since: Timestamp,
+        after: Option<(UserId, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<(Caller, SessionId)>, StoreError> {
+        let (user, session) = after.map(|(u, s)| (u.0, s.0)).unzip();
+        let found = sqlx::query(
+            "SELECT user_id, id FROM sessions WHERE ($1::uuid IS NULL OR (user_id, id) > ($1, $2)) AND updated_at < $3
+             ORDER BY user_id, id LIMIT $4",
+        )
+        .bind(user)
+        .bind(session)
+        .bind(codec::time(since))
+        .bind(i64::from(limit))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(Failure::from)?;
+        let unused = found.iter().map(|row| {
+            let c = Columns::of(row, "sessions");
+            Ok((Caller::verified(UserId(c.id("user_id")?), ViewerRole::User), SessionId(c.id("id")?)))
+        });
+        Ok(unused.collect::<Result<_, Failure>>()?)
     }
 }
 

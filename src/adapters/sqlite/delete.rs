@@ -8,14 +8,14 @@ use uuid::Uuid;
 
 use super::{
     SqliteStore,
-    codec::{bytes, id_list, signed},
+    codec::{bytes, id_list, millis, signed},
     failure::Failure,
     knowledge, rows,
     rows::Columns,
 };
 use crate::{
-    domain::{Fact, FactId, SessionId, UserId},
-    ports::Reweigh,
+    domain::{Fact, FactId, SessionId, Timestamp, UserId},
+    ports::{Reweigh, SessionDeleted},
 };
 
 /// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
@@ -30,10 +30,16 @@ struct Decision {
     entities: Vec<Uuid>,
 }
 
-pub(super) async fn session(store: &SqliteStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<(), Failure> {
+pub(super) async fn session(
+    store: &SqliteStore,
+    user: UserId,
+    session: SessionId,
+    since: Option<Timestamp>,
+    reweigh: Reweigh<'_>,
+) -> Result<SessionDeleted, Failure> {
     for _ in 0..ATTEMPTS {
         let decision = decide(store, user, session, reweigh).await?;
-        let done = store.write(move |c| Box::pin(async move { apply(c, user.0, session.0, decision).await })).await;
+        let done = store.write(move |c| Box::pin(async move { apply(c, user.0, session.0, since, decision).await })).await;
         match done {
             Err(Failure::Stale) => {}
             done => return done,
@@ -76,9 +82,21 @@ async fn decide(store: &SqliteStore, user: UserId, session: SessionId, reweigh: 
     Ok(decision)
 }
 
-async fn apply(c: &mut SqliteConnection, user: Uuid, session: Uuid, decision: Decision) -> Result<(), Failure> {
-    let found = sqlx::query("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&session));
-    found.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
+async fn apply(
+    c: &mut SqliteConnection,
+    user: Uuid,
+    session: Uuid,
+    since: Option<Timestamp>,
+    decision: Decision,
+) -> Result<SessionDeleted, Failure> {
+    let messages: i64 =
+        sqlx::query_scalar("SELECT message_count FROM sessions WHERE user_id = ?1 AND id = ?2 AND (?3 IS NULL OR updated_at < ?3)")
+            .bind(bytes(&user))
+            .bind(bytes(&session))
+            .bind(since.map(millis))
+            .fetch_optional(&mut *c)
+            .await?
+            .ok_or(Failure::NotFound)?;
     let current = sqlx::query(
         "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
          WHERE id = ? AND knowledge_version = ?",
@@ -122,7 +140,7 @@ async fn apply(c: &mut SqliteConnection, user: Uuid, session: Uuid, decision: De
     .bind(id_list(&concerned))
     .execute(&mut *c)
     .await?;
-    sqlx::query(
+    let entities = sqlx::query(
         "DELETE FROM entities WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))
          AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = ?1 AND m.entity_id = entities.id)
          AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = ?1 AND f.subject_id = entities.id)
@@ -131,8 +149,14 @@ async fn apply(c: &mut SqliteConnection, user: Uuid, session: Uuid, decision: De
     .bind(bytes(&user))
     .bind(id_list(&concerned))
     .execute(&mut *c)
-    .await?;
-    Ok(())
+    .await?
+    .rows_affected();
+    Ok(SessionDeleted {
+        messages: messages.unsigned_abs(),
+        facts_deleted: decision.gone.len() as u64,
+        facts_reweighed: decision.changed.len() as u64,
+        entities_deleted: entities,
+    })
 }
 
 /// Takes a session's mentions off the entities: their counts, and the first message if it was one of these.

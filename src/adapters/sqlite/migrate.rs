@@ -11,13 +11,15 @@ use sqlx::{
 use super::failure::Failure;
 
 /// (number, name, text) of each file in `migrations/sqlite`.
-const FILES: [(i64, &str, &str); 7] = [
+const FILES: [(i64, &str, &str); 9] = [
     (1, "memory", include_str!("../../../migrations/sqlite/0001_memory.sql")),
     (2, "entities", include_str!("../../../migrations/sqlite/0002_entities.sql")),
     (3, "pairs", include_str!("../../../migrations/sqlite/0003_pairs.sql")),
     (4, "graph", include_str!("../../../migrations/sqlite/0004_graph.sql")),
     (5, "usage", include_str!("../../../migrations/sqlite/0005_usage.sql")),
     (6, "access_tokens", include_str!("../../../migrations/sqlite/0006_access_tokens.sql")),
+    (7, "logins", include_str!("../../../migrations/sqlite/0007_logins.sql")),
+    (8, "audit", include_str!("../../../migrations/sqlite/0008_audit.sql")),
     (9, "embeddings", include_str!("../../../migrations/sqlite/0009_embeddings.sql")),
 ];
 

@@ -6,8 +6,10 @@
 
 mod access;
 mod archive;
+mod audit;
 mod codec;
 mod delete;
+mod erase;
 mod events;
 mod extension;
 mod failure;
@@ -16,6 +18,7 @@ mod inspect;
 mod jobs;
 mod keys;
 mod knowledge;
+mod logins;
 mod messages;
 mod migrate;
 mod rows;

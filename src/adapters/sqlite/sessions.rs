@@ -5,13 +5,14 @@ use async_trait::async_trait;
 use super::{
     SqliteStore,
     codec::{bytes, id_list, millis},
-    delete,
+    delete, erase,
     failure::Failure,
     keys, rows,
+    rows::Columns,
 };
 use crate::{
-    domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserText},
-    ports::{Reweigh, SessionStore, StoreError},
+    domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole},
+    ports::{Reweigh, SessionDeleted, SessionStore, StoreError},
 };
 
 #[async_trait]
@@ -28,6 +29,7 @@ impl SessionStore for SqliteStore {
         let session = self.write(move |c| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
+                erase::refuse_while_erasing(c, user).await?;
                 let row = sqlx::query(
                     "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch) VALUES (?1, ?2, ?3, ?4, ?4, ?5) RETURNING *",
                 )
@@ -85,7 +87,36 @@ impl SessionStore for SqliteStore {
         Ok(count.unsigned_abs())
     }
 
-    async fn delete_session(&self, caller: &Caller, id: SessionId, reweigh: Reweigh<'_>) -> Result<(), StoreError> {
-        Ok(delete::session(self, caller.user(), id, reweigh).await?)
+    async fn delete_session_unused_since(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        since: Option<Timestamp>,
+        reweigh: Reweigh<'_>,
+    ) -> Result<SessionDeleted, StoreError> {
+        Ok(delete::session(self, caller.user(), id, since, reweigh).await?)
+    }
+
+    async fn unused_sessions(
+        &self,
+        since: Timestamp,
+        after: Option<(UserId, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<(Caller, SessionId)>, StoreError> {
+        let (user, session) = after.map_or((Vec::new(), Vec::new()), |(u, s)| (bytes(&u.0).to_vec(), bytes(&s.0).to_vec()));
+        let found =
+            sqlx::query("SELECT user_id, id FROM sessions WHERE (user_id, id) > (?, ?) AND updated_at < ? ORDER BY user_id, id LIMIT ?")
+                .bind(user)
+                .bind(session)
+                .bind(millis(since))
+                .bind(limit)
+                .fetch_all(&self.readers)
+                .await
+                .map_err(Failure::from)?;
+        let unused = found.iter().map(|row| {
+            let c = Columns::of(row, "sessions");
+            Ok((Caller::verified(UserId(c.id("user_id")?), ViewerRole::User), SessionId(c.id("id")?)))
+        });
+        Ok(unused.collect::<Result<_, Failure>>()?)
     }
 }

@@ -122,7 +122,7 @@ async fn primary_keys_begin_with_the_user() {
     let tables = sqlx::query(
         "SELECT m.name AS tab, c.name AS col FROM sqlite_schema m JOIN pragma_table_info(m.name) c
          WHERE m.type = 'table' AND c.pk = 1 AND m.name NOT IN
-             ('installation', 'users', 'jobs', 'graph_feed', 'graph_changes', 'revoked_tokens', '_sqlx_migrations', 'sqlite_sequence')",
+             ('installation', 'users', 'jobs', 'graph_feed', 'graph_changes', 'revoked_tokens', 'audit', '_sqlx_migrations', 'sqlite_sequence')",
     )
     .fetch_all(&store.readers)
     .await

@@ -1,6 +1,6 @@
 //! Who asks, what they may do, and until when.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use axum::http::StatusCode;
@@ -92,6 +92,10 @@ pub struct Identity {
     pub until: Option<Instant>,
     /// The proof, if it can end before.
     pub proof: Option<Arc<dyn Proof>>,
+    /// What a request must show besides, because its proof is a cookie: browsers send it whoever asked them to.
+    pub csrf: Option<Arc<str>>,
+    /// Where the request came from, for the audit log.
+    pub address: Option<IpAddr>,
 }
 
 impl fmt::Debug for Identity {
@@ -103,7 +107,7 @@ impl fmt::Debug for Identity {
 /// A caller who may do everything that their role allows, without end.
 impl From<Caller> for Identity {
     fn from(caller: Caller) -> Self {
-        Self { caller, permissions: Permissions::all(), manages_tokens: true, until: None, proof: None }
+        Self { caller, permissions: Permissions::all(), manages_tokens: true, until: None, proof: None, csrf: None, address: None }
     }
 }
 

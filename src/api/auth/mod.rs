@@ -2,8 +2,10 @@
 //! its answer into the request; a handler that finds none cannot run.
 
 mod cors;
+mod csrf;
 mod identity;
 mod local;
+pub mod login;
 mod metadata;
 pub mod origin;
 pub(crate) mod personal;
@@ -19,13 +21,14 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+pub(crate) use csrf::{CSRF_FIELD, CSRF_HEADER, csrf_required, is_shown};
 pub(crate) use identity::Lease;
 pub use identity::{Identity, Permission, Permissions, Proof};
 pub use local::{LocalUser, NotLoopback};
 pub use metadata::ProtectedResource;
 pub(crate) use metadata::{METADATA_PATH, metadata};
 
-use super::error::ApiError;
+use super::{address::ClientAddress, error::ApiError};
 
 /// Verifies the identity behind a request.
 #[async_trait]
@@ -136,7 +139,11 @@ pub(crate) async fn authenticate_or_later(State(authenticator): State<Arc<dyn Au
 async fn named(authenticator: &dyn Authenticator, request: Request, next: Next, later: bool) -> Response {
     let (mut parts, body) = request.into_parts();
     match authenticator.authenticate(&parts).await {
-        Ok(identity) => {
+        Ok(mut identity) => {
+            if let Err(error) = csrf::check(&parts, &identity) {
+                return error.into_response();
+            }
+            identity.address = parts.extensions.get::<ClientAddress>().map(|client| client.0);
             parts.extensions.insert(Authenticated(identity));
         }
         Err(AuthError::Missing) if later => {}

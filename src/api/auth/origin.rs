@@ -66,6 +66,12 @@ impl Origin {
         self.scheme == "https" && !self.is_loopback()
     }
 
+    /// Whether a `Host` header names this place.
+    pub(super) fn is_at(&self, host: &str) -> bool {
+        let given = Authority::from_str(host).ok().and_then(|authority| Self::of(&self.scheme, &authority));
+        given.is_some_and(|given| self.same_place(&given))
+    }
+
     fn same_place(&self, other: &Self) -> bool {
         self.host == other.host && self.port == other.port
     }
@@ -161,10 +167,17 @@ fn foreign_origin() -> ApiError {
     ApiError::refused(StatusCode::FORBIDDEN, "FOREIGN_ORIGIN", "Requests from other web pages are refused.")
 }
 
+/// The mark of a request by a page of another origin, which was allowed.
+#[derive(Clone, Copy)]
+pub(crate) struct ForeignPage;
+
 /// Middleware: lets pass what is meant for this server and comes from its own pages, from a program, or from a page that
 /// was allowed; the last may read the answers.
-pub(crate) async fn guard(State(policy): State<Arc<OriginPolicy>>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard(State(policy): State<Arc<OriginPolicy>>, mut request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned().filter(|_| policy.allows(request.headers()));
+    if origin.is_some() {
+        request.extensions_mut().insert(ForeignPage);
+    }
     let mut response = match policy.check(request.uri(), request.headers()) {
         Ok(()) if origin.is_some() && cors::asks(&request) => cors::permission(),
         Ok(()) => next.run(request).await,

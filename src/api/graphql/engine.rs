@@ -23,7 +23,7 @@ use super::{
     cost::Cost,
     document,
     documents::Documents,
-    model::{EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode},
+    model::{AuditEntryNode, EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode},
     mutation::Mutation,
     page::Connection,
     query::Query,
@@ -33,6 +33,7 @@ use super::{
 use crate::{
     api::{
         IceServer, Limits,
+        audit::Auditor,
         auth::{AuthError, Identity},
         error::ApiError,
         rate::Limiter,
@@ -56,6 +57,14 @@ pub(crate) struct Streams {
 /// Whose tokens are accepted.
 pub(crate) struct Issuers(pub(crate) Vec<String>);
 
+/// What stands behind the fields, besides the use cases.
+pub(crate) struct Behind {
+    pub(crate) graph: Arc<dyn GraphQueries>,
+    pub(crate) streams: Streams,
+    pub(crate) issuers: Issuers,
+    pub(crate) auditor: Auditor,
+}
+
 /// The schema with its limits.
 pub(crate) fn schema(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mutation, Subscription> {
     Schema::build(Query::default(), Mutation::default(), Subscription)
@@ -68,6 +77,7 @@ pub(crate) fn schema(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mut
         .override_output_type_description::<Connection<EntityNode>>("A page of entities.")
         .override_output_type_description::<Connection<FactNode>>("A page of facts.")
         .override_output_type_description::<Connection<EvidenceNode>>("A page of evidence.")
+        .override_output_type_description::<Connection<AuditEntryNode>>("A page of the audit log.")
 }
 
 /// Runs operations on behalf of callers.
@@ -98,14 +108,17 @@ impl Default for Admission {
 impl Engine {
     pub(crate) fn new(
         conversation: Conversation,
-        graph: Arc<dyn GraphQueries>,
-        streams: Streams,
-        issuers: Issuers,
+        behind: Behind,
         limits: Arc<Limits>,
         limiter: Arc<Limiter<UserId>>,
         admission: Admission,
     ) -> Self {
-        let mut schema = schema(&limits).data(streams).data(issuers).data(graph).extension(Cost { limit: limits.query_complexity });
+        let mut schema = schema(&limits)
+            .data(behind.streams)
+            .data(behind.issuers)
+            .data(behind.auditor)
+            .data(behind.graph)
+            .extension(Cost { limit: limits.query_complexity });
         if !admission.introspection {
             schema = schema.disable_introspection().disable_suggestions();
         }

@@ -19,7 +19,7 @@ mod websocket;
 use async_graphql::SDLExportOptions;
 
 pub use engine::Admission;
-pub(crate) use engine::{Engine, Issuers, Streams};
+pub(crate) use engine::{Behind, Engine, Issuers, Streams};
 pub(crate) use http::{get, post};
 pub(crate) use loader::RivalsOf;
 pub(crate) use scope::Scope;

@@ -8,11 +8,12 @@ use async_graphql::{Context, Guard, ID, dataloader::DataLoader};
 use super::{batch::Batches, loader::Loader};
 use crate::{
     api::{
+        audit::Auditor,
         auth::{Identity, Permission},
         error::ApiError,
     },
     conversation::Conversation,
-    domain::{Caller, Timestamp},
+    domain::{AuditAction, Caller, Timestamp},
     ports::Store,
 };
 
@@ -52,6 +53,14 @@ impl Scope {
 /// The scope of the running operation.
 pub(crate) fn scope<'c>(ctx: &Context<'c>) -> Result<&'c Arc<Scope>, ApiError> {
     ctx.data::<Arc<Scope>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
+}
+
+/// Writes an entry of the audit log in the name of the caller. `target` is an id or a name of the server's own.
+pub(crate) async fn note(ctx: &Context<'_>, action: AuditAction, target: String) -> Result<(), ApiError> {
+    let auditor = ctx.data::<Auditor>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))?;
+    let s = scope(ctx)?;
+    auditor.of_request(s.now, s.identity(), action, Some(target)).await;
+    Ok(())
 }
 
 /// Demands a permission before a field is resolved. Every field that shows or changes what a user owns has one: those of

@@ -2,9 +2,10 @@
 //! frame, time to take a frame, silence of the other side, and the life of the caller's token.
 //!
 //! Who asks is said by the request that opens the connection, or by `authorization` in the payload of `connection_init`,
-//! because browsers cannot set headers here. Nothing runs before.
+//! because browsers cannot set headers here; to the cookie of a login belongs `csrfToken` in that payload. Nothing runs before.
 
 use std::{
+    net::IpAddr,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
@@ -36,7 +37,8 @@ use tokio::{
 
 use super::engine::Engine;
 use crate::api::{
-    auth::{AuthError, Authenticated, Authenticator, Identity, Lease},
+    address::ClientAddress,
+    auth::{AuthError, Authenticated, Authenticator, CSRF_FIELD, Identity, Lease, is_shown},
     error::ApiError,
     server::Connection,
 };
@@ -63,6 +65,7 @@ pub(crate) async fn open(
     State((engine, authenticator)): State<(Engine, Arc<dyn Authenticator>)>,
     named: Option<Extension<Authenticated>>,
     connection: Option<Extension<Connection>>,
+    address: Option<Extension<ClientAddress>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let upgrade = match upgrade {
@@ -76,18 +79,40 @@ pub(crate) async fn open(
         let message = "The WebSocket protocol must be graphql-transport-ws.";
         return ApiError::refused(StatusCode::BAD_REQUEST, "UNKNOWN_SUBPROTOCOL", message).into_response();
     }
-    let by_request = named.map(|Extension(Authenticated(identity))| identity);
-    upgrade.on_upgrade(move |socket| serve(socket, engine, authenticator, by_request, connection.map(|Extension(c)| c)))
+    let came = Came {
+        identity: named.map(|Extension(Authenticated(identity))| identity),
+        address: address.map(|Extension(ClientAddress(address))| address),
+        connection: connection.map(|Extension(c)| c),
+    };
+    upgrade.on_upgrade(move |socket| serve(socket, engine, authenticator, came))
+}
+
+/// What the request that asked for the connection said. The connection is kept until the end, so that this one counts and is
+/// waited for.
+struct Came {
+    identity: Option<Identity>,
+    address: Option<IpAddr>,
+    connection: Option<Connection>,
 }
 
 /// Who asks, once `connection_init` was said: what it says itself wins over the request.
-async fn name(authenticator: Arc<dyn Authenticator>, by_request: Option<Identity>, payload: Value) -> Result<Identity, AuthError> {
+async fn name(
+    authenticator: Arc<dyn Authenticator>,
+    by_request: Option<Identity>,
+    address: Option<IpAddr>,
+    payload: Value,
+) -> Result<Identity, AuthError> {
     let given = match payload.get("authorization").or_else(|| payload.get("Authorization")) {
         Some(Value::String(credentials)) => authenticator.authorize(credentials).await,
         Some(_) => Some(Err(AuthError::Invalid)),
         None => None,
     };
-    given.unwrap_or(by_request.ok_or(AuthError::Missing))
+    let identity = given.unwrap_or_else(|| {
+        let identity = by_request.ok_or(AuthError::Missing)?;
+        let shown = payload.get(CSRF_FIELD).and_then(Value::as_str).unwrap_or_default();
+        if is_shown(&identity, shown.as_bytes()) { Ok(identity) } else { Err(AuthError::Invalid) }
+    })?;
+    Ok(Identity { address, ..identity })
 }
 
 /// Ends when the caller's token has and subscriptions could say so; not before there is a caller.
@@ -96,14 +121,8 @@ async fn ended(lease: &SetOnce<Lease>) {
     sleep(LAST_WORDS).await;
 }
 
-/// `connection` is kept until the end, so that this one counts and is waited for.
-async fn serve(
-    socket: WebSocket,
-    engine: Engine,
-    authenticator: Arc<dyn Authenticator>,
-    by_request: Option<Identity>,
-    connection: Option<Connection>,
-) {
+async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authenticator>, came: Came) {
+    let Came { identity: by_request, address, connection } = came;
     let identity = Arc::new(OnceLock::new());
     let lease = Arc::new(SetOnce::new());
     let operations = engine.on_behalf_of_whom(identity.clone(), OPERATIONS);
@@ -134,7 +153,7 @@ async fn serve(
     let mut output = Protocol::new(operations, input, WebSocketProtocols::GraphQLWS).on_connection_init(move |payload| {
         mark.store(true, Ordering::Relaxed);
         async move {
-            let identity = name(authenticator, by_request, payload).await.map_err(ApiError::from)?;
+            let identity = name(authenticator, by_request, address, payload).await.map_err(ApiError::from)?;
             let _ = leased.set(identity.lease());
             let _ = named.set(identity);
             Ok(Data::default())

@@ -17,8 +17,9 @@ use crate::adapters::{
     local::LocalEmbedder,
     system::{RandomIds, SystemClock},
 };
+use crate::api::Auditor;
 use crate::config::{Config, Engine};
-use crate::domain::UserId;
+use crate::domain::{AuditAction, UserId};
 use crate::ports::{Clock, Embedder, Ids, Store, archive::Header};
 
 /// What stands for the user of an installation without login.
@@ -33,6 +34,9 @@ pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Resul
         let header =
             Header { program: env!("CARGO_PKG_VERSION").to_owned(), exported_at: SystemClock.now(), local_user: store.local_user().await? };
         let only = named(store.as_ref(), user).await?;
+        let whose = only.map_or_else(|| "everybody".to_owned(), |user| user.to_string());
+        let auditor = Auditor::new(store.clone(), super::user::INSTANCE);
+        auditor.note(SystemClock.now(), None, None, AuditAction::DataExported, Some(whose)).await;
         let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
         let written = export::run(store.as_ref(), header, only, &mut out).await?;
         out.flush()?;
@@ -72,7 +76,7 @@ pub(super) async fn import(config: &Config, into: Option<&str>) -> anyhow::Resul
 }
 
 /// A user as given on the command line.
-async fn named(store: &dyn Store, user: Option<&str>) -> anyhow::Result<Option<UserId>> {
+pub(super) async fn named(store: &dyn Store, user: Option<&str>) -> anyhow::Result<Option<UserId>> {
     Ok(match user {
         None => None,
         Some(LOCAL) => Some(store.local_user().await?),

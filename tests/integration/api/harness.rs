@@ -10,7 +10,7 @@ use recall::{
         local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
         system::{RandomIds, SystemClock},
     },
-    api::{self, ApiConfig, ApiState, Authenticator, Identity, ProtectedResource, auth::AuthError},
+    api::{self, ApiConfig, ApiState, Authenticator, Identity, Logins, ProtectedResource, auth::AuthError},
     conversation::{Conversation, Parts},
     domain::{Caller, Ontology, UserId, ViewerRole},
     ports::Store,
@@ -91,12 +91,12 @@ impl Server {
         authenticator: Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
-        Self::build(Stored::sqlite().await, connections, |_| authenticator, login).await
+        Self::build(Stored::sqlite().await, connections, |_, _| (authenticator, None), login).await
     }
 
     /// A server on a store of the caller's choice.
     pub(crate) async fn start_on(stored: Stored) -> Self {
-        Self::build(stored, api::ServerConfig::default(), |_| Arc::new(ByHeader), None).await
+        Self::build(stored, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None), None).await
     }
 
     /// As [`Server::start_as`], with an authenticator that needs the store.
@@ -105,13 +105,26 @@ impl Server {
         authenticator: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
-        Self::build(Stored::sqlite().await, connections, authenticator, login).await
+        Self::build(Stored::sqlite().await, connections, |store, _| (authenticator(store), None), login).await
+    }
+
+    /// A server that people log in to with a browser; it is reached at the address that `logins` is given.
+    pub(crate) async fn start_for_people(
+        stored: Stored,
+        logins: impl FnOnce(Arc<dyn Store>, SocketAddr) -> Logins,
+        login: ProtectedResource,
+    ) -> Self {
+        let build = |store, address| {
+            let logins = logins(store, address);
+            (Arc::new(logins.clone()) as Arc<dyn Authenticator>, Some(logins))
+        };
+        Self::build(stored, api::ServerConfig::default(), build, Some(login)).await
     }
 
     async fn build(
         stored: Stored,
         connections: api::ServerConfig,
-        authenticator: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Authenticator>,
+        authenticator: impl FnOnce(Arc<dyn Store>, SocketAddr) -> (Arc<dyn Authenticator>, Option<Logins>),
         login: Option<ProtectedResource>,
     ) -> Self {
         let store = stored.store.clone();
@@ -136,11 +149,13 @@ impl Server {
         let mut config = ApiConfig::at(address);
         config.ice_servers = vec![api::IceServer { url: "stun:stun.example.org:3478".to_owned(), username: None, credential: None }];
         config.login = login;
+        let (authenticator, logins) = authenticator(store.clone(), address);
+        config.logins = logins;
         let router = api::router(ApiState {
             conversation,
             signaling: Signaling::bind(SignalingConfig::default(), hub.clone()).await.unwrap(),
             hub,
-            authenticator: authenticator(store.clone()),
+            authenticator,
             config,
             metrics: PrometheusBuilder::new().build_recorder().handle(),
             graph: Arc::new(recall::projection::StoreGraph::new(store.clone(), "sqlite")),

@@ -354,10 +354,16 @@ const ROUTES: &[(&str, &str)] = &[
     ("/signaling/{session_id}", "session_id"),
     ("/signaling/{session_id}/{peer_id}", "session_id, peer_id"),
     ("/sessions/{session_id}/events", "session_id, cursor"),
+    ("/export", "takes no id"),
     ("/metrics", "takes no id"),
     ("/healthz", "takes no id"),
     ("/readyz", "takes no id"),
     ("METADATA_PATH", "takes no id"),
+    ("/auth/session", "takes no id"),
+    ("/auth/login", "takes no id"),
+    ("/auth/callback", "takes no id of this server; auth/login"),
+    ("/auth/logout", "takes no id"),
+    ("/auth/backchannel-logout", "takes no id of this server; auth/login"),
 ];
 
 #[test]

@@ -27,6 +27,7 @@ use recall::{
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use super::op::{self, Op};
 use crate::api::harness::Server;
 
 pub(crate) const AUDIENCE: &str = "https://recall.example.org";
@@ -119,6 +120,7 @@ pub(crate) struct Issuer {
     pub(crate) keys: Mutex<BTreeMap<String, Key>>,
     pub(crate) reads: AtomicUsize,
     pub(crate) clock: Arc<Ahead>,
+    pub(crate) op: Op,
 }
 
 impl Issuer {
@@ -127,11 +129,12 @@ impl Issuer {
         let address: SocketAddr = listener.local_addr().unwrap();
         let keys = keys.iter().map(|k| (k.id.clone(), k.clone())).collect();
         let url = format!("http://{address}");
-        let issuer = Arc::new(Self { url, keys: Mutex::new(keys), reads: AtomicUsize::new(0), clock: Arc::default() });
+        let issuer = Arc::new(Self { url, keys: Mutex::new(keys), reads: AtomicUsize::new(0), clock: Arc::default(), op: Op::default() });
         let router = Router::new()
             .route("/.well-known/openid-configuration", get(discovery))
             .route("/jwks", get(jwks))
             .route("/evil", get(jwks))
+            .merge(op::routes())
             .with_state(issuer.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         issuer
@@ -167,7 +170,11 @@ pub(crate) fn changed(mut object: Value, change: &Value) -> Value {
 }
 
 async fn discovery(State(issuer): State<Arc<Issuer>>) -> Json<Value> {
-    Json(json!({ "issuer": issuer.url, "jwks_uri": format!("{}/jwks", issuer.url) }))
+    let place = |path: &str| format!("{}{path}", issuer.url);
+    let mut document = json!({ "issuer": issuer.url, "jwks_uri": place("/jwks"), "authorization_endpoint": place("/authorize"),
+        "token_endpoint": place("/token"), "end_session_endpoint": place("/end") });
+    document["authorization_response_iss_parameter_supported"] = json!(issuer.op.names_itself());
+    Json(document)
 }
 
 async fn jwks(State(issuer): State<Arc<Issuer>>) -> Json<Value> {
@@ -176,10 +183,9 @@ async fn jwks(State(issuer): State<Arc<Issuer>>) -> Json<Value> {
     Json(json!({ "keys": keys }))
 }
 
-/// A server that accepts the tokens of issuers.
-pub(crate) async fn server(issuers: &[&Issuer]) -> Server {
-    let fetch: Arc<dyn Fetch> = Arc::new(WebDocuments::new().unwrap());
-    let config = TokenConfig {
+/// What a server needs to read the tokens of issuers.
+pub(crate) fn token_config(issuers: &[&Issuer]) -> TokenConfig {
+    TokenConfig {
         issuers: issuers.iter().map(|i| i.url.clone()).collect(),
         audiences: vec![AUDIENCE.to_owned()],
         algorithms: ["RS256", "PS256", "ES256", "EdDSA"].map(str::to_owned).to_vec(),
@@ -191,7 +197,18 @@ pub(crate) async fn server(issuers: &[&Issuer]) -> Server {
         personal: None,
         revoked: None,
         fixed: Some((FIXED_TOKEN.to_owned(), LOCAL.parse::<UserId>().unwrap())),
-    };
+    }
+}
+
+/// What it says about them.
+pub(crate) fn resource(issuers: &[&Issuer]) -> ProtectedResource {
+    ProtectedResource { resource: AUDIENCE.to_owned(), authorization_servers: issuers.iter().map(|i| i.url.clone()).collect() }
+}
+
+/// A server that accepts the tokens of issuers.
+pub(crate) async fn server(issuers: &[&Issuer]) -> Server {
+    let fetch: Arc<dyn Fetch> = Arc::new(WebDocuments::new().unwrap());
+    let config = token_config(issuers);
     let clock: Arc<dyn Clock> = match issuers.first() {
         Some(issuer) => issuer.clock.clone(),
         None => Arc::new(SystemClock),
@@ -200,6 +217,5 @@ pub(crate) async fn server(issuers: &[&Issuer]) -> Server {
         Arc::new(Tokens::new(TokenConfig { personal: Some(store.clone()), revoked: Some(store), ..config }, Some(&fetch), clock).unwrap())
             as Arc<_>
     };
-    let login = ProtectedResource { resource: AUDIENCE.to_owned(), authorization_servers: issuers.iter().map(|i| i.url.clone()).collect() };
-    Server::start_over(ServerConfig::default(), tokens, Some(login)).await
+    Server::start_over(ServerConfig::default(), tokens, Some(resource(issuers))).await
 }

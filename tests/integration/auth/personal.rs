@@ -131,3 +131,53 @@ async fn an_access_token_expires_and_invented_ones_open_nothing() {
     issuer.clock.wait(24 * 3600);
     assert_eq!(viewer(&server, &secret).await, Value::Null, "expired");
 }
+
+const AUDIT: &str = "query($all: Boolean!) { auditLog(first: 50, everybody: $all) { nodes { actorId action target } } }";
+
+async fn audited(server: &Server, token: &str, all: bool) -> Vec<(Value, String)> {
+    let answer = graphql(server, token, AUDIT, json!({ "all": all })).await;
+    let nodes = answer["data"]["auditLog"]["nodes"].as_array().unwrap_or_else(|| panic!("{answer}")).clone();
+    nodes.into_iter().map(|n| (n["actorId"].clone(), text(&n["action"]))).collect()
+}
+
+#[tokio::test]
+async fn deleting_everything_ends_access_tokens_and_is_noted_for_administrators() {
+    let (issuer, server) = world().await;
+    let login = issuer.token("anna", json!({}));
+    let root = issuer.token("root", json!({ "roles": ["recall-admin"], "scope": "recall.read recall.write recall.admin" }));
+    let (anna, admin) = (viewer(&server, &login).await["id"].clone(), viewer(&server, &root).await["id"].clone());
+    let secret = text(&create(&server, &login, json!({ "scopes": ["recall.read", "recall.write"] })).await["secret"]);
+    let delete = "mutation { deleteMyData(input: { confirm: \"DELETE\" }) { receipt { deleted { kind count } } errors { code } } }";
+    let done = graphql(&server, &secret, delete, json!({})).await;
+    assert_eq!(done["data"]["deleteMyData"]["receipt"]["deleted"], json!([{ "kind": "access_tokens", "count": 1 }]), "{done}");
+    let gone = server.http.post(server.url("/graphql")).bearer_auth(&secret).json(&json!({ "query": "{ viewer { id } }" }));
+    assert_eq!(gone.send().await.unwrap().status(), 401);
+
+    let own = [(anna.clone(), "data.deleted".to_owned()), (anna.clone(), "access_token.created".to_owned())];
+    assert_eq!(audited(&server, &login, false).await, own);
+    let all = audited(&server, &root, true).await;
+    assert_eq!(all[0], (admin.clone(), "admin.read".to_owned()), "reading it is noted as well");
+    assert!(all.contains(&own[0]) && all.contains(&(admin.clone(), "role.admin".to_owned())), "{all:?}");
+    let refused = graphql(&server, &login, AUDIT, json!({ "all": true })).await;
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "INSUFFICIENT_SCOPE");
+    // The scope alone makes no administrator.
+    let scoped = issuer.token("anna", json!({ "scope": "recall.read recall.admin" }));
+    let refused = graphql(&server, &scoped, AUDIT, json!({ "all": true })).await;
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "FORBIDDEN");
+}
+
+#[tokio::test]
+async fn a_role_is_noted_when_it_changes_and_never_for_access_tokens() {
+    let (issuer, server) = world().await;
+    let plain = issuer.token("root", json!({}));
+    let admin = issuer.token("root", json!({ "roles": ["recall-admin"], "jti": "2" }));
+    let roles = async |token: &str| {
+        let all = audited(&server, token, false).await;
+        all.into_iter().map(|(_, action)| action).filter(|action| action.starts_with("role.")).collect::<Vec<_>>()
+    };
+    assert_eq!(roles(&admin).await, ["role.admin"], "who comes as one for the first time");
+    let secret = text(&create(&server, &admin, json!({})).await["secret"]);
+    assert_eq!(roles(&secret).await, ["role.admin"], "a script of an administrator's is none, and has lost no role");
+    assert_eq!(roles(&admin).await, ["role.admin"]);
+    assert_eq!(roles(&plain).await, ["role.admin"], "two logins that take turns fill no log");
+}

@@ -67,6 +67,7 @@ async fn every_root_field_demands_a_scope() {
     let queries = [
         ("viewer", "viewer { id }"),
         ("accessTokens", "accessTokens { id }"),
+        ("auditLog", "auditLog { nodes { id } }"),
         ("session", "session(id: $id) { id }"),
         ("sessions", "sessions { totalCount }"),
         ("message", "message(id: $id) { id }"),
@@ -83,6 +84,7 @@ async fn every_root_field_demands_a_scope() {
     let mutations = [
         ("createSession", "createSession(input: {})"),
         ("deleteSession", "deleteSession(input: { id: $id })"),
+        ("deleteMyData", "deleteMyData(input: { confirm: \"DELETE\" })"),
         ("sendMessage", "sendMessage(input: { sessionId: $id, text: \"x\" })"),
         ("importMessages", "importMessages(input: { sessionId: $id, messages: [] })"),
         ("cancelAnswer", "cancelAnswer(input: { messageId: $id })"),
@@ -123,6 +125,7 @@ async fn rest_signaling_and_metrics_demand_scopes_as_well() {
         (post(&read, "/chat", json!({ "message": "Hi" })).await.unwrap(), "recall.write"),
         (post(&write, "/entity/resolve", json!({ "mention": "x" })).await.unwrap(), "recall.read"),
         (get(&write, &format!("/context/{id}?q=x")).await.unwrap(), "recall.read"),
+        (get(&write, "/export").await.unwrap(), "recall.read"),
         (get(&write, &format!("/sessions/{id}/events")).await.unwrap(), "recall.read"),
         (post(&write, &format!("/signaling/{id}"), json!({})).await.unwrap(), "recall.read"),
         (get(&read, "/metrics").await.unwrap(), "recall.admin"),

@@ -1,10 +1,17 @@
 // A real OAuth2/OIDC provider in memory. Prints one line of JSON when it listens: {"issuer": …}.
+// People log in with any name and password; `root` is an administrator. A program registers as a client by `POST /reg`.
+// `GET /seen` tells how often refresh tokens were used. ACCESS_TOKEN_SECONDS is how long tokens of people live.
 // `POST /rotate` gives it another signing key, as `{"kid": …}` answers; tokens made before keep their old one.
 import { createServer } from "node:http";
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import Provider from "oidc-provider";
+import { createMemoryAdapter } from "oidc-provider/lib/adapters/memory_adapter.js";
 
 const AUDIENCE = "https://recall.example.org";
+const seconds = Number(process.env.ACCESS_TOKEN_SECONDS ?? 600);
+// What is known of people and clients outlives a change of keys.
+const adapter = createMemoryAdapter();
+const seen = { refreshed: 0, refused: 0 };
 const client = (client_id) => ({
   client_id,
   client_secret: `${client_id}-secret-0123456789-0123456789`,
@@ -20,12 +27,23 @@ const key = () => {
 
 const provider = (issuer, jwks) => {
   const made = new Provider(issuer, {
+    adapter,
     jwks: { keys: jwks },
     // Tokens of `opaque` only the provider can read; `recall` is whoever asks it about them.
     clients: [client("agent"), client("opaque"), client("recall")],
+    // Whatever is asked for is granted; and roles are in the ID token, as with most providers.
+    findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, name: `${id} of the provider`, roles: id === "root" ? ["recall-admin"] : [] }) }),
+    claims: { openid: ["sub", "roles"], profile: ["name"] },
+    conformIdTokenClaims: false,
+    // It would tell nobody on this machine of a logout.
+    fetch: (url, { dispatcher, ...options }) => fetch(url, options),
+    issueRefreshToken: (_, client) => client.grantTypeAllowed("refresh_token"),
+    rotateRefreshToken: true,
+    ttl: { AccessToken: seconds, IdToken: 600, RefreshToken: 3600, Grant: 3600, Session: 3600, Interaction: 600, AuthorizationCode: 60 },
     features: {
       clientCredentials: { enabled: true },
-      devInteractions: { enabled: false },
+      registration: { enabled: true },
+      backchannelLogout: { enabled: true },
       introspection: { enabled: true },
       revocation: { enabled: true },
       resourceIndicators: {
@@ -43,6 +61,9 @@ const provider = (issuer, jwks) => {
     // A client acts for itself: its tokens have no person, and RFC 9068 puts the client into `sub`.
     extraTokenClaims: () => ({ roles: ["service"] }),
   });
+  made.on("grant.success", ({ oidc }) => { seen.refreshed += oidc.params.grant_type === "refresh_token" ? 1 : 0; });
+  made.on("grant.error", () => { seen.refused += 1; });
+  made.on("backchannel.error", (_, error) => console.error(error));
   made.on("server_error", (_, error) => console.error(error));
   return made;
 };
@@ -56,6 +77,11 @@ const server = createServer((request, response) => {
     handler = provider(issuer, [current]).callback();
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ kid: current.kid }));
+    return;
+  }
+  if (request.url === "/seen") {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify(seen));
     return;
   }
   handler(request, response);

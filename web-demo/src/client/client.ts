@@ -9,13 +9,15 @@ export interface RecallClientOptions {
   readonly url?: string;
   /** Asked before each request; the bearer token of the signed-in user. */
   readonly token?: () => string | undefined;
+  /** The same for a page of the server itself whose user has logged in there: what `GET /auth/session` told with the cookie. */
+  readonly csrfToken?: () => string | undefined;
 }
 
 export class RecallClient {
   readonly endpoint: Endpoint;
 
-  constructor({ url = "", token }: RecallClientOptions = {}) {
-    this.endpoint = { url: url.replace(/\/+$/, ""), token };
+  constructor({ url = "", token, csrfToken }: RecallClientOptions = {}) {
+    this.endpoint = { url: url.replace(/\/+$/, ""), token, csrfToken };
   }
 
   /** Runs one typed query or mutation; throws a `RecallError`. */

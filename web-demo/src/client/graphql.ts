@@ -21,11 +21,20 @@ export interface Endpoint {
   readonly url: string;
   /** Asked before each request; the bearer token of the signed-in user, or nothing. */
   readonly token?: (() => string | undefined) | undefined;
+  /** Asked before each request of a page whose login is a cookie: what `GET /auth/session` told, or nothing. */
+  readonly csrfToken?: (() => string | undefined) | undefined;
 }
 
-export const authorization = ({ token }: Endpoint): Record<string, string> => {
-  const value = token?.();
-  return value ? { authorization: `Bearer ${value}` } : {};
+/** The headers that say who asks, besides the cookies that the browser sends by itself. */
+export const authorization = ({ token, csrfToken }: Endpoint): Record<string, string> => {
+  const [bearer, csrf] = [token?.(), csrfToken?.()];
+  return { ...(bearer ? { authorization: `Bearer ${bearer}` } : {}), ...(csrf ? { "x-csrf-token": csrf } : {}) };
+};
+
+/** The same in the first frame of a WebSocket, where a page can set no headers. */
+export const introduction = ({ token, csrfToken }: Endpoint): Record<string, string> => {
+  const [bearer, csrf] = [token?.(), csrfToken?.()];
+  return { ...(bearer ? { authorization: `Bearer ${bearer}` } : {}), ...(csrf ? { csrfToken: csrf } : {}) };
 };
 
 interface Response_ {

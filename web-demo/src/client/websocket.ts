@@ -1,7 +1,7 @@
 // The second choice of transport, where UDP is blocked: the GraphQL subscription `sessionEvents` over a WebSocket (graphql-transport-ws).
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { SessionEvents, StreamHead, type SessionEventsResult } from "./generated/operations.ts";
-import { RecallError, authorization, graphql } from "./graphql.ts";
+import { RecallError, graphql, introduction } from "./graphql.ts";
 import type { Down, Link, LinkEvents, LinkRequest } from "./link.ts";
 
 /** A WebSocket has no ping of its own that a page can see, so we ask every so often and count silence against it. */
@@ -98,7 +98,7 @@ export function openWebSocket(request: LinkRequest, events: LinkEvents): Link {
     socket.onopen = () => {
       open = true;
       clearTimeout(timer);
-      send({ type: "connection_init", payload: authorization(endpoint) });
+      send({ type: "connection_init", payload: introduction(endpoint) });
       events.welcome({ epoch, head, recovered, reason: recovered ? undefined : "cursor_unknown", silenceMs: SILENCE_MS });
       if (!recovered) events.gap({ from: 1, to: head, reason: "cursor_unknown" });
       reached(start.seq);

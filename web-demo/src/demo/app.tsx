@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Chat } from "./parts/chat.tsx";
 import { Composer } from "./parts/composer.tsx";
+import { Door } from "./parts/door.tsx";
 import { EntityView } from "./parts/entity.tsx";
 import { Facts } from "./parts/facts.tsx";
 import { Graph } from "./parts/graph.tsx";
@@ -9,6 +10,7 @@ import { Header } from "./parts/header.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { Sessions } from "./parts/sessions.tsx";
 import { boot, broken, caughtUp, line, memory, problem, restoreLine, wantedMessage } from "./state/app.ts";
+import { door } from "./state/login.ts";
 import { route } from "./state/route.ts";
 import { count } from "./state/words.ts";
 
@@ -61,6 +63,7 @@ export function App() {
     return () => removeEventListener("keydown", close);
   }, [menu]);
 
+  if (door.value) return <Door />;
   if (broken.value) {
     return <main class="broken"><Icon name="mark" /><h1>Recall cannot be reached</h1><p>{broken.value}</p><button type="button" onClick={() => void boot()}>Try again</button></main>;
   }

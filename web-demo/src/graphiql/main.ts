@@ -10,12 +10,27 @@ import { examples } from "./examples.ts";
 import "./page.css";
 
 const here = new URL(location.href);
-const subscriptions = createClient({ url: `${here.protocol === "https:" ? "wss" : "ws"}://${here.host}/graphql/ws`, lazy: true });
-const fetcher = createGraphiQLFetcher({ url: "/graphql", wsClient: subscriptions });
+
+/** The login, if there is one; where one is needed and can be had, the browser goes there first. */
+async function csrfToken(): Promise<string | null> {
+  const { methods, user, csrfToken } = (await (await fetch("/auth/session", { cache: "no-store" })).json()) as {
+    methods: string[]; user: object | null; csrfToken: string | null;
+  };
+  // Without a login an access token goes into the headers below the editor.
+  if (!user && methods.includes("oidc")) location.replace("/auth/login?return_to=/graphql");
+  return csrfToken;
+}
+
+const csrf = await csrfToken().catch(() => null);
+const shown: Record<string, string> = csrf ? { "x-csrf-token": csrf } : {};
+const subscriptions = createClient({
+  url: `${here.protocol === "https:" ? "wss" : "ws"}://${here.host}/graphql/ws`, lazy: true, connectionParams: csrf ? { csrfToken: csrf } : {},
+});
+const fetcher = createGraphiQLFetcher({ url: "/graphql", wsClient: subscriptions, headers: shown });
 
 /** One request outside GraphiQL, for what the examples need beforehand. */
 async function ask<T>(query: string, variables: Record<string, unknown> = {}): Promise<T> {
-  const response = await fetch("/graphql", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ query, variables }) });
+  const response = await fetch("/graphql", { method: "POST", headers: { "content-type": "application/json", ...shown }, body: JSON.stringify({ query, variables }) });
   return ((await response.json()) as { data: T }).data;
 }
 

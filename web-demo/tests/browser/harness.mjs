@@ -78,14 +78,14 @@ class UdpRelay {
 }
 
 export class Server {
-  /** `settings` are environment variables of the server. */
+  /** `settings` are environment variables of the server, or a function that makes them once its address is known. */
   static async start(settings = {}) {
     assert.ok(process.env.RECALL_BIN, "RECALL_BIN must name the built server");
     const server = new Server();
-    server.settings = settings;
     server.data = await mkdtemp(path.join(tmpdir(), "recall-browser-"));
     server.port = await freeTcpPort();
     server.url = `http://127.0.0.1:${server.port}`;
+    server.settings = typeof settings === "function" ? await settings(server.url) : settings;
     const probe = await udpSocket();
     server.udpPort = probe.address().port;
     probe.close();

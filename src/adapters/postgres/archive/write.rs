@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, PgConnection, Postgres, QueryBuilder, query_builder::S
 use uuid::Uuid;
 
 use super::{
-    super::{codec::signed, failure::Failure, knowledge, rows::Columns, sessions},
+    super::{codec::signed, erase, failure::Failure, knowledge, rows::Columns, sessions},
     Outcome,
     read::{Bound, bind},
 };
@@ -26,6 +26,7 @@ pub(super) fn breaks_a_rule(failure: &Failure) -> bool {
 /// Opens the door for one user's rows.
 pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<()>, Failure> {
     let user = new.user.0;
+    erase::refuse_while_erasing(c, user).await?;
     let known = sqlx::query("SELECT feed_head, knowledge_version FROM users WHERE id = $1 FOR UPDATE").bind(user);
     if let Some(row) = known.fetch_optional(&mut *c).await? {
         let row = Columns::of(&row, "users");

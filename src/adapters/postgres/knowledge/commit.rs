@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::super::{
     codec::{self, Word, json, signed, time},
-    events,
+    erase, events,
     failure::Failure,
     jobs,
     messages::append,
@@ -32,10 +32,12 @@ pub(super) async fn plan(
         None => None,
     };
     sessions::lock(c, user, plan.session.0).await?;
-    let current = sqlx::query("UPDATE users SET knowledge_version = knowledge_version + 1 WHERE id = $1 AND knowledge_version = $2")
-        .bind(user)
-        .bind(signed(plan.version));
+    let current =
+        sqlx::query("UPDATE users SET knowledge_version = knowledge_version + 1 WHERE id = $1 AND knowledge_version = $2 AND NOT erasing")
+            .bind(user)
+            .bind(signed(plan.version));
     if current.execute(&mut *c).await?.rows_affected() == 0 {
+        erase::refuse_while_erasing(c, user).await?;
         return Err(Failure::Stale);
     }
 

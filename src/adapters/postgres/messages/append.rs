@@ -131,13 +131,14 @@ pub(in super::super) async fn store(
         "UPDATE users SET feed_head = feed_head + $2,
              embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END,
              embedding_settled = feed_head = 0 OR embedding_settled AND embedding_model IS NOT DISTINCT FROM $3
-         WHERE id = $1 RETURNING feed_head, embedding_model",
+         WHERE id = $1 AND NOT erasing RETURNING feed_head, embedding_model",
     )
     .bind(user)
     .bind(count)
     .bind(new.first().map(|n| n.message.prepared.model.as_str()))
-    .fetch_one(&mut *c)
-    .await?;
+    .fetch_optional(&mut *c)
+    .await?
+    .ok_or(Failure::BeingErased)?;
     let feed_head: i64 = counters.try_get("feed_head")?;
     let in_use: Option<String> = counters.try_get("embedding_model")?;
 

@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 use uuid::Uuid;
 
 use super::{
-    super::{codec::signed, failure::Failure, knowledge, rows::Columns},
+    super::{codec::signed, erase, failure::Failure, knowledge, rows::Columns},
     Outcome, owner,
     read::bind,
 };
@@ -13,6 +13,7 @@ use crate::ports::archive::{ArchiveError, Owner, Record, Shape};
 /// Opens the door for one user's rows.
 pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outcome<()>, Failure> {
     let user = new.user.0;
+    erase::refuse_while_erasing(c, user).await?;
     let known = sqlx::query("SELECT feed_head, knowledge_version FROM users WHERE id = ?").bind(owner(&user));
     if let Some(row) = known.fetch_optional(&mut *c).await? {
         let row = Columns::of(&row, "users");

@@ -17,12 +17,12 @@ use crate::{
 const ISSUERS: Uuid = Uuid::from_u128(0x8f1c_52b0_6d0e_4a57_9a63_2c1f_7b0d_e94a);
 
 /// What is demanded of claims.
-pub(super) struct Rules {
+pub(in crate::api::auth) struct Rules {
     pub(super) audiences: Vec<String>,
     pub(super) types: Vec<String>,
     pub(super) role_claim: String,
     pub(super) admin_role: String,
-    pub(super) skew: Duration,
+    pub(in crate::api::auth) skew: Duration,
 }
 
 /// What claims give.
@@ -98,14 +98,18 @@ impl Rules {
             return Err(Problem::IdToken);
         }
         let scopes = texts(claims.get("scope")).chain(texts(claims.get("scp"))).flat_map(|s| s.split(' '));
-        let admin = texts(self.roles(claims)).any(|role| role == self.admin_role);
-        let role = if admin { ViewerRole::Admin } else { ViewerRole::User };
+        let role = if self.is_admin(claims) { ViewerRole::Admin } else { ViewerRole::User };
         Ok(Granted {
             caller: Caller::verified(user(issuer, subject), role),
             permissions: Permissions::of_scopes(scopes),
             until,
             token: text("jti").map(|id| blocklist::digest_of(issuer, id)),
         })
+    }
+
+    /// Whether claims name the role of administrators.
+    pub(in crate::api::auth) fn is_admin(&self, claims: &Map<String, Value>) -> bool {
+        texts(self.roles(claims)).any(|role| role == self.admin_role)
     }
 
     /// The claim itself, or what the dots lead to; a name that contains dots is tried first, as some providers demand
@@ -120,12 +124,12 @@ impl Rules {
 }
 
 /// The user that a subject of an issuer is. Two steps, so that no choice of names makes two subjects one.
-pub(super) fn user(issuer: &str, subject: &str) -> UserId {
+pub(in crate::api::auth) fn user(issuer: &str, subject: &str) -> UserId {
     UserId(Uuid::new_v5(&Uuid::new_v5(&ISSUERS, issuer.as_bytes()), subject.as_bytes()))
 }
 
 /// One text or a list of them.
-fn texts(value: Option<&Value>) -> impl Iterator<Item = &str> {
+pub(in crate::api::auth) fn texts(value: Option<&Value>) -> impl Iterator<Item = &str> {
     let list = match value {
         Some(Value::Array(list)) => list.as_slice(),
         Some(one) => std::slice::from_ref(one),
@@ -135,7 +139,7 @@ fn texts(value: Option<&Value>) -> impl Iterator<Item = &str> {
 }
 
 /// Seconds since 1970, also with a fraction.
-fn moment(value: &Value) -> Option<Timestamp> {
+pub(in crate::api::auth) fn moment(value: &Value) -> Option<Timestamp> {
     let seconds = value.as_f64().filter(|s| s.is_finite() && *s >= 0.0)?;
     // Later than any calendar is as good as never.
     let seconds = seconds.min(253_402_300_799.0);

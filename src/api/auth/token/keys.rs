@@ -18,6 +18,28 @@ pub(super) struct Discovery {
     pub(super) issuer: String,
     pub(super) jwks_uri: String,
     pub(super) introspection_endpoint: Option<String>,
+    #[serde(flatten)]
+    pub(super) places: Places,
+}
+
+/// What it says about people who log in with a browser.
+#[derive(Debug, Default, Deserialize)]
+pub(in crate::api::auth) struct Places {
+    pub(in crate::api::auth) authorization_endpoint: Option<String>,
+    pub(in crate::api::auth) token_endpoint: Option<String>,
+    pub(in crate::api::auth) end_session_endpoint: Option<String>,
+    pub(in crate::api::auth) revocation_endpoint: Option<String>,
+    pub(in crate::api::auth) scopes_supported: Option<Vec<String>>,
+    pub(in crate::api::auth) token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    /// It names itself in what it sends the browser back with (RFC 9207).
+    pub(in crate::api::auth) authorization_response_iss_parameter_supported: Option<bool>,
+}
+
+impl Places {
+    /// All addresses.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = &String> {
+        [&self.authorization_endpoint, &self.token_endpoint, &self.end_session_endpoint, &self.revocation_endpoint].into_iter().flatten()
+    }
 }
 
 /// One usable key.

@@ -3,7 +3,7 @@
 //! a key of the issuer that it names; what it says before that only chooses which key is tried.
 
 pub(crate) mod blocklist;
-mod claims;
+pub(super) mod claims;
 mod keys;
 mod opaque;
 mod provider;
@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::http::{header, request::Parts};
-use jsonwebtoken::{Algorithm, Validation, dangerous::insecure_decode, decode, decode_header};
+use jsonwebtoken::{Algorithm, Header, dangerous::insecure_decode, decode_header};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
@@ -22,8 +22,8 @@ use self::{
     blocklist::{Blocklist, Listed},
     claims::{Granted, Rules},
     opaque::Introspector,
-    provider::Provider,
 };
+pub(super) use self::{keys::Places, provider::Provider};
 use super::{AuthError, Authenticator, Identity, Permissions, Proof, personal};
 use crate::{
     domain::{Caller, Timestamp, UserId, ViewerRole},
@@ -71,7 +71,7 @@ pub struct UnknownAlgorithm(pub String);
 
 /// Reads bearer tokens.
 pub struct Tokens {
-    providers: Vec<Provider>,
+    providers: Vec<Arc<Provider>>,
     rules: Rules,
     algorithms: Vec<Algorithm>,
     introspector: Option<Introspector>,
@@ -92,7 +92,7 @@ impl Tokens {
         Ok(Self {
             algorithms: config.algorithms.iter().map(algorithm).collect::<Result<_, _>>()?,
             providers: fetch
-                .map(|fetch| config.issuers.iter().map(|issuer| Provider::new(issuer, fetch.clone(), clock.clone())).collect())
+                .map(|fetch| config.issuers.iter().map(|issuer| Arc::new(Provider::new(issuer, fetch.clone(), clock.clone()))).collect())
                 .unwrap_or_default(),
             rules: Rules {
                 audiences: config.audiences,
@@ -121,8 +121,30 @@ impl Tokens {
         .await
     }
 
+    /// Whether people can log in by way of an issuer, for an operator who wants to know.
+    ///
+    /// # Errors
+    /// When it cannot be asked, or says of no place where they could.
+    pub async fn probe_login(&self, issuer: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let places = self.provider(issuer).ok_or("it is not configured")?.places().await?;
+        match (&places.authorization_endpoint, &places.token_endpoint) {
+            (Some(_), Some(_)) => Ok(()),
+            _ => Err("its discovery document names no authorization_endpoint or no token_endpoint".into()),
+        }
+    }
+
+    /// One of the issuers.
+    pub(super) fn provider(&self, issuer: &str) -> Option<&Arc<Provider>> {
+        self.providers.iter().find(|p| p.issuer() == issuer)
+    }
+
+    /// What is demanded of claims.
+    pub(super) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
     /// Who is behind a token.
-    async fn verify(&self, token: &str) -> Result<Identity, AuthError> {
+    pub(super) async fn verify(&self, token: &str) -> Result<Identity, AuthError> {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(refused("too_long"));
         }
@@ -150,7 +172,15 @@ impl Tokens {
             proof = Some(Arc::new(Listed { blocklist: blocklist.clone(), token }) as Arc<dyn Proof>);
         }
         let until = Some(self.end(granted.until, longest));
-        Ok(Identity { caller: granted.caller, permissions: granted.permissions, manages_tokens: true, until, proof })
+        Ok(Identity {
+            caller: granted.caller,
+            permissions: granted.permissions,
+            manages_tokens: true,
+            until,
+            proof,
+            csrf: None,
+            address: None,
+        })
     }
 
     /// Who holds a personal access token.
@@ -164,40 +194,43 @@ impl Tokens {
             manages_tokens: false,
             until: Some(self.end(token.expires_at, MAX_LIFE)),
             proof: Some(Arc::new(held)),
+            csrf: None,
+            address: None,
         })
     }
 
     /// When streams end that were opened with a proof that is good until then.
-    fn end(&self, until: Timestamp, longest: Duration) -> Instant {
+    pub(super) fn end(&self, until: Timestamp, longest: Duration) -> Instant {
         Instant::now() + (until - self.clock.now()).to_std().unwrap_or_default().min(longest)
     }
 
     /// What a signed token grants.
     async fn read(&self, token: &str) -> Result<Granted, AuthError> {
-        let header = decode_header(token).map_err(|_| refused("malformed"))?;
-        if !self.algorithms.contains(&header.alg) {
-            return Err(refused("algorithm"));
-        }
-        // Whoever signs with extensions that a reader must understand does not mean this one.
-        if header.crit.is_some() || !self.rules.accepts_type(header.typ.as_deref()) {
+        let header = self.header(token)?;
+        if !self.rules.accepts_type(header.typ.as_deref()) {
             return Err(refused("type"));
         }
         // Not believed yet: it says whose key to try, and the checked claims are compared with it again.
         let peeked = insecure_decode::<Map<String, Value>>(token).map_err(|_| refused("malformed"))?;
         let issuer = peeked.claims.get("iss").and_then(Value::as_str);
         let provider = self.providers.iter().find(|p| Some(p.issuer()) == issuer).ok_or_else(|| refused("issuer"))?;
-        let key = provider.key(header.kid.as_deref(), header.alg).await?;
-        let mut validation = Validation::new(header.alg);
-        // Signature only; the claims are checked by `Rules`, with the time of our own clock.
-        validation.required_spec_claims.clear();
-        (validation.validate_exp, validation.validate_nbf, validation.validate_aud) = (false, false, false);
-        let verified = decode::<Map<String, Value>>(token, &key, &validation).map_err(|_| refused("signature"))?;
-        self.rules.check(&verified.claims, provider.issuer(), self.clock.now()).map_err(|problem| refused(problem.code()))
+        let claims = provider.signed(token, &header).await?;
+        self.rules.check(&claims, provider.issuer(), self.clock.now()).map_err(|problem| refused(problem.code()))
+    }
+
+    /// The header of a signed token whose algorithm is accepted.
+    pub(super) fn header(&self, token: &str) -> Result<Header, AuthError> {
+        let header = decode_header(token).map_err(|_| refused("malformed"))?;
+        if !self.algorithms.contains(&header.alg) {
+            return Err(refused("algorithm"));
+        }
+        // Whoever signs with extensions that a reader must understand does not mean this one.
+        if header.crit.is_some() { Err(refused("type")) } else { Ok(header) }
     }
 }
 
 /// Counts why tokens are refused. Their bearers learn no more than that they are not valid.
-fn refused(reason: &'static str) -> AuthError {
+pub(super) fn refused(reason: &'static str) -> AuthError {
     metrics::counter!("recall_tokens_refused_total", "reason" => reason).increment(1);
     tracing::debug!(reason, "a token was refused");
     AuthError::Invalid

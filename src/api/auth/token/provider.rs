@@ -9,12 +9,13 @@ use std::{
 };
 
 use chrono::TimeDelta;
-use jsonwebtoken::{Algorithm, DecodingKey};
+use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation, decode};
 use lru::LruCache;
+use serde_json::{Map, Value};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
-    keys::{Discovery, Found, KeySet},
+    keys::{Discovery, Found, KeySet, Places},
     refused,
 };
 use crate::{
@@ -61,11 +62,19 @@ struct Known {
     keys: Arc<KeySet>,
     /// Where the issuer tells what a token means that only it can read.
     introspection: Option<Arc<str>>,
+    places: Arc<Places>,
     at: Timestamp,
 }
 
+/// What is read of an issuer.
+struct Documents {
+    keys: KeySet,
+    introspection: Option<String>,
+    places: Places,
+}
+
 /// One issuer.
-pub(super) struct Provider {
+pub(in crate::api::auth) struct Provider {
     issuer: String,
     fetch: Arc<dyn Fetch>,
     clock: Arc<dyn Clock>,
@@ -87,7 +96,7 @@ impl Provider {
         }
     }
 
-    pub(super) fn issuer(&self) -> &str {
+    pub(in crate::api::auth) fn issuer(&self) -> &str {
         &self.issuer
     }
 
@@ -120,13 +129,32 @@ impl Provider {
         }
     }
 
+    /// The claims of a token with this header, if it was signed by a key of the issuer. Nothing else of it is checked.
+    pub(in crate::api::auth) async fn signed(&self, token: &str, header: &Header) -> Result<Map<String, Value>, AuthError> {
+        let key = self.key(header.kid.as_deref(), header.alg).await?;
+        let mut validation = Validation::new(header.alg);
+        // Signature only; the claims are checked by rules of our own, with the time of our own clock.
+        validation.required_spec_claims.clear();
+        (validation.validate_exp, validation.validate_nbf, validation.validate_aud) = (false, false, false);
+        Ok(decode::<Map<String, Value>>(token, &key, &validation).map_err(|_| refused("signature"))?.claims)
+    }
+
     /// Where to ask what a token means that only the issuer can read; `None` when it does not say.
     pub(super) async fn introspection(&self) -> Result<Option<Arc<str>>, AuthError> {
-        let known = match self.known() {
-            Some(known) if self.clock.now() - known.at < USABLE => known,
-            known => self.read_again(known.map(|k| k.at)).await?,
-        };
-        Ok(known.introspection)
+        Ok(self.usable().await?.introspection)
+    }
+
+    /// Where people log in.
+    pub(in crate::api::auth) async fn places(&self) -> Result<Arc<Places>, AuthError> {
+        Ok(self.usable().await?.places)
+    }
+
+    /// What the issuer said within the last hour.
+    async fn usable(&self) -> Result<Known, AuthError> {
+        match self.known() {
+            Some(known) if self.clock.now() - known.at < USABLE => Ok(known),
+            known => self.read_again(known.map(|k| k.at)).await,
+        }
     }
 
     fn known(&self) -> Option<Known> {
@@ -146,8 +174,9 @@ impl Provider {
         if !others_did && last_read.is_none_or(|at| now - at >= BETWEEN_READS) {
             *last_read = Some(now);
             match tokio::time::timeout(READ_WITHIN, self.read()).await.unwrap_or(Err(ReadError::Timeout)) {
-                Ok((keys, introspection)) => {
-                    let known = Known { keys: Arc::new(keys), introspection, at: now };
+                Ok(Documents { keys, introspection, places }) => {
+                    let introspection = introspection.map(Arc::from);
+                    let known = Known { keys: Arc::new(keys), introspection, places: Arc::new(places), at: now };
                     *self.known.write().unwrap_or_else(PoisonError::into_inner) = Some(known.clone());
                     metrics::counter!("recall_issuer_reads_total", "result" => "read").increment(1);
                     return Ok(known);
@@ -164,11 +193,11 @@ impl Provider {
     /// Reads the keys now, for an operator who wants to know; how many are usable, and whether the issuer can be asked about
     /// tokens.
     pub(super) async fn probe(&self) -> Result<(usize, bool), Box<dyn std::error::Error + Send + Sync>> {
-        let (keys, introspection) = tokio::time::timeout(READ_WITHIN, self.read()).await.unwrap_or(Err(ReadError::Timeout))?;
-        Ok((keys.len(), introspection.is_some()))
+        let read = tokio::time::timeout(READ_WITHIN, self.read()).await.unwrap_or(Err(ReadError::Timeout))?;
+        Ok((read.keys.len(), read.introspection.is_some()))
     }
 
-    async fn read(&self) -> Result<(KeySet, Option<Arc<str>>), ReadError> {
+    async fn read(&self) -> Result<Documents, ReadError> {
         let url = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
         let document = self.fetch.get(&url).await?;
         let discovery: Discovery = serde_json::from_slice(&document).map_err(|e| ReadError::Malformed(url, e))?;
@@ -177,13 +206,16 @@ impl Provider {
             return Err(ReadError::OtherIssuer);
         }
         // What the issuer is asked over TLS must not lead to a place without.
-        let named = [Some(&discovery.jwks_uri), discovery.introspection_endpoint.as_ref()];
-        if self.issuer.starts_with("https://") && named.into_iter().flatten().any(|url| !url.starts_with("https://")) {
+        let safe = {
+            let named = [Some(&discovery.jwks_uri), discovery.introspection_endpoint.as_ref()].into_iter().flatten();
+            named.chain(discovery.places.addresses()).all(|url| url.starts_with("https://"))
+        };
+        if self.issuer.starts_with("https://") && !safe {
             return Err(ReadError::Unsafe);
         }
         let document = self.fetch.get(&discovery.jwks_uri).await?;
         let keys = KeySet::parse(&document).map_err(|e| ReadError::Malformed(discovery.jwks_uri, e))?;
-        Ok((keys, discovery.introspection_endpoint.map(Arc::from)))
+        Ok(Documents { keys, introspection: discovery.introspection_endpoint, places: discovery.places })
     }
 }
 

@@ -1,7 +1,9 @@
 //! The nouns of the GraphQL API. Each wraps a domain type and adds edges, read through loaders.
 
 mod access_token;
+mod audit;
 mod context;
+mod deletion;
 mod entity;
 mod enums;
 mod event;
@@ -15,7 +17,9 @@ mod user_error;
 mod viewer;
 
 pub(crate) use access_token::AccessTokenNode;
+pub(crate) use audit::AuditEntryNode;
 pub(crate) use context::{ContextNode, Resolution};
+pub(crate) use deletion::DeletionReceipt;
 pub(crate) use entity::EntityNode;
 pub(crate) use enums::{ContextScope, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod};
 pub(crate) use event::EventNode;

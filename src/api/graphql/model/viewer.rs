@@ -2,9 +2,12 @@
 
 use async_graphql::{Context, ID, Object};
 
-use super::{EntityNode, UsageNode, enums::ViewerRole};
+use super::{DeletionReceipt, EntityNode, UsageNode, enums::ViewerRole};
 use crate::{
-    api::{error::ApiError, graphql::scope::scope},
+    api::{
+        error::ApiError,
+        graphql::scope::{Needs, scope},
+    },
     domain::Day,
 };
 
@@ -40,6 +43,14 @@ impl Viewer {
         let since = today.before(days.clamp(1, 366) - 1);
         let found = s.conversation.store().usage_since(&s.caller, since).await.map_err(ApiError::from)?;
         Ok(UsageNode { today, days: found })
+    }
+
+    /// The latest deletion of everything of the viewer's, until the day after is over; null when there was none.
+    #[graphql(guard = "Needs::Read")]
+    async fn deletion(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<DeletionReceipt>> {
+        let s = scope(ctx)?;
+        let erasure = s.store().erasure(&s.caller).await.map_err(ApiError::from)?;
+        Ok(erasure.map(|erasure| DeletionReceipt::of(s.store().engine(), Some(erasure))))
     }
 
     /// The viewer's own node in the graph; null until they have said something about themselves.

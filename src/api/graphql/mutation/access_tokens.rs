@@ -12,10 +12,10 @@ use crate::{
         graphql::{
             engine::Issuers,
             model::{AccessTokenNode, UserError, settle},
-            scope::{Needs, read_id, scope},
+            scope::{Needs, note, read_id, scope},
         },
     },
-    domain::{AccessTokenId, Timestamp},
+    domain::{AccessTokenId, AuditAction, Timestamp},
 };
 
 /// A new personal access token.
@@ -91,6 +91,9 @@ impl AccessTokenMutations {
         let s = scope(ctx)?;
         let wanted = Wanted { name: input.name, scopes: input.scopes, days: input.expires_in_days };
         let (created, errors) = settle(personal::create(&**s.store(), s.identity(), wanted, s.now).await)?;
+        if let Some((token, _)) = &created {
+            note(ctx, AuditAction::AccessTokenMade, token.id.to_string()).await?;
+        }
         let (access_token, secret) = created.map(|(token, secret)| (AccessTokenNode::from(token), secret)).unzip();
         Ok(CreateAccessTokenPayload { access_token, secret, errors })
     }
@@ -111,6 +114,9 @@ impl AccessTokenMutations {
             Ok(ID::from(id))
         };
         let (revoked_id, errors) = settle(revoke.await)?;
+        if let Some(id) = &revoked_id {
+            note(ctx, AuditAction::AccessTokenRevoked, id.to_string()).await?;
+        }
         Ok(RevokeAccessTokenPayload { revoked_id, errors })
     }
 
@@ -132,9 +138,14 @@ impl AccessTokenMutations {
                 return Err(ApiError::invalid("INVALID_TOKEN_ID", "The `jti` of a token is not empty.", "input.tokenId"));
             }
             let token = blocklist::digest_of(&input.issuer, &input.token_id);
-            Ok(s.store().revoke_token(&s.caller, token, input.expires_at).await?)
+            s.store().revoke_token(&s.caller, token, input.expires_at).await?;
+            Ok(token)
         };
         let (revoked, errors) = settle(revoke.await)?;
+        if let Some(token) = &revoked {
+            let digest = token.0.iter().map(|byte| format!("{byte:02x}")).collect();
+            note(ctx, AuditAction::TokenTakenBack, digest).await?;
+        }
         Ok(RevokeTokenPayload { revoked: revoked.is_some(), errors })
     }
 }

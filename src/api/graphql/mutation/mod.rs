@@ -2,6 +2,7 @@
 
 mod access_tokens;
 mod entities;
+mod erase;
 mod facts;
 mod messages;
 mod sessions;
@@ -18,4 +19,5 @@ pub(crate) struct Mutation(
     entities::EntityMutations,
     stream::StreamMutations,
     access_tokens::AccessTokenMutations,
+    erase::EraseMutations,
 );

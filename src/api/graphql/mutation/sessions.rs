@@ -7,10 +7,11 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{SessionNode, UserError, settle},
-            scope::{Needs, read_id, scope},
+            scope::{Needs, note, read_id, scope},
         },
     },
-    domain::SessionId,
+    domain::{AuditAction, SessionId},
+    ports::SessionDeleted,
 };
 
 /// A new session.
@@ -41,8 +42,30 @@ pub(crate) struct DeleteSessionInput {
 pub(crate) struct DeleteSessionPayload {
     /// The id of the session that is no more.
     deleted_id: Option<ID>,
+    /// What went with it.
+    receipt: Option<SessionReceipt>,
     /// Why it was not deleted.
     errors: Vec<UserError>,
+}
+
+/// What went with a session, its events and jobs apart.
+#[derive(SimpleObject)]
+pub(crate) struct SessionReceipt {
+    /// Its messages.
+    messages: u64,
+    /// Facts that rested on it alone, and are no more.
+    facts_deleted: u64,
+    /// Facts that rest on other sessions too, and were weighed anew.
+    facts_reweighed: u64,
+    /// Things that nothing else speaks of, and are no more.
+    entities_deleted: u64,
+}
+
+impl From<SessionDeleted> for SessionReceipt {
+    fn from(deleted: SessionDeleted) -> Self {
+        let SessionDeleted { messages, facts_deleted, facts_reweighed, entities_deleted } = deleted;
+        Self { messages, facts_deleted, facts_reweighed, entities_deleted }
+    }
 }
 
 #[derive(Default)]
@@ -71,10 +94,14 @@ impl SessionMutations {
         let s = scope(ctx)?;
         let delete = async {
             let id: SessionId = read_id(&input.id, "input.id")?;
-            s.conversation.delete_session(&s.caller, id).await.map_err(|e| ApiError::from(e).at("input.id"))?;
-            Ok(ID::from(id))
+            let deleted = s.conversation.delete_session(&s.caller, id).await.map_err(|e| ApiError::from(e).at("input.id"))?;
+            Ok((ID::from(id), SessionReceipt::from(deleted)))
         };
-        let (deleted_id, errors) = settle(delete.await)?;
-        Ok(DeleteSessionPayload { deleted_id, errors })
+        let (deleted, errors) = settle(delete.await)?;
+        let (deleted_id, receipt) = deleted.unzip();
+        if let Some(id) = &deleted_id {
+            note(ctx, AuditAction::SessionDeleted, id.to_string()).await?;
+        }
+        Ok(DeleteSessionPayload { deleted_id, receipt, errors })
     }
 }

@@ -1,5 +1,6 @@
 //! Reading. One file per room of the memory; nothing here changes anything.
 
+mod audit;
 mod context;
 mod graph;
 mod knowledge;
@@ -9,4 +10,10 @@ use async_graphql::MergedObject;
 
 /// Everything that can be read.
 #[derive(MergedObject, Default)]
-pub(crate) struct Query(sessions::SessionQueries, context::ContextQueries, knowledge::KnowledgeQueries, graph::GraphQueries);
+pub(crate) struct Query(
+    sessions::SessionQueries,
+    context::ContextQueries,
+    knowledge::KnowledgeQueries,
+    graph::GraphQueries,
+    audit::AuditQueries,
+);

@@ -35,7 +35,7 @@ impl Embedder for Model {
 }
 
 /// A store of its own to import into.
-async fn other() -> (TempDir, Arc<dyn Store>) {
+pub(super) async fn other() -> (TempDir, Arc<dyn Store>) {
     let folder = TempDir::new().unwrap();
     let store = SqliteStore::open(&folder.path().join("other.sqlite"), SqliteConfig::default(), at(0)).await.unwrap();
     (folder, Arc::new(store))
@@ -69,7 +69,7 @@ fn code(done: Result<Taken, Refused>) -> (u64, &'static str) {
 }
 
 /// A user with something of every sort, among it what is hard to keep.
-async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
+pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     let w = World::new(store);
     let known = w.john_likes_mary().await;
     let session = known.session;
@@ -368,9 +368,10 @@ pub(super) async fn a_snapshot_outlives_a_pause(store: Arc<dyn Store>, pause: st
 /// A column that is added to a table must be exported, or be named here with the reason why not.
 #[tokio::test]
 async fn every_column_of_every_user_is_in_the_archive() {
-    // Vectors that stand beside those in use while the model changes; copies that are kept for a day; what a graph engine has still to be told; what model servers cost the old installation, which
-    // is no budget of the new one; and tokens, which open one server.
-    let tables = ["message_vectors", "events", "graph_changes", "usage_days", "usage_messages", "access_tokens"];
+    // Vectors that stand beside those in use while the model changes; copies that are kept for a day; what a graph engine has still to
+    // be told; what model servers cost the old installation, which is no budget of the new one; tokens and logins, which open one
+    // server; and receipts of deletions.
+    let tables = ["message_vectors", "events", "graph_changes", "usage_days", "usage_messages", "access_tokens", "logins", "erasures"];
     // The log begins anew; computed from others; of this store's queue.
     let columns = [
         ("sessions", vec!["epoch", "event_head", "event_floor", "oldest_event_at"]),

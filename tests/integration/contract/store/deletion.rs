@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use recall::{
     domain::{Entity, Fact, MessageKind, Page, SessionId, Stance},
-    ports::{Embedding, EntityFilter, KnowledgeCommit, Store, StoreError},
+    ports::{Embedding, EntityFilter, KnowledgeCommit, NewMessage, SessionDeleted, Store, StoreError},
 };
 
-use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention};
+use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message};
 
 pub(super) async fn a_deleted_session_leaves_nothing_behind(store: Arc<dyn Store>) {
     let w = World::new(&store);
@@ -15,13 +15,14 @@ pub(super) async fn a_deleted_session_leaves_nothing_behind(store: Arc<dyn Store
     w.say(known.session, "another, with a job").await;
     let generation = store.feed_generation(&w.caller).await.unwrap();
     let version = store.knowledge_version(&w.caller).await.unwrap();
-    store
+    let deleted = store
         .delete_session(&w.caller, known.session, &|fact, left| {
             assert_eq!((fact.id, left.len()), (known.fact.id, 0));
             None
         })
         .await
         .unwrap();
+    assert_eq!(deleted, SessionDeleted { messages: 2, facts_deleted: 1, facts_reweighed: 0, entities_deleted: 2 });
     let c = &w.caller;
     assert_eq!(store.count_sessions(c).await.unwrap(), 0);
     assert!(store.messages_by_id(c, &[known.message.id]).await.unwrap().is_empty());
@@ -73,13 +74,14 @@ pub(super) async fn facts_with_evidence_elsewhere_are_weighed_anew(store: Arc<dy
     w.commit(plan).await;
 
     let asked = Mutex::new(Vec::new());
-    store
+    let deleted = store
         .delete_session(&w.caller, known.session, &|fact, left| {
             asked.lock().unwrap().push((fact.id, left.iter().map(|e| e.message).collect::<Vec<_>>()));
             (!left.is_empty()).then(|| Fact { support: 0.25, ..fact.clone() })
         })
         .await
         .unwrap();
+    assert_eq!(deleted, SessionDeleted { messages: 1, facts_deleted: 1, facts_reweighed: 1, entities_deleted: 1 });
     let mut asked = asked.into_inner().unwrap();
     asked.sort();
     assert_eq!(
@@ -139,4 +141,36 @@ pub(super) async fn deletion_survives_concurrent_commits(store: Arc<dyn Store>) 
     deletion.await.unwrap().unwrap();
     assert_eq!(asked.recv().await, Some(1));
     assert_eq!(store.evidence_of(&w.caller, &[known.fact.id], 10).await.unwrap().len(), 1);
+}
+
+pub(super) async fn only_sessions_that_nobody_used_are_deleted_for_that(store: Arc<dyn Store>) {
+    let (anna, boris) = (World::new(&store), World::new(&store));
+    let old = anna.session().await;
+    let used = anna.session().await;
+    let message = new_message(used, "lately");
+    anna.append(NewMessage { created_at: at(5_000), ..message }).await;
+    let (first, second) = (boris.session().await, boris.session().await);
+    let all = async |limit: u32| {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let page = store.unused_sessions(at(5_000), after, limit).await.unwrap();
+            let Some((caller, session)) = page.last() else { break };
+            after = Some((caller.user(), *session));
+            found.extend(page.into_iter().map(|(caller, session)| (caller.user(), session)));
+        }
+        found
+    };
+    let mut expected = vec![(anna.caller.user(), old), (boris.caller.user(), first), (boris.caller.user(), second)];
+    expected.sort();
+    assert_eq!(all(1).await, expected);
+    assert_eq!(all(100).await, expected);
+
+    let none = |_: &Fact, _: &[recall::domain::Evidence]| None;
+    let delete = async |w: &World, session| store.delete_session_unused_since(&w.caller, session, Some(at(5_000)), &none).await;
+    assert!(matches!(delete(&anna, used).await, Err(StoreError::NotFound)), "somebody wrote in it after it was listed");
+    assert!(matches!(delete(&anna, first).await, Err(StoreError::NotFound)), "another's");
+    // Two processes find the same one: one of them deletes it.
+    let (one, two) = tokio::join!(delete(&boris, first), delete(&boris, first));
+    assert_eq!([&one, &two].iter().filter(|done| done.is_ok()).count(), 1, "{one:?} {two:?}");
+    assert_eq!(all(10).await, expected.into_iter().filter(|(_, s)| *s != first).collect::<Vec<_>>());
 }

@@ -5,6 +5,7 @@ mod access;
 mod archive;
 mod deletion;
 mod entities;
+mod erasure;
 mod events;
 mod given;
 pub(crate) mod graph;
@@ -12,6 +13,7 @@ mod isolation;
 mod jobs;
 mod knowledge;
 mod lists;
+mod logins;
 mod messages;
 mod postgres;
 mod sqlite;
@@ -74,10 +76,20 @@ macro_rules! store_contract {
             access::a_token_is_found_by_its_secret_until_it_expires_or_is_revoked,
             access::tokens_of_another_are_neither_shown_nor_revoked,
             access::a_revoked_token_stays_revoked_until_it_has_expired,
+            logins::a_login_is_found_by_its_secret_until_it_ends,
+            logins::a_login_is_renewed_by_one_at_a_time,
+            logins::an_issuer_ends_the_logins_that_it_means_and_no_later_ones,
             deletion::a_deleted_session_leaves_nothing_behind,
             deletion::facts_with_evidence_elsewhere_are_weighed_anew,
             deletion::deleting_what_is_not_there_is_not_found,
+            deletion::only_sessions_that_nobody_used_are_deleted_for_that,
             deletion::deletion_survives_concurrent_commits,
+            erasure::everything_of_a_user_goes_and_nothing_of_another,
+            erasure::an_erasure_that_stopped_anywhere_is_gone_on_with_and_counts_once,
+            erasure::nothing_new_is_taken_while_everything_is_deleted,
+            erasure::who_writes_at_the_same_moment_leaves_nothing,
+            erasure::receipts_and_the_last_usage_go_when_the_day_is_over,
+            erasure::the_audit_log_is_everybodys_for_administrators_and_ones_own_for_others,
             archive::everything_leaves_one_store_and_enters_another_the_same,
             archive::what_is_imported_is_found_answered_and_worked_on,
             archive::an_import_that_was_cut_off_anywhere_is_ended_by_the_next,

@@ -43,6 +43,44 @@ export interface AssertFactPayload {
   errors: UserError[];
 }
 
+/** Something that was done: by whom and to what, without texts of users and without secrets. */
+export interface AuditEntry {
+  /** Identity; grows with every entry. */
+  id: string;
+  /** When. */
+  at: DateTime;
+  /** Who; null for an operator at the command line, and for the server itself. May be a user whose data is gone. */
+  actorId: string | null;
+  /** What, as a stable word such as `data.deleted`. */
+  action: string;
+  /** To what: an id, or the name of a field. */
+  target: string | null;
+  /** From which address. */
+  address: string | null;
+  /** Through which process of the server. */
+  instance: string;
+}
+
+/** A page of the audit log. */
+export interface AuditEntryConnection {
+  /** Information to aid in pagination. */
+  pageInfo: PageInfo;
+  /** A list of edges. */
+  edges: AuditEntryEdge[];
+  /** A list of nodes. */
+  nodes: AuditEntry[];
+  /** Number of items in the whole list, without regard to the page; null where counting would be expensive. */
+  totalCount: number | null;
+}
+
+/** An edge in a connection. */
+export interface AuditEntryEdge {
+  /** The item at the end of the edge */
+  node: AuditEntry;
+  /** A cursor for use in pagination */
+  cursor: string;
+}
+
 /** The question that needs no answer any more. */
 export interface CancelAnswerInput {
   /** The message that asks. */
@@ -146,6 +184,30 @@ export interface CreateSessionPayload {
   errors: UserError[];
 }
 
+/** How much of one kind was deleted. */
+export interface DeletedRows {
+  /** Where: the database (`sqlite`, `postgres`), or the graph engine (`neo4j`). */
+  engine: string;
+  /** What: a table of the database; `nodes` or `relationships` of the graph engine. */
+  kind: string;
+  /** How many. */
+  count: number;
+}
+
+/** That everything is to be deleted. */
+export interface DeleteMyDataInput {
+  /** The word `DELETE`, so that nobody does it by mistake. */
+  confirm: string;
+}
+
+/** What came of `deleteMyData`. */
+export interface DeleteMyDataPayload {
+  /** What was deleted. */
+  receipt: DeletionReceipt | null;
+  /** Why nothing was. */
+  errors: UserError[];
+}
+
 /** The session to be deleted. */
 export interface DeleteSessionInput {
   /** Which one. */
@@ -156,8 +218,22 @@ export interface DeleteSessionInput {
 export interface DeleteSessionPayload {
   /** The id of the session that is no more. */
   deletedId: string | null;
+  /** What went with it. */
+  receipt: SessionReceipt | null;
   /** Why it was not deleted. */
   errors: UserError[];
+}
+
+/** The receipt of a deletion. */
+export interface DeletionReceipt {
+  /** When it was begun; null when there was nothing to delete. */
+  begunAt: DateTime | null;
+  /** When nothing was left; null while it goes on. */
+  endedAt: DateTime | null;
+  /** What was deleted so far, without what there was nothing of. */
+  deleted: DeletedRows[];
+  /** Copies that do not know it yet, such as `neo4j`. They follow by themselves. */
+  pending: string[];
 }
 
 /** A thing that the user talks about, told apart from others of the same name. */
@@ -788,6 +864,18 @@ export interface SessionEdge {
   cursor: string;
 }
 
+/** What went with a session, its events and jobs apart. */
+export interface SessionReceipt {
+  /** Its messages. */
+  messages: number;
+  /** Facts that rested on it alone, and are no more. */
+  factsDeleted: number;
+  /** Facts that rest on other sessions too, and were weighed anew. */
+  factsReweighed: number;
+  /** Things that nothing else speaks of, and are no more. */
+  entitiesDeleted: number;
+}
+
 /** Tokens read and written by models. */
 export interface TokenUsage {
   /** Read. */
@@ -856,6 +944,8 @@ export interface Viewer {
   name: string | null;
   /** What model servers used for the viewer, today (in UTC) and on so many days before. */
   usage: Usage;
+  /** The latest deletion of everything of the viewer's, until the day after is over; null when there was none. */
+  deletion: DeletionReceipt | null;
   /** The viewer's own node in the graph; null until they have said something about themselves. */
   entity: Entity | null;
 }

@@ -1,6 +1,7 @@
 // The bar at the top: name, state of the line with the button that cuts it, light or dark.
 import { useEffect, useState } from "preact/hooks";
-import { cutLine, line, reopen, restoreLine, retryNow } from "../state/app.ts";
+import { cutLine, line, problem, reopen, restoreLine, retryNow } from "../state/app.ts";
+import { account, hasToken, logOut } from "../state/login.ts";
 import { count, milliseconds } from "../state/words.ts";
 import { Icon } from "./icon.tsx";
 
@@ -74,6 +75,19 @@ function ThemeButton() {
   return <button type="button" class="icon-button" onClick={choose} aria-label={`Theme: ${theme}. Change to ${next}`} title={`Theme: ${theme}`}><Icon name={theme} /></button>;
 }
 
+/** Who is there, and the way out. */
+function Person() {
+  const who = account.value;
+  if (!who && !hasToken.value) return null;
+  const leave = () => void logOut().catch(() => { problem.value = "You are not logged out: the server cannot be reached."; });
+  return (
+    <span class="person">
+      <b>{who ? who.name ?? "Logged in" : "With a token"}</b>
+      <button type="button" class="quiet" onClick={leave}>Log out</button>
+    </span>
+  );
+}
+
 export function Header({ onMenu, menuOpen }: { onMenu: () => void; menuOpen: boolean }) {
   return (
     <header>
@@ -81,6 +95,7 @@ export function Header({ onMenu, menuOpen }: { onMenu: () => void; menuOpen: boo
       <a class="brand" href="#/" aria-label="Recall, start"><Icon name="mark" /><b>Recall</b></a>
       <span class="motto">memory that shows its work</span>
       <a class="quiet api" href="/graphql" title="GraphiQL: try the API">API</a>
+      <Person />
       <LinePill />
       <ThemeButton />
     </header>

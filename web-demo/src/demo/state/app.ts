@@ -4,12 +4,13 @@ import { EventStream, RecallClient, RecallError, type StreamState } from "../../
 import {
   CancelAnswer, DeleteSession, Earlier, Head, MoreFacts, RetractFact, Sessions, Snapshot, Start, type FactRow, type SessionsResult, type StartResult,
 } from "../generated/operations.ts";
+import { credentials, door, enter, lock } from "./login.ts";
 import { Memory } from "./memory.ts";
 import * as outbox from "./outbox.ts";
 import { go, replace, route, sessionHref } from "./route.ts";
 import { note } from "./tour.ts";
 
-export const client = new RecallClient();
+export const client = new RecallClient(credentials);
 
 export type SessionItem = SessionsResult["sessions"]["nodes"][number];
 export const start = signal<StartResult | null>(null);
@@ -33,18 +34,35 @@ export const openFact = signal<string | null>(null);
 export const wantedMessage = signal<string | null>(null);
 
 const AWAY = "Not sent yet: the server is away. It will be sent when it is back.";
+/** Reasons of the stream that mean that the login has ended. */
+const NOBODY = new Set(["auth_expired", "SIGNALING_401", "SOCKET_4403", "UNAUTHENTICATED"]);
 let stream: EventStream | null = null;
 let gaps = 0;
 
-const sentence = (error: unknown) => (error instanceof RecallError ? error.message : "Something went wrong on this page.");
+const sentence = (error: unknown) => {
+  if (error instanceof RecallError && error.status === 401) void shutOut();
+  return error instanceof RecallError ? error.message : "Something went wrong on this page.";
+};
+
+/** The login has ended. What is on the page is somebody's own, so it goes. */
+async function shutOut(): Promise<void> {
+  leave();
+  line.value = null;
+  await lock();
+  if (door.value) problem.value = broken.value = null;
+}
+
+let follows = false;
 
 export async function boot(): Promise<void> {
   broken.value = null;
   try {
+    if (!(await enter())) return;
     start.value = await client.graphql(Start, {});
     await refreshSessions();
     await follow();
-    route.subscribe(() => void follow());
+    if (!follows) route.subscribe(() => void (door.value === null && follow()));
+    follows = true;
   } catch (error) {
     broken.value = sentence(error);
   }
@@ -177,6 +195,7 @@ function listen(id: string, head: string, mine: Memory, load: () => Promise<void
     if (opened !== stream) return;
     if (state.phase === "replaying" && last?.phase !== "replaying") mine.lineOpened();
     if (state.phase === "connecting" && last?.phase !== "connecting") gaps = 0;
+    if (state.phase === "closed" && NOBODY.has(state.reason ?? "")) void shutOut();
     if (state.phase === "closed" && state.reason?.endsWith("404")) problem.value = "This session does not exist any more.";
     last = state;
     line.value = state;

@@ -35,3 +35,5 @@ export const remove = (session: string, clientId: string): void => {
   const { [clientId]: gone, ...rest } = kept[session] ?? {};
   if (gone !== undefined) write(session, rest);
 };
+/** Whoever comes next to this browser finds nothing. */
+export const forgetAll = (): void => Object.keys(kept).forEach(forget);

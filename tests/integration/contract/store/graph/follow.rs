@@ -13,7 +13,7 @@ use recall::{
 };
 
 use super::{
-    super::given::{World, entity, evidence, fact},
+    super::given::{World, at, entity, evidence, fact},
     Folder, know,
     memory::MemoryEngine,
 };
@@ -78,6 +78,40 @@ async fn what_was_told_is_not_told_again() {
 #[tokio::test]
 async fn any_history_told_in_steps_equals_the_truth() {
     any_history(Pair::new().await).await;
+}
+
+async fn nothing_is_left_in_the_graph(pair: Pair) {
+    let (w, other) = (pair.folder.world(), pair.folder.world());
+    for w in [&w, &other] {
+        w.john_likes_mary().await;
+        pair.catch_up(w).await;
+    }
+    assert_ne!(pair.engine.size(&w.caller).await.unwrap(), (0, 0));
+    let neighbours = pair.engine.size(&other.caller).await.unwrap();
+    w.store.begin_erasure(&w.caller, at(0)).await.unwrap();
+    // The projector looks in between.
+    while w.store.erase(&w.caller, at(0), 3).await.unwrap().erasure.ended_at.is_none() {
+        pair.catch_up(&w).await;
+    }
+    pair.catch_up(&w).await;
+    assert_eq!(pair.engine.size(&w.caller).await.unwrap(), (0, 0));
+    assert_eq!(pair.engine.size(&other.caller).await.unwrap(), neighbours);
+    assert_eq!(pair.differences().await, [""; 0]);
+    w.john_likes_mary().await;
+    pair.catch_up(&w).await;
+    assert_eq!(pair.differences().await, [""; 0], "and it goes on");
+}
+
+#[tokio::test]
+async fn who_is_erased_leaves_nothing_in_the_graph() {
+    nothing_is_left_in_the_graph(Pair::new().await).await;
+}
+
+#[tokio::test]
+async fn who_is_erased_in_postgres_leaves_nothing_in_the_graph() {
+    if let Some(folder) = Folder::postgres().await {
+        nothing_is_left_in_the_graph(Pair::over(folder)).await;
+    }
 }
 
 #[tokio::test]

@@ -128,6 +128,11 @@ impl GraphEngine for MemoryEngine {
         one.checkpoint = Some(Checkpoint { feed: feed.to_owned(), position: batch.upto });
         if take(&self.unconfirmed) { Err(GraphError::Unavailable("cut off".into())) } else { Ok(()) }
     }
+    async fn size(&self, caller: &Caller) -> Result<(u64, u64), GraphError> {
+        self.check()?;
+        let one = self.users.lock().unwrap().get(&caller.user()).cloned().unwrap_or_default();
+        Ok(((one.sessions.len() + one.entities.len() + one.messages.len()) as u64, one.facts.len() as u64))
+    }
     async fn contents(&self, caller: &Caller) -> Result<GraphContents, GraphError> {
         let one = self.users.lock().unwrap().get(&caller.user()).cloned().unwrap_or_default();
         Ok(GraphContents {

@@ -93,6 +93,10 @@ async fn commits_work_and_deletions_are_heard_by_other_servers_only() {
     tokio::time::timeout(PATIENCE, others.wake.notified()).await.expect("queued work wakes the other server");
     a.store.delete_session(&a.caller, session, &|_, _| None).await.unwrap();
     others.hears(("deleted", session)).await;
+    let session = a.session().await;
+    a.store.begin_erasure(&a.caller, at(0)).await.unwrap();
+    while a.store.erase(&a.caller, at(0), 5).await.unwrap().erasure.ended_at.is_none() {}
+    others.hears(("deleted", session)).await;
     assert!(own.heard.lock().unwrap().is_empty(), "a server heard itself");
 }
 

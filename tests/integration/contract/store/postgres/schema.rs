@@ -19,7 +19,7 @@ async fn primary_keys_begin_with_the_user() {
         "SELECT c.relname::text AS tab, a.attname::text AS col FROM pg_index i
          JOIN pg_class c ON c.oid = i.indrelid JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
          WHERE i.indisprimary AND c.relnamespace = current_schema()::regnamespace
-               AND c.relname NOT IN ('installation', 'users', 'jobs', 'graph_feed', 'revoked_tokens', '_sqlx_migrations')",
+               AND c.relname NOT IN ('installation', 'users', 'jobs', 'graph_feed', 'revoked_tokens', 'audit', '_sqlx_migrations')",
     )
     .fetch_all(&mut connection)
     .await
@@ -28,6 +28,20 @@ async fn primary_keys_begin_with_the_user() {
     for table in tables {
         assert_eq!(table.get::<String, _>("col"), "user_id", "{}", table.get::<String, _>("tab"));
     }
+}
+
+#[tokio::test]
+async fn an_erasure_empties_or_excuses_every_table_with_a_user() {
+    let Some((_schema, mut connection)) = migrated().await else { return };
+    let tables: Vec<String> = sqlx::query_scalar(
+        "SELECT c.relname::text FROM pg_class c WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
+         AND (EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname IN ('user_id', 'user') AND NOT a.attisdropped)
+              OR EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.confrelid = 'users'::regclass))",
+    )
+    .fetch_all(&mut connection)
+    .await
+    .unwrap();
+    super::super::erasure::assert_known(&tables.into_iter().collect());
 }
 
 #[tokio::test]

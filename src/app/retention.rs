@@ -1,0 +1,130 @@
+//! What is deleted without anybody asking right now: erasures that a process before did not end, and what is older than it may be.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::api::Auditor;
+use crate::config::RetentionConfig;
+use crate::conversation::{Conversation, UseCaseError};
+use crate::domain::{AuditAction, Day, Timestamp};
+use crate::ports::{Clock, Store};
+
+/// How often unfinished erasures are looked for.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// An erasure without a step for so long is not being worked on.
+const SILENT: chrono::TimeDelta = chrono::TimeDelta::seconds(15);
+/// How often it is looked for what is too old.
+const CLEAN_EVERY: Duration = Duration::from_secs(600);
+/// Most entries of the audit log, whatever their age: nobody shall be able to fill the disk.
+const AUDIT_KEPT: u64 = 1_000_000;
+/// Entries forgotten at once.
+const AUDIT_STEP: u32 = 5_000;
+/// Sessions looked for at once, and how long others may write between two that are deleted.
+const SESSIONS: u32 = 100;
+const BREATH: Duration = Duration::from_millis(20);
+
+/// What works on it.
+pub(super) struct Retention {
+    pub(super) conversation: Conversation,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) auditor: Auditor,
+    pub(super) config: RetentionConfig,
+}
+
+impl Retention {
+    /// Runs until `stop`.
+    pub(super) async fn run(self, stop: CancellationToken) {
+        let mut look = tokio::time::interval(LOOK_EVERY);
+        let mut clean = tokio::time::interval(CLEAN_EVERY);
+        for interval in [&mut look, &mut clean] {
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        }
+        let work = async {
+            loop {
+                tokio::select! {
+                    _ = look.tick() => self.erasures().await,
+                    _ = clean.tick() => self.clean().await,
+                }
+            }
+        };
+        // What was begun goes on after the next start.
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = work => {}
+        }
+    }
+
+    fn store(&self) -> &Arc<dyn Store> {
+        self.conversation.store()
+    }
+
+    /// Goes on with what a process before began.
+    async fn erasures(&self) {
+        let unfinished = match self.store().unfinished_erasures(self.clock.now() - SILENT).await {
+            Ok(unfinished) => unfinished,
+            Err(e) => return warn!(error = %e, "unfinished deletions could not be looked for"),
+        };
+        for caller in unfinished {
+            info!(user = %caller.user(), "the deletion of a user's data goes on");
+            if let Err(e) = self.conversation.go_on_erasing(&caller).await {
+                warn!(error = %e, user = %caller.user(), "the deletion of a user's data was interrupted and will be gone on with");
+            }
+        }
+    }
+
+    async fn clean(&self) {
+        let now = self.clock.now();
+        if let Err(e) = self.store().forget_erasures(Day::of(now)).await {
+            warn!(error = %e, "old receipts of deletions could not be removed");
+        }
+        let before = now - chrono::TimeDelta::days(i64::from(self.config.audit_days));
+        if self.config.session_days > 0 {
+            self.sessions(now - chrono::TimeDelta::days(i64::from(self.config.session_days))).await;
+        }
+        loop {
+            match self.store().forget_audited(before, AUDIT_KEPT, AUDIT_STEP).await {
+                Ok(0) => break,
+                Ok(n) => metrics::counter!("recall_audit_forgotten_total").increment(n),
+                Err(e) => {
+                    warn!(error = %e, "old entries of the audit log could not be removed");
+                    break;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Deletes sessions in which nobody wrote since a moment. Other servers may be at it, too: of two that delete one session one
+    /// finds it gone, and counts nothing.
+    async fn sessions(&self, since: Timestamp) {
+        let (mut after, mut expired) = (None, 0u64);
+        loop {
+            let unused = match self.store().unused_sessions(since, after, SESSIONS).await {
+                Ok(unused) => unused,
+                Err(e) => {
+                    warn!(error = %e, "unused sessions could not be looked for");
+                    break;
+                }
+            };
+            let Some((last, session)) = unused.last() else { break };
+            after = Some((last.user(), *session));
+            for (caller, session) in unused {
+                match self.conversation.delete_session_unused_since(&caller, session, Some(since)).await {
+                    Ok(_) => {
+                        expired += 1;
+                        metrics::counter!("recall_sessions_expired_total").increment(1);
+                    }
+                    Err(UseCaseError::NotFound { .. }) => {}
+                    Err(e) => warn!(error = %e, "an unused session could not be deleted"),
+                }
+                tokio::time::sleep(BREATH).await;
+            }
+        }
+        if expired > 0 {
+            self.auditor.note(self.clock.now(), None, None, AuditAction::SessionsExpired, Some(expired.to_string())).await;
+        }
+    }
+}

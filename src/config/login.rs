@@ -1,0 +1,100 @@
+//! How people log in with a browser.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AuthConfig, ConfigError, Secret, ServerConfig,
+    sections::{at_most, flexible, is_this_machine, positive, texts},
+    wrong,
+};
+
+/// How people log in with a browser. Without a client they do not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LoginConfig {
+    /// The name of this server at the provider, as one that people log in to; without it they show a token.
+    pub client_id: Option<String>,
+    /// The secret that goes with `client_id`; none for a public client.
+    pub client_secret: Option<Secret>,
+    /// By way of which of several issuers people log in.
+    pub issuer: Option<String>,
+    /// Scopes that the provider is asked for, as far as it knows them.
+    #[serde(deserialize_with = "texts")]
+    pub scopes: Vec<String>,
+    /// How long a login lasts unused, in minutes.
+    #[serde(deserialize_with = "flexible")]
+    pub idle_minutes: u64,
+    /// How long a login lasts at most, in hours.
+    #[serde(deserialize_with = "flexible")]
+    pub hours: u64,
+}
+
+impl Default for LoginConfig {
+    fn default() -> Self {
+        let scopes = ["openid", "profile", "recall.read", "recall.write", "recall.admin"];
+        Self {
+            client_id: None,
+            client_secret: None,
+            issuer: None,
+            scopes: scopes.map(str::to_owned).to_vec(),
+            idle_minutes: 12 * 60,
+            hours: 7 * 24,
+        }
+    }
+}
+
+impl LoginConfig {
+    /// By way of which issuer, if people log in.
+    pub fn issuer<'c>(&'c self, auth: &'c AuthConfig) -> Option<&'c str> {
+        self.client_id.as_ref()?;
+        self.issuer.as_deref().or_else(|| auth.issuers.first().map(String::as_str))
+    }
+
+    /// How long a login lasts unused.
+    pub fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle_minutes * 60)
+    }
+
+    /// How long it lasts at most.
+    pub fn lifetime(&self) -> Duration {
+        Duration::from_secs(self.hours * 3600)
+    }
+
+    pub(super) fn check(&self, auth: &AuthConfig, server: &ServerConfig) -> Result<(), ConfigError> {
+        positive("login.idle_minutes", self.idle_minutes)?;
+        at_most("login.idle_minutes", self.idle_minutes, 400 * 24 * 60)?;
+        positive("login.hours", self.hours)?;
+        // Browsers keep no cookie for longer.
+        at_most("login.hours", self.hours, 400 * 24)?;
+        if !self.scopes.iter().any(|scope| scope == "openid") {
+            return Err(wrong("login.scopes", "must name openid: without it the provider does not say who somebody is"));
+        }
+        if self.client_id.is_none() {
+            return match (&self.client_secret, &self.issuer) {
+                (None, None) => Ok(()),
+                _ => Err(wrong("login.client_id", "is needed: secret and issuer belong to a client")),
+            };
+        }
+        if auth.issuers.is_empty() {
+            return Err(wrong("auth.issuers", "is needed with login.client_id"));
+        }
+        match &self.issuer {
+            Some(issuer) if !auth.issuers.contains(issuer) => {
+                return Err(wrong("login.issuer", format!("{issuer} is not one of auth.issuers")));
+            }
+            None if auth.issuers.len() != 1 => {
+                return Err(wrong("login.issuer", "is needed: by way of which of auth.issuers do people log in?"));
+            }
+            _ => {}
+        }
+        // Browsers keep the cookies of logins for servers with TLS only, and for this machine.
+        let plain = server.public_url.as_deref().and_then(|url| url.strip_prefix("http://"));
+        if plain.is_some_and(|host| !is_this_machine(host.trim_end_matches('/'))) {
+            return Err(wrong("server.public_url", "must begin with https:// for people to log in"));
+        }
+        Ok(())
+    }
+}

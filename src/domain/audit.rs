@@ -1,0 +1,77 @@
+//! Who did what: entries of the audit log. They hold ids and stable words, never texts of users and never secrets.
+
+use std::net::IpAddr;
+
+use super::{Timestamp, UserId};
+
+macro_rules! actions {
+    ($($(#[$doc:meta])+ $name:ident = $word:literal),+ $(,)?) => {
+        /// What was done.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum AuditAction {
+            $($(#[$doc])+ $name),+
+        }
+
+        impl AuditAction {
+            /// The stable word that is stored and shown.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $word),+ }
+            }
+        }
+    };
+}
+
+actions! {
+    /// Somebody signed in.
+    SignedIn = "login",
+    /// Somebody signed out.
+    SignedOut = "logout",
+    /// A personal access token was made; the target is its id.
+    AccessTokenMade = "access_token.created",
+    /// A personal access token was revoked; the target is its id.
+    AccessTokenRevoked = "access_token.revoked",
+    /// An administrator took a token of an issuer back; the target is its digest.
+    TokenTakenBack = "token.revoked",
+    /// The actor came as an administrator, and had not before.
+    BecameAdmin = "role.admin",
+    /// The actor came without being an administrator any more.
+    BecameUser = "role.user",
+    /// A field that only administrators may read was read; the target is its name.
+    AdminRead = "admin.read",
+    /// A session was deleted; the target is its id.
+    SessionDeleted = "session.deleted",
+    /// Sessions that nobody had used for long enough were deleted; the target is how many.
+    SessionsExpired = "sessions.expired",
+    /// The deletion of everything of a user was begun; the target is the user.
+    DataDeleted = "data.deleted",
+    /// All data of a user was handed out; the target is the user, or `everybody`.
+    DataExported = "data.exported",
+    /// An operator looked at a user.
+    UserShown = "user.shown",
+}
+
+/// An entry before it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditDraft {
+    /// When.
+    pub at: Timestamp,
+    /// Who; nobody for an operator at the command line, and for the server itself.
+    pub actor: Option<UserId>,
+    /// What, as a stable word: [`AuditAction::as_str`].
+    pub action: String,
+    /// To what: an id or a name of the server's own.
+    pub target: Option<String>,
+    /// From which address.
+    pub address: Option<IpAddr>,
+    /// Through which process.
+    pub instance: String,
+}
+
+/// An entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// Grows with every entry.
+    pub number: u64,
+    /// What it says.
+    pub said: AuditDraft,
+}

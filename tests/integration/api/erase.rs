@@ -1,0 +1,221 @@
+//! Deleting everything of oneself, as a client does it.
+
+use serde_json::{Value, json};
+
+use super::{
+    harness::{ANNA, BORIS, Server, text},
+    streams,
+};
+
+const DELETE: &str = "mutation($word: String!) { deleteMyData(input: { confirm: $word }) {
+    receipt { begunAt endedAt deleted { engine kind count } pending } errors { code message path } } }";
+
+async fn delete(server: &Server, user: &str, word: &str) -> Value {
+    server.data(user, DELETE, json!({ "word": word })).await["deleteMyData"].clone()
+}
+
+/// Everything that somebody can see at once.
+async fn state(server: &Server, user: &str) -> Value {
+    let query = "{ sessions { totalCount } facts { nodes { id weight } } entities { nodes { id name } } accessTokens { id }
+        context(input: { query: \"Where does Mary live?\" }) { facts { fact { id } } messages { message { id text } } } }";
+    server.data(user, query, json!({})).await
+}
+
+#[tokio::test]
+async fn everything_of_the_viewer_goes_with_a_receipt() {
+    let server = Server::start().await;
+    for user in [ANNA, BORIS] {
+        let session = server.session(user).await;
+        server.say(user, &session, "Mary lives in Lyon.").await;
+        server.fact(user, &session, ["Mary", "LIVES_IN", "Lyon"]).await;
+    }
+    let followed = server.session(ANNA).await;
+    let create = "mutation { createAccessToken(input: { name: \"script\", scopes: [\"recall.read\"] }) { accessToken { id } } }";
+    server.data(ANNA, create, json!({})).await;
+    let (before, others) = (state(&server, ANNA).await, state(&server, BORIS).await);
+
+    for word in ["", "delete", "DELETE "] {
+        let refused = delete(&server, ANNA, word).await;
+        assert_eq!((&refused["receipt"], &refused["errors"][0]["code"]), (&Value::Null, &json!("CONFIRMATION_NEEDED")), "{word}");
+        assert_eq!(refused["errors"][0]["path"], json!(["input", "confirm"]));
+    }
+    assert_eq!(state(&server, ANNA).await, before);
+
+    let mut socket = streams::connect(&server, ANNA).await;
+    streams::follow(&mut socket, "1", &followed, None).await;
+    let done = delete(&server, ANNA, "DELETE").await;
+    let receipt = &done["receipt"];
+    assert_eq!((&done["errors"], &receipt["pending"]), (&json!([]), &json!([])), "{done}");
+    assert!(receipt["endedAt"].is_string(), "{done}");
+    let count = |kind: &str| {
+        let rows = receipt["deleted"].as_array().unwrap();
+        rows.iter().find(|r| r["kind"] == kind && r["engine"] == "sqlite").map_or(0, |r| r["count"].as_u64().unwrap())
+    };
+    assert_eq!(
+        (count("sessions"), count("messages"), count("facts"), count("evidence"), count("access_tokens")),
+        (2, 2, 1, 1, 1),
+        "{done}"
+    );
+    assert_eq!(count("message_index"), 2);
+    assert!(count("events") > 2 && count("entities") == 2);
+    // Whoever follows is told.
+    let bye = loop {
+        let heard = streams::hear(&mut socket).await;
+        if heard["payload"]["data"]["sessionEvents"]["type"] == "bye" {
+            break heard["payload"]["data"]["sessionEvents"]["data"].clone();
+        }
+    };
+    assert_eq!((&bye["code"], &bye["reconnect"]), (&json!("deleted"), &json!(false)));
+
+    let nothing = json!({ "sessions": { "totalCount": 0 }, "facts": { "nodes": [] }, "entities": { "nodes": [] }, "accessTokens": [],
+        "context": { "facts": [], "messages": [] } });
+    assert_eq!(state(&server, ANNA).await, nothing);
+    assert_eq!(state(&server, BORIS).await, others, "the neighbour keeps everything");
+    let shown = server.data(ANNA, "{ viewer { deletion { begunAt endedAt deleted { count } } } }", json!({})).await;
+    assert_eq!(shown["viewer"]["deletion"]["endedAt"], receipt["endedAt"]);
+    assert_eq!(server.data(BORIS, "{ viewer { deletion { begunAt } } }", json!({})).await["viewer"]["deletion"], Value::Null);
+
+    let again = delete(&server, ANNA, "DELETE").await;
+    assert_eq!((&again["receipt"]["deleted"], &again["errors"]), (&json!([]), &json!([])), "a second time there is nothing");
+    // And a new beginning.
+    let session = server.session(ANNA).await;
+    server.say(ANNA, &session, "Hello again.").await;
+    assert_eq!(state(&server, ANNA).await["sessions"]["totalCount"], 1);
+}
+
+#[tokio::test]
+async fn who_has_nothing_gets_an_empty_receipt() {
+    let server = Server::start().await;
+    let done = delete(&server, ANNA, "DELETE").await;
+    assert_eq!(done, json!({ "receipt": { "begunAt": null, "endedAt": null, "deleted": [], "pending": [] }, "errors": [] }));
+}
+
+#[tokio::test]
+async fn writing_meanwhile_is_refused_with_a_code_of_its_own() {
+    let server = Server::start().await;
+    let session = server.session(ANNA).await;
+    let fact = server.fact(ANNA, &session, ["Mary", "LIVES_IN", "Lyon"]).await;
+    let caller = recall::domain::Caller::verified(ANNA.parse().unwrap(), recall::domain::ViewerRole::User);
+    // Begun by another process, which has not got further.
+    server.store.begin_erasure(&caller, recall::domain::Timestamp::UNIX_EPOCH).await.unwrap();
+    let sent = server.send(ANNA, json!({ "sessionId": session, "text": "Hello" })).await;
+    assert_eq!(sent["errors"][0]["code"], "DATA_BEING_DELETED", "{sent}");
+    for mutation in [
+        "createSession(input: {})",
+        "retractFact(input: { id: $id })",
+        "createAccessToken(input: { name: \"x\", scopes: [\"recall.read\"] })",
+    ] {
+        let head = if mutation.contains("$id") { "mutation($id: ID!)" } else { "mutation" };
+        let query = format!("{head} {{ result: {mutation} {{ errors {{ code }} }} }}");
+        let answer = server.data(ANNA, &query, json!({ "id": fact })).await;
+        assert_eq!(answer["result"]["errors"][0]["code"], "DATA_BEING_DELETED", "{mutation}: {answer}");
+    }
+    let chat = server.post(ANNA, "/chat").json(&json!({ "session_id": session, "message": "Hello" })).send().await.unwrap();
+    assert_eq!((chat.status().as_u16(), chat.json::<Value>().await.unwrap()["code"].clone()), (409, json!("DATA_BEING_DELETED")));
+    let done = delete(&server, ANNA, "DELETE").await;
+    assert_eq!(done["receipt"]["begunAt"], "1970-01-01T00:00:00+00:00", "the same deletion is gone on with: {done}");
+    assert!(done["receipt"]["endedAt"].is_string());
+    server.session(ANNA).await;
+}
+
+#[tokio::test]
+async fn what_was_done_is_noted_without_texts() {
+    let server = Server::start().await;
+    let session = server.session(ANNA).await;
+    server.say(ANNA, &session, "Xylophagia").await;
+    server.data(ANNA, "mutation($id: ID!) { deleteSession(input: { id: $id }) { deletedId } }", json!({ "id": session })).await;
+    let create = "mutation { createAccessToken(input: { name: \"Xylophagia\", scopes: [\"recall.read\"] }) { accessToken { id } secret } }";
+    let made = server.data(ANNA, create, json!({})).await["createAccessToken"].clone();
+    let (token, secret) = (text(&made["accessToken"]["id"]), text(&made["secret"]));
+    delete(&server, ANNA, "DELETE").await;
+    let query = "query($after: String) { auditLog(first: 2, after: $after) { pageInfo { hasNextPage endCursor }
+        nodes { id at actorId action target address instance } } }";
+    let first = server.data(ANNA, query, json!({})).await["auditLog"].clone();
+    let second = server.data(ANNA, query, json!({ "after": first["pageInfo"]["endCursor"] })).await["auditLog"].clone();
+    assert_eq!(second["pageInfo"]["hasNextPage"], false);
+    let entries: Vec<Value> = [&first, &second].into_iter().flat_map(|page| page["nodes"].as_array().unwrap().clone()).collect();
+    let told: Vec<_> = entries.iter().map(|e| (e["action"].as_str().unwrap(), e["target"].as_str().unwrap())).collect();
+    assert_eq!(told, [("data.deleted", ANNA), ("access_token.created", token.as_str()), ("session.deleted", session.as_str())]);
+    assert!(entries.iter().all(|e| e["actorId"] == ANNA && e["address"] == "127.0.0.1" && e["instance"] == "recall"), "{entries:?}");
+    let all = json!(entries).to_string();
+    assert!(!all.contains("Xylophagia") && !all.contains(&secret));
+    // Of others nothing, not even with the cursor of another.
+    for after in [Value::Null, first["pageInfo"]["endCursor"].clone()] {
+        assert_eq!(server.data(BORIS, query, json!({ "after": after })).await["auditLog"]["nodes"], json!([]));
+    }
+    assert_eq!(server.code(BORIS, "{ auditLog(everybody: true) { nodes { id } } }", json!({})).await, "FORBIDDEN");
+}
+
+/// An embedder that is not asked: the archive has vectors of its model.
+struct Same(String);
+
+#[async_trait::async_trait]
+impl recall::ports::Embedder for Same {
+    fn model(&self) -> &str {
+        &self.0
+    }
+    fn dimension(&self) -> usize {
+        256
+    }
+    async fn embed(&self, _: &[recall::domain::UserText]) -> Result<Vec<recall::ports::Embedding>, recall::ports::EmbedError> {
+        unreachable!("the vectors are there")
+    }
+}
+
+#[tokio::test]
+async fn one_takes_away_ones_own_data_and_nothing_else() {
+    let server = Server::start().await;
+    for (user, word) in [(ANNA, "Anna"), (BORIS, "Xylophagia")] {
+        let session = server.session(user).await;
+        server.say(user, &session, &format!("{word} lives in Lyon.")).await;
+        server.fact(user, &session, [word, "LIVES_IN", "Lyon"]).await;
+    }
+    let answer = server.get(ANNA, "/export").send().await.unwrap();
+    assert_eq!((answer.status().as_u16(), answer.headers()["content-type"].to_str().unwrap()), (200, "application/x-ndjson"));
+    let archive = answer.text().await.unwrap();
+    let local = server.store.local_user().await.unwrap().to_string();
+    assert!(
+        archive.contains("Anna lives in Lyon.") && !archive.contains("Xylophagia") && !archive.contains(BORIS) && !archive.contains(&local)
+    );
+    // What came out goes in elsewhere.
+    let model = archive.lines().filter_map(|l| serde_json::from_str::<Value>(l).ok()).find(|l| l["type"] == "index").unwrap();
+    let elsewhere = crate::stored::Stored::sqlite().await;
+    let into = elsewhere.store.local_user().await.unwrap();
+    let embedder = Same(text(&model["model"]));
+    let taken = recall::app::archive::read(elsewhere.store.as_ref(), &embedder, Some(into), "epoch", archive.as_bytes()).await.unwrap();
+    assert!(taken.users == 1 && taken.records > 5 && taken.new == taken.records);
+
+    // Who has nothing gets an archive of nothing, and who is being deleted none.
+    server.data(ANNA, DELETE, json!({ "word": "DELETE" })).await;
+    let stranger = "00000000-0000-4000-8000-00000000000c";
+    let empty = server.get(stranger, "/export").send().await.unwrap().text().await.unwrap();
+    assert_eq!(empty.lines().count(), 2, "{empty}");
+    let caller = recall::domain::Caller::verified(BORIS.parse().unwrap(), recall::domain::ViewerRole::User);
+    server.store.begin_erasure(&caller, recall::domain::Timestamp::UNIX_EPOCH).await.unwrap();
+    assert_eq!(server.get(BORIS, "/export").send().await.unwrap().status(), 409);
+    let log = server.data(ANNA, "{ auditLog { nodes { action } } }", json!({})).await;
+    assert_eq!(log["auditLog"]["nodes"][1]["action"], "data.exported");
+}
+
+#[tokio::test]
+async fn one_export_of_a_user_runs_at_a_time_and_a_client_that_hangs_up_frees_its_place() {
+    let server = Server::start().await;
+    let session = server.session(ANNA).await;
+    // More than the connection takes by itself.
+    for n in 0..12 {
+        let messages: Vec<Value> = (0..100).map(|i| json!({ "text": format!("{n} {i} {}", "word ".repeat(1_000)) })).collect();
+        let query = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
+        server.data(ANNA, query, json!({ "input": { "sessionId": session, "messages": messages } })).await;
+    }
+    let slow = server.get(ANNA, "/export").send().await.unwrap();
+    assert_eq!(slow.status(), 200);
+    let second = server.get(ANNA, "/export").send().await.unwrap();
+    assert_eq!((second.status().as_u16(), second.headers()["retry-after"].to_str().unwrap()), (429, "30"));
+    assert_eq!(server.get(BORIS, "/export").send().await.unwrap().status(), 200, "others are served");
+    drop(slow);
+    let started = std::time::Instant::now();
+    while server.get(ANNA, "/export").send().await.unwrap().status() != 200 {
+        assert!(started.elapsed() < std::time::Duration::from_secs(60), "the place is never freed");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}

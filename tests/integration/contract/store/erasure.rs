@@ -11,7 +11,7 @@ use recall::{
         TokenCount, TokenDigest, UserId, ViewerRole,
     },
     ports::{
-        ArchiveError, CommitError, Erasure, JobWork, KnowledgeCommit, Store, StoreError,
+        ArchiveError, CommitError, Embedding, Erasure, JobWork, KnowledgeCommit, Store, StoreError,
         archive::Owner,
         erase::{ERASED, LEFT},
     },
@@ -50,7 +50,8 @@ async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     store.begin_login(&w.caller, &login(0)).await.unwrap();
     let mut message = new_message(session, "costs tokens");
     // As while the embedding model changes.
-    message.prepared.further = vec![("test-model-2".to_owned(), recall::ports::Embedding(vec![0.0, 1.0, 0.0]))];
+    message.prepared.further = vec![(message.prepared.model, message.prepared.embedding)];
+    (message.prepared.model, message.prepared.embedding) = ("test-model-2".to_owned(), Embedding(vec![0.0, 1.0, 0.0]));
     let message = w.append(message).await;
     let tokens = TokenCount { input: 3, output: 4 };
     let spending = Spending { operation: ModelOperation::Answer, tokens, messages: vec![(message.id, tokens)] };
@@ -102,7 +103,7 @@ pub(super) async fn everything_of_a_user_goes_and_nothing_of_another(store: Arc<
     assert_eq!(erasure.deleted, expected);
     assert_eq!(store.holdings(c).await.unwrap(), BTreeMap::from([("usage_days".to_owned(), 1)]));
     assert_eq!(store.spent(c, TODAY).await.unwrap().0, 7, "deleting renews no budget");
-    assert!(store.nearest(c, MODEL, &recall::ports::Embedding(vec![1.0, 0.0]), None, 10).await.unwrap().is_empty());
+    assert!(store.nearest(c, MODEL, &Embedding(vec![1.0, 0.0]), None, 10).await.unwrap().is_empty());
     assert_eq!(store.erasure(c).await.unwrap(), Some(erasure));
 
     // The user goes on from where they stood, so that nothing made before is taken for something of after.
@@ -318,7 +319,7 @@ async fn figures_of_an_erasure() {
     for _ in 0..200 {
         let messages = (0..500).map(|_| {
             let mut message = new_message(session, "word ".repeat(20).as_str());
-            message.prepared.embedding = recall::ports::Embedding(vec![0.5; 256]);
+            message.prepared.embedding = Embedding(vec![0.5; 256]);
             message
         });
         store.append(&w.caller, session, messages.collect()).await.unwrap();

@@ -35,7 +35,7 @@ mod walls;
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 use tokio::sync::Notify;
 
 pub use self::connect::PostgresConfig;
@@ -139,7 +139,7 @@ impl PostgresStore {
         let (scope, access) = whose;
         let mut connection = self.pool.lend().await?;
         let whole = async {
-            let mut transaction = connection.begin_with(scope.begin(access)).await?;
+            let mut transaction = connection.begin(scope.begin(access)).await?;
             // Dropped on an error, and then rolled back.
             let result = work(&mut transaction, input).await?;
             match transaction.commit().await {

@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::{TryStreamExt, future::BoxFuture, stream, stream::BoxStream};
 use sqlx::{
-    Connection, Either, Error, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr, Transaction,
+    AssertSqlSafe, Connection, Either, Error, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr, Transaction,
     pool::PoolConnection,
     postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
@@ -40,7 +40,7 @@ impl Pool {
 
     /// A connection.
     pub(super) async fn lend(&self) -> Result<Lent, Error> {
-        Ok(Lent(Some(self.pool.acquire().await?)))
+        Ok(Lent { connection: Some(self.pool.acquire().await?), is_doubtful: false })
     }
 
     /// For a statement that reads.
@@ -55,7 +55,12 @@ impl Pool {
 
     /// A read transaction that lasts as long as whoever takes what it reads: for the archive, at the command line.
     pub(super) async fn snapshot(&self, user: UserId) -> Result<Transaction<'static, Postgres>, Error> {
-        self.pool.begin_with(Scope::Caller(user).begin(Access::Snapshot)).await
+        let (pool, begin) = (self.pool.clone(), Scope::Caller(user).begin(Access::Snapshot));
+        // In a task, so that it ends whoever waits for it: see `Lent::begin`.
+        match tokio::spawn(async move { pool.begin_with(begin).await }).await {
+            Ok(begun) => begun,
+            Err(_) => Err(Error::BeginFailed),
+        }
     }
 
     pub(super) async fn close(&self) {
@@ -66,21 +71,39 @@ impl Pool {
 
 /// A connection of the pool. Dropped, it goes back once it has shown that it is alive and rolled back what was left open. The pool
 /// would wait for that without a limit, and one wire that was cut could cost it all its places.
-pub(super) struct Lent(Option<PoolConnection<Postgres>>);
+pub(super) struct Lent {
+    connection: Option<PoolConnection<Postgres>>,
+    /// Whether a transaction may be open of which the library knows nothing.
+    is_doubtful: bool,
+}
 
 impl Lent {
+    /// Begins a transaction. When whoever waits for it goes away after BEGIN was sent and before it was answered, the library does
+    /// not know that a transaction is open, and what the next one writes without a transaction of his own would be part of it and
+    /// never be committed. So until the answer is there the connection does not go back.
+    pub(super) async fn begin(&mut self, statement: AssertSqlSafe<String>) -> Result<Transaction<'_, Postgres>, Error> {
+        let Self { connection, is_doubtful } = self;
+        let connection = connection.as_mut().ok_or(Error::BeginFailed)?;
+        *is_doubtful = true;
+        let transaction = connection.begin_with(statement).await?;
+        *is_doubtful = false;
+        Ok(transaction)
+    }
+
     /// It fell silent, and does not go back.
     pub(super) fn give_up(mut self) -> Error {
-        if let Some(connection) = self.0.take() {
-            drop(connection.detach());
-        }
+        self.is_doubtful = true;
         Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the database server does not answer"))
     }
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        let Some(mut connection) = self.0.take() else { return };
+        let Some(mut connection) = self.connection.take() else { return };
+        if self.is_doubtful {
+            drop(connection.detach());
+            return;
+        }
         tokio::spawn(timeout(GRACE, connection.return_to_pool()));
     }
 }
@@ -90,14 +113,14 @@ impl Deref for Lent {
 
     #[allow(clippy::expect_used, reason = "taken only by what consumes it")]
     fn deref(&self) -> &PgConnection {
-        self.0.as_ref().expect("lent")
+        self.connection.as_ref().expect("lent")
     }
 }
 
 impl DerefMut for Lent {
     #[allow(clippy::expect_used, reason = "taken only by what consumes it")]
     fn deref_mut(&mut self) -> &mut PgConnection {
-        self.0.as_mut().expect("lent")
+        self.connection.as_mut().expect("lent")
     }
 }
 
@@ -122,7 +145,7 @@ macro_rules! run {
                 let $connection = &mut *lent;
                 return $work.await;
             }
-            let mut transaction = lent.begin_with(rows.scope.begin(rows.access)).await?;
+            let mut transaction = lent.begin(rows.scope.begin(rows.access)).await?;
             let $connection = &mut *transaction;
             let done = $work.await?;
             if rows.access == Access::Write {

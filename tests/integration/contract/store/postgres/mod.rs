@@ -1,5 +1,6 @@
 //! The contract on PostgreSQL, and what only a shared engine must show.
 
+mod cancelled;
 mod clocks;
 mod graph;
 mod hints;

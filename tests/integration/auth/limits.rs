@@ -165,7 +165,7 @@ async fn a_session_adds_as_much_as_is_configured() {
 #[tokio::test]
 async fn who_has_the_static_token_alone_may_fill_a_session() {
     let folder = tempfile::tempdir().unwrap();
-    let token = "a token that only one user of one machine knows";
+    let token = "a-token-that-only-one-user-of-one-machine-knows";
     let env = [("RECALL_TOKEN", token), ("RECALL_ENTITIES_PER_SESSION", "3"), ("RECALL_FACTS_PER_SESSION", "2")];
     let server = Server::start_with(folder.path(), &env);
     let likes = ["Mary", "Nora", "Vera"].map(str::to_owned).to_vec();

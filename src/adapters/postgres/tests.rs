@@ -2,7 +2,7 @@
 //! that `RECALL_TEST_POSTGRES` names.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use sqlx::{AssertSqlSafe, Executor};
+use sqlx::{AssertSqlSafe, Connection, Executor};
 
 use super::*;
 use crate::{

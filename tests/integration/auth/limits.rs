@@ -157,27 +157,42 @@ async fn a_session_adds_as_much_as_is_configured() {
     ];
     let server = Server::start_with(folder.path(), &env);
     let anna = issuer.token("anna", json!({}));
-    let say = "mutation($s: ID!, $t: String!) { sendMessage(input: { sessionId: $s, text: $t }) { errors { code } message { id } } }";
     for _ in 0..2 {
-        let made = ask(&server, &anna, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
-        let session = made.json::<Value>().await.unwrap()["data"]["createSession"]["session"]["id"].clone();
-        for text in ["John likes Mary.", "John likes Vera.", "John likes Nora.", "John likes Mary."] {
-            ask(&server, &anna, say, json!({ "s": session, "t": text })).await;
-        }
-        let query = "query($s: ID!) { session(id: $s) { messages(first: 9) { nodes { status } } }
-            entities(first: 50) { nodes { name } } facts(first: 50) { nodes { object { name } evidence(first: 9) { nodes { stance } } } } }";
-        let begun = Instant::now();
-        let found = loop {
-            let found = ask(&server, &anna, query, json!({ "s": session })).await.json::<Value>().await.unwrap()["data"].clone();
-            if found["session"]["messages"]["nodes"].as_array().unwrap().iter().all(|m| m["status"] == "PROCESSED") {
-                break found;
-            }
-            assert!(begun.elapsed() < crate::server::PATIENCE, "{found}");
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        };
-        let mut likes: Vec<_> = found["facts"]["nodes"].as_array().unwrap().iter().map(|f| f["object"]["name"].as_str().unwrap()).collect();
-        likes.sort_unstable();
-        assert_eq!(likes, ["Mary", "Vera"], "{found}");
-        assert_eq!(found["entities"]["nodes"].as_array().unwrap().len(), 3, "{found}");
+        assert_eq!(known_after_four_messages(&server, &anna).await, (vec!["Mary".to_owned(), "Vera".to_owned()], 3));
     }
+}
+
+#[tokio::test]
+async fn who_has_the_static_token_alone_may_fill_a_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let token = "a token that only one user of one machine knows";
+    let env = [("RECALL_TOKEN", token), ("RECALL_ENTITIES_PER_SESSION", "3"), ("RECALL_FACTS_PER_SESSION", "2")];
+    let server = Server::start_with(folder.path(), &env);
+    let likes = ["Mary", "Nora", "Vera"].map(str::to_owned).to_vec();
+    assert_eq!(known_after_four_messages(&server, token).await, (likes, 4));
+}
+
+/// Whom John likes, and how many things there are, after a session of four messages that speak of four things.
+async fn known_after_four_messages(server: &Server, token: &str) -> (Vec<String>, usize) {
+    let say = "mutation($s: ID!, $t: String!) { sendMessage(input: { sessionId: $s, text: $t }) { errors { code } message { id } } }";
+    let made = ask(server, token, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
+    let session = made.json::<Value>().await.unwrap()["data"]["createSession"]["session"]["id"].clone();
+    for text in ["John likes Mary.", "John likes Vera.", "John likes Nora.", "John likes Mary."] {
+        ask(server, token, say, json!({ "s": session, "t": text })).await;
+    }
+    let query = "query($s: ID!) { session(id: $s) { messages(first: 9) { nodes { status } } }
+        entities(first: 50) { nodes { name } } facts(first: 50) { nodes { object { name } } } }";
+    let begun = Instant::now();
+    let found = loop {
+        let found = ask(server, token, query, json!({ "s": session })).await.json::<Value>().await.unwrap()["data"].clone();
+        if found["session"]["messages"]["nodes"].as_array().unwrap().iter().all(|m| m["status"] == "PROCESSED") {
+            break found;
+        }
+        assert!(begun.elapsed() < crate::server::PATIENCE, "{found}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    let facts = found["facts"]["nodes"].as_array().unwrap();
+    let mut likes: Vec<_> = facts.iter().map(|f| f["object"]["name"].as_str().unwrap().to_owned()).collect();
+    likes.sort_unstable();
+    (likes, found["entities"]["nodes"].as_array().unwrap().len())
 }

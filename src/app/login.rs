@@ -1,11 +1,13 @@
 //! Chooses who says who asks: the local user of this machine, or tokens, or tokens and the cookies of logins.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context;
+use async_trait::async_trait;
+use tokio::{sync::Mutex, time::Instant};
 
 use crate::adapters::web::WebDocuments;
-use crate::api::{Authenticator, Introspection, LocalUser, LoginConfig, Logins, ProtectedResource, TokenConfig, Tokens};
+use crate::api::{Authenticator, Check, Introspection, LocalUser, LoginConfig, Logins, ProtectedResource, TokenConfig, Tokens};
 use crate::config::Config;
 use crate::domain::UserId;
 use crate::ports::{Clock, Fetch, Store};
@@ -68,6 +70,53 @@ pub(super) fn tokens(config: &Config, local: UserId, store: Option<&Arc<dyn Stor
         fixed: auth.token.as_ref().map(|t| (t.expose().to_owned(), local)),
     };
     Ok(Tokens::new(tokens, fetch.as_ref(), clock.clone())?)
+}
+
+/// How long an answer of the issuers is believed when somebody asks whether this server is ready: load balancers ask every second.
+const BELIEVED: Duration = Duration::from_secs(30);
+/// The same for a failure.
+const DOUBTED: Duration = Duration::from_secs(3);
+
+/// Asks whether the issuers' keys can be read.
+struct IssuersCheck {
+    tokens: Tokens,
+    found: Mutex<Option<(Instant, Result<(), String>)>>,
+}
+
+#[async_trait]
+impl Check for IssuersCheck {
+    fn name(&self) -> &str {
+        "login"
+    }
+
+    /// Keys that are known serve for an hour.
+    fn is_needed(&self) -> bool {
+        false
+    }
+
+    async fn check(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let mut found = self.found.lock().await;
+        if let Some((at, outcome)) = &*found
+            && at.elapsed() < if outcome.is_ok() { BELIEVED } else { DOUBTED }
+        {
+            return Ok(outcome.clone()?);
+        }
+        let failed = self.tokens.probe().await.into_iter().filter_map(|(issuer, outcome)| Some(format!("{issuer}: {}", outcome.err()?)));
+        let failed = failed.collect::<Vec<_>>().join("; ");
+        let outcome = if failed.is_empty() { Ok(()) } else { Err(failed) };
+        *found = Some((Instant::now(), outcome.clone()));
+        Ok(outcome?)
+    }
+}
+
+/// What has to be reachable for logins, if that is elsewhere.
+pub(super) fn check(config: &Config, clock: &Arc<dyn Clock>) -> anyhow::Result<Option<Arc<dyn Check>>> {
+    if config.auth.issuers.is_empty() {
+        return Ok(None);
+    }
+    // Keys of its own: asking here must not use up what requests may ask.
+    let tokens = tokens(config, UserId(uuid::Uuid::nil()), None, clock)?;
+    Ok(Some(Arc::new(IssuersCheck { tokens, found: Mutex::default() })))
 }
 
 /// What clients are told about how to get a token.

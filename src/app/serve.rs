@@ -110,7 +110,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         config: api_config,
         metrics,
         graph: house.graph.queries.clone(),
-        checks: house.checks.clone(),
+        checks: house.checks.iter().cloned().chain(login::check(&config, &house.clock)?).collect(),
         allowances: house.allowances.clone(),
     });
     let listener = Listener::new(listener, tls);

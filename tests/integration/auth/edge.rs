@@ -1,10 +1,11 @@
 //! Pages of other origins and floods from one address, on the built binary as an administrator configures it.
 
+use jsonwebtoken::Algorithm;
 use reqwest::{Method, Response, header::HeaderMap};
 use serde_json::json;
 use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 
-use super::issuer::FIXED_TOKEN;
+use super::issuer::{FIXED_TOKEN, Issuer, Key};
 use crate::server::Server;
 
 const PAGE: &str = "https://app.example.org";
@@ -144,4 +145,24 @@ async fn without_provider_no_certificates_are_needed_and_with_one_the_want_of_th
     let refused = command.envs(provider).output().unwrap();
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && said.contains("auth.issuers") && said.contains("ca-certificates"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readiness_names_an_issuer_that_is_gone() {
+    let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
+    let ready = async |issuer: &str| {
+        let (_folder, server) = start(&[("RECALL_OIDC_ISSUER", issuer), ("RECALL_OIDC_AUDIENCE", "recall")]);
+        let mut found = Vec::new();
+        for query in ["", "?exclude=login", "?exclude=optional"] {
+            let answer = server.http.get(server.url(&format!("/readyz{query}"))).send().await.unwrap();
+            let (status, body) = (answer.status().as_u16(), answer.json::<serde_json::Value>().await.unwrap());
+            let check = body["checks"].as_array().unwrap().iter().find(|c| c["name"] == "login").unwrap().clone();
+            found.push((status, check["ready"].clone()));
+        }
+        found
+    };
+    let (yes, no) = (json!(true), json!(false));
+    assert_eq!(ready(&issuer.url).await, [(200, yes.clone()), (200, yes.clone()), (200, yes)]);
+    assert_eq!(ready("http://127.0.0.1:9").await, [(503, no.clone()), (200, no.clone()), (200, no)]);
+    assert_eq!(issuer.reads.load(std::sync::atomic::Ordering::Relaxed), 1, "not asked each time");
 }

@@ -191,7 +191,7 @@ test("GraphiQL works with the login, subscriptions included", async () => {
   await second.page.locator(".graphiql-execute-button").click();
   await until(() => second.page.getByRole("button", { name: "Stop query" }).count(), "the subscription to run");
   await say(tab, "Mary likes John.");
-  await until(async () => /"message_stored"|"fact_update"/.test((await result.innerText()).replaceAll("\u00a0", " ")), "a live event");
+  await until(async () => /"type": "message_processed"/.test((await result.innerText()).replaceAll("\u00a0", " ")), "the last live event");
   assert.deepEqual(problems(second), []);
   // A visitor without a login is sent to the provider.
   const stranger = await browser.visit(`${server.url}/graphql`);

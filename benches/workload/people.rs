@@ -59,6 +59,11 @@ impl People {
             ("RECALL_OIDC_AUDIENCE", AUDIENCE.to_owned()),
             ("RECALL_REQUESTS_PER_MINUTE", "0".to_owned()),
             ("RECALL_ADDRESS_REQUESTS_PER_MINUTE", "0".to_owned()),
+            ("RECALL_MESSAGES_PER_MINUTE", "0".to_owned()),
+            ("RECALL_MESSAGES_PER_DAY", "0".to_owned()),
+            // Else less would be understood, and counted for it, than on a server without a login.
+            ("RECALL_ENTITIES_PER_SESSION", "0".to_owned()),
+            ("RECALL_FACTS_PER_SESSION", "0".to_owned()),
         ]
     }
 

@@ -121,6 +121,7 @@ async fn measure(
                 until: None,
                 exclude: None,
                 boosts: vec![],
+                beside: None,
             };
             if q < users {
                 // Made on first use.

@@ -135,7 +135,15 @@ async fn keep(conversation: &Conversation, caller: &Caller, each: usize, learn: 
 }
 
 async fn ask(conversation: &Conversation, caller: &Caller, question: String) -> anyhow::Result<Duration> {
-    let query = ContextQuery { text: question.into(), scope: Scope::User, first: 10, methods: Vec::new(), as_of: None, exclude: None };
+    let query = ContextQuery {
+        text: question.into(),
+        scope: Scope::User,
+        first: 10,
+        methods: Vec::new(),
+        as_of: None,
+        exclude: None,
+        shared: true,
+    };
     let started = Instant::now();
     let found = conversation.context(caller, query).await?;
     let took = started.elapsed();

@@ -129,6 +129,13 @@ struct PeerRecord {
     session: AsyncMutex<IceSession>,
 }
 
+/// Under what a peer is kept: its stream, and who follows it.
+type Place<S> = (<S as EventSource>::Stream, u128);
+
+fn place<S: EventSource>(stream: &S::Stream) -> Place<S> {
+    (stream.clone(), S::follower(stream))
+}
+
 /// The signaling service. See the module's page.
 pub struct Signaling<S: EventSource> {
     hub: Arc<Hub<S>>,
@@ -137,7 +144,7 @@ pub struct Signaling<S: EventSource> {
     mux: Arc<Mux>,
     crypto: Arc<dyn RTCCryptoProvider>,
     certificate: RTCCertificate,
-    admission: Arc<Admission<S::Stream, PeerRecord>>,
+    admission: Arc<Admission<Place<S>, PeerRecord>>,
     open: Arc<AtomicUsize>,
     peers: TaskTracker,
     /// Tells peers to say goodbye.
@@ -235,7 +242,7 @@ impl<S: EventSource> Signaling<S> {
             SourceError::Unavailable(error) => OfferError::Unavailable(error.to_string()),
         })?;
         let peer_id = identifiers::peer_id(&*self.crypto).ok_or_else(|| OfferError::Unavailable("no random numbers".to_owned()))?;
-        let admitted = self.admission.admit(stream.clone(), peer_id.clone()).map_err(|refusal| match refusal {
+        let admitted = self.admission.admit(place::<S>(&stream), peer_id.clone()).map_err(|refusal| match refusal {
             Refusal::Full => OfferError::TooManyPeers { limit: self.config.max_peers },
             Refusal::StreamFull => OfferError::TooManyPeersForStream { limit: self.config.max_peers_per_stream },
         })?;
@@ -288,7 +295,7 @@ impl<S: EventSource> Signaling<S> {
         if_match: Option<&str>,
         fragment: &str,
     ) -> Result<PatchOutcome, PatchError> {
-        let record = self.admission.find(stream, peer_id).ok_or(PatchError::UnknownPeer)?;
+        let record = self.admission.find(&place::<S>(stream), peer_id).ok_or(PatchError::UnknownPeer)?;
         let patch = Patch::parse(fragment, self.config.max_offer_bytes)?;
         let mut session = record.session.lock().await;
         match if_match {
@@ -322,7 +329,12 @@ impl<S: EventSource> Signaling<S> {
 
     /// Closes a peer; false when this stream has no such peer.
     pub fn delete(&self, stream: &S::Stream, peer_id: &str) -> bool {
-        self.admission.close(stream, peer_id)
+        self.admission.close(&place::<S>(stream), peer_id)
+    }
+
+    /// Whether a stream has an answered peer.
+    pub fn has(&self, stream: &S::Stream, peer_id: &str) -> bool {
+        self.admission.find(&place::<S>(stream), peer_id).is_some()
     }
 
     /// Says `bye restart` to all peers, waits for them up to `grace`, and closes the port.
@@ -354,7 +366,7 @@ impl<S: EventSource> Drop for Signaling<S> {
 }
 
 /// Runs a peer to its end and clears up behind it.
-async fn keep<S: EventSource>(peer: Peer<S>, record: Arc<PeerRecord>, admitted: Handle<S::Stream, PeerRecord>, open: Arc<AtomicUsize>) {
+async fn keep<S: EventSource>(peer: Peer<S>, record: Arc<PeerRecord>, admitted: Handle<Place<S>, PeerRecord>, open: Arc<AtomicUsize>) {
     let opened = OpenCount::new(open);
     let ending: Ending = peer.run(|| opened.count()).await;
     metrics::counter!("recall_stream_byes_total", "code" => ending.code()).increment(1);

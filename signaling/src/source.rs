@@ -57,6 +57,12 @@ pub trait EventSource: Send + Sync + 'static {
     /// The public name of a stream, which `hello.stream` must equal.
     fn name(stream: &Self::Stream) -> String;
 
+    /// Who follows a stream, where several may who know nothing of each other: their peers are counted apart, and none can name
+    /// another's.
+    fn follower(_stream: &Self::Stream) -> u128 {
+        0
+    }
+
     /// Where the log stands now.
     async fn head(&self, stream: &Self::Stream) -> Result<LogHead, SourceError>;
 

@@ -14,7 +14,10 @@ use axum::{
 };
 use tokio::time::Instant;
 
-use super::auth::{Authenticated, Identity};
+use super::{
+    auth::{Authenticated, Identity},
+    graphql::Memory,
+};
 use crate::{
     conversation::Conversation,
     domain::{AuditAction, AuditDraft, Timestamp, UserId, ViewerRole},
@@ -42,6 +45,13 @@ impl Auditor {
         if let Err(error) = self.log.audit(&entry).await {
             metrics::counter!("recall_audit_failed_total").increment(1);
             tracing::error!(%error, action = action.as_str(), "an entry of the audit log could not be written");
+        }
+    }
+
+    /// Notes what the caller of a request did if it was shared memory that was changed.
+    pub(crate) async fn of_shared(&self, at: Timestamp, identity: &Identity, memory: &Memory, action: AuditAction, target: impl ToString) {
+        if memory.is_shared() {
+            self.of_request(at, identity, action, Some(target.to_string())).await;
         }
     }
 

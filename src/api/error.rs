@@ -32,6 +32,9 @@ impl Challenge {
     }
 }
 
+/// The code of what is not there, or not for the caller.
+pub(crate) const NOT_FOUND: &str = "NOT_FOUND";
+
 /// An error on its way to a client.
 #[derive(Clone, Debug)]
 pub struct ApiError {
@@ -82,7 +85,7 @@ impl ApiError {
 
     /// There is no such thing, or it is not the caller's: both look the same.
     pub fn not_found(noun: &str) -> Self {
-        Self::refused(StatusCode::NOT_FOUND, "NOT_FOUND", format!("There is no such {noun}."))
+        Self::refused(StatusCode::NOT_FOUND, NOT_FOUND, format!("There is no such {noun}."))
     }
 
     /// The same request may succeed later.
@@ -179,6 +182,7 @@ impl From<UseCaseError> for ApiError {
         match error {
             UseCaseError::Invalid { message, path, .. } => Self::invalid(code, message, path),
             UseCaseError::Refused { message, .. } => Self::refused(StatusCode::CONFLICT, code, message),
+            UseCaseError::Forbidden { message } => Self::refused(StatusCode::FORBIDDEN, code, message),
             UseCaseError::NotFound { noun } => Self { code, ..Self::not_found(noun) },
             UseCaseError::Unavailable { retry_after, .. } => Self { code, ..Self::unavailable(retry_after, Arc::new(error) as Arc<_>) },
             UseCaseError::Internal { .. } => Self { code, ..Self::internal(Arc::new(error) as Arc<_>) },

@@ -218,7 +218,7 @@ pub fn router(state: ApiState) -> Router {
     // The operation has its own limit; this one ends bodies that trickle in.
     let limit = limits.operation_timeout + Duration::from_secs(10);
     let timed = Router::new()
-        .merge(rest::routes(limiter.clone()).with_state(conversation))
+        .merge(rest::routes(limiter.clone(), notes.clone()).with_state(conversation))
         .merge(
             Router::new()
                 .route("/signaling/{session_id}", post(whip::post))

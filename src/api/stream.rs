@@ -14,7 +14,7 @@ use axum::{
 use futures_util::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use signaling::{Bye, ByeCode, Cursor, Delivery, GapReason, Resume, Subscription};
+use signaling::{Bye, ByeCode, Cursor, Delivery, GapReason, Resume, SourceError, Subscription};
 
 use super::{auth::Reader, error::ApiError, rate::CallerLimits};
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Subscribes a caller to a session of theirs, after a cursor or from now on.
+/// Subscribes a caller to a session of theirs or of shared memory, after a cursor or from now on.
 pub(crate) async fn subscribe(
     hub: &Arc<EventHub>,
     caller: Caller,
@@ -32,7 +32,11 @@ pub(crate) async fn subscribe(
     after: Option<&str>,
 ) -> Result<Subscription<LogSource>, ApiError> {
     let resume = Resume::from(after.map(read_cursor).transpose()?);
-    Ok(hub.subscribe(SessionStream { caller, session }, resume).await?)
+    let own = SessionStream::of(caller, session);
+    match (hub.subscribe(own, resume.clone()).await, own.shared()) {
+        (Err(SourceError::NotFound), Some(shared)) => Ok(hub.subscribe(shared, resume).await?),
+        (subscribed, _) => Ok(subscribed?),
+    }
 }
 
 fn read_cursor(text: &str) -> Result<Cursor, ApiError> {

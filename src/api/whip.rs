@@ -9,7 +9,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use signaling::{OfferError, PatchError, PatchOutcome};
+use signaling::{Answer, OfferError, PatchError, PatchOutcome};
 
 use super::{
     IceServer, Signaling,
@@ -62,16 +62,35 @@ pub(crate) async fn offer(
     session: SessionId,
     offer: &str,
 ) -> Result<Opened, ApiError> {
-    let stream = SessionStream { caller: identity.caller, session };
+    let own = SessionStream::of(identity.caller, session);
+    let answer = match (open(signaling, limits, identity, own, offer).await?, own.shared()) {
+        (Err(OfferError::UnknownStream), Some(shared)) => open(signaling, limits, identity, shared, offer).await??,
+        (answer, _) => answer?,
+    };
+    let location = format!("/signaling/{session}/{}", answer.peer_id);
+    Ok(Opened { location, peer_id: answer.peer_id, answer: answer.sdp, etag: answer.etag })
+}
+
+async fn open(
+    signaling: &Arc<Signaling>,
+    limits: &CallerLimits,
+    identity: &Identity,
+    stream: SessionStream,
+    offer: &str,
+) -> Result<Result<Answer, OfferError>, ApiError> {
     let (lease, open) = (identity.lease(), limits.stream(identity.caller)?);
     // Dropped with the peer, which then counts no more.
     let end = async move {
         let _open = open;
         lease.ended().await;
     };
-    let answer = signaling.offer_until(stream, offer, end).await?;
-    let location = format!("/signaling/{session}/{}", answer.peer_id);
-    Ok(Opened { location, peer_id: answer.peer_id, answer: answer.sdp, etag: answer.etag })
+    Ok(signaling.offer_until(stream, offer, end).await)
+}
+
+/// The stream of a peer: one of the caller's own sessions, or of shared memory.
+fn of_peer(whip: &Whip, identity: &Identity, session: SessionId, peer: &str) -> SessionStream {
+    let own = SessionStream::of(identity.caller, session);
+    own.shared().filter(|shared| whip.signaling.has(shared, peer)).unwrap_or(own)
 }
 
 impl From<OfferError> for ApiError {
@@ -142,7 +161,7 @@ pub(crate) async fn patch(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let fragment = body::text(&headers, FRAGMENT, bytes)?;
-    let stream = SessionStream { caller: identity.caller, session: session(&id)? };
+    let stream = of_peer(&whip, &identity, session(&id)?, &peer);
     let tag = headers.get(header::IF_MATCH).and_then(|v| v.to_str().ok());
     match whip.signaling.patch(&stream, &peer, tag, &fragment).await? {
         PatchOutcome::Candidates { .. } => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -161,7 +180,7 @@ pub(crate) async fn delete(
     Reader(identity): Reader,
     Path((id, peer)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let stream = SessionStream { caller: identity.caller, session: session(&id)? };
+    let stream = of_peer(&whip, &identity, session(&id)?, &peer);
     if whip.signaling.delete(&stream, &peer) { Ok(StatusCode::OK) } else { Err(ApiError::not_found("peer")) }
 }
 

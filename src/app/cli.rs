@@ -81,7 +81,7 @@ enum Command {
     },
     /// Writes all that is kept of users to standard output, as lines of JSON; see docs/archive.md
     Export {
-        /// Only this user: an id, or `local` for the user of an installation without login
+        /// Only this user: an id, `local` for the user of an installation without login, or `shared` for shared memory
         #[arg(long, value_name = "ID")]
         user: Option<String>,
     },

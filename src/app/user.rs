@@ -27,12 +27,12 @@ pub(super) enum UserCommand {
     List,
     /// Shows what is kept of a user, table by table, and the names of their access tokens
     Show {
-        /// An id, or `local` for the user of an installation without login
+        /// An id, `local` for the user of an installation without login, or `shared` for shared memory
         user: String,
     },
     /// Deletes everything that is kept of a user
     Delete {
-        /// An id, or `local` for the user of an installation without login
+        /// An id, `local` for the user of an installation without login, or `shared` for shared memory
         user: String,
         /// Says that this is meant
         #[arg(long)]
@@ -50,7 +50,7 @@ pub(super) enum UserCommand {
 pub(super) enum TokensCommand {
     /// Revokes all personal access tokens of a user
     Revoke {
-        /// An id, or `local` for the user of an installation without login
+        /// An id, `local` for the user of an installation without login, or `shared` for shared memory
         user: String,
     },
 }
@@ -112,7 +112,8 @@ async fn list(store: &dyn Store) -> anyhow::Result<()> {
         for caller in &users {
             let held = store.holdings(caller).await?;
             let of = |table: &str| held.get(table).copied().unwrap_or_default();
-            println!("{}  {} sessions, {} messages, {} facts", caller.user(), of("sessions"), of("messages"), of("facts"));
+            let what = if caller.is_shared() { " (shared memory)" } else { "" };
+            println!("{}{what}  {} sessions, {} messages, {} facts", caller.user(), of("sessions"), of("messages"), of("facts"));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Conversation, UseCaseError};
+use super::{Conversation, UseCaseError, shared};
 use crate::domain::{Caller, EventBody, EventDraft, EventId, Message, MessageId, UserId, event::AnswerFailed};
 
 /// The code of `answer_failed` when somebody asked for it.
@@ -20,6 +20,7 @@ impl Conversation {
     /// # Errors
     /// `NotFound` when the message is not the caller's.
     pub async fn cancel_answer(&self, caller: &Caller, question: MessageId) -> Result<(Message, bool), UseCaseError> {
+        shared::may_write(caller)?;
         let found = self.parts.store.messages_by_id(caller, &[question]).await?;
         let message = found.into_iter().next().ok_or(UseCaseError::NotFound { noun: "message" })?;
         let body = EventBody::AnswerFailed(AnswerFailed {

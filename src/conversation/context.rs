@@ -9,15 +9,17 @@ use tracing::warn;
 
 use super::{Conversation, UseCaseError, check, rank};
 use crate::domain::{
-    Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, MessageId, Stance, UserText,
+    Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Message, MessageId, Stance, UserText,
     context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, Timings},
 };
-use crate::ports::{EmbedError, IndexQuery, index::IndexResult};
+use crate::ports::{EmbedError, IndexHit, IndexQuery, index::IndexResult};
 
 /// Most messages in one context.
 pub(super) const MAX_FIRST: u32 = 100;
 /// Most facts in one context.
 const MAX_FACTS: usize = 20;
+/// And of shared memory beside one's own, which are never fewer for it.
+const MAX_SHARED_FACTS: usize = 10;
 /// How many facts of each thing named are looked at, strongest first.
 const FACTS_PER_ENTITY: u32 = 100;
 /// How many things are taken to be meant by words that are a part of their name, the most mentioned first.
@@ -48,21 +50,37 @@ impl Conversation {
         let wants = |m: Method| query.methods.is_empty() || query.methods.contains(&m);
 
         let clock = Instant::now();
-        let (entities, facts) = if wants(Method::Graph) { self.graph(caller, &query).await? } else { (Vec::new(), Vec::new()) };
+        let shared = match query.scope {
+            Scope::User if query.shared => self.shared_reader(caller).await?,
+            _ => None,
+        };
+        let (mut entities, mut facts, mut shared_entities) = (Vec::new(), Vec::new(), HashSet::new());
+        if wants(Method::Graph) {
+            let beside = async {
+                match &shared {
+                    Some(reader) => self.graph(reader, &query, MAX_SHARED_FACTS).await.map(Some),
+                    None => Ok(None),
+                }
+            };
+            let found;
+            ((entities, facts), found) = tokio::try_join!(self.graph(caller, &query, MAX_FACTS), beside)?;
+            if caller.is_shared() {
+                shared_entities.extend(entities.iter().map(|e| e.id));
+            }
+            if let Some((named, more)) = found {
+                shared_entities.extend(named.iter().map(|e| e.id));
+                entities.extend(named);
+                facts.extend(more);
+                // Facts of both are scored alike. Stable: of equal ones one's own come first.
+                facts.sort_by(|a, b| b.score.total_cmp(&a.score));
+            }
+        }
         timings.graph_ms = millis(clock);
 
-        let found = self.messages(caller, &query, boosts(&facts), &mut timings).await?;
+        let found = self.messages(caller, shared, &query, boosts(&facts), &mut timings).await?;
         timings.vector_ms = found.vector_ms;
         timings.keyword_ms = found.keyword_ms;
-
-        let ids: Vec<MessageId> = found.hits.iter().map(|h| h.message).collect();
-        let mut loaded: HashMap<MessageId, _> =
-            self.parts.store.messages_by_id(caller, &ids).await?.into_iter().map(|m| (m.id, m)).collect();
-        let messages: Vec<RankedMessage> = found
-            .hits
-            .into_iter()
-            .filter_map(|h| Some(RankedMessage { message: loaded.remove(&h.message)?, score: f64::from(h.score), methods: h.methods }))
-            .collect();
+        let messages = self.ranked(caller, shared.as_ref(), found.hits).await?;
         let mut methods_used: Vec<Method> = messages.iter().flat_map(|m| m.methods.iter().copied()).collect();
         if !facts.is_empty() {
             methods_used.push(Method::Graph);
@@ -76,7 +94,23 @@ impl Conversation {
         {
             metrics::histogram!("recall_context_part_seconds", "part" => part).record(ms / 1000.0);
         }
-        Ok(Context { messages, facts, entities, methods_used, timings })
+        Ok(Context { messages, facts, entities, shared_entities, methods_used, timings })
+    }
+
+    /// The messages that were found, in their order. What was deleted meanwhile is left out.
+    async fn ranked(&self, caller: &Caller, shared: Option<&Caller>, hits: Vec<IndexHit>) -> Result<Vec<RankedMessage>, UseCaseError> {
+        let mut loaded: HashMap<MessageId, Message> = HashMap::new();
+        for (whose, beside) in [(Some(caller), false), (shared, true)] {
+            let ids: Vec<MessageId> = hits.iter().filter(|h| h.beside == beside).map(|h| h.message).collect();
+            if let Some(whose) = whose.filter(|_| !beside || !ids.is_empty()) {
+                loaded.extend(self.parts.store.messages_by_id(whose, &ids).await?.into_iter().map(|m| (m.id, m)));
+            }
+        }
+        let ranked = |h: IndexHit| {
+            let shared = h.beside || caller.is_shared();
+            Some(RankedMessage { message: loaded.remove(&h.message)?, score: f64::from(h.score), methods: h.methods, shared })
+        };
+        Ok(hits.into_iter().filter_map(ranked).collect())
     }
 
     /// Messages that bear on a question. Its vector is of the model by whose vectors the user is searched. Which one that is is known
@@ -84,6 +118,7 @@ impl Conversation {
     async fn messages(
         &self,
         caller: &Caller,
+        shared: Option<Caller>,
         query: &ContextQuery,
         boosts: Vec<(MessageId, f32)>,
         timings: &mut Timings,
@@ -98,6 +133,7 @@ impl Conversation {
             methods: [Method::Vector, Method::Keyword].into_iter().filter(|m| wants(*m)).collect(),
             until: query.as_of,
             exclude: query.exclude,
+            beside: shared,
             boosts,
         };
         for _ in 0..MODELS_TRIED {
@@ -124,8 +160,8 @@ impl Conversation {
         Ok(self.parts.index.search(caller, &asked).await?)
     }
 
-    /// Things named in the question and the facts about them, best first.
-    async fn graph(&self, caller: &Caller, query: &ContextQuery) -> Result<(Vec<Entity>, Vec<RankedFact>), UseCaseError> {
+    /// Things named in the question and the facts about them, best first, at most so many.
+    async fn graph(&self, caller: &Caller, query: &ContextQuery, most: usize) -> Result<(Vec<Entity>, Vec<RankedFact>), UseCaseError> {
         let store = &self.parts.store;
         let asked = rank::Asked::of(query.text.as_str());
         let mut named: Vec<Entity> = Vec::new();
@@ -140,7 +176,8 @@ impl Conversation {
                 named.push(e);
             }
         }
-        if asked.first_person {
+        // In shared memory nobody is "I".
+        if asked.first_person && !caller.is_shared() {
             named.extend(store.viewer_entity(caller).await?.filter(|v| !named.iter().any(|n| n.id == v.id)));
         }
         let ids: Vec<EntityId> = named.iter().map(|e| e.id).collect();
@@ -155,7 +192,7 @@ impl Conversation {
             facts.into_iter().map(|f| (rank::score(&f, &ids, &asked_for, &self.parts.ontology, now), f)).collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.updated_at.cmp(&a.1.updated_at)).then_with(|| a.1.id.cmp(&b.1.id)));
         if query.scope == Scope::User {
-            scored.truncate(MAX_FACTS);
+            scored.truncate(most);
         }
         let fact_ids: Vec<FactId> = scored.iter().map(|(_, f)| f.id).collect();
         let mut evidence: HashMap<FactId, Vec<Evidence>> = HashMap::new();
@@ -170,7 +207,7 @@ impl Conversation {
                 list.truncate(EVIDENCE_PER_FACT as usize);
             }
             scored.retain(|(_, f)| evidence.get(&f.id).is_some_and(|l| !l.is_empty()));
-            scored.truncate(MAX_FACTS);
+            scored.truncate(most);
         }
         let sides: HashSet<EntityId> = scored.iter().flat_map(|(_, f)| [f.subject, f.object]).collect();
         let sides: Vec<EntityId> = sides.into_iter().collect();
@@ -180,7 +217,7 @@ impl Conversation {
             .filter_map(|(score, fact)| {
                 let (subject, object) = (names.get(&fact.subject)?.clone(), names.get(&fact.object)?.clone());
                 let evidence = evidence.remove(&fact.id).unwrap_or_default();
-                Some(RankedFact { fact, subject, object, evidence, score })
+                Some(RankedFact { fact, subject, object, evidence, score, shared: caller.is_shared() })
             })
             .collect();
         Ok((named, ranked))
@@ -213,5 +250,13 @@ fn millis(since: Instant) -> f64 {
 
 /// The question as a query over everything the caller has said, without the question itself.
 pub(super) fn of_question(text: &UserText, question: MessageId) -> ContextQuery {
-    ContextQuery { text: text.clone(), scope: Scope::User, first: 10, methods: Vec::new(), as_of: None, exclude: Some(question) }
+    ContextQuery {
+        text: text.clone(),
+        scope: Scope::User,
+        first: 10,
+        methods: Vec::new(),
+        as_of: None,
+        exclude: Some(question),
+        shared: true,
+    }
 }

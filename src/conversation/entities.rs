@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::by_hand::{Heard, MAX_SESSIONS, MAX_STALE};
-use super::{Conversation, UseCaseError, check};
+use super::{Conversation, UseCaseError, check, shared};
 use crate::domain::{Caller, Entity, EntityId, EntityKey, EntityType, Fact, FactId, Page, SessionId};
 use crate::facts::{AskedName, Likely, Memory, edit, merge, unmerge};
 use crate::ports::{CommitError, EntityFilter};
@@ -32,6 +32,7 @@ impl Conversation {
     /// # Errors
     /// `Invalid` for a bad name, `NotFound` when the entity is not the caller's.
     pub async fn rename_entity(&self, caller: &Caller, id: EntityId, name: String) -> Result<Entity, UseCaseError> {
+        shared::may_write(caller)?;
         let name = check::name(&name, "name")?;
         let _turn = self.learner.turn(caller).await;
         for _ in 0..MAX_STALE {
@@ -54,6 +55,7 @@ impl Conversation {
     /// # Errors
     /// `Invalid` when both are the same, `NotFound` when one is not the caller's.
     pub async fn merge_entities(&self, caller: &Caller, into: EntityId, from: EntityId) -> Result<Entity, UseCaseError> {
+        shared::may_write(caller)?;
         let store = &self.parts.store;
         let _turn = self.learner.turn(caller).await;
         for _ in 0..MAX_STALE {
@@ -85,6 +87,7 @@ impl Conversation {
     /// # Errors
     /// `NotFound` when there is no such entity, `Invalid` when nothing was merged into it or its merge was not recorded.
     pub async fn unmerge_entities(&self, caller: &Caller, id: EntityId) -> Result<(Entity, Entity), UseCaseError> {
+        shared::may_write(caller)?;
         let store = &self.parts.store;
         let _turn = self.learner.turn(caller).await;
         for _ in 0..MAX_STALE {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Conversation, UseCaseError};
+use super::{Conversation, UseCaseError, shared};
 use crate::domain::Caller;
 use crate::ports::{Erasure, StoreError};
 
@@ -21,6 +21,7 @@ impl Conversation {
     /// # Errors
     /// When the store fails; what was begun goes on later all the same.
     pub async fn erase_everything(&self, caller: &Caller) -> Result<Option<Erasure>, UseCaseError> {
+        shared::may_write(caller)?;
         let p = &self.parts;
         match p.store.begin_erasure(caller, p.clock.now()).await {
             Err(StoreError::NotFound) => return Ok(None),

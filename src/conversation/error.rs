@@ -27,6 +27,12 @@ pub enum UseCaseError {
         /// A sentence for people.
         message: &'static str,
     },
+    /// Not this caller.
+    #[error("{message}")]
+    Forbidden {
+        /// A sentence for people.
+        message: &'static str,
+    },
     /// No such thing, or not the caller's, which must look the same.
     #[error("this {noun} does not exist")]
     NotFound {
@@ -56,6 +62,7 @@ impl UseCaseError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Invalid { code, .. } | Self::Refused { code, .. } => code,
+            Self::Forbidden { .. } => "FORBIDDEN",
             Self::NotFound { .. } => "NOT_FOUND",
             Self::Unavailable { .. } => "UNAVAILABLE",
             Self::Internal { .. } => "INTERNAL",

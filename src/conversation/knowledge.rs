@@ -2,7 +2,7 @@
 //! entities is in `entities`.
 
 use super::by_hand::{Heard, MAX_SESSIONS, MAX_STALE};
-use super::{Conversation, SendMessage, UseCaseError, check};
+use super::{Conversation, SendMessage, UseCaseError, check, shared};
 use crate::domain::{
     Caller, CandidateFact, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, Mention, MessageKind, Party, Polarity,
     Relation, Role, SessionId, Span, UserText,
@@ -36,11 +36,16 @@ impl Conversation {
     /// # Errors
     /// `Invalid` for an unknown relation or sides of a wrong type, `NotFound` for the session.
     pub async fn assert_fact(&self, caller: &Caller, a: AssertFact) -> Result<Fact, UseCaseError> {
+        shared::may_write(caller)?;
         let (subject, object) = (check::name(&a.subject, "subject")?, check::name(&a.object, "object")?);
         let relation = self.parts.ontology.get(&a.relation).ok_or_else(|| {
             UseCaseError::invalid("UNKNOWN_RELATION", "relation", "this relation is not in the ontology; see the query `relations`")
         })?;
         let own = |name: &str| matches!(name.to_lowercase().as_str(), "i" | "me" | "myself" | "user" | "you");
+        if caller.is_shared() && (own(&subject) || own(&object)) {
+            let path = if own(&subject) { "subject" } else { "object" };
+            return Err(UseCaseError::invalid("NOBODY_IN_PARTICULAR", path, "in shared memory nobody is “I”; name who is meant"));
+        }
         let mut keys: Vec<EntityKey> = [&subject, &object].into_iter().filter_map(|n| EntityKey::of(n)).collect();
         keys.dedup();
         let known = self.parts.store.entities_by_key(caller, &keys).await?;
@@ -86,6 +91,7 @@ impl Conversation {
             at: stored.sent_at,
             text: UserText::from(text),
             speaker: None,
+            nobody: caller.is_shared(),
             extraction: Extraction { kind: MessageKind::Statement, mentions, facts: vec![fact] },
         };
         // On a task of its own, so that a client that hangs up now does not leave a message without its fact.
@@ -104,6 +110,7 @@ impl Conversation {
     /// # Errors
     /// `NotFound` when it is not the caller's.
     pub async fn retract_fact(&self, caller: &Caller, id: FactId) -> Result<Fact, UseCaseError> {
+        shared::may_write(caller)?;
         let store = &self.parts.store;
         let _turn = self.learner.turn(caller).await;
         for _ in 0..MAX_STALE {

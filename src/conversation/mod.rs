@@ -12,6 +12,7 @@ mod knowledge;
 mod rank;
 mod reading;
 mod send;
+mod shared;
 mod vectors;
 mod work;
 
@@ -24,6 +25,7 @@ pub use entities::Resolution;
 pub use error::UseCaseError;
 pub use knowledge::AssertFact;
 pub use send::{MAX_IMPORT, SendMessage};
+pub use shared::Thing;
 pub use work::ConversationWork;
 
 use crate::domain::{Caller, Entity, Ontology, Session, SessionId, Timestamp, UserText};
@@ -64,6 +66,7 @@ pub struct Conversation {
     learner: Learner,
     cues: Arc<rank::CueTerms>,
     answering: Arc<cancel::Answering>,
+    shared_in_use: Arc<shared::InUse>,
 }
 
 impl Conversation {
@@ -72,7 +75,7 @@ impl Conversation {
         let learner =
             Learner::new(parts.store.clone(), parts.ontology.clone(), parts.clock.clone(), parts.ids.clone()).limited(parts.session_limits);
         let cues = Arc::new(rank::CueTerms::of(&parts.ontology));
-        Self { parts: Arc::new(parts), learner, cues, answering: Arc::default() }
+        Self { parts: Arc::new(parts), learner, cues, answering: Arc::default(), shared_in_use: Arc::default() }
     }
 
     /// The store, for reads that need no use case.
@@ -95,11 +98,16 @@ impl Conversation {
     /// # Errors
     /// `Invalid` for a title that is empty or too long.
     pub async fn create_session(&self, caller: &Caller, title: Option<String>) -> Result<Session, UseCaseError> {
+        shared::may_write(caller)?;
         let title = title.map(|t| check::title(&t)).transpose()?;
         let p = &self.parts;
         // The log's name only has to differ from that of any other log under this session id.
         let epoch = format!("{:08x}", (p.ids.fresh().as_u128() & 0xffff_ffff) as u32);
-        Ok(p.store.create_session(caller, SessionId(p.ids.fresh()), title.map(UserText::from), epoch, p.clock.now()).await?)
+        let made = p.store.create_session(caller, SessionId(p.ids.fresh()), title.map(UserText::from), epoch, p.clock.now()).await?;
+        if caller.is_shared() {
+            self.shared_in_use.note(true);
+        }
+        Ok(made)
     }
 
     /// Deletes a conversation with its messages. Facts that rest on other conversations stay and are weighed anew.
@@ -120,6 +128,7 @@ impl Conversation {
         id: SessionId,
         since: Option<Timestamp>,
     ) -> Result<SessionDeleted, UseCaseError> {
+        shared::may_write(caller)?;
         let ontology = self.parts.ontology.clone();
         let reweigh = move |fact: &crate::domain::Fact, left: &[crate::domain::Evidence]| {
             crate::facts::weigh::reweigh(fact, left, crate::facts::weigh::half_life(ontology.get(&fact.relation)))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Conversation, UseCaseError, check};
+use super::{Conversation, UseCaseError, check, shared};
 use crate::domain::{Caller, EventId, Message, MessageId, Role, SessionId, Timestamp, UserText};
 use crate::ports::{Appended, Mining, NewMessage};
 
@@ -73,6 +73,7 @@ impl Conversation {
         session: SessionId,
         messages: Vec<(SendMessage, Mining)>,
     ) -> Result<Vec<Appended>, UseCaseError> {
+        shared::may_write(caller)?;
         let now = self.parts.clock.now();
         let latest = now + chrono::Duration::from_std(MAX_AHEAD).unwrap_or_default();
         let mut speakers = Vec::with_capacity(messages.len());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Conversation, UseCaseError, context::of_question};
+use super::{Conversation, UseCaseError, context::of_question, shared};
 use crate::domain::{
     Caller, EventBody, EventDraft, EventId, Message, MessageId, MessageKind, Role, SessionId,
     event::{AnswerCompleted, AnswerFailed, MessageFailed},
@@ -164,6 +164,7 @@ impl Conversation {
             session: message.session,
             at: message.sent_at,
             text: message.text,
+            nobody: job.caller.is_shared() && message.speaker.is_none(),
             speaker: message.speaker,
             extraction,
         };
@@ -186,7 +187,12 @@ impl Conversation {
         }
         self.parts.announcer.ephemeral(&job.caller, job.session, "context_ready", context_ready(&question, &context, self));
         let sink = Deltas { announcer: self.parts.announcer.as_ref(), caller: job.caller, session: job.session, question: id };
-        let draft = self.parts.answerer.answer(&job.caller, &asked, &context, &sink).await?;
+        let timings = context.timings;
+        let context = shared::told(context);
+        let mut draft = self.parts.answerer.answer(&job.caller, &asked, &context, &sink).await?;
+        for citation in &mut draft.citations {
+            citation.shared = context.is_shared(citation);
+        }
 
         let now = self.parts.clock.now();
         let prepared = self.prepare(std::slice::from_ref(&draft.text)).await?.into_iter().next();
@@ -200,7 +206,7 @@ impl Conversation {
             citations: draft.citations.clone(),
             grounded: draft.grounded,
             answerer: draft.answerer.clone().unwrap_or_else(|| self.parts.answerer.name().to_owned()),
-            timings: context.timings,
+            timings,
         };
         let commit = AnswerCommit {
             message: NewMessage {
@@ -247,10 +253,12 @@ fn context_ready(question: &Message, context: &crate::domain::context::Context, 
             serde_json::json!({
                 "fact_id": f.fact.id, "entity": f.subject.name, "relation": relation.map_or(f.fact.relation.as_str(), |r| r.phrase.as_str()),
                 "target": f.object.name, "weight": s.weight, "belief": s.belief, "score": f.score,
+                "shared": f.shared,
             })
         })
         .collect();
-    let messages: Vec<_> = context.messages.iter().map(|m| serde_json::json!({ "message_id": m.message.id, "score": m.score })).collect();
+    let messages: Vec<_> =
+        context.messages.iter().map(|m| serde_json::json!({ "message_id": m.message.id, "score": m.score, "shared": m.shared })).collect();
     serde_json::json!({ "session_id": question.session, "message_id": question.id, "facts": facts, "messages": messages })
 }
 

@@ -40,6 +40,24 @@ actions! {
     AdminRead = "admin.read",
     /// A session was deleted; the target is its id.
     SessionDeleted = "session.deleted",
+    /// A session of shared memory was started; the target is its id, as it is of the others that say `shared`.
+    SharedSessionCreated = "shared.session.created",
+    /// A session of shared memory was deleted.
+    SharedSessionDeleted = "shared.session.deleted",
+    /// Messages were stored in shared memory; the target is the first of them.
+    SharedMessagesStored = "shared.messages.stored",
+    /// The answer to a question in shared memory was cancelled; the target is the question.
+    SharedAnswerCancelled = "shared.answer.cancelled",
+    /// A fact of shared memory was stated by hand.
+    SharedFactAsserted = "shared.fact.asserted",
+    /// A fact of shared memory was taken back.
+    SharedFactRetracted = "shared.fact.retracted",
+    /// A thing of shared memory was given another name.
+    SharedEntityRenamed = "shared.entity.renamed",
+    /// Two things of shared memory were made one; the target is the one that stayed.
+    SharedEntitiesMerged = "shared.entities.merged",
+    /// Two things of shared memory were told apart again; the target is the one that came back.
+    SharedEntitiesUnmerged = "shared.entities.unmerged",
     /// Sessions that nobody had used for long enough were deleted; the target is how many.
     SessionsExpired = "sessions.expired",
     /// The deletion of everything of a user was begun; the target is the user.

@@ -1,9 +1,14 @@
 //! What is found for one question.
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Entity, Evidence, Fact, Message, SessionId, Timestamp};
+use super::{Citation, Entity, EntityId, Evidence, Fact, Message, SessionId, Timestamp};
+
+/// Who is said to speak where nobody in particular does, in shared memory. Without a name it would be the one who asks.
+pub const SHARED_SPEAKER: &str = "Shared memory";
 
 /// Ways of finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema)]
@@ -41,17 +46,21 @@ pub struct ContextQuery {
     pub as_of: Option<Timestamp>,
     /// A message that must not be found: the question itself.
     pub exclude: Option<super::MessageId>,
+    /// Whether to look in shared memory too, if the caller may; not where the scope is one session.
+    pub shared: bool,
 }
 
 /// Everything found, best first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Context {
     /// Messages, best first.
     pub messages: Vec<RankedMessage>,
     /// Facts, best first.
     pub facts: Vec<RankedFact>,
-    /// Things named in the question.
+    /// Things named in the question: of one name there may be the user's and one of shared memory, which are two.
     pub entities: Vec<Entity>,
+    /// Which of these are of shared memory.
+    pub shared_entities: HashSet<EntityId>,
     /// Ways that contributed.
     pub methods_used: Vec<Method>,
     /// How long each part took.
@@ -59,9 +68,15 @@ pub struct Context {
 }
 
 impl Context {
+    /// Whether a citation made from this points into shared memory.
+    pub fn is_shared(&self, citation: &Citation) -> bool {
+        let fact = citation.fact_id.is_some_and(|id| self.facts.iter().any(|f| f.shared && f.fact.id == id));
+        fact || citation.message_id.is_some_and(|id| self.messages.iter().any(|m| m.shared && m.message.id == id))
+    }
+
     /// Takes in what was found for the same question put otherwise: what that found is nearer, and goes first.
     pub fn join(&mut self, nearer: Self) {
-        let Self { messages, facts, entities, methods_used, timings } = nearer;
+        let Self { messages, facts, entities, shared_entities, methods_used, timings } = nearer;
         let old = std::mem::replace(&mut self.messages, messages);
         let add: Vec<_> = old.into_iter().filter(|o| !self.messages.iter().any(|m| m.message.id == o.message.id)).collect();
         self.messages.extend(add);
@@ -71,6 +86,7 @@ impl Context {
         let old = std::mem::replace(&mut self.entities, entities);
         let add: Vec<_> = old.into_iter().filter(|o| !self.entities.iter().any(|e| e.id == o.id)).collect();
         self.entities.extend(add);
+        self.shared_entities.extend(shared_entities);
         self.methods_used.extend(methods_used);
         self.methods_used.sort();
         self.methods_used.dedup();
@@ -91,6 +107,8 @@ pub struct RankedMessage {
     pub score: f64,
     /// Ways that found it.
     pub methods: Vec<Method>,
+    /// Whether it is of shared memory.
+    pub shared: bool,
 }
 
 /// A fact with its score.
@@ -106,6 +124,8 @@ pub struct RankedFact {
     pub evidence: Vec<Evidence>,
     /// 0 to 1, comparable within one result.
     pub score: f64,
+    /// Whether it is of shared memory.
+    pub shared: bool,
 }
 
 /// Milliseconds spent.

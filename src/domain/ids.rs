@@ -50,3 +50,20 @@ id! {
     /// One personal access token.
     AccessTokenId,
 }
+
+impl UserId {
+    /// The tenant that all signed-in users may read and only administrators may write. Of version 8 (RFC 9562), which no id has that
+    /// is drawn at random or made from an issuer and a subject; its last bytes spell "shared".
+    pub const SHARED: Self = Self(Uuid::from_u128(0x0000_0000_0000_8000_8000_7368_6172_6564));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_given_the_id_of_shared_memory() {
+        assert_eq!(UserId::SHARED.to_string(), "00000000-0000-8000-8000-736861726564");
+        assert_eq!(UserId::SHARED.0.get_version_num(), 8);
+    }
+}

@@ -95,4 +95,7 @@ pub struct Citation {
     pub fact_id: Option<FactId>,
     /// The words cited.
     pub excerpt: UserText,
+    /// Whether both are of shared memory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
 }

@@ -29,7 +29,8 @@ pub(super) struct Reading {
 impl Reading {
     pub(super) fn of(s: &Statement) -> Self {
         let text = Text::of(s.text.as_str());
-        let marks = s.extraction.mentions.iter().map(|m| text.marks(m)).collect();
+        let mut marks: Vec<Marks> = s.extraction.mentions.iter().map(|m| text.marks(m)).collect();
+        marks.iter_mut().for_each(|m| m.speaker &= !s.nobody);
         Self { text, marks }
     }
 
@@ -101,7 +102,7 @@ impl Cast {
             cast.of_mention.push(index);
             cast.decisions.push(decision);
         }
-        if s.extraction.facts.iter().any(|f| f.subject == Party::Speaker || f.object == Party::Speaker) {
+        if !s.nobody && s.extraction.facts.iter().any(|f| f.subject == Party::Speaker || f.object == Party::Speaker) {
             cast.speaker = Some(cast.speaker_of(memory, &mut making));
         }
         for e in &mut cast.entities {

@@ -43,6 +43,8 @@ pub struct Statement {
     pub text: UserText,
     /// Who says it, when that is not the user.
     pub speaker: Option<String>,
+    /// That nobody in particular says it, as in shared memory: "I" means nobody then.
+    pub nobody: bool,
     /// What was found.
     pub extraction: Extraction,
 }
@@ -157,7 +159,7 @@ impl Learner {
         if !hints.is_empty() {
             memory.hinted = store.entities_by_hint(caller, &hints, MAX_HINTED).await?;
         }
-        if s.speaker.is_none() && (!s.extraction.facts.is_empty() || reading.names_speaker()) {
+        if s.speaker.is_none() && !s.nobody && (!s.extraction.facts.is_empty() || reading.names_speaker()) {
             memory.viewer = store.viewer_entity(caller).await?;
         }
         let Contest { mut contested, mut beside } = reading.contest(s, &memory);
@@ -172,16 +174,16 @@ impl Learner {
         Ok(memory)
     }
 
-    /// How many things the session may still add, if there is a limit and the message adds any. Counted by what it speaks of.
+    /// How many things the session may still add, if there is a limit and the message adds any. In shared memory there is none. Counted by what it speaks of.
     async fn room_for_entities(&self, caller: &Caller, s: &Statement, cast: &Cast) -> Result<Option<usize>, StoreError> {
-        let Some(limit) = self.limits.entities.filter(|_| !cast.fresh.is_empty()) else { return Ok(None) };
+        let Some(limit) = self.limits.entities.filter(|_| !cast.fresh.is_empty() && !caller.is_shared()) else { return Ok(None) };
         let there = self.store.count_entities(caller, &EntityFilter { session: Some(s.session), ..EntityFilter::default() }).await?;
         Ok(Some(usize::try_from(u64::from(limit).saturating_sub(there)).unwrap_or(usize::MAX)))
     }
 
     /// The same for facts.
     async fn room_for_facts(&self, caller: &Caller, s: &Statement) -> Result<Option<usize>, StoreError> {
-        let Some(limit) = self.limits.facts.filter(|_| !s.extraction.facts.is_empty()) else { return Ok(None) };
+        let Some(limit) = self.limits.facts.filter(|_| !s.extraction.facts.is_empty() && !caller.is_shared()) else { return Ok(None) };
         let there = self.store.count_facts(caller, &FactFilter { session: Some(s.session), ..FactFilter::default() }).await?;
         Ok(Some(usize::try_from(u64::from(limit).saturating_sub(there)).unwrap_or(usize::MAX)))
     }

@@ -86,6 +86,7 @@ mod tests {
             at: DateTime::UNIX_EPOCH,
             text: UserText::from("text"),
             speaker: None,
+            nobody: false,
             extraction: Extraction { mentions, ..Extraction::empty(MessageKind::Statement) },
         }
     }

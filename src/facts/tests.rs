@@ -102,6 +102,7 @@ impl Said {
             at: day(self.day),
             text: UserText::from("text"),
             speaker: None,
+            nobody: false,
             extraction: Extraction { kind: MessageKind::Statement, mentions, facts },
         }
     }

@@ -29,6 +29,8 @@ pub struct IndexQuery {
     pub until: Option<Timestamp>,
     /// A message that must not be found.
     pub exclude: Option<MessageId>,
+    /// A second memory that is searched with the first, as if both were one; not where the scope is one session.
+    pub beside: Option<Caller>,
     /// Messages that graph search found (with a score from 0 to 1), to be weighed in.
     pub boosts: Vec<(MessageId, f32)>,
 }
@@ -42,6 +44,8 @@ pub struct IndexHit {
     pub score: f32,
     /// Ways that found it.
     pub methods: Vec<Method>,
+    /// Whether it is of the memory beside.
+    pub beside: bool,
 }
 
 /// Hits with the time each way took.
@@ -57,7 +61,7 @@ pub struct IndexResult {
     pub keyword_ms: f64,
 }
 
-/// Searches the messages of one user. Sees every message whose `append` was acknowledged before the call.
+/// Searches the messages of one user, or of two at once. Sees every message whose `append` was acknowledged before the call.
 #[async_trait]
 pub trait MessageIndex: Send + Sync {
     /// The best messages, best first.

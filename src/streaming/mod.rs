@@ -12,17 +12,30 @@ use signaling::{ByeCode, EventSource, Hub, LogHead, NumberedEvent, SourceError};
 use crate::domain::{Caller, SessionId, UserId};
 use crate::ports::{Announcer, Store, StoreError};
 
-/// Names a session's log together with who may read it. Two users never share a key, so that nothing buffered for one
-/// can reach the other; a user's role makes no difference, or a job that was queued before a promotion would wake nobody.
+/// Names a session's log together with whose memory it is of. Two users never share a key, so that nothing buffered for one
+/// can reach the other, but for logs of shared memory, which all who read them share; a user's role makes no difference, or a job
+/// that was queued before a promotion would wake nobody.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionStream {
-    /// Who reads.
+    /// On whose behalf it is read.
     pub caller: Caller,
     /// What is read.
     pub session: SessionId,
+    /// Who follows it: whose the connections are.
+    pub follower: UserId,
 }
 
 impl SessionStream {
+    /// A session of the caller's own.
+    pub fn of(caller: Caller, session: SessionId) -> Self {
+        Self { caller, session, follower: caller.user() }
+    }
+
+    /// The same session as one of shared memory; none for those who may not read it.
+    pub fn shared(&self) -> Option<Self> {
+        Some(Self { caller: self.caller.shared_reader()?, ..*self })
+    }
+
     fn key(&self) -> (UserId, SessionId) {
         (self.caller.user(), self.session)
     }
@@ -65,6 +78,10 @@ impl EventSource for LogSource {
         stream.session.to_string()
     }
 
+    fn follower(stream: &SessionStream) -> u128 {
+        stream.follower.0.as_u128()
+    }
+
     async fn head(&self, stream: &SessionStream) -> Result<LogHead, SourceError> {
         let state = self.store.log_state(&stream.caller, stream.session).await.map_err(failure)?;
         Ok(LogHead { epoch: state.epoch, head: state.head, floor: state.floor })
@@ -98,14 +115,14 @@ pub struct HubAnnouncer(pub Arc<EventHub>);
 
 impl Announcer for HubAnnouncer {
     fn committed(&self, caller: &Caller, session: SessionId) {
-        self.0.wake(&SessionStream { caller: *caller, session });
+        self.0.wake(&SessionStream::of(*caller, session));
     }
 
     fn ephemeral(&self, caller: &Caller, session: SessionId, kind: &str, data: serde_json::Value) {
-        self.0.ephemeral(&SessionStream { caller: *caller, session }, kind, data);
+        self.0.ephemeral(&SessionStream::of(*caller, session), kind, data);
     }
 
     fn deleted(&self, caller: &Caller, session: SessionId) {
-        self.0.end(&SessionStream { caller: *caller, session }, ByeCode::Deleted);
+        self.0.end(&SessionStream::of(*caller, session), ByeCode::Deleted);
     }
 }

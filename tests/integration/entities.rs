@@ -169,7 +169,7 @@ impl House {
         let stored = self.store.append(caller, session, vec![message]).await.unwrap().remove(0).message;
         let input = ExtractInput { message: None, text: text.clone(), speaker: speaker.clone(), previous: previous.to_vec() };
         let extraction = self.extractor.extract(caller, &input).await.unwrap();
-        let statement = Statement { message: stored.id, session, at, text: text.clone(), speaker, extraction };
+        let statement = Statement { message: stored.id, session, at, text: text.clone(), speaker, nobody: false, extraction };
         self.learner.learn(caller, &statement, None, None).await.unwrap();
         (stored.id, text)
     }

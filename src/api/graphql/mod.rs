@@ -22,7 +22,7 @@ pub use engine::Admission;
 pub(crate) use engine::{Behind, Engine, Issuers, Streams};
 pub(crate) use http::{get, post};
 pub(crate) use loader::RivalsOf;
-pub(crate) use scope::Scope;
+pub(crate) use scope::{Memory, Scope};
 pub(crate) use websocket::open;
 
 use super::Limits;

@@ -8,7 +8,7 @@ use async_graphql::{
 use super::scope::scope;
 use crate::{
     api::error::ApiError,
-    domain::{Page, Slice},
+    domain::{Caller, Page, Slice},
     ports::{EntityFilter, FactFilter},
 };
 
@@ -24,9 +24,9 @@ pub(crate) type Connection<N> = connection::Connection<OpaqueCursor<String>, N, 
 pub(crate) enum Total {
     Unknown,
     Known(u64),
-    Sessions,
-    Entities(EntityFilter),
-    Facts(FactFilter),
+    Sessions(Caller),
+    Entities(Caller, EntityFilter),
+    Facts(Caller, FactFilter),
 }
 
 /// The part of a connection that counts.
@@ -38,9 +38,9 @@ impl Total {
         let counted = match self {
             Self::Unknown => return Ok(None),
             Self::Known(count) => return Ok(Some(*count)),
-            Self::Sessions => s.store().count_sessions(&s.caller).await,
-            Self::Entities(filter) => s.store().count_entities(&s.caller, filter).await,
-            Self::Facts(filter) => s.store().count_facts(&s.caller, filter).await,
+            Self::Sessions(whose) => s.store().count_sessions(whose).await,
+            Self::Entities(whose, filter) => s.store().count_entities(whose, filter).await,
+            Self::Facts(whose, filter) => s.store().count_facts(whose, filter).await,
         };
         Ok(Some(counted.map_err(ApiError::from)?))
     }

@@ -1,29 +1,51 @@
 //! What one operation works with: who asks, the use cases, the loaders, and one moment that counts as now, so that all
 //! weights of a response refer to the same time.
 
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{hash::Hash, str::FromStr, sync::Arc, time::Duration};
 
-use async_graphql::{Context, Guard, ID, dataloader::DataLoader};
+use async_graphql::{
+    Context, Guard, ID,
+    dataloader::{self, DataLoader},
+};
+
+use axum::http::StatusCode;
 
 use super::{batch::Batches, loader::Loader};
 use crate::{
     api::{
         audit::Auditor,
         auth::{Identity, Permission},
-        error::ApiError,
+        error::{ApiError, NOT_FOUND},
         rate::CallerLimits,
     },
-    conversation::Conversation,
-    domain::{AuditAction, Caller, Timestamp},
+    conversation::{Conversation, Thing},
+    domain::{AuditAction, Caller, Timestamp, ViewerRole},
     ports::Store,
 };
+
+/// One of the memories that an operation looks into: the caller's own, or shared memory. What was read from one holds on to it, so
+/// that what hangs together with it is read from there too.
+pub(crate) struct Memory {
+    /// On whose behalf it is read.
+    pub(crate) caller: Caller,
+    pub(crate) load: DataLoader<Loader>,
+}
+
+impl Memory {
+    pub(crate) fn is_shared(&self) -> bool {
+        self.caller.is_shared()
+    }
+}
 
 /// The surroundings of one operation.
 pub(crate) struct Scope {
     pub(crate) caller: Caller,
     identity: Identity,
     pub(crate) conversation: Conversation,
-    pub(crate) load: DataLoader<Loader>,
+    /// The caller's own memory.
+    pub(crate) own: Arc<Memory>,
+    /// Shared memory, for those who may read it.
+    shared: Option<Arc<Memory>>,
     pub(crate) now: Timestamp,
     /// Reads that the loaders put off. Whoever runs the operation drives them.
     pub(crate) batches: Batches,
@@ -33,12 +55,15 @@ impl Scope {
     /// A scope for an operation that begins now.
     pub(crate) fn new(identity: Identity, conversation: Conversation) -> Arc<Self> {
         let (caller, now) = (identity.caller, conversation.now());
-        let loader = Loader::new(caller, conversation.clone());
         // Without a cache: a later mutation of the same operation must not answer with what an earlier one saw.
         let batches = Batches::default();
-        let queue = batches.clone();
-        let load = DataLoader::new(loader, move |read| queue.push(read)).delay(Duration::ZERO);
-        Arc::new(Self { caller, identity, load, conversation, now, batches })
+        let memory = |caller: Caller| {
+            let queue = batches.clone();
+            let load = DataLoader::new(Loader::new(caller, conversation.clone()), move |read| queue.push(read)).delay(Duration::ZERO);
+            Arc::new(Memory { caller, load })
+        };
+        let (own, shared) = (memory(caller), caller.shared_reader().map(memory));
+        Arc::new(Self { caller, identity, own, shared, conversation, now, batches })
     }
 
     /// Who asks, with what their proof allows.
@@ -48,6 +73,93 @@ impl Scope {
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
         self.conversation.store()
+    }
+
+    /// The caller's own memory, or shared memory where that is asked for.
+    ///
+    /// # Errors
+    /// 403 `FORBIDDEN` for visitors without an account.
+    pub(crate) fn memory(&self, shared: bool) -> Result<&Arc<Memory>, ApiError> {
+        if !shared {
+            return Ok(&self.own);
+        }
+        let refused = || ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Shared memory is for those who have signed in.");
+        self.shared.as_ref().ok_or_else(refused)
+    }
+
+    /// In which memory something was found.
+    pub(crate) fn found_in(&self, shared: bool) -> &Arc<Memory> {
+        self.shared.as_ref().filter(|_| shared).unwrap_or(&self.own)
+    }
+
+    /// The one who changes shared memory.
+    ///
+    /// # Errors
+    /// 403 for everybody but administrators whose token says so.
+    pub(crate) fn shared_writer(&self) -> Result<Caller, ApiError> {
+        self.identity.require(Permission::Admin)?;
+        let refused = || ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Only administrators may change shared memory.");
+        self.caller.shared_writer().ok_or_else(refused)
+    }
+
+    /// What an id names, in the caller's own memory or in shared memory, with the memory that it is in.
+    pub(crate) async fn find<K>(&self, id: K) -> Result<Option<(<Loader as dataloader::Loader<K>>::Value, Arc<Memory>)>, ApiError>
+    where
+        K: Copy + Hash + Eq + Send + Sync + 'static,
+        Loader: dataloader::Loader<K, Error = ApiError>,
+    {
+        if let Some(found) = self.own.load.load_one(id).await? {
+            return Ok(Some((found, self.own.clone())));
+        }
+        let Some(shared) = &self.shared else { return Ok(None) };
+        Ok(shared.load.load_one(id).await?.map(|found| (found, shared.clone())))
+    }
+
+    /// Reads in the caller's own memory, and in shared memory where one of some things is there and the caller's own has it not. Tells
+    /// which one it was.
+    pub(crate) async fn look<T, F>(&self, things: &[Thing], act: impl Fn(Caller) -> F) -> Result<(T, &Arc<Memory>), ApiError>
+    where
+        F: Future<Output = Result<T, ApiError>>,
+    {
+        match act(self.caller).await {
+            Err(e) if e.code() == NOT_FOUND => match self.holder(things).await? {
+                memory if memory.is_shared() => Ok((act(memory.caller).await?, memory)),
+                _ => Err(e),
+            },
+            found => Ok((found?, &self.own)),
+        }
+    }
+
+    /// The memory that holds one of some things: shared memory if it does, else the caller's own, whether it does or not.
+    pub(crate) async fn holder(&self, things: &[Thing]) -> Result<&Arc<Memory>, ApiError> {
+        match &self.shared {
+            Some(shared) if self.conversation.holds_any(&shared.caller, things).await? => Ok(shared),
+            _ => Ok(&self.own),
+        }
+    }
+
+    /// Makes a change in the memory that holds one of some things, and tells which one that was. Who owns none of them and may not
+    /// change shared memory is told so where shared memory holds one, since they may read it there.
+    ///
+    /// # Errors
+    /// What the change says; 403 for a change of shared memory by others than administrators.
+    pub(crate) async fn change<T, F>(&self, things: &[Thing], act: impl FnOnce(Caller) -> F) -> Result<(T, &Arc<Memory>), ApiError>
+    where
+        F: Future<Output = Result<T, ApiError>>,
+    {
+        // Others are asked about afterwards: their own changes cost nothing more.
+        let first = self.caller.role() == ViewerRole::Admin;
+        if first && self.holder(things).await?.is_shared() {
+            let memory = self.memory(true)?;
+            return Ok((act(self.shared_writer()?).await?, memory));
+        }
+        match act(self.caller).await {
+            Err(e) if !first && e.code() == NOT_FOUND && self.holder(things).await?.is_shared() => {
+                self.shared_writer()?;
+                Err(e)
+            }
+            done => Ok((done?, &self.own)),
+        }
     }
 }
 
@@ -67,6 +179,11 @@ pub(crate) async fn note(ctx: &Context<'_>, action: AuditAction, target: String)
     let s = scope(ctx)?;
     auditor.of_request(s.now, s.identity(), action, Some(target)).await;
     Ok(())
+}
+
+/// Writes an entry of the audit log if it was shared memory that was changed.
+pub(crate) async fn note_shared(ctx: &Context<'_>, memory: &Memory, action: AuditAction, target: impl ToString) -> Result<(), ApiError> {
+    if memory.is_shared() { note(ctx, action, target.to_string()).await } else { Ok(()) }
 }
 
 /// Demands a permission before a field is resolved. Every field that shows or changes what a user owns has one: those of

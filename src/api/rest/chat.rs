@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{
-    api::{auth::Writer, body, error::ApiError, rate::CallerLimits},
-    conversation::{Conversation, SendMessage},
-    domain::{MessageId, MessageStatus, Role, SessionId},
+    api::{Auditor, auth::Writer, body, error::ApiError, graphql::Scope, rate::CallerLimits},
+    conversation::{Conversation, SendMessage, Thing},
+    domain::{AuditAction, MessageId, MessageStatus, Role, SessionId},
 };
 
 #[derive(Deserialize)]
@@ -42,7 +42,7 @@ pub(super) struct Accepted {
 /// Stores a message; without a session it starts one.
 pub(super) async fn post(
     State(conversation): State<Conversation>,
-    Extension(limits): Extension<Arc<CallerLimits>>,
+    Extension((limits, auditor)): Extension<(Arc<CallerLimits>, Auditor)>,
     Writer(identity): Writer,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
@@ -71,8 +71,14 @@ pub(super) async fn post(
         source_metadata: None,
         client_message_id: None,
     };
-    match conversation.send(&caller, message).await {
-        Ok(message) => {
+    let scope = Scope::new(identity, conversation.clone());
+    let send = |whose| {
+        let conversation = &conversation;
+        async move { conversation.send(&whose, message).await.map_err(ApiError::from) }
+    };
+    match scope.change(&[Thing::Session(session)], send).await {
+        Ok((message, memory)) => {
+            auditor.of_shared(scope.now, scope.identity(), memory, AuditAction::SharedMessagesStored, message.id).await;
             let llm_response = (message.status == MessageStatus::Processing).then_some("pending");
             let accepted = Accepted { status: message.status, llm_response, session_id: session, message_id: message.id };
             Ok((StatusCode::ACCEPTED, Json(accepted)))
@@ -82,7 +88,7 @@ pub(super) async fn post(
                 // The session was made for this message alone.
                 let _ = conversation.delete_session(&caller, session).await;
             }
-            Err(ApiError::from(error))
+            Err(error)
         }
     }
 }

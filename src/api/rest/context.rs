@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::view::{EntityView, FactView, MessageView};
 use crate::{
     api::{auth::Reader, error::ApiError, graphql::Scope},
-    conversation::Conversation,
+    conversation::{Conversation, Thing},
     domain::{
         SessionId,
         context::{ContextQuery, Method, Scope as Where, Timings},
@@ -53,9 +53,11 @@ pub(super) async fn get(
     Path(session): Path<String>,
     Query(question): Query<Question>,
 ) -> Result<Json<Found>, ApiError> {
-    let caller = identity.caller;
     let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
-    let session = conversation.session(&caller, session).await?;
+    let asked = Scope::new(identity, conversation);
+    let conversation = &asked.conversation;
+    let found = |whose| async move { conversation.session(&whose, session).await.map_err(ApiError::from) };
+    let (session, memory) = asked.look(&[Thing::Session(session)], found).await?;
     let scope = match question.scope.as_deref() {
         None | Some("user") => Where::User,
         Some("session") => Where::Session(session.id),
@@ -66,26 +68,27 @@ pub(super) async fn get(
         return Err(ApiError::invalid("INVALID_PAGE_SIZE", "`first` must be between 1 and 100.", "first"));
     }
     let text = question.q.ok_or_else(|| ApiError::invalid("QUERY_REQUIRED", "Ask something: `?q=…`.", "q"))?;
-    let query = ContextQuery { text: text.into(), scope, first, methods: Vec::new(), as_of: None, exclude: None };
-    let context = conversation.context(&caller, query).await?;
-    let scope = Scope::new(identity, conversation);
+    let query = ContextQuery { text: text.into(), scope, first, methods: Vec::new(), as_of: None, exclude: None, shared: true };
+    // All of one's own is asked also from a session of shared memory.
+    let whose = if matches!(query.scope, Where::User) { asked.caller } else { memory.caller };
+    let context = conversation.context(&whose, query).await?;
     Ok(Json(Found {
         session_id: session.id,
         messages: context
             .messages
             .into_iter()
-            .map(|m| RankedMessage { message: m.message.into(), score: m.score, methods: m.methods })
+            .map(|m| RankedMessage { message: MessageView::of(m.message, m.shared), score: m.score, methods: m.methods })
             .collect(),
-        facts: scope
+        facts: asked
             .batches
             .clone()
-            .drive(FactView::of(&scope, &context.facts))
+            .drive(FactView::of(&asked, &context.facts))
             .await?
             .into_iter()
             .zip(&context.facts)
             .map(|(fact, ranked)| RankedFact { fact, score: ranked.score })
             .collect(),
-        entities: context.entities.iter().map(EntityView::from).collect(),
+        entities: context.entities.iter().map(|e| EntityView::of(e, context.shared_entities.contains(&e.id))).collect(),
         methods_used: context.methods_used,
         timings: context.timings,
     }))

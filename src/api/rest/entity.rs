@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::view::EntityView;
 use crate::{
-    api::{auth::Reader, body, error::ApiError},
-    conversation::Conversation,
-    domain::{EntityId, EntityType},
+    api::{auth::Reader, body, error::ApiError, graphql::Scope},
+    conversation::{Conversation, Thing},
+    domain::{EntityId, EntityType, SessionId},
     facts::Likely,
 };
 
@@ -46,15 +46,21 @@ pub(super) async fn resolve(
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Resolved>, ApiError> {
-    let caller = identity.caller;
     let request: Request = body::json(&headers, bytes)?;
     let unknown_type =
         || ApiError::invalid("UNKNOWN_TYPE", "`type` is one of person, organization, place, project, tool, concept, event, thing.", "type");
     let wanted = request.r#type.map(|t| EntityType::parse(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
     let bad_id = |_| ApiError::invalid("INVALID_ID", "An id is a UUID.", "session_id");
-    let session = request.session_id.map(|id| id.parse().map_err(bad_id)).transpose()?;
-    let found = conversation.resolve(&caller, &request.mention, wanted, session).await?;
-    let candidate = |c: &Likely| Candidate { entity: EntityView::from(&c.entity), confidence: c.score, reason: c.reason.clone() };
+    let session: Option<SessionId> = request.session_id.map(|id| id.parse().map_err(bad_id)).transpose()?;
+    let (scope, mention) = (Scope::new(identity, conversation), &request.mention);
+    let things: Vec<Thing> = session.into_iter().map(Thing::Session).collect();
+    let resolve = |whose| {
+        let conversation = &scope.conversation;
+        async move { conversation.resolve(&whose, mention, wanted, session).await.map_err(ApiError::from) }
+    };
+    let (found, memory) = scope.look(&things, resolve).await?;
+    let candidate =
+        |c: &Likely| Candidate { entity: EntityView::of(&c.entity, memory.is_shared()), confidence: c.score, reason: c.reason.clone() };
     Ok(Json(Resolved {
         canonical_form: found.canonical_form,
         entity_id: found.entity.as_ref().map(|e| e.id),

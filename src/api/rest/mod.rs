@@ -13,13 +13,13 @@ use axum::{
     routing::{get, post},
 };
 
-use super::rate::CallerLimits;
+use super::{Auditor, rate::CallerLimits};
 use crate::conversation::Conversation;
 
 /// The routes.
-pub(crate) fn routes(limits: Arc<CallerLimits>) -> Router<Conversation> {
+pub(crate) fn routes(limits: Arc<CallerLimits>, auditor: Auditor) -> Router<Conversation> {
     Router::new()
-        .route("/chat", post(chat::post).layer(Extension(limits)))
+        .route("/chat", post(chat::post).layer(Extension((limits, auditor))))
         .route("/context/{session_id}", get(context::get))
         .route("/entity/resolve", post(entity::resolve))
 }

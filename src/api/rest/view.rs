@@ -1,5 +1,7 @@
 //! Domain objects as the JSON of the REST endpoints.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use crate::{
@@ -26,11 +28,13 @@ pub(super) struct MessageView {
     status: MessageStatus,
     sent_at: Timestamp,
     created_at: Timestamp,
+    shared: bool,
 }
 
-impl From<Message> for MessageView {
-    fn from(m: Message) -> Self {
+impl MessageView {
+    pub(super) fn of(m: Message, shared: bool) -> Self {
         Self {
+            shared,
             id: m.id,
             session_id: m.session,
             role: m.role,
@@ -50,11 +54,12 @@ pub(super) struct EntityView {
     entity_id: EntityId,
     name: String,
     r#type: EntityType,
+    shared: bool,
 }
 
-impl From<&Entity> for EntityView {
-    fn from(e: &Entity) -> Self {
-        Self { entity_id: e.id, name: e.name.clone(), r#type: e.entity_type }
+impl EntityView {
+    pub(super) fn of(e: &Entity, shared: bool) -> Self {
+        Self { entity_id: e.id, name: e.name.clone(), r#type: e.entity_type, shared }
     }
 }
 
@@ -75,13 +80,18 @@ pub(super) struct FactView {
     status: FactStatus,
     valid_from: Option<Timestamp>,
     valid_to: Option<Timestamp>,
+    shared: bool,
 }
 
 impl FactView {
     /// Views of ranked facts, in their order.
     pub(super) async fn of(scope: &Scope, facts: &[RankedFact]) -> Result<Vec<Self>, ApiError> {
         let ontology = scope.conversation.ontology();
-        let rivals = scope.load.load_many(facts.iter().map(|f| RivalsOf(f.fact.clone()))).await?;
+        let mut rivals = HashMap::new();
+        for shared in [false, true] {
+            let of = facts.iter().filter(|f| f.shared == shared).map(|f| RivalsOf(f.fact.clone()));
+            rivals.extend(scope.found_in(shared).load.load_many(of).await?);
+        }
         let view = |ranked: &RankedFact| {
             let fact = &ranked.fact;
             let relation = ontology.get(&fact.relation);
@@ -102,6 +112,7 @@ impl FactView {
                 status: fact.status,
                 valid_from: fact.valid_from,
                 valid_to: fact.valid_to,
+                shared: ranked.shared,
             }
         };
         Ok(facts.iter().map(view).collect())

@@ -24,6 +24,8 @@ use crate::ports::{Clock, Embedder, Ids, Store, archive::Header};
 
 /// What stands for the user of an installation without login.
 const LOCAL: &str = "local";
+/// What stands for shared memory.
+const SHARED: &str = "shared";
 
 /// Writes an archive of one user, or of all, to standard output.
 pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Result<()> {
@@ -80,6 +82,7 @@ pub(super) async fn named(store: &dyn Store, user: Option<&str>) -> anyhow::Resu
     Ok(match user {
         None => None,
         Some(LOCAL) => Some(store.local_user().await?),
-        Some(id) => Some(id.parse().with_context(|| format!("the user is named by an id, or is `{LOCAL}`"))?),
+        Some(SHARED) => Some(UserId::SHARED),
+        Some(id) => Some(id.parse().with_context(|| format!("the user is named by an id, or is `{LOCAL}` or `{SHARED}`"))?),
     })
 }

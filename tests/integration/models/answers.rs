@@ -62,11 +62,11 @@ fn message(n: u128, text: &str, score: f64) -> RankedMessage {
         answer_to: None,
         citations: Vec::new(),
     };
-    RankedMessage { message, score, methods: Vec::new() }
+    RankedMessage { message, score, methods: Vec::new(), shared: false }
 }
 
 fn context(messages: Vec<RankedMessage>) -> Context {
-    Context { messages, facts: Vec::new(), entities: Vec::new(), methods_used: Vec::new(), timings: Timings::default() }
+    Context { messages, ..Context::default() }
 }
 
 fn asked() -> Asked {

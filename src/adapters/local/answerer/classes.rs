@@ -114,6 +114,11 @@ pub(super) fn is_first_person(word: &str) -> bool {
 }
 
 /// Whether a word is "I" or "we" as one who does something.
+/// Whether a word means who asks with others: in shared memory, everybody.
+pub(super) fn is_we(word: &str) -> bool {
+    matches!(word, "we" | "us" | "our" | "ours" | "we're" | "we've")
+}
+
 pub(super) fn is_first_person_subject(word: &str) -> bool {
     is_first_person(word) && !matches!(word, "me" | "my" | "mine" | "myself" | "us" | "our" | "ours")
 }

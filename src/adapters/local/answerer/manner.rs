@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 
 use super::{
-    classes::{is_first_person, is_first_person_subject, is_function, is_occupation, is_particle},
+    classes::{is_first_person, is_first_person_subject, is_function, is_occupation, is_particle, is_we},
     names::Named,
     question::{Asks, Question, Tense},
     want::Want,
     words::{Word, is_past_form, words},
 };
-use crate::domain::{Entity, Message};
+use crate::domain::{Entity, Message, context::SHARED_SPEAKER};
 
 const WISHES: &str = "want wants wanna wish wishes hope hopes hoping would i'd we'd he'd she'd they'd might maybe perhaps could should if \
     unless dream dreams dreaming dreamt consider considering considered thinking someday hopefully supposed \
@@ -192,7 +192,8 @@ impl Telling<'_> {
             None => self.question.words.get(named.start).is_some_and(|w| is_first_person(&w.plain)),
             Some(name) => {
                 let viewer = self.entities.iter().any(|e| e.is_viewer && named.entities.contains(&e.id) && e.name == *name);
-                viewer || self.is_name(named, name)
+                let of_all = name == SHARED_SPEAKER && self.question.words.get(named.start).is_some_and(|w| is_we(&w.plain));
+                viewer || of_all || self.is_name(named, name)
             }
         }
     }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
-    classes::{are_siblings, is_asking, is_called, is_first_person, is_function, is_light, kind_named, kinds_of},
+    classes::{are_siblings, is_asking, is_called, is_first_person, is_function, is_light, is_we, kind_named, kinds_of},
     cues::{CueBook, Form},
     manner::{self, Telling},
     names::Named,
@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     adapters::local::LocalEmbedder,
-    domain::{Entity, Message, MessageKind, Role, context::RankedMessage},
+    domain::{
+        Entity, Message, MessageKind, Role,
+        context::{RankedMessage, SHARED_SPEAKER},
+    },
 };
 
 /// Messages quoted in one answer.
@@ -292,6 +295,7 @@ impl Search<'_> {
             let word = &question.words[named.start];
             if is_first_person(&word.plain) {
                 return message.speaker.is_none()
+                    || (is_we(&word.plain) && message.speaker.as_deref() == Some(SHARED_SPEAKER))
                     || self.entities.iter().any(|e| e.is_viewer && message.speaker.as_deref() == Some(&e.name));
             }
             let own = &question.words[named.start..named.end];

@@ -106,8 +106,13 @@ fn quoted(question: &Question, quotes: Vec<Quote<'_>>, page: &mut Page<'_>) -> V
     for quote in quotes {
         let message = quote.message;
         let who = message.speaker.as_deref().unwrap_or("you");
-        let mark =
-            page.cite(Citation { index: 0, message_id: Some(message.id), fact_id: None, excerpt: UserText::from(quote.excerpt.clone()) });
+        let mark = page.cite(Citation {
+            index: 0,
+            message_id: Some(message.id),
+            fact_id: None,
+            excerpt: UserText::from(quote.excerpt.clone()),
+            shared: false,
+        });
         let verdict = match quote.verdict {
             Some(true) => "Yes: on",
             Some(false) => "No: on",

@@ -179,7 +179,7 @@ impl World {
             excerpt: said.into(),
             created_at: at("2026-04-01"),
         }];
-        self.facts.push(RankedFact { fact, subject, object, score: 0.5, evidence });
+        self.facts.push(RankedFact { fact, subject, object, score: 0.5, evidence, shared: false });
         self.facts.last_mut().unwrap()
     }
 
@@ -200,18 +200,13 @@ impl World {
             answer_to: None,
             citations: Vec::new(),
         };
-        self.messages.push(RankedMessage { message, score: 0.9, methods: Vec::new() });
+        self.messages.push(RankedMessage { message, score: 0.9, methods: Vec::new(), shared: false });
     }
 
     /// What would be found: facts of what is named, as the graph search gives them, and all messages.
     fn answer(&self, question: &str) -> Draft {
-        let context = Context {
-            messages: self.messages.clone(),
-            facts: self.facts.clone(),
-            entities: self.entities.clone(),
-            methods_used: Vec::new(),
-            timings: Timings::default(),
-        };
+        let context =
+            Context { messages: self.messages.clone(), facts: self.facts.clone(), entities: self.entities.clone(), ..Context::default() };
         ANSWERER.draft(&asked(question), &context)
     }
 }
@@ -444,13 +439,7 @@ async fn the_answer_is_streamed_and_odd_text_does_no_harm() {
         }
     }
     let w = world();
-    let context = Context {
-        messages: Vec::new(),
-        facts: w.facts.clone(),
-        entities: w.entities.clone(),
-        methods_used: Vec::new(),
-        timings: Timings::default(),
-    };
+    let context = Context { facts: w.facts.clone(), entities: w.entities.clone(), ..Context::default() };
     let heard = Heard(std::sync::Mutex::default());
     let caller = crate::domain::Caller::verified(crate::domain::UserId(uuid::Uuid::nil()), crate::domain::ViewerRole::User);
     let draft = ANSWERER.answer(&caller, &asked("Who does John like?"), &context, &heard).await.unwrap();
@@ -537,13 +526,7 @@ fn whoever_is_called_by_what_they_are_is_called_by_name() {
     w.fact("You", "FAMILY_OF", "Ida", "my daughter Ida");
     w.fact("Mary", "MANAGES", "Dave", "Mary is Dave's boss");
     let put = |question: &str| {
-        let context = Context {
-            messages: Vec::new(),
-            facts: w.facts.clone(),
-            entities: w.entities.clone(),
-            methods_used: Vec::new(),
-            timings: Timings::default(),
-        };
+        let context = Context { facts: w.facts.clone(), entities: w.entities.clone(), ..Context::default() };
         ANSWERER.rephrase(&asked(question), &context).map(|t| t.as_str().to_owned())
     };
     assert_eq!(put("Where does my daughter live?").as_deref(), Some("Where does Ida live?"));

@@ -5,19 +5,20 @@ use std::collections::HashMap;
 
 use super::{
     dates::{self, DateWord},
+    joint::{self, Pool},
     postings::{self, NONE, Postings},
     prior::Marks,
-    rank::{Candidate, Top, Tuning, fuse},
+    rank::{Candidate, Top, Tuning},
     runs::Runs,
     vectors::{Probe, Vectors},
-    words,
+    words::{self, Weighed},
 };
 use crate::{
     domain::{
         MessageId, Role, SessionId, Timestamp,
         context::{Method, Scope},
     },
-    ports::{FeedRow, IndexHit, IndexQuery, index::IndexResult},
+    ports::{FeedRow, IndexQuery, index::IndexResult},
     understand::terms::terms,
 };
 use std::time::Instant;
@@ -25,6 +26,14 @@ use std::time::Instant;
 /// Who said a row.
 const VIEWER: u32 = 0;
 const ASSISTANT: u32 = 1;
+
+/// A question to one index.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) query: &'a IndexQuery,
+    /// Similarities that the store found, for an index without vectors.
+    pub(super) nearest: &'a [(MessageId, f32)],
+}
 
 /// Index of one user's messages, in the order of the feed.
 #[derive(Debug)]
@@ -165,10 +174,24 @@ impl UserIndex {
         named
     }
 
-    /// The best messages. `nearest` are similarities that the store found, for an index without vectors.
-    pub(super) fn search(&self, query: &IndexQuery, nearest: &[(MessageId, f32)], tuning: &Tuning) -> IndexResult {
+    /// The best messages.
+    pub(super) fn search(&self, asked: Asked<'_>, tuning: &Tuning) -> IndexResult {
+        joint::best(&[self.pool(asked, None, true, tuning)], asked.query, tuning)
+    }
+
+    /// As [`Self::search`], with another memory beside, in which nothing was said by the one who asks.
+    pub(super) fn search_with(&self, asked: Asked<'_>, beside: &Self, asked_beside: Asked<'_>, tuning: &Tuning) -> IndexResult {
+        let pools = [self.pool(asked, Some(beside), true, tuning), beside.pool(asked_beside, Some(self), false, tuning)];
+        joint::best(&pools, asked.query, tuning)
+    }
+
+    /// What may answer, as far as it is here. `beside` says how rare terms are elsewhere, `of_viewer` whether "I" in the question is
+    /// who speaks here without a name.
+    fn pool(&self, asked: Asked<'_>, beside: Option<&Self>, of_viewer: bool, tuning: &Tuning) -> Pool<'_> {
+        let Asked { query, nearest } = asked;
         let words: Vec<String> = terms(&query.text).into_iter().map(|(term, _)| term).collect();
-        let named = self.named(&query.text, &words);
+        let mut named = self.named(&query.text, &words);
+        named.retain(|speaker| of_viewer || *speaker != VIEWER);
         let session = match query.scope {
             Scope::User => None,
             // A session without rows has no number: nothing is in scope then.
@@ -184,8 +207,9 @@ impl UserIndex {
 
         let started = Instant::now();
         let mut pool = Vec::new();
-        let by_words =
-            if query.methods.contains(&Method::Keyword) { self.by_words(&query.text, &words, &named, tuning) } else { Vec::new() };
+        let wanted = query.methods.contains(&Method::Keyword);
+        let by_words = if wanted { self.by_words(&query.text, &words, &named, None, tuning) } else { Vec::new() };
+        let jointly = beside.filter(|_| wanted).map(|b| self.by_words(&query.text, &words, &named, Some(b), tuning)).unwrap_or_default();
         let mut top = Top::new(size);
         for (row, score) in by_words.iter().enumerate().filter(|(_, score)| **score > 0.0) {
             let row = row as u32;
@@ -243,6 +267,7 @@ impl UserIndex {
                 Candidate {
                     row,
                     keyword: by_words.get(at).copied().unwrap_or(0.0),
+                    joint_keyword: jointly.get(at).copied().unwrap_or(0.0),
                     vector,
                     named: named.contains(&self.speakers[at]),
                     graph: graph.get(&row).copied().unwrap_or(0.0),
@@ -251,38 +276,34 @@ impl UserIndex {
                 }
             })
             .collect();
-        let scores = fuse(&candidates, found_by_words, found_by_meaning, tuning);
-        let mut order: Vec<(f32, u32, &Candidate)> = scores.into_iter().zip(&candidates).map(|(s, c)| (s, c.row, c)).collect();
-        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-        let hits = order
-            .into_iter()
-            .take(query.first)
-            .map(|(score, row, candidate)| {
-                let mut methods = Vec::new();
-                if near.binary_search(&row).is_ok() {
-                    methods.push(Method::Vector);
-                }
-                if found_by_words && candidate.keyword > 0.0 {
-                    methods.push(Method::Keyword);
-                }
-                if candidate.graph > 0.0 {
-                    methods.push(Method::Graph);
-                }
-                IndexHit { message: self.ids[row as usize], score, methods }
-            })
-            .collect();
-        IndexResult { hits, model: query.model.clone(), vector_ms, keyword_ms }
+        Pool { ids: &self.ids, candidates, near, found_by_words, keyword_ms, vector_ms }
     }
 
-    fn by_words(&self, text: &str, words: &[String], named: &[u32], tuning: &Tuning) -> Vec<f32> {
+    fn by_words(&self, text: &str, words: &[String], named: &[u32], beside: Option<&Self>, tuning: &Tuning) -> Vec<f32> {
         let dates = dates::in_text(text);
-        let by_date = dates.iter().filter_map(|word| self.by_date.get(word));
+        let dated = |word| beside.and_then(|b| b.by_date.get(word)).map_or(0, Runs::len);
+        let by_date = dates.iter().filter_map(|word| Some(Weighed { it: self.by_date.get(word)?, weight: 1.0, beside: dated(word) }));
         // The viewer's own rows are no tag: "I" is a stop word, and would match half of all rows.
-        let by_speaker = named.iter().filter(|n| **n != VIEWER).filter_map(|n| self.by_speaker.get(*n as usize));
-        let tags: Vec<&Runs> = by_date.chain(by_speaker).collect();
-        let is_speaker = |word: &str| named.iter().filter_map(|n| self.speaker_names.get(*n as usize)).flatten().any(|part| part == word);
-        let terms: Vec<(&str, f32)> = words.iter().map(|w| (w.as_str(), if is_speaker(w) { tuning.speaker_term } else { 1.0 })).collect();
-        let rows = words::Rows { lengths: &self.lengths, previous: &self.previous, next: &self.next, total_length: self.total_length };
+        let called = |names: &[String]| {
+            let same = |b: &Self| b.speaker_names.iter().zip(&b.by_speaker).filter(|(n, _)| *n == names).map(|(_, rows)| rows.len()).sum();
+            beside.map_or(0, same)
+        };
+        let by_speaker = named.iter().filter(|n| **n != VIEWER).map(|n| *n as usize);
+        let by_speaker = by_speaker
+            .filter_map(|n| Some(Weighed { it: self.by_speaker.get(n)?, weight: 1.0, beside: called(self.speaker_names.get(n)?) }));
+        let tags: Vec<Weighed<&Runs>> = by_date.chain(by_speaker).collect();
+        let names = |index: &Self, word: &str| index.speaker_names.iter().flatten().any(|part| part == word);
+        let is_speaker = |word: &str| names(self, word) || beside.is_some_and(|b| names(b, word));
+        let term = |w: &'_ String| if is_speaker(w) { tuning.speaker_term } else { 1.0 };
+        let elsewhere = |w: &str| beside.map_or(0, |b| b.postings.of(w).len());
+        let terms: Vec<_> = words.iter().map(|w| Weighed { it: w.as_str(), weight: term(w), beside: elsewhere(w) }).collect();
+        let rows = words::Rows {
+            lengths: &self.lengths,
+            previous: &self.previous,
+            next: &self.next,
+            total_length: self.total_length,
+            beside: beside.map_or((0, 0.0), |b| (b.len(), b.total_length)),
+        };
         words::bm25(&self.postings, &rows, &terms, &tags, tuning)
     }
 }

@@ -12,6 +12,7 @@
 
 mod cache;
 mod dates;
+mod joint;
 mod memory;
 mod postings;
 mod prior;
@@ -30,11 +31,12 @@ mod tests;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tokio::sync::OwnedRwLockReadGuard;
 
 pub use self::rank::Tuning;
 use self::{
     cache::{Cache, Held, Slot},
-    memory::UserIndex,
+    memory::{Asked, UserIndex},
 };
 use crate::{
     domain::{
@@ -166,9 +168,27 @@ impl RecallIndex {
         self.store.nearest(caller, &query.model, vector, session, limit).await
     }
 
-    /// Serves a user whose words do not fit: an index of the candidates alone, made for this one question.
-    async fn search_among_nearest(&self, caller: &Caller, query: &IndexQuery) -> Result<IndexResult, StoreError> {
-        let nearest = self.nearest(caller, query).await?;
+    /// What a question is put to, brought up to everything that was stored before this call.
+    async fn source(&self, caller: &Caller, query: &IndexQuery) -> Result<Source, StoreError> {
+        let slot = self.cache.slot(caller.user());
+        self.catch_up(caller, &slot).await?;
+        let held = slot.held.clone().read_owned().await;
+        let mut query = query.clone();
+        // Vectors of two models are never compared.
+        query.embedding = query.embedding.filter(|_| query.model == held.model);
+        query.model = held.model.clone();
+        if held.outgrown {
+            drop(held);
+            let nearest = self.nearest(caller, &query).await?;
+            let index = Index::Made(self.among(caller, &query, &nearest).await?);
+            return Ok(Source { query, nearest, index });
+        }
+        let nearest = if held.index.holds_vectors() { Vec::new() } else { self.nearest(caller, &query).await? };
+        Ok(Source { query, nearest, index: Index::Held(held) })
+    }
+
+    /// For a user whose words do not fit: an index of the candidates alone, made for this one question.
+    async fn among(&self, caller: &Caller, query: &IndexQuery, nearest: &[(MessageId, f32)]) -> Result<UserIndex, StoreError> {
         let mut ids: Vec<MessageId> = nearest.iter().map(|(id, _)| *id).chain(query.boosts.iter().map(|(id, _)| *id)).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -188,34 +208,57 @@ impl RecallIndex {
                 embedding: Vec::new(),
             });
         }
-        Ok(index.search(query, &nearest, &self.options.tuning))
+        Ok(index)
+    }
+}
+
+/// What one question is put to.
+struct Source {
+    /// The question, with its vector only where vectors of that model are here.
+    query: IndexQuery,
+    nearest: Vec<(MessageId, f32)>,
+    index: Index,
+}
+
+enum Index {
+    Held(OwnedRwLockReadGuard<Held>),
+    Made(UserIndex),
+}
+
+impl Source {
+    fn index(&self) -> &UserIndex {
+        match &self.index {
+            Index::Held(held) => &held.index,
+            Index::Made(index) => index,
+        }
+    }
+
+    fn asked(&self) -> Asked<'_> {
+        Asked { query: &self.query, nearest: &self.nearest }
+    }
+}
+
+fn search(own: &Source, beside: Option<&Source>, tuning: &Tuning) -> IndexResult {
+    match beside {
+        None => own.index().search(own.asked(), tuning),
+        Some(beside) => own.index().search_with(own.asked(), beside.index(), beside.asked(), tuning),
     }
 }
 
 #[async_trait]
 impl MessageIndex for RecallIndex {
     async fn search(&self, caller: &Caller, query: &IndexQuery) -> Result<IndexResult, StoreError> {
-        let slot = self.cache.slot(caller.user());
-        self.catch_up(caller, &slot).await?;
-        let held = slot.held.clone().read_owned().await;
-        let model = held.model.clone();
-        let mut query = query.clone();
-        // Vectors of two models are never compared.
-        query.embedding = query.embedding.filter(|_| query.model == model);
-        if held.outgrown {
-            drop(held);
-            let found = self.search_among_nearest(caller, &query).await?;
-            return Ok(IndexResult { model, ..found });
-        }
-        let nearest = if held.index.holds_vectors() { Vec::new() } else { self.nearest(caller, &query).await? };
-        if held.index.len() < INLINE_ROWS {
-            let found = held.index.search(&query, &nearest, &self.options.tuning);
-            return Ok(IndexResult { model, ..found });
+        let own = self.source(caller, query).await?;
+        let beside = match query.beside {
+            Some(beside) => Some(self.source(&beside, query).await?),
+            None => None,
+        };
+        if own.index().len() + beside.as_ref().map_or(0, |b| b.index().len()) < INLINE_ROWS {
+            return Ok(search(&own, beside.as_ref(), &self.options.tuning));
         }
         let tuning = self.options.tuning.clone();
-        let search = tokio::task::spawn_blocking(move || held.index.search(&query, &nearest, &tuning));
-        let found = search.await.map_err(|e| StoreError::Transient(Box::new(e)))?;
-        Ok(IndexResult { model, ..found })
+        let search = tokio::task::spawn_blocking(move || search(&own, beside.as_ref(), &tuning));
+        search.await.map_err(|e| StoreError::Transient(Box::new(e)))
     }
 
     fn model(&self, caller: &Caller) -> String {

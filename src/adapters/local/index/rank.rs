@@ -112,6 +112,8 @@ pub(super) struct Candidate {
     pub(super) row: u32,
     /// BM25, 0 when no term matches.
     pub(super) keyword: f32,
+    /// BM25 as if a memory that is searched with this one were one with it.
+    pub(super) joint_keyword: f32,
     /// Cosine, when the row has a vector.
     pub(super) vector: Option<f32>,
     /// Whether its speaker is named in the question.
@@ -194,7 +196,7 @@ mod tests {
         ) {
             let pool: Vec<Candidate> = pool.into_iter().enumerate().map(|(i, (keyword, vector, named, graph, prior))| {
                 let row = i as u32;
-                Candidate { row, keyword, vector, named, graph, prior, neighbours: [row.wrapping_sub(1), row + 1] }
+                Candidate { row, keyword, vector, named, graph, prior, neighbours: [row.wrapping_sub(1), row + 1], ..Candidate::default() }
             }).collect();
             for score in fuse(&pool, keyword, vector, &Tuning::default()) {
                 prop_assert!((0.0..=1.0).contains(&score));

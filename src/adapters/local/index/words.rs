@@ -16,26 +16,38 @@ pub(super) struct Rows<'a> {
     pub(super) next: &'a [u32],
     /// Sum of `lengths`.
     pub(super) total_length: f64,
+    /// How many rows there are in a memory that is searched with this one, and how long they are together. How rare a term is and how
+    /// long a row is told for both as one, or scores from the two could not be compared.
+    pub(super) beside: (usize, f64),
+}
+
+/// A term, or rows that have it.
+pub(super) struct Weighed<T> {
+    pub(super) it: T,
+    /// How much it counts.
+    pub(super) weight: f32,
+    /// How many rows of the memory beside have it.
+    pub(super) beside: usize,
 }
 
 /// BM25 (Robertson et al. 1994) of every row, 0 where nothing matches. A row counts as its own terms plus, at a discount,
 /// those of the messages around it, summed before saturation: an answer rarely repeats the words of its question, and what
 /// is talked about is named once. Each term has a weight. `tags` are rows that count as having one
 /// more term: a date word, or a speaker.
-pub(super) fn bm25(postings: &Postings, rows: &Rows<'_>, terms: &[(&str, f32)], tags: &[&Runs], tuning: &Tuning) -> Vec<f32> {
+pub(super) fn bm25(postings: &Postings, rows: &Rows<'_>, terms: &[Weighed<&str>], tags: &[Weighed<&Runs>], tuning: &Tuning) -> Vec<f32> {
     let mut sums = Sums::new(rows, tuning);
-    for (term, weight) in terms {
-        let list = postings.of(term);
+    for term in terms {
+        let list = postings.of(term.it);
         for entry in list {
             sums.spread(entry.row(), entry.count());
         }
-        sums.settle(list.len(), *weight);
+        sums.settle(list.len() + term.beside, term.weight);
     }
-    for list in tags {
-        for row in list.iter() {
+    for tag in tags {
+        for row in tag.it.iter() {
             sums.add(row, 1.0);
         }
-        sums.settle(list.len(), 1.0);
+        sums.settle(tag.it.len() + tag.beside, tag.weight);
     }
     sums.scores
 }
@@ -54,7 +66,8 @@ struct Sums<'a> {
 impl<'a> Sums<'a> {
     fn new(rows: &'a Rows<'a>, tuning: &'a Tuning) -> Self {
         let count = rows.lengths.len();
-        let average = ((rows.total_length / count.max(1) as f64) as f32 * (1.0 + tuning.length_before)).max(1.0);
+        let (all, length) = (count + rows.beside.0, rows.total_length + rows.beside.1);
+        let average = ((length / all.max(1) as f64) as f32 * (1.0 + tuning.length_before)).max(1.0);
         Self { rows, tuning, average, scores: vec![0.0; count], counts: vec![0.0; count], touched: Vec::new() }
     }
 
@@ -84,7 +97,7 @@ impl<'a> Sums<'a> {
     /// Turns the counts of a term that `frequency` rows have into scores.
     fn settle(&mut self, frequency: usize, weight: f32) {
         let Self { rows, tuning, average, scores, counts, touched } = self;
-        let (n, df) = (scores.len() as f32, frequency as f32);
+        let (n, df) = ((scores.len() + rows.beside.0) as f32, frequency as f32);
         let idf = (1.0 + (n - df + 0.5).max(0.0) / (df + 0.5)).ln();
         let factor = weight * idf * (tuning.k1 + 1.0);
         for row in touched.drain(..) {
@@ -156,12 +169,13 @@ mod tests {
                 }
             }
             let total_length = lengths.iter().map(|l| f64::from(*l)).sum();
-            let rows = Rows { lengths: &lengths, previous: &previous, next: &next, total_length };
+            let rows = Rows { lengths: &lengths, previous: &previous, next: &next, total_length, beside: (0, 0.0) };
             let mut asked: Vec<String> = asked.iter().map(u8::to_string).collect();
             asked.dedup();
             let asked: Vec<(&str, f32)> = asked.iter().enumerate().map(|(i, t)| (t.as_str(), 1.0 / (i + 1) as f32)).collect();
             let tuning = Tuning::default();
-            let found = bm25(&postings, &rows, &asked, &[], &tuning);
+            let weighed: Vec<_> = asked.iter().map(|(it, weight)| Weighed { it: *it, weight: *weight, beside: 0 }).collect();
+            let found = bm25(&postings, &rows, &weighed, &[], &tuning);
             for (a, b) in found.iter().zip(by_definition(&texts, &sessions, &asked, &tuning)) {
                 prop_assert!((a - b).abs() < 1e-3, "{} is not {}", a, b);
             }

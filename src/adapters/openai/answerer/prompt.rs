@@ -87,7 +87,7 @@ fn fact(n: usize, f: &RankedFact, ontology: &Ontology) -> (Value, Citation) {
         fields.extend(words.iter().map(|w| ("words".to_owned(), json!(w.as_str()))));
     }
     let excerpt = words.unwrap_or_else(|| told.into());
-    (value, Citation { index: number(n), message_id: evidence.map(|e| e.message), fact_id: Some(f.fact.id), excerpt })
+    (value, Citation { index: number(n), message_id: evidence.map(|e| e.message), fact_id: Some(f.fact.id), excerpt, shared: false })
 }
 
 fn message(n: usize, m: &RankedMessage, most: usize) -> (Value, Citation) {
@@ -99,7 +99,7 @@ fn message(n: usize, m: &RankedMessage, most: usize) -> (Value, Citation) {
     };
     let value = json!({ "n": n, "message": start(text, most), "by": by, "on": day(m.message.sent_at) });
     let excerpt = start(text, MAX_EXCERPT).into();
-    (value, Citation { index: number(n), message_id: Some(m.message.id), fact_id: None, excerpt })
+    (value, Citation { index: number(n), message_id: Some(m.message.id), fact_id: None, excerpt, shared: false })
 }
 
 fn number(n: usize) -> u32 {

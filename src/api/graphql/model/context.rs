@@ -1,9 +1,12 @@
 //! What is found for a question, and which thing a name means.
 
+use std::sync::Arc;
+
 use async_graphql::SimpleObject;
 
 use super::{EntityNode, FactNode, MessageNode, enums::RetrievalMethod};
 use crate::{
+    api::graphql::scope::{Memory, Scope},
     conversation,
     domain::context::{Context, Timings},
     facts::Likely,
@@ -34,6 +37,8 @@ pub(crate) struct RankedMessage {
     score: f64,
     /// Ways that found it.
     methods: Vec<RetrievalMethod>,
+    /// Whether it is of shared memory.
+    shared: bool,
 }
 
 /// A fact with its score.
@@ -43,6 +48,8 @@ pub(crate) struct RankedFact {
     fact: FactNode,
     /// 0 to 1, comparable within one result.
     score: f64,
+    /// Whether it is of shared memory. Facts of both stand side by side, also where they say the same or the contrary.
+    shared: bool,
 }
 
 /// Milliseconds spent on a question.
@@ -66,17 +73,28 @@ impl From<Timings> for RetrievalTimings {
     }
 }
 
-impl From<Context> for ContextNode {
-    fn from(context: Context) -> Self {
+impl ContextNode {
+    /// What an operation found.
+    pub(crate) fn of(s: &Scope, context: Context) -> Self {
         let message = |m: crate::domain::context::RankedMessage| RankedMessage {
-            message: MessageNode(m.message),
+            message: MessageNode(m.message, s.found_in(m.shared).clone()),
             score: m.score,
             methods: m.methods.into_iter().map(Into::into).collect(),
+            shared: m.shared,
+        };
+        let fact = |f: crate::domain::context::RankedFact| RankedFact {
+            fact: FactNode(f.fact, s.found_in(f.shared).clone()),
+            score: f.score,
+            shared: f.shared,
+        };
+        let entity = |e: crate::domain::Entity| {
+            let shared = context.shared_entities.contains(&e.id);
+            EntityNode(e, s.found_in(shared).clone())
         };
         Self {
             messages: context.messages.into_iter().map(message).collect(),
-            facts: context.facts.into_iter().map(|f| RankedFact { fact: FactNode(f.fact), score: f.score }).collect(),
-            entities: context.entities.into_iter().map(EntityNode).collect(),
+            facts: context.facts.into_iter().map(fact).collect(),
+            entities: context.entities.into_iter().map(entity).collect(),
             methods_used: context.methods_used.into_iter().map(Into::into).collect(),
             timings: context.timings.into(),
         }
@@ -108,11 +126,13 @@ pub(crate) struct EntityCandidate {
     reason: String,
 }
 
-impl From<conversation::Resolution> for Resolution {
-    fn from(r: conversation::Resolution) -> Self {
-        let candidate = |c: Likely| EntityCandidate { entity: EntityNode(c.entity), confidence: c.score, reason: c.reason };
+impl Resolution {
+    /// What a name means in a memory.
+    pub(crate) fn of(memory: &Arc<Memory>, r: conversation::Resolution) -> Self {
+        let entity = |e| EntityNode(e, memory.clone());
+        let candidate = |c: Likely| EntityCandidate { entity: entity(c.entity), confidence: c.score, reason: c.reason };
         Self {
-            entity: r.entity.map(EntityNode),
+            entity: r.entity.map(entity),
             canonical_form: r.canonical_form,
             confidence: r.confidence,
             candidates: r.candidates.into_iter().map(candidate).collect(),

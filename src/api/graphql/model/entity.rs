@@ -1,5 +1,7 @@
 //! A thing that a user talks about.
 
+use std::sync::Arc;
+
 use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
@@ -13,7 +15,7 @@ use crate::{
         graphql::{
             loader::MergedInto,
             page::{self, Connection, Total, cost},
-            scope::{Needs, scope},
+            scope::{Memory, Needs, scope},
         },
     },
     domain::{Decision, Entity, Slice, Timestamp},
@@ -44,7 +46,7 @@ impl From<Merged> for MergedEntity {
 
 /// A thing that the user talks about, told apart from others of the same name.
 #[derive(Clone)]
-pub(crate) struct EntityNode(pub(crate) Entity);
+pub(crate) struct EntityNode(pub(crate) Entity, pub(crate) Arc<Memory>);
 
 /// A thing that the user talks about, told apart from others of the same name.
 #[Object(name = "Entity", guard = "Needs::Read")]
@@ -90,6 +92,11 @@ impl EntityNode {
         self.0.is_viewer
     }
 
+    /// Whether it is of shared memory, which all signed-in users read.
+    async fn shared(&self) -> bool {
+        self.1.is_shared()
+    }
+
     /// When it was first mentioned.
     async fn created_at(&self) -> Timestamp {
         self.0.created_at
@@ -101,8 +108,8 @@ impl EntityNode {
     }
 
     /// What was merged into it and can be told apart again by `unmergeEntities`, the latest first.
-    async fn merged(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<MergedEntity>> {
-        let merged = scope(ctx)?.load.load_one(MergedInto(self.0.id)).await?.unwrap_or_default();
+    async fn merged(&self) -> async_graphql::Result<Vec<MergedEntity>> {
+        let merged = self.1.load.load_one(MergedInto(self.0.id)).await?.unwrap_or_default();
         Ok(merged.into_iter().map(MergedEntity::from).collect())
     }
 
@@ -118,8 +125,8 @@ impl EntityNode {
         let s = scope(ctx)?;
         let page = page::page(first, after)?;
         let filter = FactFilter { entity: Some(self.0.id), status: status.map(Into::into), ..FactFilter::default() };
-        let slice = s.store().list_facts(&s.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forwards(slice, &page, Total::Facts(filter), FactNode))
+        let slice = s.store().list_facts(&self.1.caller, &filter, &page).await.map_err(ApiError::from)?;
+        Ok(page::forwards(slice, &page, Total::Facts(self.1.caller, filter), |f| FactNode(f, self.1.clone())))
     }
 
     /// Things that active facts lead to, in either direction: nearest first, then by the strength of the fact that leads there.
@@ -133,8 +140,8 @@ impl EntityNode {
     ) -> async_graphql::Result<Vec<NeighbourNode>> {
         let (hops, first) = (graph::hops(hops, "hops")?, page::page(first, None)?.first);
         let asked = Around { entity: self.0.id, hops, relations: relations.unwrap_or_default(), first };
-        let found = graph::graph(ctx)?.around(&scope(ctx)?.caller, &asked).await.map_err(graph::refused)?;
-        graph::neighbours(ctx, found).await
+        let found = graph::graph(ctx)?.around(&self.1.caller, &asked).await.map_err(graph::refused)?;
+        graph::neighbours(&self.1, found).await
     }
 
     /// Messages that mention it, latest first.
@@ -147,11 +154,11 @@ impl EntityNode {
     ) -> async_graphql::Result<Connection<MessageNode>> {
         let s = scope(ctx)?;
         let page = page::page(first, after)?;
-        let slice = s.store().list_mentions(&s.caller, self.0.id, &page).await.map_err(ApiError::from)?;
-        let mut messages = s.load.load_many(slice.items.iter().map(|(_, (message, _))| *message)).await?;
+        let slice = s.store().list_mentions(&self.1.caller, self.0.id, &page).await.map_err(ApiError::from)?;
+        let mut messages = self.1.load.load_many(slice.items.iter().map(|(_, (message, _))| *message)).await?;
         // A message that was deleted between the two reads is left out; its neighbours keep their cursors.
         let items = slice.items.into_iter().filter_map(|(key, (id, _))| Some((key, messages.remove(&id)?))).collect();
         let total = Total::Known(self.0.mention_count);
-        Ok(page::forwards(Slice { items, has_next: slice.has_next }, &page, total, MessageNode))
+        Ok(page::forwards(Slice { items, has_next: slice.has_next }, &page, total, |m| MessageNode(m, self.1.clone())))
     }
 }

@@ -1,5 +1,7 @@
 //! A fact, where it stands at the moment of the request, and the evidence behind it.
 
+use std::sync::Arc;
+
 use async_graphql::{Context, ID, Object};
 
 use super::{
@@ -12,7 +14,7 @@ use crate::{
         graphql::{
             loader::{EvidenceOf, RivalsOf},
             page::{self, Connection, Total, cost},
-            scope::{Needs, Scope, scope},
+            scope::{Memory, Needs, Scope, scope},
         },
     },
     domain::{EntityId, Evidence, Fact, FactStatus as Status, MessageId, Page, Slice, Stance, Timestamp},
@@ -21,7 +23,7 @@ use crate::{
 
 /// Subject, relation, object, with what speaks for and against it.
 #[derive(Clone)]
-pub(crate) struct FactNode(pub(crate) Fact);
+pub(crate) struct FactNode(pub(crate) Fact, pub(crate) Arc<Memory>);
 
 /// Subject, relation, object, with what speaks for and against it.
 #[Object(name = "Fact", guard = "Needs::Read")]
@@ -33,8 +35,8 @@ impl FactNode {
     }
 
     /// Who or what it is about.
-    async fn subject(&self, ctx: &Context<'_>) -> async_graphql::Result<EntityNode> {
-        entity(ctx, self.0.subject).await
+    async fn subject(&self) -> async_graphql::Result<EntityNode> {
+        entity(&self.1, self.0.subject).await
     }
 
     /// Name of the relation in the ontology, such as `LIVES_IN`.
@@ -49,8 +51,13 @@ impl FactNode {
     }
 
     /// The other side.
-    async fn object(&self, ctx: &Context<'_>) -> async_graphql::Result<EntityNode> {
-        entity(ctx, self.0.object).await
+    async fn object(&self) -> async_graphql::Result<EntityNode> {
+        entity(&self.1, self.0.object).await
+    }
+
+    /// Whether it is of shared memory, which all signed-in users read. It is weighed by what is said there alone.
+    async fn shared(&self) -> bool {
+        self.1.is_shared()
     }
 
     /// Support now: each statement adds its confidence, all halve per half-life of the relation.
@@ -71,7 +78,7 @@ impl FactNode {
     /// Share of the support among its rivals and itself, 0 to 1; 1 when nothing contradicts it.
     async fn relative_weight(&self, ctx: &Context<'_>) -> async_graphql::Result<f64> {
         let s = scope(ctx)?;
-        let rivals = s.load.load_one(RivalsOf(self.0.clone())).await?.unwrap_or_default();
+        let rivals = self.1.load.load_one(RivalsOf(self.0.clone())).await?.unwrap_or_default();
         Ok(weigh::relative_weight(&self.0, &rivals, s.conversation.ontology(), s.now))
     }
 
@@ -116,16 +123,16 @@ impl FactNode {
         let s = scope(ctx)?;
         let page = page::page(first, after)?;
         let slice = match &page.after {
-            None => self.first_evidence(s, page.first).await?,
+            None => self.first_evidence(page.first).await?,
             Some(mark) => self.evidence_after(s, mark, page.first).await?,
         };
-        Ok(page::forwards(slice, &page, Total::Unknown, EvidenceNode))
+        Ok(page::forwards(slice, &page, Total::Unknown, |e| EvidenceNode(e, self.1.clone())))
     }
 
     /// The active facts that contradict it: other objects of a relation that has one at a time, or the opposite relation.
-    async fn rivals(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<FactNode>> {
-        let rivals = scope(ctx)?.load.load_one(RivalsOf(self.0.clone())).await?.unwrap_or_default();
-        Ok(rivals.into_iter().filter(|f| f.status == Status::Active).map(FactNode).collect())
+    async fn rivals(&self) -> async_graphql::Result<Vec<FactNode>> {
+        let rivals = self.1.load.load_one(RivalsOf(self.0.clone())).await?.unwrap_or_default();
+        Ok(rivals.into_iter().filter(|f| f.status == Status::Active).map(|f| FactNode(f, self.1.clone())).collect())
     }
 }
 
@@ -135,8 +142,8 @@ impl FactNode {
     }
 
     /// The latest evidence, in one statement for all facts of a response. Cursors name the evidence itself.
-    async fn first_evidence(&self, s: &Scope, first: u32) -> Result<Slice<Evidence>, ApiError> {
-        let mut all = s.load.load_one(EvidenceOf(self.0.id, first + 1)).await?.unwrap_or_default();
+    async fn first_evidence(&self, first: u32) -> Result<Slice<Evidence>, ApiError> {
+        let mut all = self.1.load.load_one(EvidenceOf(self.0.id, first + 1)).await?.unwrap_or_default();
         let has_next = all.len() > first as usize;
         all.truncate(first as usize);
         Ok(Slice { items: all.into_iter().map(|e| (mark(&e), e)).collect(), has_next })
@@ -147,7 +154,7 @@ impl FactNode {
         let mut page = Page::first(page::MAX_PAGE);
         let (mut found, mut items) = (false, Vec::new());
         loop {
-            let slice = s.store().list_evidence(&s.caller, self.0.id, &page).await?;
+            let slice = s.store().list_evidence(&self.1.caller, self.0.id, &page).await?;
             let last = slice.items.last().map(|(key, _)| key.clone());
             for (_, evidence) in slice.items {
                 let mark = mark(&evidence);
@@ -182,21 +189,21 @@ fn mark(evidence: &Evidence) -> String {
     format!("{}/{stance}", evidence.message)
 }
 
-async fn entity(ctx: &Context<'_>, id: EntityId) -> async_graphql::Result<EntityNode> {
-    let entity = scope(ctx)?.load.load_one(id).await?;
-    Ok(EntityNode(entity.ok_or_else(|| ApiError::not_found("entity"))?))
+async fn entity(memory: &Arc<Memory>, id: EntityId) -> async_graphql::Result<EntityNode> {
+    let entity = memory.load.load_one(id).await?;
+    Ok(EntityNode(entity.ok_or_else(|| ApiError::not_found("entity"))?, memory.clone()))
 }
 
 /// One message's word on one fact.
-pub(crate) struct EvidenceNode(pub(crate) Evidence);
+pub(crate) struct EvidenceNode(pub(crate) Evidence, Arc<Memory>);
 
 /// One message's word on one fact.
 #[Object(name = "Evidence")]
 impl EvidenceNode {
     /// The message.
-    async fn message(&self, ctx: &Context<'_>) -> async_graphql::Result<MessageNode> {
-        let message: Option<_> = scope(ctx)?.load.load_one::<MessageId>(self.0.message).await?;
-        Ok(MessageNode(message.ok_or_else(|| ApiError::not_found("message"))?))
+    async fn message(&self) -> async_graphql::Result<MessageNode> {
+        let message: Option<_> = self.1.load.load_one::<MessageId>(self.0.message).await?;
+        Ok(MessageNode(message.ok_or_else(|| ApiError::not_found("message"))?, self.1.clone()))
     }
 
     /// For, against, or over.

@@ -6,7 +6,7 @@ use async_graphql::{Context, SimpleObject};
 
 use super::{EntityNode, FactNode};
 use crate::{
-    api::{error::ApiError, graphql::scope::scope},
+    api::{error::ApiError, graphql::scope::Memory},
     domain::{EntityId, FactId},
     ports::{GraphError, GraphQueries, Neighbour, Shared, Way},
 };
@@ -76,16 +76,15 @@ struct Known {
 
 impl Known {
     async fn read(
-        ctx: &Context<'_>,
+        memory: &Arc<Memory>,
         entities: impl Iterator<Item = EntityId>,
         facts: impl Iterator<Item = FactId>,
     ) -> async_graphql::Result<Self> {
-        let s = scope(ctx)?;
         let (entities, facts): (Vec<_>, Vec<_>) = (entities.collect(), facts.collect());
-        let (entities, facts) = futures_util::future::join(s.load.load_many(entities), s.load.load_many(facts)).await;
+        let (entities, facts) = futures_util::future::join(memory.load.load_many(entities), memory.load.load_many(facts)).await;
         Ok(Self {
-            entities: entities?.into_iter().map(|(id, e)| (id, EntityNode(e))).collect(),
-            facts: facts?.into_iter().map(|(id, f)| (id, FactNode(f))).collect(),
+            entities: entities?.into_iter().map(|(id, e)| (id, EntityNode(e, memory.clone()))).collect(),
+            facts: facts?.into_iter().map(|(id, f)| (id, FactNode(f, memory.clone()))).collect(),
         })
     }
 
@@ -103,8 +102,8 @@ impl Known {
 }
 
 /// Neighbours with what they are.
-pub(crate) async fn neighbours(ctx: &Context<'_>, found: Vec<Neighbour>) -> async_graphql::Result<Vec<NeighbourNode>> {
-    let known = Known::read(ctx, found.iter().map(|n| n.entity), found.iter().map(|n| n.fact)).await?;
+pub(crate) async fn neighbours(memory: &Arc<Memory>, found: Vec<Neighbour>) -> async_graphql::Result<Vec<NeighbourNode>> {
+    let known = Known::read(memory, found.iter().map(|n| n.entity), found.iter().map(|n| n.fact)).await?;
     let nodes = found
         .iter()
         .filter_map(|n| Some(NeighbourNode { entity: known.entity(&n.entity)?, distance: n.distance, fact: known.fact(&n.fact)? }));
@@ -112,9 +111,9 @@ pub(crate) async fn neighbours(ctx: &Context<'_>, found: Vec<Neighbour>) -> asyn
 }
 
 /// Ways with what lies on them.
-pub(crate) async fn ways(ctx: &Context<'_>, found: Vec<Way>) -> async_graphql::Result<Vec<WayNode>> {
+pub(crate) async fn ways(memory: &Arc<Memory>, found: Vec<Way>) -> async_graphql::Result<Vec<WayNode>> {
     let entities = found.iter().flat_map(|w| w.entities.iter().copied());
-    let known = Known::read(ctx, entities, found.iter().flat_map(|w| w.facts.iter().copied())).await?;
+    let known = Known::read(memory, entities, found.iter().flat_map(|w| w.facts.iter().copied())).await?;
     let nodes = found.iter().filter_map(|w| {
         Some(WayNode { entities: w.entities.iter().map(|e| known.entity(e)).collect::<Option<_>>()?, facts: known.chain(&w.facts)? })
     });
@@ -122,8 +121,8 @@ pub(crate) async fn ways(ctx: &Context<'_>, found: Vec<Way>) -> async_graphql::R
 }
 
 /// Shared things with what they are.
-pub(crate) async fn shared(ctx: &Context<'_>, found: Vec<Shared>) -> async_graphql::Result<Vec<SharedNode>> {
-    let known = Known::read(ctx, found.iter().map(|s| s.entity), found.iter().flat_map(|s| s.facts)).await?;
+pub(crate) async fn shared(memory: &Arc<Memory>, found: Vec<Shared>) -> async_graphql::Result<Vec<SharedNode>> {
+    let known = Known::read(memory, found.iter().map(|s| s.entity), found.iter().flat_map(|s| s.facts)).await?;
     let nodes = found.iter().filter_map(|s| Some(SharedNode { entity: known.entity(&s.entity)?, facts: known.chain(&s.facts)? }));
     Ok(nodes.collect())
 }

@@ -1,6 +1,9 @@
 //! One turn of a conversation, what it mentions, what it is evidence for, and what an answer cites.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use async_graphql::{Context, ID, Object, SimpleObject};
 
@@ -13,7 +16,7 @@ use crate::{
         error::ApiError,
         graphql::{
             loader::{AnswerTo, DecisionsIn, FactsIn, MentionsIn, UsageOf},
-            scope::{Needs, scope},
+            scope::{Memory, Needs, scope},
         },
     },
     domain::{Citation, EntityId, FactId, Mention, Message, MessageId, Span, Timestamp},
@@ -21,7 +24,7 @@ use crate::{
 
 /// One turn of a conversation.
 #[derive(Clone)]
-pub(crate) struct MessageNode(pub(crate) Message);
+pub(crate) struct MessageNode(pub(crate) Message, pub(crate) Arc<Memory>);
 
 /// One turn of a conversation.
 #[Object(name = "Message", guard = "Needs::Read")]
@@ -78,53 +81,56 @@ impl MessageNode {
         self.0.external_id.as_deref()
     }
 
+    /// Whether it is of shared memory, which all signed-in users read.
+    async fn shared(&self) -> bool {
+        self.1.is_shared()
+    }
+
     /// The conversation it belongs to.
-    async fn session(&self, ctx: &Context<'_>) -> async_graphql::Result<SessionNode> {
-        let session = scope(ctx)?.load.load_one(self.0.session).await?;
-        Ok(SessionNode(session.ok_or_else(|| ApiError::not_found("session"))?))
+    async fn session(&self) -> async_graphql::Result<SessionNode> {
+        let session = self.1.load.load_one(self.0.session).await?;
+        Ok(SessionNode(session.ok_or_else(|| ApiError::not_found("session"))?, self.1.clone()))
     }
 
     /// The answer to it, once there is one.
-    async fn answer(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<MessageNode>> {
-        Ok(scope(ctx)?.load.load_one(AnswerTo(self.0.id)).await?.map(MessageNode))
+    async fn answer(&self) -> async_graphql::Result<Option<MessageNode>> {
+        Ok(self.1.load.load_one(AnswerTo(self.0.id)).await?.map(|m| MessageNode(m, self.1.clone())))
     }
 
     /// The question that it answers.
-    async fn answer_to(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<MessageNode>> {
-        message(ctx, self.0.answer_to).await
+    async fn answer_to(&self) -> async_graphql::Result<Option<MessageNode>> {
+        message(&self.1, self.0.answer_to).await
     }
 
     /// What an answer rests on, by the numbers in its text.
     async fn citations(&self) -> Vec<CitationNode> {
-        self.0.citations.iter().cloned().map(CitationNode).collect()
+        self.0.citations.iter().map(|c| CitationNode(c.clone(), self.1.clone())).collect()
     }
 
     /// Tokens that model servers used to read it and to answer it; null when none was asked.
-    async fn usage(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<TokenUsage>> {
-        Ok(scope(ctx)?.load.load_one(UsageOf(self.0.id)).await?.map(Into::into))
+    async fn usage(&self) -> async_graphql::Result<Option<TokenUsage>> {
+        Ok(self.1.load.load_one(UsageOf(self.0.id)).await?.map(Into::into))
     }
 
     /// The things it mentions, each once, in order of appearance.
-    async fn entities(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<EntityNode>> {
-        let s = scope(ctx)?;
-        let mentions = s.load.load_one(MentionsIn(self.0.id)).await?.unwrap_or_default();
-        let entities = s.load.load_many(mentions.iter().map(|m| m.0)).await?;
+    async fn entities(&self) -> async_graphql::Result<Vec<EntityNode>> {
+        let mentions = self.1.load.load_one(MentionsIn(self.0.id)).await?.unwrap_or_default();
+        let entities = self.1.load.load_many(mentions.iter().map(|m| m.0)).await?;
         let mut seen = HashSet::new();
         let named = mentions.iter().filter_map(|(id, _)| entities.get(id)).filter(|e| seen.insert(e.id));
-        Ok(named.cloned().map(EntityNode).collect())
+        Ok(named.map(|e| EntityNode(e.clone(), self.1.clone())).collect())
     }
 
     /// Where it mentions them.
-    async fn mentions(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<MentionNode>> {
-        let s = scope(ctx)?;
-        let mentions = s.load.load_one(MentionsIn(self.0.id)).await?.unwrap_or_default();
-        let entities = s.load.load_many(mentions.iter().map(|m| m.0)).await?;
+    async fn mentions(&self) -> async_graphql::Result<Vec<MentionNode>> {
+        let mentions = self.1.load.load_one(MentionsIn(self.0.id)).await?.unwrap_or_default();
+        let entities = self.1.load.load_many(mentions.iter().map(|m| m.0)).await?;
         let mut decisions = match mentions.is_empty() {
             true => HashMap::new(),
-            false => s.load.load_one(DecisionsIn(self.0.id)).await?.unwrap_or_default(),
+            false => self.1.load.load_one(DecisionsIn(self.0.id)).await?.unwrap_or_default(),
         };
         let node = |(place, (id, mention)): (u32, (EntityId, Mention))| {
-            let entity = EntityNode(entities.get(&id)?.clone());
+            let entity = EntityNode(entities.get(&id)?.clone(), self.1.clone());
             let Span { start, end } = mention.span;
             let (score, reason) = decisions.remove(&place).map(|d| (d.score, d.reason)).unzip();
             Some(MentionNode { entity, start, end, surface: cut(self.0.text.as_str(), mention.span), score, reason })
@@ -133,11 +139,10 @@ impl MessageNode {
     }
 
     /// The facts it is evidence for or against.
-    async fn facts(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<FactNode>> {
-        let s = scope(ctx)?;
-        let ids = s.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
-        let facts = s.load.load_many(ids.iter().copied()).await?;
-        Ok(ids.iter().filter_map(|id| facts.get(id)).cloned().map(FactNode).collect())
+    async fn facts(&self) -> async_graphql::Result<Vec<FactNode>> {
+        let ids = self.1.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
+        let facts = self.1.load.load_many(ids.iter().copied()).await?;
+        Ok(ids.iter().filter_map(|id| facts.get(id)).map(|f| FactNode(f.clone(), self.1.clone())).collect())
     }
 }
 
@@ -160,7 +165,7 @@ pub(crate) struct MentionNode {
 }
 
 /// What one numbered mark in an answer points to.
-pub(crate) struct CitationNode(pub(crate) Citation);
+pub(crate) struct CitationNode(pub(crate) Citation, Arc<Memory>);
 
 /// What one numbered mark in an answer points to.
 #[Object(name = "Citation")]
@@ -170,15 +175,21 @@ impl CitationNode {
         self.0.index
     }
 
+    /// Whether it points into shared memory, which all signed-in users read.
+    async fn shared(&self) -> bool {
+        self.0.shared || self.1.is_shared()
+    }
+
     /// The message cited; null when it has been deleted since.
     async fn message(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<MessageNode>> {
-        message(ctx, self.0.message_id).await
+        message(self.memory(ctx)?, self.0.message_id).await
     }
 
     /// The fact that the message is evidence for, if one was used.
     async fn fact(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<FactNode>> {
         let Some(id): Option<FactId> = self.0.fact_id else { return Ok(None) };
-        Ok(scope(ctx)?.load.load_one(id).await?.map(FactNode))
+        let memory = self.memory(ctx)?;
+        Ok(memory.load.load_one(id).await?.map(|f| FactNode(f, memory.clone())))
     }
 
     /// The words cited.
@@ -187,9 +198,16 @@ impl CitationNode {
     }
 }
 
-async fn message(ctx: &Context<'_>, id: Option<MessageId>) -> async_graphql::Result<Option<MessageNode>> {
+impl CitationNode {
+    /// Where it points: an answer in one's own memory may rest on shared memory too.
+    fn memory<'m>(&'m self, ctx: &Context<'m>) -> Result<&'m Arc<Memory>, ApiError> {
+        Ok(if self.0.shared { scope(ctx)?.found_in(true) } else { &self.1 })
+    }
+}
+
+async fn message(memory: &Arc<Memory>, id: Option<MessageId>) -> async_graphql::Result<Option<MessageNode>> {
     let Some(id) = id else { return Ok(None) };
-    Ok(scope(ctx)?.load.load_one(id).await?.map(MessageNode))
+    Ok(memory.load.load_one(id).await?.map(|m| MessageNode(m, memory.clone())))
 }
 
 /// A piece of a text by code points; what lies outside is left out.

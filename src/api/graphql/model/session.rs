@@ -1,5 +1,7 @@
 //! One conversation.
 
+use std::sync::Arc;
+
 use async_graphql::{Context, ID, Object};
 
 use super::{FactNode, MessageNode, enums::FactStatus};
@@ -8,7 +10,7 @@ use crate::{
         error::ApiError,
         graphql::{
             page::{self, Connection, Total, cost, cost_either},
-            scope::{Needs, scope},
+            scope::{Memory, Needs, scope},
         },
     },
     domain::{Session, Timestamp},
@@ -17,7 +19,7 @@ use crate::{
 
 /// One conversation: messages in order, and a numbered event log of its own.
 #[derive(Clone)]
-pub(crate) struct SessionNode(pub(crate) Session);
+pub(crate) struct SessionNode(pub(crate) Session, pub(crate) Arc<Memory>);
 
 /// One conversation: messages in order, and a numbered event log of its own.
 #[Object(name = "Session", guard = "Needs::Read")]
@@ -31,6 +33,11 @@ impl SessionNode {
     /// Chosen by the user, or taken from the first message; null until then.
     async fn title(&self) -> Option<&str> {
         self.0.title.as_ref().map(|t| t.as_str())
+    }
+
+    /// Whether it is of shared memory, which all signed-in users read and administrators write.
+    async fn shared(&self) -> bool {
+        self.1.is_shared()
     }
 
     /// When it was created.
@@ -60,9 +67,10 @@ impl SessionNode {
     ) -> async_graphql::Result<Connection<MessageNode>> {
         let s = scope(ctx)?;
         let (page, backwards) = page::page_either(first, after, last, before)?;
-        let slice = s.store().list_messages(&s.caller, self.0.id, &page, backwards).await.map_err(ApiError::from)?;
+        let slice = s.store().list_messages(&self.1.caller, self.0.id, &page, backwards).await.map_err(ApiError::from)?;
         let total = Total::Known(self.0.message_count);
-        Ok(if backwards { page::backwards(slice, &page, total, MessageNode) } else { page::forwards(slice, &page, total, MessageNode) })
+        let node = |m| MessageNode(m, self.1.clone());
+        Ok(if backwards { page::backwards(slice, &page, total, node) } else { page::forwards(slice, &page, total, node) })
     }
 
     /// Facts with evidence in this session, latest change first.
@@ -77,7 +85,7 @@ impl SessionNode {
         let s = scope(ctx)?;
         let page = page::page(first, after)?;
         let filter = FactFilter { session: Some(self.0.id), status: status.map(Into::into), ..FactFilter::default() };
-        let slice = s.store().list_facts(&s.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forwards(slice, &page, Total::Facts(filter), FactNode))
+        let slice = s.store().list_facts(&self.1.caller, &filter, &page).await.map_err(ApiError::from)?;
+        Ok(page::forwards(slice, &page, Total::Facts(self.1.caller, filter), |f| FactNode(f, self.1.clone())))
     }
 }

@@ -7,10 +7,11 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{EntityNode, UserError, settle},
-            scope::{Needs, read_id, scope},
+            scope::{Needs, note_shared, read_id, scope},
         },
     },
-    domain::EntityId,
+    conversation::Thing,
+    domain::{AuditAction, EntityId},
 };
 
 /// Another name for an entity.
@@ -81,10 +82,13 @@ impl EntityMutations {
         let s = scope(ctx)?;
         let rename = async {
             let id: EntityId = read_id(&input.id, "input.id")?;
-            s.conversation.rename_entity(&s.caller, id, input.name).await.map_err(ApiError::from)
+            let rename = |whose| async move { s.conversation.rename_entity(&whose, id, input.name).await.map_err(ApiError::from) };
+            let (entity, memory) = s.change(&[Thing::Entity(id)], rename).await?;
+            note_shared(ctx, memory, AuditAction::SharedEntityRenamed, entity.id).await?;
+            Ok(EntityNode(entity, memory.clone()))
         };
         let (entity, errors) = settle(rename.await)?;
-        Ok(RenameEntityPayload { entity: entity.map(EntityNode), errors })
+        Ok(RenameEntityPayload { entity, errors })
     }
 
     /// Says that two entities are one and the same.
@@ -97,10 +101,13 @@ impl EntityMutations {
         let merge = async {
             let into: EntityId = read_id(&input.into_id, "input.intoId")?;
             let from: EntityId = read_id(&input.from_id, "input.fromId")?;
-            s.conversation.merge_entities(&s.caller, into, from).await.map_err(ApiError::from)
+            let merge = |whose| async move { s.conversation.merge_entities(&whose, into, from).await.map_err(ApiError::from) };
+            let (entity, memory) = s.change(&[Thing::Entity(into), Thing::Entity(from)], merge).await?;
+            note_shared(ctx, memory, AuditAction::SharedEntitiesMerged, entity.id).await?;
+            Ok(EntityNode(entity, memory.clone()))
         };
         let (entity, errors) = settle(merge.await)?;
-        Ok(MergeEntitiesPayload { entity: entity.map(EntityNode), errors })
+        Ok(MergeEntitiesPayload { entity, errors })
     }
 
     /// Undoes a merge: the entity comes back with its names, mentions and facts. What was learnt since stays with the one that
@@ -113,10 +120,13 @@ impl EntityMutations {
         let s = scope(ctx)?;
         let unmerge = async {
             let id: EntityId = read_id(&input.entity_id, "input.entityId")?;
-            s.conversation.unmerge_entities(&s.caller, id).await.map_err(ApiError::from)
+            let unmerge = |whose| async move { s.conversation.unmerge_entities(&whose, id).await.map_err(ApiError::from) };
+            let ((entity, from), memory) = s.change(&[Thing::Entity(id)], unmerge).await?;
+            note_shared(ctx, memory, AuditAction::SharedEntitiesUnmerged, entity.id).await?;
+            Ok((EntityNode(entity, memory.clone()), EntityNode(from, memory.clone())))
         };
         let (both, errors) = settle(unmerge.await)?;
-        let (entity, from) = both.map_or((None, None), |(entity, from)| (Some(EntityNode(entity)), Some(EntityNode(from))));
+        let (entity, from) = both.unzip();
         Ok(UnmergeEntitiesPayload { entity, from, errors })
     }
 }

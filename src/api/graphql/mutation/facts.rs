@@ -7,17 +7,17 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{EntityType, FactNode, UserError, settle},
-            scope::{Needs, read_id, scope},
+            scope::{Needs, note_shared, read_id, scope},
         },
     },
-    conversation::AssertFact,
-    domain::{FactId, SessionId},
+    conversation::{AssertFact, Thing},
+    domain::{AuditAction, FactId, SessionId},
 };
 
 /// A fact that the viewer states directly.
 #[derive(InputObject)]
 pub(crate) struct AssertFactInput {
-    /// The session in whose log the change appears, and which is its evidence.
+    /// The session in whose log the change appears, and which is its evidence. One of shared memory makes it a shared fact.
     session_id: ID,
     /// Name of the thing it is about.
     subject: String,
@@ -78,10 +78,13 @@ impl FactMutations {
                 subject_type: input.subject_type.map(Into::into),
                 object_type: input.object_type.map(Into::into),
             };
-            s.conversation.assert_fact(&s.caller, fact).await.map_err(ApiError::from)
+            let assert = |whose| async move { s.conversation.assert_fact(&whose, fact).await.map_err(ApiError::from) };
+            let (fact, memory) = s.change(&[Thing::Session(session)], assert).await?;
+            note_shared(ctx, memory, AuditAction::SharedFactAsserted, fact.id).await?;
+            Ok(FactNode(fact, memory.clone()))
         };
         let (fact, errors) = settle(assert.await)?;
-        Ok(AssertFactPayload { fact: fact.map(FactNode), errors })
+        Ok(AssertFactPayload { fact, errors })
     }
 
     /// Takes a fact back: it stays readable but no longer counts, until a later message states it again.
@@ -93,9 +96,12 @@ impl FactMutations {
         let s = scope(ctx)?;
         let retract = async {
             let id: FactId = read_id(&input.id, "input.id")?;
-            s.conversation.retract_fact(&s.caller, id).await.map_err(|e| ApiError::from(e).at("input.id"))
+            let retract = |whose| async move { s.conversation.retract_fact(&whose, id).await.map_err(ApiError::from) };
+            let (fact, memory) = s.change(&[Thing::Fact(id)], retract).await.map_err(|e| e.at("input.id"))?;
+            note_shared(ctx, memory, AuditAction::SharedFactRetracted, id).await?;
+            Ok(FactNode(fact, memory.clone()))
         };
         let (fact, errors) = settle(retract.await)?;
-        Ok(RetractFactPayload { fact: fact.map(FactNode), errors })
+        Ok(RetractFactPayload { fact, errors })
     }
 }

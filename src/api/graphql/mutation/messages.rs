@@ -7,11 +7,11 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{MessageNode, MessageRole, MessageStatus, UserError, settle},
-            scope::{Needs, limits, read_id, scope},
+            scope::{Needs, limits, note_shared, read_id, scope},
         },
     },
-    conversation::SendMessage,
-    domain::{MessageId, SessionId, Timestamp},
+    conversation::{SendMessage, Thing},
+    domain::{AuditAction, MessageId, SessionId, Timestamp},
 };
 
 /// A message to be stored and understood.
@@ -121,11 +121,14 @@ impl MessageMutations {
                 source_metadata: input.source_metadata,
                 client_message_id: input.client_message_id,
             };
-            s.conversation.send(&s.caller, message).await.map_err(ApiError::from)
+            let send = |whose| async move { s.conversation.send(&whose, message).await.map_err(ApiError::from) };
+            let (message, memory) = s.change(&[Thing::Session(session)], send).await?;
+            note_shared(ctx, memory, AuditAction::SharedMessagesStored, message.id).await?;
+            Ok(MessageNode(message, memory.clone()))
         };
         let (message, errors) = settle(send.await)?;
-        let status = message.as_ref().map(|m| m.status.into());
-        Ok(SendMessagePayload { message: message.map(MessageNode), status, errors })
+        let status = message.as_ref().map(|m| m.0.status.into());
+        Ok(SendMessagePayload { message, status, errors })
     }
 
     /// Stores messages of a conversation that took place elsewhere, with their own times and speakers.
@@ -149,10 +152,15 @@ impl MessageMutations {
                 client_message_id: m.external_id,
             };
             let messages = input.messages.into_iter().map(message).collect();
-            s.conversation.import(&s.caller, session, messages).await.map_err(ApiError::from)
+            let import = |whose| async move { s.conversation.import(&whose, session, messages).await.map_err(ApiError::from) };
+            let (messages, memory) = s.change(&[Thing::Session(session)], import).await?;
+            if let Some(first) = messages.first() {
+                note_shared(ctx, memory, AuditAction::SharedMessagesStored, first.id).await?;
+            }
+            Ok(messages.into_iter().map(|m| MessageNode(m, memory.clone())).collect())
         };
-        let (messages, errors) = settle(import.await)?;
-        Ok(ImportMessagesPayload { messages: messages.unwrap_or_default().into_iter().map(MessageNode).collect(), errors })
+        let (messages, errors) = settle::<Vec<MessageNode>>(import.await)?;
+        Ok(ImportMessagesPayload { messages: messages.unwrap_or_default(), errors })
     }
 
     /// Ends the answering of a question, wherever it has got to; the event `answer_failed` with the code `CANCELLED` says so. What
@@ -165,10 +173,16 @@ impl MessageMutations {
         let s = scope(ctx)?;
         let cancel = async {
             let question: MessageId = read_id(&input.message_id, "input.messageId")?;
-            s.conversation.cancel_answer(&s.caller, question).await.map_err(|e| ApiError::from(e).at("input.messageId"))
+            let cancel = |whose| async move { s.conversation.cancel_answer(&whose, question).await.map_err(ApiError::from) };
+            let (done, memory) = s.change(&[Thing::Message(question)], cancel).await.map_err(|e| e.at("input.messageId"))?;
+            let (message, cancelled) = done;
+            if cancelled {
+                note_shared(ctx, memory, AuditAction::SharedAnswerCancelled, question).await?;
+            }
+            Ok((MessageNode(message, memory.clone()), cancelled))
         };
         let (done, errors) = settle(cancel.await)?;
-        let (message, cancelled) = done.map_or((None, false), |(message, cancelled)| (Some(MessageNode(message)), cancelled));
+        let (message, cancelled) = done.map_or((None, false), |(message, cancelled)| (Some(message), cancelled));
         Ok(CancelAnswerPayload { message, cancelled, errors })
     }
 }

@@ -7,9 +7,10 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{SessionNode, UserError, settle},
-            scope::{Needs, note, read_id, scope},
+            scope::{Needs, note, note_shared, read_id, scope},
         },
     },
+    conversation::Thing,
     domain::{AuditAction, SessionId},
     ports::SessionDeleted,
 };
@@ -19,6 +20,9 @@ use crate::{
 pub(crate) struct CreateSessionInput {
     /// Its title; taken from the first message when nothing is said.
     title: Option<String>,
+    /// Whether it is one of shared memory, which all signed-in users read. Only administrators start such.
+    #[graphql(default)]
+    shared: bool,
 }
 
 /// What came of `createSession`.
@@ -73,16 +77,23 @@ pub(super) struct SessionMutations;
 
 #[Object(guard = "Needs::Write")]
 impl SessionMutations {
-    /// Starts a session.
+    /// Starts a session. Administrators start those of shared memory too.
     async fn create_session(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The new session.")] input: CreateSessionInput,
     ) -> async_graphql::Result<CreateSessionPayload> {
         let s = scope(ctx)?;
-        let created = s.conversation.create_session(&s.caller, input.title).await.map_err(ApiError::from);
-        let (session, errors) = settle(created)?;
-        Ok(CreateSessionPayload { session: session.map(SessionNode), errors })
+        let create = async {
+            let whose = if input.shared { s.shared_writer().map_err(|e| e.at("input.shared"))? } else { s.caller };
+            let session = s.conversation.create_session(&whose, input.title).await?;
+            Ok(SessionNode(session, s.memory(input.shared)?.clone()))
+        };
+        let (session, errors) = settle(create.await)?;
+        if let Some(SessionNode(session, memory)) = &session {
+            note_shared(ctx, memory, AuditAction::SharedSessionCreated, session.id).await?;
+        }
+        Ok(CreateSessionPayload { session, errors })
     }
 
     /// Deletes a session with its messages, its events and all evidence from it. Facts are weighed anew without it.
@@ -94,14 +105,14 @@ impl SessionMutations {
         let s = scope(ctx)?;
         let delete = async {
             let id: SessionId = read_id(&input.id, "input.id")?;
-            let deleted = s.conversation.delete_session(&s.caller, id).await.map_err(|e| ApiError::from(e).at("input.id"))?;
+            let delete = |whose| async move { s.conversation.delete_session(&whose, id).await.map_err(ApiError::from) };
+            let (deleted, memory) = s.change(&[Thing::Session(id)], delete).await.map_err(|e| e.at("input.id"))?;
+            let action = if memory.is_shared() { AuditAction::SharedSessionDeleted } else { AuditAction::SessionDeleted };
+            note(ctx, action, id.to_string()).await?;
             Ok((ID::from(id), SessionReceipt::from(deleted)))
         };
         let (deleted, errors) = settle(delete.await)?;
         let (deleted_id, receipt) = deleted.unzip();
-        if let Some(id) = &deleted_id {
-            note(ctx, AuditAction::SessionDeleted, id.to_string()).await?;
-        }
         Ok(DeleteSessionPayload { deleted_id, receipt, errors })
     }
 }

@@ -11,6 +11,7 @@ use crate::{
             scope::{Needs, read_optional_id, scope},
         },
     },
+    conversation::Thing,
     domain::{
         SessionId, Timestamp,
         context::{ContextQuery, Scope},
@@ -34,6 +35,9 @@ pub(crate) struct ContextInput {
     methods: Option<Vec<RetrievalMethod>>,
     /// Only what had been said, and was known to hold, at this moment.
     as_of: Option<Timestamp>,
+    /// Whether to look in shared memory too, as those who have signed in may; not where `scope` is `SESSION`.
+    #[graphql(default_with = "Some(true)")]
+    shared: Option<bool>,
 }
 
 impl ContextInput {
@@ -57,6 +61,7 @@ impl ContextInput {
             methods: self.methods.unwrap_or_default().into_iter().map(Into::into).collect(),
             as_of: self.as_of,
             exclude: None,
+            shared: self.shared.unwrap_or(true),
         })
     }
 }
@@ -68,7 +73,7 @@ pub(crate) struct ResolveEntityInput {
     mention: String,
     /// What sort of thing it should be.
     r#type: Option<EntityType>,
-    /// Prefer what this session talks about.
+    /// Prefer what this session talks about; one of shared memory says what the name means there.
     session_id: Option<ID>,
 }
 
@@ -85,8 +90,17 @@ impl ContextQueries {
         #[graphql(desc = "The question and where to look.")] input: ContextInput,
     ) -> async_graphql::Result<ContextNode> {
         let s = scope(ctx)?;
-        let found = s.conversation.context(&s.caller, input.read()?).await.map_err(ApiError::from)?;
-        Ok(found.into())
+        let query = input.read()?;
+        let things = match query.scope {
+            Scope::Session(id) => vec![Thing::Session(id)],
+            Scope::User => Vec::new(),
+        };
+        let ask = |caller| {
+            let query = query.clone();
+            async move { s.conversation.context(&caller, query).await.map_err(ApiError::from) }
+        };
+        let (found, _) = s.look(&things, ask).await?;
+        Ok(ContextNode::of(s, found))
     }
 
     /// The thing that a name means to the viewer.
@@ -96,8 +110,11 @@ impl ContextQueries {
         #[graphql(desc = "The name and what is known about it.")] input: ResolveEntityInput,
     ) -> async_graphql::Result<Resolution> {
         let s = scope(ctx)?;
-        let session = read_optional_id(input.session_id.as_ref(), "input.sessionId")?;
-        let resolved = s.conversation.resolve(&s.caller, &input.mention, input.r#type.map(Into::into), session).await;
-        Ok(resolved.map_err(ApiError::from)?.into())
+        let session = read_optional_id::<SessionId>(input.session_id.as_ref(), "input.sessionId")?;
+        let (mention, wanted) = (&input.mention, input.r#type.map(Into::into));
+        let things: Vec<Thing> = session.into_iter().map(Thing::Session).collect();
+        let resolve = |caller| async move { s.conversation.resolve(&caller, mention, wanted, session).await.map_err(ApiError::from) };
+        let (resolved, memory) = s.look(&things, resolve).await?;
+        Ok(Resolution::of(memory, resolved))
     }
 }

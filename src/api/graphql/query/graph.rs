@@ -8,6 +8,7 @@ use crate::{
         page::{self, cost},
         scope::{Needs, read_id, scope},
     },
+    conversation::Thing,
     domain::EntityId,
     ports::Between,
 };
@@ -29,8 +30,16 @@ impl GraphQueries {
     ) -> async_graphql::Result<Vec<WayNode>> {
         let (from, to): (EntityId, EntityId) = (read_id(&from_id, "fromId")?, read_id(&to_id, "toId")?);
         let asked = Between { from, to, hops: graph::hops(max_hops, "maxHops")?, first: page::page(first, None)?.first };
-        let found = graph::graph(ctx)?.ways(&scope(ctx)?.caller, &asked).await.map_err(graph::refused)?;
-        graph::ways(ctx, found).await
+        let (s, graph) = (scope(ctx)?, graph::graph(ctx)?);
+        let mut memory = &s.own;
+        let mut found = graph.ways(&memory.caller, &asked).await.map_err(graph::refused)?;
+        if found.is_empty() {
+            memory = s.holder(&[Thing::Entity(from)]).await?;
+            if memory.is_shared() {
+                found = graph.ways(&memory.caller, &asked).await.map_err(graph::refused)?;
+            }
+        }
+        graph::ways(memory, found).await
     }
 
     /// Things that active facts connect directly to both of two others, strongest first.
@@ -44,7 +53,15 @@ impl GraphQueries {
     ) -> async_graphql::Result<Vec<SharedNode>> {
         let (one, other): (EntityId, EntityId) = (read_id(&one_id, "oneId")?, read_id(&other_id, "otherId")?);
         let first = page::page(first, None)?.first;
-        let found = graph::graph(ctx)?.shared(&scope(ctx)?.caller, one, other, first).await.map_err(graph::refused)?;
-        graph::shared(ctx, found).await
+        let (s, graph) = (scope(ctx)?, graph::graph(ctx)?);
+        let mut memory = &s.own;
+        let mut found = graph.shared(&memory.caller, one, other, first).await.map_err(graph::refused)?;
+        if found.is_empty() {
+            memory = s.holder(&[Thing::Entity(one)]).await?;
+            if memory.is_shared() {
+                found = graph.shared(&memory.caller, one, other, first).await.map_err(graph::refused)?;
+            }
+        }
+        graph::shared(memory, found).await
     }
 }

@@ -84,11 +84,11 @@ pub(super) struct KnowledgeQueries;
 
 #[Object(guard = "Needs::Read")]
 impl KnowledgeQueries {
-    /// One of the things the viewer talks about; null when there is no such. The id of a thing that was merged gives the one
+    /// One of the things the viewer or shared memory talks about; null when there is no such. The id of a thing that was merged gives the one
     /// that took over.
     async fn entity(&self, ctx: &Context<'_>, #[graphql(desc = "Which one.")] id: ID) -> async_graphql::Result<Option<EntityNode>> {
         let id: EntityId = read_id(&id, "id")?;
-        Ok(scope(ctx)?.load.load_one(id).await?.map(EntityNode))
+        Ok(scope(ctx)?.find(id).await?.map(|(entity, memory)| EntityNode(entity, memory)))
     }
 
     /// The things the viewer talks about, most mentioned first.
@@ -99,17 +99,19 @@ impl KnowledgeQueries {
         #[graphql(desc = "Which ones.")] filter: Option<EntityFilter>,
         #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
         #[graphql(desc = "Go on after this cursor.")] after: Option<String>,
+        #[graphql(desc = "Those of shared memory instead.", default)] shared: bool,
     ) -> async_graphql::Result<Connection<EntityNode>> {
         let s = scope(ctx)?;
         let (page, filter) = (page::page(first, after)?, filter.unwrap_or_default().read()?);
-        let slice = s.store().list_entities(&s.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forwards(slice, &page, Total::Entities(filter), EntityNode))
+        let memory = s.memory(shared)?;
+        let slice = s.store().list_entities(&memory.caller, &filter, &page).await.map_err(ApiError::from)?;
+        Ok(page::forwards(slice, &page, Total::Entities(memory.caller, filter), |e| EntityNode(e, memory.clone())))
     }
 
     /// One fact; null when there is no such.
     async fn fact(&self, ctx: &Context<'_>, #[graphql(desc = "Which one.")] id: ID) -> async_graphql::Result<Option<FactNode>> {
         let id: FactId = read_id(&id, "id")?;
-        Ok(scope(ctx)?.load.load_one(id).await?.map(FactNode))
+        Ok(scope(ctx)?.find(id).await?.map(|(fact, memory)| FactNode(fact, memory)))
     }
 
     /// The facts that the memory holds, latest change first.
@@ -120,11 +122,13 @@ impl KnowledgeQueries {
         #[graphql(desc = "Which ones.")] filter: Option<FactFilter>,
         #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
         #[graphql(desc = "Go on after this cursor.")] after: Option<String>,
+        #[graphql(desc = "Those of shared memory instead.", default)] shared: bool,
     ) -> async_graphql::Result<Connection<FactNode>> {
         let s = scope(ctx)?;
         let (page, filter) = (page::page(first, after)?, filter.unwrap_or_default().read()?);
-        let slice = s.store().list_facts(&s.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forwards(slice, &page, Total::Facts(filter), FactNode))
+        let memory = s.memory(shared)?;
+        let slice = s.store().list_facts(&memory.caller, &filter, &page).await.map_err(ApiError::from)?;
+        Ok(page::forwards(slice, &page, Total::Facts(memory.caller, filter), |f| FactNode(f, memory.clone())))
     }
 
     /// The ontology in force: the verbs that facts may use.

@@ -34,10 +34,10 @@ impl SessionQueries {
         Ok(tokens.into_iter().map(AccessTokenNode::from).collect())
     }
 
-    /// One of the viewer's sessions; null when there is no such.
+    /// One of the viewer's sessions, or of shared memory; null when there is no such.
     async fn session(&self, ctx: &Context<'_>, #[graphql(desc = "Which one.")] id: ID) -> async_graphql::Result<Option<SessionNode>> {
         let id: SessionId = read_id(&id, "id")?;
-        Ok(scope(ctx)?.load.load_one(id).await?.map(SessionNode))
+        Ok(scope(ctx)?.find(id).await?.map(|(session, memory)| SessionNode(session, memory)))
     }
 
     /// The viewer's sessions, latest change first.
@@ -47,16 +47,18 @@ impl SessionQueries {
         ctx: &Context<'_>,
         #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
         #[graphql(desc = "Go on after this cursor.")] after: Option<String>,
+        #[graphql(desc = "Those of shared memory instead.", default)] shared: bool,
     ) -> async_graphql::Result<Connection<SessionNode>> {
         let s = scope(ctx)?;
         let page = page::page(first, after)?;
-        let slice = s.store().list_sessions(&s.caller, &page).await.map_err(ApiError::from)?;
-        Ok(page::forwards(slice, &page, Total::Sessions, SessionNode))
+        let memory = s.memory(shared)?;
+        let slice = s.store().list_sessions(&memory.caller, &page).await.map_err(ApiError::from)?;
+        Ok(page::forwards(slice, &page, Total::Sessions(memory.caller), |session| SessionNode(session, memory.clone())))
     }
 
-    /// One of the viewer's messages; null when there is no such.
+    /// One of the viewer's messages, or of shared memory; null when there is no such.
     async fn message(&self, ctx: &Context<'_>, #[graphql(desc = "Which one.")] id: ID) -> async_graphql::Result<Option<MessageNode>> {
         let id: MessageId = read_id(&id, "id")?;
-        Ok(scope(ctx)?.load.load_one(id).await?.map(MessageNode))
+        Ok(scope(ctx)?.find(id).await?.map(|(message, memory)| MessageNode(message, memory)))
     }
 }

@@ -135,7 +135,13 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     let answer = AnswerCommit {
         message: NewMessage { role: Role::Assistant, mining: Mining::Nothing, ..new_message(third, "John [1].") },
         answer_to: question.id,
-        citations: vec![Citation { index: 1, message_id: Some(known.message.id), fact_id: Some(known.fact.id), excerpt: "John".into() }],
+        citations: vec![Citation {
+            index: 1,
+            message_id: Some(known.message.id),
+            fact_id: Some(known.fact.id),
+            excerpt: "John".into(),
+            shared: true,
+        }],
         events: vec![event(third)],
     };
     w.store.commit_answer(&w.caller, &answer, &job.claim).await.unwrap();

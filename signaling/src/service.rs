@@ -26,7 +26,7 @@ use crate::mux::{Attachment, Mux, MuxStats};
 use crate::peer::{Ending, Peer, PeerTimes};
 use crate::sdp::{self, Offer, Patch};
 use crate::source::{EventSource, SourceError};
-use admission::{Admission, Handle, Refusal};
+use admission::{Admission, Handle, Place, Refusal, place};
 use connect::Connection;
 
 /// Longest time the WebRTC stack may take to answer an offer or to close a peer.
@@ -127,13 +127,6 @@ struct PeerRecord {
     connection: Connection,
     attachment: Attachment,
     session: AsyncMutex<IceSession>,
-}
-
-/// Under what a peer is kept: its stream, and who follows it.
-type Place<S> = (<S as EventSource>::Stream, u128);
-
-fn place<S: EventSource>(stream: &S::Stream) -> Place<S> {
-    (stream.clone(), S::follower(stream))
 }
 
 /// The signaling service. See the module's page.
@@ -330,11 +323,6 @@ impl<S: EventSource> Signaling<S> {
     /// Closes a peer; false when this stream has no such peer.
     pub fn delete(&self, stream: &S::Stream, peer_id: &str) -> bool {
         self.admission.close(&place::<S>(stream), peer_id)
-    }
-
-    /// Whether a stream has an answered peer.
-    pub fn has(&self, stream: &S::Stream, peer_id: &str) -> bool {
-        self.admission.find(&place::<S>(stream), peer_id).is_some()
     }
 
     /// Says `bye restart` to all peers, waits for them up to `grace`, and closes the port.

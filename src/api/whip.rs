@@ -87,12 +87,6 @@ async fn open(
     Ok(signaling.offer_until(stream, offer, end).await)
 }
 
-/// The stream of a peer: one of the caller's own sessions, or of shared memory.
-fn of_peer(whip: &Whip, identity: &Identity, session: SessionId, peer: &str) -> SessionStream {
-    let own = SessionStream::of(identity.caller, session);
-    own.shared().filter(|shared| whip.signaling.has(shared, peer)).unwrap_or(own)
-}
-
 impl From<OfferError> for ApiError {
     fn from(error: OfferError) -> Self {
         let status = match &error {
@@ -161,9 +155,13 @@ pub(crate) async fn patch(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let fragment = body::text(&headers, FRAGMENT, bytes)?;
-    let stream = of_peer(&whip, &identity, session(&id)?, &peer);
+    let own = SessionStream::of(identity.caller, session(&id)?);
     let tag = headers.get(header::IF_MATCH).and_then(|v| v.to_str().ok());
-    match whip.signaling.patch(&stream, &peer, tag, &fragment).await? {
+    let patched = match (whip.signaling.patch(&own, &peer, tag, &fragment).await, own.shared()) {
+        (Err(PatchError::UnknownPeer), Some(shared)) => whip.signaling.patch(&shared, &peer, tag, &fragment).await?,
+        (patched, _) => patched?,
+    };
+    match patched {
         PatchOutcome::Candidates { .. } => Ok(StatusCode::NO_CONTENT.into_response()),
         PatchOutcome::Restarted { sdp_fragment, etag } => {
             let mut response = sdp_fragment.into_response();
@@ -180,8 +178,9 @@ pub(crate) async fn delete(
     Reader(identity): Reader,
     Path((id, peer)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let stream = of_peer(&whip, &identity, session(&id)?, &peer);
-    if whip.signaling.delete(&stream, &peer) { Ok(StatusCode::OK) } else { Err(ApiError::not_found("peer")) }
+    let own = SessionStream::of(identity.caller, session(&id)?);
+    let delete = |stream: SessionStream| whip.signaling.delete(&stream, &peer);
+    if delete(own) || own.shared().is_some_and(delete) { Ok(StatusCode::OK) } else { Err(ApiError::not_found("peer")) }
 }
 
 fn text_header(text: &str) -> Result<HeaderValue, ApiError> {

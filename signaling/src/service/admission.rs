@@ -10,6 +10,14 @@ use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
 use crate::lock::lock;
+use crate::source::EventSource;
+
+/// Under what a peer is kept: its stream, and who follows it.
+pub(super) type Place<S> = (<S as EventSource>::Stream, u128);
+
+pub(super) fn place<S: EventSource>(stream: &S::Stream) -> Place<S> {
+    (stream.clone(), S::follower(stream))
+}
 
 pub(super) enum Refusal {
     Full,

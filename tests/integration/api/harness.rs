@@ -1,5 +1,5 @@
 //! Starts servers for tests and talks to them. Who asks is said by a header, which only the tests' authenticator reads.
-//! No worker runs: nothing is mined or answered, and facts are asserted.
+//! No worker runs unless a test starts one: nothing is mined or answered, and facts are asserted.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -11,8 +11,9 @@ use recall::{
         system::{RandomIds, SystemClock},
     },
     api::{self, ApiConfig, ApiState, Authenticator, Identity, Logins, ProtectedResource, auth::AuthError},
-    conversation::{Conversation, Parts},
+    conversation::{Conversation, ConversationWork, Parts},
     domain::{Caller, Ontology, UserId, ViewerRole},
+    facts::{Processor, ProcessorConfig},
     ports::Store,
     streaming::{HubAnnouncer, LogSource},
     understand::Pipeline,
@@ -27,6 +28,10 @@ use crate::stored::Stored;
 /// Two users of every server.
 pub(crate) const ANNA: &str = "00000000-0000-4000-8000-00000000000a";
 pub(crate) const BORIS: &str = "00000000-0000-4000-8000-00000000000b";
+
+/// An administrator, and a visitor without an account.
+pub(crate) const ADMIN: &str = "00000000-0000-4000-8000-0000000000ad";
+pub(crate) const VISITOR: &str = "00000000-0000-4000-8000-0000000000fe";
 
 const ONTOLOGY: &str = r#"
 [[relation]]
@@ -56,7 +61,12 @@ impl Authenticator for ByHeader {
     async fn authenticate(&self, parts: &axum::http::request::Parts) -> Result<Identity, AuthError> {
         let user = parts.headers.get("x-test-user").ok_or(AuthError::Missing)?;
         let user = user.to_str().ok().and_then(|u| u.parse::<UserId>().ok()).ok_or(AuthError::Invalid)?;
-        Ok(Caller::verified(user, ViewerRole::User).into())
+        let role = match user.to_string().as_str() {
+            ADMIN => ViewerRole::Admin,
+            VISITOR => ViewerRole::Anonymous,
+            _ => ViewerRole::User,
+        };
+        Ok(Caller::verified(user, role).into())
     }
 }
 
@@ -68,6 +78,9 @@ pub(crate) struct Server {
     stop: CancellationToken,
     serving: Option<tokio::task::JoinHandle<()>>,
     pub(crate) stored: Stored,
+    /// The use cases behind it.
+    pub(crate) conversation: Conversation,
+    announcer: Arc<HubAnnouncer>,
 }
 
 impl Drop for Server {
@@ -132,13 +145,14 @@ impl Server {
         let embedder = LocalEmbedder::load().unwrap();
         let ontology = Arc::new(Ontology::parse(ONTOLOGY).unwrap());
         let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
+        let announcer = Arc::new(HubAnnouncer(hub.clone()));
         let conversation = Conversation::new(Parts {
             store: store.clone(),
             index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
             extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
             answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone())),
             embedder: Arc::new(embedder),
-            announcer: Arc::new(HubAnnouncer(hub.clone())),
+            announcer: announcer.clone(),
             ontology,
             clock,
             ids: Arc::new(RandomIds::default()),
@@ -153,7 +167,7 @@ impl Server {
         let (authenticator, logins) = authenticator(store.clone(), address);
         config.logins = logins;
         let router = api::router(ApiState {
-            conversation,
+            conversation: conversation.clone(),
             signaling: Signaling::bind(SignalingConfig::default(), hub.clone()).await.unwrap(),
             hub,
             authenticator,
@@ -165,7 +179,7 @@ impl Server {
         });
         let stop = CancellationToken::new();
         let serving = tokio::spawn(api::serve(listener, router, connections, stop.clone().cancelled_owned()));
-        Self { serving: Some(serving), address, store, http: reqwest::Client::new(), stop, stored }
+        Self { serving: Some(serving), address, store, http: reqwest::Client::new(), stop, stored, conversation, announcer }
     }
 
     /// Stops, and waits until every connection has ended or the grace is over.
@@ -174,6 +188,18 @@ impl Server {
         if let Some(serving) = self.serving.take() {
             serving.await.unwrap();
         }
+    }
+
+    /// Understands and answers messages, until dropped.
+    pub(crate) fn work(&self) -> Processor {
+        Processor::start(
+            self.store.clone(),
+            ConversationWork::new(self.conversation.clone()),
+            Arc::new(SystemClock),
+            self.announcer.clone(),
+            Arc::new(Notify::new()),
+            ProcessorConfig::default(),
+        )
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -209,6 +235,14 @@ impl Server {
 
     pub(crate) async fn session(&self, user: &str) -> String {
         let data = self.data(user, "mutation { createSession(input: {}) { session { id } errors { code } } }", json!({})).await;
+        text(&data["createSession"]["session"]["id"])
+    }
+
+    /// A session of shared memory.
+    pub(crate) async fn shared_session(&self) -> String {
+        let query = "mutation { createSession(input: { shared: true, title: \"Handbook\" }) { session { id shared } errors { code } } }";
+        let data = self.data(ADMIN, query, json!({})).await;
+        assert_eq!(data["createSession"]["session"]["shared"], true, "{data}");
         text(&data["createSession"]["session"]["id"])
     }
 

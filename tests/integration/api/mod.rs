@@ -8,6 +8,7 @@ mod isolation;
 mod operations;
 mod origins;
 mod rest;
+mod shared;
 mod statements;
 mod streams;
 mod sweep;

@@ -9,20 +9,20 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::harness::{ANNA, BORIS, Server, text};
+use super::harness::{ADMIN, ANNA, BORIS, Server, text};
 
 /// In everything that Anna says. Nothing that Boris gets may contain it.
 const SECRET: &str = "Xylophagia";
 
 /// The schema as introspection tells it: types by name.
-struct Schema(BTreeMap<String, Value>);
+pub(super) struct Schema(BTreeMap<String, Value>);
 
 const INTROSPECTION: &str = "{ __schema { types { name kind enumValues { name }
     inputFields { name type { ...T } defaultValue } fields { name args { name type { ...T } defaultValue } type { ...T } } } } }
     fragment T on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }";
 
 impl Schema {
-    async fn of(server: &Server) -> Self {
+    pub(super) async fn of(server: &Server) -> Self {
         let data = server.data(BORIS, INTROSPECTION, json!({})).await;
         let types = data["__schema"]["types"].as_array().unwrap().iter().map(|t| (text(&t["name"]), t.clone()));
         Self(types.filter(|(name, _)| !name.starts_with("__")).collect())
@@ -107,29 +107,41 @@ fn named(ty: &Value) -> String {
 }
 
 /// What is somebody's: one id of each kind, and cursors.
-struct Own {
-    session: String,
-    message: String,
-    entity: String,
+pub(super) struct Own {
+    pub(super) session: String,
+    pub(super) message: String,
+    pub(super) entity: String,
     /// One that has to do with `entity`, and with something else that `entity` has to do with.
     friend: String,
-    fact: String,
+    pub(super) fact: String,
     access_token: String,
     cursors: Vec<String>,
 }
 
 impl Own {
-    async fn of(server: &Server, user: &str, word: &str) -> Self {
+    pub(super) async fn of(server: &Server, user: &str, word: &str) -> Self {
         let session = server.session(user).await;
+        Self::in_session(server, user, word, session).await
+    }
+
+    /// The same of shared memory.
+    pub(super) async fn shared(server: &Server, word: &str) -> Self {
+        let session = server.shared_session().await;
+        Self::in_session(server, ADMIN, word, session).await
+    }
+
+    async fn in_session(server: &Server, user: &str, word: &str, session: String) -> Self {
+        let shared = user == ADMIN;
         let message = server.say(user, &session, &format!("The code of {word} is 4711.")).await;
         let fact = server.fact(user, &session, [word, "LIVES_IN", &format!("{word} town")]).await;
         server.fact(user, &session, [word, "LIKES", &format!("{word} food")]).await;
         let likes = server.fact(user, &session, [&format!("{word} friend"), "LIKES", word]).await;
         server.fact(user, &session, [&format!("{word} friend"), "LIKES", &format!("{word} food")]).await;
-        let query = "query($f: ID!, $l: ID!, $s: ID!) { likes: fact(id: $l) { subject { id } } fact(id: $f) { subject { id } evidence(first: 1) { pageInfo { endCursor } } }
+        let query = "query($f: ID!, $l: ID!, $s: ID!, $shared: Boolean!) { likes: fact(id: $l) { subject { id } } fact(id: $f) { subject { id } evidence(first: 1) { pageInfo { endCursor } } }
             session(id: $s) { head messages(first: 1) { pageInfo { endCursor } } }
-            sessions { pageInfo { endCursor } } facts(first: 1) { pageInfo { endCursor } } entities(first: 1) { pageInfo { endCursor } } }";
-        let data = server.data(user, query, json!({ "f": fact, "l": likes, "s": session })).await;
+            sessions(shared: $shared) { pageInfo { endCursor } } facts(first: 1, shared: $shared) { pageInfo { endCursor } }
+            entities(first: 1, shared: $shared) { pageInfo { endCursor } } }";
+        let data = server.data(user, query, json!({ "f": fact, "l": likes, "s": session, "shared": shared })).await;
         let pages = ["/sessions", "/facts", "/entities", "/session/messages", "/fact/evidence"];
         let mut cursors: Vec<String> = pages.iter().map(|p| text(data.pointer(&format!("{p}/pageInfo/endCursor")).unwrap())).collect();
         cursors.push(text(&data["session"]["head"]));
@@ -145,7 +157,7 @@ impl Own {
         }
     }
 
-    fn ids(&self) -> [&str; 5] {
+    pub(super) fn ids(&self) -> [&str; 5] {
         [&self.session, &self.message, &self.entity, &self.fact, &self.access_token]
     }
 
@@ -176,15 +188,15 @@ async fn access_token(server: &Server, user: &str, word: &str) -> String {
 }
 
 /// One operation with a place for an id.
-struct Case {
-    name: String,
-    query: String,
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) query: String,
     arguments: Vec<Value>,
     place: Vec<String>,
 }
 
 impl Case {
-    fn all(schema: &Schema) -> Vec<Self> {
+    pub(super) fn all(schema: &Schema) -> Vec<Self> {
         let mut cases = Vec::new();
         // A mutation may return five hundred messages, so less is asked of each.
         for (kind, root, depth) in [("query", "Query", 2), ("mutation", "Mutation", 1)] {
@@ -216,7 +228,17 @@ impl Case {
         cases
     }
 
-    fn variables(&self, schema: &Schema, own: &Own, value: &Value) -> Value {
+    /// Whether it changes something.
+    pub(super) fn is_mutation(&self) -> bool {
+        self.query.starts_with("mutation")
+    }
+
+    /// Whether it is a cursor that is tried.
+    pub(super) fn is_cursor(&self) -> bool {
+        ["after", "before"].contains(&self.place.last().unwrap().as_str())
+    }
+
+    pub(super) fn variables(&self, schema: &Schema, own: &Own, value: &Value) -> Value {
         let filled = self.arguments.iter().filter_map(|a| Some((text(&a["name"]), schema.fill(a, own, &self.place, value)?)));
         Value::Object(filled.collect())
     }
@@ -231,7 +253,7 @@ fn written(ty: &Value) -> String {
 }
 
 /// An answer without what was asked: the value tried may be echoed.
-fn without(answer: &Value, value: &str) -> String {
+pub(super) fn without(answer: &Value, value: &str) -> String {
     answer.to_string().replace(value, "<tried>")
 }
 
@@ -252,7 +274,7 @@ async fn foreign_ids_are_unknown_ids_in_every_operation() {
     assert!(cases.len() >= 20, "only {} cases were made", cases.len());
     let mut tried = 0;
     for case in &cases {
-        let is_cursor = ["after", "before"].contains(&case.place.last().unwrap().as_str());
+        let is_cursor = case.is_cursor();
         let ask = async |value: &str| {
             let before = server.stored.statements().await;
             let answer = server.graphql(BORIS, &case.query, case.variables(&schema, &boris, &json!(value))).await;
@@ -282,7 +304,7 @@ async fn foreign_ids_are_unknown_ids_in_every_operation() {
     // The other way round: with ids of his own Boris gets something else, so the cases do reach what they are about.
     let unknown = json!(uuid::Uuid::from_u128(7).to_string());
     let mut blind = Vec::new();
-    for (n, case) in cases.iter().enumerate().filter(|(_, c)| !["after", "before"].contains(&c.place.last().unwrap().as_str())) {
+    for (n, case) in cases.iter().enumerate().filter(|(_, c)| !c.is_cursor()) {
         let (mut differs, mut last) = (false, String::new());
         for kind in 0..5 {
             let own = Own::of(&server, BORIS, &format!("Word{n}x{kind}")).await;

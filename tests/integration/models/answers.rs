@@ -10,7 +10,7 @@ use recall::{
     adapters::openai::{Dialect, Format, ModelAnswerer, ModelAnswererOptions},
     domain::{
         Caller, Message, MessageId, MessageStatus, ModelOperation, Ontology, Role, SessionId, Timestamp,
-        context::{Context, RankedMessage, Timings},
+        context::{Context, RankedMessage},
     },
     ports::{AnswerError, AnswerSink, Answerer, Asked, Draft},
     understand::default_ontology,

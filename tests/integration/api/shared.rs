@@ -288,7 +288,6 @@ async fn answers_rest_on_it_and_say_so() {
     let _worker = server.work();
     let handbook = server.shared_session().await;
     server.fact(ADMIN, &handbook, ["Acme", "LIVES_IN", "Ghent"]).await;
-    server.say(ADMIN, &handbook, "Our travel expenses are refunded within thirty days.").await;
     server.say(ADMIN, &handbook, "I live in Timbuktu.").await;
 
     let said = answer(&server, BORIS, "Where does Acme live?").await;
@@ -296,8 +295,9 @@ async fn answers_rest_on_it_and_say_so() {
     let citation = &said["citations"][0];
     assert_eq!((&citation["shared"], &citation["message"]["shared"]), (&json!(true), &json!(true)));
     assert!(text(&citation["message"]["text"]).contains("Ghent"));
-    let said = answer(&server, BORIS, "When are our travel expenses refunded?").await;
-    assert!(text(&said["text"]).contains("Shared memory said") && text(&said["text"]).contains("thirty days"), "{said:#}");
+    server.say(ADMIN, &handbook, "Our office is in Lyon.").await;
+    let said = answer(&server, BORIS, "Where is our office?").await;
+    assert!(text(&said["text"]).contains("Shared memory said") && text(&said["text"]).contains("Lyon"), "{said:#}");
     assert_eq!(said["citations"][0]["shared"], true);
     // Whoever wrote "I" there is nobody in particular, and not the one who asks.
     let said = answer(&server, BORIS, "Where do I live?").await;

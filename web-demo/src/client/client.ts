@@ -25,8 +25,10 @@ export class RecallClient {
     return graphql(this.endpoint, document, variables);
   }
 
-  async createSession(title?: string): Promise<NonNullable<CreateSessionResult["createSession"]["session"]>> {
-    const { createSession } = await this.graphql(CreateSession, { input: title === undefined ? {} : { title } });
+  /** Starts a session. A `shared` one is read by all who have signed in, and started and written by administrators. */
+  async createSession(title?: string, { shared = false }: { shared?: boolean } = {}): Promise<NonNullable<CreateSessionResult["createSession"]["session"]>> {
+    const input = { ...(title === undefined ? {} : { title }), ...(shared ? { shared } : {}) };
+    const { createSession } = await this.graphql(CreateSession, { input });
     return orThrow(createSession.session, createSession.errors);
   }
 

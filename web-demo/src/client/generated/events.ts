@@ -339,6 +339,10 @@ export interface Citation {
    * The message cited.
    */
   message_id?: MessageId | null;
+  /**
+   * Whether both are of shared memory.
+   */
+  shared?: boolean;
 }
 /**
  * How long retrieval took.

@@ -6,9 +6,9 @@ export type StreamHeadResult = { session: { head: string } | null };
 export type StreamHeadVariables = { sessionId: string };
 export const StreamHead = "query StreamHead($sessionId:ID!){session(id:$sessionId){head}}" as TypedDocument<StreamHeadResult, StreamHeadVariables>;
 
-export type CreateSessionResult = { createSession: { session: { id: string; title: string | null; createdAt: DateTime; updatedAt: DateTime; head: string } | null; errors: Array<{ code: string; message: string; path: string[] }> } };
+export type CreateSessionResult = { createSession: { session: { id: string; title: string | null; shared: boolean; createdAt: DateTime; updatedAt: DateTime; head: string } | null; errors: Array<{ code: string; message: string; path: string[] }> } };
 export type CreateSessionVariables = { input: CreateSessionInput };
-export const CreateSession = "mutation CreateSession($input:CreateSessionInput!){createSession(input:$input){session{id title createdAt updatedAt head}errors{code message path}}}" as TypedDocument<CreateSessionResult, CreateSessionVariables>;
+export const CreateSession = "mutation CreateSession($input:CreateSessionInput!){createSession(input:$input){session{id title shared createdAt updatedAt head}errors{code message path}}}" as TypedDocument<CreateSessionResult, CreateSessionVariables>;
 
 export type SendMessageResult = { sendMessage: { status: MessageStatus | null; message: { id: string; role: MessageRole; speaker: string | null; text: string; kind: MessageKind | null; status: MessageStatus; sentAt: DateTime; createdAt: DateTime } | null; errors: Array<{ code: string; message: string; path: string[] }> } };
 export type SendMessageVariables = { input: SendMessageInput };

@@ -21,7 +21,7 @@ export interface AccessToken {
 
 /** A fact that the viewer states directly. */
 export interface AssertFactInput {
-  /** The session in whose log the change appears, and which is its evidence. */
+  /** The session in whose log the change appears, and which is its evidence. One of shared memory makes it a shared fact. */
   sessionId: string;
   /** Name of the thing it is about. */
   subject: string;
@@ -101,6 +101,8 @@ export interface CancelAnswerPayload {
 export interface Citation {
   /** The number in the text, from 1. */
   index: number;
+  /** Whether it points into shared memory, which all signed-in users read. */
+  shared: boolean;
   /** The message cited; null when it has been deleted since. */
   message: Message | null;
   /** The fact that the message is evidence for, if one was used. */
@@ -145,6 +147,8 @@ export interface ContextInput {
   methods?: RetrievalMethod[] | null;
   /** Only what had been said, and was known to hold, at this moment. */
   asOf?: DateTime | null;
+  /** Whether to look in shared memory too, as those who have signed in may; not where `scope` is `SESSION`. */
+  shared?: boolean | null;
 }
 
 /** Where to look. */
@@ -174,6 +178,8 @@ export interface CreateAccessTokenPayload {
 export interface CreateSessionInput {
   /** Its title; taken from the first message when nothing is said. */
   title?: string | null;
+  /** Whether it is one of shared memory, which all signed-in users read. Only administrators start such. */
+  shared?: boolean;
 }
 
 /** What came of `createSession`. */
@@ -254,6 +260,8 @@ export interface Entity {
   confidence: number;
   /** Whether it is the user's own node. */
   isViewer: boolean;
+  /** Whether it is of shared memory, which all signed-in users read. */
+  shared: boolean;
   /** When it was first mentioned. */
   createdAt: DateTime;
   /** When it last changed. */
@@ -386,6 +394,8 @@ export interface Fact {
   phrase: string;
   /** The other side. */
   object: Entity;
+  /** Whether it is of shared memory, which all signed-in users read. It is weighed by what is said there alone. */
+  shared: boolean;
   /** Support now: each statement adds its confidence, all halve per half-life of the relation. */
   weight: number;
   /** Expected probability that it holds, 0 to 1. */
@@ -565,6 +575,8 @@ export interface Message {
   sourceMetadata: unknown | null;
   /** The client's own id (`clientMessageId` or `externalId` when it was sent). */
   externalId: string | null;
+  /** Whether it is of shared memory, which all signed-in users read. */
+  shared: boolean;
   /** The conversation it belongs to. */
   session: Session;
   /** The answer to it, once there is one. */
@@ -675,6 +687,8 @@ export interface RankedFact {
   fact: Fact;
   /** 0 to 1, comparable within one result. */
   score: number;
+  /** Whether it is of shared memory. Facts of both stand side by side, also where they say the same or the contrary. */
+  shared: boolean;
 }
 
 /** A message with its score. */
@@ -685,6 +699,8 @@ export interface RankedMessage {
   score: number;
   /** Ways that found it. */
   methods: RetrievalMethod[];
+  /** Whether it is of shared memory. */
+  shared: boolean;
 }
 
 /** A verb that facts may use. */
@@ -731,7 +747,7 @@ export interface ResolveEntityInput {
   mention: string;
   /** What sort of thing it should be. */
   type?: EntityType | null;
-  /** Prefer what this session talks about. */
+  /** Prefer what this session talks about; one of shared memory says what the name means there. */
   sessionId?: string | null;
 }
 
@@ -832,6 +848,8 @@ export interface Session {
   id: string;
   /** Chosen by the user, or taken from the first message; null until then. */
   title: string | null;
+  /** Whether it is of shared memory, which all signed-in users read and administrators write. */
+  shared: boolean;
   /** When it was created. */
   createdAt: DateTime;
   /** When its last message was stored. */

@@ -2,7 +2,7 @@
 import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useStickToEnd } from "../motion.ts";
-import { line, memory, openFact, send, showEarlier, spotlight, stopAnswer, wantedMessage } from "../state/app.ts";
+import { line, memory, openFact, send, showEarlier, showMessage, spotlight, stopAnswer, wantedMessage } from "../state/app.ts";
 import type { Change, CitationView, Fact, Memory, Message } from "../state/memory.ts";
 import { seen } from "../state/tour.ts";
 import { clock, count, day, milliseconds, phraseFor } from "../state/words.ts";
@@ -51,7 +51,7 @@ function Learned({ message, memory: known }: { message: Message; memory: Memory 
 }
 
 function showSource(citation: CitationView) {
-  if (citation.messageId) wantedMessage.value = citation.messageId;
+  if (citation.messageId) void showMessage(citation.messageId);
   if (citation.factId) openFact.value = citation.factId;
 }
 
@@ -64,6 +64,7 @@ function Sources({ message }: { message: Message }) {
           <button type="button" onClick={() => showSource(citation)}>
             <b>{citation.index}</b>
             <q>{citation.excerpt}</q>
+            {citation.shared && <i class="mark">shared</i>}
             {citation.sentAt && <time dateTime={citation.sentAt}>{day(citation.sentAt)}</time>}
           </button>
         </li>

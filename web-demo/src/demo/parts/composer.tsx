@@ -1,6 +1,6 @@
 // Where one writes. Enter sends, Shift+Enter breaks the line, "/" comes here from anywhere.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { line, memory, send } from "../state/app.ts";
+import { line, mayWrite, memory, send } from "../state/app.ts";
 import { Hints } from "./hints.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -34,6 +34,7 @@ export function Composer() {
     void send(trimmed);
     field.current?.focus();
   };
+  if (known && !mayWrite(known.shared)) return <p class="composer soft">This session is shared: you read it, administrators write it.</p>;
   return (
     <form class="composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
       {known && known.messages.size > 0 && <Hints />}

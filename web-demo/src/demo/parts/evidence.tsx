@@ -1,6 +1,6 @@
 // "How do you know?": the messages a fact rests on, word for word, and how sure that makes it.
 import { useEffect, useState } from "preact/hooks";
-import { client, relations, retract, sessionId, wantedMessage } from "../state/app.ts";
+import { client, mayWrite, relations, retract, sessionId, wantedMessage } from "../state/app.ts";
 import { FactEvidence, type FactEvidenceResult } from "../generated/operations.ts";
 import type { Fact } from "../state/memory.ts";
 import { go, sessionHref } from "../state/route.ts";
@@ -66,7 +66,7 @@ export function Evidence({ fact }: { fact: Fact }) {
           ))}
         </ul>
       )}
-      <Retract factId={loaded.id} />
+      {mayWrite(loaded.shared) && <Retract factId={loaded.id} />}
       {halfLife != null && loaded.status === "ACTIVE" && <p class="soft">Unless it is said again, half of its weight fades every {span(halfLife)}.</p>}
     </div>
   );

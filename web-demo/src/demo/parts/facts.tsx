@@ -62,7 +62,7 @@ export function FactItem({ fact, known, anchor = false }: { fact: Fact; known: M
       {glows(fact.pulse) && <span key={fact.pulse.count} class="flash" data-kind={fact.pulse.kind} style={{ animationDelay: `${fact.pulse.delay}ms` }} aria-hidden="true" />}
       <button type="button" class="fact-line" aria-expanded={open} title="How do you know?" onClick={toggle} onPointerEnter={light} onPointerLeave={dim} onFocus={light} onBlur={dim}>
         <span class="triple">
-          <b data-type={subject?.type}>{nameOf(subject)}</b> <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> <b data-type={object?.type}>{nameOf(object)}</b>
+          <b data-type={subject?.type}>{nameOf(subject)}</b> <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> <b data-type={object?.type}>{nameOf(object)}</b>{fact.shared && <i class="mark">shared</i>}
         </span>
         <Weight fact={fact} />
         <span class="bar" role="img" aria-label={`${Math.round(support * 100)} % for, ${Math.round(opposition * 100)} % against, the rest not known`}>

@@ -1,6 +1,6 @@
 // The list of sessions: open one, start one, delete one (asked twice).
 import { useState } from "preact/hooks";
-import { deleteSession, memory, newSession, sessionId, sessions, type SessionItem } from "../state/app.ts";
+import { deleteSession, mayWrite, memory, newSession, sessionId, sessions, type SessionItem } from "../state/app.ts";
 import { sessionHref } from "../state/route.ts";
 import { ago, count } from "../state/words.ts";
 import { Icon } from "./icon.tsx";
@@ -15,6 +15,7 @@ export function Sessions({ onChoose }: { onChoose: () => void }) {
   return (
     <nav aria-label="Sessions">
       <button type="button" class="new" onClick={() => { void newSession(); onChoose(); }}><Icon name="plus" />New session</button>
+      {mayWrite(true) && <button type="button" class="new shared" title="Everybody who has signed in reads it; administrators write it" onClick={() => { void newSession(true); onChoose(); }}>New shared session</button>}
       <ul>
         {sessions.value.map((session) => {
           const on = session.id === sessionId.value;
@@ -24,9 +25,9 @@ export function Sessions({ onChoose }: { onChoose: () => void }) {
             <li key={session.id} class={on ? "on" : ""}>
               <a href={sessionHref(session.id)} aria-current={on ? "page" : undefined} onClick={onChoose}>
                 <span>{title}</span>
-                <small>{facts > 0 ? `${count(facts, "fact")}, ` : ""}{ago(session.updatedAt)}</small>
+                <small>{session.shared && <i class="mark">shared</i>}{facts > 0 ? `${count(facts, "fact")}, ` : ""}{ago(session.updatedAt)}</small>
               </a>
-              {asked === session.id ? (
+              {!mayWrite(session.shared) ? null : asked === session.id ? (
                 <button type="button" class="sure" onBlur={() => setAsked(null)} onClick={() => { setAsked(null); void deleteSession(session.id); }}>Delete?</button>
               ) : (
                 <button type="button" class="icon-button" aria-label={`Delete session ${title}`} onClick={() => setAsked(session.id)}><Icon name="trash" /></button>

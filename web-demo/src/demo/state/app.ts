@@ -2,7 +2,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { EventStream, RecallClient, RecallError, type StreamState } from "../../client/index.ts";
 import {
-  CancelAnswer, DeleteSession, Earlier, Head, MoreFacts, RetractFact, Sessions, Snapshot, Start, type FactRow, type SessionsResult, type StartResult,
+  CancelAnswer, DeleteSession, Earlier, Head, MoreFacts, Place, RetractFact, Sessions, Snapshot, Start, type FactRow, type SessionRow, type StartResult,
 } from "../generated/operations.ts";
 import { credentials, door, enter, lock } from "./login.ts";
 import { Memory } from "./memory.ts";
@@ -12,7 +12,7 @@ import { note } from "./tour.ts";
 
 export const client = new RecallClient(credentials);
 
-export type SessionItem = SessionsResult["sessions"]["nodes"][number];
+export type SessionItem = SessionRow;
 export const start = signal<StartResult | null>(null);
 export const sessions = signal<SessionItem[]>([]);
 export const memory = signal<Memory | null>(null);
@@ -25,6 +25,9 @@ export const problem = signal<string | null>(null);
 /** The page itself cannot start. */
 export const broken = signal<string | null>(null);
 export const relations = computed(() => new Map(start.value?.relations.map((r) => [r.name, r])));
+
+/** Whether the one at the page may change what is open: what is shared only administrators change. */
+export const mayWrite = (shared: boolean): boolean => !shared || start.value?.viewer.role === "ADMIN";
 
 /** Fact or entity under the pointer or focus; the graph and the lists light up together. */
 export const spotlight = signal<{ fact?: string; entity?: string } | null>(null);
@@ -69,7 +72,8 @@ export async function boot(): Promise<void> {
 }
 
 export async function refreshSessions(): Promise<void> {
-  sessions.value = (await client.graphql(Sessions, { first: 50 })).sessions.nodes;
+  const { sessions: own, shared } = await client.graphql(Sessions, { first: 50, shared: start.value?.viewer.role !== "ANONYMOUS" });
+  sessions.value = [...own.nodes, ...(shared?.nodes ?? [])];
 }
 
 let refreshTimer: ReturnType<typeof setTimeout> | undefined;
@@ -88,7 +92,7 @@ async function follow(): Promise<void> {
     if (value.id !== sessionId.value || wanted !== value.id) await open(value.id);
     return;
   }
-  const newest = sessionId.value ?? sessions.value[0]?.id;
+  const newest = sessionId.value ?? sessions.value.find((s) => !s.shared)?.id;
   if (value.page === "home") {
     if (newest) return replace(sessionHref(newest));
     return newSession();
@@ -102,14 +106,14 @@ let wanted: string | null = null;
 /** Opens a session. The former one stays on the page, whole, until the new one is there: nothing typed meanwhile goes astray. */
 async function open(id: string): Promise<void> {
   wanted = id;
-  const mine = new Memory(new Map(start.value?.relations.map((r) => [r.name, r.phrase])));
-  for (const [key, text] of outbox.of(id)) {
-    mine.sending(key, text);
-    mine.refused(key, AWAY, false);
-  }
   try {
     const { session } = await client.graphql(Head, { id });
     if (wanted !== id) return;
+    const mine = new Memory(new Map(start.value?.relations.map((r) => [r.name, r.phrase])), session?.shared);
+    for (const [key, text] of outbox.of(id)) {
+      mine.sending(key, text);
+      mine.refused(key, AWAY, false);
+    }
     if (!session) {
       outbox.forget(id);
       problem.value = "This session does not exist any more.";
@@ -220,11 +224,24 @@ function listen(id: string, head: string, mine: Memory, load: () => Promise<void
   opened.start();
 }
 
-export async function newSession(): Promise<void> {
-  const current = sessions.value.find((s) => s.id === sessionId.value);
+/** Shows a message, on the page or in its own session. */
+export async function showMessage(id: string): Promise<void> {
+  wantedMessage.value = id;
+  if (memory.value?.byId(id)) return;
+  try {
+    const session = (await client.graphql(Place, { id })).message?.session.id;
+    if (session && session !== sessionId.value) go(sessionHref(session));
+  } catch (error) {
+    problem.value = sentence(error);
+  }
+}
+
+/** Starts a session: one's own, or as an administrator one that all who have signed in read. */
+export async function newSession(shared = false): Promise<void> {
+  const current = sessions.value.find((s) => s.id === sessionId.value && s.shared === shared);
   const empty = current && memory.value?.messages.size === 0 ? current.id : undefined;
   try {
-    const id = empty ?? (await client.createSession()).id;
+    const id = empty ?? (await client.createSession(undefined, { shared })).id;
     if (!empty) await refreshSessions();
     (route.value.page === "home" ? replace : go)(sessionHref(id));
   } catch (error) {
@@ -251,7 +268,8 @@ export async function deleteSession(id: string): Promise<void> {
     leave();
     line.value = null;
   }
-  if (sessionId.value === null) replace(sessions.value[0] ? sessionHref(sessions.value[0].id) : "#/");
+  const next = sessions.value.find((s) => !s.shared);
+  if (sessionId.value === null) replace(next ? sessionHref(next.id) : "#/");
   if (sessionId.value === null) await follow();
 }
 

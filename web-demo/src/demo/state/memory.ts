@@ -35,6 +35,8 @@ export interface Fact {
   uncertainty: number;
   relativeWeight: number;
   status: "active" | "ended" | "retracted";
+  /** Of shared memory, which all who have signed in read. */
+  shared: boolean;
   rivals: Array<{ factId: string; target: string; share: number }>;
   excerpt: string | null;
   change: Change | null;
@@ -62,6 +64,8 @@ export interface CitationView {
   factId: string | null;
   excerpt: string;
   sentAt: string | null;
+  /** Points into shared memory. */
+  shared: boolean;
 }
 
 /** `sending`: on its way over HTTP; `unsent`: no answer yet, will be sent again; `stored`: the server has it. */
@@ -110,8 +114,12 @@ export class Memory {
   #unwanted = new Set<string>();
   #scheduled = false;
 
-  constructor(phrases: Map<string, string>) {
+  /** The session is one of shared memory. */
+  readonly shared: boolean;
+
+  constructor(phrases: Map<string, string>, shared = false) {
     this.#phrases = phrases;
+    this.shared = shared;
   }
 
   /** Many changes in one turn of the event loop (a replay) draw once. */
@@ -179,7 +187,7 @@ export class Memory {
     return {
       id: row.id, subject: this.#entity(row.subject), object: this.#entity(row.object),
       relation: row.relation, phrase: this.#phrases.get(row.relation) ?? phraseFromName(row.relation),
-      weight: row.weight, belief: row.belief, uncertainty: row.uncertainty, relativeWeight: row.relativeWeight, status: lower(row.status),
+      weight: row.weight, belief: row.belief, uncertainty: row.uncertainty, relativeWeight: row.relativeWeight, status: lower(row.status), shared: row.shared,
       rivals: known?.rivals ?? [], excerpt: known?.excerpt ?? null, change: known?.change ?? null,
       order: known?.order ?? order, pulse: known?.pulse ?? { count: 0, delay: 0, at: 0, kind: "learned" },
     };
@@ -191,7 +199,7 @@ export class Memory {
       stage: row.status === "PROCESSED" ? "processed" : row.status === "FAILED" ? "failed" : "stored",
       kind: row.kind && lower(row.kind), answerTo: row.answerTo?.id ?? null,
       mentions: row.mentions.map((m) => ({ entityId: m.entity.id, name: m.entity.name, type: lower(m.entity.type), start: m.start, end: m.end })),
-      citations: row.citations.map((c) => ({ index: c.index, messageId: c.message?.id ?? null, factId: c.fact?.id ?? null, excerpt: c.excerpt, sentAt: c.message?.sentAt ?? null })),
+      citations: row.citations.map((c) => ({ index: c.index, messageId: c.message?.id ?? null, factId: c.fact?.id ?? null, excerpt: c.excerpt, sentAt: c.message?.sentAt ?? null, shared: c.shared })),
       learned: new Map(row.facts.map((f) => [f.id, null])),
     });
   }
@@ -325,7 +333,7 @@ export class Memory {
     const faded = event.change === "ended" || event.change === "opposed" || event.change === "retracted";
     this.facts.set(event.fact_id, {
       id: event.fact_id, subject: event.entity_id, object: event.target_id, relation: event.relation_name, phrase: event.relation,
-      weight: event.weight, belief: event.belief, uncertainty: event.uncertainty, relativeWeight: event.relative_weight, status: event.status,
+      weight: event.weight, belief: event.belief, uncertainty: event.uncertainty, relativeWeight: event.relative_weight, status: event.status, shared: this.shared,
       rivals: (event.rivals ?? []).map((r) => ({ factId: r.fact_id, target: r.target, share: r.relative_weight })),
       excerpt: event.excerpt ?? known?.excerpt ?? null, change: event.change,
       order: ++this.#order, pulse: this.#pulse(known?.pulse, faded ? "faded" : "learned", meta),
@@ -351,7 +359,7 @@ export class Memory {
     this.#edit(message, {
       text: event.text, stage: "processed",
       citations: event.citations.map((c) => ({
-        index: c.index, messageId: c.message_id ?? null, factId: c.fact_id ?? null, excerpt: c.excerpt, sentAt: this.byId(c.message_id)?.sentAt ?? null,
+        index: c.index, messageId: c.message_id ?? null, factId: c.fact_id ?? null, excerpt: c.excerpt, sentAt: this.byId(c.message_id)?.sentAt ?? null, shared: c.shared ?? false,
       })),
       answerer: { name: event.answerer, totalMs: event.timings.total_ms, grounded: event.grounded },
     });

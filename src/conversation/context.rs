@@ -180,6 +180,8 @@ impl Conversation {
         if asked.first_person && !caller.is_shared() {
             named.extend(store.viewer_entity(caller).await?.filter(|v| !named.iter().any(|n| n.id == v.id)));
         }
+        // Nor is who was somebody's own node before it was imported there.
+        named.iter_mut().for_each(|e| e.is_viewer &= !caller.is_shared());
         let ids: Vec<EntityId> = named.iter().map(|e| e.id).collect();
         if ids.is_empty() {
             return Ok((named, Vec::new()));
@@ -211,7 +213,8 @@ impl Conversation {
         }
         let sides: HashSet<EntityId> = scored.iter().flat_map(|(_, f)| [f.subject, f.object]).collect();
         let sides: Vec<EntityId> = sides.into_iter().collect();
-        let names: HashMap<EntityId, Entity> = store.entities_by_id(caller, &sides).await?.into_iter().map(|e| (e.id, e)).collect();
+        let mut names: HashMap<EntityId, Entity> = store.entities_by_id(caller, &sides).await?.into_iter().map(|e| (e.id, e)).collect();
+        names.values_mut().for_each(|e| e.is_viewer &= !caller.is_shared());
         let ranked = scored
             .into_iter()
             .filter_map(|(score, fact)| {

@@ -2,6 +2,7 @@
 
 use recall::{adapters::system::SystemClock, ports::Clock};
 use serde_json::json;
+use sqlx::{Connection, Executor};
 
 use super::server::{Server, recall};
 
@@ -112,4 +113,51 @@ async fn sessions_that_nobody_used_are_deleted_after_their_days() {
         assert!(started.elapsed() < super::server::PATIENCE, "nothing is noted");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
+}
+
+#[tokio::test]
+async fn shared_memory_outlives_retention_and_is_a_user_of_its_own_for_operators() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let made = server.graphql("mutation { createSession(input: { shared: true }) { session { id } } }", json!({})).await;
+    let handbook = made["createSession"]["session"]["id"].as_str().unwrap().to_owned();
+    let own = server.create_session().await;
+    for (session, text) in [(&handbook, "Mary lives in Ghent."), (&own, "Mary lives in Lyon.")] {
+        server.send(json!({ "sessionId": session, "text": text })).await.unwrap();
+        server.settle(session).await;
+    }
+    let asked = server.send(json!({ "sessionId": own, "text": "Where does Mary live?" })).await.unwrap();
+    server.settle(&own).await;
+    let answer = "query($id: ID!) { message(id: $id) { answer { text citations { shared fact { id shared } message { shared } } } } }";
+    let answer = server.graphql(answer, json!({ "id": asked["id"] })).await["message"]["answer"].clone();
+    let text = answer["text"].as_str().unwrap();
+    assert!(text.contains("Lyon") && text.contains("Ghent"), "both are told, neither is weighed against the other: {answer}");
+    let mut shared: Vec<bool> = answer["citations"].as_array().unwrap().iter().map(|c| c["shared"] == true).collect();
+    shared.sort_unstable();
+    assert_eq!(shared, [false, true], "{answer}");
+    assert!(answer["citations"].as_array().unwrap().iter().all(|c| c["fact"]["shared"] == c["shared"]), "{answer}");
+
+    let (well, listed) = user(folder.path(), &["list"]);
+    assert!(well && listed.contains("(shared memory)  1 sessions, 1 messages, 1 facts"), "{listed}");
+    assert!(user(folder.path(), &["show", "shared"]).1.contains("messages 1"));
+    let archive = recall().args(["export", "--user", "shared", "--data"]).arg(folder.path()).output().unwrap();
+    let archive = String::from_utf8_lossy(&archive.stdout).into_owned();
+    assert!(archive.contains("Ghent") && !archive.contains("Lyon"), "{archive}");
+    server.stop();
+
+    let file = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path()).find(|p| p.extension().is_some_and(|e| e == "db"));
+    let mut store = sqlx::SqliteConnection::connect(&format!("sqlite:{}", file.unwrap().display())).await.unwrap();
+    store.execute("UPDATE sessions SET updated_at = 1").await.unwrap();
+    store.close().await.unwrap();
+    let server = Server::start_with(folder.path(), &[("RECALL_SESSION_DAYS", "1")]);
+    let count = "{ own: sessions { totalCount } shared: sessions(shared: true) { totalCount } }";
+    for _ in 0..100 {
+        let left = server.graphql(count, json!({})).await;
+        if left["own"]["totalCount"] == 0 {
+            assert_eq!(left["shared"]["totalCount"], 1, "nobody writes there for long, and it is read all the same");
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("the old session of one's own is still there");
 }

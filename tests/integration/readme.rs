@@ -36,3 +36,20 @@ fn the_examples_of_the_readme_work_when_pasted() {
     assert_eq!(at(6, "/facts/0/fact/relation"), "likes");
     assert_eq!(at(7, "/canonical_form"), "Mary");
 }
+
+#[test]
+fn the_example_of_shared_memory_works_when_pasted() {
+    let readme = include_str!("../../README.md");
+    let block = readme.split("<!-- shared -->").nth(1).and_then(|t| t.split("<!-- /shared -->").next()).expect("the marks are there");
+    let script = block.trim().trim_start_matches("```sh").trim_end_matches("```");
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let script = script.replace("127.0.0.1:8080", &server.address);
+    let done = Command::new("bash").args(["-euo", "pipefail", "-c", &script]).output().expect("bash runs");
+    let out = String::from_utf8(done.stdout).unwrap();
+    assert!(done.status.success(), "{out}\n{}", String::from_utf8_lossy(&done.stderr));
+    let answers: Vec<serde_json::Value> = out.lines().filter(|l| l.starts_with('{')).map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(answers[0]["data"]["sendMessage"], serde_json::json!({ "status": "PROCESSING", "errors": [] }));
+    let found = &answers[1]["data"]["context"]["messages"][0];
+    assert_eq!((&found["shared"], &found["message"]["session"]["title"]), (&serde_json::json!(true), &serde_json::json!("Handbook")));
+}

@@ -97,9 +97,10 @@ impl Scope {
     /// # Errors
     /// 403 for everybody but administrators whose token says so.
     pub(crate) fn shared_writer(&self) -> Result<Caller, ApiError> {
-        self.identity.require(Permission::Admin)?;
         let refused = || ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Only administrators may change shared memory.");
-        self.caller.shared_writer().ok_or_else(refused)
+        let writer = self.caller.shared_writer().ok_or_else(refused)?;
+        self.identity.require(Permission::Admin)?;
+        Ok(writer)
     }
 
     /// What an id names, in the caller's own memory or in shared memory, with the memory that it is in.

@@ -148,3 +148,29 @@ async fn rest_signaling_and_metrics_demand_scopes_as_well() {
     }
     assert_eq!(server.http.get(server.url("/metrics")).send().await.unwrap().status(), 401);
 }
+
+#[tokio::test]
+async fn shared_memory_is_written_with_the_scope_of_administrators_only() {
+    let (issuer, server) = world().await;
+    let token =
+        |who: &str, scope: &str| issuer.token(who, json!({ "scope": scope, "roles": [if who == "root" { "recall-admin" } else { "" }] }));
+    let create = "mutation { createSession(input: { shared: true }) { session { id } errors { code } } }";
+    let code = |answer: &Value| answer["data"].as_object().unwrap().values().next().unwrap()["errors"][0]["code"].clone();
+    let root = token("root", "recall.read recall.write recall.admin");
+    let made = graphql(&server, &root, create, json!({})).await;
+    let session = text(&made["data"]["createSession"]["session"]["id"]);
+    let personal = "mutation { createAccessToken(input: { name: \"script\", scopes: [\"recall.read\", \"recall.write\"] }) { secret } }";
+    let personal = text(&graphql(&server, &root, personal, json!({})).await["data"]["createAccessToken"]["secret"]);
+    for (token, refused) in [
+        (&token("root", "recall.read recall.write"), "INSUFFICIENT_SCOPE"),
+        (&token("anna", "recall.read recall.write recall.admin"), "FORBIDDEN"),
+        (&token("anna", "recall.read recall.write"), "FORBIDDEN"),
+        (&personal, "FORBIDDEN"),
+    ] {
+        assert_eq!(code(&graphql(&server, token, create, json!({})).await), refused);
+        assert_eq!(code(&graphql(&server, token, SEND, json!({ "s": session })).await), refused);
+        let seen = graphql(&server, token, "query($s: ID!) { session(id: $s) { shared } }", json!({ "s": session })).await;
+        assert_eq!(seen["data"]["session"]["shared"], true, "reading is for all who signed in");
+    }
+    assert_eq!(code(&graphql(&server, &root, SEND, json!({ "s": session })).await), Value::Null);
+}

@@ -13,8 +13,8 @@ export interface AnswerDelta {
 export interface ContextReady {
   type: "context_ready";
   message_id: string;
-  facts: Array<{ fact_id: string; entity: string; relation: string; target: string; weight: number; belief: number; score: number }>;
-  messages: Array<{ message_id: string; score: number }>;
+  facts: Array<{ fact_id: string; entity: string; relation: string; target: string; weight: number; belief: number; score: number; shared: boolean }>;
+  messages: Array<{ message_id: string; score: number; shared: boolean }>;
 }
 
 export type EphemeralEvent = AnswerDelta | ContextReady;

@@ -115,6 +115,34 @@ test("a question is answered with citations that lead to their source", async ()
   await tab.context.close();
 });
 
+test("what an administrator shares is marked, and a source in it is opened where it was said", async () => {
+  // Others' questions must not be answered from it.
+  const own = await Server.start();
+  const tab = await browser.visit(`${own.url}/`);
+  const { page } = tab;
+  await phase(tab, "live");
+  const before = await sessionIn(tab);
+  await page.getByRole("button", { name: "New shared session" }).click();
+  const shared = await until(async () => { const id = await sessionIn(tab); return id !== before && id; }, "the shared session");
+  await phase(tab, "live");
+  await shown(page.locator("nav li.on .mark"), "the mark in the list of sessions");
+  await say(tab, "Our office is in Lyon.");
+  await say(tab, "Yuki likes Ramen.");
+  await shown(fact(tab, "Yuki", "Ramen").locator(".mark"), "the mark on a shared fact");
+
+  await newSession(tab);
+  await phase(tab, "live");
+  await say(tab, "Where is our office?");
+  const source = page.locator(".sources li", { hasText: "Lyon" });
+  await shown(source.locator(".mark"), "the mark on the source");
+  await source.getByRole("button").click();
+  await until(async () => (await sessionIn(tab)) === shared, "the shared session to open");
+  await shown(page.locator(".message", { hasText: "Our office is in Lyon." }), "the message");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+  await own.stop();
+});
+
 test("an answer is stopped while it is written, and nothing of it stays", async () => {
   // A model that begins an answer and never ends it.
   let open = 0;

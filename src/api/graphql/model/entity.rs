@@ -89,7 +89,7 @@ impl EntityNode {
 
     /// Whether it is the user's own node.
     async fn is_viewer(&self) -> bool {
-        self.0.is_viewer
+        self.0.is_viewer && !self.1.is_shared()
     }
 
     /// Whether it is of shared memory, which all signed-in users read.

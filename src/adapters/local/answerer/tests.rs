@@ -8,9 +8,7 @@ use uuid::Uuid;
 use super::*;
 use crate::domain::{
     EntityId, EntityType, Evidence, Fact, FactId, FactStatus, Message, MessageId, MessageKind, MessageStatus, Role, SessionId, Span,
-    Stance, Timestamp,
-    context::RankedFact,
-    context::{RankedMessage, Timings},
+    Stance, Timestamp, context::RankedFact, context::RankedMessage,
 };
 
 const ONTOLOGY: &str = r#"

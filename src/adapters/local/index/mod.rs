@@ -180,7 +180,7 @@ impl RecallIndex {
         if held.outgrown {
             drop(held);
             let nearest = self.nearest(caller, &query).await?;
-            let index = Index::Made(self.among(caller, &query, &nearest).await?);
+            let index = Index::Made(Box::new(self.among(caller, &query, &nearest).await?));
             return Ok(Source { query, nearest, index });
         }
         let nearest = if held.index.holds_vectors() { Vec::new() } else { self.nearest(caller, &query).await? };
@@ -222,7 +222,7 @@ struct Source {
 
 enum Index {
     Held(OwnedRwLockReadGuard<Held>),
-    Made(UserIndex),
+    Made(Box<UserIndex>),
 }
 
 impl Source {

@@ -1,9 +1,16 @@
 //! Shared memory: administrators write it, who has signed in reads it beside their own and marked, visitors see nothing of it.
 
+use std::sync::Arc;
+
 use futures_util::StreamExt;
 use recall::{
+    adapters::system::{RandomIds, SystemClock},
     conversation::{AssertFact, SendMessage},
-    domain::{Caller, EntityId, FactId, MessageId, Role, SessionId, ViewerRole},
+    domain::{
+        Caller, CandidateFact, EntityId, EntityType, Extraction, FactId, Mention, MessageId, MessageKind, Party, Polarity, Role, SessionId,
+        Span, ViewerRole,
+    },
+    facts::{Learner, SessionLimits, Statement},
 };
 use serde_json::{Value, json};
 
@@ -417,4 +424,58 @@ async fn no_use_case_lets_a_reader_change_anything() {
         assert_eq!(refusal.unwrap_err().code(), "FORBIDDEN");
     }
     assert_eq!(state(&server).await, before);
+}
+
+#[tokio::test]
+async fn the_limits_of_a_session_do_not_hold_there() {
+    let server = Server::start().await;
+    let c = &server.conversation;
+    let limits = SessionLimits { entities: Some(2), facts: Some(1) };
+    let learner = Learner::new(server.store.clone(), c.ontology().clone(), Arc::new(SystemClock), Arc::new(RandomIds::default()));
+    let learner = learner.limited(limits);
+    let person = Caller::verified(ADMIN.parse().unwrap(), ViewerRole::Admin);
+    for (whose, facts) in [(person, 1), (person.shared_writer().unwrap(), 2)] {
+        let session = c.create_session(&whose, None).await.unwrap().id;
+        let text = "Mary likes Rome. Peter likes Ghent.";
+        let said = SendMessage {
+            session,
+            text: text.to_owned(),
+            role: Role::Assistant,
+            speaker: None,
+            sent_at: None,
+            source_metadata: None,
+            client_message_id: None,
+        };
+        let message = c.send(&whose, said).await.unwrap();
+        let mention = |name: &str| Mention {
+            name: name.to_owned(),
+            entity_type: EntityType::Thing,
+            span: Span { start: 0, end: 4 },
+            confidence: 1.0,
+            description: None,
+        };
+        let fact = |subject, object| CandidateFact {
+            subject: Party::Mention(subject),
+            relation: "LIKES".into(),
+            object: Party::Mention(object),
+            polarity: Polarity::Affirmed,
+            confidence: 1.0,
+            span: Span { start: 0, end: 15 },
+        };
+        let extraction = Extraction {
+            kind: MessageKind::Statement,
+            mentions: ["Mary", "Rome", "Peter", "Ghent"].map(mention).to_vec(),
+            facts: vec![fact(0, 1), fact(2, 3)],
+        };
+        let statement = Statement {
+            message: message.id,
+            session,
+            at: message.sent_at,
+            text: message.text,
+            speaker: None,
+            nobody: whose.is_shared(),
+            extraction,
+        };
+        assert_eq!(learner.learn(&whose, &statement, None, None).await.unwrap().len(), facts);
+    }
 }

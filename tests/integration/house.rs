@@ -187,7 +187,8 @@ fn statements_for_postgres_are_checked_when_they_are_compiled() {
             continue;
         }
         let code = code(&path);
-        let unchecked = ["query(", "query::<", "query_as(", "query_as::<", "query_scalar(", "query_scalar::<", "_unchecked!", "QueryBuilder"];
+        let unchecked =
+            ["query(", "query::<", "query_as(", "query_as::<", "query_scalar(", "query_scalar::<", "_unchecked!", "QueryBuilder"];
         broken.extend(unchecked.iter().filter(|u| code.contains(**u)).map(|u| format!("{inside} has {u}")));
     }
     assert!(broken.is_empty(), "{broken:#?}");

@@ -124,15 +124,15 @@ pub(super) async fn facts_of_entities(
 ) -> Result<Vec<Fact>, Failure> {
     let entities: Vec<_> = entities.iter().map(|id| id.0).collect();
     let found = rows::facts!(
-        WITH "WITH asked AS (SELECT DISTINCT unnest($2::uuid[]) AS entity),
+        WITH "asked AS (SELECT DISTINCT unnest($2::uuid[]) AS entity),
          sides AS (
              SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN LATERAL (
                  SELECT id, support FROM facts WHERE user_id = $1 AND subject_id = a.entity ORDER BY support DESC, id LIMIT $3) f
              UNION
              SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN LATERAL (
                  SELECT id, support FROM facts WHERE user_id = $1 AND object_id = a.entity ORDER BY support DESC, id LIMIT $3) f),
-         ranked AS (SELECT id, row_number() OVER (PARTITION BY entity ORDER BY support DESC, id) AS place FROM sides)
-         " FROM "facts WHERE user_id = $1 AND id IN (SELECT id FROM ranked WHERE place <= $3) ORDER BY support DESC, id",
+         ranked AS (SELECT id, row_number() OVER (PARTITION BY entity ORDER BY support DESC, id) AS place FROM sides) "
+        FROM "facts WHERE user_id = $1 AND id IN (SELECT id FROM ranked WHERE place <= $3) ORDER BY support DESC, id",
         user.0,
         &entities[..],
         i64::from(limit),
@@ -150,10 +150,10 @@ pub(super) async fn facts_between(
     let some: Vec<_> = some.iter().map(|id| id.0).collect();
     let others: Vec<_> = others.iter().map(|id| id.0).collect();
     let found = rows::facts!(
-        WITH "WITH pairs (subject, object) AS (
+        WITH "pairs (subject, object) AS (
              SELECT a, b FROM unnest($2::uuid[]) a CROSS JOIN unnest($3::uuid[]) b
-             UNION SELECT b, a FROM unnest($2::uuid[]) a CROSS JOIN unnest($3::uuid[]) b)
-         " FROM "pairs p JOIN facts f ON f.user_id = $1 AND f.subject_id = p.subject AND f.object_id = p.object ORDER BY f.id",
+             UNION SELECT b, a FROM unnest($2::uuid[]) a CROSS JOIN unnest($3::uuid[]) b) "
+        FROM "pairs p JOIN facts f ON f.user_id = $1 AND f.subject_id = p.subject AND f.object_id = p.object ORDER BY f.id",
         user.0,
         &some[..],
         &others[..],

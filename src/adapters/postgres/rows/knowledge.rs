@@ -113,14 +113,17 @@ pub(in super::super) const FACT: &str =
     "f.id, f.subject_id, f.relation, f.object_id, f.support, f.opposition, f.weighed_at, f.status, f.flagged,
     f.valid_from, f.valid_to, f.last_support, f.created_at, f.updated_at";
 
-/// Facts of what follows: a table, and which of its rows.
+/// Facts of what follows: a table, and which of its rows. `WITH` says before what else the statement goes by.
 macro_rules! facts {
-    (FROM $rest:literal $(, $value:expr)* $(,)?) => { $crate::adapters::postgres::rows::facts!(WITH "" FROM $rest $(, $value)*) };
+    (FROM $rest:literal $(, $value:expr)* $(,)?) => { $crate::adapters::postgres::rows::facts!(@ [] $rest $(, $value)*) };
     (WITH $with:literal FROM $rest:literal $(, $value:expr)* $(,)?) => {
+        $crate::adapters::postgres::rows::facts!(@ ["WITH " $with] $rest $(, $value)*)
+    };
+    (@ [$($before:literal)*] $rest:literal $(, $value:expr)*) => {
         sqlx::query_as!(
             $crate::adapters::postgres::rows::FactRow,
-            $with + "SELECT id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged, valid_from, valid_to,
-                    last_support, created_at, updated_at FROM " + $rest $(, $value)*
+            $($before +)* "SELECT id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged, valid_from,
+                    valid_to, last_support, created_at, updated_at FROM " + $rest $(, $value)*
         )
     };
 }

@@ -8,7 +8,6 @@ mod knowledge;
 use uuid::Uuid;
 
 pub(super) use self::knowledge::*;
-
 use super::{
     codec::{self, JsonText, Word},
     failure::Failure,

@@ -1,6 +1,7 @@
 //! What can be set, from where, and whether it makes sense: one struct per concern, read once at start from defaults,
 //! file, environment and flags (later ones win), and checked whole before anything opens. Each error names the key.
 
+mod anonymous;
 mod auth;
 mod env;
 mod graphql;
@@ -24,6 +25,7 @@ use figment::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use anonymous::AnonymousConfig;
 pub use auth::AuthConfig;
 pub use env::{VARIABLES, Variable};
 pub use graphql::GraphqlConfig;
@@ -64,6 +66,8 @@ pub struct Config {
     pub auth: AuthConfig,
     /// How people log in with a browser.
     pub login: LoginConfig,
+    /// Visitors.
+    pub anonymous: AnonymousConfig,
     /// How much one caller may ask for.
     pub limits: LimitsConfig,
     /// How long things are kept.
@@ -135,6 +139,7 @@ impl Config {
     fn check(&self) -> Result<(), ConfigError> {
         self.auth.check()?;
         self.login.check(&self.auth, &self.server)?;
+        self.anonymous.check(&self.auth, &self.server)?;
         self.limits.check()?;
         self.retention.check()?;
         self.server.check(self.auth.is_configured())?;

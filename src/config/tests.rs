@@ -47,7 +47,7 @@ fn every_variable_sets_a_key_that_exists() {
         "storage.data" | "understanding.ontology" => "somewhere",
         "storage.database_url" => "sqlite:/tmp/x.db",
         "storage.migrate" => "false",
-        "storage.pooler" | "storage.require_row_security" | "graphql.documents_only" => "true",
+        "anonymous.enabled" | "storage.pooler" | "storage.require_row_security" | "graphql.documents_only" => "true",
         "graphql.introspection" => "false",
         "graphql.documents" => "documents.json",
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
@@ -99,6 +99,8 @@ fn errors_name_the_key() {
         ("", &[("RECALL_OIDC_CLIENT_ID", "x")][..], "auth.issuers (RECALL_OIDC_ISSUER): is needed with login.client_id"),
         ("", &[("RECALL_OIDC_CLIENT_SECRET", "x")][..], "login.client_id (RECALL_OIDC_CLIENT_ID): is needed"),
         ("", &[("RECALL_OIDC_CLIENT_SCOPES", "profile")][..], "login.scopes (RECALL_OIDC_CLIENT_SCOPES): must name openid"),
+        ("", &[("RECALL_ANONYMOUS", "true")][..], "anonymous.enabled (RECALL_ANONYMOUS): needs a login"),
+        ("", &[("RECALL_ANONYMOUS_HOURS", "0")][..], "retention.anonymous_hours (RECALL_ANONYMOUS_HOURS)"),
         ("", &[("RECALL_LOGIN_HOURS", "0")][..], "login.hours (RECALL_LOGIN_HOURS)"),
         (
             "[auth]\nissuers = [\"https://a.example\", \"https://b.example\"]\naudiences = [\"x\"]",

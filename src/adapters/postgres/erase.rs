@@ -125,7 +125,7 @@ async fn mark(c: &mut PgConnection, user: Uuid, erasing: bool) -> Result<(), Fai
     if marked.execute(c).await?.rows_affected() == 0 { Err(Failure::NotFound) } else { Ok(()) }
 }
 
-async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> Result<Erasure, Failure> {
+pub(super) async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> Result<Erasure, Failure> {
     if let Some(row) = sqlx::query(LOCK).bind(user).fetch_optional(&mut *c).await? {
         let erasure = erasure(&row)?;
         if erasure.ended_at.is_none() {
@@ -147,8 +147,10 @@ async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> Result<Erasu
         // Another began at the same moment, and was first.
         None => erasure(&sqlx::query(READ).bind(user).fetch_one(&mut *c).await?)?,
     };
-    let (tokens, _) = delete(c, user, "access_tokens", now, u32::MAX).await?;
-    count(&mut erasure.deleted, "access_tokens", tokens);
+    for table in ["access_tokens", "visits"] {
+        let (rows, _) = delete(c, user, table, now, u32::MAX).await?;
+        count(&mut erasure.deleted, table, rows);
+    }
     note(c, user, &erasure, now).await?;
     Ok(erasure)
 }

@@ -30,6 +30,7 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 mod usage;
+mod visits;
 mod walls;
 
 use std::{sync::Arc, time::Duration};

@@ -10,7 +10,7 @@ use recall::{
         local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
         system::{RandomIds, SystemClock},
     },
-    api::{self, ApiConfig, ApiState, Authenticator, Identity, Logins, ProtectedResource, auth::AuthError},
+    api::{self, ApiConfig, ApiState, Authenticator, Identity, Logins, ProtectedResource, Visits, auth::AuthError},
     conversation::{Conversation, Parts},
     domain::{Caller, Ontology, UserId, ViewerRole},
     ports::Store,
@@ -91,12 +91,12 @@ impl Server {
         authenticator: Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
-        Self::build(Stored::sqlite().await, connections, |_, _| (authenticator, None), login).await
+        Self::build(Stored::sqlite().await, connections, |_, _| (authenticator, None, None), login).await
     }
 
     /// A server on a store of the caller's choice.
     pub(crate) async fn start_on(stored: Stored) -> Self {
-        Self::build(stored, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None), None).await
+        Self::build(stored, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None, None), None).await
     }
 
     /// As [`Server::start_as`], with an authenticator that needs the store.
@@ -105,7 +105,7 @@ impl Server {
         authenticator: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
-        Self::build(Stored::sqlite().await, connections, |store, _| (authenticator(store), None), login).await
+        Self::build(Stored::sqlite().await, connections, |store, _| (authenticator(store), None, None), login).await
     }
 
     /// A server that people log in to with a browser; it is reached at the address that `logins` is given.
@@ -116,7 +116,20 @@ impl Server {
     ) -> Self {
         let build = |store, address| {
             let logins = logins(store, address);
-            (Arc::new(logins.clone()) as Arc<dyn Authenticator>, Some(logins))
+            (Arc::new(logins.clone()) as Arc<dyn Authenticator>, Some(logins), None)
+        };
+        Self::build(stored, api::ServerConfig::default(), build, Some(login)).await
+    }
+
+    /// The same, and people may also go on without a login.
+    pub(crate) async fn start_for_visitors(
+        stored: Stored,
+        who: impl FnOnce(Arc<dyn Store>, SocketAddr) -> (Logins, Visits),
+        login: ProtectedResource,
+    ) -> Self {
+        let build = |store, address| {
+            let (logins, visits) = who(store, address);
+            (Arc::new(visits.clone()) as Arc<dyn Authenticator>, Some(logins), Some(visits))
         };
         Self::build(stored, api::ServerConfig::default(), build, Some(login)).await
     }
@@ -124,7 +137,7 @@ impl Server {
     async fn build(
         stored: Stored,
         connections: api::ServerConfig,
-        authenticator: impl FnOnce(Arc<dyn Store>, SocketAddr) -> (Arc<dyn Authenticator>, Option<Logins>),
+        authenticator: impl FnOnce(Arc<dyn Store>, SocketAddr) -> (Arc<dyn Authenticator>, Option<Logins>, Option<Visits>),
         login: Option<ProtectedResource>,
     ) -> Self {
         let store = stored.store.clone();
@@ -150,8 +163,8 @@ impl Server {
         let mut config = ApiConfig::at(address);
         config.ice_servers = vec![api::IceServer { url: "stun:stun.example.org:3478".to_owned(), username: None, credential: None }];
         config.login = login;
-        let (authenticator, logins) = authenticator(store.clone(), address);
-        config.logins = logins;
+        let (authenticator, logins, visits) = authenticator(store.clone(), address);
+        (config.logins, config.visits) = (logins, visits);
         let router = api::router(ApiState {
             conversation,
             signaling: Signaling::bind(SignalingConfig::default(), hub.clone()).await.unwrap(),

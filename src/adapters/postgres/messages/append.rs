@@ -9,7 +9,7 @@ use super::super::{
     codec::{self, Word, foreign_json, json, signed, time},
     events,
     failure::Failure,
-    jobs, rows, sessions,
+    jobs, rows, sessions, visits,
 };
 use crate::{
     domain::{Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, SessionId, Timestamp, event::MessageStored},
@@ -49,6 +49,8 @@ pub(super) async fn append(
         places.push(place);
     }
     let stored = store(c, caller, session, &fresh).await?;
+    // After the locks that `store` takes in its order.
+    visits::take_messages(c, caller, fresh.len()).await?;
     let appended = places.into_iter().filter_map(|place| match place {
         Place::Fresh(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: false }),
         Place::Again(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: true }),

@@ -1,0 +1,167 @@
+//! Visits: begun, found, used, over, adopted; and what visitors may store.
+
+use async_trait::async_trait;
+use sqlx::{PgConnection, postgres::PgRow};
+use uuid::Uuid;
+
+use super::{
+    PostgresStore, archive,
+    codec::{self, signed},
+    erase,
+    failure::Failure,
+    rows::Columns,
+    walls::Scope,
+};
+use crate::{
+    domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit},
+    ports::{StoreError, VisitStore},
+};
+
+const FIND: &str = "SELECT * FROM visits WHERE digest = $1 AND ends_at > $2";
+
+/// Notes a use; need not wait for the disk. `$1` the end, `$2` whose, `$3` which visit.
+const USE: &str = "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+    UPDATE visits SET ends_at = greatest(ends_at, $1) FROM loosely WHERE user_id = $2 AND digest = $3";
+
+#[async_trait]
+impl VisitStore for PostgresStore {
+    async fn begin_visit(&self, caller: &Caller, visit: &Visit, most: u64) -> Result<bool, StoreError> {
+        let there: i64 = sqlx::query_scalar("SELECT count(*) FROM visits").fetch_one(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        if there.unsigned_abs() >= most {
+            return Ok(false);
+        }
+        let input = (caller.user().0, visit);
+        let begun = self.write(caller, &input, |c, &(user, visit)| {
+            Box::pin(async move {
+                sqlx::query("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING").bind(user).execute(&mut *c).await?;
+                sqlx::query(
+                    "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at) VALUES ($1, $2, $3, $4, $5, $6)",
+                )
+                .bind(user)
+                .bind(visit.digest.0.as_slice())
+                .bind(i64::from(visit.messages_left))
+                .bind(i64::from(visit.sessions_left))
+                .bind(codec::time(visit.created_at))
+                .bind(codec::time(visit.ends_at))
+                .execute(c)
+                .await?;
+                Ok(())
+            })
+        });
+        begun.await?;
+        Ok(true)
+    }
+
+    async fn visit(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, StoreError> {
+        Ok(find(self, digest, now).await?)
+    }
+
+    async fn use_visit(&self, digest: TokenDigest, ends_at: Timestamp) -> Result<(), StoreError> {
+        let whose = sqlx::query_scalar("SELECT user_id FROM visits WHERE digest = $1").bind(digest.0.as_slice());
+        let whose: Option<Uuid> = whose.fetch_optional(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        let Some(user) = whose else { return Ok(()) };
+        let used = sqlx::query(USE).bind(codec::time(ends_at)).bind(user).bind(digest.0.as_slice());
+        used.execute(self.pool.writing(UserId(user))).await.map_err(Failure::from)?;
+        Ok(())
+    }
+
+    async fn ended_visits(&self, now: Timestamp, limit: u32) -> Result<Vec<Caller>, StoreError> {
+        let ended = sqlx::query_scalar("SELECT user_id FROM visits WHERE ends_at <= $1 ORDER BY ends_at LIMIT $2");
+        let ended = ended.bind(codec::time(now)).bind(i64::from(limit));
+        let found: Vec<Uuid> = ended.fetch_all(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(visitor).collect())
+    }
+
+    async fn adopt(&self, account: &Caller, digest: TokenDigest, now: Timestamp) -> Result<Option<Adoption>, StoreError> {
+        let Some((whose, _)) = find(self, digest, now).await? else { return Ok(None) };
+        let input = (whose.user(), *account, digest, now);
+        Ok(self.write(&whose, &input, |c, (visitor, account, digest, now)| Box::pin(hand_over(c, *visitor, account, *digest, *now))).await?)
+    }
+
+    async fn adopted(&self, caller: &Caller, limit: u32) -> Result<Vec<Adopted>, StoreError> {
+        let found = sqlx::query("SELECT entity_id, is_viewer FROM adopted WHERE user_id = $1 ORDER BY is_viewer DESC, entity_id LIMIT $2")
+            .bind(caller.user().0)
+            .bind(i64::from(limit))
+            .fetch_all(self.pool.reading(caller))
+            .await
+            .map_err(Failure::from)?;
+        let adopted = |row| {
+            let c = Columns::of(row, "adopted");
+            Ok(Adopted { entity: EntityId(c.id("entity_id")?), is_viewer: c.flag("is_viewer")? })
+        };
+        Ok(found.iter().map(adopted).collect::<Result<_, Failure>>()?)
+    }
+
+    async fn settle_adopted(&self, caller: &Caller, entity: EntityId) -> Result<(), StoreError> {
+        let settled = sqlx::query("DELETE FROM adopted WHERE user_id = $1 AND entity_id = $2").bind(caller.user().0).bind(entity.0);
+        settled.execute(self.pool.writing(caller)).await.map_err(Failure::from)?;
+        Ok(())
+    }
+
+    async fn unsettled_adoptions(&self, limit: u32) -> Result<Vec<Caller>, StoreError> {
+        let found = sqlx::query_scalar("SELECT DISTINCT user_id FROM adopted LIMIT $1").bind(i64::from(limit));
+        let found: Vec<Uuid> = found.fetch_all(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(|user| Caller::verified(UserId(user), ViewerRole::User)).collect())
+    }
+}
+
+async fn find(store: &PostgresStore, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, Failure> {
+    let found = sqlx::query(FIND).bind(digest.0.as_slice()).bind(codec::time(now)).fetch_optional(store.pool.reading(Scope::Visit)).await?;
+    found.map(|row| visit(&row, digest)).transpose()
+}
+
+/// Waits for whoever is writing for the visitor, reads all there is, begins the deletion of it, and writes it for the account.
+async fn hand_over(
+    c: &mut PgConnection,
+    visitor: UserId,
+    account: &Caller,
+    digest: TokenDigest,
+    now: Timestamp,
+) -> Result<Option<Adoption>, Failure> {
+    for sql in ["SELECT 1 FROM sessions WHERE user_id = $1 ORDER BY id FOR UPDATE", "SELECT 1 FROM users WHERE id = $1 FOR UPDATE"] {
+        sqlx::query(sql).bind(visitor.0).execute(&mut *c).await?;
+    }
+    // Another may have adopted it meanwhile, or it was ended.
+    let still = sqlx::query("SELECT 1 FROM visits WHERE user_id = $1 AND digest = $2 FOR UPDATE").bind(visitor.0).bind(digest.0.as_slice());
+    if still.fetch_optional(&mut *c).await?.is_none() {
+        return Ok(None);
+    }
+    let estate = archive::estate(c, visitor).await?;
+    // Ends the visit too.
+    erase::begin(c, visitor.0, now).await?;
+    Ok(Some(archive::adopt(c, estate, account).await?.adoption))
+}
+
+/// Takes messages out of the visit of a caller who is on one. Others have none.
+pub(super) async fn take_messages(c: &mut PgConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
+    take(c, caller, "UPDATE visits SET messages_left = messages_left - $2 WHERE user_id = $1 AND messages_left >= $2", count).await
+}
+
+/// The same for a session.
+pub(super) async fn take_session(c: &mut PgConnection, caller: &Caller) -> Result<(), Failure> {
+    take(c, caller, "UPDATE visits SET sessions_left = sessions_left - $2 WHERE user_id = $1 AND sessions_left >= $2", 1).await
+}
+
+async fn take(c: &mut PgConnection, caller: &Caller, sql: &'static str, count: usize) -> Result<(), Failure> {
+    if caller.role() != ViewerRole::Anonymous || count == 0 {
+        return Ok(());
+    }
+    let taken = sqlx::query(sql).bind(caller.user().0).bind(signed(count as u64)).execute(c).await?;
+    if taken.rows_affected() == 0 { Err(Failure::QuotaUsed) } else { Ok(()) }
+}
+
+fn visitor(user: Uuid) -> Caller {
+    Caller::verified(UserId(user), ViewerRole::Anonymous)
+}
+
+fn visit(row: &PgRow, digest: TokenDigest) -> Result<(Caller, Visit), Failure> {
+    let c = Columns::of(row, "visits");
+    let visit = Visit {
+        digest,
+        messages_left: c.small("messages_left")?,
+        sessions_left: c.small("sessions_left")?,
+        created_at: c.time("created_at")?,
+        ends_at: c.time("ends_at")?,
+    };
+    Ok((visitor(c.id("user_id")?), visit))
+}

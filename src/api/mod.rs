@@ -8,6 +8,7 @@ mod body;
 mod error;
 mod export;
 pub mod graphql;
+mod ice;
 mod layers;
 mod operations;
 mod rate;
@@ -40,6 +41,7 @@ pub use auth::{
 };
 pub use error::ApiError;
 pub use graphql::{Admission, documents::Documents, sdl};
+pub use ice::{IceServer, IceServers, TurnConfig};
 pub use layers::describe_metrics;
 pub use operations::Check;
 pub use rate::RateLimit;
@@ -93,7 +95,7 @@ pub struct ApiConfig {
     /// Proxies that are believed about whom they speak for.
     pub trusted_proxies: Vec<IpNet>,
     /// STUN and TURN servers that clients are told.
-    pub ice_servers: Vec<IceServer>,
+    pub ice_servers: IceServers,
     /// What clients are told about how to get a token; nothing on a server without login.
     pub login: Option<ProtectedResource>,
     /// Who has logged in with a browser, if they can. The authenticator knows them as well.
@@ -117,7 +119,7 @@ impl ApiConfig {
             public_url: None,
             cors_origins: Vec::new(),
             trusted_proxies: Vec::new(),
-            ice_servers: Vec::new(),
+            ice_servers: IceServers::default(),
             login: None,
             logins: None,
             visits: None,
@@ -126,17 +128,6 @@ impl ApiConfig {
             admission: Admission::default(),
         }
     }
-}
-
-/// A STUN or TURN server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IceServer {
-    /// Its address, such as `stun:stun.example.org:3478`.
-    pub url: String,
-    /// Name to sign in with, for TURN.
-    pub username: Option<String>,
-    /// Secret to sign in with, for TURN. It is given to every client.
-    pub credential: Option<String>,
 }
 
 /// Bounds of single requests.
@@ -213,7 +204,7 @@ pub fn router(state: ApiState) -> Router {
     let notes = auditor.clone();
     let behind = graphql::Behind { graph, streams, issuers, auditor };
     let engine = graphql::Engine::new(conversation.clone(), behind, limits.clone(), limiter.clone(), config.admission);
-    let whip = whip::Whip::new(signaling, &config.ice_servers, limiter.clone());
+    let whip = whip::Whip::new(signaling, config.ice_servers, limiter.clone());
     let transport = layers::Transport::of(config.public_url.as_ref());
     let policy = Arc::new(auth::origin::OriginPolicy {
         port: config.listen.port(),
@@ -233,7 +224,7 @@ pub fn router(state: ApiState) -> Router {
         .merge(rest::routes(limiter.clone()).with_state(conversation))
         .merge(
             Router::new()
-                .route("/signaling/{session_id}", post(whip::post))
+                .route("/signaling/{session_id}", post(whip::post).options(whip::options))
                 .route("/signaling/{session_id}/{peer_id}", patch(whip::patch).delete(whip::delete))
                 .with_state(whip),
         )

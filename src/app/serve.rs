@@ -92,6 +92,12 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     api_config.cors_origins = config.http.cors_origins.iter().map(|origin| origin.parse()).collect::<Result<_, _>>()?;
     api_config.trusted_proxies = config.http.proxies();
     api_config.admission = wiring::admission(&config)?;
+    let turn = config.webrtc.turn_secret.as_ref().map(|secret| api::TurnConfig {
+        urls: config.webrtc.turn_urls.clone(),
+        secret: secret.expose().to_owned(),
+        lasts: config.webrtc.turn_ttl(),
+    });
+    api_config.ice_servers = api::IceServers::new(config.webrtc.stun_urls.clone(), turn, house.clock.clone());
     // The one user of a machine is not held back.
     if config.auth.is_configured() {
         let (from, limits) = (&config.limits, &mut api_config.limits);

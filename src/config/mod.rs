@@ -15,6 +15,7 @@ mod retention;
 mod secret;
 mod sections;
 mod storage;
+mod webrtc;
 
 use std::path::Path;
 
@@ -39,6 +40,7 @@ pub use retention::RetentionConfig;
 pub use secret::Secret;
 pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig};
 pub use storage::{Engine, StorageConfig};
+pub use webrtc::WebrtcConfig;
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +52,8 @@ pub struct Config {
     pub storage: StorageConfig,
     /// The event stream and WebRTC.
     pub stream: StreamConfig,
+    /// STUN and TURN servers.
+    pub webrtc: WebrtcConfig,
     /// The fact processor.
     pub processing: ProcessingConfig,
     /// Finding messages.
@@ -147,6 +151,7 @@ impl Config {
         self.graphql.check()?;
         self.storage.check()?;
         self.stream.check(&self.server)?;
+        self.webrtc.check()?;
         self.processing.check()?;
         self.retrieval.check()?;
         self.understanding.check(self.model.url.is_some())?;

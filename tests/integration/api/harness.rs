@@ -153,7 +153,7 @@ impl Server {
             embedder: Arc::new(embedder),
             announcer: Arc::new(HubAnnouncer(hub.clone())),
             ontology,
-            clock,
+            clock: clock.clone(),
             ids: Arc::new(RandomIds::default()),
             wake: Arc::new(Notify::new()),
             session_limits: recall::facts::SessionLimits::default(),
@@ -161,7 +161,12 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let mut config = ApiConfig::at(address);
-        config.ice_servers = vec![api::IceServer { url: "stun:stun.example.org:3478".to_owned(), username: None, credential: None }];
+        let turn = api::TurnConfig {
+            urls: vec!["turn:turn.example.org:3478".to_owned()],
+            secret: "shared with the TURN server".to_owned(),
+            lasts: std::time::Duration::from_secs(600),
+        };
+        config.ice_servers = api::IceServers::new(vec!["stun:stun.example.org:3478".to_owned()], Some(turn), clock.clone());
         config.login = login;
         let (authenticator, logins, visits) = authenticator(store.clone(), address);
         (config.logins, config.visits) = (logins, visits);

@@ -54,7 +54,7 @@ pub(crate) struct WaysIn {
 pub(crate) async fn session(State(ways): State<WaysIn>, foreign: Option<axum::Extension<ForeignPage>>, headers: HeaderMap) -> Response {
     let (oidc, visit) = (ways.logins.iter().map(|_| "oidc"), ways.visits.iter().map(|_| "visit"));
     let methods: Vec<&str> = oidc.chain(visit).chain(ways.tokens.then_some("token")).collect();
-    let mut said = json!({ "methods": methods, "user": null, "csrfToken": null, "expiresAt": null, "visit": null });
+    let mut said = json!({ "methods": methods, "user": null, "csrfToken": null, "expiresAt": null });
     let mut cookie = None;
     if let Some((logins, secret)) = ways.logins.as_ref().zip(secret(&headers, foreign.is_some())) {
         match logins.0.find(secret.digest()).await {
@@ -68,6 +68,7 @@ pub(crate) async fn session(State(ways): State<WaysIn>, foreign: Option<axum::Ex
         }
     }
     if let Some(visits) = &ways.visits {
+        said["visit"] = Value::Null;
         match visits.told(&headers, foreign.is_some()).await {
             Ok(Some((visit, again))) => {
                 // Beside a login it is what may be taken into the account; without one it is who the browser's requests are by.

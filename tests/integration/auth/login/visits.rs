@@ -65,14 +65,14 @@ impl Browser {
 
     /// All facts as "subject relation object" with relative weight and the number of messages behind each.
     async fn facts(&self) -> BTreeMap<String, (f64, u64)> {
-        let query = "{ facts(first: 50) { nodes { subject { name } relation { name } object { name } relativeWeight evidence { totalCount } } } }";
+        let query = "{ facts(first: 50) { nodes { subject { name } relation object { name } relativeWeight evidence(first: 50) { nodes { stance } } } } }";
         let (_, all) = self.graphql(query).await;
         let nodes = all["data"]["facts"]["nodes"].as_array().unwrap_or_else(|| panic!("{all}")).clone();
         let count = nodes.len();
         let fact = |f: &Value| {
             let name = |v: &Value| v["name"].as_str().unwrap().to_owned();
-            let said = format!("{} {} {}", name(&f["subject"]), name(&f["relation"]), name(&f["object"]));
-            (said, (f["relativeWeight"].as_f64().unwrap(), f["evidence"]["totalCount"].as_u64().unwrap()))
+            let said = format!("{} {} {}", name(&f["subject"]), f["relation"].as_str().unwrap(), name(&f["object"]));
+            (said, (f["relativeWeight"].as_f64().unwrap(), f["evidence"]["nodes"].as_array().unwrap().len() as u64))
         };
         let facts: BTreeMap<_, _> = nodes.iter().map(fact).collect();
         assert_eq!(facts.len(), count, "one fact per statement: {nodes:?}");
@@ -124,7 +124,7 @@ async fn who_goes_on_without_a_login_gets_a_memory_of_their_own_and_little_else(
 
     for (query, code) in [
         ("mutation { createAccessToken(input: { name: \"x\", scopes: [\"recall.read\"] }) { secret errors { code } } }", "FORBIDDEN"),
-        ("mutation { revokeToken(input: { issuer: \"x\", jti: \"y\" }) { errors { code } } }", "INSUFFICIENT_SCOPE"),
+        ("mutation { revokeToken(input: { issuer: \"x\", tokenId: \"y\" }) { errors { code } } }", "INSUFFICIENT_SCOPE"),
     ] {
         let (_, answer) = browser.graphql(query).await;
         assert!(answer.to_string().contains(code), "{query}: {answer}");
@@ -289,9 +289,9 @@ async fn a_visit_is_taken_into_the_account_of_who_holds_both_and_weighed_with_wh
         browser.state(&theirs, ["Maren", "LIVES_IN", "Bonn"]).await;
         browser.state(&theirs, ["Maren", "LIKES", "Tea"]).await;
         browser.state(&theirs, ["Tom", "DISLIKES", "Tea"]).await;
-        let (_, alone) = browser.graphql("{ facts(first: 9, filter: { text: \"Tom\" }) { nodes { id } } }").await;
+        let (_, alone) = browser.graphql("{ facts(first: 9, filter: { relation: \"DISLIKES\" }) { nodes { id } } }").await;
         let taken_back = alone["data"]["facts"]["nodes"][0]["id"].as_str().unwrap().to_owned();
-        browser.graphql(&format!("mutation {{ retractFact(factId: \"{taken_back}\") {{ errors {{ code }} }} }}")).await;
+        browser.graphql(&format!("mutation {{ retractFact(input: {{ id: \"{taken_back}\" }}) {{ errors {{ code }} }} }}")).await;
         let secret = browser.cookie(VISIT).unwrap();
         let visitor = Caller::verified(browser.viewer().await.unwrap().parse::<UserId>().unwrap(), ViewerRole::Anonymous);
         assert_eq!(browser.adopt().await.0, 403, "nobody is logged in");
@@ -313,10 +313,10 @@ async fn a_visit_is_taken_into_the_account_of_who_holds_both_and_weighed_with_wh
         assert_eq!(facts["Maren LIKES Tea"].1, 2, "said in both places");
         assert!((facts["Maren LIVES_IN Bern"].0 + facts["Maren LIVES_IN Bonn"].0 - 1.0).abs() < 1e-3, "rivals: {facts:?}");
         // One message for, one against, as if both had been said here.
-        let query = "{ facts(first: 9, filter: { relation: \"LIVES_IN\" }) { nodes { belief evidence { totalCount } } } }";
+        let query = "{ facts(first: 9, filter: { relation: \"LIVES_IN\" }) { nodes { belief evidence(first: 9) { nodes { stance } } } } }";
         let (_, rivals) = browser.graphql(query).await;
         for rival in rivals["data"]["facts"]["nodes"].as_array().unwrap() {
-            assert_eq!((rival["belief"].as_f64().map(|b| (b * 100.0).round()), &rival["evidence"]["totalCount"]), (Some(50.0), &json!(2)), "{rivals}");
+            assert_eq!((rival["belief"].as_f64().map(|b| (b * 100.0).round()), rival["evidence"]["nodes"].as_array().map(Vec::len)), (Some(50.0), Some(2)), "{rivals}");
         }
         let (_, still) = browser.graphql(&format!("{{ fact(id: \"{taken_back}\") {{ status }} }}")).await;
         assert_eq!(still["data"]["fact"]["status"], "RETRACTED", "what was taken back stays so, under its id: {still}");

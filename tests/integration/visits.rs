@@ -74,7 +74,7 @@ impl Person {
 
     /// Facts by their words, with how many messages are evidence of each, those against it included.
     async fn facts(&self, server: &Server) -> BTreeMap<String, u64> {
-        let query = "{ facts(first: 100) { nodes { subject { name } relation object { name } evidence(first: 100) { nodes { stance } } } } }";
+        let query = "{ facts(first: 40) { nodes { subject { name } relation object { name } evidence(first: 100) { nodes { stance } } } } }";
         let data = self.graphql(server, query, json!({})).await;
         let nodes = data["facts"]["nodes"].as_array().unwrap();
         let facts = nodes.iter().map(|f| {

@@ -85,7 +85,9 @@ test("events come over a real TURN server, with credentials that name nobody", a
     const tab = await relayedPage(server);
     await open(tab, session);
     await live(tab, "webrtc");
-    assert.equal(await route(tab), "relay");
+    // The tests' own relay for UDP stands between, so the way through the TURN server is known by an address that it saw there.
+    assert.match(await route(tab), /^(relay|prflx)$/);
+    assert.match(turn.said, /ALLOCATE processed, success/);
     await server.say(session.id, "John likes Mary.");
     await sawEverything(tab, await server.settledHead(session.id));
     const { viewer } = await server.graphql("{ viewer { id } }");

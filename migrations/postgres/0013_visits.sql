@@ -31,3 +31,6 @@ SELECT guard_rows('adopted');
 -- Whoever shows the secret of a visit, waits too long, or was interrupted; what is changed then is changed for its user.
 CREATE POLICY visit ON visits FOR SELECT USING ((SELECT row_scope()) = 'visit');
 CREATE POLICY visit ON adopted FOR SELECT USING ((SELECT row_scope()) = 'visit');
+
+-- Whether the user came on a visit. Of these nothing is left in the end, not even this row: their ids never come back.
+ALTER TABLE users ADD COLUMN visitor boolean NOT NULL DEFAULT false;

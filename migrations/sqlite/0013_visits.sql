@@ -24,3 +24,7 @@ CREATE TABLE adopted (
     PRIMARY KEY (user_id, entity_id),
     FOREIGN KEY (user_id, entity_id) REFERENCES entities (user_id, id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
+
+-- Whether the user came on a visit. Of these nothing is left in the end, not even this row: their ids never come back.
+ALTER TABLE users ADD COLUMN visitor INTEGER NOT NULL DEFAULT 0 CHECK (visitor IN (0, 1));
+CREATE INDEX users_on_visits ON users (id) WHERE visitor = 1;

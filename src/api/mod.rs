@@ -293,7 +293,8 @@ fn login_routes(
     let mut open = Router::new().route("/auth/session", get(routes::session)).with_state(ways.clone());
     if let Some(visiting) = visiting.clone() {
         // Whoever makes visits is held back as one who logs in; ending them is not.
-        let limited = Router::new().route("/auth/visit", post(visit::begin).layer(from_fn_with_state(attempts.clone(), rate::limit_addresses)));
+        let limited =
+            Router::new().route("/auth/visit", post(visit::begin).layer(from_fn_with_state(attempts.clone(), rate::limit_addresses)));
         let visits = limited.route("/auth/visit", delete(visit::leave)).with_state(visiting);
         open = open.merge(visits.layer(DefaultBodyLimit::max(BODY_BYTES)));
     }

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use tokio::{sync::Mutex, time::Instant};
 
 use crate::adapters::{system::RandomIds, web::WebDocuments};
-use crate::api::{Authenticator, Check, Introspection, LocalUser, LoginConfig, Logins, ProtectedResource, TokenConfig, Tokens, VisitConfig, Visits};
+use crate::api::{
+    Authenticator, Check, Introspection, LocalUser, LoginConfig, Logins, ProtectedResource, TokenConfig, Tokens, VisitConfig, Visits,
+};
 use crate::config::Config;
 use crate::domain::UserId;
 use crate::ports::{Clock, Fetch, Store};

@@ -49,10 +49,9 @@ impl WebrtcConfig {
             // Of what can stand in a header between angle brackets.
             rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:[]?=".contains(&b)))
         };
-        for (key, urls, schemes) in [
-            ("webrtc.stun_urls", &self.stun_urls, &["stun", "stuns"]),
-            ("webrtc.turn_urls", &self.turn_urls, &["turn", "turns"]),
-        ] {
+        for (key, urls, schemes) in
+            [("webrtc.stun_urls", &self.stun_urls, &["stun", "stuns"]), ("webrtc.turn_urls", &self.turn_urls, &["turn", "turns"])]
+        {
             if let Some(bad) = urls.iter().find(|url| !is(url, schemes)) {
                 return Err(wrong(key, format!("{bad} must be an address such as {}:{}.example.org:3478", schemes[0], schemes[0])));
             }
@@ -62,7 +61,10 @@ impl WebrtcConfig {
             return Err(wrong(missing, "is needed: addresses and secret of TURN servers go together"));
         }
         if self.turn_secret.as_ref().is_some_and(|secret| secret.expose().len() < MIN_SECRET) {
-            return Err(wrong("webrtc.turn_secret", format!("must have at least {MIN_SECRET} characters; `openssl rand -base64 32` makes one")));
+            return Err(wrong(
+                "webrtc.turn_secret",
+                format!("must have at least {MIN_SECRET} characters; `openssl rand -base64 32` makes one"),
+            ));
         }
         if self.turn_ttl_seconds < 60 {
             return Err(wrong("webrtc.turn_ttl_seconds", "must be at least 60"));

@@ -10,7 +10,8 @@ use crate::domain::{Entity, Evidence, Fact, FactId, FactStatus, MessageId, Ontol
 /// The one among `known` that a visitor's entity is: of the same name and sort, and the only one. `beside` are the visitor's other
 /// entities; who could be confused with one of them is left alone, as are two who were described in different words.
 pub fn twin<'e>(entity: &Entity, known: &'e [Entity], beside: &[Entity]) -> Option<&'e Entity> {
-    let alike = |other: &&Entity| other.id != entity.id && !other.is_viewer && close(entity.entity_type, other.entity_type) && same(entity, other);
+    let alike =
+        |other: &&Entity| other.id != entity.id && !other.is_viewer && close(entity.entity_type, other.entity_type) && same(entity, other);
     let mut found = known.iter().filter(alike);
     let twin = found.next().filter(|_| found.next().is_none())?;
     let described_alike = match (&entity.description, &twin.description) {
@@ -54,4 +55,134 @@ pub(super) fn oppose(moved: &[Fact], staying: &[Fact], evidence: &[Evidence], on
 
 fn holds(fact: &Fact) -> bool {
     fact.status == FactStatus::Active
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::domain::{EntityId, EntityType, SessionId, Span, Timestamp};
+
+    fn at(day: i64) -> Timestamp {
+        Timestamp::from_timestamp(1_700_000_000 + day * 86_400, 0).unwrap()
+    }
+
+    fn person(n: u128, name: &str, aliases: &[&str]) -> Entity {
+        Entity {
+            id: EntityId(Uuid::from_u128(n)),
+            name: name.into(),
+            entity_type: EntityType::Person,
+            aliases: aliases.iter().map(|a| (*a).to_owned()).collect(),
+            description: None,
+            mention_count: 1,
+            confidence: 0.9,
+            is_viewer: false,
+            first_message: None,
+            created_at: at(0),
+            updated_at: at(0),
+        }
+    }
+
+    fn who(entity: &Entity, known: &[Entity], beside: &[Entity]) -> Option<u128> {
+        twin(entity, known, beside).map(|e| e.id.0.as_u128())
+    }
+
+    #[test]
+    fn one_of_the_same_name_is_the_same_and_one_of_two_is_nobody() {
+        let (tom, other_tom, maren) = (person(1, "Tom", &[]), person(2, "Tom", &[]), person(3, "Maren", &["Tom"]));
+        let came = person(9, "Tom", &[]);
+        assert_eq!(who(&came, std::slice::from_ref(&tom), &[came.clone()]), Some(1));
+        assert_eq!(who(&came, &[person(4, "Thomas", &[])], &[came.clone()]), None, "a short form may be another's");
+        assert_eq!(who(&came, &[tom.clone(), other_tom], &[came.clone()]), None, "which of the two?");
+        assert_eq!(who(&came, &[tom.clone(), maren.clone()], &[came.clone()]), None, "another goes by that name, too");
+        assert_eq!(who(&came, std::slice::from_ref(&tom), &[came.clone(), person(8, "Tom", &[])]), None, "the visitor knew two");
+        let viewer = Entity { is_viewer: true, ..tom.clone() };
+        assert_eq!(who(&came, &[viewer], &[came.clone()]), None, "the user is nobody's namesake");
+        let place = Entity { entity_type: EntityType::Place, ..tom.clone() };
+        assert_eq!(who(&came, &[place], &[came.clone()]), None);
+        let as_my = |entity: &Entity, role: &str| Entity { description: Some(role.into()), ..entity.clone() };
+        assert_eq!(who(&as_my(&came, "boss"), &[as_my(&tom, "brother")], &[came.clone()]), None);
+        assert_eq!(who(&as_my(&came, "boss"), &[as_my(&tom, "boss")], &[came.clone()]), Some(1));
+        assert_eq!(who(&as_my(&came, "boss"), &[tom], &[came.clone()]), Some(1));
+        assert_eq!(who(&person(9, "Nora", &["Maren"]), &[maren], &[]), Some(3), "another name of the same");
+    }
+
+    const ONTOLOGY: &str = r#"
+[[relation]]
+name = "LIVES_IN"
+phrase = "lives in"
+description = "Has their home in."
+functional = true
+half_life_days = 730
+"#;
+
+    fn lives_in(n: u128, place: u128, status: FactStatus) -> Fact {
+        Fact {
+            id: FactId(Uuid::from_u128(n)),
+            subject: EntityId(Uuid::from_u128(1)),
+            relation: "LIVES_IN".into(),
+            object: EntityId(Uuid::from_u128(place)),
+            support: 1.0,
+            opposition: 0.0,
+            weighed_at: at(0),
+            status,
+            flagged: false,
+            valid_from: None,
+            valid_to: None,
+            last_support: None,
+            created_at: at(0),
+            updated_at: at(0),
+        }
+    }
+
+    fn said(fact: &Fact, message: u128, day: i64) -> Evidence {
+        Evidence {
+            fact: fact.id,
+            message: MessageId(Uuid::from_u128(message)),
+            session: SessionId(Uuid::from_u128(5)),
+            stance: Stance::Supports,
+            confidence: 1.0,
+            span: Some(Span { start: 0, end: 1 }),
+            excerpt: "x".into(),
+            created_at: at(day),
+        }
+    }
+
+    #[test]
+    fn what_was_taken_back_or_is_over_opposes_nothing() {
+        let ontology = Ontology::parse(ONTOLOGY).unwrap();
+        for status in [FactStatus::Retracted, FactStatus::Ended] {
+            let (a, b) = (lives_in(1, 11, status), lives_in(2, 12, FactStatus::Active));
+            let evidence = [said(&a, 21, 0), said(&b, 22, 1)];
+            for (moved, staying) in [(&a, &b), (&b, &a)] {
+                let (facts, added) = oppose(std::slice::from_ref(moved), std::slice::from_ref(staying), &evidence, &ontology);
+                assert!(facts.is_empty() && added.is_empty(), "{status:?}");
+            }
+        }
+    }
+
+    proptest! {
+        /// Whichever of two memories comes to the other, the same is known afterwards; and brought together again, nothing changes.
+        #[test]
+        fn either_comes_to_the_other_alike_and_once(days in prop::collection::vec((0..2_usize, 0..900_i64), 1..12)) {
+            let ontology = Ontology::parse(ONTOLOGY).unwrap();
+            let both = [lives_in(1, 11, FactStatus::Active), lives_in(2, 12, FactStatus::Active)];
+            let evidence: Vec<Evidence> = days.iter().zip(100..).map(|((of, day), message)| said(&both[*of], message, *day)).collect();
+            let sorted = |(mut facts, mut added): (Vec<Fact>, Vec<Evidence>)| {
+                facts.sort_by_key(|f| f.id);
+                added.sort_by_key(|e| (e.fact, e.message));
+                (facts, added)
+            };
+            let [a, b] = both.each_ref().map(std::slice::from_ref);
+            let there = sorted(oppose(a, b, &evidence, &ontology));
+            prop_assert_eq!(&there, &sorted(oppose(b, a, &evidence, &ontology)));
+            prop_assert_eq!(there.1.len(), evidence.len(), "each message speaks against the other one");
+            prop_assert!(there.1.iter().all(|e| e.stance == Stance::Opposes && e.span.is_none()));
+            let all = [evidence, there.1].concat();
+            prop_assert_eq!(oppose(a, b, &all, &ontology), (Vec::new(), Vec::new()));
+        }
+    }
 }

@@ -74,7 +74,8 @@ impl Person {
 
     /// Facts by their words, with how many messages are evidence of each, those against it included.
     async fn facts(&self, server: &Server) -> BTreeMap<String, u64> {
-        let query = "{ facts(first: 40) { nodes { subject { name } relation object { name } evidence(first: 100) { nodes { stance } } } } }";
+        let query =
+            "{ facts(first: 40) { nodes { subject { name } relation object { name } evidence(first: 100) { nodes { stance } } } } }";
         let data = self.graphql(server, query, json!({})).await;
         let nodes = data["facts"]["nodes"].as_array().unwrap();
         let facts = nodes.iter().map(|f| {
@@ -160,7 +161,8 @@ async fn kill_nine_in_an_adoption_loses_nothing_and_doubles_nothing() {
     for round in 1..=kills {
         let visitor = Person::visiting(&server).await;
         visitor.tell(&server).await;
-        let adopt = |server: &Server| account.request(reqwest::Method::POST, server.url("/auth/adopt")).header("cookie", &visitor.headers[0].1);
+        let adopt =
+            |server: &Server| account.request(reqwest::Method::POST, server.url("/auth/adopt")).header("cookie", &visitor.headers[0].1);
         let asked = tokio::spawn(adopt(&server).send());
         // From before the first statement to after the last.
         tokio::time::sleep(Duration::from_millis(round * 97 % 60)).await;
@@ -171,7 +173,8 @@ async fn kill_nine_in_an_adoption_loses_nothing_and_doubles_nothing() {
         let expected: BTreeMap<_, _> = once.iter().map(|(words, count)| (words.clone(), count * (round + 1))).collect();
         patiently("one knowledge", async || account.facts(&server).await == expected).await;
         let all = account.graphql(&server, "{ sessions(first: 99) { nodes { messages { totalCount } } } }", json!({})).await;
-        let counts: Vec<_> = all["sessions"]["nodes"].as_array().unwrap().iter().map(|s| s["messages"]["totalCount"].as_u64().unwrap()).collect();
+        let counts: Vec<_> =
+            all["sessions"]["nodes"].as_array().unwrap().iter().map(|s| s["messages"]["totalCount"].as_u64().unwrap()).collect();
         assert_eq!(counts, vec![SAID.len() as u64; usize::try_from(round).unwrap() + 1], "round {round}");
     }
     let mut rows = database(folder.path()).await;
@@ -180,4 +183,44 @@ async fn kill_nine_in_an_adoption_loses_nothing_and_doubles_nothing() {
         left == 1
     })
     .await;
+}
+
+#[tokio::test]
+async fn visitors_are_held_back_by_address_by_number_and_by_day() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = [("RECALL_ANONYMOUS_VISITS", "3"), ("RECALL_ANONYMOUS_MESSAGES_PER_DAY", "4"), ("RECALL_ANONYMOUS_STREAMS", "1")];
+    let server = Server::start_with(folder.path(), &[&environment()[..], &limits].concat());
+    let visitor = Person::visiting(&server).await;
+    let made = visitor.graphql(&server, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
+    let session = made["createSession"]["session"]["id"].as_str().unwrap().to_owned();
+    let query = "mutation($s: ID!) { sendMessage(input: { sessionId: $s, text: \"Hello.\" }) { errors { code } } }";
+    let mut codes = Vec::new();
+    for _ in 0..5 {
+        let request = visitor.request(reqwest::Method::POST, server.url("/graphql"));
+        let answer: Value =
+            request.json(&json!({ "query": query, "variables": { "s": session } })).send().await.unwrap().json().await.unwrap();
+        codes.push(answer.to_string().contains("RATE_LIMITED"));
+    }
+    assert_eq!(codes, [false, false, false, false, true]);
+    let events = || visitor.request(reqwest::Method::GET, server.url(&format!("/sessions/{session}/events"))).send();
+    let open = events().await.unwrap();
+    assert_eq!((open.status().as_u16(), events().await.unwrap().status().as_u16()), (200, 429));
+
+    for _ in 0..2 {
+        Person::visiting(&server).await;
+    }
+    let full = server.http.post(server.url("/auth/visit")).send().await.unwrap();
+    assert_eq!(full.status(), 503);
+    assert_eq!(full.json::<Value>().await.unwrap()["code"], "TOO_MANY_VISITS");
+    let mut limited = false;
+    for _ in 0..80 {
+        let answer = server.http.post(server.url("/auth/visit")).send().await.unwrap();
+        if answer.status() == 429 {
+            assert!(answer.headers().contains_key("retry-after"));
+            limited = true;
+            break;
+        }
+    }
+    assert!(limited, "a flood from one address is held back");
+    assert!(server.http.get(server.url("/auth/session")).send().await.unwrap().status().is_success(), "the page still opens");
 }

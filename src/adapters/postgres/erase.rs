@@ -13,6 +13,7 @@ use super::{
     codec::{self, json},
     failure::Failure,
     rows::Columns,
+    visits,
     walls::Scope,
 };
 use crate::{
@@ -99,8 +100,8 @@ async fn forget(c: &mut PgConnection, user: Uuid, today: Day) -> Result<(), Fail
     .await?;
     let Some(row) = row else { return Ok(()) };
     let last = Day::of(erasure(&row)?.begun_at);
-    sqlx::query("DELETE FROM usage_days WHERE user_id = $1 AND day <= $2").bind(user).bind(last.0).execute(c).await?;
-    Ok(())
+    sqlx::query("DELETE FROM usage_days WHERE user_id = $1 AND day <= $2").bind(user).bind(last.0).execute(&mut *c).await?;
+    visits::forget(c, user).await
 }
 
 /// Refuses whoever would write for a user whose data is being deleted.

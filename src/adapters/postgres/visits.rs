@@ -26,14 +26,15 @@ const USE: &str = "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_
 #[async_trait]
 impl VisitStore for PostgresStore {
     async fn begin_visit(&self, caller: &Caller, visit: &Visit, most: u64) -> Result<bool, StoreError> {
-        let there: i64 = sqlx::query_scalar("SELECT count(*) FROM visits").fetch_one(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        let there: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM visits").fetch_one(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
         if there.unsigned_abs() >= most {
             return Ok(false);
         }
         let input = (caller.user().0, visit);
         let begun = self.write(caller, &input, |c, &(user, visit)| {
             Box::pin(async move {
-                sqlx::query("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING").bind(user).execute(&mut *c).await?;
+                sqlx::query("INSERT INTO users (id, visitor) VALUES ($1, true) ON CONFLICT DO NOTHING").bind(user).execute(&mut *c).await?;
                 sqlx::query(
                     "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at) VALUES ($1, $2, $3, $4, $5, $6)",
                 )
@@ -75,7 +76,9 @@ impl VisitStore for PostgresStore {
     async fn adopt(&self, account: &Caller, digest: TokenDigest, now: Timestamp) -> Result<Option<Adoption>, StoreError> {
         let Some((whose, _)) = find(self, digest, now).await? else { return Ok(None) };
         let input = (whose.user(), *account, digest, now);
-        Ok(self.write(&whose, &input, |c, (visitor, account, digest, now)| Box::pin(hand_over(c, *visitor, account, *digest, *now))).await?)
+        Ok(self
+            .write(&whose, &input, |c, (visitor, account, digest, now)| Box::pin(hand_over(c, *visitor, account, *digest, *now)))
+            .await?)
     }
 
     async fn adopted(&self, caller: &Caller, limit: u32) -> Result<Vec<Adopted>, StoreError> {
@@ -130,6 +133,18 @@ async fn hand_over(
     // Ends the visit too.
     erase::begin(c, visitor.0, now).await?;
     Ok(Some(archive::adopt(c, estate, account).await?.adoption))
+}
+
+/// Forgets the user of a visit of which nothing else is left.
+pub(super) async fn forget(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+    let gone = sqlx::query(
+        "DELETE FROM users WHERE id = $1 AND visitor AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = $1)
+             AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = $1)",
+    );
+    if gone.bind(user).execute(&mut *c).await?.rows_affected() > 0 {
+        sqlx::query("DELETE FROM allowances WHERE user_id = $1").bind(user).execute(c).await?;
+    }
+    Ok(())
 }
 
 /// Takes messages out of the visit of a caller who is on one. Others have none.

@@ -11,6 +11,7 @@ use super::{
     codec::{bytes, json, millis},
     failure::Failure,
     rows::Columns,
+    visits,
 };
 use crate::{
     domain::{Caller, Day, SessionId, Timestamp, UserId, ViewerRole},
@@ -60,7 +61,9 @@ impl Eraser for SqliteStore {
                 .bind(before)
                 .execute(&mut *c)
                 .await?;
-                Ok(sqlx::query("DELETE FROM erasures WHERE ended_at < ?").bind(before).execute(c).await?.rows_affected())
+                let forgotten = sqlx::query("DELETE FROM erasures WHERE ended_at < ?").bind(before).execute(&mut *c).await?.rows_affected();
+                visits::forget(c).await?;
+                Ok(forgotten)
             })
         });
         Ok(forgotten.await?)

@@ -26,7 +26,10 @@ impl VisitStore for SqliteStore {
                 if there.unsigned_abs() >= most {
                     return Ok(false);
                 }
-                sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
+                sqlx::query("INSERT INTO users (id, visitor) VALUES (?, 1) ON CONFLICT DO NOTHING")
+                    .bind(bytes(&user))
+                    .execute(&mut *c)
+                    .await?;
                 sqlx::query(
                     "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at) VALUES (?, ?, ?, ?, ?, ?)",
                 )
@@ -75,7 +78,8 @@ impl VisitStore for SqliteStore {
         let account = *account;
         let adopted = self.write(move |c| {
             Box::pin(async move {
-                let found = sqlx::query("SELECT * FROM visits WHERE digest = ? AND ends_at > ?").bind(digest.0.as_slice()).bind(millis(now));
+                let found =
+                    sqlx::query("SELECT * FROM visits WHERE digest = ? AND ends_at > ?").bind(digest.0.as_slice()).bind(millis(now));
                 let Some(row) = found.fetch_optional(&mut *c).await? else { return Ok(None) };
                 let (whose, _) = visit(&row, digest)?;
                 let handover = archive::adopt(c, whose.user(), &account).await?;
@@ -88,13 +92,12 @@ impl VisitStore for SqliteStore {
     }
 
     async fn adopted(&self, caller: &Caller, limit: u32) -> Result<Vec<Adopted>, StoreError> {
-        let found =
-            sqlx::query("SELECT entity_id, is_viewer FROM adopted WHERE user_id = ? ORDER BY is_viewer DESC, entity_id LIMIT ?")
-                .bind(bytes(&caller.user().0))
-                .bind(limit)
-                .fetch_all(&self.readers)
-                .await
-                .map_err(Failure::from)?;
+        let found = sqlx::query("SELECT entity_id, is_viewer FROM adopted WHERE user_id = ? ORDER BY is_viewer DESC, entity_id LIMIT ?")
+            .bind(bytes(&caller.user().0))
+            .bind(limit)
+            .fetch_all(&self.readers)
+            .await
+            .map_err(Failure::from)?;
         let adopted = |row| {
             let c = Columns::of(row, "adopted");
             Ok(Adopted { entity: EntityId(c.id("entity_id")?), is_viewer: c.flag("is_viewer")? })
@@ -120,6 +123,16 @@ impl VisitStore for SqliteStore {
         let caller = |row| Ok(Caller::verified(UserId(Columns::of(row, "adopted").id("user_id")?), ViewerRole::User));
         Ok(found.iter().map(caller).collect::<Result<_, Failure>>()?)
     }
+}
+
+/// Forgets the users of visits of which nothing else is left.
+pub(super) async fn forget(c: &mut SqliteConnection) -> Result<(), Failure> {
+    let gone = sqlx::query(
+        "DELETE FROM users WHERE visitor = 1 AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.user_id = users.id)
+             AND NOT EXISTS (SELECT 1 FROM erasures e WHERE e.user_id = users.id)",
+    );
+    gone.execute(c).await?;
+    Ok(())
 }
 
 /// Takes messages out of the visit of a caller who is on one. Others have none.

@@ -72,7 +72,14 @@ pub(in super::super) async fn estate(c: &mut PgConnection, visitor: UserId) -> R
     let event = |row| {
         let c = Columns::of(row, "events");
         let (kind, data) = (row.try_get("kind")?, row.try_get("data")?);
-        Ok::<_, Failure>(Event { session: c.id("session_id")?, seq: c.integer("seq")?, id: c.id("id")?, kind, created_at: c.time("created_at")?, data })
+        Ok::<_, Failure>(Event {
+            session: c.id("session_id")?,
+            seq: c.integer("seq")?,
+            id: c.id("id")?,
+            kind,
+            created_at: c.time("created_at")?,
+            data,
+        })
     };
     let events = events.iter().map(event).collect::<Result<_, _>>()?;
     Ok(Estate { visitor, feed_head, model, records, logs, events })
@@ -104,15 +111,17 @@ pub(in super::super) async fn adopt(c: &mut PgConnection, estate: Estate, accoun
         write::restore(c, to, &records, "").await?.map_err(|_| Failure::Unstorable("what a visitor had"))?;
     }
     for log in estate.logs {
-        sqlx::query("UPDATE sessions SET epoch = $3, event_head = $4, event_floor = $5, oldest_event_at = $6 WHERE user_id = $1 AND id = $2")
-            .bind(to)
-            .bind(log.session)
-            .bind(log.epoch)
-            .bind(log.head)
-            .bind(log.floor)
-            .bind(log.oldest)
-            .execute(&mut *c)
-            .await?;
+        sqlx::query(
+            "UPDATE sessions SET epoch = $3, event_head = $4, event_floor = $5, oldest_event_at = $6 WHERE user_id = $1 AND id = $2",
+        )
+        .bind(to)
+        .bind(log.session)
+        .bind(log.epoch)
+        .bind(log.head)
+        .bind(log.floor)
+        .bind(log.oldest)
+        .execute(&mut *c)
+        .await?;
     }
     let events = estate.events;
     sqlx::query(

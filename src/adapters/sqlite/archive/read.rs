@@ -38,7 +38,6 @@ impl Reading {
         let owner = Owner { user, feed_head: c.count("feed_head")?, knowledge_version: c.count("knowledge_version")? };
         Ok(Self { transaction, owner, place: 0, after: None })
     }
-
 }
 
 /// The next records of one shape. `after` is the place of the last one, and is moved on.

@@ -112,7 +112,11 @@ pub(crate) async fn adopt(
 
 impl Visits {
     /// What the page is told about a visit, and a cookie that lasts as long as the visit does from now on.
-    pub(in crate::api::auth) async fn told(&self, headers: &HeaderMap, foreign: bool) -> Result<Option<(Value, Option<HeaderValue>)>, AuthError> {
+    pub(in crate::api::auth) async fn told(
+        &self,
+        headers: &HeaderMap,
+        foreign: bool,
+    ) -> Result<Option<(Value, Option<HeaderValue>)>, AuthError> {
         let Some(held) = self.held(headers, foreign).await? else { return Ok(None) };
         let said = json!({
             "user": user(&held), "csrfToken": held.secret.csrf(), "expiresAt": held.visit.ends_at,

@@ -142,7 +142,9 @@ async fn a_visitor_keeps_no_more_than_the_quota() {
     }
     assert!(browser.say(&session, "one more").await.to_string().contains("VISIT_FULL"));
     let (_, imported) = browser
-        .graphql(&format!("mutation {{ importMessages(input: {{ sessionId: \"{session}\", messages: [{{ text: \"x\" }}] }}) {{ errors {{ code }} }} }}"))
+        .graphql(&format!(
+            "mutation {{ importMessages(input: {{ sessionId: \"{session}\", messages: [{{ text: \"x\" }}] }}) {{ errors {{ code }} }} }}"
+        ))
         .await;
     assert!(imported.to_string().contains("VISIT_FULL"), "{imported}");
     let request = browser.request(Method::POST, "/chat").header("x-csrf-token", browser.csrf().await);
@@ -163,7 +165,9 @@ async fn the_cookie_of_a_visit_alone_changes_nothing() {
     let foreign = other.csrf().await;
     let mutation = json!({ "query": "mutation { createSession(input: {}) { session { id } } }" });
     for shown in [None, Some(""), Some(foreign.as_str())] {
-        for (method, path) in [(Method::POST, "/graphql"), (Method::POST, "/chat"), (Method::DELETE, "/auth/visit"), (Method::POST, "/auth/adopt")] {
+        for (method, path) in
+            [(Method::POST, "/graphql"), (Method::POST, "/chat"), (Method::DELETE, "/auth/visit"), (Method::POST, "/auth/adopt")]
+        {
             let mut request = browser.request(method.clone(), path).json(&mutation);
             if let Some(shown) = shown {
                 request = request.header("x-csrf-token", shown);
@@ -304,7 +308,11 @@ async fn a_visit_is_taken_into_the_account_of_who_holds_both_and_weighed_with_wh
         assert_eq!(browser.sessions().await, 1, "nothing comes into an account unasked");
         assert_eq!(browser.session().await["visit"]["messages"], 3);
         let (status, answer) = browser.adopt().await;
-        assert_eq!((status, &answer["adopted"]["messages"], &answer["adopted"]["sessions"]), (200, &json!(3), &json!([theirs])), "{answer}");
+        assert_eq!(
+            (status, &answer["adopted"]["messages"], &answer["adopted"]["sessions"]),
+            (200, &json!(3), &json!([theirs])),
+            "{answer}"
+        );
         assert_eq!((browser.cookie(VISIT), browser.session().await["visit"].clone()), (None, Value::Null));
 
         let facts = browser.facts().await;
@@ -316,7 +324,11 @@ async fn a_visit_is_taken_into_the_account_of_who_holds_both_and_weighed_with_wh
         let query = "{ facts(first: 9, filter: { relation: \"LIVES_IN\" }) { nodes { belief evidence(first: 9) { nodes { stance } } } } }";
         let (_, rivals) = browser.graphql(query).await;
         for rival in rivals["data"]["facts"]["nodes"].as_array().unwrap() {
-            assert_eq!((rival["belief"].as_f64().map(|b| (b * 100.0).round()), rival["evidence"]["nodes"].as_array().map(Vec::len)), (Some(50.0), Some(2)), "{rivals}");
+            assert_eq!(
+                (rival["belief"].as_f64().map(|b| (b * 100.0).round()), rival["evidence"]["nodes"].as_array().map(Vec::len)),
+                (Some(50.0), Some(2)),
+                "{rivals}"
+            );
         }
         let (_, still) = browser.graphql(&format!("{{ fact(id: \"{taken_back}\") {{ status }} }}")).await;
         assert_eq!(still["data"]["fact"]["status"], "RETRACTED", "what was taken back stays so, under its id: {still}");

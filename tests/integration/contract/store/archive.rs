@@ -371,9 +371,19 @@ async fn every_column_of_every_user_is_in_the_archive() {
     // Vectors that stand beside those in use while the model changes; copies that are kept for a day; what a graph engine has still to
     // be told; what model servers cost the old installation, which is no budget of the new one; tokens and logins, which open one
     // server; receipts of deletions; what may still be asked of one server; visits; and what is not settled after one.
-    let tables =
-        ["message_vectors", "events", "graph_changes", "usage_days", "usage_messages", "access_tokens", "logins", "erasures", "allowances",
-        "visits", "adopted"];
+    let tables = [
+        "message_vectors",
+        "events",
+        "graph_changes",
+        "usage_days",
+        "usage_messages",
+        "access_tokens",
+        "logins",
+        "erasures",
+        "allowances",
+        "visits",
+        "adopted",
+    ];
     // The log begins anew; computed from others; of this store's queue.
     let columns = [
         ("sessions", vec!["epoch", "event_head", "event_floor", "oldest_event_at"]),

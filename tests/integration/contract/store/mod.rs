@@ -87,6 +87,8 @@ macro_rules! store_contract {
             visits::an_account_takes_a_visit_over_beside_what_it_has,
             visits::a_visit_is_taken_over_once_and_nothing_written_meanwhile_is_lost,
             visits::what_is_not_settled_is_listed_until_it_is,
+            visits::of_a_visitor_nothing_is_left_in_the_end,
+            visits::a_graph_engine_is_told_what_came_and_what_went,
             deletion::a_deleted_session_leaves_nothing_behind,
             deletion::facts_with_evidence_elsewhere_are_weighed_anew,
             deletion::deleting_what_is_not_there_is_not_found,

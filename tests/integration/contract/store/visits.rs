@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use recall::{
-    domain::{Adopted, Caller, Entity, EntityKey, MessageId, Page, SessionId, TokenDigest, UserId, ViewerRole, Visit},
-    ports::{CommitError, KnowledgeCommit, Store, StoreError},
+    domain::{Adopted, Caller, Day, Entity, EntityKey, MessageId, Page, SessionId, TokenDigest, UserId, ViewerRole, Visit},
+    ports::{ChangeFeed, CommitError, KnowledgeCommit, Store, StoreError, Thing, ThingId},
 };
 use serde_json::Value;
 
@@ -149,7 +149,8 @@ pub(super) async fn an_account_takes_a_visit_over_beside_what_it_has(store: Arc<
 
     // Who was "I" there is somebody of the account's for now, and both facts are there.
     assert_eq!(store.viewer_entity(&account.caller).await.unwrap().unwrap().id, me.id);
-    let seen: BTreeSet<_> = store.entities_by_id(&account.caller, &[you.id, theirs.john.id]).await.unwrap().iter().map(|e| (e.id, e.is_viewer)).collect();
+    let seen: BTreeSet<_> =
+        store.entities_by_id(&account.caller, &[you.id, theirs.john.id]).await.unwrap().iter().map(|e| (e.id, e.is_viewer)).collect();
     assert_eq!(seen, BTreeSet::from([(you.id, false), (theirs.john.id, false)]));
     assert_eq!(store.facts_by_id(&account.caller, &[own.fact.id, theirs.fact.id, likes.id]).await.unwrap().len(), 3);
     let johns = store.entities_by_key(&account.caller, &[EntityKey::of("John").unwrap()]).await.unwrap();
@@ -217,6 +218,59 @@ pub(super) async fn what_is_not_settled_is_listed_until_it_is(store: Arc<dyn Sto
         store.settle_adopted(&account.caller, a.entity).await.unwrap();
     }
     assert!(!unsettled().await && store.adopted(&account.caller, 100).await.unwrap().is_empty());
+}
+
+pub(super) async fn of_a_visitor_nothing_is_left_in_the_end(store: Arc<dyn Store>) {
+    let (w, _) = visitor(&store, 100, 100).await;
+    w.john_likes_mary().await;
+    let (stays, _) = visitor(&store, 100, 100).await;
+    let account = World::new(&store);
+    account.john_likes_mary().await;
+    for gone in [&w, &account] {
+        store.begin_erasure(&gone.caller, at(0)).await.unwrap();
+        while store.erase(&gone.caller, at(0), 100).await.unwrap().erasure.ended_at.is_none() {}
+    }
+    store.forget_erasures(Day(Day::of(at(0)).0 + 1)).await.unwrap();
+    assert!(matches!(store.begin_erasure(&w.caller, at(0)).await, Err(StoreError::NotFound)), "the store never had anything of theirs");
+    assert!(store.begin_erasure(&account.caller, at(0)).await.is_ok(), "of an account the counters stay");
+    stays.session().await;
+    // Whoever still believes to be on that visit writes nothing.
+    let late = store.create_session(&w.caller, SessionId(fresh()), None, "e".into(), at(0)).await;
+    assert!(matches!(late, Err(StoreError::QuotaUsed)), "{late:?}");
+    assert!(matches!(store.begin_erasure(&w.caller, at(0)).await, Err(StoreError::NotFound)));
+}
+
+pub(super) async fn a_graph_engine_is_told_what_came_and_what_went(store: Arc<dyn Store>) {
+    let feed: &dyn ChangeFeed = store.as_ref();
+    feed.start().await.unwrap();
+    let account = World::new(&store);
+    account.john_likes_mary().await;
+    let (w, visit) = visitor(&store, 100, 100).await;
+    let theirs = w.john_likes_mary().await;
+    let head = feed.head(&account.caller).await.unwrap();
+    store.adopt(&account.caller, visit.digest, at(1)).await.unwrap().unwrap();
+    let expected = BTreeSet::from([
+        ThingId::Session(theirs.session),
+        ThingId::Message(theirs.message.id),
+        ThingId::Entity(theirs.john.id),
+        ThingId::Entity(theirs.mary.id),
+        ThingId::Fact(theirs.fact.id),
+    ]);
+    let told =
+        async |caller: &Caller, after| feed.changes(caller, after, 1_000).await.unwrap().into_iter().map(|c| c.thing).collect::<Vec<_>>();
+    let came = told(&account.caller, head).await;
+    let id = |thing: &Thing| match thing {
+        Thing::Session(s) => ThingId::Session(s.id),
+        Thing::Entity(e) => ThingId::Entity(e.id),
+        Thing::Message(m) => ThingId::Message(m.id),
+        Thing::Fact(f, _) => ThingId::Fact(f.id),
+        Thing::Gone(id) => panic!("{id:?} is gone"),
+    };
+    assert_eq!((came.iter().map(id).collect::<BTreeSet<_>>(), came.len()), (expected.clone(), expected.len()));
+    while store.erase(&w.caller, at(2), 100).await.unwrap().erasure.ended_at.is_none() {}
+    let went: BTreeSet<_> =
+        told(&w.caller, 0).await.into_iter().map(|t| if let Thing::Gone(id) = t { id } else { panic!("{t:?} stays") }).collect();
+    assert_eq!(went, expected);
 }
 
 /// How many records of a sort an archive has.

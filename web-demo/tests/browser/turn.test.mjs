@@ -13,7 +13,7 @@ const SECRET = "shared-by-these-two-servers-only";
 let turn;
 let browser;
 
-/** coturn, as a person sets it up who lets it check credentials by a shared secret; and it may relay on this machine. */
+/** coturn as docs/deployment.md says: credentials by a shared secret, and nothing to be reached through it but the one address. */
 class TurnServer {
   said = "";
 
@@ -27,7 +27,7 @@ class TurnServer {
     made.folder = await mkdtemp(path.join(tmpdir(), "recall-turn-"));
     made.process = spawn("turnserver", [
       "-n", "--listening-ip=127.0.0.1", "--relay-ip=127.0.0.1", `--listening-port=${made.port}`, "--lt-cred-mech", "--use-auth-secret",
-      `--static-auth-secret=${SECRET}`, "--realm=recall.test", "--allow-loopback-peers", "--no-tls", "--no-dtls", "--no-cli", "--verbose",
+      `--static-auth-secret=${SECRET}`, "--realm=recall.test", "--allow-loopback-peers", "--denied-peer-ip=0.0.0.0-255.255.255.255", "--allowed-peer-ip=127.0.0.2", "--no-tls", "--no-dtls", "--no-cli", "--verbose",
       "--log-file=stdout", "--simple-log", `--userdb=${made.folder}/turndb`, `--pidfile=${made.folder}/pid`,
     ], { stdio: ["ignore", "pipe", "inherit"] });
     made.process.on("error", (error) => { made.said = `cannot be started: ${error.message}`; });

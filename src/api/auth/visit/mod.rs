@@ -80,6 +80,11 @@ impl Visits {
         Ok(found.map(|(caller, visit)| Held { secret, caller, visit }))
     }
 
+    /// Whether a request comes from somebody who has logged in.
+    async fn is_logged_in(&self, parts: &Parts) -> bool {
+        says_login(&parts.headers) && self.0.others.authenticate(parts).await.is_ok()
+    }
+
     /// Begins a visit of a new user; `None` when there are too many.
     async fn begin(&self) -> Result<Option<Held>, StoreError> {
         let inner = &self.0;

@@ -4,7 +4,7 @@
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::{
     Extension, Json,
-    extract::State,
+    extract::{Request, State},
     http::{HeaderMap, HeaderValue, StatusCode},
     response::{IntoResponse, Response},
 };
@@ -41,16 +41,20 @@ pub(crate) struct Visiting {
 pub(crate) async fn begin(
     State(visiting): State<Visiting>,
     foreign: Option<Extension<ForeignPage>>,
-    headers: HeaderMap,
+    request: Request,
 ) -> Result<Response, ApiError> {
     if foreign.is_some() {
         return Err(ApiError::refused(StatusCode::FORBIDDEN, "FOREIGN_ORIGIN", "A visit is begun by the pages of this server."));
     }
     let Visiting { visits, conversation, .. } = &visiting;
-    let before = visits.held(&headers, false).await?;
+    let (parts, _) = request.into_parts();
+    if visits.is_logged_in(&parts).await {
+        return Err(ApiError::refused(StatusCode::CONFLICT, "ALREADY_LOGGED_IN", "You are logged in. Log out to go on as a visitor."));
+    }
+    let before = visits.held(&parts.headers, false).await?;
     let Some(held) = visits.begin().await? else {
         let message = "There are too many visitors just now. Log in, or come back later.";
-        return Err(ApiError::refused(StatusCode::SERVICE_UNAVAILABLE, "TOO_MANY_VISITS", message));
+        return Err(ApiError::refused(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_VISITS", message));
     };
     if let Some(before) = before {
         end(conversation, before).await?;

@@ -262,6 +262,7 @@ async fn a_login_that_has_ended_does_not_become_a_visit() {
     browser.log_in(&issuer, "anna", json!({})).await;
     let anna = browser.viewer().await.unwrap();
     assert_ne!(anna, visitor, "the login counts");
+    assert_eq!(code_of(browser.visit().await).await, (409, "ALREADY_LOGGED_IN".to_owned()));
     issuer.clock.wait(IDLE - 100);
     let kept = browser.cookie("__Host-recall").unwrap();
     browser.jar.lock().unwrap().remove("__Host-recall");

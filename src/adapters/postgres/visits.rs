@@ -1,7 +1,7 @@
 //! Visits: begun, found, used, over, adopted; and what visitors may store.
 
 use async_trait::async_trait;
-use sqlx::{PgConnection, postgres::PgRow};
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
@@ -9,7 +9,7 @@ use super::{
     codec::{self, signed},
     erase,
     failure::Failure,
-    rows::Columns,
+    rows::Of,
     walls::Scope,
 };
 use crate::{
@@ -17,35 +17,36 @@ use crate::{
     ports::{StoreError, VisitStore},
 };
 
-const FIND: &str = "SELECT * FROM visits WHERE digest = $1 AND ends_at > $2";
-
-/// Notes a use; need not wait for the disk. `$1` the end, `$2` whose, `$3` which visit.
-const USE: &str = "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
-    UPDATE visits SET ends_at = greatest(ends_at, $1) FROM loosely WHERE user_id = $2 AND digest = $3";
+struct VisitRow {
+    user_id: Uuid,
+    messages_left: i64,
+    sessions_left: i64,
+    created_at: Timestamp,
+    ends_at: Timestamp,
+}
 
 #[async_trait]
 impl VisitStore for PostgresStore {
     async fn begin_visit(&self, caller: &Caller, visit: &Visit, most: u64) -> Result<bool, StoreError> {
-        let there: i64 =
-            sqlx::query_scalar("SELECT count(*) FROM visits").fetch_one(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        let there = sqlx::query_scalar!(r#"SELECT count(*) AS "there!" FROM visits"#);
+        let there = there.fetch_one(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
         if there.unsigned_abs() >= most {
             return Ok(false);
         }
         let input = (caller.user().0, visit);
         let begun = self.write(caller, &input, |c, &(user, visit)| {
             Box::pin(async move {
-                sqlx::query("INSERT INTO users (id, visitor) VALUES ($1, true) ON CONFLICT DO NOTHING").bind(user).execute(&mut *c).await?;
-                sqlx::query(
+                sqlx::query!("INSERT INTO users (id, visitor) VALUES ($1, true) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
+                let insert = sqlx::query!(
                     "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at) VALUES ($1, $2, $3, $4, $5, $6)",
-                )
-                .bind(user)
-                .bind(visit.digest.0.as_slice())
-                .bind(i64::from(visit.messages_left))
-                .bind(i64::from(visit.sessions_left))
-                .bind(codec::time(visit.created_at))
-                .bind(codec::time(visit.ends_at))
-                .execute(c)
-                .await?;
+                    user,
+                    visit.digest.0.as_slice(),
+                    i64::from(visit.messages_left),
+                    i64::from(visit.sessions_left),
+                    codec::time(visit.created_at),
+                    codec::time(visit.ends_at),
+                );
+                insert.execute(c).await?;
                 Ok(())
             })
         });
@@ -58,18 +59,28 @@ impl VisitStore for PostgresStore {
     }
 
     async fn use_visit(&self, digest: TokenDigest, ends_at: Timestamp) -> Result<(), StoreError> {
-        let whose = sqlx::query_scalar("SELECT user_id FROM visits WHERE digest = $1").bind(digest.0.as_slice());
-        let whose: Option<Uuid> = whose.fetch_optional(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        let whose = sqlx::query_scalar!("SELECT user_id FROM visits WHERE digest = $1", digest.0.as_slice());
+        let whose = whose.fetch_optional(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
         let Some(user) = whose else { return Ok(()) };
-        let used = sqlx::query(USE).bind(codec::time(ends_at)).bind(user).bind(digest.0.as_slice());
+        // Need not wait for the disk.
+        let used = sqlx::query!(
+            "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+             UPDATE visits SET ends_at = greatest(ends_at, $1) FROM loosely WHERE user_id = $2 AND digest = $3",
+            codec::time(ends_at),
+            user,
+            digest.0.as_slice(),
+        );
         used.execute(self.pool.writing(UserId(user))).await.map_err(Failure::from)?;
         Ok(())
     }
 
     async fn ended_visits(&self, now: Timestamp, limit: u32) -> Result<Vec<Caller>, StoreError> {
-        let ended = sqlx::query_scalar("SELECT user_id FROM visits WHERE ends_at <= $1 ORDER BY ends_at LIMIT $2");
-        let ended = ended.bind(codec::time(now)).bind(i64::from(limit));
-        let found: Vec<Uuid> = ended.fetch_all(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        let ended = sqlx::query_scalar!(
+            "SELECT user_id FROM visits WHERE ends_at <= $1 ORDER BY ends_at LIMIT $2",
+            codec::time(now),
+            i64::from(limit),
+        );
+        let found = ended.fetch_all(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(visitor).collect())
     }
 
@@ -82,35 +93,37 @@ impl VisitStore for PostgresStore {
     }
 
     async fn adopted(&self, caller: &Caller, limit: u32) -> Result<Vec<Adopted>, StoreError> {
-        let found = sqlx::query("SELECT entity_id, is_viewer FROM adopted WHERE user_id = $1 ORDER BY is_viewer DESC, entity_id LIMIT $2")
-            .bind(caller.user().0)
-            .bind(i64::from(limit))
-            .fetch_all(self.pool.reading(caller))
-            .await
-            .map_err(Failure::from)?;
-        let adopted = |row| {
-            let c = Columns::of(row, "adopted");
-            Ok(Adopted { entity: EntityId(c.id("entity_id")?), is_viewer: c.flag("is_viewer")? })
-        };
-        Ok(found.iter().map(adopted).collect::<Result<_, Failure>>()?)
+        let found = sqlx::query!(
+            "SELECT entity_id, is_viewer FROM adopted WHERE user_id = $1 ORDER BY is_viewer DESC, entity_id LIMIT $2",
+            caller.user().0,
+            i64::from(limit),
+        );
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(|row| Adopted { entity: EntityId(row.entity_id), is_viewer: row.is_viewer }).collect())
     }
 
     async fn settle_adopted(&self, caller: &Caller, entity: EntityId) -> Result<(), StoreError> {
-        let settled = sqlx::query("DELETE FROM adopted WHERE user_id = $1 AND entity_id = $2").bind(caller.user().0).bind(entity.0);
+        let settled = sqlx::query!("DELETE FROM adopted WHERE user_id = $1 AND entity_id = $2", caller.user().0, entity.0);
         settled.execute(self.pool.writing(caller)).await.map_err(Failure::from)?;
         Ok(())
     }
 
     async fn unsettled_adoptions(&self, limit: u32) -> Result<Vec<Caller>, StoreError> {
-        let found = sqlx::query_scalar("SELECT DISTINCT user_id FROM adopted LIMIT $1").bind(i64::from(limit));
-        let found: Vec<Uuid> = found.fetch_all(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        let found = sqlx::query_scalar!("SELECT DISTINCT user_id FROM adopted LIMIT $1", i64::from(limit));
+        let found = found.fetch_all(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(|user| Caller::verified(UserId(user), ViewerRole::User)).collect())
     }
 }
 
 async fn find(store: &PostgresStore, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, Failure> {
-    let found = sqlx::query(FIND).bind(digest.0.as_slice()).bind(codec::time(now)).fetch_optional(store.pool.reading(Scope::Visit)).await?;
-    found.map(|row| visit(&row, digest)).transpose()
+    let found = sqlx::query_as!(
+        VisitRow,
+        "SELECT user_id, messages_left, sessions_left, created_at, ends_at FROM visits WHERE digest = $1 AND ends_at > $2",
+        digest.0.as_slice(),
+        codec::time(now),
+    );
+    let found = found.fetch_optional(store.pool.reading(Scope::Visit)).await?;
+    found.map(|row| visit(row, digest)).transpose()
 }
 
 /// Waits for whoever is writing for the visitor, reads all there is, begins the deletion of it, and writes it for the account.
@@ -121,11 +134,12 @@ async fn hand_over(
     digest: TokenDigest,
     now: Timestamp,
 ) -> Result<Option<Adoption>, Failure> {
-    for sql in ["SELECT 1 FROM sessions WHERE user_id = $1 ORDER BY id FOR UPDATE", "SELECT 1 FROM users WHERE id = $1 FOR UPDATE"] {
-        sqlx::query(sql).bind(visitor.0).execute(&mut *c).await?;
-    }
+    let sessions = sqlx::query_scalar!("SELECT id FROM sessions WHERE user_id = $1 ORDER BY id FOR UPDATE", visitor.0);
+    sessions.fetch_all(&mut *c).await?;
+    sqlx::query_scalar!("SELECT id FROM users WHERE id = $1 FOR UPDATE", visitor.0).fetch_all(&mut *c).await?;
     // Another may have adopted it meanwhile, or it was ended.
-    let still = sqlx::query("SELECT 1 FROM visits WHERE user_id = $1 AND digest = $2 FOR UPDATE").bind(visitor.0).bind(digest.0.as_slice());
+    let still =
+        sqlx::query_scalar!("SELECT user_id FROM visits WHERE user_id = $1 AND digest = $2 FOR UPDATE", visitor.0, digest.0.as_slice(),);
     if still.fetch_optional(&mut *c).await?.is_none() {
         return Ok(None);
     }
@@ -137,46 +151,52 @@ async fn hand_over(
 
 /// Forgets the user of a visit of which nothing else is left.
 pub(super) async fn forget(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
-    let gone = sqlx::query(
+    let gone = sqlx::query!(
         "DELETE FROM users WHERE id = $1 AND visitor AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = $1)
              AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = $1)",
+        user,
     );
-    if gone.bind(user).execute(&mut *c).await?.rows_affected() > 0 {
-        sqlx::query("DELETE FROM allowances WHERE user_id = $1").bind(user).execute(c).await?;
+    if gone.execute(&mut *c).await?.rows_affected() > 0 {
+        sqlx::query!("DELETE FROM allowances WHERE user_id = $1", user).execute(c).await?;
     }
     Ok(())
 }
 
 /// Takes messages out of the visit of a caller who is on one. Others have none.
 pub(super) async fn take_messages(c: &mut PgConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
-    take(c, caller, "UPDATE visits SET messages_left = messages_left - $2 WHERE user_id = $1 AND messages_left >= $2", count).await
+    if caller.role() != ViewerRole::Anonymous || count == 0 {
+        return Ok(());
+    }
+    let taken = sqlx::query!(
+        "UPDATE visits SET messages_left = messages_left - $2 WHERE user_id = $1 AND messages_left >= $2",
+        caller.user().0,
+        signed(count as u64),
+    );
+    if taken.execute(c).await?.rows_affected() == 0 { Err(Failure::QuotaUsed) } else { Ok(()) }
 }
 
 /// The same for a session.
 pub(super) async fn take_session(c: &mut PgConnection, caller: &Caller) -> Result<(), Failure> {
-    take(c, caller, "UPDATE visits SET sessions_left = sessions_left - $2 WHERE user_id = $1 AND sessions_left >= $2", 1).await
-}
-
-async fn take(c: &mut PgConnection, caller: &Caller, sql: &'static str, count: usize) -> Result<(), Failure> {
-    if caller.role() != ViewerRole::Anonymous || count == 0 {
+    if caller.role() != ViewerRole::Anonymous {
         return Ok(());
     }
-    let taken = sqlx::query(sql).bind(caller.user().0).bind(signed(count as u64)).execute(c).await?;
-    if taken.rows_affected() == 0 { Err(Failure::QuotaUsed) } else { Ok(()) }
+    let taken =
+        sqlx::query!("UPDATE visits SET sessions_left = sessions_left - 1 WHERE user_id = $1 AND sessions_left >= 1", caller.user().0,);
+    if taken.execute(c).await?.rows_affected() == 0 { Err(Failure::QuotaUsed) } else { Ok(()) }
 }
 
 fn visitor(user: Uuid) -> Caller {
     Caller::verified(UserId(user), ViewerRole::Anonymous)
 }
 
-fn visit(row: &PgRow, digest: TokenDigest) -> Result<(Caller, Visit), Failure> {
-    let c = Columns::of(row, "visits");
+fn visit(row: VisitRow, digest: TokenDigest) -> Result<(Caller, Visit), Failure> {
+    let of = |column| Of("visits", column);
     let visit = Visit {
         digest,
-        messages_left: c.small("messages_left")?,
-        sessions_left: c.small("sessions_left")?,
-        created_at: c.time("created_at")?,
-        ends_at: c.time("ends_at")?,
+        messages_left: of("messages_left").small(row.messages_left)?,
+        sessions_left: of("sessions_left").small(row.sessions_left)?,
+        created_at: row.created_at,
+        ends_at: row.ends_at,
     };
-    Ok((visitor(c.id("user_id")?), visit))
+    Ok((visitor(row.user_id), visit))
 }

@@ -1,10 +1,12 @@
 //! Giving what a visitor had to an account: all records of the archive, and the logs besides.
 
-use sqlx::{PgConnection, Row};
+use std::borrow::Cow;
+
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    super::{codec::Word, failure::Failure, rows::Columns, walls},
+    super::{codec::Word, failure::Failure, walls},
     read, write,
 };
 use crate::{
@@ -46,8 +48,7 @@ struct Event {
 /// Reads everything of the visitor's, for whom the transaction is, into memory: what a visitor may have is bounded.
 pub(in super::super) async fn estate(c: &mut PgConnection, visitor: UserId) -> Result<Estate, Failure> {
     let user = visitor.0;
-    let row = sqlx::query("SELECT feed_head, embedding_model FROM users WHERE id = $1").bind(user).fetch_one(&mut *c).await?;
-    let (feed_head, model) = (row.try_get("feed_head")?, row.try_get("embedding_model")?);
+    let whose = sqlx::query!("SELECT feed_head, embedding_model FROM users WHERE id = $1", user).fetch_one(&mut *c).await?;
     let mut records = Vec::new();
     for shape in SHAPES {
         let mut after = None;
@@ -59,50 +60,37 @@ pub(in super::super) async fn estate(c: &mut PgConnection, visitor: UserId) -> R
             records.push(page);
         }
     }
-    let logs = sqlx::query("SELECT id, epoch, event_head, event_floor, oldest_event_at FROM sessions WHERE user_id = $1");
-    let logs = logs.bind(user).fetch_all(&mut *c).await?;
-    let log = |row| {
-        let c = Columns::of(row, "sessions");
-        let (epoch, head, floor) = (row.try_get("epoch")?, c.integer("event_head")?, c.integer("event_floor")?);
-        Ok::<_, Failure>(Log { session: c.id("id")?, epoch, head, floor, oldest: c.opt_time("oldest_event_at")? })
-    };
-    let logs = logs.iter().map(log).collect::<Result<_, _>>()?;
-    let events = sqlx::query("SELECT session_id, seq, id, kind, created_at, data::text AS data FROM events WHERE user_id = $1");
-    let events = events.bind(user).fetch_all(&mut *c).await?;
-    let event = |row| {
-        let c = Columns::of(row, "events");
-        let (kind, data) = (row.try_get("kind")?, row.try_get("data")?);
-        Ok::<_, Failure>(Event {
-            session: c.id("session_id")?,
-            seq: c.integer("seq")?,
-            id: c.id("id")?,
-            kind,
-            created_at: c.time("created_at")?,
-            data,
-        })
-    };
-    let events = events.iter().map(event).collect::<Result<_, _>>()?;
-    Ok(Estate { visitor, feed_head, model, records, logs, events })
+    let logs = sqlx::query_as!(
+        Log,
+        "SELECT id AS session, epoch, event_head AS head, event_floor AS floor, oldest_event_at AS oldest FROM sessions WHERE user_id = $1",
+        user,
+    );
+    let logs = logs.fetch_all(&mut *c).await?;
+    let events = sqlx::query_as!(
+        Event,
+        r#"SELECT session_id AS session, seq, id, kind, created_at, data::text AS "data!" FROM events WHERE user_id = $1"#,
+        user,
+    );
+    let events = events.fetch_all(&mut *c).await?;
+    Ok(Estate { visitor, feed_head: whose.feed_head, model: whose.embedding_model, records, logs, events })
 }
 
 /// Writes it all for the account, for whom the transaction is from here on.
 pub(in super::super) async fn adopt(c: &mut PgConnection, estate: Estate, account: &Caller) -> Result<Handover, Failure> {
     let to = account.user().0;
     walls::go_on_for(c, to).await?;
-    sqlx::query("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING").bind(to).execute(&mut *c).await?;
+    sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", to).execute(&mut *c).await?;
     // An index of the account reads the new rows as it reads any; whoever plans from its knowledge plans anew.
-    let head: i64 = sqlx::query_scalar(
+    let head = sqlx::query_scalar!(
         "UPDATE users SET feed_head = feed_head + $2, knowledge_version = knowledge_version + 1,
              embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END, embedding_settled = false
          WHERE id = $1 AND NOT erasing RETURNING feed_head",
-    )
-    .bind(to)
-    .bind(estate.feed_head)
-    .bind(estate.model)
-    .fetch_optional(&mut *c)
-    .await?
-    .ok_or(Failure::BeingErased)?;
-    let viewer = sqlx::query("SELECT 1 FROM entities WHERE user_id = $1 AND is_viewer").bind(to);
+        to,
+        estate.feed_head,
+        estate.model,
+    );
+    let head = head.fetch_optional(&mut *c).await?.ok_or(Failure::BeingErased)?;
+    let viewer = sqlx::query_scalar!("SELECT id FROM entities WHERE user_id = $1 AND is_viewer", to);
     let has_viewer = viewer.fetch_optional(&mut *c).await?.is_some();
 
     let mut handover = Handover::new(estate.visitor, head - estate.feed_head, has_viewer, account.role().word());
@@ -111,41 +99,39 @@ pub(in super::super) async fn adopt(c: &mut PgConnection, estate: Estate, accoun
         write::restore(c, to, &records, "").await?.map_err(|_| Failure::Unstorable("what a visitor had"))?;
     }
     for log in estate.logs {
-        sqlx::query(
+        let update = sqlx::query!(
             "UPDATE sessions SET epoch = $3, event_head = $4, event_floor = $5, oldest_event_at = $6 WHERE user_id = $1 AND id = $2",
-        )
-        .bind(to)
-        .bind(log.session)
-        .bind(log.epoch)
-        .bind(log.head)
-        .bind(log.floor)
-        .bind(log.oldest)
-        .execute(&mut *c)
-        .await?;
+            to,
+            log.session,
+            log.epoch,
+            log.head,
+            log.floor,
+            log.oldest,
+        );
+        update.execute(&mut *c).await?;
     }
     let events = estate.events;
-    sqlx::query(
+    let insert = sqlx::query!(
         "INSERT INTO events (user_id, session_id, seq, id, kind, created_at, data)
          SELECT $1, session_id, seq, id, kind, created_at, data::json
          FROM unnest($2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[])
               AS e (session_id, seq, id, kind, created_at, data)",
-    )
-    .bind(to)
-    .bind(events.iter().map(|e| e.session).collect::<Vec<_>>())
-    .bind(events.iter().map(|e| e.seq).collect::<Vec<_>>())
-    .bind(events.iter().map(|e| e.id).collect::<Vec<_>>())
-    .bind(events.iter().map(|e| e.kind.as_str()).collect::<Vec<_>>())
-    .bind(events.iter().map(|e| e.created_at).collect::<Vec<_>>())
-    .bind(events.iter().map(|e| e.data.as_str()).collect::<Vec<_>>())
-    .execute(&mut *c)
-    .await?;
-    sqlx::query(
-        "INSERT INTO adopted (user_id, entity_id, is_viewer) SELECT $1, entity, viewer FROM unnest($2::uuid[], $3::boolean[]) AS a (entity, viewer)",
-    )
-    .bind(to)
-    .bind(handover.entities.iter().map(|a| a.entity.0).collect::<Vec<_>>())
-    .bind(handover.entities.iter().map(|a| a.is_viewer).collect::<Vec<_>>())
-    .execute(&mut *c)
-    .await?;
+        to,
+        &events.iter().map(|e| e.session).collect::<Vec<_>>()[..],
+        &events.iter().map(|e| e.seq).collect::<Vec<_>>()[..],
+        &events.iter().map(|e| e.id).collect::<Vec<_>>()[..],
+        &events.iter().map(|e| Cow::from(e.kind.as_str())).collect::<Vec<_>>()[..],
+        &events.iter().map(|e| e.created_at).collect::<Vec<_>>()[..],
+        &events.iter().map(|e| Cow::from(e.data.as_str())).collect::<Vec<_>>()[..],
+    );
+    insert.execute(&mut *c).await?;
+    let unsettled = sqlx::query!(
+        "INSERT INTO adopted (user_id, entity_id, is_viewer)
+         SELECT $1, entity, viewer FROM unnest($2::uuid[], $3::boolean[]) AS a (entity, viewer)",
+        to,
+        &handover.entities.iter().map(|a| a.entity.0).collect::<Vec<_>>()[..],
+        &handover.entities.iter().map(|a| a.is_viewer).collect::<Vec<_>>()[..],
+    );
+    unsettled.execute(&mut *c).await?;
     Ok(handover)
 }

@@ -8,6 +8,7 @@ mod body;
 mod error;
 mod export;
 pub mod graphql;
+mod ice;
 mod layers;
 mod operations;
 mod rate;
@@ -24,7 +25,7 @@ use axum::{
     Router,
     extract::DefaultBodyLimit,
     middleware::{from_extractor, from_fn, from_fn_with_state},
-    routing::{get, patch, post},
+    routing::{delete, get, patch, post},
 };
 use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -36,9 +37,11 @@ pub use auth::{
     login::{LoginConfig, Logins},
     origin::Origin,
     token::{Introspection, TokenConfig, Tokens},
+    visit::{VisitConfig, Visits},
 };
 pub use error::ApiError;
 pub use graphql::{Admission, documents::Documents, sdl};
+pub use ice::{IceServer, IceServers, TurnConfig};
 pub use layers::describe_metrics;
 pub use operations::Check;
 pub use rate::RateLimit;
@@ -92,11 +95,13 @@ pub struct ApiConfig {
     /// Proxies that are believed about whom they speak for.
     pub trusted_proxies: Vec<IpNet>,
     /// STUN and TURN servers that clients are told.
-    pub ice_servers: Vec<IceServer>,
+    pub ice_servers: IceServers,
     /// What clients are told about how to get a token; nothing on a server without login.
     pub login: Option<ProtectedResource>,
     /// Who has logged in with a browser, if they can. The authenticator knows them as well.
     pub logins: Option<Logins>,
+    /// Who is on a visit, if people may go on without a login. The authenticator knows them as well.
+    pub visits: Option<Visits>,
     /// Bounds of single requests.
     pub limits: Limits,
     /// What this process is called in the audit log.
@@ -114,25 +119,15 @@ impl ApiConfig {
             public_url: None,
             cors_origins: Vec::new(),
             trusted_proxies: Vec::new(),
-            ice_servers: Vec::new(),
+            ice_servers: IceServers::default(),
             login: None,
             logins: None,
+            visits: None,
             limits: Limits::default(),
             instance: "recall".to_owned(),
             admission: Admission::default(),
         }
     }
-}
-
-/// A STUN or TURN server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IceServer {
-    /// Its address, such as `stun:stun.example.org:3478`.
-    pub url: String,
-    /// Name to sign in with, for TURN.
-    pub username: Option<String>,
-    /// Secret to sign in with, for TURN. It is given to every client.
-    pub credential: Option<String>,
 }
 
 /// Bounds of single requests.
@@ -156,8 +151,12 @@ pub struct Limits {
     pub messages_by_minute: Option<RateLimit>,
     /// And in a day.
     pub messages_by_day: Option<RateLimit>,
+    /// How many messages one visitor may store in a day.
+    pub visitor_messages_by_day: Option<RateLimit>,
     /// How many event streams one caller may have open at this server.
     pub streams_per_caller: Option<u32>,
+    /// And one visitor.
+    pub streams_per_visitor: Option<u32>,
     /// How often one address may begin or end a login at the issuer.
     pub logins: Option<RateLimit>,
 }
@@ -174,7 +173,9 @@ impl Default for Limits {
             address_requests: None,
             messages_by_minute: None,
             messages_by_day: None,
+            visitor_messages_by_day: None,
             streams_per_caller: None,
+            streams_per_visitor: None,
             logins: None,
         }
     }
@@ -197,11 +198,13 @@ pub fn router(state: ApiState) -> Router {
     let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
     let auditor = Auditor::new(conversation.store().clone(), &config.instance);
     let roles = audit::Roles::new(auditor.clone(), conversation.clone());
+    let visiting =
+        config.visits.map(|visits| auth::visit::routes::Visiting { visits, conversation: conversation.clone(), auditor: auditor.clone() });
     let exports = export::Exports::new(conversation.clone(), auditor.clone());
     let notes = auditor.clone();
     let behind = graphql::Behind { graph, streams, issuers, auditor };
     let engine = graphql::Engine::new(conversation.clone(), behind, limits.clone(), limiter.clone(), config.admission);
-    let whip = whip::Whip::new(signaling, &config.ice_servers, limiter.clone());
+    let whip = whip::Whip::new(signaling, config.ice_servers, limiter.clone());
     let transport = layers::Transport::of(config.public_url.as_ref());
     let policy = Arc::new(auth::origin::OriginPolicy {
         port: config.listen.port(),
@@ -221,11 +224,12 @@ pub fn router(state: ApiState) -> Router {
         .merge(rest::routes(limiter.clone(), notes.clone()).with_state(conversation))
         .merge(
             Router::new()
-                .route("/signaling/{session_id}", post(whip::post))
+                .route("/signaling/{session_id}", post(whip::post).options(whip::options))
                 .route("/signaling/{session_id}/{peer_id}", patch(whip::patch).delete(whip::delete))
                 .with_state(whip),
         )
         .merge(Router::new().route("/export", get(export::get)).with_state(exports))
+        .merge(adoption(visiting.clone()))
         .layer(from_fn_with_state(limit, layers::deadline));
     let mut api = timed.merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state((hub, limiter.clone())));
     let mut open = Router::new();
@@ -254,8 +258,9 @@ pub fn router(state: ApiState) -> Router {
         api = api.layer(from_fn_with_state(resource, auth::point_to_login));
     }
     let api = api.layer(DefaultBodyLimit::max(limits.body_bytes));
-    let ways = auth::login::routes::WaysIn { logins: config.logins, tokens: config.login.is_some() };
-    open = open.merge(login_routes(ways, attempts).layer(axum::Extension(notes)));
+    let visits = visiting.as_ref().map(|v| v.visits.clone());
+    let ways = auth::login::routes::WaysIn { logins: config.logins, visits, tokens: config.login.is_some() };
+    open = open.merge(login_routes(ways, visiting, attempts).layer(axum::Extension(notes)));
     let pages = Router::new().fallback(web::file).layer(CompressionLayer::new());
     let guarded = Router::new()
         .merge(api)
@@ -277,17 +282,38 @@ pub fn router(state: ApiState) -> Router {
 }
 
 /// Where people log in with a browser. On a server that lets nobody do so there is only the place that says it.
-fn login_routes(ways: auth::login::routes::WaysIn, attempts: Arc<rate::Addresses>) -> Router {
-    use auth::login::routes;
+fn login_routes(
+    ways: auth::login::routes::WaysIn,
+    visiting: Option<auth::visit::routes::Visiting>,
+    attempts: Arc<rate::Addresses>,
+) -> Router {
+    use auth::{login::routes, visit::routes as visit};
     /// A logout token is a few kilobytes.
     const BODY_BYTES: usize = 32 * 1024;
-    let open = Router::new().route("/auth/session", get(routes::session)).with_state(ways.clone());
+    let mut open = Router::new().route("/auth/session", get(routes::session)).with_state(ways.clone());
+    if let Some(visiting) = visiting.clone() {
+        // Whoever makes visits is held back as one who logs in; ending them is not.
+        let limited =
+            Router::new().route("/auth/visit", post(visit::begin).layer(from_fn_with_state(attempts.clone(), rate::limit_addresses)));
+        let visits = limited.route("/auth/visit", delete(visit::leave)).with_state(visiting);
+        open = open.merge(visits.layer(DefaultBodyLimit::max(BODY_BYTES)));
+    }
     let Some(logins) = ways.logins else { return open };
     let limited = Router::new()
         .route("/auth/login", get(routes::login))
         .route("/auth/callback", get(routes::callback))
         .route("/auth/backchannel-logout", post(routes::backchannel_logout))
         .layer(from_fn_with_state(attempts, rate::limit_addresses));
-    let routes = limited.route("/auth/logout", post(routes::logout)).with_state(logins);
+    let mut logout = post(routes::logout);
+    if let Some(visiting) = visiting {
+        logout = logout.layer(axum::Extension(visiting));
+    }
+    let routes = limited.route("/auth/logout", logout).with_state(logins);
     open.merge(routes.layer(from_fn_with_state(Duration::from_secs(30), layers::deadline)).layer(DefaultBodyLimit::max(BODY_BYTES)))
+}
+
+/// Where what was told on a visit is taken into an account. Only where there are visits.
+fn adoption(visiting: Option<auth::visit::routes::Visiting>) -> Router {
+    let Some(visiting) = visiting else { return Router::new() };
+    Router::new().route("/auth/adopt", post(auth::visit::routes::adopt)).with_state(visiting)
 }

@@ -12,7 +12,7 @@ use axum::{
 use signaling::{Answer, OfferError, PatchError, PatchOutcome};
 
 use super::{
-    IceServer, Signaling,
+    IceServers, Signaling,
     auth::{Identity, Reader},
     body,
     error::ApiError,
@@ -28,22 +28,33 @@ const FRAGMENT: &str = "application/trickle-ice-sdpfrag";
 pub(crate) struct Whip {
     pub(crate) signaling: Arc<Signaling>,
     limits: Arc<CallerLimits>,
-    /// `Link` header values.
-    pub(crate) links: Arc<[HeaderValue]>,
+    ice_servers: IceServers,
 }
 
 impl Whip {
-    pub(crate) fn new(signaling: Arc<Signaling>, servers: &[IceServer], limits: Arc<CallerLimits>) -> Self {
-        Self { signaling, limits, links: servers.iter().filter_map(link).collect() }
+    pub(crate) fn new(signaling: Arc<Signaling>, ice_servers: IceServers, limits: Arc<CallerLimits>) -> Self {
+        Self { signaling, limits, ice_servers }
     }
 }
 
-fn link(server: &IceServer) -> Option<HeaderValue> {
-    let mut value = format!("<{}>; rel=\"ice-server\"", server.url);
-    if let (Some(name), Some(secret)) = (&server.username, &server.credential) {
-        value.push_str(&format!("; username=\"{name}\"; credential=\"{secret}\"; credential-type=\"password\""));
+impl Whip {
+    /// Which STUN and TURN servers may help.
+    fn tell_servers(&self, headers: &mut HeaderMap) {
+        for link in self.ice_servers.links() {
+            headers.append(header::LINK, link);
+        }
     }
-    HeaderValue::from_str(&value).ok()
+}
+
+/// `OPTIONS /signaling/{session_id}`: what may be sent here, and the STUN and TURN servers for whoever wants them before the offer
+/// (RFC 9725, section 4.6). Says nothing of the session.
+pub(crate) async fn options(State(whip): State<Whip>, Reader(_): Reader) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::ALLOW, HeaderValue::from_static("OPTIONS, POST"));
+    headers.insert("accept-post", HeaderValue::from_static(SDP));
+    whip.tell_servers(headers);
+    response
 }
 
 /// An answered offer.
@@ -140,9 +151,7 @@ pub(crate) async fn post(
     answer.insert(header::LOCATION, text_header(&opened.location)?);
     answer.insert(header::ETAG, text_header(&opened.etag)?);
     answer.insert("accept-patch", HeaderValue::from_static(FRAGMENT));
-    for link in whip.links.iter() {
-        answer.append(header::LINK, link.clone());
-    }
+    whip.tell_servers(answer);
     Ok(response)
 }
 

@@ -6,8 +6,10 @@ use anyhow::Context;
 use async_trait::async_trait;
 use tokio::{sync::Mutex, time::Instant};
 
-use crate::adapters::web::WebDocuments;
-use crate::api::{Authenticator, Check, Introspection, LocalUser, LoginConfig, Logins, ProtectedResource, TokenConfig, Tokens};
+use crate::adapters::{system::RandomIds, web::WebDocuments};
+use crate::api::{
+    Authenticator, Check, Introspection, LocalUser, LoginConfig, Logins, ProtectedResource, TokenConfig, Tokens, VisitConfig, Visits,
+};
 use crate::config::Config;
 use crate::domain::UserId;
 use crate::ports::{Clock, Fetch, Store};
@@ -15,8 +17,36 @@ use crate::ports::{Clock, Fetch, Store};
 const NO_CLIENT: &str = "auth.issuers cannot be asked: TLS cannot be set up; are certificates of authorities installed (package \
     ca-certificates), or named in SSL_CERT_FILE?";
 
-/// Who says who asks, and who has logged in with a browser where that is possible.
-pub(super) async fn authenticator(
+/// Who says who asks, and who has logged in with a browser or is on a visit, where that is possible.
+pub(super) struct WhoAsks {
+    pub(super) authenticator: Arc<dyn Authenticator>,
+    pub(super) logins: Option<Logins>,
+    pub(super) visits: Option<Visits>,
+}
+
+/// Chooses them.
+pub(super) async fn who_asks(
+    config: &Config,
+    scheme: &str,
+    address: SocketAddr,
+    store: &Arc<dyn Store>,
+    clock: &Arc<dyn Clock>,
+) -> anyhow::Result<WhoAsks> {
+    let (authenticator, logins) = known(config, scheme, address, store, clock).await?;
+    if !config.anonymous.enabled {
+        return Ok(WhoAsks { authenticator, logins, visits: None });
+    }
+    let settings = VisitConfig {
+        lasts: config.retention.anonymous(),
+        most: u64::from(config.anonymous.visits),
+        messages: config.anonymous.messages,
+        sessions: config.anonymous.sessions,
+    };
+    let visits = Visits::new(settings, authenticator, store.clone(), clock.clone(), Arc::new(RandomIds::default()));
+    Ok(WhoAsks { authenticator: Arc::new(visits.clone()), logins, visits: Some(visits) })
+}
+
+async fn known(
     config: &Config,
     scheme: &str,
     address: SocketAddr,

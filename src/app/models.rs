@@ -59,7 +59,8 @@ pub(super) async fn embedder(config: &Config) -> anyhow::Result<Option<ModelEmbe
 /// The tokens of the day.
 pub(super) fn budget(config: &Config, clock: Arc<dyn Clock>, usage: Arc<dyn UsageStore>) -> Arc<Budget> {
     let bound = |tokens: u64| (tokens > 0).then_some(tokens);
-    Arc::new(Budget::new(clock, usage, bound(config.model.user_tokens_per_day), bound(config.model.tokens_per_day)))
+    let budget = Budget::new(clock, usage, bound(config.model.user_tokens_per_day), bound(config.model.tokens_per_day));
+    Arc::new(budget.for_visitors(config.anonymous.model_tokens_per_day))
 }
 
 /// The extractor that the configuration names, over the local one.

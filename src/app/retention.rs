@@ -1,4 +1,5 @@
-//! What is deleted without anybody asking right now: erasures that a process before did not end, and what is older than it may be.
+//! What is deleted without anybody asking right now: erasures that a process before did not end, visits that are over, and what is
+//! older than it may be.
 
 use std::{sync::Arc, time::Duration};
 
@@ -45,7 +46,11 @@ impl Retention {
         let work = async {
             loop {
                 tokio::select! {
-                    _ = look.tick() => self.erasures().await,
+                    _ = look.tick() => {
+                        self.erasures().await;
+                        self.visits().await;
+                        self.adoptions().await;
+                    }
                     _ = clean.tick() => self.clean().await,
                 }
             }
@@ -72,6 +77,39 @@ impl Retention {
             if let Err(e) = self.conversation.go_on_erasing(&caller).await {
                 warn!(error = %e, user = %caller.user(), "the deletion of a user's data was interrupted and will be gone on with");
             }
+        }
+    }
+
+    /// Goes on with bringing together what accounts and visits know.
+    async fn adoptions(&self) {
+        let unsettled = match self.store().unsettled_adoptions(SESSIONS).await {
+            Ok(unsettled) => unsettled,
+            Err(e) => return warn!(error = %e, "unfinished adoptions could not be looked for"),
+        };
+        for caller in unsettled {
+            if let Err(e) = self.conversation.settle_adoptions(&caller).await {
+                warn!(error = %e, user = %caller.user(), "an adoption was interrupted and will be gone on with");
+            }
+        }
+    }
+
+    /// Deletes the visitors whose time is over, with everything of theirs. Two servers at it delete everything once.
+    async fn visits(&self) {
+        let ended = match self.store().ended_visits(self.clock.now(), SESSIONS).await {
+            Ok(ended) => ended,
+            Err(e) => return warn!(error = %e, "visits that are over could not be looked for"),
+        };
+        let mut expired = 0u64;
+        for visitor in ended {
+            match self.conversation.erase_everything(&visitor).await {
+                Ok(_) => expired += 1,
+                Err(e) => warn!(error = %e, "a visit that is over could not be deleted"),
+            }
+            tokio::time::sleep(BREATH).await;
+        }
+        if expired > 0 {
+            metrics::counter!("recall_visits_expired_total").increment(expired);
+            self.auditor.note(self.clock.now(), None, None, AuditAction::VisitsExpired, Some(expired.to_string())).await;
         }
     }
 

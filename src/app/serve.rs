@@ -35,7 +35,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         .with_context(|| format!("server.listen (RECALL_LISTEN): {} cannot be used", config.server.listen))?;
     let address = listener.local_addr()?;
     let scheme = if certificate.is_some() { "https" } else { "http" };
-    let (authenticator, logins) = login::authenticator(&config, scheme, address, &house.store, &house.clock).await?;
+    let login::WhoAsks { authenticator, logins, visits } = login::who_asks(&config, scheme, address, &house.store, &house.clock).await?;
     let udp = config.stream.udp_address(&config.server);
     let signaling = api::Signaling::bind(
         SignalingConfig {
@@ -88,9 +88,16 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;
     api_config.login = login::resource(&config, scheme, address);
     api_config.logins = logins;
+    api_config.visits = visits;
     api_config.cors_origins = config.http.cors_origins.iter().map(|origin| origin.parse()).collect::<Result<_, _>>()?;
     api_config.trusted_proxies = config.http.proxies();
     api_config.admission = wiring::admission(&config)?;
+    let turn = config.webrtc.turn_secret.as_ref().map(|secret| api::TurnConfig {
+        urls: config.webrtc.turn_urls.clone(),
+        secret: secret.expose().to_owned(),
+        lasts: config.webrtc.turn_ttl(),
+    });
+    api_config.ice_servers = api::IceServers::new(config.webrtc.stun_urls.clone(), turn, house.clock.clone());
     // The one user of a machine is not held back.
     if config.auth.is_configured() {
         let (from, limits) = (&config.limits, &mut api_config.limits);
@@ -99,7 +106,9 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         limits.address_requests = some(from.address_requests_per_minute).map(RateLimit::per_minute);
         limits.messages_by_minute = some(from.messages_per_minute).map(RateLimit::per_minute);
         limits.messages_by_day = some(from.messages_per_day).map(RateLimit::per_day);
+        limits.visitor_messages_by_day = Some(RateLimit::per_day(config.anonymous.messages_per_day));
         limits.streams_per_caller = some(from.streams_per_caller);
+        limits.streams_per_visitor = Some(config.anonymous.streams);
         limits.logins = some(from.logins_per_minute).map(|count| RateLimit { burst: (count / 2).max(2), ..RateLimit::per_minute(count) });
     }
     let router = api::router(ApiState {

@@ -172,7 +172,8 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     }
     let allowances = shared.map(|shared| -> Arc<dyn Allowances> { shared });
     // Only where there are several users: who has the static token alone is the one user of their own machine.
-    let some = |count: u32| (count > 0 && !config.auth.issuers.is_empty()).then_some(count);
+    let several = !config.auth.issuers.is_empty() || config.anonymous.enabled;
+    let some = |count: u32| (count > 0 && several).then_some(count);
     let session_limits = SessionLimits { entities: some(config.limits.entities_per_session), facts: some(config.limits.facts_per_session) };
     let reembedder = Reembedder::new(store.clone(), embedder.clone(), clock.clone(), Pace::of(config));
     let conversation = Conversation::new(Parts {

@@ -1,6 +1,7 @@
 //! What can be set, from where, and whether it makes sense: one struct per concern, read once at start from defaults,
 //! file, environment and flags (later ones win), and checked whole before anything opens. Each error names the key.
 
+mod anonymous;
 mod auth;
 mod env;
 mod graphql;
@@ -14,6 +15,7 @@ mod retention;
 mod secret;
 mod sections;
 mod storage;
+mod webrtc;
 
 use std::path::Path;
 
@@ -24,6 +26,7 @@ use figment::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use anonymous::AnonymousConfig;
 pub use auth::AuthConfig;
 pub use env::{VARIABLES, Variable};
 pub use graphql::GraphqlConfig;
@@ -37,6 +40,7 @@ pub use retention::RetentionConfig;
 pub use secret::Secret;
 pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig};
 pub use storage::{Engine, StorageConfig};
+pub use webrtc::WebrtcConfig;
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +52,8 @@ pub struct Config {
     pub storage: StorageConfig,
     /// The event stream and WebRTC.
     pub stream: StreamConfig,
+    /// STUN and TURN servers.
+    pub webrtc: WebrtcConfig,
     /// The fact processor.
     pub processing: ProcessingConfig,
     /// Finding messages.
@@ -64,6 +70,8 @@ pub struct Config {
     pub auth: AuthConfig,
     /// How people log in with a browser.
     pub login: LoginConfig,
+    /// Visitors.
+    pub anonymous: AnonymousConfig,
     /// How much one caller may ask for.
     pub limits: LimitsConfig,
     /// How long things are kept.
@@ -135,6 +143,7 @@ impl Config {
     fn check(&self) -> Result<(), ConfigError> {
         self.auth.check()?;
         self.login.check(&self.auth, &self.server)?;
+        self.anonymous.check(&self.auth, &self.server)?;
         self.limits.check()?;
         self.retention.check()?;
         self.server.check(self.auth.is_configured())?;
@@ -142,6 +151,7 @@ impl Config {
         self.graphql.check()?;
         self.storage.check()?;
         self.stream.check(&self.server)?;
+        self.webrtc.check()?;
         self.processing.check()?;
         self.retrieval.check()?;
         self.understanding.check(self.model.url.is_some())?;

@@ -47,10 +47,14 @@ fn every_variable_sets_a_key_that_exists() {
         "storage.data" | "understanding.ontology" => "somewhere",
         "storage.database_url" => "sqlite:/tmp/x.db",
         "storage.migrate" => "false",
-        "storage.pooler" | "storage.require_row_security" | "graphql.documents_only" => "true",
+        "anonymous.enabled" | "storage.pooler" | "storage.require_row_security" | "graphql.documents_only" => "true",
         "graphql.introspection" => "false",
         "graphql.documents" => "documents.json",
         "stream.udp_public_addresses" => "192.0.2.1, 2001:db8::1",
+        "webrtc.stun_urls" => "stun:stun.example.org",
+        "webrtc.turn_urls" => "turn:turn.example.org, turns:turn.example.org:5349?transport=tcp",
+        "webrtc.turn_secret" => "0123456789abcdef",
+        "webrtc.turn_ttl_seconds" => "600",
         "neo4j.url" => "bolt://127.0.0.1:7687",
         "neo4j.user" | "neo4j.password" | "neo4j.database" => "memory",
         "auth.issuers" | "auth.audiences" | "auth.introspection_issuer" | "login.issuer" => "https://login.example.org",
@@ -72,7 +76,8 @@ fn every_variable_sets_a_key_that_exists() {
         let servers = "[model]\nurl = \"http://localhost:1\"\nname = \"a\"\n[embeddings]\nurl = \"http://localhost:2\"\nmodel = \"b\"
             [http]\ntls_certificate = \"a.pem\"\ntls_key = \"a.key\"
             [auth]\nissuers = [\"https://a.example\"]\naudiences = [\"a\"]\nintrospection_client_id = \"a\"\nintrospection_client_secret = \"a\"
-            [login]\nclient_id = \"a\"";
+            [login]\nclient_id = \"a\"
+            [webrtc]\nturn_urls = [\"turn:a\"]\nturn_secret = \"another-secret-of-turn\"";
         // The issuer that is asked must be one of the issuers.
         let base: &[_] = match v.key {
             "auth.introspection_issuer" | "login.issuer" => &[("RECALL_OIDC_ISSUER", "https://login.example.org")],
@@ -99,6 +104,14 @@ fn errors_name_the_key() {
         ("", &[("RECALL_OIDC_CLIENT_ID", "x")][..], "auth.issuers (RECALL_OIDC_ISSUER): is needed with login.client_id"),
         ("", &[("RECALL_OIDC_CLIENT_SECRET", "x")][..], "login.client_id (RECALL_OIDC_CLIENT_ID): is needed"),
         ("", &[("RECALL_OIDC_CLIENT_SCOPES", "profile")][..], "login.scopes (RECALL_OIDC_CLIENT_SCOPES): must name openid"),
+        ("", &[("RECALL_ANONYMOUS", "true")][..], "anonymous.enabled (RECALL_ANONYMOUS): needs a login"),
+        ("", &[("RECALL_ANONYMOUS_HOURS", "0")][..], "retention.anonymous_hours (RECALL_ANONYMOUS_HOURS)"),
+        ("", &[("RECALL_TURN_URLS", "turn:a")][..], "webrtc.turn_secret (RECALL_TURN_SECRET): is needed"),
+        ("", &[("RECALL_TURN_SECRET", "0123456789abcdef")][..], "webrtc.turn_urls (RECALL_TURN_URLS): is needed"),
+        ("", &[("RECALL_TURN_URLS", "turn:a"), ("RECALL_TURN_SECRET", "short")][..], "webrtc.turn_secret (RECALL_TURN_SECRET): must have"),
+        ("", &[("RECALL_STUN_URLS", "turn:a")][..], "webrtc.stun_urls (RECALL_STUN_URLS): turn:a must be"),
+        ("", &[("RECALL_STUN_URLS", "stun:a>; x")][..], "webrtc.stun_urls (RECALL_STUN_URLS)"),
+        ("", &[("RECALL_TURN_TTL_SECONDS", "5")][..], "webrtc.turn_ttl_seconds (RECALL_TURN_TTL_SECONDS)"),
         ("", &[("RECALL_LOGIN_HOURS", "0")][..], "login.hours (RECALL_LOGIN_HOURS)"),
         (
             "[auth]\nissuers = [\"https://a.example\", \"https://b.example\"]\naudiences = [\"x\"]",

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use super::by_hand::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{Conversation, UseCaseError, check, shared};
-use crate::domain::{Caller, Entity, EntityId, EntityKey, EntityType, Fact, FactId, Page, SessionId};
+use crate::domain::{Caller, Decision, Entity, EntityId, EntityKey, EntityType, Fact, FactId, Page, SessionId};
 use crate::facts::{AskedName, Likely, Memory, edit, merge, unmerge};
-use crate::ports::{CommitError, EntityFilter};
+use crate::ports::{CommitError, EntityFilter, KnowledgeCommit};
 
 /// Most facts moved by one merge.
 const MAX_MERGED_FACTS: u32 = 10_000;
@@ -24,6 +24,15 @@ pub struct Resolution {
     pub confidence: f64,
     /// All that may be meant with their scores and reasons, best first.
     pub candidates: Vec<Likely>,
+}
+
+/// How one that came from elsewhere is to be made one with one that is known.
+#[derive(Clone, Copy)]
+pub(super) struct Came {
+    /// It was who "I" meant there.
+    pub(super) is_viewer: bool,
+    pub(super) score: f64,
+    pub(super) reason: &'static str,
 }
 
 impl Conversation {
@@ -55,12 +64,23 @@ impl Conversation {
     /// # Errors
     /// `Invalid` when both are the same, `NotFound` when one is not the caller's.
     pub async fn merge_entities(&self, caller: &Caller, into: EntityId, from: EntityId) -> Result<Entity, UseCaseError> {
+        self.make_one(caller, into, from, None).await
+    }
+
+    /// As [`Self::merge_entities`]; with `came` of one that came from elsewhere as who is called there, for the reason given.
+    pub(super) async fn make_one(
+        &self,
+        caller: &Caller,
+        into: EntityId,
+        from: EntityId,
+        came: Option<Came>,
+    ) -> Result<Entity, UseCaseError> {
         shared::may_write(caller)?;
         let store = &self.parts.store;
         let _turn = self.learner.turn(caller).await;
         for _ in 0..MAX_STALE {
             let version = store.knowledge_version(caller).await?;
-            let (into, from) = (self.entity(caller, into).await?, self.entity(caller, from).await?);
+            let (into, mut from) = (self.entity(caller, into).await?, self.entity(caller, from).await?);
             if into.id == from.id {
                 return Err(UseCaseError::invalid("SAME_ENTITY", "from", "an entity cannot be merged with itself"));
             }
@@ -70,10 +90,17 @@ impl Conversation {
             let sides = store.entities_by_id(caller, &sides(&facts)).await?;
             let sessions = self.sessions_of_all(caller, &[into.id, from.id]).await?;
             let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
+            from.is_viewer |= came.is_some_and(|came| came.is_viewer);
             let merge = merge::Merge { into: &into, from: &from, facts: &facts, evidence: &evidence, sides: &sides };
             let mut fresh = || self.parts.ids.fresh();
             let at = edit::Occasion { version, session, ontology: &self.parts.ontology, now: self.now() };
-            let plan = merge::merge(&at, &merge, &mut fresh);
+            let plan = match came {
+                None => merge::merge(&at, &merge, &mut fresh),
+                Some(came) => KnowledgeCommit {
+                    merge_decision: Some(Decision { score: came.score, reason: came.reason.to_owned() }),
+                    ..merge::merge_from_elsewhere(&at, &merge, &mut fresh)
+                },
+            };
             if self.commit_by_hand(caller, &plan, &sessions, Some(&Heard::of(&evidence))).await? {
                 return plan.entities.into_iter().next().ok_or(UseCaseError::NotFound { noun: "entity" });
             }

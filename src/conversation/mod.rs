@@ -1,6 +1,7 @@
 //! The use cases: keep a message, find context, answer, and change what is known. One function per thing a person
 //! wants; everything that speaks HTTP or GraphQL stays in `api`, every engine behind `ports`.
 
+mod adopt;
 mod by_hand;
 mod cancel;
 mod check;

@@ -60,6 +60,10 @@ actions! {
     SharedEntitiesUnmerged = "shared.entities.unmerged",
     /// Sessions that nobody had used for long enough were deleted; the target is how many.
     SessionsExpired = "sessions.expired",
+    /// Visits that were over were deleted; the target is how many.
+    VisitsExpired = "visits.expired",
+    /// Everything of a visit was taken into the actor's account; the target is the visitor.
+    VisitAdopted = "visit.adopted",
     /// The deletion of everything of a user was begun; the target is the user.
     DataDeleted = "data.deleted",
     /// All data of a user was handed out; the target is the user, or `everybody`.

@@ -17,6 +17,7 @@ pub mod page;
 pub mod session;
 pub mod text;
 pub mod usage;
+pub mod visit;
 
 pub use access::{AccessToken, TokenDigest};
 pub use audit::{AuditAction, AuditDraft, AuditEntry};
@@ -33,6 +34,7 @@ pub use page::{Page, Slice};
 pub use session::Session;
 pub use text::UserText;
 pub use usage::{Day, DayUsage, ModelOperation, Spending, TokenCount};
+pub use visit::{Adopted, Adoption, Visit};
 
 /// A moment in UTC. Everything stored is cut to whole milliseconds, so that what is read back equals what was written.
 pub type Timestamp = chrono::DateTime<chrono::Utc>;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
+use super::adopt;
 use super::cast::VIEWER_NAME;
 use super::edit::{Occasion, entity_event};
 use super::news::{FactEvent, fact_event};
@@ -33,6 +34,16 @@ pub struct Merge<'a> {
 /// Makes two entities one: names, mentions, facts and evidence of `from` go to `into`. Facts that become equal are
 /// weighed anew from their common evidence; one that would relate the entity to itself goes.
 pub fn merge(at: &Occasion<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    plan(at, m, false, ids)
+}
+
+/// As [`merge`], of two that were known in two places: what was said of the one speaks against the rivals that it has in the other,
+/// and these against it.
+pub fn merge_from_elsewhere(at: &Occasion<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    plan(at, m, true, ids)
+}
+
+fn plan(at: &Occasion<'_>, m: &Merge<'_>, elsewhere: bool, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     let Occasion { version, session, ontology, now } = *at;
     let mut entity = m.into.clone();
     // "You" is how the server calls a user who has not said their name; nobody ever went by it.
@@ -78,6 +89,14 @@ pub fn merge(at: &Occasion<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) ->
             }
         }
     }
+    let mut evidence = Vec::new();
+    if elsewhere {
+        let still: Vec<Fact> = staying.iter().filter(|s| !facts.iter().any(|f| f.id == s.id)).map(|f| (*f).clone()).collect();
+        let (weighed, added) = adopt::oppose(&facts, &still, &common(m.evidence, &dropped, &false_opposition), ontology);
+        facts.retain(|f| !weighed.iter().any(|w| w.id == f.id));
+        facts.extend(weighed.into_iter().map(|f| Fact { updated_at: now, ..f }));
+        evidence = added;
+    }
     let removed = m.facts.iter().filter(|f| deleted.contains(&f.id) || dropped.iter().any(|(from, _)| *from == f.id));
     let mut sides: HashMap<EntityId, &Entity> = m.sides.iter().map(|e| (e.id, e)).collect();
     sides.extend([(m.from.id, m.from), (entity.id, &entity)]);
@@ -97,6 +116,7 @@ pub fn merge(at: &Occasion<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) ->
         keys,
         entities: vec![entity],
         facts,
+        evidence,
         merged: vec![(m.from.id, m.into.id)],
         dropped_facts: dropped,
         deleted_facts: deleted,
@@ -105,6 +125,16 @@ pub fn merge(at: &Occasion<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) ->
         merge_decision: Some(Decision { score: 1.0, reason: format!("by hand{alike}") }),
         ..KnowledgeCommit::empty(version, session, now)
     }
+}
+
+/// The evidence as it will be: that of dropped facts belongs to those that took over, each message once per stance.
+fn common(evidence: &[Evidence], dropped: &[(FactId, FactId)], gone: &[(FactId, MessageId, Stance)]) -> Vec<Evidence> {
+    let mut seen = HashSet::new();
+    let moved = evidence.iter().map(|e| {
+        let fact = dropped.iter().find(|(from, _)| *from == e.fact).map_or(e.fact, |(_, into)| *into);
+        Evidence { fact, ..e.clone() }
+    });
+    moved.filter(|e| !gone.contains(&(e.fact, e.message, e.stance)) && seen.insert((e.fact, e.message, e.stance))).collect()
 }
 
 /// Two facts that are one: all their evidence weighed together, each message once per stance. Two names of one thing were

@@ -4,6 +4,7 @@
 //! `learn` loads, decides, commits and starts again when the plan was stale. `processor` runs the durable queue.
 //! Invariant: nothing in here calls a model; candidates arrive as data. A test scans the imports.
 
+pub mod adopt;
 mod cast;
 mod claims;
 mod decide;

@@ -31,12 +31,14 @@ pub static ERASED: &[&str] = &[
     "mentions",
     "entity_keys",
     "entity_hints",
+    "adopted",
     "facts",
     "entities",
     "messages",
     "sessions",
     "access_tokens",
     "logins",
+    "visits",
     USAGE,
 ];
 
@@ -75,7 +77,7 @@ pub struct ErasureStep {
 /// Deleting everything of a user.
 #[async_trait]
 pub trait Eraser: Send + Sync {
-    /// Begins to delete everything of the caller's, or finds that this was begun. The caller's access tokens end at once.
+    /// Begins to delete everything of the caller's, or finds that this was begun. The caller's access tokens and visit end at once.
     ///
     /// # Errors
     /// `NotFound` when the store never had anything of the caller's.

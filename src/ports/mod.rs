@@ -19,6 +19,7 @@ pub mod store;
 pub mod stream;
 pub mod usage;
 pub mod vectors;
+pub mod visit;
 
 pub use access::{AccessTokenStore, RevocationStore};
 pub use allowance::{Allowances, Bucket, Drawn};
@@ -45,3 +46,4 @@ pub use store::{
 pub use stream::Announcer;
 pub use usage::UsageStore;
 pub use vectors::{Replaced, Unembedded, VectorBacklog, VectorClaim, VectorStep, VectorStore};
+pub use visit::VisitStore;

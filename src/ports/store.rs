@@ -5,13 +5,13 @@
 //! [`JobQueue`](super::JobQueue) and [`ChangeFeed`](super::ChangeFeed), which hand out the caller together with what belongs to
 //! him, [`Archive`] and [`VectorStore`], which do the same, [`Eraser::unfinished_erasures`], which says whose data is still to be
 //! deleted, [`SessionStore::unused_sessions`], [`AccessTokenStore::use_access_token`], which says who showed a token,
-//! [`LoginStore`], which does so for the secrets of logins, and [`RevocationStore`] and [`AuditLog`], whose rows belong to no user.
+//! [`LoginStore`] and [`VisitStore`], which do so for the secrets of logins and visits, and [`RevocationStore`] and [`AuditLog`], whose rows belong to no user.
 
 use async_trait::async_trait;
 
 use super::{
     AccessTokenStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, Embedding, Eraser, EventLog, Inspect, JobQueue,
-    KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, UsageStore, VectorStore,
+    KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, UsageStore, VectorStore, VisitStore,
 };
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
@@ -26,6 +26,7 @@ pub trait Store:
     + AccessTokenStore
     + RevocationStore
     + LoginStore
+    + VisitStore
     + JobQueue
     + EventLog
     + UsageStore
@@ -45,6 +46,7 @@ impl<T> Store for T where
         + AccessTokenStore
         + RevocationStore
         + LoginStore
+        + VisitStore
         + JobQueue
         + EventLog
         + UsageStore
@@ -70,6 +72,9 @@ pub enum StoreError {
     /// All that the store has of the caller is being deleted; until that is done nothing new is taken.
     #[error("the data is being deleted")]
     BeingErased,
+    /// A visitor has stored as much as visitors may.
+    #[error("the visit may store no more")]
+    QuotaUsed,
     /// May work later: busy, connection lost, disk full.
     #[error("the store is not available: {0}")]
     Transient(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -29,3 +29,4 @@ mod server;
 mod stored;
 mod tls;
 mod vectors;
+mod visits;

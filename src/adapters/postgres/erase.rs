@@ -13,6 +13,7 @@ use super::{
     codec::{self, JsonText, json},
     failure::Failure,
     rows::Of,
+    visits,
     walls::Scope,
 };
 use crate::{
@@ -105,8 +106,8 @@ async fn forget(c: &mut PgConnection, user: Uuid, today: Day) -> Result<(), Fail
     );
     let Some(row) = row.fetch_optional(&mut *c).await? else { return Ok(()) };
     let last = Day::of(row.read()?.begun_at);
-    sqlx::query!("DELETE FROM usage_days WHERE user_id = $1 AND day <= $2", user, last.0).execute(c).await?;
-    Ok(())
+    sqlx::query!("DELETE FROM usage_days WHERE user_id = $1 AND day <= $2", user, last.0).execute(&mut *c).await?;
+    visits::forget(c, user).await
 }
 
 /// Refuses whoever would write for a user whose data is being deleted.
@@ -131,7 +132,7 @@ async fn mark(c: &mut PgConnection, user: Uuid, erasing: bool) -> Result<(), Fai
     if marked.execute(c).await?.rows_affected() == 0 { Err(Failure::NotFound) } else { Ok(()) }
 }
 
-async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> Result<Erasure, Failure> {
+pub(super) async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> Result<Erasure, Failure> {
     if let Some(row) = erasure!(" FOR UPDATE", user).fetch_optional(&mut *c).await? {
         let erasure = row.read()?;
         if erasure.ended_at.is_none() {
@@ -152,8 +153,10 @@ async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> Result<Erasu
         // Another began at the same moment, and was first.
         None => erasure!("", user).fetch_one(&mut *c).await?.read()?,
     };
-    let (tokens, _) = delete(c, user, "access_tokens", now, u32::MAX).await?;
-    count(&mut erasure.deleted, "access_tokens", tokens);
+    for table in ["access_tokens", "visits"] {
+        let (rows, _) = delete(c, user, table, now, u32::MAX).await?;
+        count(&mut erasure.deleted, table, rows);
+    }
     note(c, user, &erasure, now).await?;
     Ok(erasure)
 }

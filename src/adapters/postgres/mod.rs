@@ -31,6 +31,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 mod usage;
+mod visits;
 mod walls;
 
 use std::{sync::Arc, time::Duration};

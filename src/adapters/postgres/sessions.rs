@@ -11,6 +11,7 @@ use super::{
     failure::Failure,
     keys,
     rows::{self, SessionRow},
+    visits,
     walls::Scope,
 };
 use crate::{
@@ -28,11 +29,13 @@ impl SessionStore for PostgresStore {
         epoch: String,
         now: Timestamp,
     ) -> Result<Session, StoreError> {
-        let input = (caller.user().0, id.0, title, epoch, codec::time(now));
-        let session = self.write(caller, &input, |c, (user, id, title, epoch, now)| {
+        let input = (*caller, id.0, title, epoch, codec::time(now));
+        let session = self.write(caller, &input, |c, (caller, id, title, epoch, now)| {
             Box::pin(async move {
+                let user = caller.user().0;
                 sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
-                erase::refuse_while_erasing(c, *user).await?;
+                erase::refuse_while_erasing(c, user).await?;
+                visits::take_session(c, caller).await?;
                 let title = codec::opt_text(title.as_ref().map(UserText::as_str));
                 let row = sqlx::query_as!(
                     SessionRow,

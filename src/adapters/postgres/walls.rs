@@ -20,6 +20,8 @@ pub(super) enum Scope {
     Token,
     /// Logins, to find out whose they are.
     Login,
+    /// Visits, to find out whose they are, which are over, and what of them is not settled.
+    Visit,
     /// Whose erasure is to be gone on with, or can be forgotten.
     Erasures,
     /// Sessions that nobody uses any more.
@@ -83,6 +85,7 @@ impl Scope {
             Self::Pruning => scope("pruning"),
             Self::Token => scope("token"),
             Self::Login => scope("login"),
+            Self::Visit => scope("visit"),
             Self::Erasures => scope("erasures"),
             Self::Unused => scope("unused"),
             Self::Vectors => scope("vectors"),

@@ -11,6 +11,7 @@ use super::{
     codec::{bytes, json, millis},
     failure::Failure,
     rows::Columns,
+    visits,
 };
 use crate::{
     domain::{Caller, Day, SessionId, Timestamp, UserId, ViewerRole},
@@ -60,7 +61,9 @@ impl Eraser for SqliteStore {
                 .bind(before)
                 .execute(&mut *c)
                 .await?;
-                Ok(sqlx::query("DELETE FROM erasures WHERE ended_at < ?").bind(before).execute(c).await?.rows_affected())
+                let forgotten = sqlx::query("DELETE FROM erasures WHERE ended_at < ?").bind(before).execute(&mut *c).await?.rows_affected();
+                visits::forget(c).await?;
+                Ok(forgotten)
             })
         });
         Ok(forgotten.await?)
@@ -100,7 +103,7 @@ async fn mark(c: &mut SqliteConnection, user: Uuid, erasing: bool) -> Result<(),
     if marked.execute(c).await?.rows_affected() == 0 { Err(Failure::NotFound) } else { Ok(()) }
 }
 
-async fn begin(c: &mut SqliteConnection, user: Uuid, now: Timestamp) -> Result<Erasure, Failure> {
+pub(super) async fn begin(c: &mut SqliteConnection, user: Uuid, now: Timestamp) -> Result<Erasure, Failure> {
     if let Some(erasure) = read(c, user).await?
         && erasure.ended_at.is_none()
     {
@@ -116,8 +119,10 @@ async fn begin(c: &mut SqliteConnection, user: Uuid, now: Timestamp) -> Result<E
     .execute(&mut *c)
     .await?;
     let mut erasure = read(c, user).await?.ok_or(Failure::NotFound)?;
-    let (tokens, _) = delete(c, user, "access_tokens", now, u32::MAX).await?;
-    count(&mut erasure.deleted, "access_tokens", tokens);
+    for table in ["access_tokens", "visits"] {
+        let (rows, _) = delete(c, user, table, now, u32::MAX).await?;
+        count(&mut erasure.deleted, table, rows);
+    }
     note(c, user, &erasure, now).await?;
     Ok(erasure)
 }

@@ -26,6 +26,7 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 mod usage;
+mod visits;
 mod writer;
 
 use std::{

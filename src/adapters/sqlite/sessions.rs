@@ -9,6 +9,7 @@ use super::{
     failure::Failure,
     keys, rows,
     rows::Columns,
+    visits,
 };
 use crate::{
     domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole},
@@ -25,11 +26,12 @@ impl SessionStore for SqliteStore {
         epoch: String,
         now: Timestamp,
     ) -> Result<Session, StoreError> {
-        let user = caller.user().0;
+        let (caller, user) = (*caller, caller.user().0);
         let session = self.write(move |c| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
                 erase::refuse_while_erasing(c, user).await?;
+                visits::take_session(c, &caller).await?;
                 let row = sqlx::query(
                     "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch) VALUES (?1, ?2, ?3, ?4, ?4, ?5) RETURNING *",
                 )

@@ -10,7 +10,7 @@ use axum::{
 
 /// How long a browser may remember a permission, in seconds.
 const REMEMBERED: &str = "600";
-const METHODS: &str = "GET, POST, PATCH, DELETE";
+const METHODS: &str = "GET, POST, PATCH, DELETE, OPTIONS";
 /// What clients of this API send.
 const SENT: &str = "authorization, content-type, if-match, last-event-id, x-request-id";
 /// What scripts may read of an answer.

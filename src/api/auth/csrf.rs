@@ -34,7 +34,7 @@ pub(super) fn check(parts: &Parts, identity: &Identity) -> Result<(), ApiError> 
         // A WebSocket shows it in its first frame; pages always name their origin here, and foreign ones were refused.
         Method::GET if headers.contains_key(header::UPGRADE) => headers.contains_key(header::ORIGIN),
         // These change nothing, and nobody else can read the answer.
-        Method::GET | Method::HEAD => true,
+        Method::GET | Method::HEAD | Method::OPTIONS => true,
         _ => is_shown(identity, headers.get(CSRF_HEADER).map(|v| v.as_bytes()).unwrap_or_default()),
     };
     if good { Ok(()) } else { Err(csrf_required()) }

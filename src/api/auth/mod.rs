@@ -10,6 +10,7 @@ mod metadata;
 pub mod origin;
 pub(crate) mod personal;
 pub mod token;
+pub mod visit;
 
 use std::sync::Arc;
 

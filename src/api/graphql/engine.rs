@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     api::{
-        IceServer, Limits,
+        IceServers, Limits,
         audit::Auditor,
         auth::{AuthError, Identity},
         error::ApiError,
@@ -50,7 +50,7 @@ pub(crate) type ApiSchema = Schema<Query, Mutation, Subscription>;
 pub(crate) struct Streams {
     pub(crate) hub: Arc<EventHub>,
     pub(crate) signaling: Arc<crate::api::Signaling>,
-    pub(crate) ice_servers: Vec<IceServer>,
+    pub(crate) ice_servers: IceServers,
 }
 
 /// Whose tokens are accepted.

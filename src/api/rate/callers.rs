@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     api::{Limits, auth::Authenticated, error::ApiError},
-    domain::{Caller, UserId},
+    domain::{Caller, UserId, ViewerRole},
     ports::{Allowances, Bucket},
 };
 
@@ -51,6 +51,7 @@ impl Limit {
 pub(crate) struct CallerLimits {
     requests: Limit,
     messages: [Limit; 2],
+    visitors: Limit,
     streams: Arc<Streams>,
 }
 
@@ -61,7 +62,8 @@ impl CallerLimits {
             // A tenth of what may be asked at once: few draws, and little that one server keeps from the others.
             requests: Limit::new("requests", limits.requests, store, limits.requests.map_or(0, |rate| (rate.burst / 10).clamp(1, 100))),
             messages: messages.map(|(name, rate)| Limit::new(name, rate, store, 0)),
-            streams: Arc::new(Streams { most: limits.streams_per_caller, open: Mutex::default() }),
+            visitors: Limit::new("visitor_messages", limits.visitor_messages_by_day, store, 0),
+            streams: Arc::new(Streams { most: limits.streams_per_caller, of_visitors: limits.streams_per_visitor, open: Mutex::default() }),
         })
     }
 
@@ -78,7 +80,8 @@ impl CallerLimits {
     /// # Errors
     /// As [`Self::request`].
     pub(crate) async fn messages(&self, caller: Caller, count: usize) -> Result<(), ApiError> {
-        for limit in &self.messages {
+        let visitors = (caller.role() == ViewerRole::Anonymous).then_some(&self.visitors);
+        for limit in self.messages.iter().chain(visitors) {
             limit.take(caller, u32::try_from(count).unwrap_or(u32::MAX).max(1)).await?;
         }
         Ok(())
@@ -91,7 +94,8 @@ impl CallerLimits {
     pub(crate) fn stream(&self, caller: Caller) -> Result<OpenStream, ApiError> {
         let mut open = self.streams.lock();
         let count = open.entry(caller.user()).or_default();
-        if self.streams.most.is_some_and(|most| *count >= most) {
+        let visitors = self.streams.of_visitors.filter(|_| caller.role() == ViewerRole::Anonymous);
+        if self.streams.most.into_iter().chain(visitors).any(|most| *count >= most) {
             return Err(ApiError::too_many_streams(WAIT_FOR_A_STREAM));
         }
         *count += 1;
@@ -104,6 +108,7 @@ const WAIT_FOR_A_STREAM: Duration = Duration::from_secs(5);
 
 struct Streams {
     most: Option<u32>,
+    of_visitors: Option<u32>,
     open: Mutex<HashMap<UserId, u32>>,
 }
 

@@ -5,6 +5,7 @@
 //!
 //! Like the job queue this port is for the operator: it hands out the callers of all users.
 
+pub mod handover;
 pub mod line;
 pub mod shape;
 

@@ -10,7 +10,7 @@ use recall::{
         local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
         system::{RandomIds, SystemClock},
     },
-    api::{self, ApiConfig, ApiState, Authenticator, Identity, Logins, ProtectedResource, auth::AuthError},
+    api::{self, ApiConfig, ApiState, Authenticator, Identity, Logins, ProtectedResource, Visits, auth::AuthError},
     conversation::{Conversation, ConversationWork, Parts},
     domain::{Caller, Ontology, UserId, ViewerRole},
     facts::{Processor, ProcessorConfig},
@@ -104,12 +104,12 @@ impl Server {
         authenticator: Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
-        Self::build(Stored::sqlite().await, connections, |_, _| (authenticator, None), login).await
+        Self::build(Stored::sqlite().await, connections, |_, _| (authenticator, None, None), login).await
     }
 
     /// A server on a store of the caller's choice.
     pub(crate) async fn start_on(stored: Stored) -> Self {
-        Self::build(stored, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None), None).await
+        Self::build(stored, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None, None), None).await
     }
 
     /// As [`Server::start_as`], with an authenticator that needs the store.
@@ -118,7 +118,7 @@ impl Server {
         authenticator: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
-        Self::build(Stored::sqlite().await, connections, |store, _| (authenticator(store), None), login).await
+        Self::build(Stored::sqlite().await, connections, |store, _| (authenticator(store), None, None), login).await
     }
 
     /// A server that people log in to with a browser; it is reached at the address that `logins` is given.
@@ -129,7 +129,20 @@ impl Server {
     ) -> Self {
         let build = |store, address| {
             let logins = logins(store, address);
-            (Arc::new(logins.clone()) as Arc<dyn Authenticator>, Some(logins))
+            (Arc::new(logins.clone()) as Arc<dyn Authenticator>, Some(logins), None)
+        };
+        Self::build(stored, api::ServerConfig::default(), build, Some(login)).await
+    }
+
+    /// The same, and people may also go on without a login.
+    pub(crate) async fn start_for_visitors(
+        stored: Stored,
+        who: impl FnOnce(Arc<dyn Store>, SocketAddr) -> (Logins, Visits),
+        login: ProtectedResource,
+    ) -> Self {
+        let build = |store, address| {
+            let (logins, visits) = who(store, address);
+            (Arc::new(visits.clone()) as Arc<dyn Authenticator>, Some(logins), Some(visits))
         };
         Self::build(stored, api::ServerConfig::default(), build, Some(login)).await
     }
@@ -137,7 +150,7 @@ impl Server {
     async fn build(
         stored: Stored,
         connections: api::ServerConfig,
-        authenticator: impl FnOnce(Arc<dyn Store>, SocketAddr) -> (Arc<dyn Authenticator>, Option<Logins>),
+        authenticator: impl FnOnce(Arc<dyn Store>, SocketAddr) -> (Arc<dyn Authenticator>, Option<Logins>, Option<Visits>),
         login: Option<ProtectedResource>,
     ) -> Self {
         let store = stored.store.clone();
@@ -154,7 +167,7 @@ impl Server {
             embedder: Arc::new(embedder),
             announcer: announcer.clone(),
             ontology,
-            clock,
+            clock: clock.clone(),
             ids: Arc::new(RandomIds::default()),
             wake: Arc::new(Notify::new()),
             session_limits: recall::facts::SessionLimits::default(),
@@ -162,10 +175,15 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let mut config = ApiConfig::at(address);
-        config.ice_servers = vec![api::IceServer { url: "stun:stun.example.org:3478".to_owned(), username: None, credential: None }];
+        let turn = api::TurnConfig {
+            urls: vec!["turn:turn.example.org:3478".to_owned()],
+            secret: "shared with the TURN server".to_owned(),
+            lasts: std::time::Duration::from_secs(600),
+        };
+        config.ice_servers = api::IceServers::new(vec!["stun:stun.example.org:3478".to_owned()], Some(turn), clock.clone());
         config.login = login;
-        let (authenticator, logins) = authenticator(store.clone(), address);
-        config.logins = logins;
+        let (authenticator, logins, visits) = authenticator(store.clone(), address);
+        (config.logins, config.visits) = (logins, visits);
         let router = api::router(ApiState {
             conversation: conversation.clone(),
             signaling: Signaling::bind(SignalingConfig::default(), hub.clone()).await.unwrap(),

@@ -383,6 +383,8 @@ const ROUTES: &[(&str, &str)] = &[
     ("METADATA_PATH", "takes no id"),
     ("/auth/session", "takes no id"),
     ("/auth/login", "takes no id"),
+    ("/auth/visit", "takes no id; auth/login/visits"),
+    ("/auth/adopt", "takes no id but the secret of a cookie; auth/login/visits"),
     ("/auth/callback", "takes no id of this server; auth/login"),
     ("/auth/logout", "takes no id"),
     ("/auth/backchannel-logout", "takes no id of this server; auth/login"),

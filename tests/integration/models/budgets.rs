@@ -52,6 +52,22 @@ async fn two_instances_have_one_budget_a_day() {
 }
 
 #[tokio::test]
+async fn a_visitor_has_a_smaller_budget_than_others() {
+    let [anna, visitor] =
+        [(1, ViewerRole::User), (2, ViewerRole::Anonymous)].map(|(n, role)| Caller::verified(UserId(Uuid::from_u128(n)), role));
+    for (per_user, visitors, spent, expected) in
+        [(None, 50, 50, (true, false)), (Some(100), 50, 49, (true, true)), (Some(40), 50, 45, (false, false)), (None, 0, 0, (true, false))]
+    {
+        let ledger = Arc::new(Ledger::default());
+        let budget = Budget::new(Arc::new(Hands(Mutex::new(0))), ledger, per_user, None).for_visitors(visitors);
+        for who in [&anna, &visitor] {
+            budget.spend(who, ModelOperation::Extract, tokens(spent), &[]).await;
+        }
+        assert_eq!((budget.allows(&anna).await, budget.allows(&visitor).await), expected, "{per_user:?} {visitors} {spent}");
+    }
+}
+
+#[tokio::test]
 async fn without_a_bound_everything_is_allowed_and_counted() {
     let ledger = Arc::new(Ledger::default());
     let budget = Budget::new(Arc::new(Hands(Mutex::new(0))), ledger.clone(), None, None);

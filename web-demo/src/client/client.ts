@@ -1,4 +1,5 @@
 // The front door of the package: one server, its GraphQL and its streams.
+import { adoptVisit, beginVisit, endVisit, whoIsThere, type Account, type Adopted } from "./account.ts";
 import { EventStream, type StreamOptions } from "./event-stream.ts";
 import { CreateSession, SendMessage, type CreateSessionResult, type SendMessageResult } from "./generated/operations.ts";
 import type { SendMessageInput } from "./generated/schema.ts";
@@ -36,6 +37,26 @@ export class RecallClient {
   async sendMessage(input: SendMessageInput): Promise<NonNullable<SendMessageResult["sendMessage"]["message"]>> {
     const { sendMessage } = await this.graphql(SendMessage, { input });
     return orThrow(sendMessage.message, sendMessage.errors);
+  }
+
+  /** Who is at a page of the server itself, and which ways in there are. */
+  whoIsThere(): Promise<Account> {
+    return whoIsThere(this.endpoint);
+  }
+
+  /** Goes on without a login, where the server offers `visit`; ask `whoIsThere()` again afterwards. */
+  beginVisit(): Promise<void> {
+    return beginVisit(this.endpoint);
+  }
+
+  /** Ends the visit of this browser and deletes everything of it. */
+  endVisit(): Promise<void> {
+    return endVisit(this.endpoint);
+  }
+
+  /** Takes everything of this browser's visit into the account that has logged in with it; null when there is nothing. */
+  adoptVisit(): Promise<Adopted | null> {
+    return adoptVisit(this.endpoint);
   }
 
   /** The session's event stream; call `start()` on it once the listeners are there. */

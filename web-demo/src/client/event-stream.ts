@@ -53,7 +53,10 @@ export interface StreamOptions {
   readonly onGap?: (gap: Gap) => void | Promise<void>;
   /** In order of preference. */
   readonly transports?: readonly TransportName[];
+  /** STUN and TURN servers besides those that the server names. */
   readonly iceServers?: RTCIceServer[];
+  /** `relay`: over TURN servers only. */
+  readonly iceTransportPolicy?: RTCIceTransportPolicy;
   readonly openTimeoutMs?: number;
   readonly backoff?: BackoffOptions;
   /** First wait on the second choice before the first is tried again; it doubles up to ten minutes. */
@@ -183,8 +186,9 @@ export class EventStream extends Emitter<StreamEvents> {
   }
 
   #open(transport: TransportName, events: LinkEvents): Link {
-    const { endpoint, sessionId, iceServers = [], openTimeoutMs = 5000, connectors } = this.#options;
-    return (connectors?.[transport] ?? openers[transport])({ endpoint, sessionId, resume: this.#last, openTimeoutMs, iceServers }, events);
+    const { endpoint, sessionId, iceServers = [], iceTransportPolicy, openTimeoutMs = 5000, connectors } = this.#options;
+    const request = { endpoint, sessionId, resume: this.#last, openTimeoutMs, iceServers, iceTransportPolicy };
+    return (connectors?.[transport] ?? openers[transport])(request, events);
   }
 
   #connect() {

@@ -1,4 +1,5 @@
 // Public names of @relevantic/recall-client.
+export type { Account, Adopted, Who } from "./account.ts";
 export { RecallClient, type RecallClientOptions } from "./client.ts";
 export { formatCursor, parseCursor, webStorageCursors, type Cursor, type CursorStore } from "./cursor.ts";
 export {

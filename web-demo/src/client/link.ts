@@ -71,7 +71,9 @@ export interface LinkRequest {
   /** null: live from the head on. */
   readonly resume: Cursor | null;
   readonly openTimeoutMs: number;
+  /** Besides those that the server names. */
   readonly iceServers: RTCIceServer[];
+  readonly iceTransportPolicy?: RTCIceTransportPolicy | undefined;
 }
 
 export type OpenLink = (request: LinkRequest, events: LinkEvents) => Link;

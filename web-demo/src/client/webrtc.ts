@@ -1,5 +1,6 @@
 // The first choice of transport: a WebRTC data channel, signaled as in WHIP (RFC 9725), speaking recall.events.v1.
 import { authorization } from "./graphql.ts";
+import { namedIceServers } from "./ice.ts";
 import type { Down, Link, LinkEvents, LinkRequest } from "./link.ts";
 import { CHANNEL_LABEL, VERSION, parseFrame, type ClientFrame } from "./protocol.ts";
 
@@ -8,8 +9,8 @@ import { CHANNEL_LABEL, VERSION, parseFrame, type ClientFrame } from "./protocol
  * connectivity checks, and gathering (which may take seconds on machines with odd interfaces) never delays the first event.
  */
 export function openWebRtc(request: LinkRequest, events: LinkEvents): Link {
-  const { endpoint, sessionId, resume, openTimeoutMs } = request;
-  const peer = new RTCPeerConnection({ iceServers: request.iceServers });
+  const { endpoint, sessionId, resume, openTimeoutMs, iceServers, iceTransportPolicy = "all" } = request;
+  const peer = new RTCPeerConnection({ iceServers, iceTransportPolicy });
   const channel = peer.createDataChannel(CHANNEL_LABEL, { ordered: true });
   const abort = new AbortController();
   let resource: string | null = null;
@@ -78,6 +79,9 @@ export function openWebRtc(request: LinkRequest, events: LinkEvents): Link {
   };
 
   const signal = async () => {
+    const named = await namedIceServers(endpoint, sessionId, abort.signal);
+    if (ended) return;
+    if (named.length > 0) peer.setConfiguration({ iceServers: [...iceServers, ...named], iceTransportPolicy });
     await peer.setLocalDescription();
     const response = await fetch(`${endpoint.url}/signaling/${encodeURIComponent(sessionId)}`, {
       method: "POST",

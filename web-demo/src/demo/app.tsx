@@ -9,8 +9,8 @@ import { Graph } from "./parts/graph.tsx";
 import { Header } from "./parts/header.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { Sessions } from "./parts/sessions.tsx";
-import { boot, broken, caughtUp, line, memory, problem, restoreLine, wantedMessage } from "./state/app.ts";
-import { door } from "./state/login.ts";
+import { boot, broken, caughtUp, line, memory, problem, restoreLine, settleVisit, wantedMessage } from "./state/app.ts";
+import { door, offer } from "./state/login.ts";
 import { route } from "./state/route.ts";
 import { count } from "./state/words.ts";
 
@@ -45,6 +45,24 @@ function LineNews() {
   );
 }
 
+/** After a login: what was told before it. */
+function VisitOffer() {
+  const [busy, setBusy] = useState(false);
+  const told = offer.value;
+  if (!told) return null;
+  const answer = (take: boolean) => {
+    setBusy(true);
+    void settleVisit(take).finally(() => setBusy(false));
+  };
+  return (
+    <div class="news offer" role="status">
+      <b>You told Recall something before you logged in</b> ({count(told.messages, "message")}).
+      <button type="button" disabled={busy} onClick={() => answer(true)}>Take it into my account</button>
+      <button type="button" disabled={busy} onClick={() => answer(false)}>Delete it</button>
+    </div>
+  );
+}
+
 type Tab = "chat" | "facts" | "graph";
 const tabs: Array<[Tab, string]> = [["chat", "Chat"], ["facts", "Facts"], ["graph", "Graph"]];
 
@@ -75,6 +93,7 @@ export function App() {
       <Sessions onChoose={() => setMenu(false)} />
       {menu && <button type="button" class="veil" aria-label="Close the sessions" onClick={() => setMenu(false)} />}
       <main aria-label={at.page === "entity" ? "Entity" : "Chat"}>
+        <VisitOffer />
         <LineNews />
         {at.page === "entity" ? <EntityView key={at.id} id={at.id} /> : <><Chat key={at.page === "session" ? at.id : ""} /><Composer /></>}
       </main>

@@ -42,6 +42,7 @@ class Provider {
     return {
       RECALL_OIDC_ISSUER: this.issuer, RECALL_OIDC_AUDIENCE: "https://recall.example.org", RECALL_OIDC_CLIENT_ID: client.client_id,
       RECALL_OIDC_CLIENT_SECRET: client.client_secret, RECALL_PUBLIC_URL: url, RECALL_TOKEN: TOKEN,
+      RECALL_ANONYMOUS: "true",
     };
   }
 
@@ -218,6 +219,73 @@ test("somebody without an account uses a token, which is gone with the page", as
   assert.ok(!kept.includes(TOKEN), kept);
   await page.getByRole("button", { name: "Log out" }).click();
   await shown(page.getByRole("link", { name: "Log in" }), "the way in");
+  assert.deepEqual(problems(tab), []);
+  await tab.context.close();
+});
+
+test("somebody goes on without a login, and takes what was told into the account at a later one", async () => {
+  const fact = (tab, word) => tab.page.locator(".facts li.fact").filter({ hasText: word });
+  const own = await logIn("dora");
+  await say(own, "Dora lives in Bern.");
+  await shown(fact(own, "Bern"), "what the account knows");
+  await own.context.close();
+
+  const tab = await browser.visit(`${server.url}/`);
+  const { page } = tab;
+  await page.getByRole("button", { name: "Go on without a login" }).click();
+  await phase(tab, "live");
+  assert.match(await page.locator(".person").innerText(), /Visiting until/);
+  const cookies = (await tab.context.cookies(server.url)).filter(({ name }) => name.startsWith("__Host-"));
+  assert.deepEqual(cookies.map(({ name, httpOnly, secure, sameSite }) => [name, httpOnly, secure, sameSite]), [["__Host-recall-visit", true, true, "Strict"]]);
+  assert.equal(await page.evaluate(() => document.cookie), "", "scripts see no cookie");
+  await say(tab, "Dora lives in Bonn.");
+  await shown(fact(tab, "Bonn"), "the fact");
+  assert.equal(await fact(tab, "Bern").count(), 0, "nothing of the account");
+  const address = page.url();
+  await page.reload();
+  await phase(tab, "live");
+  await shown(fact(tab, "Bonn"), "the fact after a reload");
+  // The same visit in another tab, which stays open.
+  const second = await browser.visit(address, { visitor: tab });
+  await phase(second, "live");
+  second.outage = true;
+
+  await page.locator(".person").getByRole("link", { name: "Log in" }).click();
+  await throughProvider(tab, "dora");
+  await phase(tab, "live");
+  await shown(page.locator(".offer"), "the offer");
+  assert.match(await page.locator(".offer").innerText(), /1 message/);
+  await page.getByRole("button", { name: "Take it into my account" }).click();
+  await until(async () => (await page.locator(".offer").count()) === 0, "the offer to be taken");
+  await until(() => page.locator("nav li").count().then((n) => n === 2), "both conversations");
+  await page.goto(address);
+  await page.reload();
+  await phase(tab, "live");
+  await shown(fact(tab, "Bonn"), "what was told before the login, at its old address");
+  assert.ok(!(await tab.context.cookies(server.url)).some(({ name }) => name === "__Host-recall-visit"), "the visit is over");
+  // The other tab goes on as the account's.
+  await until(async () => /dora of the provider/.test(await second.page.locator(".person").innerText().catch(() => "")), "the other tab to notice");
+  await phase(second, "live");
+  await say(second, "Dora likes tea.");
+  await shown(fact(tab, "tea"), "what is told there");
+  assert.deepEqual(problems(tab), []);
+  await tab.context.close();
+});
+
+test("who leaves a visit leaves nothing behind", async () => {
+  const tab = await browser.visit(`${server.url}/`);
+  const { page } = tab;
+  await page.getByRole("button", { name: "Go on without a login" }).click();
+  await phase(tab, "live");
+  await say(tab, "John likes Mary.");
+  await shown(page.locator(".facts li.fact").filter({ hasText: "Mary" }), "the fact");
+  tab.outage = true;
+  await page.getByRole("button", { name: "Leave" }).click();
+  await shown(page.locator(".door"), "the way in");
+  assert.ok(!(await tab.context.cookies(server.url)).some(({ name }) => name.startsWith("__Host-")), "no cookie is left");
+  await page.getByRole("button", { name: "Go on without a login" }).click();
+  await phase(tab, "live");
+  assert.equal(await page.locator(".facts li.fact").count(), 0, "another visit knows nothing");
   assert.deepEqual(problems(tab), []);
   await tab.context.close();
 });

@@ -1,6 +1,7 @@
 //! Archives: all of one user's rows out of this database and into another store, and back. The statements are made from the shapes
 //! of the port, so that a column is named once for every store; a test prepares each of them.
 
+mod adopt;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,8 @@ use crate::{
         archive::{Archive, ArchiveError, Owner, Record, SHAPES, Snapshot},
     },
 };
+
+pub(super) use adopt::{adopt, estate};
 
 /// What may end a write without being a failure of the store.
 type Outcome<T> = Result<T, ArchiveError>;

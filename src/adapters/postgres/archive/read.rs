@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use chrono::DateTime;
 use pgvector::Vector;
 use sqlx::{
-    AssertSqlSafe, Postgres, Row, Transaction,
+    AssertSqlSafe, PgConnection, Postgres, Row, Transaction,
     postgres::{PgArguments, PgRow},
     query::Query,
 };
@@ -43,20 +43,27 @@ impl Reading {
         let owner = Owner { user, feed_head, knowledge_version: version };
         Ok(Self { transaction, owner, place: 0, after: None })
     }
+}
 
-    async fn page(&mut self, shape: &'static Shape, limit: u32) -> Result<Vec<Record>, Failure> {
-        let mut query = sqlx::query(AssertSqlSafe(select(shape, self.after.is_some()))).bind(self.owner.user.0);
-        for (value, field) in self.after.iter().flatten().zip(shape.order) {
-            query = bind(query, field, value);
-        }
-        let found = query.bind(i64::from(limit)).fetch_all(&mut *self.transaction).await?;
-        if let Some(last) = found.last() {
-            self.after = Some(shape.order.iter().map(|f| value(last, shape, f)).collect::<Result<_, _>>()?);
-        }
-        let record =
-            |row: &PgRow| Ok(Record { shape, values: shape.fields.iter().map(|f| value(row, shape, f)).collect::<Result<_, Failure>>()? });
-        found.iter().map(record).collect()
+/// The next records of one shape. `after` is the place of the last one, and is moved on.
+pub(super) async fn page(
+    c: &mut PgConnection,
+    user: Uuid,
+    shape: &'static Shape,
+    after: &mut Option<Vec<Value>>,
+    limit: u32,
+) -> Result<Vec<Record>, Failure> {
+    let mut query = sqlx::query(AssertSqlSafe(select(shape, after.is_some()))).bind(user);
+    for (value, field) in after.iter().flatten().zip(shape.order) {
+        query = bind(query, field, value);
     }
+    let found = query.bind(i64::from(limit)).fetch_all(c).await?;
+    if let Some(last) = found.last() {
+        *after = Some(shape.order.iter().map(|f| value(last, shape, f)).collect::<Result<_, _>>()?);
+    }
+    let record =
+        |row: &PgRow| Ok(Record { shape, values: shape.fields.iter().map(|f| value(row, shape, f)).collect::<Result<_, Failure>>()? });
+    found.iter().map(record).collect()
 }
 
 #[async_trait]
@@ -67,7 +74,7 @@ impl Snapshot for Reading {
 
     async fn next(&mut self, limit: u32) -> Result<Vec<Record>, StoreError> {
         while let Some(shape) = SHAPES.get(self.place) {
-            let page = self.page(shape, limit).await?;
+            let page = page(&mut self.transaction, self.owner.user.0, shape, &mut self.after, limit).await?;
             if !page.is_empty() {
                 return Ok(page);
             }

@@ -12,7 +12,7 @@ use super::super::{
     failure::Failure,
     jobs,
     rows::{self, MessageRow},
-    sessions,
+    sessions, visits,
 };
 use crate::{
     domain::{Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, SessionId, Timestamp, event::MessageStored},
@@ -52,6 +52,8 @@ pub(super) async fn append(
         places.push(place);
     }
     let stored = store(c, caller, session, &fresh).await?;
+    // After the locks that `store` takes in its order.
+    visits::take_messages(c, caller, fresh.len()).await?;
     let appended = places.into_iter().filter_map(|place| match place {
         Place::Fresh(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: false }),
         Place::Again(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: true }),

@@ -1,6 +1,7 @@
 //! Archives: all of one user's rows out of this file and into another store, and back. The statements are made from the shapes of
 //! the port, so that a column is named once for every store.
 
+mod adopt;
 mod read;
 mod write;
 
@@ -19,6 +20,8 @@ use crate::{
         archive::{Archive, ArchiveError, Owner, Record, SHAPES, Snapshot},
     },
 };
+
+pub(super) use adopt::adopt;
 
 /// What may end a write without being a failure of the store.
 type Outcome<T> = Result<T, ArchiveError>;

@@ -1,7 +1,7 @@
 //! Reading: one read transaction per user, page by page along each table's key.
 
 use async_trait::async_trait;
-use sqlx::{AssertSqlSafe, Row, Sqlite, Transaction, query::Query, sqlite::SqliteArguments, sqlite::SqliteRow};
+use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection, Transaction, query::Query, sqlite::SqliteArguments, sqlite::SqliteRow};
 use uuid::Uuid;
 
 use super::super::{SqliteStore, codec, failure::Failure, rows::Columns};
@@ -38,23 +38,28 @@ impl Reading {
         let owner = Owner { user, feed_head: c.count("feed_head")?, knowledge_version: c.count("knowledge_version")? };
         Ok(Self { transaction, owner, place: 0, after: None })
     }
+}
 
-    async fn page(&mut self, shape: &'static Shape, limit: u32) -> Result<Vec<Record>, Failure> {
-        let sql = select(shape, self.after.is_some());
-        let user = self.owner.user.0;
-        let mut query = sqlx::query(AssertSqlSafe(sql)).bind(super::owner(&user));
-        for value in self.after.iter().flatten() {
-            query = bind(query, value);
-        }
-        let found = query.bind(i64::from(limit)).fetch_all(&mut *self.transaction).await?;
-        if let Some(last) = found.last() {
-            self.after = Some(shape.order.iter().map(|f| value(last, shape, f)).collect::<Result<_, _>>()?);
-        }
-        let record = |row: &SqliteRow| {
-            Ok(Record { shape, values: shape.fields.iter().map(|f| value(row, shape, f)).collect::<Result<_, Failure>>()? })
-        };
-        found.iter().map(record).collect()
+/// The next records of one shape. `after` is the place of the last one, and is moved on.
+pub(super) async fn page(
+    c: &mut SqliteConnection,
+    user: Uuid,
+    shape: &'static Shape,
+    after: &mut Option<Vec<Value>>,
+    limit: u32,
+) -> Result<Vec<Record>, Failure> {
+    let sql = select(shape, after.is_some());
+    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(super::owner(&user));
+    for value in after.iter().flatten() {
+        query = bind(query, value);
     }
+    let found = query.bind(i64::from(limit)).fetch_all(c).await?;
+    if let Some(last) = found.last() {
+        *after = Some(shape.order.iter().map(|f| value(last, shape, f)).collect::<Result<_, _>>()?);
+    }
+    let record =
+        |row: &SqliteRow| Ok(Record { shape, values: shape.fields.iter().map(|f| value(row, shape, f)).collect::<Result<_, Failure>>()? });
+    found.iter().map(record).collect()
 }
 
 #[async_trait]
@@ -65,7 +70,7 @@ impl Snapshot for Reading {
 
     async fn next(&mut self, limit: u32) -> Result<Vec<Record>, StoreError> {
         while let Some(shape) = SHAPES.get(self.place) {
-            let page = self.page(shape, limit).await?;
+            let page = page(&mut self.transaction, self.owner.user.0, shape, &mut self.after, limit).await?;
             if !page.is_empty() {
                 return Ok(page);
             }

@@ -8,7 +8,7 @@ use super::super::{
     codec::{Word, bytes, cut, foreign_json, json, millis, signed, vector},
     events,
     failure::Failure,
-    jobs, rows,
+    jobs, rows, visits,
 };
 use crate::{
     domain::{Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, SessionId, Timestamp, event::MessageStored},
@@ -46,7 +46,9 @@ pub(super) async fn append(
         };
         places.push(place);
     }
+    let count = fresh.len();
     let stored = store(c, caller, session, fresh).await?;
+    visits::take_messages(c, caller, count).await?;
     let appended = places.into_iter().filter_map(|place| match place {
         Place::Fresh(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: false }),
         Place::Again(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: true }),

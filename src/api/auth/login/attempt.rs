@@ -16,38 +16,38 @@ const MAX_PATH: usize = 1_000;
 
 /// 32 random bytes, written as hexadecimal digits: of a login that has begun, and of one that has succeeded.
 #[derive(Clone)]
-pub(super) struct Secret(String);
+pub(in super::super) struct Secret(String);
 
 /// The machine gives no random numbers.
 #[derive(Debug, thiserror::Error)]
 #[error("the machine gives no random numbers")]
-pub(super) struct NoRandom;
+pub(in super::super) struct NoRandom;
 
 impl Secret {
-    pub(super) fn fresh() -> Result<Self, NoRandom> {
+    pub(in super::super) fn fresh() -> Result<Self, NoRandom> {
         let mut bytes = [0; 32];
         rand::fill(&mut bytes).map_err(|_| NoRandom)?;
         Ok(Self(hex(&bytes)))
     }
 
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(in super::super) fn parse(text: &str) -> Option<Self> {
         let good = text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         good.then(|| Self(text.to_owned()))
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(in super::super) fn text(&self) -> &str {
         &self.0
     }
 
     /// By which the store knows it.
-    pub(super) fn digest(&self) -> TokenDigest {
+    pub(in super::super) fn digest(&self) -> TokenDigest {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest(&SHA256, self.0.as_bytes()).as_ref());
         TokenDigest(bytes)
     }
 
     /// What pages of this server show besides the cookie, which browsers also send for others.
-    pub(super) fn csrf(&self) -> String {
+    pub(in super::super) fn csrf(&self) -> String {
         self.derived(&["csrf"])
     }
 

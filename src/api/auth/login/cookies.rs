@@ -1,16 +1,19 @@
-//! The two cookies, as they are read and written. Their names begin with `__Host-`: browsers then take them only from this very
+//! The cookies, as they are read and written. Their names begin with `__Host-`: browsers then take them only from this very
 //! host over TLS (or loopback), for all of its paths, so no neighbour can plant one.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
 /// Of a login. Sent for requests of pages of this server only.
-pub(super) const LOGIN: &str = "__Host-recall";
+pub(in super::super) const LOGIN: &str = "__Host-recall";
 /// Of a login that has begun. Also sent when the issuer sends the browser back.
-pub(super) const ATTEMPT: &str = "__Host-recall-login";
+pub(in super::super) const ATTEMPT: &str = "__Host-recall-login";
+
+/// Of a visit. Sent for requests of pages of this server only.
+pub(in super::super) const VISIT: &str = "__Host-recall-visit";
 
 /// Who gets a cookie from the browser.
 #[derive(Clone, Copy)]
-pub(super) enum SentFor {
+pub(in super::super) enum SentFor {
     /// Only what pages of this server ask for.
     OwnPages,
     /// Links of others as well.
@@ -18,14 +21,20 @@ pub(super) enum SentFor {
 }
 
 /// The value of a cookie; `None` also when there are two, of which one is not ours.
-pub(super) fn read<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+pub(in super::super) fn read<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(';'));
     let mut found = all.filter_map(|pair| pair.trim().split_once('=')).filter(|(n, _)| *n == name).map(|(_, value)| value);
     found.next().filter(|_| found.next().is_none())
 }
 
+/// Whether there is such a cookie at all, whatever it says.
+pub(in super::super) fn is_there(headers: &HeaderMap, name: &str) -> bool {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(';'));
+    all.filter_map(|pair| pair.trim().split_once('=')).any(|(n, _)| n == name)
+}
+
 /// A `Set-Cookie` that lasts for so many seconds; none takes the cookie away. `None` if the value cannot stand there.
-pub(super) fn set(name: &str, value: &str, sent: SentFor, seconds: u64) -> Option<HeaderValue> {
+pub(in super::super) fn set(name: &str, value: &str, sent: SentFor, seconds: u64) -> Option<HeaderValue> {
     let same_site = match sent {
         SentFor::OwnPages => "Strict",
         SentFor::Links => "Lax",

@@ -2,10 +2,10 @@
 //! random secret, and everything else stays here. The issuer says who somebody is; a login names the same user as a token of
 //! that issuer does.
 
-mod attempt;
+pub(super) mod attempt;
 mod claims;
 mod client;
-mod cookies;
+pub(super) mod cookies;
 mod flow;
 mod renew;
 pub(crate) mod routes;

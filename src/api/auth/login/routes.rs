@@ -25,7 +25,12 @@ use crate::{
     api::{
         address::ClientAddress,
         audit::Auditor,
-        auth::{AuthError, CSRF_HEADER, csrf_required, origin::ForeignPage, token::refused},
+        auth::{
+            AuthError, CSRF_HEADER, csrf_required,
+            origin::ForeignPage,
+            token::refused,
+            visit::{self, Visits, routes::Visiting},
+        },
         error::ApiError,
     },
     domain::{AuditAction, Caller, Login, TokenDigest, UserText, ViewerRole},
@@ -39,14 +44,18 @@ pub(crate) const CALLBACK: &str = "/auth/callback";
 pub(crate) struct WaysIn {
     /// With a browser, by way of an issuer.
     pub(crate) logins: Option<Logins>,
+    /// Without a login.
+    pub(crate) visits: Option<Visits>,
     /// With a token.
     pub(crate) tokens: bool,
 }
 
 /// `GET /auth/session`: how one may log in here, and who has. Open, because it is asked first.
 pub(crate) async fn session(State(ways): State<WaysIn>, foreign: Option<axum::Extension<ForeignPage>>, headers: HeaderMap) -> Response {
-    let methods: Vec<&str> = ways.logins.iter().map(|_| "oidc").chain(ways.tokens.then_some("token")).collect();
+    let (oidc, visit) = (ways.logins.iter().map(|_| "oidc"), ways.visits.iter().map(|_| "visit"));
+    let methods: Vec<&str> = oidc.chain(visit).chain(ways.tokens.then_some("token")).collect();
     let mut said = json!({ "methods": methods, "user": null, "csrfToken": null, "expiresAt": null });
+    let mut cookie = None;
     if let Some((logins, secret)) = ways.logins.as_ref().zip(secret(&headers, foreign.is_some())) {
         match logins.0.find(secret.digest()).await {
             Ok(Some((caller, login))) => {
@@ -58,7 +67,26 @@ pub(crate) async fn session(State(ways): State<WaysIn>, foreign: Option<axum::Ex
             Err(error) => return ApiError::from(error).into_response(),
         }
     }
-    Json(said).into_response()
+    if let Some(visits) = &ways.visits {
+        said["visit"] = Value::Null;
+        match visits.told(&headers, foreign.is_some()).await {
+            Ok(Some((visit, again))) => {
+                // Beside a login it is what may be taken into the account; without one it is who the browser's requests are by.
+                if !cookies::is_there(&headers, cookies::LOGIN) {
+                    for field in ["user", "csrfToken", "expiresAt"] {
+                        said[field] = visit[field].clone();
+                    }
+                }
+                said["visit"] = json!({ "messages": visit["messages"], "expiresAt": visit["expiresAt"] });
+                cookie = again;
+            }
+            Ok(None) => {}
+            Err(error) => return ApiError::from(error).into_response(),
+        }
+    }
+    let mut response = Json(said).into_response();
+    add(&mut response, cookie);
+    response
 }
 
 fn user(caller: &Caller, login: &Login) -> Value {
@@ -129,9 +157,11 @@ pub(crate) async fn logout(
     foreign: Option<Extension<ForeignPage>>,
     auditor: Option<Extension<Auditor>>,
     came_from: Option<Extension<ClientAddress>>,
+    visiting: Option<Extension<Visiting>>,
     headers: HeaderMap,
 ) -> Response {
     let inner = &logins.0;
+    let mut ended = false;
     let mut address = Value::Null;
     if let Some(secret) = secret(&headers, foreign.is_some()) {
         let shown = headers.get(CSRF_HEADER).map(HeaderValue::as_bytes).unwrap_or_default();
@@ -140,10 +170,14 @@ pub(crate) async fn logout(
         }
         inner.note(secret.digest(), auditor, came_from, AuditAction::SignedOut).await;
         inner.end(&secret).await;
+        ended = true;
         address = inner.logout_address().await.map_or(Value::Null, Value::String);
     }
     let mut response = Json(json!({ "logoutUrl": address })).into_response();
     add(&mut response, cookies::set(cookies::LOGIN, "", SentFor::OwnPages, 0));
+    if let Some(Extension(visiting)) = visiting.filter(|_| ended) {
+        visit::routes::end_held(&visiting, &headers, &mut response).await;
+    }
     response
 }
 

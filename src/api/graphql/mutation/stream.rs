@@ -75,15 +75,15 @@ impl StreamMutations {
         };
         let server = |i: &crate::api::IceServer| IceServer {
             urls: vec![i.url.clone()],
-            username: i.username.clone(),
-            credential: i.credential.clone(),
+            username: i.credentials.as_ref().map(|(name, _)| name.clone()),
+            credential: i.credentials.as_ref().map(|(_, secret)| secret.clone()),
         };
         Ok(OpenEventStreamPayload {
             location: Some(opened.location),
             peer_id: Some(opened.peer_id),
             answer: Some(opened.answer),
             etag: Some(opened.etag),
-            ice_servers: streams.ice_servers.iter().map(server).collect(),
+            ice_servers: streams.ice_servers.now().iter().map(server).collect(),
             errors,
         })
     }

@@ -6,6 +6,7 @@ mod csrf;
 mod flow;
 mod renewal;
 mod streams;
+mod visits;
 
 use std::{
     collections::BTreeMap,
@@ -45,24 +46,27 @@ async fn server(issuer: &Arc<Issuer>, stored: Stored) -> Server {
 
 /// One whose logins are kept elsewhere, as those of several servers of one store are.
 async fn server_with(issuer: &Arc<Issuer>, stored: Stored, store: Arc<dyn Store>) -> Server {
-    let documents = Arc::new(WebDocuments::new().unwrap());
-    let (issuers, clock) = (issuer.clone(), issuer.clock.clone());
-    let logins = |_: Arc<dyn Store>, address| {
-        let fetch: Arc<dyn Fetch> = documents.clone();
-        let config = TokenConfig { personal: Some(store.clone()), revoked: Some(store.clone()), ..token_config(&[&issuers]) };
-        let tokens = Arc::new(Tokens::new(config, Some(&fetch), clock.clone()).unwrap());
-        let config = LoginConfig {
-            issuer: issuers.url.clone(),
-            client_id: CLIENT.to_owned(),
-            client_secret: Some(CLIENT_SECRET.to_owned()),
-            scopes: ["openid", "profile"].map(str::to_owned).to_vec(),
-            address: format!("http://{address}"),
-            idle: Duration::from_secs(IDLE.unsigned_abs()),
-            lifetime: Duration::from_secs(LIFETIME.unsigned_abs()),
-        };
-        Logins::new(config, tokens, documents, store, clock).unwrap()
-    };
+    let logins = |_: Arc<dyn Store>, address| logins(issuer, &store, address);
     Server::start_for_people(stored, logins, resource(&[issuer])).await
+}
+
+/// Logins by way of the issuer, kept in a store, at an address.
+fn logins(issuers: &Arc<Issuer>, store: &Arc<dyn Store>, address: std::net::SocketAddr) -> Logins {
+    let documents = Arc::new(WebDocuments::new().unwrap());
+    let clock = issuers.clock.clone();
+    let fetch: Arc<dyn Fetch> = documents.clone();
+    let config = TokenConfig { personal: Some(store.clone()), revoked: Some(store.clone()), ..token_config(&[issuers]) };
+    let tokens = Arc::new(Tokens::new(config, Some(&fetch), clock.clone()).unwrap());
+    let config = LoginConfig {
+        issuer: issuers.url.clone(),
+        client_id: CLIENT.to_owned(),
+        client_secret: Some(CLIENT_SECRET.to_owned()),
+        scopes: ["openid", "profile"].map(str::to_owned).to_vec(),
+        address: format!("http://{address}"),
+        idle: Duration::from_secs(IDLE.unsigned_abs()),
+        lifetime: Duration::from_secs(LIFETIME.unsigned_abs()),
+    };
+    Logins::new(config, tokens, documents, store.clone(), clock).unwrap()
 }
 
 pub(super) fn parameters(address: &str) -> BTreeMap<String, String> {

@@ -41,7 +41,7 @@ pub(super) async fn other() -> (TempDir, Arc<dyn Store>) {
     (folder, Arc::new(store))
 }
 
-async fn export(store: &Arc<dyn Store>, user: UserId) -> String {
+pub(super) async fn export(store: &Arc<dyn Store>, user: UserId) -> String {
     let header = Header { program: "test".into(), exported_at: at(0), local_user: store.local_user().await.unwrap() };
     let mut out = Vec::new();
     write(store.as_ref(), header, Some(user), &mut out).await.unwrap();
@@ -57,7 +57,7 @@ async fn import(store: &Arc<dyn Store>, archive: &str) -> Result<Taken, Refused>
 }
 
 /// Everything between the first line and the last.
-fn body(archive: &str) -> Vec<&str> {
+pub(super) fn body(archive: &str) -> Vec<&str> {
     let mut lines: Vec<_> = archive.lines().skip(1).collect();
     assert!(lines.pop().unwrap().contains("\"end\""));
     lines
@@ -376,9 +376,20 @@ pub(super) async fn a_snapshot_outlives_a_pause(store: Arc<dyn Store>, pause: st
 async fn every_column_of_every_user_is_in_the_archive() {
     // Vectors that stand beside those in use while the model changes; copies that are kept for a day; what a graph engine has still to
     // be told; what model servers cost the old installation, which is no budget of the new one; tokens and logins, which open one
-    // server; receipts of deletions; and what may still be asked of one server.
-    let tables =
-        ["message_vectors", "events", "graph_changes", "usage_days", "usage_messages", "access_tokens", "logins", "erasures", "allowances"];
+    // server; receipts of deletions; what may still be asked of one server; visits; and what is not settled after one.
+    let tables = [
+        "message_vectors",
+        "events",
+        "graph_changes",
+        "usage_days",
+        "usage_messages",
+        "access_tokens",
+        "logins",
+        "erasures",
+        "allowances",
+        "visits",
+        "adopted",
+    ];
     // The log begins anew; computed from others; of this store's queue.
     let columns = [
         ("sessions", vec!["epoch", "event_head", "event_floor", "oldest_event_at"]),

@@ -22,6 +22,7 @@ use super::{
     archive::{other, rich},
     given::{MODEL, World, at, fresh, new_message},
     logins::login,
+    visits::{visit, visitor},
 };
 
 /// The day of `at(0)`.
@@ -48,6 +49,10 @@ async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     let (token, digest) = token(1);
     store.create_access_token(&w.caller, &token, digest).await.unwrap();
     store.begin_login(&w.caller, &login(0)).await.unwrap();
+    let (visitor, theirs) = visitor(store, 100, 100).await;
+    visitor.john_likes_mary().await;
+    store.adopt(&w.caller, theirs.digest, at(0)).await.unwrap();
+    store.begin_visit(&w.caller, &visit(1, 1), 1_000).await.unwrap();
     let mut message = new_message(session, "costs tokens");
     // As while the embedding model changes.
     message.prepared.further = vec![(message.prepared.model, message.prepared.embedding)];

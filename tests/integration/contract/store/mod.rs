@@ -19,6 +19,7 @@ mod postgres;
 mod sqlite;
 mod usage;
 mod vectors;
+mod visits;
 
 /// Runs the whole contract against the stores of a factory with `async fn store(&self) -> Option<Arc<dyn Store>>`; `None` where
 /// the engine is not there to be tested.
@@ -79,6 +80,15 @@ macro_rules! store_contract {
             logins::a_login_is_found_by_its_secret_until_it_ends,
             logins::a_login_is_renewed_by_one_at_a_time,
             logins::an_issuer_ends_the_logins_that_it_means_and_no_later_ones,
+            visits::a_visit_is_found_by_its_secret_until_it_is_over,
+            visits::a_visitor_stores_no_more_than_the_visit_has_left,
+            visits::there_are_no_more_visits_than_may_be,
+            visits::an_account_without_anything_takes_a_visit_over_as_it_is,
+            visits::an_account_takes_a_visit_over_beside_what_it_has,
+            visits::a_visit_is_taken_over_once_and_nothing_written_meanwhile_is_lost,
+            visits::what_is_not_settled_is_listed_until_it_is,
+            visits::of_a_visitor_nothing_is_left_in_the_end,
+            visits::a_graph_engine_is_told_what_came_and_what_went,
             deletion::a_deleted_session_leaves_nothing_behind,
             deletion::facts_with_evidence_elsewhere_are_weighed_anew,
             deletion::deleting_what_is_not_there_is_not_found,

@@ -1,7 +1,7 @@
 // The bar at the top: name, state of the line with the button that cuts it, light or dark.
 import { useEffect, useState } from "preact/hooks";
 import { cutLine, line, problem, reopen, restoreLine, retryNow } from "../state/app.ts";
-import { account, hasToken, logOut } from "../state/login.ts";
+import { account, hasToken, loginHref, logOut, visitEnds } from "../state/login.ts";
 import { count, milliseconds } from "../state/words.ts";
 import { Icon } from "./icon.tsx";
 
@@ -80,6 +80,17 @@ function Person() {
   const who = account.value;
   if (!who && !hasToken.value) return null;
   const leave = () => void logOut().catch(() => { problem.value = "You are not logged out: the server cannot be reached."; });
+  const ends = visitEnds.value;
+  if (ends) {
+    const when = ends.toLocaleString(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" });
+    return (
+      <span class="person visitor">
+        <b title={`Everything here is deleted on ${ends.toLocaleString()}, unless you use it before.`}>Visiting until {when}</b>
+        <a class="quiet" href={loginHref()}>Log in</a>
+        <button type="button" class="quiet" onClick={leave}>Leave</button>
+      </span>
+    );
+  }
   return (
     <span class="person">
       <b>{who ? who.name ?? "Logged in" : "With a token"}</b>

@@ -4,7 +4,7 @@ import { EventStream, RecallClient, RecallError, type StreamState } from "../../
 import {
   CancelAnswer, DeleteSession, Earlier, Head, MoreFacts, Place, RetractFact, Sessions, Snapshot, Start, type FactRow, type SessionRow, type StartResult,
 } from "../generated/operations.ts";
-import { credentials, door, enter, lock } from "./login.ts";
+import { answerOffer, credentials, door, enter, lock } from "./login.ts";
 import { Memory } from "./memory.ts";
 import * as outbox from "./outbox.ts";
 import { go, replace, route, sessionHref } from "./route.ts";
@@ -53,6 +53,8 @@ async function shutOut(): Promise<void> {
   line.value = null;
   await lock();
   if (door.value) problem.value = broken.value = null;
+  // Somebody is there all the same: they have logged in in another tab.
+  else await boot();
 }
 
 let follows = false;
@@ -68,6 +70,18 @@ export async function boot(): Promise<void> {
     follows = true;
   } catch (error) {
     broken.value = sentence(error);
+  }
+}
+
+/** Answers whether what was told on a visit comes into the account. */
+export async function settleVisit(take: boolean): Promise<void> {
+  try {
+    await answerOffer(take);
+    await refreshSessions();
+    // What stands on the page may have got facts from the other memory.
+    if (take && sessionId.value) await open(sessionId.value);
+  } catch (error) {
+    problem.value = sentence(error);
   }
 }
 

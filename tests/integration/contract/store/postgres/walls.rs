@@ -52,6 +52,7 @@ async fn what_looks_beyond_one_user_is_this_and_no_more() {
         policies,
         [
             "access_tokens SELECT token token",
+            "adopted SELECT visit visit",
             "erasures SELECT erasures erasures",
             "graph_heads SELECT graph graph",
             "jobs ALL queue queue",
@@ -63,6 +64,7 @@ async fn what_looks_beyond_one_user_is_this_and_no_more() {
             "users SELECT owners owners",
             "users SELECT vectors vectors",
             "users UPDATE vectors_locks vectors false",
+            "visits SELECT visit visit",
         ]
     );
 }

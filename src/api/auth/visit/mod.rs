@@ -1,0 +1,173 @@
+//! Visits: people who go on without a login. The browser gets a cookie with a random secret, as it does at a login, and the store
+//! knows what it stands for. Nobody becomes a visitor by merely asking for something: a visit is begun by the page, when the person
+//! wants one, so programs without credentials are refused as ever.
+
+pub(crate) mod routes;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use axum::http::{HeaderMap, header, request::Parts};
+use chrono::TimeDelta;
+
+use super::{
+    AuthError, Authenticator, Identity, Permission, Proof,
+    login::{attempt::Secret, cookies},
+    origin::ForeignPage,
+};
+use crate::{
+    domain::{Caller, Timestamp, TokenDigest, UserId, ViewerRole, Visit},
+    ports::{Clock, Ids, StoreError, VisitStore},
+};
+
+/// How often a use is noted.
+const NOTED_EVERY: TimeDelta = TimeDelta::minutes(1);
+
+/// What visitors may.
+#[derive(Clone, Debug)]
+pub struct VisitConfig {
+    /// How long a visit lasts unused.
+    pub lasts: Duration,
+    /// Most visits at a time.
+    pub most: u64,
+    /// Messages of one visit in all.
+    pub messages: u32,
+    /// Sessions of one visit in all.
+    pub sessions: u32,
+}
+
+/// Knows who is on a visit. Whoever shows anything else is left to another authenticator.
+#[derive(Clone)]
+pub struct Visits(Arc<Inner>);
+
+struct Inner {
+    config: VisitConfig,
+    others: Arc<dyn Authenticator>,
+    store: Arc<dyn VisitStore>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+}
+
+impl fmt::Debug for Visits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Visits").field("config", &self.0.config).finish_non_exhaustive()
+    }
+}
+
+/// A visit that a request has shown.
+pub(super) struct Held {
+    pub(super) secret: Secret,
+    pub(super) caller: Caller,
+    pub(super) visit: Visit,
+}
+
+impl Visits {
+    /// Visits beside those whom `others` knows.
+    pub fn new(
+        config: VisitConfig,
+        others: Arc<dyn Authenticator>,
+        store: Arc<dyn VisitStore>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+    ) -> Self {
+        Self(Arc::new(Inner { config, others, store, clock, ids }))
+    }
+
+    /// The visit whose cookie a request has, if it was sent by a page of this server or by nobody's page.
+    pub(super) async fn held(&self, headers: &HeaderMap, foreign: bool) -> Result<Option<Held>, AuthError> {
+        let Some(secret) = secret(headers, foreign) else { return Ok(None) };
+        let found = self.0.store.visit(secret.digest(), self.0.clock.now()).await.map_err(unavailable)?;
+        Ok(found.map(|(caller, visit)| Held { secret, caller, visit }))
+    }
+
+    /// Whether a request comes from somebody who has logged in.
+    async fn is_logged_in(&self, parts: &Parts) -> bool {
+        says_login(&parts.headers) && self.0.others.authenticate(parts).await.is_ok()
+    }
+
+    /// Begins a visit of a new user; `None` when there are too many.
+    async fn begin(&self) -> Result<Option<Held>, StoreError> {
+        let inner = &self.0;
+        let secret = Secret::fresh().map_err(|e| StoreError::Permanent(Box::new(e)))?;
+        let caller = Caller::verified(UserId(inner.ids.fresh()), ViewerRole::Anonymous);
+        let now = inner.clock.now();
+        let visit = Visit {
+            digest: secret.digest(),
+            messages_left: inner.config.messages,
+            sessions_left: inner.config.sessions,
+            created_at: now,
+            ends_at: inner.ends_at(now),
+        };
+        let begun = inner.store.begin_visit(&caller, &visit, inner.config.most).await?;
+        Ok(begun.then_some(Held { secret, caller, visit }))
+    }
+}
+
+impl Inner {
+    fn ends_at(&self, now: Timestamp) -> Timestamp {
+        now + TimeDelta::from_std(self.config.lasts).unwrap_or(TimeDelta::days(1))
+    }
+}
+
+fn unavailable(error: StoreError) -> AuthError {
+    AuthError::Unavailable(Box::new(error))
+}
+
+/// The secret in the cookie of a visit.
+fn secret(headers: &HeaderMap, foreign: bool) -> Option<Secret> {
+    if foreign { None } else { cookies::read(headers, cookies::VISIT).and_then(Secret::parse) }
+}
+
+/// Whether a browser says that somebody has logged in with it, be it that the login has ended. Then it is not a visitor's: who
+/// writes on when their login has ended must not write into another memory than before.
+fn says_login(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::AUTHORIZATION) || cookies::is_there(headers, cookies::LOGIN)
+}
+
+#[async_trait]
+impl Authenticator for Visits {
+    async fn authenticate(&self, parts: &Parts) -> Result<Identity, AuthError> {
+        let inner = &self.0;
+        if says_login(&parts.headers) {
+            return inner.others.authenticate(parts).await;
+        }
+        let foreign = parts.extensions.get::<ForeignPage>().is_some();
+        let Some(Held { secret, caller, visit }) = self.held(&parts.headers, foreign).await? else {
+            return inner.others.authenticate(parts).await;
+        };
+        let ends_at = inner.ends_at(inner.clock.now());
+        if ends_at - visit.ends_at >= NOTED_EVERY {
+            inner.store.use_visit(visit.digest, ends_at).await.map_err(unavailable)?;
+        }
+        Ok(Identity {
+            caller,
+            permissions: [Permission::Read, Permission::Write].into_iter().collect(),
+            manages_tokens: false,
+            until: None,
+            proof: Some(Arc::new(Shown { inner: inner.clone(), digest: visit.digest })),
+            csrf: Some(secret.csrf().into()),
+            address: None,
+        })
+    }
+
+    async fn authorize(&self, credentials: &str) -> Option<Result<Identity, AuthError>> {
+        self.0.others.authorize(credentials).await
+    }
+
+    fn reads_credentials(&self) -> bool {
+        self.0.others.reads_credentials()
+    }
+}
+
+/// A visit, for streams that go on with it. They are no use of it: a page that is only open does not keep it from ending.
+struct Shown {
+    inner: Arc<Inner>,
+    digest: TokenDigest,
+}
+
+#[async_trait]
+impl Proof for Shown {
+    async fn is_revoked(&self) -> bool {
+        matches!(self.inner.store.visit(self.digest, self.inner.clock.now()).await, Ok(None))
+    }
+}

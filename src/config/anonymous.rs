@@ -1,0 +1,70 @@
+//! Visitors: people who come without a login.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AuthConfig, ConfigError, ServerConfig,
+    sections::{at_most, flexible, is_this_machine, positive},
+    wrong,
+};
+
+/// Visitors: people who come without a login. Off unless enabled. How long they last is `retention.anonymous_hours`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AnonymousConfig {
+    /// Whether people may go on without a login.
+    #[serde(deserialize_with = "flexible")]
+    pub enabled: bool,
+    /// Most visitors at a time; whoever comes then is asked to log in.
+    #[serde(deserialize_with = "flexible")]
+    pub visits: u32,
+    /// Messages that one visitor may store in all.
+    #[serde(deserialize_with = "flexible")]
+    pub messages: u32,
+    /// And in a day.
+    #[serde(deserialize_with = "flexible")]
+    pub messages_per_day: u32,
+    /// Sessions that one visitor may begin in all.
+    #[serde(deserialize_with = "flexible")]
+    pub sessions: u32,
+    /// Event streams that one visitor may have open at one server.
+    #[serde(deserialize_with = "flexible")]
+    pub streams: u32,
+    /// Tokens of the model that one visitor may use a day; 0 for none: then no model is asked for visitors.
+    #[serde(deserialize_with = "flexible")]
+    pub model_tokens_per_day: u64,
+}
+
+impl Default for AnonymousConfig {
+    fn default() -> Self {
+        Self { enabled: false, visits: 1_000, messages: 100, messages_per_day: 50, sessions: 5, streams: 4, model_tokens_per_day: 20_000 }
+    }
+}
+
+impl AnonymousConfig {
+    pub(super) fn check(&self, auth: &AuthConfig, server: &ServerConfig) -> Result<(), ConfigError> {
+        for (key, value) in [
+            ("anonymous.visits", self.visits),
+            ("anonymous.messages", self.messages),
+            ("anonymous.messages_per_day", self.messages_per_day),
+            ("anonymous.sessions", self.sessions),
+            ("anonymous.streams", self.streams),
+        ] {
+            positive(key, u64::from(value))?;
+            at_most(key, u64::from(value), 1_000_000)?;
+        }
+        if !self.enabled {
+            return Ok(());
+        }
+        if !auth.is_configured() {
+            return Err(wrong("anonymous.enabled", "needs a login: without one everybody here is the one user of this machine"));
+        }
+        // Browsers keep the cookies of visits for servers with TLS only, and for this machine.
+        let plain = server.public_url.as_deref().and_then(|url| url.strip_prefix("http://"));
+        if plain.is_some_and(|host| !is_this_machine(host.trim_end_matches('/'))) {
+            return Err(wrong("server.public_url", "must begin with https:// for visitors"));
+        }
+        Ok(())
+    }
+}

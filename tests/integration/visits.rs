@@ -1,0 +1,226 @@
+//! Visits at the built binary: they are deleted when they are over, adopted whole however often the server is killed, and neither
+//! their secrets nor the credentials of TURN servers are in its log.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use serde_json::{Value, json};
+use sqlx::{Connection, SqliteConnection};
+
+use crate::server::{PATIENCE, Server};
+
+const TOKEN: &str = "fixed-token-0123456789-0123456789-0123456789";
+const TURN_SECRET: &str = "shared-with-the-turn-server";
+const SAID: [&str; 6] =
+    ["Maren likes Tom.", "I live in Ghent.", "I use Docker.", "Tom knows Maren.", "I live in Bern.", "Maren works on Project Apollo."];
+
+fn environment() -> Vec<(&'static str, &'static str)> {
+    vec![
+        ("RECALL_TOKEN", TOKEN),
+        ("RECALL_ANONYMOUS", "true"),
+        ("RECALL_ATTEMPTS", "100"),
+        ("RECALL_STUN_URLS", "stun:stun.example.org"),
+        ("RECALL_TURN_URLS", "turn:turn.example.org"),
+        ("RECALL_TURN_SECRET", TURN_SECRET),
+    ]
+}
+
+/// Somebody without a login, or the holder of the token.
+struct Person {
+    http: reqwest::Client,
+    headers: Vec<(&'static str, String)>,
+}
+
+impl Person {
+    fn with_token(server: &Server) -> Self {
+        Self { http: server.http.clone(), headers: vec![("authorization", format!("Bearer {TOKEN}"))] }
+    }
+
+    async fn visiting(server: &Server) -> Self {
+        let answer = server.http.post(server.url("/auth/visit")).send().await.unwrap();
+        let cookie = answer.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+        let said: Value = answer.json().await.unwrap();
+        let csrf = said["csrfToken"].as_str().unwrap().to_owned();
+        Self { http: server.http.clone(), headers: vec![("cookie", cookie), ("x-csrf-token", csrf)] }
+    }
+
+    fn request(&self, method: reqwest::Method, url: String) -> reqwest::RequestBuilder {
+        self.headers.iter().fold(self.http.request(method, url), |request, (name, value)| request.header(*name, value))
+    }
+
+    async fn graphql(&self, server: &Server, query: &str, variables: Value) -> Value {
+        let request = self.request(reqwest::Method::POST, server.url("/graphql"));
+        let answer: Value = request.json(&json!({ "query": query, "variables": variables })).send().await.unwrap().json().await.unwrap();
+        assert!(answer.get("errors").is_none(), "{answer}");
+        answer["data"].clone()
+    }
+
+    /// Tells everything in a new session, and waits until it is understood.
+    async fn tell(&self, server: &Server) -> String {
+        let made = self.graphql(server, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
+        let session = made["createSession"]["session"]["id"].as_str().unwrap().to_owned();
+        for (i, text) in SAID.iter().enumerate() {
+            let input = json!({ "sessionId": session, "text": text, "sentAt": format!("2026-01-01T00:00:{i:02}Z") });
+            let query = "mutation($i: SendMessageInput!) { sendMessage(input: $i) { errors { code } } }";
+            assert_eq!(self.graphql(server, query, json!({ "i": input })).await["sendMessage"]["errors"], json!([]));
+        }
+        let query = "query($id: ID!) { session(id: $id) { messages(first: 50) { nodes { status } } } }";
+        patiently("the messages to be understood", async || {
+            let data = self.graphql(server, query, json!({ "id": session })).await;
+            data["session"]["messages"]["nodes"].as_array().unwrap().iter().all(|m| m["status"] == "PROCESSED")
+        })
+        .await;
+        session
+    }
+
+    /// Facts by their words, with how many messages are evidence of each, those against it included.
+    async fn facts(&self, server: &Server) -> BTreeMap<String, u64> {
+        let query =
+            "{ facts(first: 40) { nodes { subject { name } relation object { name } evidence(first: 100) { nodes { stance } } } } }";
+        let data = self.graphql(server, query, json!({})).await;
+        let nodes = data["facts"]["nodes"].as_array().unwrap();
+        let facts = nodes.iter().map(|f| {
+            let text = |v: &Value| v.as_str().unwrap().to_owned();
+            let words = format!("{} {} {}", text(&f["subject"]["name"]), text(&f["relation"]), text(&f["object"]["name"]));
+            (words, f["evidence"]["nodes"].as_array().unwrap().len() as u64)
+        });
+        let facts: BTreeMap<_, _> = facts.collect();
+        // A statement that is there twice, as two things of one name.
+        if facts.len() < nodes.len() { BTreeMap::new() } else { facts }
+    }
+}
+
+async fn patiently(what: &str, mut done: impl AsyncFnMut() -> bool) {
+    let end = std::time::Instant::now() + PATIENCE;
+    while !done().await {
+        assert!(std::time::Instant::now() < end, "waited for {what}");
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
+}
+
+async fn database(data: &Path) -> SqliteConnection {
+    SqliteConnection::connect(&format!("sqlite:{}", data.join("recall.db").display())).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_visit_that_is_over_is_deleted_with_everything_and_no_secret_is_in_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, log) = (folder.path().join("data"), folder.path().join("log"));
+    let server = Server::start_logging_with(&data, &log, "trace", &environment());
+    let visitor = Person::visiting(&server).await;
+    let session = visitor.tell(&server).await;
+    let stays = Person::with_token(&server);
+    stays.tell(&server).await;
+
+    // Who is named is told which relays there are, and nobody else.
+    let place = server.url(&format!("/signaling/{session}"));
+    let strangers = server.http.request(reqwest::Method::OPTIONS, &place).send().await.unwrap();
+    assert_eq!((strangers.status().as_u16(), strangers.headers().get("link")), (401, None));
+    let told = visitor.request(reqwest::Method::OPTIONS, place).send().await.unwrap();
+    assert_eq!(told.status(), 204);
+    let links: Vec<_> = told.headers().get_all("link").iter().map(|l| l.to_str().unwrap().to_owned()).collect();
+    assert_eq!((links.len(), links[0].as_str()), (2, "<stun:stun.example.org>; rel=\"ice-server\""));
+    let part = |name: &str| links[1].split(&format!("{name}=\"")).nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let (name, credential) = (part("username"), part("credential"));
+    let me = visitor.graphql(&server, "{ viewer { id } }", json!({})).await["viewer"]["id"].as_str().unwrap().to_owned();
+    assert!(!name.contains(&me) && name.split_once(':').unwrap().0.parse::<i64>().unwrap() > 1_700_000_000, "{name}");
+    assert!(server.stop().0);
+
+    let written = std::fs::read_to_string(&log).unwrap();
+    assert!(written.len() > 1_000);
+    let secret = visitor.headers[0].1.split_once('=').unwrap().1.to_owned();
+    for hidden in [secret, visitor.headers[1].1.clone(), credential, name, TURN_SECRET.to_owned()] {
+        assert!(!written.contains(&hidden), "{hidden} is in the log");
+    }
+
+    // Time goes by.
+    let mut rows = database(&data).await;
+    sqlx::query("UPDATE visits SET ends_at = 1").execute(&mut rows).await.unwrap();
+    let server = Server::start_with(&data, &environment());
+    let gone = visitor.request(reqwest::Method::POST, server.url("/graphql")).json(&json!({ "query": "{ viewer { id } }" }));
+    assert_eq!(gone.send().await.unwrap().status(), 401);
+    let of_visitor = "SELECT (SELECT COUNT(*) FROM messages WHERE user_id = ?1) + (SELECT COUNT(*) FROM facts WHERE user_id = ?1)
+        + (SELECT COUNT(*) FROM events WHERE user_id = ?1) + (SELECT COUNT(*) FROM message_index WHERE user_id = ?1)
+        + (SELECT COUNT(*) FROM entities WHERE user_id = ?1) + (SELECT COUNT(*) FROM visits WHERE user_id = ?1)";
+    let id: uuid::Uuid = me.parse().unwrap();
+    patiently("everything of the visitor to go", async || {
+        sqlx::query_scalar::<_, i64>(of_visitor).bind(id.as_bytes().as_slice()).fetch_one(&mut rows).await.unwrap() == 0
+    })
+    .await;
+    assert!(!Person::with_token(&server).facts(&server).await.is_empty(), "and nothing of others");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kill_nine_in_an_adoption_loses_nothing_and_doubles_nothing() {
+    let kills: u64 = std::env::var("CRASH_KILLS").ok().and_then(|v| v.parse().ok()).unwrap_or(8);
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start_with(folder.path(), &environment());
+    let account = Person::with_token(&server);
+    account.tell(&server).await;
+    let once = account.facts(&server).await;
+    assert!(once.len() > 4, "{once:?}");
+    for round in 1..=kills {
+        let visitor = Person::visiting(&server).await;
+        visitor.tell(&server).await;
+        let adopt =
+            |server: &Server| account.request(reqwest::Method::POST, server.url("/auth/adopt")).header("cookie", &visitor.headers[0].1);
+        let asked = tokio::spawn(adopt(&server).send());
+        // From before the first statement to after the last.
+        tokio::time::sleep(Duration::from_millis(round * 97 % 60)).await;
+        drop(server);
+        drop(asked.await);
+        server = Server::start_with(folder.path(), &environment());
+        assert_eq!(adopt(&server).send().await.unwrap().status(), 200, "asked again, it is done or has been done");
+        let expected: BTreeMap<_, _> = once.iter().map(|(words, count)| (words.clone(), count * (round + 1))).collect();
+        patiently("one knowledge", async || account.facts(&server).await == expected).await;
+        let all = account.graphql(&server, "{ sessions(first: 99) { nodes { messages { totalCount } } } }", json!({})).await;
+        let counts: Vec<_> =
+            all["sessions"]["nodes"].as_array().unwrap().iter().map(|s| s["messages"]["totalCount"].as_u64().unwrap()).collect();
+        assert_eq!(counts, vec![SAID.len() as u64; usize::try_from(round).unwrap() + 1], "round {round}");
+    }
+    let mut rows = database(folder.path()).await;
+    patiently("the visitors to go", async || {
+        let left: i64 = sqlx::query_scalar("SELECT COUNT(DISTINCT user_id) FROM messages").fetch_one(&mut rows).await.unwrap();
+        left == 1
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn visitors_are_held_back_by_address_by_number_and_by_day() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = [("RECALL_ANONYMOUS_VISITS", "3"), ("RECALL_ANONYMOUS_MESSAGES_PER_DAY", "4"), ("RECALL_ANONYMOUS_STREAMS", "1")];
+    let server = Server::start_with(folder.path(), &[&environment()[..], &limits].concat());
+    let visitor = Person::visiting(&server).await;
+    let made = visitor.graphql(&server, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
+    let session = made["createSession"]["session"]["id"].as_str().unwrap().to_owned();
+    let query = "mutation($s: ID!) { sendMessage(input: { sessionId: $s, text: \"Hello.\" }) { errors { code } } }";
+    let mut codes = Vec::new();
+    for _ in 0..5 {
+        let request = visitor.request(reqwest::Method::POST, server.url("/graphql"));
+        let answer: Value =
+            request.json(&json!({ "query": query, "variables": { "s": session } })).send().await.unwrap().json().await.unwrap();
+        codes.push(answer.to_string().contains("RATE_LIMITED"));
+    }
+    assert_eq!(codes, [false, false, false, false, true]);
+    let events = || visitor.request(reqwest::Method::GET, server.url(&format!("/sessions/{session}/events"))).send();
+    let open = events().await.unwrap();
+    assert_eq!((open.status().as_u16(), events().await.unwrap().status().as_u16()), (200, 429));
+
+    for _ in 0..2 {
+        Person::visiting(&server).await;
+    }
+    let full = server.http.post(server.url("/auth/visit")).send().await.unwrap();
+    assert_eq!(full.status(), 429);
+    assert_eq!(full.json::<Value>().await.unwrap()["code"], "TOO_MANY_VISITS");
+    let mut limited = false;
+    for _ in 0..80 {
+        let answer = server.http.post(server.url("/auth/visit")).send().await.unwrap();
+        if answer.headers().contains_key("retry-after") {
+            assert_eq!(answer.json::<Value>().await.unwrap()["code"], "RATE_LIMITED");
+            limited = true;
+            break;
+        }
+    }
+    assert!(limited, "a flood from one address is held back");
+    assert!(server.http.get(server.url("/auth/session")).send().await.unwrap().status().is_success(), "the page still opens");
+}

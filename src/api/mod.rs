@@ -150,6 +150,8 @@ pub struct Limits {
     pub operation_timeout: Duration,
     /// How often one caller may ask.
     pub requests: Option<RateLimit>,
+    /// How many requests of one caller are worked on at a time; more wait.
+    pub requests_at_once: Option<usize>,
     /// How often one address may ask, whoever is there.
     pub address_requests: Option<RateLimit>,
     /// How many messages one caller may store in a minute.
@@ -171,6 +173,7 @@ impl Default for Limits {
             document: graphql::document::DocumentLimits::default(),
             operation_timeout: Duration::from_secs(20),
             requests: None,
+            requests_at_once: None,
             address_requests: None,
             messages_by_minute: None,
             messages_by_day: None,

@@ -23,6 +23,9 @@ use crate::{domain::SessionId, streaming::SessionStream};
 const SDP: &str = "application/sdp";
 const FRAGMENT: &str = "application/trickle-ice-sdpfrag";
 
+/// As how many more requests an offer counts, or a restart: each makes keys and a peer.
+const OFFER_IS_LIKE: u32 = 9;
+
 /// What signaling routes need.
 #[derive(Clone)]
 pub(crate) struct Whip {
@@ -63,6 +66,8 @@ pub(crate) async fn offer(
     offer: &str,
 ) -> Result<Opened, ApiError> {
     let stream = SessionStream { caller: identity.caller, session };
+    // Before it is read.
+    limits.further(identity.caller, OFFER_IS_LIKE).await?;
     let (lease, open) = (identity.lease(), limits.stream(identity.caller)?);
     // Dropped with the peer, which then counts no more.
     let end = async move {
@@ -147,6 +152,8 @@ pub(crate) async fn patch(
     match whip.signaling.patch(&stream, &peer, tag, &fragment).await? {
         PatchOutcome::Candidates { .. } => Ok(StatusCode::NO_CONTENT.into_response()),
         PatchOutcome::Restarted { sdp_fragment, etag } => {
+            // What is done is done; who has nothing left is refused the next time.
+            let _ = whip.limits.further(identity.caller, OFFER_IS_LIKE).await;
             let mut response = sdp_fragment.into_response();
             response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(FRAGMENT));
             response.headers_mut().insert(header::ETAG, text_header(&etag)?);

@@ -20,6 +20,8 @@ const STREAM_GRACE: Duration = Duration::from_secs(1);
 const JOB_GRACE: Duration = Duration::from_secs(10);
 /// Time for the graph engine to take the batch at work.
 const GRAPH_GRACE: Duration = Duration::from_secs(5);
+/// Requests of one caller that are worked on at a time, where there are several callers. Most servers have fewer processors.
+const REQUESTS_AT_ONCE: usize = 8;
 /// Time for the store to close.
 const STORE_GRACE: Duration = Duration::from_secs(5);
 
@@ -91,15 +93,18 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     api_config.cors_origins = config.http.cors_origins.iter().map(|origin| origin.parse()).collect::<Result<_, _>>()?;
     api_config.trusted_proxies = config.http.proxies();
     api_config.admission = wiring::admission(&config)?;
+    let mut connections = api::ServerConfig { trusted_proxies: config.http.proxies(), ..api::ServerConfig::default() };
     // The one user of a machine is not held back.
     if config.auth.is_configured() {
         let (from, limits) = (&config.limits, &mut api_config.limits);
         let some = |count: u32| (count > 0).then_some(count);
         limits.requests = some(from.requests_per_minute).map(RateLimit::per_minute);
+        limits.requests_at_once = Some(REQUESTS_AT_ONCE);
         limits.address_requests = some(from.address_requests_per_minute).map(RateLimit::per_minute);
         limits.messages_by_minute = some(from.messages_per_minute).map(RateLimit::per_minute);
         limits.messages_by_day = some(from.messages_per_day).map(RateLimit::per_day);
         limits.streams_per_caller = some(from.streams_per_caller);
+        connections.connections_per_address = some(from.connections_per_address).and_then(|count| usize::try_from(count).ok());
         limits.logins = some(from.logins_per_minute).map(|count| RateLimit { burst: (count / 2).max(2), ..RateLimit::per_minute(count) });
     }
     let router = api::router(ApiState {
@@ -114,7 +119,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         allowances: house.allowances.clone(),
     });
     let listener = Listener::new(listener, tls);
-    let server = tokio::spawn(api::serve(listener, router, api::ServerConfig::default(), stop.clone().cancelled_owned()));
+    let server = tokio::spawn(api::serve(listener, router, connections, stop.clone().cancelled_owned()));
 
     // Before the line: whoever waits for it may stop the server at once, and a signal nobody listens for kills.
     let signal = signal()?;

@@ -1,4 +1,5 @@
-//! What one caller may ask for: requests, messages by minute and by day, streams at once.
+//! What one caller may ask for: requests, by what they cost, and how many are worked on at a time; messages by minute and by day;
+//! streams at once.
 
 use std::{
     collections::HashMap,
@@ -12,8 +13,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+use lru::LruCache;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
 use super::{
-    Limiter, RateLimit,
+    Limiter, REMEMBERED, RateLimit, hold_back,
     shared::{SharedBuckets, Taken},
 };
 use crate::{
@@ -52,6 +56,9 @@ pub(crate) struct CallerLimits {
     requests: Limit,
     messages: [Limit; 2],
     streams: Arc<Streams>,
+    /// How many requests of one are worked on at a time, and whose turn it is.
+    at_once: Option<usize>,
+    turns: Mutex<LruCache<UserId, Arc<Semaphore>>>,
 }
 
 impl CallerLimits {
@@ -62,6 +69,8 @@ impl CallerLimits {
             requests: Limit::new("requests", limits.requests, store, limits.requests.map_or(0, |rate| (rate.burst / 10).clamp(1, 100))),
             messages: messages.map(|(name, rate)| Limit::new(name, rate, store, 0)),
             streams: Arc::new(Streams { most: limits.streams_per_caller, open: Mutex::default() }),
+            at_once: limits.requests_at_once,
+            turns: Mutex::new(LruCache::new(REMEMBERED)),
         })
     }
 
@@ -71,6 +80,25 @@ impl CallerLimits {
     /// 429 `RATE_LIMITED` with the time until the next one, when there have been too many.
     pub(crate) async fn request(&self, caller: Caller) -> Result<(), ApiError> {
         self.requests.take(caller, 1).await
+    }
+
+    /// Counts a request that is as much work as `more` others besides itself.
+    ///
+    /// # Errors
+    /// As [`Self::request`].
+    pub(crate) async fn further(&self, caller: Caller, more: u32) -> Result<(), ApiError> {
+        if more == 0 { Ok(()) } else { self.requests.take(caller, more).await }
+    }
+
+    /// Waits until a request of the caller's is to be worked on. Who asks for much at once waits for themselves, and not everybody
+    /// for them.
+    pub(crate) async fn turn(&self, caller: Caller) -> Option<OwnedSemaphorePermit> {
+        let at_once = self.at_once?;
+        let turns = {
+            let mut all = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            all.get_or_insert_mut(caller.user(), || Arc::new(Semaphore::new(at_once))).clone()
+        };
+        turns.acquire_owned().await.ok()
     }
 
     /// Counts messages that are to be stored. Several at once count as many, but are taken together or not at all.
@@ -131,14 +159,13 @@ impl Drop for OpenStream {
     }
 }
 
-/// Middleware: refuses a caller who asks too often.
+/// Middleware: refuses a caller who asks too often, and works on so many requests of one at a time.
 pub(crate) async fn limit(State(limits): State<Arc<CallerLimits>>, request: Request, next: Next) -> Response {
-    let taken = match request.extensions().get::<Authenticated>().map(|Authenticated(identity)| identity.caller) {
-        Some(caller) => limits.request(caller).await,
-        None => Ok(()),
-    };
-    match taken {
-        Ok(()) => next.run(request).await,
-        Err(error) => error.into_response(),
+    let caller = request.extensions().get::<Authenticated>().map(|Authenticated(identity)| identity.caller);
+    let Some(caller) = caller else { return next.run(request).await };
+    if let Err(error) = limits.request(caller).await {
+        return hold_back(error).await.into_response();
     }
+    let _turn = limits.turn(caller).await;
+    next.run(request).await
 }

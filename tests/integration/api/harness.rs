@@ -91,12 +91,17 @@ impl Server {
         authenticator: Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
-        Self::build(Stored::sqlite().await, connections, |_, _| (authenticator, None), login).await
+        Self::build(Stored::sqlite().await, connections, |_, _| (authenticator, None), login, api::Limits::default()).await
+    }
+
+    /// A server with bounds of its own.
+    pub(crate) async fn start_within(limits: api::Limits) -> Self {
+        Self::build(Stored::sqlite().await, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None), None, limits).await
     }
 
     /// A server on a store of the caller's choice.
     pub(crate) async fn start_on(stored: Stored) -> Self {
-        Self::build(stored, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None), None).await
+        Self::build(stored, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None), None, api::Limits::default()).await
     }
 
     /// As [`Server::start_as`], with an authenticator that needs the store.
@@ -105,7 +110,7 @@ impl Server {
         authenticator: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
-        Self::build(Stored::sqlite().await, connections, |store, _| (authenticator(store), None), login).await
+        Self::build(Stored::sqlite().await, connections, |store, _| (authenticator(store), None), login, api::Limits::default()).await
     }
 
     /// A server that people log in to with a browser; it is reached at the address that `logins` is given.
@@ -118,7 +123,7 @@ impl Server {
             let logins = logins(store, address);
             (Arc::new(logins.clone()) as Arc<dyn Authenticator>, Some(logins))
         };
-        Self::build(stored, api::ServerConfig::default(), build, Some(login)).await
+        Self::build(stored, api::ServerConfig::default(), build, Some(login), api::Limits::default()).await
     }
 
     async fn build(
@@ -126,6 +131,7 @@ impl Server {
         connections: api::ServerConfig,
         authenticator: impl FnOnce(Arc<dyn Store>, SocketAddr) -> (Arc<dyn Authenticator>, Option<Logins>),
         login: Option<ProtectedResource>,
+        limits: api::Limits,
     ) -> Self {
         let store = stored.store.clone();
         let clock = Arc::new(SystemClock);
@@ -150,6 +156,7 @@ impl Server {
         let mut config = ApiConfig::at(address);
         config.ice_servers = vec![api::IceServer { url: "stun:stun.example.org:3478".to_owned(), username: None, credential: None }];
         config.login = login;
+        config.limits = limits;
         let (authenticator, logins) = authenticator(store.clone(), address);
         config.logins = logins;
         let router = api::router(ApiState {

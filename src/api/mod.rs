@@ -5,6 +5,7 @@ mod address;
 mod audit;
 pub mod auth;
 mod body;
+mod erasing;
 mod error;
 mod export;
 pub mod graphql;
@@ -195,7 +196,7 @@ pub fn events_schema() -> String {
 pub fn router(state: ApiState) -> Router {
     let ApiState { conversation, hub, signaling, authenticator, config, metrics, graph, checks, allowances } = state;
     let limits = Arc::new(config.limits);
-    let limiter = rate::CallerLimits::new(&limits, allowances.as_ref());
+    let limiter = rate::CallerLimits::new(&limits, allowances.as_ref(), conversation.errands());
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
     let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
     let auditor = Auditor::new(conversation.store().clone(), &config.instance);
@@ -220,6 +221,7 @@ pub fn router(state: ApiState) -> Router {
 
     // The operation has its own limit; this one ends bodies that trickle in.
     let limit = limits.operation_timeout + Duration::from_secs(10);
+    let erasing = conversation.clone();
     let timed = Router::new()
         .merge(rest::routes(limiter.clone()).with_state(conversation))
         .merge(
@@ -243,11 +245,12 @@ pub fn router(state: ApiState) -> Router {
         .route("/graphql", post(graphql::post).get(graphql::get))
         .layer(from_fn_with_state(limit, layers::deadline))
         .with_state(engine.clone())
-        .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone())))
+        .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone(), roles.clone())))
         .layer(from_fn_with_state(limiter.clone(), rate::limit))
         .layer(from_fn_with_state(roles.clone(), audit::watch_roles))
         .layer(from_fn_with_state(authenticator.clone(), auth::authenticate_or_later));
     let api = api
+        .layer(from_fn_with_state(erasing, erasing::refuse))
         .layer(from_fn_with_state(limiter, rate::limit))
         .layer(from_fn_with_state(roles, audit::watch_roles))
         .layer(from_fn_with_state(authenticator, auth::authenticate));

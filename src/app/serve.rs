@@ -22,6 +22,8 @@ const JOB_GRACE: Duration = Duration::from_secs(10);
 const GRAPH_GRACE: Duration = Duration::from_secs(5);
 /// Requests of one caller that are worked on at a time, where there are several callers. Most servers have fewer processors.
 const REQUESTS_AT_ONCE: usize = 8;
+/// Time for what goes on when whoever asked has gone.
+const ERRAND_GRACE: Duration = Duration::from_secs(5);
 /// Time for the store to close.
 const STORE_GRACE: Duration = Duration::from_secs(5);
 
@@ -69,6 +71,8 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
             ..ProcessorConfig::default()
         },
     );
+    // Before anybody is shown anything.
+    house.conversation.look_for_erasures().await?;
     let projector = house.graph.follow();
     let stop = CancellationToken::new();
     let reembedding = tokio::spawn(house.reembedder.run(stop.clone()));
@@ -89,7 +93,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     api_config.is_tls = tls.is_some();
     api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;
     api_config.login = login::resource(&config, scheme, address);
-    api_config.logins = logins;
+    api_config.logins.clone_from(&logins);
     api_config.cors_origins = config.http.cors_origins.iter().map(|origin| origin.parse()).collect::<Result<_, _>>()?;
     api_config.trusted_proxies = config.http.proxies();
     api_config.admission = wiring::admission(&config)?;
@@ -137,6 +141,8 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     if let Some(projector) = projector {
         projector.shutdown(GRAPH_GRACE).await;
     }
+    let login_errands = logins.map(|logins| logins.errands().clone()).unwrap_or_default();
+    tokio::join!(house.conversation.errands().end(ERRAND_GRACE), login_errands.end(ERRAND_GRACE));
     maintenance.await.context("the maintenance task failed")?;
     retention.await.context("the retention task failed")?;
     reembedding.await.context("the task of the embedding model failed")?;

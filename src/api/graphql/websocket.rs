@@ -38,6 +38,7 @@ use tokio::{
 use super::engine::Engine;
 use crate::api::{
     address::ClientAddress,
+    audit::Roles,
     auth::{AuthError, Authenticated, Authenticator, CSRF_FIELD, Identity, Lease, is_shown},
     error::ApiError,
     server::Connection,
@@ -62,7 +63,7 @@ const OPERATIONS: usize = 50;
 
 /// Opens a connection.
 pub(crate) async fn open(
-    State((engine, authenticator)): State<(Engine, Arc<dyn Authenticator>)>,
+    State((engine, authenticator, roles)): State<(Engine, Arc<dyn Authenticator>, Arc<Roles>)>,
     named: Option<Extension<Authenticated>>,
     connection: Option<Extension<Connection>>,
     address: Option<Extension<ClientAddress>>,
@@ -84,7 +85,7 @@ pub(crate) async fn open(
         address: address.map(|Extension(ClientAddress(address))| address),
         connection: connection.map(|Extension(c)| c),
     };
-    upgrade.on_upgrade(move |socket| serve(socket, engine, authenticator, came))
+    upgrade.on_upgrade(move |socket| serve(socket, engine, authenticator, roles, came))
 }
 
 /// What the request that asked for the connection said. The connection is kept until the end, so that this one counts and is
@@ -121,7 +122,7 @@ async fn ended(lease: &SetOnce<Lease>) {
     sleep(LAST_WORDS).await;
 }
 
-async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authenticator>, came: Came) {
+async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authenticator>, roles: Arc<Roles>, came: Came) {
     let Came { identity: by_request, address, connection } = came;
     let identity = Arc::new(OnceLock::new());
     let lease = Arc::new(SetOnce::new());
@@ -154,6 +155,7 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
         mark.store(true, Ordering::Relaxed);
         async move {
             let identity = name(authenticator, by_request, address, payload).await.map_err(ApiError::from)?;
+            roles.see(&identity).await;
             let _ = leased.set(identity.lease());
             let _ = named.set(identity);
             Ok(Data::default())

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     api::{Limits, auth::Authenticated, error::ApiError},
     domain::{Caller, UserId},
-    ports::{Allowances, Bucket},
+    ports::{Allowances, Bucket, Errands},
 };
 
 /// A limit by caller: of all servers where they share one, else of this one.
@@ -33,9 +33,10 @@ struct Limit {
 }
 
 impl Limit {
-    fn new(name: &'static str, rate: Option<RateLimit>, store: Option<&Arc<dyn Allowances>>, slice: u32) -> Self {
+    fn new(name: &'static str, rate: Option<RateLimit>, store: Option<(&Arc<dyn Allowances>, &Errands)>, slice: u32) -> Self {
         let bucket = |rate: RateLimit| Bucket { name, capacity: rate.burst, per_second: rate.per_second };
-        let shared = store.zip(rate).map(|(store, rate)| SharedBuckets::new(store.clone(), bucket(rate), slice));
+        let shared =
+            store.zip(rate).map(|((store, errands), rate)| SharedBuckets::new(store.clone(), bucket(rate), slice, errands.clone()));
         Self { own: Limiter::new(rate), shared }
     }
 
@@ -62,7 +63,8 @@ pub(crate) struct CallerLimits {
 }
 
 impl CallerLimits {
-    pub(crate) fn new(limits: &Limits, store: Option<&Arc<dyn Allowances>>) -> Arc<Self> {
+    pub(crate) fn new(limits: &Limits, store: Option<&Arc<dyn Allowances>>, errands: &Errands) -> Arc<Self> {
+        let store = store.map(|store| (store, errands));
         let messages = [("messages_minute", limits.messages_by_minute), ("messages_day", limits.messages_by_day)];
         Arc::new(Self {
             // A tenth of what may be asked at once: few draws, and little that one server keeps from the others.

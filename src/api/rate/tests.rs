@@ -171,3 +171,22 @@ proptest::proptest! {
         proptest::prop_assert!(f64::from(taken) <= most + 1e-6, "{taken} of {most}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn requests_of_one_take_turns_and_nobody_else_waits() {
+    let limits = CallerLimits::new(&Limits { requests_at_once: Some(2), ..Limits::default() }, None, &Errands::default());
+    let mut held = vec![limits.turn(caller(1)).await, limits.turn(caller(1)).await];
+    assert!(tokio::time::timeout(Duration::from_secs(9), limits.turn(caller(1))).await.is_err(), "a third waits");
+    assert!(limits.turn(caller(2)).await.is_some(), "another does not");
+    held.pop();
+    assert!(limits.turn(caller(1)).await.is_some());
+    let free = CallerLimits::new(&Limits::default(), None, &Errands::default());
+    assert!(free.turn(caller(1)).await.is_none(), "without a limit there are no turns");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_takes_a_moment() {
+    let begun = Instant::now();
+    let _ = hold_back(ApiError::rate_limited(Duration::from_secs(1))).await;
+    assert_eq!(begun.elapsed(), HELD_BACK);
+}

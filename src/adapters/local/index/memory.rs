@@ -205,7 +205,7 @@ impl UserIndex {
             (Some(vectors), Some(probe)) if probe.dimension() == vectors.dimension() => {
                 let mut top = Top::new(size);
                 if let Some((_, rows)) = session {
-                    let similar = rows.iter().filter_map(|row| Some((*row, vectors.similarity(*row, probe)?)));
+                    let similar = rows.iter().filter_map(|row| Some((*row, vectors.rough_similarity(*row, probe)?)));
                     similar.filter(|(row, _)| in_scope(*row)).for_each(|(row, s)| top.offer(row, s));
                 } else {
                     vectors.scan(probe, |row, s| {

@@ -9,7 +9,8 @@ use axum::{
 use super::{auth::Authenticated, error::ApiError};
 use crate::{conversation::Conversation, ports::StoreError};
 
-/// Middleware: 409 `DATA_BEING_DELETED`. Operations of GraphQL are refused where they are run, because one of them deletes.
+/// Middleware: 409 `DATA_BEING_DELETED`. Fields of GraphQL are refused each for itself: one
+/// deletes, and one says how far that has got.
 pub(super) async fn refuse(State(conversation): State<Conversation>, request: Request, next: Next) -> Response {
     let caller = request.extensions().get::<Authenticated>().map(|Authenticated(identity)| identity.caller);
     match caller.is_some_and(|caller| conversation.is_being_erased(&caller)) {

@@ -29,7 +29,7 @@ use axum::{
 };
 use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
-use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
+use tower_http::catch_panic::CatchPanicLayer;
 
 pub use audit::Auditor;
 pub use auth::{
@@ -262,7 +262,7 @@ pub fn router(state: ApiState) -> Router {
     let api = api.layer(DefaultBodyLimit::max(limits.body_bytes));
     let ways = auth::login::routes::WaysIn { logins: config.logins, tokens: config.login.is_some() };
     open = open.merge(login_routes(ways, attempts).layer(axum::Extension(notes)));
-    let pages = Router::new().fallback(web::file).layer(CompressionLayer::new());
+    let pages = Router::new().fallback(web::file);
     let guarded = Router::new()
         .merge(api)
         .merge(open)

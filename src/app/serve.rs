@@ -134,6 +134,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     info!("recall stops");
     // Streams first: they would hold up the requests they are, and their peers should come back to the next server soon.
     stop.cancel();
+    house.conversation.errands().wind_up();
     signaling.shutdown(STREAM_GRACE).await;
     house.hub.shutdown(Bye::from(ByeCode::Restart));
     server.await.context("the server's task failed")?;

@@ -26,9 +26,14 @@ impl Errands {
         self.ending.is_cancelled()
     }
 
+    /// Says that the process stops. What was asked for a moment ago may still be begun.
+    pub fn wind_up(&self) {
+        self.ending.cancel();
+    }
+
     /// Waits for all of them, at most as long as `grace`; then drops them.
     pub async fn end(&self, grace: Duration) {
-        self.ending.cancel();
+        self.wind_up();
         self.running.close();
         if timeout(grace, self.running.wait()).await.is_err() {
             tracing::warn!(running = self.running.len(), "work was dropped before its end");

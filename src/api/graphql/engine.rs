@@ -39,7 +39,7 @@ use crate::{
         rate::CallerLimits,
     },
     conversation::Conversation,
-    ports::{GraphQueries, StoreError},
+    ports::GraphQueries,
     streaming::EventHub,
 };
 
@@ -144,10 +144,6 @@ impl Engine {
         self.documents.resolve(&mut request)?;
         let document = document::parse(&request.query, &self.limits.document)?;
         let kind = operation_type(&document, request.operation_name.as_deref());
-        // Mutations are refused by the store, but for the one that deletes.
-        if kind != Some(OperationType::Mutation) && self.conversation.is_being_erased(&identity.caller) {
-            return Err(StoreError::BeingErased.into());
-        }
         request.set_parsed_query(document);
         let scope = Scope::new(identity.clone(), self.conversation.clone());
         let batches = scope.batches.clone();

@@ -15,7 +15,7 @@ use crate::{
     },
     conversation::Conversation,
     domain::{AuditAction, Caller, Timestamp},
-    ports::Store,
+    ports::{Store, StoreError},
 };
 
 /// The surroundings of one operation.
@@ -25,6 +25,8 @@ pub(crate) struct Scope {
     pub(crate) conversation: Conversation,
     pub(crate) load: DataLoader<Loader>,
     pub(crate) now: Timestamp,
+    /// Everything of the caller's is being deleted: what is left would be taken for a whole.
+    being_erased: bool,
     /// Reads that the loaders put off. Whoever runs the operation drives them.
     pub(crate) batches: Batches,
 }
@@ -38,12 +40,18 @@ impl Scope {
         let batches = Batches::default();
         let queue = batches.clone();
         let load = DataLoader::new(loader, move |read| queue.push(read)).delay(Duration::ZERO);
-        Arc::new(Self { caller, identity, load, conversation, now, batches })
+        let being_erased = conversation.is_being_erased(&caller);
+        Arc::new(Self { caller, identity, load, conversation, now, being_erased, batches })
     }
 
     /// Who asks, with what their proof allows.
     pub(crate) fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    /// Refuses to show what is left while everything is being deleted.
+    pub(crate) fn whole(&self) -> Result<(), ApiError> {
+        if self.being_erased { Err(StoreError::BeingErased.into()) } else { Ok(()) }
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
@@ -83,16 +91,25 @@ pub(crate) enum Needs {
     Admin,
 }
 
+/// What is shown while everything is being deleted: how far that has got, and what was noted, which stays. What is changed is
+/// refused by the store.
+const SHOWN_MEANWHILE: [&str; 3] = ["viewer", "deletion", "auditLog"];
+
 impl Guard for Needs {
     async fn check(&self, ctx: &Context<'_>) -> async_graphql::Result<()> {
-        let identity = &scope(ctx)?.identity;
+        let scope = scope(ctx)?;
+        let identity = &scope.identity;
         let permission = match self {
             Self::ReadOrWrite if identity.permissions.include(Permission::Write) => Permission::Write,
             Self::Read | Self::ReadOrWrite => Permission::Read,
             Self::Write => Permission::Write,
             Self::Admin => Permission::Admin,
         };
-        Ok(identity.require(permission)?)
+        identity.require(permission)?;
+        if permission == Permission::Read && !SHOWN_MEANWHILE.contains(&ctx.field().name()) {
+            scope.whole()?;
+        }
+        Ok(())
     }
 }
 

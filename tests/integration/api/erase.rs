@@ -231,7 +231,8 @@ async fn who_is_being_deleted_is_shown_nothing_of_what_is_left() {
     server.store.begin_erasure(&caller, chrono::DateTime::UNIX_EPOCH).await.unwrap();
     server.conversation.look_for_erasures().await.unwrap();
     for query in [
-        "{ viewer { id } }".to_owned(),
+        "{ viewer { name } }".to_owned(),
+        "{ viewer { entity { id } } }".to_owned(),
         "{ sessions { totalCount } }".to_owned(),
         format!("{{ message(id: \"{message}\") {{ text }} }}"),
         "{ context(input: { query: \"Lyon\" }) { methodsUsed } }".to_owned(),
@@ -247,7 +248,9 @@ async fn who_is_being_deleted_is_shown_nothing_of_what_is_left() {
     streams::follow(&mut socket, "1", &session, None).await;
     let said = futures_util::StreamExt::next(&mut socket).await.unwrap().unwrap();
     assert!(said.to_text().unwrap().contains("DATA_BEING_DELETED"), "{said}");
-    server.data(BORIS, "{ viewer { id } }", json!({})).await;
+    server.data(BORIS, "{ sessions { totalCount } }", json!({})).await;
+    let shown = server.data(ANNA, "{ viewer { id role deletion { begunAt endedAt } } }", json!({})).await;
+    assert!(shown["viewer"]["deletion"]["begunAt"].is_string() && shown["viewer"]["deletion"]["endedAt"].is_null(), "how far it has got");
     let done = delete(&server, ANNA, "DELETE").await;
     assert!(done["receipt"]["endedAt"].is_string(), "{done}");
     let left = server.data(ANNA, "{ sessions { totalCount } }", json!({})).await;

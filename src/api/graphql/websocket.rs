@@ -1,5 +1,5 @@
 //! `/graphql/ws`: the protocol graphql-transport-ws. Bounds: time until `connection_init`, operations at once, size of a
-//! frame, time to take a frame, silence of the other side, and the life of the caller's token.
+//! frame, pace of frames, time to take a frame, silence of the other side, and the life of the caller's token.
 //!
 //! Who asks is said by the request that opens the connection, or by `authorization` in the payload of `connection_init`,
 //! because browsers cannot set headers here; to the cookie of a login belongs `csrfToken` in that payload. Nothing runs before.
@@ -35,7 +35,7 @@ use tokio::{
     time::{Instant, interval_at, sleep, timeout},
 };
 
-use super::engine::Engine;
+use super::{engine::Engine, pace::Pace};
 use crate::api::{
     address::ClientAddress,
     audit::Roles,
@@ -139,7 +139,17 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
     let begun = Arc::new(AtomicBool::new(false));
     let heard = Arc::new(AtomicBool::new(true));
     let listening = heard.clone();
+    let mut pace = Pace::new();
     let input = stream
+        .then(move |frame| {
+            let wait = pace.wait();
+            async move {
+                if !wait.is_zero() {
+                    sleep(wait).await;
+                }
+                frame
+            }
+        })
         .take_while(|frame| future::ready(frame.is_ok()))
         .filter_map(move |frame| {
             listening.store(true, Ordering::Relaxed);

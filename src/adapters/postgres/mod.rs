@@ -27,6 +27,7 @@ mod migrate;
 mod pool;
 mod rows;
 mod sessions;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -43,6 +44,7 @@ use self::{
     failure::{Failure, link_is_lost},
     hints::Hints,
     pool::Pool,
+    statistics::Growth,
     walls::{Access, Scope},
 };
 use crate::{
@@ -57,6 +59,7 @@ const ATTEMPTS: u32 = 5;
 pub struct PostgresStore {
     pool: Pool,
     hints: Hints,
+    growth: Growth,
 }
 
 impl PostgresStore {
@@ -81,7 +84,7 @@ impl PostgresStore {
         let instance = inspect::found_installation(&mut connection, now).await?;
         drop(connection);
         let pool = Pool::new(connect::pool(&options, &config), config.statement_timeout);
-        Ok(Self { hints: Hints::start(pool.clone(), options, instance), pool })
+        Ok(Self { hints: Hints::start(pool.clone(), options, instance), pool, growth: Growth::default() })
     }
 
     /// From now on tells `announcer` what other processes commit to this database, and wakes `wake` for work that they queue.

@@ -68,7 +68,11 @@ impl Archive for PostgresStore {
 impl PostgresStore {
     async fn put(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Outcome<u64>, Failure> {
         let input = (caller.user().0, records, epoch);
-        self.write(caller, &input, |c, &(user, records, epoch)| Box::pin(write::restore(c, user, records, epoch))).await
+        let done = self.write(caller, &input, |c, &(user, records, epoch)| Box::pin(write::restore(c, user, records, epoch))).await;
+        if matches!(done, Ok(Ok(_))) {
+            self.grown(records.len()).await;
+        }
+        done
     }
 }
 

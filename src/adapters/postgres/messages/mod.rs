@@ -22,6 +22,7 @@ impl MessageStore for PostgresStore {
             true => self.hints.queued(caller, session),
             false => self.hints.committed(caller, session),
         }
+        self.grown(appended.len()).await;
         Ok(appended)
     }
 

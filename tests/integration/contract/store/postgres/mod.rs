@@ -6,6 +6,7 @@ mod graph;
 mod hints;
 mod limits;
 mod schema;
+mod statistics;
 mod walls;
 mod wires;
 

@@ -55,7 +55,10 @@ const WORTH_PACKING: usize = 256;
 
 /// Files as they were packed when they were first asked for. Once and not each time: packing the largest takes longer than most
 /// requests, and everybody may ask for it.
-static PACKED: LazyLock<Mutex<HashMap<String, Arc<OnceLock<Option<Bytes>>>>>> = LazyLock::new(Mutex::default);
+static PACKED: LazyLock<Mutex<HashMap<String, Packed>>> = LazyLock::new(Mutex::default);
+
+/// One file; nothing if it could not be packed.
+type Packed = Arc<OnceLock<Option<Bytes>>>;
 
 /// The file packed by gzip, if it is of a kind that gets shorter. Only files that there are may be asked for.
 fn packed(path: &str, file: &EmbeddedFile) -> Option<Bytes> {

@@ -174,6 +174,41 @@ fn every_file_says_what_it_is_for_and_stays_small() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
+/// Put together at run time, each with a test that tries every form; and what reads the migrations' own table.
+const NOT_CHECKED: &[&str] = &["archive/read.rs", "archive/write.rs", "erase.rs", "knowledge/list.rs", "statistics.rs", "migrate.rs"];
+
+#[test]
+fn statements_for_postgres_are_checked_when_they_are_compiled() {
+    let room = root().join("src/adapters/postgres");
+    let mut broken = Vec::new();
+    for path in rust_files(&room) {
+        let inside = path.strip_prefix(&room).unwrap().to_str().unwrap().to_owned();
+        if NOT_CHECKED.contains(&inside.as_str()) || inside.ends_with("tests.rs") {
+            continue;
+        }
+        let code = code(&path);
+        let unchecked =
+            ["query(", "query::<", "query_as(", "query_as::<", "query_scalar(", "query_scalar::<", "_unchecked!", "QueryBuilder"];
+        broken.extend(unchecked.iter().filter(|u| code.contains(**u)).map(|u| format!("{inside} has {u}")));
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// A checked row is read by the order of its columns, and where a migration's columns stand differs between databases.
+#[test]
+fn checked_statements_name_their_columns() {
+    let mut statements = 0;
+    for file in std::fs::read_dir(root().join(".sqlx")).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let answer: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let sql = answer["query"].as_str().unwrap();
+        let starred = sql.starts_with("SELECT *") || sql.contains("RETURNING *") || sql.contains(".*");
+        assert!(!starred, "{sql}");
+        statements += 1;
+    }
+    assert!(statements > 100, "{statements}");
+}
+
 #[test]
 fn no_room_is_called_utils() {
     let all = rust_files(&root().join("src")).into_iter().chain(rust_files(&root().join("signaling/src")));

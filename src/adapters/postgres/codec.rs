@@ -3,8 +3,12 @@
 use std::borrow::Cow;
 
 use chrono::DateTime;
-use serde::Serialize;
-use sqlx::postgres::types::PgInterval;
+use serde::{Serialize, de::DeserializeOwned};
+use sqlx::{
+    Decode, Postgres, Type,
+    error::BoxDynError,
+    postgres::{PgTypeInfo, PgValueRef, types::PgInterval},
+};
 use uuid::Uuid;
 
 use super::failure::Failure;
@@ -119,6 +123,39 @@ pub(super) fn foreign_json(value: &serde_json::Value, what: &'static str) -> Res
     let text = json(value, what)?;
     serde_json::from_str::<serde_json::Value>(&text).map_err(|_| Failure::Unstorable(what))?;
     Ok(text)
+}
+
+/// As [`text`], several, for a parameter that is an array.
+pub(super) fn texts<'a>(given: impl IntoIterator<Item = &'a str>) -> Vec<Cow<'a, str>> {
+    given.into_iter().map(text).collect()
+}
+
+/// A column of JSON, unread: whoever knows what it holds reads it, and says which column is damaged.
+#[derive(Debug)]
+pub(super) struct JsonText(String);
+
+impl JsonText {
+    /// `None` when it holds something else.
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_str(&self.0).ok()
+    }
+}
+
+impl Type<Postgres> for JsonText {
+    fn type_info() -> PgTypeInfo {
+        <serde_json::Value as Type<Postgres>>::type_info()
+    }
+
+    fn compatible(info: &PgTypeInfo) -> bool {
+        <serde_json::Value as Type<Postgres>>::compatible(info)
+    }
+}
+
+impl Decode<'_, Postgres> for JsonText {
+    fn decode(value: PgValueRef<'_>) -> Result<Self, BoxDynError> {
+        // `json` travels as its text. There is no `jsonb` in this schema.
+        Ok(Self(value.as_str()?.to_owned()))
+    }
 }
 
 macro_rules! words {

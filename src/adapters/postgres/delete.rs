@@ -12,8 +12,8 @@ use super::{
     PostgresStore,
     codec::{signed, time},
     failure::Failure,
-    knowledge, rows,
-    rows::Columns,
+    knowledge,
+    rows::{self, EvidenceRow, FactRow},
     sessions,
 };
 use crate::{
@@ -54,25 +54,21 @@ pub(super) async fn session(
 /// Facts with evidence in the session, and the evidence that they have elsewhere, in order of facts; of which knowledge.
 async fn concerned(c: &mut PgConnection, user: UserId, session: SessionId) -> Result<(u64, Vec<Fact>, Vec<Evidence>), Failure> {
     let version = knowledge::version(c, user.0).await?;
-    let facts = sqlx::query(
-        "SELECT * FROM facts WHERE user_id = $1
-         AND id IN (SELECT fact_id FROM evidence WHERE user_id = $1 AND session_id = $2)",
-    )
-    .bind(user.0)
-    .bind(session.0)
-    .fetch_all(&mut *c)
-    .await?;
-    let facts = facts.iter().map(rows::fact).collect::<Result<Vec<_>, _>>()?;
-    let left = sqlx::query(
-        "SELECT * FROM evidence WHERE user_id = $1 AND fact_id = ANY($2) AND session_id <> $3
+    let facts = rows::facts!(
+        FROM "facts WHERE user_id = $1 AND id IN (SELECT fact_id FROM evidence WHERE user_id = $1 AND session_id = $2)",
+        user.0,
+        session.0,
+    );
+    let facts = facts.fetch_all(&mut *c).await?.into_iter().map(FactRow::read).collect::<Result<Vec<_>, _>>()?;
+    let ids: Vec<_> = facts.iter().map(|f| f.id.0).collect();
+    let left = rows::evidence!(
+        FROM "evidence v WHERE user_id = $1 AND fact_id = ANY($2) AND session_id <> $3
          ORDER BY fact_id, created_at, message_id, stance",
-    )
-    .bind(user.0)
-    .bind(facts.iter().map(|f| f.id.0).collect::<Vec<_>>())
-    .bind(session.0)
-    .fetch_all(&mut *c)
-    .await?;
-    let left = left.iter().map(rows::evidence).collect::<Result<Vec<_>, _>>()?;
+        user.0,
+        &ids[..],
+        session.0,
+    );
+    let left = left.fetch_all(&mut *c).await?.into_iter().map(EvidenceRow::read).collect::<Result<Vec<_>, _>>()?;
     Ok((version, facts, left))
 }
 
@@ -103,69 +99,57 @@ async fn apply(
     decision: &Decision,
 ) -> Result<SessionDeleted, Failure> {
     sessions::lock(c, user, session).await?;
-    let messages: i64 = sqlx::query_scalar(
+    let messages = sqlx::query_scalar!(
         "SELECT message_count FROM sessions WHERE user_id = $1 AND id = $2 AND ($3::timestamptz IS NULL OR updated_at < $3)",
-    )
-    .bind(user)
-    .bind(session)
-    .bind(since.map(time))
-    .fetch_optional(&mut *c)
-    .await?
-    .ok_or(Failure::NotFound)?;
-    let current = sqlx::query(
+        user,
+        session,
+        since.map(time),
+    );
+    let messages = messages.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
+    let current = sqlx::query!(
         "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
          WHERE id = $1 AND knowledge_version = $2",
-    )
-    .bind(user)
-    .bind(signed(decision.version));
+        user,
+        signed(decision.version),
+    );
     if current.execute(&mut *c).await?.rows_affected() == 0 {
         return Err(Failure::Stale);
     }
 
-    let mentioned = sqlx::query("SELECT DISTINCT entity_id FROM mentions WHERE user_id = $1 AND session_id = $2")
-        .bind(user)
-        .bind(session)
-        .fetch_all(&mut *c)
-        .await?;
-    let mentioned = mentioned.iter().map(|row| Columns::of(row, "mentions").id("entity_id")).collect::<Result<Vec<_>, _>>()?;
+    let mentioned = sqlx::query_scalar!("SELECT DISTINCT entity_id FROM mentions WHERE user_id = $1 AND session_id = $2", user, session);
+    let mentioned = mentioned.fetch_all(&mut *c).await?;
     forget_mentions(c, user, session, &mentioned).await?;
 
     for fact in &decision.changed {
         knowledge::put_fact(c, user, fact).await?;
     }
-    sqlx::query("DELETE FROM facts WHERE user_id = $1 AND id = ANY($2)")
-        .bind(user)
-        .bind(decision.gone.iter().map(|f| f.0).collect::<Vec<_>>())
-        .execute(&mut *c)
-        .await?;
+    let gone: Vec<_> = decision.gone.iter().map(|f| f.0).collect();
+    sqlx::query!("DELETE FROM facts WHERE user_id = $1 AND id = ANY($2)", user, &gone[..]).execute(&mut *c).await?;
     // Messages, vectors, terms, events, jobs, mentions and evidence go with it.
-    sqlx::query("DELETE FROM sessions WHERE user_id = $1 AND id = $2").bind(user).bind(session).execute(&mut *c).await?;
+    sqlx::query!("DELETE FROM sessions WHERE user_id = $1 AND id = $2", user, session).execute(&mut *c).await?;
 
     let mut concerned = mentioned;
     concerned.extend(&decision.entities);
     // Who was merged away and is known from nowhere else does not come back, not even its name.
-    sqlx::query(
+    let merges = sqlx::query!(
         "DELETE FROM merges g WHERE user_id = $1
          AND gone_id IN (SELECT gone_id FROM entity_merges WHERE user_id = $1 AND into_id = ANY($2))
          AND NOT EXISTS (SELECT 1 FROM merged_mentions m WHERE m.user_id = $1 AND m.gone_id = g.gone_id)
          AND NOT EXISTS (SELECT 1 FROM merged_evidence v JOIN merged_facts f ON f.user_id = $1 AND f.gone_id = v.gone_id AND f.id = v.fact_id
                          WHERE v.user_id = $1 AND v.gone_id = g.gone_id AND g.gone_id IN (f.subject_id, f.object_id))",
-    )
-    .bind(user)
-    .bind(&concerned)
-    .execute(&mut *c)
-    .await?;
-    let entities = sqlx::query(
+        user,
+        &concerned[..],
+    );
+    merges.execute(&mut *c).await?;
+    let entities = sqlx::query!(
         "DELETE FROM entities e WHERE user_id = $1 AND id = ANY($2)
          AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = $1 AND m.entity_id = e.id)
          AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = $1 AND f.subject_id = e.id)
          AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = $1 AND f.object_id = e.id)",
-    )
-    .bind(user)
-    .bind(concerned)
-    .execute(&mut *c)
-    .await?
-    .rows_affected();
+        user,
+        &concerned[..],
+    );
+    let entities = entities.execute(&mut *c).await?.rows_affected();
     Ok(SessionDeleted {
         messages: messages.unsigned_abs(),
         facts_deleted: decision.gone.len() as u64,
@@ -176,7 +160,7 @@ async fn apply(
 
 /// Takes a session's mentions off the entities: their counts, and the first message if it was one of these.
 async fn forget_mentions(c: &mut PgConnection, user: Uuid, session: Uuid, entities: &[Uuid]) -> Result<(), Failure> {
-    sqlx::query(
+    let update = sqlx::query!(
         "UPDATE entities e SET
              mention_count = greatest(0, mention_count - (
                  SELECT count(DISTINCT m.message_id) FROM mentions m
@@ -188,11 +172,10 @@ async fn forget_mentions(c: &mut PgConnection, user: Uuid, session: Uuid, entiti
                      ORDER BY m.said_at, m.message_id LIMIT 1)
                  ELSE first_message END
          WHERE user_id = $1 AND id = ANY($3)",
-    )
-    .bind(user)
-    .bind(session)
-    .bind(entities)
-    .execute(c)
-    .await?;
+        user,
+        session,
+        entities,
+    );
+    update.execute(c).await?;
     Ok(())
 }

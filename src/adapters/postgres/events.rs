@@ -1,5 +1,7 @@
 //! The numbered log of each session: append, read, prune.
 
+use std::borrow::Cow;
+
 use async_trait::async_trait;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -8,8 +10,7 @@ use super::{
     PostgresStore,
     codec::{json, signed, time},
     failure::Failure,
-    rows,
-    rows::Columns,
+    rows::{EventRow, Of},
     walls::{self, Scope},
 };
 use crate::{
@@ -25,31 +26,28 @@ const PRUNE_SESSIONS: i64 = 100;
 #[async_trait]
 impl EventLog for PostgresStore {
     async fn log_state(&self, caller: &Caller, session: SessionId) -> Result<LogState, StoreError> {
-        let row = sqlx::query("SELECT epoch, event_head, event_floor FROM sessions WHERE user_id = $1 AND id = $2")
-            .bind(caller.user().0)
-            .bind(session.0)
-            .fetch_optional(self.pool.reading(caller))
-            .await
-            .map_err(Failure::from)?
-            .ok_or(Failure::NotFound)?;
-        let c = Columns::of(&row, "sessions");
-        Ok(LogState { epoch: c.name("epoch")?, head: c.count("event_head")?, floor: c.count("event_floor")? })
+        let row =
+            sqlx::query!("SELECT epoch, event_head, event_floor FROM sessions WHERE user_id = $1 AND id = $2", caller.user().0, session.0,);
+        let row = row.fetch_optional(self.pool.reading(caller)).await.map_err(Failure::from)?.ok_or(Failure::NotFound)?;
+        let of = |column| Of("sessions", column);
+        Ok(LogState { epoch: row.epoch, head: of("event_head").count(row.event_head)?, floor: of("event_floor").count(row.event_floor)? })
     }
 
     async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
-        let found = sqlx::query("SELECT * FROM events WHERE user_id = $1 AND session_id = $2 AND seq > $3 ORDER BY seq LIMIT $4")
-            .bind(caller.user().0)
-            .bind(session.0)
-            .bind(signed(after))
-            .bind(i64::from(limit))
-            .fetch_all(self.pool.reading(caller))
-            .await
-            .map_err(Failure::from)?;
+        let found = sqlx::query_as!(
+            EventRow,
+            "SELECT seq, id, kind, created_at, data FROM events WHERE user_id = $1 AND session_id = $2 AND seq > $3 ORDER BY seq LIMIT $4",
+            caller.user().0,
+            session.0,
+            signed(after),
+            i64::from(limit),
+        );
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         if found.is_empty() {
             // Tells "nothing new" from "no such session".
             self.log_state(caller, session).await?;
         }
-        Ok(found.iter().map(rows::event).collect::<Result<_, _>>()?)
+        Ok(found.into_iter().map(EventRow::read).collect::<Result<_, _>>()?)
     }
 
     async fn append_events(
@@ -80,18 +78,16 @@ pub(super) async fn append(
     now: Timestamp,
 ) -> Result<Vec<u64>, Failure> {
     let count = signed(events.len() as u64);
-    let head = sqlx::query_scalar::<_, i64>(
+    let head = sqlx::query_scalar!(
         "UPDATE sessions SET event_head = event_head + $3,
              oldest_event_at = CASE WHEN $3 > 0 THEN coalesce(oldest_event_at, $4) ELSE oldest_event_at END
          WHERE user_id = $1 AND id = $2 RETURNING event_head",
-    )
-    .bind(user)
-    .bind(session.0)
-    .bind(count)
-    .bind(time(now))
-    .fetch_optional(&mut *c)
-    .await?
-    .ok_or(Failure::NotFound)?;
+        user,
+        session.0,
+        count,
+        time(now),
+    );
+    let head = head.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
     let numbered: Vec<_> = events.iter().zip(head - count + 1..).map(|(event, seq)| (seq, event, now)).collect();
     insert(c, user, session.0, &numbered).await?;
     Ok(numbered.iter().map(|(seq, ..)| seq.unsigned_abs()).collect())
@@ -111,78 +107,67 @@ pub(super) async fn insert(
     for (seq, event, at) in events {
         seqs.push(*seq);
         ids.push(event.id.0);
-        kinds.push(event.body.kind());
+        kinds.push(Cow::Borrowed(event.body.kind()));
         times.push(time(*at));
-        bodies.push(json(&event.body, "an event")?);
+        bodies.push(Cow::Owned(json(&event.body, "an event")?));
     }
-    sqlx::query(
+    let insert = sqlx::query!(
         "INSERT INTO events (user_id, session_id, seq, id, kind, created_at, data)
          SELECT $1, $2, seq, id, kind, created_at, data::json
          FROM unnest($3::bigint[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[]) AS e (seq, id, kind, created_at, data)",
-    )
-    .bind(user)
-    .bind(session)
-    .bind(seqs)
-    .bind(ids)
-    .bind(kinds)
-    .bind(times)
-    .bind(bodies)
-    .execute(c)
-    .await?;
+        user,
+        session,
+        &seqs[..],
+        &ids[..],
+        &kinds[..],
+        &times[..],
+        &bodies[..],
+    );
+    insert.execute(c).await?;
     Ok(())
 }
 
 /// Removes the oldest events of some logs. Always a prefix: what is left has no holes. Logs that someone writes to are left for
 /// the next call.
 async fn prune(c: &mut PgConnection, before: Timestamp, keep: i64) -> Result<u64, Failure> {
-    let logs = sqlx::query(
+    let logs = sqlx::query!(
         "SELECT user_id, id, event_head, event_floor FROM sessions
          WHERE oldest_event_at < $1 OR (log_length >= $2 AND oldest_event_at IS NOT NULL)
          LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED",
-    )
-    .bind(before)
-    .bind(keep)
-    .bind(PRUNE_SESSIONS)
-    .fetch_all(&mut *c)
-    .await?;
+        before,
+        keep,
+        PRUNE_SESSIONS,
+    );
+    let logs = logs.fetch_all(&mut *c).await?;
     let mut removed = 0;
     for log in &logs {
         if removed >= PRUNE_EVENTS {
             break;
         }
-        let log = Columns::of(log, "sessions");
-        let (user, session) = (log.id("user_id")?, log.id("id")?);
+        let (user, session, head, floor) = (log.user_id, log.id, log.event_head, log.event_floor);
         walls::go_on_for(c, user).await?;
-        let (head, floor) = (log.integer("event_head")?, log.integer("event_floor")?);
         let bound = floor.saturating_add(signed(PRUNE_EVENTS - removed)).min(head + 1);
         // The first event young enough to stay. By number and not by time alone: a clock that jumped back must not make holes.
-        let young: Option<i64> = sqlx::query_scalar(
+        let young = sqlx::query_scalar!(
             "SELECT seq FROM events WHERE user_id = $1 AND session_id = $2 AND seq < $3 AND created_at >= $4 ORDER BY seq LIMIT 1",
-        )
-        .bind(user)
-        .bind(session)
-        .bind(bound)
-        .bind(before)
-        .fetch_optional(&mut *c)
-        .await?;
+            user,
+            session,
+            bound,
+            before,
+        );
+        let young = young.fetch_optional(&mut *c).await?;
         let new_floor = young.unwrap_or(bound).max(head.saturating_sub(keep) + 1).min(bound);
-        removed += sqlx::query("DELETE FROM events WHERE user_id = $1 AND session_id = $2 AND seq < $3")
-            .bind(user)
-            .bind(session)
-            .bind(new_floor)
-            .execute(&mut *c)
-            .await?
-            .rows_affected();
-        sqlx::query(
+        let old = sqlx::query!("DELETE FROM events WHERE user_id = $1 AND session_id = $2 AND seq < $3", user, session, new_floor);
+        removed += old.execute(&mut *c).await?.rows_affected();
+        let raised = sqlx::query!(
             "UPDATE sessions SET event_floor = $3,
                  oldest_event_at = (SELECT created_at FROM events WHERE user_id = $1 AND session_id = $2 AND seq = $3)
              WHERE user_id = $1 AND id = $2",
-        )
-        .bind(user)
-        .bind(session)
-        .bind(new_floor)
-        .execute(&mut *c)
-        .await?;
+            user,
+            session,
+            new_floor,
+        );
+        raised.execute(&mut *c).await?;
     }
     Ok(removed)
 }

@@ -4,7 +4,7 @@
 //! Hints are sent after the commit by one task, many in one statement. As part of the transactions themselves they would make
 //! all commits of the database wait for each other: PostgreSQL takes one global lock for a commit that notifies.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::HashSet, sync::Arc, time::Duration};
 
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::{
@@ -135,8 +135,8 @@ async fn send(pool: Pool, mut waiting: mpsc::Receiver<Hint>, instance: Uuid) {
     let mut batch = Vec::with_capacity(BATCH);
     while waiting.recv_many(&mut batch, BATCH).await > 0 {
         let once: HashSet<Hint> = batch.drain(..).collect();
-        let payloads: Vec<String> = once.iter().map(|hint| hint.payload(instance)).collect();
-        let sent = sqlx::query("SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload").bind(CHANNEL).bind(payloads);
+        let payloads: Vec<Cow<'_, str>> = once.iter().map(|hint| hint.payload(instance).into()).collect();
+        let sent = sqlx::query!("SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", CHANNEL, &payloads[..]);
         if let Err(e) = sent.execute(pool.writing(Scope::Nobody)).await {
             tracing::debug!(error = %e, "hints to other processes were lost");
         }
@@ -189,7 +189,7 @@ impl Receiver {
                 Ok(Ok(Some(notification))) => self.pass_on(notification.payload()),
                 Ok(Ok(None)) => return Failure::Sql(sqlx::Error::WorkerCrashed),
                 Ok(Err(e)) => return e.into(),
-                Err(_) => match timeout(ANSWER, sqlx::query("SELECT 1").execute(&mut listener)).await {
+                Err(_) => match timeout(ANSWER, sqlx::query_scalar!("SELECT 1").fetch_one(&mut listener)).await {
                     Ok(Ok(_)) => {}
                     Ok(Err(e)) => return e.into(),
                     Err(_) => return Failure::NoAnswer(ANSWER),

@@ -17,12 +17,13 @@ impl Inspect for PostgresStore {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query("SELECT 1").execute(self.pool.reading(Scope::Nobody)).await.map_err(Failure::from)?;
+        sqlx::query_scalar!("SELECT 1").fetch_one(self.pool.reading(Scope::Nobody)).await.map_err(Failure::from)?;
         Ok(())
     }
 
     async fn local_user(&self) -> Result<UserId, StoreError> {
-        let user = sqlx::query_scalar("SELECT local_user FROM installation WHERE id = 1").fetch_one(self.pool.reading(Scope::Nobody)).await;
+        let user =
+            sqlx::query_scalar!("SELECT local_user FROM installation WHERE id = 1").fetch_one(self.pool.reading(Scope::Nobody)).await;
         Ok(UserId(user.map_err(Failure::from)?))
     }
 
@@ -35,9 +36,8 @@ impl Inspect for PostgresStore {
 /// Makes the row of the installation if there is none, and draws a name for this process. Both are random numbers of the
 /// server, so that no one who reads a backup of another installation can guess the local user.
 pub(super) async fn found_installation(connection: &mut PgConnection, now: Timestamp) -> Result<Uuid, Failure> {
-    sqlx::query("INSERT INTO installation (id, created_at) VALUES (1, $1) ON CONFLICT DO NOTHING")
-        .bind(codec::time(now))
+    sqlx::query!("INSERT INTO installation (id, created_at) VALUES (1, $1) ON CONFLICT DO NOTHING", codec::time(now))
         .execute(&mut *connection)
         .await?;
-    Ok(sqlx::query_scalar("SELECT gen_random_uuid()").fetch_one(connection).await?)
+    Ok(sqlx::query_scalar!(r#"SELECT gen_random_uuid() AS "id!""#).fetch_one(connection).await?)
 }

@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::{PgConnection, Row, postgres::PgRow};
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
@@ -17,7 +17,7 @@ use super::{
     codec::{Word, interval, signed, time},
     events,
     failure::Failure,
-    rows::Columns,
+    rows::Of,
     sessions,
     walls::Scope,
 };
@@ -26,37 +26,40 @@ use crate::{
     ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError},
 };
 
-/// Takes the heads that have been ready longest and that no other process is taking. A lane that gets its turn goes to the back
-/// (see [`promote`]), so lanes share the workers evenly. `$1` now for the caller, `$2` length of the lease, `$3` how many.
-///
-/// One statement, and one that need not wait for the disk: a claim need not outlive its claimant. `due` is materialized, or
-/// the planner might run it again per row and claim more than asked.
-pub(super) const CLAIM: &str = "WITH due AS MATERIALIZED (
-        SELECT id FROM jobs WHERE head AND ready_at <= queue_time($1) ORDER BY ready_at, id LIMIT $3 FOR UPDATE SKIP LOCKED),
-    loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
-    UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, attempts = attempts + 1
-    FROM due, loosely WHERE jobs.id = due.id RETURNING jobs.*";
-
-/// Prolongs a lease and tells whether it is still ours, without waiting: a row that is locked is most likely being ended by the
-/// very worker whose lease this is, which could wait for this statement in turn. `$1` now for the caller, `$2` job, `$3` token,
-/// `$4` length of the lease.
-const EXTEND: &str = "WITH free AS MATERIALIZED (
-        SELECT id FROM jobs WHERE id = $2 AND token = $3 AND state = 'live' FOR UPDATE SKIP LOCKED),
-    loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
-    prolonged AS (UPDATE jobs SET ready_at = queue_time($1) + $4 FROM free, loosely WHERE jobs.id = free.id)
-    SELECT EXISTS (SELECT 1 FROM jobs WHERE id = $2 AND token = $3 AND state = 'live')";
+/// Of `jobs`.
+struct JobRow {
+    id: i64,
+    token: i64,
+    user_id: Uuid,
+    role: String,
+    session_id: Uuid,
+    lane: String,
+    message_id: Uuid,
+    answer: bool,
+    attempts: i64,
+    queued_at: Timestamp,
+}
 
 #[async_trait]
 impl JobQueue for PostgresStore {
     async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError> {
-        let rows = sqlx::query(CLAIM)
-            .bind(time(now))
-            .bind(interval(lease))
-            .bind(i64::from(limit))
-            .fetch_all(self.pool.writing(Scope::Queue))
-            .await
-            .map_err(Failure::from)?;
-        let mut jobs = rows.iter().map(job).collect::<Result<Vec<_>, _>>()?;
+        // Takes the heads that have been ready longest and that no other process is taking. A lane that gets its turn goes to the
+        // back (see `promote`), so lanes share the workers evenly. One statement, and one that need not wait for the disk: a claim
+        // need not outlive its claimant. `due` is materialized, or the planner might run it again per row and claim more than asked.
+        let rows = sqlx::query_as!(
+            JobRow,
+            "WITH due AS MATERIALIZED (
+                 SELECT id FROM jobs WHERE head AND ready_at <= queue_time($1) ORDER BY ready_at, id LIMIT $3 FOR UPDATE SKIP LOCKED),
+             loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+             UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, attempts = attempts + 1
+             FROM due, loosely WHERE jobs.id = due.id
+             RETURNING jobs.id, token, user_id, role, session_id, lane, message_id, answer, attempts, queued_at",
+            time(now),
+            interval(lease),
+            i64::from(limit),
+        );
+        let rows = rows.fetch_all(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?;
+        let mut jobs = rows.into_iter().map(job).collect::<Result<Vec<_>, _>>()?;
         jobs.sort_by_key(|job| job.claim.job);
         Ok(jobs)
     }
@@ -68,23 +71,34 @@ impl JobQueue for PostgresStore {
 
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
         let (job, token) = numbers(claim);
-        let ours = sqlx::query_scalar(EXTEND)
-            .bind(time(now))
-            .bind(job)
-            .bind(token)
-            .bind(interval(lease))
-            .fetch_one(self.pool.writing(Scope::Queue));
-        Ok(ours.await.map_err(Failure::from)?)
+        // Tells whether it is still ours without waiting: a row that is locked is most likely being ended by the very worker whose
+        // lease this is, which could wait for this statement in turn.
+        let ours = sqlx::query_scalar!(
+            r#"WITH free AS MATERIALIZED (
+                 SELECT id FROM jobs WHERE id = $2 AND token = $3 AND state = 'live' FOR UPDATE SKIP LOCKED),
+             loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
+             prolonged AS (UPDATE jobs SET ready_at = queue_time($1) + $4 FROM free, loosely WHERE jobs.id = free.id)
+             SELECT EXISTS (SELECT 1 FROM jobs WHERE id = $2 AND token = $3 AND state = 'live') AS "ours!""#,
+            time(now),
+            job,
+            token,
+            interval(lease),
+        );
+        Ok(ours.fetch_one(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?)
     }
 
     async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError> {
         let (job, token) = numbers(claim);
-        let done = sqlx::query(
+        let done = sqlx::query!(
             "UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, code = $3
              WHERE id = $4 AND token = $5 AND state = 'live'",
+            time(now),
+            interval(delay),
+            code,
+            job,
+            token,
         );
-        let done = done.bind(time(now)).bind(interval(delay)).bind(code).bind(job).bind(token).execute(self.pool.writing(Scope::Queue));
-        let done = done.await.map_err(Failure::from)?;
+        let done = done.execute(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?;
         match done.rows_affected() {
             0 => Err(CommitError::NotOurs),
             _ => Ok(()),
@@ -93,16 +107,14 @@ impl JobQueue for PostgresStore {
 
     async fn release(&self, claims: &[Claim]) -> Result<(), StoreError> {
         let (jobs, tokens): (Vec<_>, Vec<_>) = claims.iter().map(numbers).unzip();
-        sqlx::query(
+        let released = sqlx::query!(
             "UPDATE jobs SET ready_at = queued_at, token = jobs.token + 1, attempts = attempts - 1
              FROM unnest($1::bigint[], $2::bigint[]) AS c (id, token)
              WHERE jobs.id = c.id AND jobs.token = c.token AND state = 'live'",
-        )
-        .bind(jobs)
-        .bind(tokens)
-        .execute(self.pool.writing(Scope::Queue))
-        .await
-        .map_err(Failure::from)?;
+            &jobs[..],
+            &tokens[..],
+        );
+        released.execute(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?;
         Ok(())
     }
 
@@ -125,23 +137,21 @@ impl JobQueue for PostgresStore {
     }
 
     async fn next_due(&self, now: Timestamp) -> Result<Option<Duration>, StoreError> {
-        let wait: Option<i64> = sqlx::query_scalar(
-            "SELECT ceil(extract(epoch FROM ready_at - queue_time($1)) * 1000)::bigint FROM jobs WHERE head ORDER BY ready_at LIMIT 1",
-        )
-        .bind(time(now))
-        .fetch_optional(self.pool.reading(Scope::Queue))
-        .await
-        .map_err(Failure::from)?;
+        let wait = sqlx::query_scalar!(
+            r#"SELECT ceil(extract(epoch FROM ready_at - queue_time($1)) * 1000)::bigint AS "wait!" FROM jobs
+             WHERE head ORDER BY ready_at LIMIT 1"#,
+            time(now)
+        );
+        let wait = wait.fetch_optional(self.pool.reading(Scope::Queue)).await.map_err(Failure::from)?;
         Ok(wait.map(|ms| Duration::from_millis(ms.try_into().unwrap_or(0))))
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
-        let row = sqlx::query(
-            "SELECT (SELECT count(*) FROM jobs WHERE state = 'live') AS live, (SELECT count(*) FROM jobs WHERE state = 'dead') AS dead",
+        let row = sqlx::query!(
+            r#"SELECT (SELECT count(*) FROM jobs WHERE state = 'live') AS "live!", (SELECT count(*) FROM jobs WHERE state = 'dead') AS "dead!""#,
         );
         let row = row.fetch_one(self.pool.reading(Scope::Queue)).await.map_err(Failure::from)?;
-        let c = Columns::of(&row, "jobs");
-        Ok((c.count("live")?, c.count("dead")?))
+        Ok((row.live.unsigned_abs(), row.dead.unsigned_abs()))
     }
 }
 
@@ -157,21 +167,21 @@ fn lane(work: JobWork) -> (&'static str, MessageId, bool) {
     }
 }
 
-fn job(row: &PgRow) -> Result<Job, Failure> {
-    let c = Columns::of(row, "jobs");
-    let message = MessageId(c.id("message_id")?);
+fn job(row: JobRow) -> Result<Job, Failure> {
+    let of = |column| Of("jobs", column);
+    let message = MessageId(row.message_id);
     Ok(Job {
-        claim: Claim { job: c.count("id")?, token: c.count("token")? },
+        claim: Claim { job: of("id").count(row.id)?, token: of("token").count(row.token)? },
         // The store vouches for the identity: it was verified when the job was queued.
-        caller: Caller::verified(UserId(c.id("user_id")?), c.word("role")?),
-        session: SessionId(c.id("session_id")?),
-        work: match c.name("lane")?.as_str() {
-            "understand" => JobWork::Understand { message, answer: c.flag("answer")? },
+        caller: Caller::verified(UserId(row.user_id), of("role").word(&row.role)?),
+        session: SessionId(row.session_id),
+        work: match row.lane.as_str() {
+            "understand" => JobWork::Understand { message, answer: row.answer },
             "answer" => JobWork::Answer(message),
             _ => return Err(Failure::Damaged { table: "jobs", column: "lane" }),
         },
-        attempts: c.small("attempts")?,
-        queued_at: c.time("queued_at")?,
+        attempts: of("attempts").small(row.attempts)?,
+        queued_at: row.queued_at,
     })
 }
 
@@ -187,23 +197,25 @@ pub(super) async fn enqueue(
         if jobs.is_empty() {
             continue;
         }
+        let messages: Vec<_> = jobs.iter().map(|((_, message, _), _)| message.0).collect();
+        let times: Vec<_> = jobs.iter().map(|(_, at)| time(*at)).collect();
+        let answers: Vec<_> = jobs.iter().map(|((.., answer), _)| *answer).collect();
         // Sorted before it is inserted, so that the numbers follow the order of the messages.
-        sqlx::query(
+        let insert = sqlx::query!(
             "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
              SELECT $1, $2, $3, message, $4, queue_time(at), queue_time(at), answer, place = 1 AND NOT EXISTS (
                  SELECT 1 FROM jobs WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live')
              FROM unnest($5::uuid[], $6::timestamptz[], $7::boolean[]) WITH ORDINALITY AS w (message, at, answer, place)
              ORDER BY place",
-        )
-        .bind(caller.user().0)
-        .bind(session.0)
-        .bind(name)
-        .bind(caller.role().word())
-        .bind(jobs.iter().map(|((_, message, _), _)| message.0).collect::<Vec<_>>())
-        .bind(jobs.iter().map(|(_, at)| time(*at)).collect::<Vec<_>>())
-        .bind(jobs.iter().map(|((.., answer), _)| *answer).collect::<Vec<_>>())
-        .execute(&mut *c)
-        .await?;
+            caller.user().0,
+            session.0,
+            name,
+            caller.role().word(),
+            &messages[..],
+            &times[..],
+            &answers[..],
+        );
+        insert.execute(&mut *c).await?;
     }
     Ok(())
 }
@@ -211,10 +223,10 @@ pub(super) async fn enqueue(
 /// The job that a claim holds.
 pub(super) struct Held {
     id: i64,
-    user: Uuid,
-    session: Uuid,
+    user_id: Uuid,
+    session_id: Uuid,
     lane: String,
-    message: Uuid,
+    message_id: Uuid,
 }
 
 /// Checks that the claim still holds its job, in the transaction that is to end it, and locks the session and then the job: no
@@ -223,47 +235,48 @@ pub(super) struct Held {
 /// # Errors
 /// `NotOurs` when the lease went to another, or the job was done, given back or buried, or is another user's.
 pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> Result<Held, Failure> {
-    const HELD: &str = "SELECT session_id, lane, message_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live'";
-    const LOCKED: &str =
-        "SELECT id, session_id, lane, message_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live' FOR UPDATE";
     let (id, token) = numbers(claim);
-    let seen = sqlx::query(HELD).bind(id).bind(token).bind(user.0).fetch_optional(&mut *c).await?.ok_or(Failure::NotOurs)?;
+    let seen = sqlx::query_scalar!(
+        "SELECT session_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live'",
+        id,
+        token,
+        user.0
+    );
+    let session = seen.fetch_optional(&mut *c).await?.ok_or(Failure::NotOurs)?;
     // The session goes only together with its jobs.
-    sessions::lock(c, user.0, seen.try_get("session_id")?).await.map_err(|e| match e {
+    sessions::lock(c, user.0, session).await.map_err(|e| match e {
         Failure::NotFound => Failure::NotOurs,
         e => e,
     })?;
-    let row = sqlx::query(LOCKED).bind(id).bind(token).bind(user.0).fetch_optional(c).await?.ok_or(Failure::NotOurs)?;
-    Held::of(&row, user)
-}
-
-impl Held {
-    fn of(row: &PgRow, user: UserId) -> Result<Self, Failure> {
-        let c = Columns::of(row, "jobs");
-        let (session, lane, message) = (c.id("session_id")?, c.name("lane")?, c.id("message_id")?);
-        Ok(Self { id: c.integer("id")?, user: user.0, session, lane, message })
-    }
+    let held = sqlx::query_as!(
+        Held,
+        "SELECT id, user_id, session_id, lane, message_id FROM jobs
+         WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live' FOR UPDATE",
+        id,
+        token,
+        user.0,
+    );
+    held.fetch_optional(c).await?.ok_or(Failure::NotOurs)
 }
 
 /// Ends a job that was done: its row goes, the next of its lane may be claimed.
 pub(super) async fn finish(c: &mut PgConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
-    sqlx::query("DELETE FROM jobs WHERE id = $1").bind(held.id).execute(&mut *c).await?;
+    sqlx::query!("DELETE FROM jobs WHERE id = $1", held.id).execute(&mut *c).await?;
     promote(c, held, now).await
 }
 
 /// Makes the next live job of the lane its head. It is ready from now on and not since it was queued: else a lane with a long
 /// backlog would always be older than everyone else's, and take every worker before them.
 async fn promote(c: &mut PgConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
-    sqlx::query(
+    let next = sqlx::query!(
         "UPDATE jobs SET head = true, ready_at = greatest(ready_at, queue_time($4)) WHERE id = (
              SELECT min(id) FROM jobs WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live')",
-    )
-    .bind(held.user)
-    .bind(held.session)
-    .bind(&held.lane)
-    .bind(time(now))
-    .execute(c)
-    .await?;
+        held.user_id,
+        held.session_id,
+        held.lane,
+        time(now),
+    );
+    next.execute(c).await?;
     Ok(())
 }
 
@@ -276,21 +289,17 @@ async fn bury(
     now: Timestamp,
 ) -> Result<SessionId, Failure> {
     let held = held(c, user, claim).await?;
-    sqlx::query("UPDATE jobs SET state = 'dead', head = false, token = token + 1, code = $1 WHERE id = $2")
-        .bind(code)
-        .bind(held.id)
+    sqlx::query!("UPDATE jobs SET state = 'dead', head = false, token = token + 1, code = $1 WHERE id = $2", code, held.id)
         .execute(&mut *c)
         .await?;
     promote(c, &held, now).await?;
     if held.lane == "understand" {
-        sqlx::query("UPDATE messages SET status = 'failed' WHERE user_id = $1 AND id = $2")
-            .bind(held.user)
-            .bind(held.message)
+        sqlx::query!("UPDATE messages SET status = 'failed' WHERE user_id = $1 AND id = $2", held.user_id, held.message_id)
             .execute(&mut *c)
             .await?;
     }
-    events::append(c, held.user, SessionId(held.session), std::slice::from_ref(event), now).await?;
-    Ok(SessionId(held.session))
+    events::append(c, held.user_id, SessionId(held.session_id), std::slice::from_ref(event), now).await?;
+    Ok(SessionId(held.session_id))
 }
 
 /// Ends the answering of a question; the session it belongs to, or nothing when there was nothing to end.
@@ -301,30 +310,33 @@ async fn cancel_answer(
     event: &EventDraft,
     now: Timestamp,
 ) -> Result<Option<SessionId>, Failure> {
-    const FIND: &str = "SELECT id, session_id, lane, message_id FROM jobs
-        WHERE user_id = $1 AND message_id = $2 AND state = 'live' AND (lane = 'answer' OR answer) FOR UPDATE";
-    let session = sqlx::query_scalar("SELECT session_id FROM messages WHERE user_id = $1 AND id = $2").bind(user.0).bind(question.0);
+    let session = sqlx::query_scalar!("SELECT session_id FROM messages WHERE user_id = $1 AND id = $2", user.0, question.0);
     let Some(session) = session.fetch_optional(&mut *c).await? else { return Ok(None) };
     // The session before the job, like everybody: whoever is ending the job has it, and is waited for here.
     match sessions::lock(c, user.0, session).await {
         Err(Failure::NotFound) => return Ok(None),
         locked => locked?,
     };
-    let Some(job) = sqlx::query(FIND).bind(user.0).bind(question.0).fetch_optional(&mut *c).await? else { return Ok(None) };
-    let job = Held::of(&job, user)?;
+    let job = sqlx::query_as!(
+        Held,
+        "SELECT id, user_id, session_id, lane, message_id FROM jobs
+         WHERE user_id = $1 AND message_id = $2 AND state = 'live' AND (lane = 'answer' OR answer) FOR UPDATE",
+        user.0,
+        question.0,
+    );
+    let Some(job) = job.fetch_optional(&mut *c).await? else { return Ok(None) };
     if job.lane == "answer" {
         finish(c, &job, now).await?;
     } else {
         // Whoever reads the message now would have it answered; it is read again, by whom that is not asked of. The attempt does
         // not count.
-        sqlx::query(
+        let again = sqlx::query!(
             "UPDATE jobs SET answer = false, token = token + 1, attempts = greatest(attempts - 1, 0), ready_at = least(ready_at, queue_time($1))
              WHERE id = $2",
-        )
-        .bind(time(now))
-        .bind(job.id)
-        .execute(&mut *c)
-        .await?;
+            time(now),
+            job.id,
+        );
+        again.execute(&mut *c).await?;
     }
     events::append(c, user.0, SessionId(session), std::slice::from_ref(event), now).await?;
     Ok(Some(SessionId(session)))

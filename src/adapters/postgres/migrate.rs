@@ -39,6 +39,7 @@ pub(super) async fn run(connection: &mut PgConnection) -> Result<(), Failure> {
 
 /// Refuses a database that lacks one of the files, or knows more of them.
 pub(super) async fn verify(connection: &mut PgConnection) -> Result<(), Failure> {
+    // Of the library's own table, which the schema of the checked statements has not.
     let table: bool = sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(&mut *connection).await?;
     if !table {
         return Err(Failure::OlderDatabase);

@@ -52,6 +52,9 @@ use crate::{
     ports::{Announcer, StoreError},
 };
 
+/// Makes cargo build again when the database that checks the statements is another one.
+const _: Option<&str> = option_env!("STATEMENTS_DATABASE_URL");
+
 /// Attempts of one transaction that lost against another, or its connection. What still fails then is reported as transient.
 const ATTEMPTS: u32 = 5;
 

@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::{TryStreamExt, future::BoxFuture, stream, stream::BoxStream};
 use sqlx::{
-    AssertSqlSafe, Connection, Either, Error, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr, Transaction,
+    AssertSqlSafe, Connection, Describe, Either, Error, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr, Transaction,
     pool::PoolConnection,
     postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
@@ -186,5 +186,12 @@ impl<'p> Executor<'p> for Rows<'p> {
         'p: 'e,
     {
         Box::pin(async move { run!(self, connection => connection.prepare_with(sql, parameters)) })
+    }
+
+    fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, Error>>
+    where
+        'p: 'e,
+    {
+        Box::pin(async move { run!(self, connection => connection.describe(sql)) })
     }
 }

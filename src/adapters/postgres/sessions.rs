@@ -9,8 +9,8 @@ use super::{
     codec::{self, millis},
     delete, erase,
     failure::Failure,
-    keys, rows,
-    rows::Columns,
+    keys,
+    rows::{self, SessionRow},
     walls::Scope,
 };
 use crate::{
@@ -31,68 +31,65 @@ impl SessionStore for PostgresStore {
         let input = (caller.user().0, id.0, title, epoch, codec::time(now));
         let session = self.write(caller, &input, |c, (user, id, title, epoch, now)| {
             Box::pin(async move {
-                sqlx::query("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING").bind(user).execute(&mut *c).await?;
+                sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
                 erase::refuse_while_erasing(c, *user).await?;
-                let row = sqlx::query(
+                let title = codec::opt_text(title.as_ref().map(UserText::as_str));
+                let row = sqlx::query_as!(
+                    SessionRow,
                     "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch)
-                     VALUES ($1, $2, $3, $4, $4, $5) RETURNING *",
-                )
-                .bind(user)
-                .bind(id)
-                .bind(codec::opt_text(title.as_ref().map(UserText::as_str)))
-                .bind(now)
-                .bind(epoch)
-                .fetch_one(c)
-                .await?;
-                rows::session(&row)
+                     VALUES ($1, $2, $3, $4, $4, $5)
+                     RETURNING id, title, created_at, updated_at, message_count, epoch, event_head",
+                    user,
+                    id,
+                    title.as_deref(),
+                    now,
+                    epoch,
+                );
+                row.fetch_one(c).await?.read()
             })
         });
         Ok(session.await?)
     }
 
     async fn sessions_by_id(&self, caller: &Caller, ids: &[SessionId]) -> Result<Vec<Session>, StoreError> {
-        let found = sqlx::query("SELECT * FROM sessions WHERE user_id = $1 AND id = ANY($2)")
-            .bind(caller.user().0)
-            .bind(ids.iter().map(|id| id.0).collect::<Vec<_>>())
-            .fetch_all(self.pool.reading(caller))
-            .await
-            .map_err(Failure::from)?;
-        Ok(found.iter().map(rows::session).collect::<Result<_, _>>()?)
+        let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+        let found = rows::sessions!("WHERE user_id = $1 AND id = ANY($2)", caller.user().0, &ids[..]);
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(SessionRow::read).collect::<Result<_, _>>()?)
     }
 
     async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
         let user = caller.user().0;
-        let query = match &page.after {
-            None => sqlx::query("SELECT * FROM sessions WHERE user_id = $2 ORDER BY updated_at DESC, id DESC LIMIT $1")
-                .bind(keys::limit(page))
-                .bind(user),
+        let reading = self.pool.reading(caller);
+        let found = match &page.after {
+            None => {
+                rows::sessions!("WHERE user_id = $1 ORDER BY updated_at DESC, id DESC LIMIT $2", user, keys::limit(page))
+                    .fetch_all(reading)
+                    .await
+            }
             Some(key) => {
                 let (updated_at, id) = keys::parse_time_and_id(key)?;
-                sqlx::query(
-                    "SELECT * FROM sessions WHERE user_id = $2 AND (updated_at, id) < ($3, $4)
-                     ORDER BY updated_at DESC, id DESC LIMIT $1",
+                rows::sessions!(
+                    "WHERE user_id = $1 AND (updated_at, id) < ($2, $3) ORDER BY updated_at DESC, id DESC LIMIT $4",
+                    user,
+                    updated_at,
+                    id,
+                    keys::limit(page)
                 )
-                .bind(keys::limit(page))
-                .bind(user)
-                .bind(updated_at)
-                .bind(id)
+                .fetch_all(reading)
+                .await
             }
         };
-        let found = query.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
-        let items = found.iter().map(|row| {
-            let session = rows::session(row)?;
+        let items = found.map_err(Failure::from)?.into_iter().map(|row| {
+            let session = row.read()?;
             Ok((keys::number_and_id(millis(session.updated_at), session.id.0), session))
         });
         Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
     }
 
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
-        let count: i64 = sqlx::query_scalar("SELECT count(*) FROM sessions WHERE user_id = $1")
-            .bind(caller.user().0)
-            .fetch_one(self.pool.reading(caller))
-            .await
-            .map_err(Failure::from)?;
-        Ok(count.unsigned_abs())
+        let count = sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM sessions WHERE user_id = $1"#, caller.user().0);
+        Ok(count.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?.unsigned_abs())
     }
 
     async fn delete_session_unused_since(
@@ -114,29 +111,23 @@ impl SessionStore for PostgresStore {
         limit: u32,
     ) -> Result<Vec<(Caller, SessionId)>, StoreError> {
         let (user, session) = after.map(|(u, s)| (u.0, s.0)).unzip();
-        let found = sqlx::query(
+        let found = sqlx::query!(
             "SELECT user_id, id FROM sessions WHERE ($1::uuid IS NULL OR (user_id, id) > ($1, $2)) AND updated_at < $3
              ORDER BY user_id, id LIMIT $4",
-        )
-        .bind(user)
-        .bind(session)
-        .bind(codec::time(since))
-        .bind(i64::from(limit))
-        .fetch_all(self.pool.reading(Scope::Unused))
-        .await
-        .map_err(Failure::from)?;
-        let unused = found.iter().map(|row| {
-            let c = Columns::of(row, "sessions");
-            Ok((Caller::verified(UserId(c.id("user_id")?), ViewerRole::User), SessionId(c.id("id")?)))
-        });
-        Ok(unused.collect::<Result<_, Failure>>()?)
+            user,
+            session,
+            codec::time(since),
+            i64::from(limit),
+        );
+        let found = found.fetch_all(self.pool.reading(Scope::Unused)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(|row| (Caller::verified(UserId(row.user_id), ViewerRole::User), SessionId(row.id))).collect())
     }
 }
 
 /// Takes the session's row for the rest of the transaction: whoever numbers its messages and events, or queues or ends its
 /// jobs, does so one after the other.
 pub(super) async fn lock(c: &mut PgConnection, user: Uuid, session: Uuid) -> Result<(), Failure> {
-    let row = sqlx::query("SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 FOR NO KEY UPDATE").bind(user).bind(session);
+    let row = sqlx::query_scalar!("SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 FOR NO KEY UPDATE", user, session);
     row.fetch_optional(c).await?.ok_or(Failure::NotFound)?;
     Ok(())
 }

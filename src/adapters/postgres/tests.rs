@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A store of its own, as the owner of its tables; `None` where there is no server.
-async fn store() -> Option<PostgresStore> {
+pub(super) async fn store() -> Option<PostgresStore> {
     let Ok(server) = std::env::var("RECALL_TEST_POSTGRES") else {
         eprintln!("skipped: RECALL_TEST_POSTGRES names no server (tests/services/postgres starts one)");
         return None;

@@ -1,7 +1,7 @@
 //! Row-level security, the wall behind the WHERE clauses: for whom each transaction is, in the one place that says so. What each
 //! scope opens is in `migrations/postgres/0010_walls.sql`.
 
-use sqlx::{AssertSqlSafe, PgConnection, Row};
+use sqlx::{AssertSqlSafe, PgConnection};
 use uuid::Uuid;
 
 use super::failure::Failure;
@@ -96,7 +96,7 @@ impl Scope {
 
 /// From here on the transaction is also for this user.
 pub(super) async fn go_on_for(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
-    sqlx::query("SELECT set_config('recall.caller', $1, true)").bind(user.hyphenated().to_string()).execute(c).await?;
+    sqlx::query_scalar!("SELECT set_config('recall.caller', $1, true)", user.hyphenated().to_string()).fetch_one(c).await?;
     Ok(())
 }
 
@@ -105,21 +105,21 @@ pub(super) async fn go_on_for(c: &mut PgConnection, user: Uuid) -> Result<(), Fa
 /// # Errors
 /// When it does not stand and is `required`.
 pub(super) async fn check(connection: &mut PgConnection, required: bool) -> Result<(), Failure> {
-    let row = sqlx::query(
-        "SELECT r.rolsuper, r.rolbypassrls,
+    let row = sqlx::query!(
+        r#"SELECT r.rolsuper AS "is_superuser!", r.rolbypassrls AS "bypasses!",
                 EXISTS (SELECT FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
                         WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
                               AND a.attname = 'user_id' AND NOT a.attisdropped
-                              AND NOT (c.relrowsecurity AND c.relforcerowsecurity)) AS open
-         FROM pg_roles r WHERE r.rolname = current_user",
+                              AND NOT (c.relrowsecurity AND c.relforcerowsecurity)) AS "open!"
+         FROM pg_roles r WHERE r.rolname = current_user"#,
     )
     .fetch_one(connection)
     .await?;
-    let gap = if row.try_get("rolsuper")? {
+    let gap = if row.is_superuser {
         "the role is a superuser"
-    } else if row.try_get("rolbypassrls")? {
+    } else if row.bypasses {
         "the role has BYPASSRLS"
-    } else if row.try_get("open")? {
+    } else if row.open {
         "a table has it switched off"
     } else {
         return Ok(());

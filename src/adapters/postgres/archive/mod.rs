@@ -1,11 +1,12 @@
 //! Archives: all of one user's rows out of this database and into another store, and back. The statements are made from the shapes
-//! of the port, so that a column is named once for every store.
+//! of the port, so that a column is named once for every store; a test prepares each of them.
 
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use async_trait::async_trait;
-use uuid::Uuid;
 
 use super::{PostgresStore, codec::signed, failure::Failure, walls::Scope};
 use crate::{
@@ -22,12 +23,12 @@ type Outcome<T> = Result<T, ArchiveError>;
 #[async_trait]
 impl Archive for PostgresStore {
     async fn owners(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Caller>, StoreError> {
-        let found: Vec<Uuid> = sqlx::query_scalar("SELECT id FROM users WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2")
-            .bind(after.map(|u| u.0))
-            .bind(i64::from(limit))
-            .fetch_all(self.pool.reading(Scope::Owners))
-            .await
-            .map_err(Failure::from)?;
+        let found = sqlx::query_scalar!(
+            "SELECT id FROM users WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2",
+            after.map(|u| u.0),
+            i64::from(limit)
+        );
+        let found = found.fetch_all(self.pool.reading(Scope::Owners)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(|id| caller(UserId(id))).collect())
     }
 

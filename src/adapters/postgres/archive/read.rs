@@ -10,7 +10,7 @@ use sqlx::{
 };
 use uuid::Uuid;
 
-use super::super::{PostgresStore, codec, failure::Failure, rows::Columns};
+use super::super::{PostgresStore, codec, failure::Failure, rows::Of};
 use crate::{
     domain::{Timestamp, UserId},
     ports::{
@@ -35,14 +35,12 @@ impl Reading {
     pub(super) async fn begin(store: &PostgresStore, user: UserId) -> Result<Self, Failure> {
         let mut transaction = store.pool.snapshot(user).await?;
         // Whoever takes the lines may take their time; it holds nothing that others wait for.
-        sqlx::query("SET LOCAL idle_in_transaction_session_timeout = 0").execute(&mut *transaction).await?;
-        let row = sqlx::query("SELECT feed_head, knowledge_version FROM users WHERE id = $1")
-            .bind(user.0)
-            .fetch_optional(&mut *transaction)
-            .await?
-            .ok_or(Failure::NotFound)?;
-        let c = Columns::of(&row, "users");
-        let owner = Owner { user, feed_head: c.count("feed_head")?, knowledge_version: c.count("knowledge_version")? };
+        sqlx::query!("SET LOCAL idle_in_transaction_session_timeout = 0").execute(&mut *transaction).await?;
+        let row = sqlx::query!("SELECT feed_head, knowledge_version FROM users WHERE id = $1", user.0);
+        let row = row.fetch_optional(&mut *transaction).await?.ok_or(Failure::NotFound)?;
+        let of = |column| Of("users", column);
+        let (feed_head, version) = (of("feed_head").count(row.feed_head)?, of("knowledge_version").count(row.knowledge_version)?);
+        let owner = Owner { user, feed_head, knowledge_version: version };
         Ok(Self { transaction, owner, place: 0, after: None })
     }
 
@@ -80,7 +78,7 @@ impl Snapshot for Reading {
     }
 }
 
-fn select(shape: &Shape, after: bool) -> String {
+pub(super) fn select(shape: &Shape, after: bool) -> String {
     let column = |f: &Field| match f.holds {
         Holds::Json(_) => format!("{0}::text AS {0}", f.name),
         _ => f.name.to_owned(),

@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, PgConnection, Postgres, QueryBuilder, query_builder::S
 use uuid::Uuid;
 
 use super::{
-    super::{codec::signed, erase, failure::Failure, knowledge, rows::Columns, sessions},
+    super::{codec::signed, erase, failure::Failure, knowledge, rows::Of, sessions},
     Outcome,
     read::{Bound, bind},
 };
@@ -27,32 +27,30 @@ pub(super) fn breaks_a_rule(failure: &Failure) -> bool {
 pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<()>, Failure> {
     let user = new.user.0;
     erase::refuse_while_erasing(c, user).await?;
-    let known = sqlx::query("SELECT feed_head, knowledge_version FROM users WHERE id = $1 FOR UPDATE").bind(user);
+    let known = sqlx::query!("SELECT feed_head, knowledge_version FROM users WHERE id = $1 FOR UPDATE", user);
     if let Some(row) = known.fetch_optional(&mut *c).await? {
-        let row = Columns::of(&row, "users");
-        if (row.count("feed_head")?, row.count("knowledge_version")?) == (new.feed_head, new.knowledge_version) {
+        let of = |column| Of("users", column);
+        let counters = (of("feed_head").count(row.feed_head)?, of("knowledge_version").count(row.knowledge_version)?);
+        if counters == (new.feed_head, new.knowledge_version) {
             return Ok(Ok(()));
         }
         // Everything else hangs on one of these.
-        let data: bool = sqlx::query_scalar(
-            "SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1) OR EXISTS (SELECT 1 FROM entities WHERE user_id = $1)",
-        )
-        .bind(user)
-        .fetch_one(&mut *c)
-        .await?;
-        if data {
+        let data = sqlx::query_scalar!(
+            r#"SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1) OR EXISTS (SELECT 1 FROM entities WHERE user_id = $1) AS "data!""#,
+            user
+        );
+        if data.fetch_one(&mut *c).await? {
             return Ok(Err(ArchiveError::OtherData));
         }
     }
-    sqlx::query(
+    let admitted = sqlx::query!(
         "INSERT INTO users AS u (id, feed_head, knowledge_version) VALUES ($1, $2, $3)
          ON CONFLICT (id) DO UPDATE SET feed_head = $2, knowledge_version = $3, feed_generation = u.feed_generation + 1",
-    )
-    .bind(user)
-    .bind(signed(new.feed_head))
-    .bind(signed(new.knowledge_version))
-    .execute(c)
-    .await?;
+        user,
+        signed(new.feed_head),
+        signed(new.knowledge_version),
+    );
+    admitted.execute(c).await?;
     Ok(Ok(()))
 }
 
@@ -62,6 +60,20 @@ pub(super) async fn restore(c: &mut PgConnection, user: Uuid, records: &[Record]
     if shape.name == "job" {
         return jobs(c, user, records).await;
     }
+    let mut sql = insertion(user, shape, records, epoch);
+    // The text differs with the number of rows, so it is not worth keeping.
+    let new = sql.build().persistent(false).execute(&mut *c).await?.rows_affected();
+    if new < records.len() as u64 && !shape.derived {
+        for (at, record) in records.iter().enumerate() {
+            if !is_there(c, user, record).await? {
+                return Ok(Err(ArchiveError::Conflict(at)));
+            }
+        }
+    }
+    Ok(Ok(new))
+}
+
+pub(super) fn insertion(user: Uuid, shape: &Shape, records: &[Record], epoch: &str) -> QueryBuilder<Postgres> {
     let mut sql = QueryBuilder::<Postgres>::new(format!("INSERT INTO {} (user_id, {}", shape.table, names(shape)));
     if let Some(column) = computed(shape) {
         sql.push(format!(", {column}"));
@@ -80,16 +92,7 @@ pub(super) async fn restore(c: &mut PgConnection, user: Uuid, records: &[Record]
         }
     });
     sql.push(" ON CONFLICT DO NOTHING");
-    // The text differs with the number of rows, so it is not worth keeping.
-    let new = sql.build().persistent(false).execute(&mut *c).await?.rows_affected();
-    if new < records.len() as u64 && !shape.derived {
-        for (at, record) in records.iter().enumerate() {
-            if !is_there(c, user, record).await? {
-                return Ok(Err(ArchiveError::Conflict(at)));
-            }
-        }
-    }
-    Ok(Ok(new))
+    sql
 }
 
 fn names(shape: &Shape) -> String {
@@ -143,16 +146,7 @@ async fn jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Ou
         if is_known(c, user, record).await? {
             continue;
         }
-        let places: Vec<_> = (0..record.shape.fields.len()).map(|n| format!("${}", n + 2)).collect();
-        let [session, lane, state, queued] =
-            ["session_id", "lane", "state", "queued_at"].map(|n| record.shape.field(n).unwrap_or_default() + 2);
-        let sql = format!(
-            "INSERT INTO jobs (user_id, {}, ready_at, head) VALUES ($1, {}, least(${queued}, queue_time(${queued})),
-                 ${state} = 'live' AND NOT EXISTS (
-                     SELECT 1 FROM jobs WHERE user_id = $1 AND session_id = ${session} AND lane = ${lane} AND state = 'live'))",
-            names(record.shape),
-            places.join(", ")
-        );
+        let sql = job_insertion(record.shape);
         let mut query = sqlx::query(AssertSqlSafe(sql)).bind(user);
         for (field, value) in record.shape.fields.iter().zip(&record.values) {
             query = bind(query, field, value);
@@ -160,6 +154,18 @@ async fn jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Ou
         new += query.execute(&mut *c).await?.rows_affected();
     }
     Ok(Ok(new))
+}
+
+pub(super) fn job_insertion(shape: &Shape) -> String {
+    let places: Vec<_> = (0..shape.fields.len()).map(|n| format!("${}", n + 2)).collect();
+    let [session, lane, state, queued] = ["session_id", "lane", "state", "queued_at"].map(|n| shape.field(n).unwrap_or_default() + 2);
+    format!(
+        "INSERT INTO jobs (user_id, {}, ready_at, head) VALUES ($1, {}, least(${queued}, queue_time(${queued})),
+             ${state} = 'live' AND NOT EXISTS (
+                 SELECT 1 FROM jobs WHERE user_id = $1 AND session_id = ${session} AND lane = ${lane} AND state = 'live'))",
+        names(shape),
+        places.join(", ")
+    )
 }
 
 /// Whether this very record is there.
@@ -174,52 +180,55 @@ async fn is_known(c: &mut PgConnection, user: Uuid, record: &Record) -> Result<b
 
 async fn matches(c: &mut PgConnection, user: Uuid, record: &Record, compared: impl Fn(&str) -> bool) -> Result<bool, Failure> {
     let shape = record.shape;
-    let fields: Vec<_> = shape.fields.iter().zip(&record.values).filter(|(f, _)| compared(f.name)).collect();
-    let same = fields.iter().enumerate().map(|(n, (f, _))| {
-        let (place, text) = (n + 2, if matches!(f.holds, Holds::Json(_)) { "::text" } else { "" });
-        // What names the record is never missing, and only `=` finds it by an index.
-        let equal = if shape.identity.contains(&f.name) { "=" } else { "IS NOT DISTINCT FROM" };
-        format!("{}{text} {equal} ${place}", f.name)
-    });
-    let sql = format!("SELECT 1 FROM {} WHERE user_id = $1 AND {} LIMIT 1", shape.table, same.collect::<Vec<_>>().join(" AND "));
-    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(user);
-    for (field, value) in fields {
+    let mut query = sqlx::query(AssertSqlSafe(find(shape, &compared))).bind(user);
+    for (field, value) in shape.fields.iter().zip(&record.values).filter(|(f, _)| compared(f.name)) {
         query = bind(query, field, value);
     }
     Ok(query.fetch_optional(c).await?.is_some())
 }
 
+/// Looks for a row by the fields that are compared.
+pub(super) fn find(shape: &Shape, compared: impl Fn(&str) -> bool) -> String {
+    let same = shape.fields.iter().filter(|f| compared(f.name)).enumerate().map(|(n, f)| {
+        let (place, text) = (n + 2, if matches!(f.holds, Holds::Json(_)) { "::text" } else { "" });
+        // What names the record is never missing, and only `=` finds it by an index.
+        let equal = if shape.identity.contains(&f.name) { "=" } else { "IS NOT DISTINCT FROM" };
+        format!("{}{text} {equal} ${place}", f.name)
+    });
+    format!("SELECT 1 FROM {} WHERE user_id = $1 AND {} LIMIT 1", shape.table, same.collect::<Vec<_>>().join(" AND "))
+}
+
+pub(super) fn counting(shape: &Shape) -> String {
+    format!("SELECT count(*) FROM {} WHERE user_id = $1", shape.table)
+}
+
 /// Checks what only the whole shows, and makes whoever has an index of the user in memory make it anew.
 pub(super) async fn settle(c: &mut PgConnection, user: Uuid, expected: &[(&'static Shape, i64)]) -> Result<Outcome<()>, Failure> {
     // All of a user's rows are counted, however many they are.
-    sqlx::query("SET LOCAL statement_timeout = 0").execute(&mut *c).await?;
+    sqlx::query!("SET LOCAL statement_timeout = 0").execute(&mut *c).await?;
     for (shape, expected) in expected {
-        let sql = format!("SELECT count(*) FROM {} WHERE user_id = $1", shape.table);
-        let found: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).bind(user).fetch_one(&mut *c).await?;
+        let found: i64 = sqlx::query_scalar(AssertSqlSafe(counting(shape))).bind(user).fetch_one(&mut *c).await?;
         if found != *expected {
             return Ok(Err(ArchiveError::OtherData));
         }
     }
-    let wrong: bool = sqlx::query_scalar(
-        "SELECT (SELECT coalesce(max(feed_row), 0) FROM messages WHERE user_id = $1) > (SELECT feed_head FROM users WHERE id = $1)
+    let wrong = sqlx::query_scalar!(
+        r#"SELECT (SELECT coalesce(max(feed_row), 0) FROM messages WHERE user_id = $1) > (SELECT feed_head FROM users WHERE id = $1)
              OR EXISTS (SELECT 1 FROM sessions s WHERE s.user_id = $1 AND s.message_count <
-                 (SELECT coalesce(max(m.position), 0) FROM messages m WHERE m.user_id = $1 AND m.session_id = s.id))",
-    )
-    .bind(user)
-    .fetch_one(&mut *c)
-    .await?;
-    if wrong {
+                 (SELECT coalesce(max(m.position), 0) FROM messages m WHERE m.user_id = $1 AND m.session_id = s.id)) AS "wrong!""#,
+        user
+    );
+    if wrong.fetch_one(&mut *c).await? {
         return Ok(Err(ArchiveError::Counters));
     }
     // The reader of an archive brings all vectors to the model that is configured; whether it had its way is looked at later.
-    sqlx::query(
+    let settled = sqlx::query!(
         "UPDATE users SET feed_generation = feed_generation + 1, embedding_settled = false, embedding_model = (
              SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
              WHERE m.user_id = $1 ORDER BY m.feed_row DESC LIMIT 1)
          WHERE id = $1",
-    )
-    .bind(user)
-    .execute(c)
-    .await?;
+        user
+    );
+    settled.execute(c).await?;
     Ok(Ok(()))
 }

@@ -4,10 +4,16 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use sqlx::{PgConnection, Row};
+use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::super::{PostgresStore, codec::signed, failure::Failure, rows, rows::Columns, walls::Scope};
+use super::super::{
+    PostgresStore,
+    codec::signed,
+    failure::Failure,
+    rows::{self, EntityRow, Of},
+    walls::Scope,
+};
 use crate::{
     domain::{Caller, Entity, EntityId, Fact, FactId, MessageId, SessionId, UserId, UserText, ViewerRole},
     ports::{Change, ChangeFeed, GraphMessage, GraphSession, StoreError, Thing, ThingId},
@@ -19,8 +25,8 @@ impl ChangeFeed for PostgresStore {
         let feed = self.write(Scope::Owners, &(), |c, ()| {
             Box::pin(async move {
                 // Listing all that is there, once, may take longer than any other statement.
-                sqlx::query("SET LOCAL statement_timeout = 0").execute(&mut *c).await?;
-                Ok(sqlx::query_scalar("SELECT graph_feed_start()").fetch_one(c).await?)
+                sqlx::query!("SET LOCAL statement_timeout = 0").execute(&mut *c).await?;
+                Ok(sqlx::query_scalar!(r#"SELECT graph_feed_start() AS "feed!""#).fetch_one(c).await?)
             })
         });
         Ok(feed.await?)
@@ -31,11 +37,8 @@ impl ChangeFeed for PostgresStore {
     }
 
     async fn head(&self, caller: &Caller) -> Result<u64, StoreError> {
-        let head: Option<i64> = sqlx::query_scalar("SELECT head FROM graph_heads WHERE user_id = $1")
-            .bind(caller.user().0)
-            .fetch_optional(self.pool.reading(caller))
-            .await
-            .map_err(Failure::from)?;
+        let head = sqlx::query_scalar!("SELECT head FROM graph_heads WHERE user_id = $1", caller.user().0);
+        let head = head.fetch_optional(self.pool.reading(caller)).await.map_err(Failure::from)?;
         Ok(head.unwrap_or(0).unsigned_abs())
     }
 
@@ -47,17 +50,14 @@ impl ChangeFeed for PostgresStore {
 /// The mark is the oldest transaction that still ran: what it or a later one changes is looked at from there the next time, and
 /// may so be looked at twice.
 async fn users_after(store: &PostgresStore, mark: u64) -> Result<(Vec<Caller>, u64), Failure> {
-    let found = sqlx::query(
-        "SELECT array(SELECT user_id FROM graph_heads WHERE changed_in >= $1::text::xid8) AS users,
-             pg_snapshot_xmin(pg_current_snapshot())::text AS mark",
-    )
-    .bind(mark.to_string())
-    .fetch_one(store.pool.reading(Scope::Graph))
-    .await?;
-    let users: Vec<Uuid> = found.try_get("users")?;
-    let mark: String = found.try_get("mark")?;
-    let mark = mark.parse().map_err(|_| Failure::Damaged { table: "graph_heads", column: "changed_in" })?;
-    Ok((users.into_iter().map(|u| Caller::verified(UserId(u), ViewerRole::User)).collect(), mark))
+    let found = sqlx::query!(
+        r#"SELECT array(SELECT user_id FROM graph_heads WHERE changed_in >= $1::text::xid8) AS "users!",
+             pg_snapshot_xmin(pg_current_snapshot())::text AS "mark!""#,
+        mark.to_string(),
+    );
+    let found = found.fetch_one(store.pool.reading(Scope::Graph)).await?;
+    let mark = found.mark.parse().map_err(|_| Failure::Damaged { table: "graph_heads", column: "changed_in" })?;
+    Ok((found.users.into_iter().map(|u| Caller::verified(UserId(u), ViewerRole::User)).collect(), mark))
 }
 
 /// What the rows of the feed name, by kind.
@@ -71,17 +71,17 @@ struct Named {
 
 async fn changes(store: &PostgresStore, user: Uuid, after: u64, limit: u32) -> Result<Vec<Change>, Failure> {
     let mut snapshot = store.pool.snapshot(UserId(user)).await?;
-    let found = sqlx::query("SELECT number, kind, id FROM graph_changes WHERE user_id = $1 AND number > $2 ORDER BY number LIMIT $3")
-        .bind(user)
-        .bind(signed(after))
-        .bind(i64::from(limit))
-        .fetch_all(&mut *snapshot)
-        .await?;
+    let found = sqlx::query!(
+        "SELECT number, kind, id FROM graph_changes WHERE user_id = $1 AND number > $2 ORDER BY number LIMIT $3",
+        user,
+        signed(after),
+        i64::from(limit),
+    );
+    let found = found.fetch_all(&mut *snapshot).await?;
     let (mut named, mut order) = (Named::default(), Vec::with_capacity(found.len()));
-    for row in &found {
-        let c = Columns::of(row, "graph_changes");
-        let (number, id, kind) = (c.count("number")?, c.id("id")?, c.name("kind")?);
-        let (list, thing) = match kind.as_str() {
+    for row in found {
+        let id = row.id;
+        let (list, thing) = match row.kind.as_str() {
             "session" => (&mut named.sessions, ThingId::Session(SessionId(id))),
             "entity" => (&mut named.entities, ThingId::Entity(EntityId(id))),
             "message" => (&mut named.messages, ThingId::Message(MessageId(id))),
@@ -89,7 +89,7 @@ async fn changes(store: &PostgresStore, user: Uuid, after: u64, limit: u32) -> R
             _ => return Err(Failure::Damaged { table: "graph_changes", column: "kind" }),
         };
         list.push(id);
-        order.push((number, thing));
+        order.push((Of("graph_changes", "number").count(row.number)?, thing));
     }
     let mut things: HashMap<ThingId, Thing> = HashMap::with_capacity(order.len());
     for session in sessions(&mut snapshot, user, &named.sessions).await? {
@@ -113,12 +113,10 @@ async fn sessions(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let found = sqlx::query("SELECT id, title, created_at FROM sessions WHERE user_id = $1 AND id = ANY($2)").bind(user).bind(ids);
-    let sessions = found.fetch_all(c).await?;
-    let sessions = sessions.iter().map(|row| {
-        let c = Columns::of(row, "sessions");
-        let title = c.opt_text("title")?.map(UserText::from);
-        Ok(GraphSession { id: SessionId(c.id("id")?), title, created_at: c.time("created_at")? })
+    let found = sqlx::query!("SELECT id, title, created_at FROM sessions WHERE user_id = $1 AND id = ANY($2)", user, ids);
+    let sessions = found.fetch_all(c).await?.into_iter().map(|row| {
+        let title = Of("sessions", "title").opt_text(row.title)?.map(UserText::from);
+        Ok(GraphSession { id: SessionId(row.id), title, created_at: row.created_at })
     });
     sessions.collect()
 }
@@ -127,35 +125,32 @@ async fn entities(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let found = sqlx::query("SELECT * FROM entities WHERE user_id = $1 AND id = ANY($2)").bind(user).bind(ids);
-    found.fetch_all(c).await?.iter().map(rows::entity).collect()
+    let found = rows::entities!("WHERE user_id = $1 AND id = ANY($2)", user, ids);
+    found.fetch_all(c).await?.into_iter().map(EntityRow::read).collect()
 }
 
 async fn messages(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<GraphMessage>, Failure> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let found = sqlx::query(
-        "SELECT id, session_id, position, role, speaker, kind, sent_at, array(
-             SELECT DISTINCT n.entity_id FROM mentions n WHERE n.user_id = m.user_id AND n.message_id = m.id ORDER BY 1) AS mentions
-         FROM messages m WHERE user_id = $1 AND id = ANY($2)",
-    )
-    .bind(user)
-    .bind(ids)
-    .fetch_all(c)
-    .await?;
-    let messages = found.iter().map(|row| {
-        let c = Columns::of(row, "messages");
-        let mentions: Vec<Uuid> = row.try_get("mentions")?;
+    let found = sqlx::query!(
+        r#"SELECT id, session_id, position, role, speaker, kind, sent_at, array(
+             SELECT DISTINCT n.entity_id FROM mentions n WHERE n.user_id = m.user_id AND n.message_id = m.id ORDER BY 1) AS "mentions!"
+         FROM messages m WHERE user_id = $1 AND id = ANY($2)"#,
+        user,
+        ids,
+    );
+    let of = |column| Of("messages", column);
+    let messages = found.fetch_all(c).await?.into_iter().map(|row| {
         Ok(GraphMessage {
-            id: MessageId(c.id("id")?),
-            session: SessionId(c.id("session_id")?),
-            position: c.count("position")?,
-            role: c.word("role")?,
-            speaker: c.opt_text("speaker")?,
-            kind: c.opt_word("kind")?,
-            sent_at: c.time("sent_at")?,
-            mentions: mentions.into_iter().map(EntityId).collect(),
+            id: MessageId(row.id),
+            session: SessionId(row.session_id),
+            position: of("position").count(row.position)?,
+            role: of("role").word(&row.role)?,
+            speaker: of("speaker").opt_text(row.speaker)?,
+            kind: row.kind.map(|kind| of("kind").word(&kind)).transpose()?,
+            sent_at: row.sent_at,
+            mentions: row.mentions.into_iter().map(EntityId).collect(),
         })
     });
     messages.collect()
@@ -167,22 +162,19 @@ async fn facts(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<Sou
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let found = sqlx::query(
-        "SELECT f.*, v.message_id AS source_id, v.session_id AS source_session
-         FROM facts f LEFT JOIN LATERAL (
+    let found = rows::facts_with!(
+        r#"v.message_id AS "source_id?", v.session_id AS "source_session?""#,
+        "FROM facts f LEFT JOIN LATERAL (
              SELECT message_id, session_id FROM evidence
              WHERE user_id = f.user_id AND fact_id = f.id AND stance = 'supports'
              ORDER BY created_at DESC, message_id DESC LIMIT 1) v ON true
          WHERE f.user_id = $1 AND f.id = ANY($2)",
-    )
-    .bind(user)
-    .bind(ids)
-    .fetch_all(c)
-    .await?;
-    let facts = found.iter().map(|row| {
-        let c = Columns::of(row, "facts");
-        let source = c.opt_id("source_id")?.zip(c.opt_id("source_session")?);
-        Ok((rows::fact(row)?, source.map(|(message, session)| (MessageId(message), SessionId(session)))))
+        user,
+        ids,
+    );
+    let facts = found.fetch_all(c).await?.into_iter().map(|row| {
+        let source = row.source_id.zip(row.source_session);
+        Ok((rows::fact_of!(row)?, source.map(|(message, session)| (MessageId(message), SessionId(session)))))
     });
     facts.collect()
 }

@@ -9,7 +9,6 @@ use super::super::{
     failure::Failure,
     jobs,
     messages::append,
-    rows::Columns,
     sessions,
 };
 use super::{list::folded, merge};
@@ -32,10 +31,11 @@ pub(super) async fn plan(
         None => None,
     };
     sessions::lock(c, user, plan.session.0).await?;
-    let current =
-        sqlx::query("UPDATE users SET knowledge_version = knowledge_version + 1 WHERE id = $1 AND knowledge_version = $2 AND NOT erasing")
-            .bind(user)
-            .bind(signed(plan.version));
+    let current = sqlx::query!(
+        "UPDATE users SET knowledge_version = knowledge_version + 1 WHERE id = $1 AND knowledge_version = $2 AND NOT erasing",
+        user,
+        signed(plan.version),
+    );
     if current.execute(&mut *c).await?.rows_affected() == 0 {
         erase::refuse_while_erasing(c, user).await?;
         return Err(Failure::Stale);
@@ -45,11 +45,11 @@ pub(super) async fn plan(
         merge::record(c, user, *gone, *into, plan).await?;
     }
     for fact in &plan.deleted_facts {
-        sqlx::query("DELETE FROM facts WHERE user_id = $1 AND id = $2").bind(user).bind(fact.0).execute(&mut *c).await?;
+        sqlx::query!("DELETE FROM facts WHERE user_id = $1 AND id = $2", user, fact.0).execute(&mut *c).await?;
     }
     for (gone, _) in &plan.merged {
         // There is one node of the user at a time, and the one that stays is written next.
-        let other = sqlx::query("UPDATE entities SET is_viewer = false WHERE user_id = $1 AND id = $2").bind(user).bind(gone.0);
+        let other = sqlx::query!("UPDATE entities SET is_viewer = false WHERE user_id = $1 AND id = $2", user, gone.0);
         other.execute(&mut *c).await?;
     }
     for entity in &plan.entities {
@@ -83,13 +83,14 @@ pub(super) async fn plan(
         put_evidence(c, user, evidence).await?;
     }
     for (fact, message, stance) in &plan.dropped_evidence {
-        sqlx::query("DELETE FROM evidence WHERE user_id = $1 AND fact_id = $2 AND message_id = $3 AND stance = $4")
-            .bind(user)
-            .bind(fact.0)
-            .bind(message.0)
-            .bind(stance.word())
-            .execute(&mut *c)
-            .await?;
+        let dropped = sqlx::query!(
+            "DELETE FROM evidence WHERE user_id = $1 AND fact_id = $2 AND message_id = $3 AND stance = $4",
+            user,
+            fact.0,
+            message.0,
+            stance.word(),
+        );
+        dropped.execute(&mut *c).await?;
     }
     for (gone, into) in &plan.merged {
         merge::merge(c, user, *gone, *into).await?;
@@ -112,13 +113,9 @@ pub(super) async fn answer(c: &mut PgConnection, caller: &Caller, answer: &Answe
     let AnswerCommit { message, answer_to, citations, events } = answer;
     let (session, now) = (message.session, message.created_at);
     // In the same session, because a session's messages go together.
-    sqlx::query("SELECT 1 FROM messages WHERE user_id = $1 AND id = $2 AND session_id = $3")
-        .bind(user)
-        .bind(answer_to.0)
-        .bind(session.0)
-        .fetch_optional(&mut *c)
-        .await?
-        .ok_or(Failure::NotFound)?;
+    let question =
+        sqlx::query_scalar!("SELECT 1 FROM messages WHERE user_id = $1 AND id = $2 AND session_id = $3", user, answer_to.0, session.0,);
+    question.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
     let new = append::New { message, answer_to: Some(*answer_to), citations };
     let stored = append::store(c, caller, session, &[new]).await?.pop().ok_or(Failure::NotFound)?;
     events::append(c, user, session, events, now).await?;
@@ -132,50 +129,52 @@ async fn put_entity(c: &mut PgConnection, user: Uuid, e: &Entity) -> Result<(), 
         search.push('\n');
         search.push_str(&folded(alias));
     }
-    sqlx::query(
+    let description = codec::opt_text(e.description.as_deref());
+    let put = sqlx::query!(
         "INSERT INTO entities (user_id, id, name, entity_type, aliases, description, mention_count, confidence, is_viewer,
                                first_message, search, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, $11, $12, $13)
+         VALUES ($1, $2, $3, $4, $5::text::json, $6, $7, $8, $9, $10, $11, $12, $13)
          ON CONFLICT (user_id, id) DO UPDATE SET name = excluded.name, entity_type = excluded.entity_type, aliases = excluded.aliases,
              description = excluded.description, mention_count = excluded.mention_count, confidence = excluded.confidence,
              is_viewer = excluded.is_viewer, first_message = excluded.first_message, search = excluded.search,
              created_at = excluded.created_at, updated_at = excluded.updated_at",
-    )
-    .bind(user)
-    .bind(e.id.0)
-    .bind(codec::text(&e.name))
-    .bind(e.entity_type.word())
-    .bind(json(&e.aliases, "aliases")?)
-    .bind(codec::opt_text(e.description.as_deref()))
-    .bind(signed(e.mention_count))
-    .bind(e.confidence)
-    .bind(e.is_viewer)
-    .bind(e.first_message.map(|m| m.0))
-    .bind(search)
-    .bind(time(e.created_at))
-    .bind(time(e.updated_at))
-    .execute(c)
-    .await?;
+        user,
+        e.id.0,
+        &*codec::text(&e.name),
+        e.entity_type.word(),
+        json(&e.aliases, "aliases")?,
+        description.as_deref(),
+        signed(e.mention_count),
+        e.confidence,
+        e.is_viewer,
+        e.first_message.map(|m| m.0),
+        search,
+        time(e.created_at),
+        time(e.updated_at),
+    );
+    put.execute(c).await?;
     Ok(())
 }
 
 async fn put_key(c: &mut PgConnection, user: Uuid, entity: EntityId, key: &EntityKey) -> Result<(), Failure> {
-    sqlx::query("INSERT INTO entity_keys (user_id, key, entity_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
-        .bind(user)
-        .bind(codec::key(key.as_str()))
-        .bind(entity.0)
-        .execute(c)
-        .await?;
+    let put = sqlx::query!(
+        "INSERT INTO entity_keys (user_id, key, entity_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        user,
+        &*codec::key(key.as_str()),
+        entity.0,
+    );
+    put.execute(c).await?;
     Ok(())
 }
 
 async fn put_hint(c: &mut PgConnection, user: Uuid, entity: EntityId, hint: &str) -> Result<(), Failure> {
-    sqlx::query("INSERT INTO entity_hints (user_id, hint, entity_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
-        .bind(user)
-        .bind(codec::key(hint))
-        .bind(entity.0)
-        .execute(c)
-        .await?;
+    let put = sqlx::query!(
+        "INSERT INTO entity_hints (user_id, hint, entity_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        user,
+        &*codec::key(hint),
+        entity.0,
+    );
+    put.execute(c).await?;
     Ok(())
 }
 
@@ -188,48 +187,44 @@ async fn processed(
     mentions: &[(EntityId, Mention)],
     decisions: &[Decision],
 ) -> Result<(), Failure> {
-    let row =
-        sqlx::query("UPDATE messages SET kind = $1, status = 'processed' WHERE user_id = $2 AND id = $3 RETURNING session_id, sent_at")
-            .bind(kind.word())
-            .bind(user)
-            .bind(message.0)
-            .fetch_optional(&mut *c)
-            .await?
-            .ok_or(Failure::NotFound)?;
-    let columns = Columns::of(&row, "messages");
-    let (session, said_at) = (columns.id("session_id")?, columns.time("sent_at")?);
-    let earlier = sqlx::query("DELETE FROM mentions WHERE user_id = $1 AND message_id = $2").bind(user).bind(message.0);
-    earlier.execute(&mut *c).await?;
+    let row = sqlx::query!(
+        "UPDATE messages SET kind = $1, status = 'processed' WHERE user_id = $2 AND id = $3 RETURNING session_id, sent_at",
+        kind.word(),
+        user,
+        message.0,
+    );
+    let of = row.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
+    sqlx::query!("DELETE FROM mentions WHERE user_id = $1 AND message_id = $2", user, message.0).execute(&mut *c).await?;
     for (i, (entity, m)) in mentions.iter().enumerate() {
         let decision = decisions.get(i);
-        sqlx::query(
+        let (description, reason) = (codec::opt_text(m.description.as_deref()), codec::opt_text(decision.map(|d| d.reason.as_str())));
+        let mention = sqlx::query!(
             "INSERT INTO mentions (user_id, message_id, ordinal, entity_id, session_id, said_at, name, entity_type,
                                    span_start, span_end, confidence, description, score, reason)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-        )
-        .bind(user)
-        .bind(message.0)
-        .bind(signed(i as u64))
-        .bind(entity.0)
-        .bind(session)
-        .bind(said_at)
-        .bind(codec::text(&m.name))
-        .bind(m.entity_type.word())
-        .bind(i64::from(m.span.start))
-        .bind(i64::from(m.span.end))
-        .bind(m.confidence)
-        .bind(codec::opt_text(m.description.as_deref()))
-        .bind(decision.map(|d| d.score))
-        .bind(codec::opt_text(decision.map(|d| d.reason.as_str())))
-        .execute(&mut *c)
-        .await?;
+            user,
+            message.0,
+            signed(i as u64),
+            entity.0,
+            of.session_id,
+            of.sent_at,
+            &*codec::text(&m.name),
+            m.entity_type.word(),
+            i64::from(m.span.start),
+            i64::from(m.span.end),
+            m.confidence,
+            description.as_deref(),
+            decision.map(|d| d.score),
+            reason.as_deref(),
+        );
+        mention.execute(&mut *c).await?;
     }
     Ok(())
 }
 
 /// Writes a fact whole.
 pub(in super::super) async fn put_fact(c: &mut PgConnection, user: Uuid, f: &Fact) -> Result<(), Failure> {
-    sqlx::query(
+    let put = sqlx::query!(
         "INSERT INTO facts (user_id, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
                             valid_from, valid_to, last_support, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
@@ -238,79 +233,73 @@ pub(in super::super) async fn put_fact(c: &mut PgConnection, user: Uuid, f: &Fac
              weighed_at = excluded.weighed_at, status = excluded.status, flagged = excluded.flagged,
              valid_from = excluded.valid_from, valid_to = excluded.valid_to, last_support = excluded.last_support,
              created_at = excluded.created_at, updated_at = excluded.updated_at",
-    )
-    .bind(user)
-    .bind(f.id.0)
-    .bind(f.subject.0)
-    .bind(codec::text(&f.relation))
-    .bind(f.object.0)
-    // Without the sign of a zero, which SQLite does not keep either.
-    .bind(f.support + 0.0)
-    .bind(f.opposition + 0.0)
-    .bind(time(f.weighed_at))
-    .bind(f.status.word())
-    .bind(f.flagged)
-    .bind(f.valid_from.map(time))
-    .bind(f.valid_to.map(time))
-    .bind(f.last_support.map(time))
-    .bind(time(f.created_at))
-    .bind(time(f.updated_at))
-    .execute(c)
-    .await?;
+        user,
+        f.id.0,
+        f.subject.0,
+        &*codec::text(&f.relation),
+        f.object.0,
+        // Without the sign of a zero, which SQLite does not keep either.
+        f.support + 0.0,
+        f.opposition + 0.0,
+        time(f.weighed_at),
+        f.status.word(),
+        f.flagged,
+        f.valid_from.map(time),
+        f.valid_to.map(time),
+        f.last_support.map(time),
+        time(f.created_at),
+        time(f.updated_at),
+    );
+    put.execute(c).await?;
     Ok(())
 }
 
 /// Takes the facts that are to be written out of the way of each other: when a merge is undone one may get the statement that
 /// another still has, whatever their order.
 async fn free_statements(c: &mut PgConnection, user: Uuid, facts: &[Fact]) -> Result<(), Failure> {
-    sqlx::query("UPDATE facts SET relation = id::text WHERE user_id = $1 AND id = ANY($2)")
-        .bind(user)
-        .bind(facts.iter().map(|f| f.id.0).collect::<Vec<_>>())
-        .execute(c)
-        .await?;
+    let ids: Vec<_> = facts.iter().map(|f| f.id.0).collect();
+    sqlx::query!("UPDATE facts SET relation = id::text WHERE user_id = $1 AND id = ANY($2)", user, &ids[..]).execute(c).await?;
     Ok(())
 }
 
 /// Evidence that is there already stays as it is: a message counts once, however often it is delivered.
 async fn put_evidence(c: &mut PgConnection, user: Uuid, e: &Evidence) -> Result<(), Failure> {
-    sqlx::query(
+    let put = sqlx::query!(
         "INSERT INTO evidence (user_id, fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (user_id, fact_id, message_id, stance) DO NOTHING",
-    )
-    .bind(user)
-    .bind(e.fact.0)
-    .bind(e.message.0)
-    .bind(e.stance.word())
-    .bind(e.session.0)
-    .bind(e.confidence)
-    .bind(e.span.map(|s| i64::from(s.start)))
-    .bind(e.span.map(|s| i64::from(s.end)))
-    .bind(codec::text(e.excerpt.as_str()))
-    .bind(time(e.created_at))
-    .execute(c)
-    .await?;
+        user,
+        e.fact.0,
+        e.message.0,
+        e.stance.word(),
+        e.session.0,
+        e.confidence,
+        e.span.map(|s| i64::from(s.start)),
+        e.span.map(|s| i64::from(s.end)),
+        &*codec::text(e.excerpt.as_str()),
+        time(e.created_at),
+    );
+    put.execute(c).await?;
     Ok(())
 }
 
 /// Merges a fact into another: its evidence moves, what the other has already is dropped, then the fact goes. This frees its
 /// statement (subject, relation, object) for the facts that are written next.
 async fn move_evidence(c: &mut PgConnection, user: Uuid, gone: FactId, into: FactId, plan: &KnowledgeCommit) -> Result<(), Failure> {
-    let exists = sqlx::query("SELECT 1 FROM facts WHERE user_id = $1 AND id = $2").bind(user).bind(into.0);
+    let exists = sqlx::query_scalar!("SELECT 1 FROM facts WHERE user_id = $1 AND id = $2", user, into.0);
     if exists.fetch_optional(&mut *c).await?.is_none() {
         // Merged into a fact that is new with this plan.
         let new = plan.facts.iter().find(|f| f.id == into).ok_or(Failure::NotFound)?;
         put_fact(c, user, new).await?;
     }
-    sqlx::query(
+    let moved = sqlx::query!(
         "UPDATE evidence e SET fact_id = $3 WHERE user_id = $1 AND fact_id = $2 AND NOT EXISTS (
              SELECT 1 FROM evidence o
              WHERE o.user_id = $1 AND o.fact_id = $3 AND o.message_id = e.message_id AND o.stance = e.stance)",
-    )
-    .bind(user)
-    .bind(gone.0)
-    .bind(into.0)
-    .execute(&mut *c)
-    .await?;
-    sqlx::query("DELETE FROM facts WHERE user_id = $1 AND id = $2").bind(user).bind(gone.0).execute(c).await?;
+        user,
+        gone.0,
+        into.0,
+    );
+    moved.execute(&mut *c).await?;
+    sqlx::query!("DELETE FROM facts WHERE user_id = $1 AND id = $2", user, gone.0).execute(c).await?;
     Ok(())
 }

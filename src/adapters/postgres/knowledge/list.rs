@@ -1,4 +1,7 @@
 //! Lists of entities and facts by filter. Sort columns and id make the key of a row, so pages neither overlap nor skip.
+//!
+//! These statements are put together at run time: a filter that is not asked for must not be in them, or a plan that is made for
+//! all values would use no index for those that are. A test prepares every form that there is.
 
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
@@ -7,7 +10,8 @@ use super::super::{
     PostgresStore,
     codec::{self, Word, millis, signed, time},
     failure::Failure,
-    keys, rows,
+    keys,
+    rows::{ENTITY, EntityRow, FACT, FactRow},
 };
 use crate::{
     domain::{Entity, Fact, FactStatus, Page, Slice, UserId},
@@ -21,26 +25,34 @@ pub(in super::super) fn folded(text: &str) -> String {
 }
 
 pub(super) async fn entities(store: &PostgresStore, user: UserId, filter: &EntityFilter, page: &Page) -> Result<Slice<Entity>, Failure> {
-    let mut sql = QueryBuilder::new("SELECT e.* FROM entities e");
-    entity_conditions(&mut sql, user.0, filter);
+    let found = entity_page(user.0, filter, page)?.build_query_as::<EntityRow>().fetch_all(store.pool.reading(user)).await?;
+    let items = found.into_iter().map(|row| {
+        let entity = row.read()?;
+        Ok((keys::number_and_id(signed(entity.mention_count), entity.id.0), entity))
+    });
+    Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+}
+
+fn entity_page(user: Uuid, filter: &EntityFilter, page: &Page) -> Result<QueryBuilder<Postgres>, Failure> {
+    let mut sql = QueryBuilder::new(format!("SELECT {ENTITY} FROM entities e"));
+    entity_conditions(&mut sql, user, filter);
     if let Some(key) = &page.after {
         let (mentions, id) = keys::parse_number_and_id(key)?;
         sql.push(" AND (e.mention_count < ").push_bind(mentions);
         sql.push(" OR e.mention_count = ").push_bind(mentions).push(" AND e.id < ").push_bind(id).push(")");
     }
     sql.push(" ORDER BY e.mention_count DESC, e.id DESC LIMIT ").push_bind(keys::limit(page));
-    let found = sql.build().fetch_all(store.pool.reading(user)).await?;
-    let items = found.iter().map(|row| {
-        let entity = rows::entity(row)?;
-        Ok((keys::number_and_id(signed(entity.mention_count), entity.id.0), entity))
-    });
-    Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+    Ok(sql)
+}
+
+fn entity_count(user: Uuid, filter: &EntityFilter) -> QueryBuilder<Postgres> {
+    let mut sql = QueryBuilder::new("SELECT COUNT(*) FROM entities e");
+    entity_conditions(&mut sql, user, filter);
+    sql
 }
 
 pub(super) async fn count_entities(store: &PostgresStore, user: UserId, filter: &EntityFilter) -> Result<u64, Failure> {
-    let mut sql = QueryBuilder::new("SELECT COUNT(*) FROM entities e");
-    entity_conditions(&mut sql, user.0, filter);
-    let count: i64 = sql.build_query_scalar().fetch_one(store.pool.reading(user)).await?;
+    let count: i64 = entity_count(user.0, filter).build_query_scalar().fetch_one(store.pool.reading(user)).await?;
     Ok(count.unsigned_abs())
 }
 
@@ -59,25 +71,33 @@ fn entity_conditions(sql: &mut QueryBuilder<Postgres>, user: Uuid, filter: &Enti
 }
 
 pub(super) async fn facts(store: &PostgresStore, user: UserId, filter: &FactFilter, page: &Page) -> Result<Slice<Fact>, Failure> {
-    let mut sql = QueryBuilder::new("SELECT f.* FROM facts f");
-    fact_conditions(&mut sql, user.0, filter);
-    if let Some(key) = &page.after {
-        let (updated_at, id) = keys::parse_time_and_id(key)?;
-        sql.push(" AND (f.updated_at, f.id) < (").push_bind(updated_at).push(", ").push_bind(id).push(")");
-    }
-    sql.push(" ORDER BY f.updated_at DESC, f.id DESC LIMIT ").push_bind(keys::limit(page));
-    let found = sql.build().fetch_all(store.pool.reading(user)).await?;
-    let items = found.iter().map(|row| {
-        let fact = rows::fact(row)?;
+    let found = fact_page(user.0, filter, page)?.build_query_as::<FactRow>().fetch_all(store.pool.reading(user)).await?;
+    let items = found.into_iter().map(|row| {
+        let fact = row.read()?;
         Ok((keys::number_and_id(millis(fact.updated_at), fact.id.0), fact))
     });
     Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
 }
 
-pub(super) async fn count_facts(store: &PostgresStore, user: UserId, filter: &FactFilter) -> Result<u64, Failure> {
+fn fact_page(user: Uuid, filter: &FactFilter, page: &Page) -> Result<QueryBuilder<Postgres>, Failure> {
+    let mut sql = QueryBuilder::new(format!("SELECT {FACT} FROM facts f"));
+    fact_conditions(&mut sql, user, filter);
+    if let Some(key) = &page.after {
+        let (updated_at, id) = keys::parse_time_and_id(key)?;
+        sql.push(" AND (f.updated_at, f.id) < (").push_bind(updated_at).push(", ").push_bind(id).push(")");
+    }
+    sql.push(" ORDER BY f.updated_at DESC, f.id DESC LIMIT ").push_bind(keys::limit(page));
+    Ok(sql)
+}
+
+fn fact_count(user: Uuid, filter: &FactFilter) -> QueryBuilder<Postgres> {
     let mut sql = QueryBuilder::new("SELECT COUNT(*) FROM facts f");
-    fact_conditions(&mut sql, user.0, filter);
-    let count: i64 = sql.build_query_scalar().fetch_one(store.pool.reading(user)).await?;
+    fact_conditions(&mut sql, user, filter);
+    sql
+}
+
+pub(super) async fn count_facts(store: &PostgresStore, user: UserId, filter: &FactFilter) -> Result<u64, Failure> {
+    let count: i64 = fact_count(user.0, filter).build_query_scalar().fetch_one(store.pool.reading(user)).await?;
     Ok(count.unsigned_abs())
 }
 
@@ -119,5 +139,64 @@ fn fact_conditions(sql: &mut QueryBuilder<Postgres>, user: Uuid, filter: &FactFi
         let text = folded(text);
         sql.push(" AND EXISTS (SELECT 1 FROM entities e WHERE e.user_id = f.user_id AND e.id IN (f.subject_id, f.object_id)");
         sql.push(" AND strpos(e.search, ").push_bind(text).push(") > 0)");
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::{super::super::tests::store, *};
+    use crate::{
+        domain::{EntityId, EntityType, MessageId, SessionId, Timestamp},
+        ports::Inspect,
+    };
+
+    /// Each filter there or not, by one bit of `form`.
+    fn fact_filter(form: u32) -> FactFilter {
+        fn given<T>(form: u32, bit: u32, value: T) -> Option<T> {
+            (form >> bit & 1 == 1).then_some(value)
+        }
+        FactFilter {
+            subject: given(form, 0, EntityId(Uuid::nil())),
+            object: given(form, 1, EntityId(Uuid::nil())),
+            entity: given(form, 2, EntityId(Uuid::nil())),
+            relation: given(form, 3, "knows".to_owned()),
+            status: given(form, 4, FactStatus::Active),
+            session: given(form, 5, SessionId(Uuid::nil())),
+            message: given(form, 6, MessageId(Uuid::nil())),
+            min_belief: given(form, 7, 0.5),
+            as_of: given(form, 8, Timestamp::UNIX_EPOCH),
+            text: given(form, 9, "anna".to_owned()),
+        }
+    }
+
+    #[tokio::test]
+    async fn every_form_of_the_lists_fits_the_schema() {
+        let Some(store) = store().await else { return };
+        let user = UserId(Uuid::nil());
+        let pages = [None, Some(keys::number_and_id(1, Uuid::nil()))].map(|after| Page { first: 1, after });
+        for form in 0..1 << 10 {
+            let filter = fact_filter(form);
+            for page in &pages {
+                let found = facts(&store, user, &filter, page).await;
+                assert!(found.is_ok(), "{filter:?}: {:?}", found.err());
+            }
+            let counted = count_facts(&store, user, &filter).await;
+            assert!(counted.is_ok(), "{filter:?}: {:?}", counted.err());
+        }
+        for form in 0..1 << 3 {
+            let filter = EntityFilter {
+                entity_type: (form & 1 == 1).then_some(EntityType::Person),
+                text: (form & 2 == 2).then(|| "anna".to_owned()),
+                session: (form & 4 == 4).then_some(SessionId(Uuid::nil())),
+            };
+            for page in &pages {
+                let found = entities(&store, user, &filter, page).await;
+                assert!(found.is_ok(), "{filter:?}: {:?}", found.err());
+            }
+            let counted = count_entities(&store, user, &filter).await;
+            assert!(counted.is_ok(), "{filter:?}: {:?}", counted.err());
+        }
+        store.close().await;
     }
 }

@@ -4,54 +4,60 @@ use super::super::{
     PostgresStore,
     codec::{Word, millis},
     failure::Failure,
-    keys, rows,
-    rows::Columns,
+    keys,
+    rows::{self, EvidenceRow, Of},
 };
 use crate::domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
 
 pub(super) async fn evidence_of(store: &PostgresStore, user: UserId, facts: &[FactId], limit: u32) -> Result<Vec<Evidence>, Failure> {
     // Each fact's latest by the index: no more is read than returned.
-    let found = sqlx::query(
-        "SELECT v.* FROM (SELECT DISTINCT unnest($2) AS id) f CROSS JOIN LATERAL (
+    let facts: Vec<_> = facts.iter().map(|id| id.0).collect();
+    let found = rows::evidence!(
+        FROM "(SELECT DISTINCT unnest($2::uuid[]) AS id) f CROSS JOIN LATERAL (
              SELECT * FROM evidence WHERE user_id = $1 AND fact_id = f.id
              ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT $3) v
          ORDER BY v.fact_id, v.created_at DESC, v.message_id DESC, v.stance DESC",
-    )
-    .bind(user.0)
-    .bind(facts.iter().map(|id| id.0).collect::<Vec<_>>())
-    .bind(i64::from(limit))
-    .fetch_all(store.pool.reading(user))
-    .await?;
-    found.iter().map(rows::evidence).collect()
+        user.0,
+        &facts[..],
+        i64::from(limit),
+    );
+    found.fetch_all(store.pool.reading(user)).await?.into_iter().map(EvidenceRow::read).collect()
 }
 
 /// One message may hold several stances on one fact, so the stance is part of the key: `<time>.<message>.<stance>`.
 pub(super) async fn list_evidence(store: &PostgresStore, user: UserId, fact: FactId, page: &Page) -> Result<Slice<Evidence>, Failure> {
-    let query = match &page.after {
-        None => sqlx::query(
-            "SELECT * FROM evidence WHERE user_id = $1 AND fact_id = $2
-             ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT $3",
-        )
-        .bind(user.0)
-        .bind(fact.0),
+    let (limit, reading) = (keys::limit(page), store.pool.reading(user));
+    let found = match &page.after {
+        None => {
+            rows::evidence!(
+                FROM "evidence v WHERE user_id = $1 AND fact_id = $2 ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT $3",
+                user.0,
+                fact.0,
+                limit
+            )
+            .fetch_all(reading)
+            .await?
+        }
         Some(key) => {
             let (rest, stance) = key.rsplit_once('.').ok_or(Failure::BadCursor)?;
             let (created_at, message) = keys::parse_time_and_id(rest)?;
             let stance = Stance::parse_word(stance).ok_or(Failure::BadCursor)?;
-            sqlx::query(
-                "SELECT * FROM evidence WHERE user_id = $1 AND fact_id = $2 AND (created_at, message_id, stance) < ($3, $4, $5)
+            rows::evidence!(
+                FROM "evidence v WHERE user_id = $1 AND fact_id = $2 AND (created_at, message_id, stance) < ($3, $4, $5)
                  ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT $6",
+                user.0,
+                fact.0,
+                created_at,
+                message,
+                stance.word(),
+                limit
             )
-            .bind(user.0)
-            .bind(fact.0)
-            .bind(created_at)
-            .bind(message)
-            .bind(stance.word())
+            .fetch_all(reading)
+            .await?
         }
     };
-    let found = query.bind(keys::limit(page)).fetch_all(store.pool.reading(user)).await?;
-    let items = found.iter().map(|row| {
-        let evidence = rows::evidence(row)?;
+    let items = found.into_iter().map(|row| {
+        let evidence = row.read()?;
         let place = keys::number_and_id(millis(evidence.created_at), evidence.message.0);
         Ok((format!("{place}.{}", evidence.stance.word()), evidence))
     });
@@ -63,18 +69,10 @@ pub(super) async fn mentions_in(
     user: UserId,
     messages: &[MessageId],
 ) -> Result<Vec<(MessageId, EntityId, Mention)>, Failure> {
-    let found = sqlx::query("SELECT * FROM mentions WHERE user_id = $1 AND message_id = ANY($2) ORDER BY message_id, ordinal")
-        .bind(user.0)
-        .bind(messages.iter().map(|id| id.0).collect::<Vec<_>>())
-        .fetch_all(store.pool.reading(user))
-        .await?;
-    found
-        .iter()
-        .map(|row| {
-            let c = Columns::of(row, "mentions");
-            Ok((MessageId(c.id("message_id")?), EntityId(c.id("entity_id")?), rows::mention(row)?))
-        })
-        .collect()
+    let messages: Vec<_> = messages.iter().map(|id| id.0).collect();
+    let found = rows::mentions!("WHERE user_id = $1 AND message_id = ANY($2) ORDER BY message_id, ordinal", user.0, &messages[..]);
+    let found = found.fetch_all(store.pool.reading(user)).await?.into_iter();
+    found.map(|row| Ok((MessageId(row.message_id), EntityId(row.entity_id), row.read()?))).collect()
 }
 
 pub(super) async fn decisions_in(
@@ -82,37 +80,26 @@ pub(super) async fn decisions_in(
     user: UserId,
     messages: &[MessageId],
 ) -> Result<Vec<(MessageId, u32, Decision)>, Failure> {
-    let found = sqlx::query(
-        "SELECT message_id, ordinal, score, reason FROM mentions
-         WHERE user_id = $1 AND message_id = ANY($2) AND score IS NOT NULL AND reason IS NOT NULL ORDER BY message_id, ordinal",
-    )
-    .bind(user.0)
-    .bind(messages.iter().map(|id| id.0).collect::<Vec<_>>())
-    .fetch_all(store.pool.reading(user))
-    .await?;
-    found
-        .iter()
-        .map(|row| {
-            let c = Columns::of(row, "mentions");
-            let decision = Decision { score: c.real("score")?, reason: c.text("reason")? };
-            Ok((MessageId(c.id("message_id")?), c.small("ordinal")?, decision))
-        })
-        .collect()
+    let messages: Vec<_> = messages.iter().map(|id| id.0).collect();
+    let found = sqlx::query!(
+        r#"SELECT message_id, ordinal, score AS "score!", reason AS "reason!" FROM mentions
+         WHERE user_id = $1 AND message_id = ANY($2) AND score IS NOT NULL AND reason IS NOT NULL ORDER BY message_id, ordinal"#,
+        user.0,
+        &messages[..],
+    );
+    let of = |column| Of("mentions", column);
+    let decisions = found.fetch_all(store.pool.reading(user)).await?.into_iter().map(|row| {
+        let decision = Decision { score: row.score, reason: of("reason").text(row.reason)? };
+        Ok((MessageId(row.message_id), of("ordinal").small(row.ordinal)?, decision))
+    });
+    decisions.collect()
 }
 
 pub(super) async fn mentions_of(store: &PostgresStore, user: UserId, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, Failure> {
-    let found = sqlx::query("SELECT * FROM mentions WHERE user_id = $1 AND entity_id = $2 ORDER BY message_id, ordinal")
-        .bind(user.0)
-        .bind(entity.0)
-        .fetch_all(store.pool.reading(user))
-        .await?;
-    found
-        .iter()
-        .map(|row| {
-            let c = Columns::of(row, "mentions");
-            Ok((MessageId(c.id("message_id")?), c.small("ordinal")?, rows::mention(row)?))
-        })
-        .collect()
+    let found = rows::mentions!("WHERE user_id = $1 AND entity_id = $2 ORDER BY message_id, ordinal", user.0, entity.0);
+    let found = found.fetch_all(store.pool.reading(user)).await?.into_iter();
+    let ordinal = Of("mentions", "ordinal");
+    found.map(|row| Ok((MessageId(row.message_id), ordinal.small(row.ordinal)?, row.read()?))).collect()
 }
 
 /// Each entity's last mention in the session; of one moment, the later message, whose id is greater. As text, because only
@@ -123,34 +110,27 @@ pub(super) async fn recently_mentioned(
     session: SessionId,
     entities: &[EntityId],
 ) -> Result<Vec<EntityId>, Failure> {
-    let found = sqlx::query(
-        "SELECT entity_id FROM mentions WHERE user_id = $1 AND session_id = $2 AND entity_id = ANY($3)
-         GROUP BY entity_id ORDER BY max(said_at) DESC, max(message_id::text COLLATE \"C\") DESC, entity_id",
-    )
-    .bind(user.0)
-    .bind(session.0)
-    .bind(entities.iter().map(|id| id.0).collect::<Vec<_>>())
-    .fetch_all(store.pool.reading(user))
-    .await?;
-    found.iter().map(|row| Ok(EntityId(Columns::of(row, "mentions").id("entity_id")?))).collect()
+    let entities: Vec<_> = entities.iter().map(|id| id.0).collect();
+    let found = sqlx::query_scalar!(
+        r#"SELECT entity_id FROM mentions WHERE user_id = $1 AND session_id = $2 AND entity_id = ANY($3)
+         GROUP BY entity_id ORDER BY max(said_at) DESC, max(message_id::text COLLATE "C") DESC, entity_id"#,
+        user.0,
+        session.0,
+        &entities[..],
+    );
+    Ok(found.fetch_all(store.pool.reading(user)).await?.into_iter().map(EntityId).collect())
 }
 
 pub(super) async fn facts_in(store: &PostgresStore, user: UserId, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, Failure> {
-    let found = sqlx::query(
+    let messages: Vec<_> = messages.iter().map(|id| id.0).collect();
+    let found = sqlx::query!(
         "SELECT DISTINCT message_id, fact_id FROM evidence
          WHERE user_id = $1 AND message_id = ANY($2) ORDER BY message_id, fact_id",
-    )
-    .bind(user.0)
-    .bind(messages.iter().map(|id| id.0).collect::<Vec<_>>())
-    .fetch_all(store.pool.reading(user))
-    .await?;
-    found
-        .iter()
-        .map(|row| {
-            let c = Columns::of(row, "evidence");
-            Ok((MessageId(c.id("message_id")?), FactId(c.id("fact_id")?)))
-        })
-        .collect()
+        user.0,
+        &messages[..],
+    );
+    let found = found.fetch_all(store.pool.reading(user)).await?.into_iter();
+    Ok(found.map(|row| (MessageId(row.message_id), FactId(row.fact_id))).collect())
 }
 
 /// A message that names the entity in two ways is listed once, with the first of them.
@@ -160,34 +140,52 @@ pub(super) async fn list_mentions(
     entity: EntityId,
     page: &Page,
 ) -> Result<Slice<(MessageId, Mention)>, Failure> {
-    const FIRST_OF_MESSAGE: &str = "NOT EXISTS (SELECT 1 FROM mentions o WHERE o.user_id = m.user_id AND o.message_id = m.message_id
-         AND o.entity_id = m.entity_id AND o.ordinal < m.ordinal)";
-    let mut sql = sqlx::QueryBuilder::new("SELECT m.* FROM mentions m WHERE m.user_id = ");
-    sql.push_bind(user.0).push(" AND m.entity_id = ").push_bind(entity.0);
-    if let Some(key) = &page.after {
-        let (said_at, message) = keys::parse_time_and_id(key)?;
-        sql.push(" AND (m.said_at, m.message_id) < (").push_bind(said_at).push(", ").push_bind(message).push(")");
-    }
-    sql.push(" AND ").push(FIRST_OF_MESSAGE);
-    sql.push(" ORDER BY m.said_at DESC, m.message_id DESC LIMIT ").push_bind(keys::limit(page));
-    let found = sql.build().fetch_all(store.pool.reading(user)).await?;
-    let items = found.iter().map(|row| {
-        let message = Columns::of(row, "mentions").id("message_id")?;
-        let said_at = Columns::of(row, "mentions").time("said_at")?;
-        Ok((keys::number_and_id(millis(said_at), message), (MessageId(message), rows::mention(row)?)))
+    let (limit, reading) = (keys::limit(page), store.pool.reading(user));
+    let found = match &page.after {
+        None => {
+            rows::mentions!(
+                "WHERE m.user_id = $1 AND m.entity_id = $2
+                 AND NOT EXISTS (SELECT 1 FROM mentions o WHERE o.user_id = m.user_id AND o.message_id = m.message_id
+                                 AND o.entity_id = m.entity_id AND o.ordinal < m.ordinal)
+                 ORDER BY m.said_at DESC, m.message_id DESC LIMIT $3",
+                user.0,
+                entity.0,
+                limit
+            )
+            .fetch_all(reading)
+            .await?
+        }
+        Some(key) => {
+            let (said_at, message) = keys::parse_time_and_id(key)?;
+            rows::mentions!(
+                "WHERE m.user_id = $1 AND m.entity_id = $2 AND (m.said_at, m.message_id) < ($3, $4)
+                 AND NOT EXISTS (SELECT 1 FROM mentions o WHERE o.user_id = m.user_id AND o.message_id = m.message_id
+                                 AND o.entity_id = m.entity_id AND o.ordinal < m.ordinal)
+                 ORDER BY m.said_at DESC, m.message_id DESC LIMIT $5",
+                user.0,
+                entity.0,
+                said_at,
+                message,
+                limit
+            )
+            .fetch_all(reading)
+            .await?
+        }
+    };
+    let items = found.into_iter().map(|row| {
+        let (said_at, message) = (row.said_at, row.message_id);
+        Ok((keys::number_and_id(millis(said_at), message), (MessageId(message), row.read()?)))
     });
     Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
 }
 
 pub(super) async fn sessions_of_fact(store: &PostgresStore, user: UserId, fact: FactId, limit: u32) -> Result<Vec<SessionId>, Failure> {
-    let found = sqlx::query(
+    let found = sqlx::query_scalar!(
         "SELECT session_id FROM evidence WHERE user_id = $1 AND fact_id = $2
          GROUP BY session_id ORDER BY max(created_at) DESC, session_id LIMIT $3",
-    )
-    .bind(user.0)
-    .bind(fact.0)
-    .bind(i64::from(limit))
-    .fetch_all(store.pool.reading(user))
-    .await?;
-    found.iter().map(|row| Ok(SessionId(Columns::of(row, "evidence").id("session_id")?))).collect()
+        user.0,
+        fact.0,
+        i64::from(limit),
+    );
+    Ok(found.fetch_all(store.pool.reading(user)).await?.into_iter().map(SessionId).collect())
 }

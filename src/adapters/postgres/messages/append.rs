@@ -1,15 +1,18 @@
 //! Storing messages with everything that belongs to them, in the transaction of the caller.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use pgvector::Vector;
-use sqlx::{PgConnection, Row};
+use sqlx::PgConnection;
+use uuid::Uuid;
 
 use super::super::{
     codec::{self, Word, foreign_json, json, signed, time},
     events,
     failure::Failure,
-    jobs, rows, sessions,
+    jobs,
+    rows::{self, MessageRow},
+    sessions,
 };
 use crate::{
     domain::{Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, SessionId, Timestamp, event::MessageStored},
@@ -75,18 +78,14 @@ async fn known(
     session: SessionId,
     messages: &[NewMessage],
 ) -> Result<HashMap<String, Message>, Failure> {
-    let ids: Vec<_> = messages.iter().filter_map(|m| m.external_id.as_deref()).map(codec::text).collect();
+    let ids = codec::texts(messages.iter().filter_map(|m| m.external_id.as_deref()));
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
     sessions::lock(c, caller.user().0, session.0).await?;
-    let found = sqlx::query("SELECT * FROM messages WHERE user_id = $1 AND session_id = $2 AND external_id = ANY($3)")
-        .bind(caller.user().0)
-        .bind(session.0)
-        .bind(ids)
-        .fetch_all(c)
-        .await?;
-    let messages = found.iter().map(rows::message).map(|m| m.map(|m| (m.external_id.clone().unwrap_or_default(), m)));
+    let found = rows::messages!("WHERE user_id = $1 AND session_id = $2 AND external_id = ANY($3)", caller.user().0, session.0, &ids[..]);
+    let found = found.fetch_all(c).await?.into_iter().map(MessageRow::read);
+    let messages = found.map(|m| m.map(|m| (m.external_id.clone().unwrap_or_default(), m)));
     messages.collect()
 }
 
@@ -107,40 +106,36 @@ pub(in super::super) async fn store(
 ) -> Result<Vec<Message>, Failure> {
     let user = caller.user().0;
     let count = signed(new.len() as u64);
-    let counters = sqlx::query(
+    let title = codec::opt_text(new.iter().find_map(|n| n.message.title.as_ref()).map(|t| t.as_str()));
+    let counters = sqlx::query!(
         "UPDATE sessions SET message_count = message_count + $3, event_head = event_head + $3,
              updated_at = greatest(updated_at, $4), title = coalesce(title, $5), oldest_event_at = coalesce(oldest_event_at, $6)
          WHERE user_id = $1 AND id = $2 RETURNING message_count, event_head",
-    )
-    .bind(user)
-    .bind(session.0)
-    .bind(count)
-    .bind(new.iter().map(|n| time(n.message.created_at)).max())
-    .bind(codec::opt_text(new.iter().find_map(|n| n.message.title.as_ref()).map(|t| t.as_str())))
-    .bind(new.first().map(|n| time(n.message.created_at)))
-    .fetch_optional(&mut *c)
-    .await?
-    .ok_or(Failure::NotFound)?;
+        user,
+        session.0,
+        count,
+        new.iter().map(|n| time(n.message.created_at)).max(),
+        title.as_deref(),
+        new.first().map(|n| time(n.message.created_at)),
+    );
+    let counters = counters.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
     if new.is_empty() {
         return Ok(Vec::new());
     }
-    let position = counters.try_get::<i64, _>("message_count")? - count + 1;
-    let seq = counters.try_get::<i64, _>("event_head")? - count + 1;
+    let position = counters.message_count - count + 1;
+    let seq = counters.event_head - count + 1;
     // The first message says by whose vectors the user is searched. A later one of another model leaves work to be done.
-    let counters = sqlx::query(
+    let counters = sqlx::query!(
         "UPDATE users SET feed_head = feed_head + $2,
              embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END,
              embedding_settled = feed_head = 0 OR embedding_settled AND embedding_model IS NOT DISTINCT FROM $3
          WHERE id = $1 AND NOT erasing RETURNING feed_head, embedding_model",
-    )
-    .bind(user)
-    .bind(count)
-    .bind(new.first().map(|n| n.message.prepared.model.as_str()))
-    .fetch_optional(&mut *c)
-    .await?
-    .ok_or(Failure::BeingErased)?;
-    let feed_head: i64 = counters.try_get("feed_head")?;
-    let in_use: Option<String> = counters.try_get("embedding_model")?;
+        user,
+        count,
+        new.first().map(|n| n.message.prepared.model.as_str()),
+    );
+    let counters = counters.fetch_optional(&mut *c).await?.ok_or(Failure::BeingErased)?;
+    let (feed_head, in_use) = (counters.feed_head, counters.embedding_model);
 
     let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| stored(n, session, position)).collect();
     insert_messages(c, caller, session, &messages, feed_head - count + 1).await?;
@@ -188,59 +183,57 @@ async fn insert_messages(
     let (mut metadata, mut citations) = (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
     for m in messages {
         metadata.push(m.source_metadata.as_ref().map(|v| foreign_json(v, "source metadata")).transpose()?);
-        citations.push(json(&m.citations, "citations")?);
+        citations.push(Cow::Owned(json(&m.citations, "citations")?));
     }
     let first = messages.first().map_or(1, |m| signed(m.position));
-    sqlx::query(
+    let insert = sqlx::query!(
         "INSERT INTO messages (user_id, session_id, position, feed_row, id, role, speaker, text, kind, status, sent_at, created_at,
                                source_metadata, external_id, answer_to, citations)
-         SELECT $1, $2, $3 + place - 1, $4 + place - 1, id, role, speaker, text, kind, status, sent_at, created_at,
+         SELECT $1, $2, $3::bigint + place - 1, $4::bigint + place - 1, id, role, speaker, text, kind, status, sent_at, created_at,
                 metadata::json, external_id, answer_to, citations::json
          FROM unnest($5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[],
                      $13::text[], $14::text[], $15::uuid[], $16::text[]) WITH ORDINALITY
               AS m (id, role, speaker, text, kind, status, sent_at, created_at, metadata, external_id, answer_to, citations, place)",
-    )
-    .bind(caller.user().0)
-    .bind(session.0)
-    .bind(first)
-    .bind(feed_row)
-    .bind(each(messages, |m| m.id.0))
-    .bind(each(messages, |m| m.role.word()))
-    .bind(each(messages, |m| codec::opt_text(m.speaker.as_deref())))
-    .bind(each(messages, |m| codec::text(m.text.as_str())))
-    .bind(each(messages, |m| m.kind.map(Word::word)))
-    .bind(each(messages, |m| m.status.word()))
-    .bind(each(messages, |m| m.sent_at))
-    .bind(each(messages, |m| m.created_at))
-    .bind(metadata)
-    .bind(each(messages, |m| codec::opt_text(m.external_id.as_deref())))
-    .bind(each(messages, |m| m.answer_to.map(|id| id.0)))
-    .bind(citations)
-    .execute(c)
-    .await?;
+        caller.user().0,
+        session.0,
+        first,
+        feed_row,
+        &each(messages, |m| m.id.0)[..],
+        &codec::texts(messages.iter().map(|m| m.role.word()))[..],
+        &each(messages, |m| codec::opt_text(m.speaker.as_deref())) as &[Option<Cow<'_, str>>],
+        &codec::texts(messages.iter().map(|m| m.text.as_str()))[..],
+        &each(messages, |m| m.kind.map(Word::word)) as &[Option<&str>],
+        &codec::texts(messages.iter().map(|m| m.status.word()))[..],
+        &each(messages, |m| m.sent_at)[..],
+        &each(messages, |m| m.created_at)[..],
+        &metadata as &[Option<String>],
+        &each(messages, |m| codec::opt_text(m.external_id.as_deref())) as &[Option<Cow<'_, str>>],
+        &each(messages, |m| m.answer_to.map(|id| id.0)) as &[Option<Uuid>],
+        &citations[..],
+    );
+    insert.execute(c).await?;
     Ok(())
 }
 
 async fn insert_index(c: &mut PgConnection, caller: &Caller, new: &[New<'_>]) -> Result<(), Failure> {
-    let terms = new.iter().map(|n| json(&n.message.prepared.terms, "index terms")).collect::<Result<Vec<_>, _>>()?;
+    let terms = new.iter().map(|n| json(&n.message.prepared.terms, "index terms").map(Cow::Owned)).collect::<Result<Vec<_>, _>>()?;
     let vector = |n: &New<'_>| Some(&n.message.prepared.embedding.0).filter(|v| !v.is_empty()).cloned().map(Vector::from);
-    sqlx::query(
+    let insert = sqlx::query!(
         "INSERT INTO message_index (user_id, message_id, model, terms, embedding, dimensions)
          SELECT $1, id, model, terms::json, embedding, coalesce(vector_dims(embedding), 0)
          FROM unnest($2::uuid[], $3::text[], $4::text[], $5::vector[]) AS i (id, model, terms, embedding)",
-    )
-    .bind(caller.user().0)
-    .bind(each(new, |n| n.message.id.0))
-    .bind(each(new, |n| n.message.prepared.model.as_str()))
-    .bind(terms)
-    .bind(each(new, vector))
-    .execute(c)
-    .await?;
+        caller.user().0,
+        &each(new, |n| n.message.id.0)[..],
+        &each(new, |n| Cow::Borrowed(n.message.prepared.model.as_str()))[..],
+        &terms[..],
+        &each(new, vector) as &[Option<Vector>],
+    );
+    insert.execute(c).await?;
     Ok(())
 }
 
 /// The vectors by which the user is searched, while another model is to take over.
-async fn keep_further(c: &mut PgConnection, user: uuid::Uuid, new: &[New<'_>], in_use: Option<&str>) -> Result<(), Failure> {
+async fn keep_further(c: &mut PgConnection, user: Uuid, new: &[New<'_>], in_use: Option<&str>) -> Result<(), Failure> {
     let further = new.iter().filter(|n| in_use != Some(n.message.prepared.model.as_str())).filter_map(|n| {
         let (_, embedding) = n.message.prepared.further.iter().find(|(model, _)| in_use == Some(model.as_str()))?;
         Some((n.message.id.0, Vector::from(embedding.0.clone())))
@@ -249,16 +242,15 @@ async fn keep_further(c: &mut PgConnection, user: uuid::Uuid, new: &[New<'_>], i
     if ids.is_empty() {
         return Ok(());
     }
-    sqlx::query(
+    let insert = sqlx::query!(
         "INSERT INTO message_vectors (user_id, message_id, model, embedding, dimensions)
          SELECT $1, id, $2, embedding, vector_dims(embedding) FROM unnest($3::uuid[], $4::vector[]) AS v (id, embedding)",
-    )
-    .bind(user)
-    .bind(in_use)
-    .bind(ids)
-    .bind(vectors)
-    .execute(c)
-    .await?;
+        user,
+        in_use,
+        &ids[..],
+        &vectors as &[Vector],
+    );
+    insert.execute(c).await?;
     Ok(())
 }
 

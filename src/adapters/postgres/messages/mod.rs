@@ -6,7 +6,13 @@ mod vectors;
 
 use async_trait::async_trait;
 
-use super::{PostgresStore, codec::signed, failure::Failure, keys, rows, rows::Columns};
+use super::{
+    PostgresStore,
+    codec::signed,
+    failure::Failure,
+    keys,
+    rows::{self, MessageRow, Of},
+};
 use crate::{
     domain::{Caller, Message, MessageId, Page, SessionId, Slice},
     ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, Mining, NewMessage, StoreError},
@@ -27,60 +33,45 @@ impl MessageStore for PostgresStore {
     }
 
     async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError> {
-        let found = sqlx::query("SELECT * FROM messages WHERE user_id = $1 AND id = ANY($2)")
-            .bind(caller.user().0)
-            .bind(ids.iter().map(|id| id.0).collect::<Vec<_>>())
-            .fetch_all(self.pool.reading(caller))
-            .await
-            .map_err(Failure::from)?;
-        Ok(found.iter().map(rows::message).collect::<Result<_, _>>()?)
+        let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+        let found = rows::messages!("WHERE user_id = $1 AND id = ANY($2)", caller.user().0, &ids[..]);
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(MessageRow::read).collect::<Result<_, _>>()?)
     }
 
     async fn list_messages(&self, caller: &Caller, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError> {
         let after = page.after.as_deref().map(keys::parse_number).transpose()?;
-        let (sql, start) = match backwards {
-            false => ("SELECT * FROM messages WHERE user_id = $1 AND session_id = $2 AND position > $3 ORDER BY position LIMIT $4", 0),
-            true => (
-                "SELECT * FROM messages WHERE user_id = $1 AND session_id = $2 AND position < $3 ORDER BY position DESC LIMIT $4",
-                i64::MAX,
-            ),
+        let found = match backwards {
+            true => before(self, caller, session, after.unwrap_or(i64::MAX), keys::limit(page)).await?,
+            false => {
+                let found = rows::messages!(
+                    "WHERE user_id = $1 AND session_id = $2 AND position > $3 ORDER BY position LIMIT $4",
+                    caller.user().0,
+                    session.0,
+                    after.unwrap_or(0),
+                    keys::limit(page),
+                );
+                found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?
+            }
         };
-        let found = sqlx::query(sql)
-            .bind(caller.user().0)
-            .bind(session.0)
-            .bind(after.unwrap_or(start))
-            .bind(keys::limit(page))
-            .fetch_all(self.pool.reading(caller))
-            .await
-            .map_err(Failure::from)?;
-        let items = found.iter().map(|row| {
-            let message = rows::message(row)?;
+        let items = found.into_iter().map(|row| {
+            let message = row.read()?;
             Ok((message.position.to_string(), message))
         });
         Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
     }
 
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
-        let found =
-            sqlx::query("SELECT * FROM messages WHERE user_id = $1 AND session_id = $2 AND position < $3 ORDER BY position DESC LIMIT $4")
-                .bind(caller.user().0)
-                .bind(session.0)
-                .bind(signed(position))
-                .bind(i64::from(limit))
-                .fetch_all(self.pool.reading(caller))
-                .await
-                .map_err(Failure::from)?;
-        Ok(found.iter().rev().map(rows::message).collect::<Result<_, _>>()?)
+        let found = before(self, caller, session, signed(position), i64::from(limit)).await?;
+        Ok(found.into_iter().rev().map(MessageRow::read).collect::<Result<_, _>>()?)
     }
 
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {
-        let found = sqlx::query("SELECT * FROM messages WHERE user_id = $1 AND answer_to = ANY($2) ORDER BY feed_row")
-            .bind(caller.user().0)
-            .bind(questions.iter().map(|id| id.0).collect::<Vec<_>>())
-            .fetch_all(self.pool.reading(caller))
-            .await
-            .map_err(Failure::from)?;
-        let pairs = found.iter().map(|row| Ok((MessageId(Columns::of(row, "messages").id("answer_to")?), rows::message(row)?)));
+        let questions: Vec<_> = questions.iter().map(|id| id.0).collect();
+        let found = rows::messages!("WHERE user_id = $1 AND answer_to = ANY($2) ORDER BY feed_row", caller.user().0, &questions[..]);
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        // Whatever is found has one, or it would not have been.
+        let pairs = found.into_iter().filter_map(|row| row.answer_to.map(|question| Ok((MessageId(question), row.read()?))));
         Ok(pairs.collect::<Result<_, Failure>>()?)
     }
 
@@ -89,14 +80,14 @@ impl MessageStore for PostgresStore {
     }
 
     async fn feed_state(&self, caller: &Caller) -> Result<FeedState, StoreError> {
-        let found = sqlx::query("SELECT feed_generation, embedding_model FROM users WHERE id = $1")
-            .bind(caller.user().0)
-            .fetch_optional(self.pool.reading(caller))
-            .await
-            .map_err(Failure::from)?;
+        let found = sqlx::query!("SELECT feed_generation, embedding_model FROM users WHERE id = $1", caller.user().0);
+        let found = found.fetch_optional(self.pool.reading(caller)).await.map_err(Failure::from)?;
         let Some(row) = found else { return Ok(FeedState::default()) };
-        let c = Columns::of(&row, "users");
-        Ok(FeedState { generation: c.count("feed_generation")?, model: c.opt_text("embedding_model")? })
+        let of = |column| Of("users", column);
+        Ok(FeedState {
+            generation: of("feed_generation").count(row.feed_generation)?,
+            model: of("embedding_model").opt_text(row.embedding_model)?,
+        })
     }
 
     async fn nearest(
@@ -109,4 +100,16 @@ impl MessageStore for PostgresStore {
     ) -> Result<Vec<(MessageId, f32)>, StoreError> {
         Ok(index::nearest(self, caller.user(), model, vector, session, limit).await?)
     }
+}
+
+/// The latest before a place, the latest first.
+async fn before(store: &PostgresStore, caller: &Caller, session: SessionId, position: i64, limit: i64) -> Result<Vec<MessageRow>, Failure> {
+    let found = rows::messages!(
+        "WHERE user_id = $1 AND session_id = $2 AND position < $3 ORDER BY position DESC LIMIT $4",
+        caller.user().0,
+        session.0,
+        position,
+        limit,
+    );
+    Ok(found.fetch_all(store.pool.reading(caller)).await?)
 }

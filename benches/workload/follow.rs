@@ -110,6 +110,13 @@ impl Follower {
         self.last.load(Ordering::Acquire)
     }
 
+    /// Messages that came to an end, and when that was heard.
+    pub(crate) fn ended(&self) -> Vec<(String, DateTime<Utc>)> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = seen.iter().filter(|e| matches!(e.kind.as_str(), "message_processed" | "message_failed"));
+        ended.map(|e| (e.message.clone(), e.received)).collect()
+    }
+
     /// Ends, and checks what came against the messages `sent`, in order, and the number of the log's newest event.
     ///
     /// # Errors

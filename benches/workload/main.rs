@@ -6,13 +6,16 @@
 //! cargo bench --bench workload -- scale [N] [--no-wait]               N generated messages of one user, then questions
 //! cargo bench --bench workload -- users [USERS EACH]                  many users in one store, then questions of all
 //! cargo bench --bench workload -- spread TURNS.jsonl [SERVERS]        several servers on one PostgreSQL (3)
+//! cargo bench --bench workload -- flood [PEOPLE SECONDS]              200 people at a modest pace while one floods the server
 //! cargo bench --bench workload -- idle                                start-up time and memory at rest
 //! ```
-//! `--database-url postgres://…` runs `real`, `scale` and `users` on that PostgreSQL too, after the embedded store, in schemas of their own.
+//! `--database-url postgres://…` runs `real`, `scale`, `users` and `flood` on that PostgreSQL too, after the embedded store, in schemas of their own.
 //! `--json FILE` writes the figures as well. `real` ends with status 1 when an event was lost, doubled or out of order.
 
 mod data;
 mod figures;
+mod flood;
+mod flooder;
 mod follow;
 mod idle;
 mod ingest;
@@ -80,7 +83,7 @@ async fn run(asked: &Asked, engine: &Engine, figures: &mut Figures) -> anyhow::R
         ["real", turns, questions] => real::run(turns.as_ref(), questions.as_ref(), engine, figures).await?,
         ["scale"] => scale::run(100_000, asked.wait, engine, figures).await?,
         ["scale", n] => scale::run(n.parse().context("how many messages")?, asked.wait, engine, figures).await?,
-        ["idle"] if !embedded => bail!("--database-url is for real, scale and users"),
+        ["idle"] if !embedded => bail!("--database-url is for real, scale, users and flood"),
         ["users"] => users::run(1_000, 1_000, engine, figures).await?,
         ["users", n, each] => {
             users::run(n.parse().context("how many users")?, each.parse().context("how many messages")?, engine, figures).await?;
@@ -90,10 +93,13 @@ async fn run(asked: &Asked, engine: &Engine, figures: &mut Figures) -> anyhow::R
         ["spread", turns] => spread::run(turns.as_ref(), 3, engine, figures).await?,
         ["spread", turns, n] => spread::run(turns.as_ref(), n.parse().context("how many servers")?, engine, figures).await?,
         ["idle"] => idle::run(figures).await?,
+        ["flood", ref words @ ..] => flood::run(words, engine, figures).await?,
+        // The other half of `flood`, in a process of its own.
+        ["flooder", ref words @ ..] => flooder::run(words).await?,
         // `cargo bench` without arguments runs every target; this one needs to know what to do.
         [] => {
             println!(
-                "usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | users [N EACH] | spread TURNS.jsonl [SERVERS] | idle   [--database-url URL] [--json FILE]"
+                "usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | users [N EACH] | spread TURNS.jsonl [SERVERS] | flood [PEOPLE SECONDS] | idle   [--database-url URL] [--json FILE]"
             );
         }
         _ => bail!("unknown workload {:?}", asked.words),

@@ -54,9 +54,8 @@ impl People {
 
     /// What a server must be told to believe the tokens, and to hold nobody back.
     pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("RECALL_OIDC_ISSUER", self.url.clone()),
-            ("RECALL_OIDC_AUDIENCE", AUDIENCE.to_owned()),
+        let mut settings = self.identities();
+        settings.extend([
             ("RECALL_REQUESTS_PER_MINUTE", "0".to_owned()),
             ("RECALL_ADDRESS_REQUESTS_PER_MINUTE", "0".to_owned()),
             ("RECALL_MESSAGES_PER_MINUTE", "0".to_owned()),
@@ -64,7 +63,13 @@ impl People {
             // Else less would be understood, and counted for it, than on a server without a login.
             ("RECALL_ENTITIES_PER_SESSION", "0".to_owned()),
             ("RECALL_FACTS_PER_SESSION", "0".to_owned()),
-        ]
+        ]);
+        settings
+    }
+
+    /// What a server must be told to believe the tokens.
+    pub(crate) fn identities(&self) -> Vec<(&'static str, String)> {
+        vec![("RECALL_OIDC_ISSUER", self.url.clone()), ("RECALL_OIDC_AUDIENCE", AUDIENCE.to_owned())]
     }
 
     /// Tokens of `n` people.

@@ -178,7 +178,12 @@ pub(crate) struct Writer(u64);
 
 impl Writer {
     pub(crate) fn new() -> Self {
-        Self(0x5eed)
+        Self::another(0)
+    }
+
+    /// One that writes other sentences for each `n`.
+    pub(crate) fn another(n: u64) -> Self {
+        Self(0x5eed ^ (n << 32))
     }
 
     /// splitmix64 (Steele et al. 2014).
@@ -219,7 +224,7 @@ impl Writer {
         if self.next().is_multiple_of(20) {
             return self.of(PLACES);
         }
-        let at = name.bytes().fold(0_usize, |sum, b| sum * 31 + usize::from(b)) % PLACES.len();
+        let at = name.bytes().fold(0_usize, |sum, b| sum.wrapping_mul(31).wrapping_add(usize::from(b))) % PLACES.len();
         PLACES.get(at).copied().unwrap_or_default()
     }
 

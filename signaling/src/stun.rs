@@ -12,6 +12,8 @@ const USERNAME: u16 = 0x0006;
 const MESSAGE_INTEGRITY: u16 = 0x0008;
 const USE_CANDIDATE: u16 = 0x0025;
 const HMAC_SHA1_LENGTH: usize = 20;
+/// Length of what a request and its answer are known by.
+pub(crate) const TRANSACTION_LENGTH: usize = 12;
 
 /// Whether a datagram is STUN (RFC 7983: first byte 0 to 3; the magic cookie removes doubt).
 pub fn is_stun(datagram: &[u8]) -> bool {
@@ -26,6 +28,11 @@ pub(crate) fn is_binding_request(datagram: &[u8]) -> bool {
 /// Whether a STUN message is a binding success response.
 pub(crate) fn is_binding_success(datagram: &[u8]) -> bool {
     datagram.get(..2) == Some(&BINDING_SUCCESS)
+}
+
+/// What a request and its answer are known by.
+pub(crate) fn transaction(datagram: &[u8]) -> Option<[u8; TRANSACTION_LENGTH]> {
+    datagram.get(HEADER - TRANSACTION_LENGTH..HEADER)?.try_into().ok()
 }
 
 /// Whether the controlling side nominates the pair with this request.

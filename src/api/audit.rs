@@ -78,7 +78,11 @@ impl Roles {
         Arc::new(Self { auditor, conversation, seen: Mutex::default() })
     }
 
-    async fn see(&self, identity: &Identity) {
+    /// Notes when somebody comes with another role than last time. Personal access tokens have none of their own.
+    pub(crate) async fn see(&self, identity: &Identity) {
+        if !identity.manages_tokens {
+            return;
+        }
         let caller = &identity.caller;
         let known = self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(&caller.user()).copied();
         if known.is_some_and(|(role, since)| role == caller.role() || since.elapsed() < AT_MOST_EVERY) {
@@ -108,9 +112,9 @@ impl Roles {
     }
 }
 
-/// Middleware: notes when somebody comes with another role than last time. Personal access tokens have none of their own.
+/// Middleware: looks at the roles of those who come. Over a WebSocket they may show their token later.
 pub(crate) async fn watch_roles(State(roles): State<Arc<Roles>>, request: Request, next: Next) -> Response {
-    let identity = request.extensions().get::<Authenticated>().map(|a| a.0.clone()).filter(|i| i.manages_tokens);
+    let identity = request.extensions().get::<Authenticated>().map(|a| a.0.clone());
     if let Some(identity) = identity {
         roles.see(&identity).await;
     }

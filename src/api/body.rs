@@ -9,8 +9,13 @@ use serde::de::DeserializeOwned;
 
 use super::error::ApiError;
 
-/// Refuses a body of another type than `wanted`. Parameters such as a charset do not count.
+/// Refuses a body of another type than `wanted`, or one that is packed: its size would say nothing. Parameters such as a charset do
+/// not count.
 pub(crate) fn require_type(headers: &HeaderMap, wanted: &str) -> Result<(), ApiError> {
+    if headers.get_all(header::CONTENT_ENCODING).iter().any(|e| !e.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        let message = "A body must not be compressed.";
+        return Err(ApiError::refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
+    }
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     let declared = match (types.next(), types.next()) {
         (Some(one), None) => one.to_str().ok(),

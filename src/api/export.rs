@@ -94,7 +94,7 @@ pub(crate) async fn get(State(exports): State<Arc<Exports>>, Reader(identity): R
 
     let header = Header { program: env!("CARGO_PKG_VERSION").to_owned(), exported_at: now, local_user };
     let (pages, taken) = mpsc::channel(AHEAD);
-    tokio::spawn(async move {
+    exports.conversation.errands().run(async move {
         let _place = place;
         let whole = timeout(LONGEST, write(header, snapshot, &pages)).await;
         if !matches!(whole, Ok(Ok(()))) {

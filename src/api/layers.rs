@@ -169,6 +169,7 @@ pub fn describe_metrics() {
     metrics::describe_histogram!("recall_http_request_seconds", "Time to the head of the answer, by method and route");
     metrics::describe_counter!("recall_http_panics_total", "Handlers that panicked");
     metrics::describe_gauge!("recall_http_connections", "Open connections");
+    metrics::describe_counter!("recall_http_connections_refused_total", "Connections closed because their address had too many");
     metrics::describe_counter!("recall_tls_handshakes_failed_total", "Connections that ended before TLS was agreed on");
 }
 

@@ -5,6 +5,7 @@ mod address;
 mod audit;
 pub mod auth;
 mod body;
+mod erasing;
 mod error;
 mod export;
 pub mod graphql;
@@ -29,7 +30,7 @@ use axum::{
 };
 use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
-use tower_http::{catch_panic::CatchPanicLayer, compression::CompressionLayer};
+use tower_http::catch_panic::CatchPanicLayer;
 
 pub use audit::Auditor;
 pub use auth::{
@@ -145,6 +146,8 @@ pub struct Limits {
     pub operation_timeout: Duration,
     /// How often one caller may ask.
     pub requests: Option<RateLimit>,
+    /// How many requests of one caller are worked on at a time; more wait.
+    pub requests_at_once: Option<usize>,
     /// How often one address may ask, whoever is there.
     pub address_requests: Option<RateLimit>,
     /// How many messages one caller may store in a minute.
@@ -170,6 +173,7 @@ impl Default for Limits {
             document: graphql::document::DocumentLimits::default(),
             operation_timeout: Duration::from_secs(20),
             requests: None,
+            requests_at_once: None,
             address_requests: None,
             messages_by_minute: None,
             messages_by_day: None,
@@ -193,7 +197,7 @@ pub fn events_schema() -> String {
 pub fn router(state: ApiState) -> Router {
     let ApiState { conversation, hub, signaling, authenticator, config, metrics, graph, checks, allowances } = state;
     let limits = Arc::new(config.limits);
-    let limiter = rate::CallerLimits::new(&limits, allowances.as_ref());
+    let limiter = rate::CallerLimits::new(&limits, allowances.as_ref(), conversation.errands());
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
     let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
     let auditor = Auditor::new(conversation.store().clone(), &config.instance);
@@ -220,6 +224,7 @@ pub fn router(state: ApiState) -> Router {
 
     // The operation has its own limit; this one ends bodies that trickle in.
     let limit = limits.operation_timeout + Duration::from_secs(10);
+    let erasing = conversation.clone();
     let timed = Router::new()
         .merge(rest::routes(limiter.clone(), notes.clone()).with_state(conversation))
         .merge(
@@ -244,11 +249,12 @@ pub fn router(state: ApiState) -> Router {
         .route("/graphql", post(graphql::post).get(graphql::get))
         .layer(from_fn_with_state(limit, layers::deadline))
         .with_state(engine.clone())
-        .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone())))
+        .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone(), roles.clone())))
         .layer(from_fn_with_state(limiter.clone(), rate::limit))
         .layer(from_fn_with_state(roles.clone(), audit::watch_roles))
         .layer(from_fn_with_state(authenticator.clone(), auth::authenticate_or_later));
     let api = api
+        .layer(from_fn_with_state(erasing, erasing::refuse))
         .layer(from_fn_with_state(limiter, rate::limit))
         .layer(from_fn_with_state(roles, audit::watch_roles))
         .layer(from_fn_with_state(authenticator, auth::authenticate));
@@ -261,7 +267,7 @@ pub fn router(state: ApiState) -> Router {
     let visits = visiting.as_ref().map(|v| v.visits.clone());
     let ways = auth::login::routes::WaysIn { logins: config.logins, visits, tokens: config.login.is_some() };
     open = open.merge(login_routes(ways, visiting, attempts).layer(axum::Extension(notes)));
-    let pages = Router::new().fallback(web::file).layer(CompressionLayer::new());
+    let pages = Router::new().fallback(web::file);
     let guarded = Router::new()
         .merge(api)
         .merge(open)

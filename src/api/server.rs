@@ -1,33 +1,52 @@
-//! Accepts connections: how many at once, how long a request's head may take and a client may read nothing, and how they end.
+//! Accepts connections: how many at once, in all and from one address, how long one may ask for nothing and a client may read
+//! nothing, and how they end.
+
+mod crowd;
+mod requests;
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use axum::{Extension, Router};
+use axum::{Extension, Router, middleware::from_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{
-        conn::auto::Builder,
-        graceful::{GracefulShutdown, Watcher},
-    },
+    server::conn::auto::Builder,
     service::TowerToHyperService,
 };
+use ipnet::IpNet;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpListener,
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::Semaphore,
+    time::timeout,
 };
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tower::Layer;
 
+use self::{
+    crowd::{Crowd, Slot},
+    requests::Requests,
+};
 use super::tls::Tls;
 
+/// Longest head of a request. A token has 8 KiB at most, and cookies share the rest.
+const MAX_HEAD: u32 = 64 * 1024;
+/// Streams of HTTP/2 that a client may open and take back before they are looked at. Then the connection ends.
+const MAX_RESETS: usize = 20;
+/// How many times `write_timeout` a client that asks for nothing more may take for what it was answered: a slow one takes a little
+/// at a time, and one that holds back HTTP/2's window takes nothing.
+const LAST_ANSWER: u32 = 10;
+
 /// Bounds of connections.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ServerConfig {
     /// Connections at once; more wait in the backlog of the operating system.
     pub connections: usize,
-    /// Time for the head of a request, from the connection or from the request before.
+    /// Of these from one address, or one network of 64 bits; more are closed at once.
+    pub connections_per_address: Option<usize>,
+    /// Addresses that may have more: proxies, which bring everybody.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Time for the head of a request, from the connection or from the end of the request before, in every version of HTTP.
     pub head_timeout: Duration,
     /// Time a client may take nothing of what is sent to it.
     pub write_timeout: Duration,
@@ -39,6 +58,8 @@ impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             connections: 4096,
+            connections_per_address: None,
+            trusted_proxies: Vec::new(),
             head_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(10),
@@ -70,36 +91,24 @@ impl From<TcpListener> for Listener {
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     _slot: Arc<Slot>,
+    requests: Requests,
     /// Who is at its other end.
     pub(crate) peer: IpAddr,
     /// The server stops.
     pub(crate) closing: CancellationToken,
 }
 
-#[derive(Debug)]
-struct Slot(#[allow(dead_code, reason = "held, not read")] OwnedSemaphorePermit);
-
-impl Slot {
-    fn taken(permit: OwnedSemaphorePermit) -> Arc<Self> {
-        metrics::gauge!("recall_http_connections").increment(1);
-        Arc::new(Self(permit))
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        metrics::gauge!("recall_http_connections").decrement(1);
-    }
-}
-
 /// Serves until `shutdown` ends, then lets open requests end. Streams should be ended by their hub at the same time.
 pub async fn serve(listener: impl Into<Listener>, router: Router, config: ServerConfig, shutdown: impl Future<Output = ()>) {
     let Listener { tcp, tls } = listener.into();
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(config.head_timeout);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(Duration::from_secs(20))).max_concurrent_streams(128);
-    let graceful = GracefulShutdown::new();
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(config.head_timeout).max_buf_size(MAX_HEAD as usize);
+    let http2 = &mut builder.http2();
+    http2.timer(TokioTimer::new()).keep_alive_interval(Some(Duration::from_secs(20))).max_concurrent_streams(128);
+    http2.max_header_list_size(MAX_HEAD).max_pending_accept_reset_streams(MAX_RESETS);
+    let router = router.layer(from_fn(requests::under_way));
     let slots = Arc::new(Semaphore::new(config.connections));
+    let crowd = Arc::new(Crowd::new(config.connections_per_address, config.trusted_proxies));
     let closing = CancellationToken::new();
     tokio::pin!(shutdown);
     loop {
@@ -121,19 +130,22 @@ pub async fn serve(listener: impl Into<Listener>, router: Router, config: Server
                 continue;
             }
         };
+        // Without a word, which would cost more than the connection.
+        let Some(slot) = crowd.enter(peer.ip(), permit) else { continue };
         // Small frames of streams must not wait for more.
         let _ = socket.set_nodelay(true);
         // A client that reads nothing would keep its response, and a stream's events, for ever.
         let mut socket = TimeoutStream::new(socket);
         socket.set_write_timeout(Some(config.write_timeout));
-        let connection = Connection { _slot: Slot::taken(permit), peer: peer.ip(), closing: closing.clone() };
-        let (builder, watcher, router, tls) = (builder.clone(), graceful.watcher(), router.clone(), tls.clone());
+        let connection = Connection { _slot: Arc::new(slot), requests: Requests::default(), peer: peer.ip(), closing: closing.clone() };
+        let (builder, router, tls) = (builder.clone(), router.clone(), tls.clone());
+        let times = (config.head_timeout, config.write_timeout * LAST_ANSWER);
         tokio::spawn(async move {
             match tls {
-                None => carry(Box::pin(socket), &builder, watcher, router, connection).await,
+                None => carry(Box::pin(socket), &builder, router, connection, times).await,
                 // A handshake that is under way when the server stops is no request.
                 Some(tls) => match connection.closing.clone().run_until_cancelled(tls.accept(Box::pin(socket))).await {
-                    Some(Ok(socket)) => carry(socket, &builder, watcher, router, connection).await,
+                    Some(Ok(socket)) => carry(socket, &builder, router, connection, times).await,
                     Some(Err(error)) => {
                         metrics::counter!("recall_tls_handshakes_failed_total").increment(1);
                         tracing::debug!(%error, "a handshake failed");
@@ -146,25 +158,43 @@ pub async fn serve(listener: impl Into<Listener>, router: Router, config: Server
     drop(tcp);
     closing.cancel();
     let all = u32::try_from(config.connections).unwrap_or(u32::MAX);
-    let ended = async {
-        graceful.shutdown().await;
-        // Connections that were taken over are not watched; they are over when their slots are free.
-        let _ = slots.acquire_many(all).await;
-    };
-    if tokio::time::timeout(config.grace, ended).await.is_err() {
+    // A connection is over when its slot is free, whoever has taken it over.
+    if timeout(config.grace, slots.acquire_many(all)).await.is_err() {
         tracing::warn!("connections were still open at the end of the grace period");
     }
 }
 
-/// Answers the requests of one connection until it ends.
-async fn carry<S>(socket: S, builder: &Builder<TokioExecutor>, watcher: Watcher, router: Router, connection: Connection)
-where
+/// Answers the requests of one connection until it ends, asks for nothing for too long, or the server stops.
+async fn carry<S>(
+    socket: S,
+    builder: &Builder<TokioExecutor>,
+    router: Router,
+    connection: Connection,
+    (head_timeout, last_answer): (Duration, Duration),
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let service = TowerToHyperService::new(Extension(connection.clone()).layer(router));
-    let served = builder.serve_connection_with_upgrades(TokioIo::new(socket), service).into_owned();
-    if let Err(error) = watcher.watch(served).await {
-        tracing::debug!(error, "a connection ended early");
+    let served = builder.serve_connection_with_upgrades(TokioIo::new(socket), service);
+    tokio::pin!(served);
+    // Hyper counts the time of a head in HTTP/1 only, and not before the first bytes say that it is that.
+    let (ended, is_idle) = tokio::select! {
+        ended = &mut served => (Some(ended), false),
+        () = connection.closing.cancelled() => (None, false),
+        () = connection.requests.none_for(head_timeout) => (None, true),
+    };
+    let ended = match ended {
+        Some(ended) => Ok(ended),
+        None => {
+            served.as_mut().graceful_shutdown();
+            // Requests that are open when the server stops have its grace. Who is idle may still have to take an answer.
+            if is_idle { timeout(last_answer, served).await } else { Ok(served.await) }
+        }
+    };
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(error, "a connection ended early"),
+        Err(_) => tracing::debug!("a connection did not end by itself"),
     }
     drop(connection);
 }

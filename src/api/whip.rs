@@ -23,6 +23,9 @@ use crate::{domain::SessionId, streaming::SessionStream};
 const SDP: &str = "application/sdp";
 const FRAGMENT: &str = "application/trickle-ice-sdpfrag";
 
+/// As how many more requests an offer counts, or a restart: each makes keys and a peer.
+const OFFER_IS_LIKE: u32 = 9;
+
 /// What signaling routes need.
 #[derive(Clone)]
 pub(crate) struct Whip {
@@ -73,6 +76,8 @@ pub(crate) async fn offer(
     session: SessionId,
     offer: &str,
 ) -> Result<Opened, ApiError> {
+    // Before it is read.
+    limits.further(identity.caller, OFFER_IS_LIKE).await?;
     let own = SessionStream::of(identity.caller, session);
     let answer = match (open(signaling, limits, identity, own, offer).await?, own.shared()) {
         (Err(OfferError::UnknownStream), Some(shared)) => open(signaling, limits, identity, shared, offer).await??,
@@ -173,6 +178,8 @@ pub(crate) async fn patch(
     match patched {
         PatchOutcome::Candidates { .. } => Ok(StatusCode::NO_CONTENT.into_response()),
         PatchOutcome::Restarted { sdp_fragment, etag } => {
+            // What is done is done; who has nothing left is refused the next time.
+            let _ = whip.limits.further(identity.caller, OFFER_IS_LIKE).await;
             let mut response = sdp_fragment.into_response();
             response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(FRAGMENT));
             response.headers_mut().insert(header::ETAG, text_header(&etag)?);

@@ -68,6 +68,9 @@ impl Retention {
 
     /// Goes on with what a process before began.
     async fn erasures(&self) {
+        if let Err(e) = self.conversation.look_for_erasures().await {
+            warn!(error = %e, "deletions of others could not be looked for");
+        }
         let unfinished = match self.store().unfinished_erasures(self.clock.now() - SILENT).await {
             Ok(unfinished) => unfinished,
             Err(e) => return warn!(error = %e, "unfinished deletions could not be looked for"),

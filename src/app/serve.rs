@@ -20,6 +20,10 @@ const STREAM_GRACE: Duration = Duration::from_secs(1);
 const JOB_GRACE: Duration = Duration::from_secs(10);
 /// Time for the graph engine to take the batch at work.
 const GRAPH_GRACE: Duration = Duration::from_secs(5);
+/// Requests of one caller that are worked on at a time, where there are several callers. Most servers have fewer processors.
+const REQUESTS_AT_ONCE: usize = 8;
+/// Time for what goes on when whoever asked has gone.
+const ERRAND_GRACE: Duration = Duration::from_secs(5);
 /// Time for the store to close.
 const STORE_GRACE: Duration = Duration::from_secs(5);
 
@@ -67,6 +71,8 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
             ..ProcessorConfig::default()
         },
     );
+    // Before anybody is shown anything.
+    house.conversation.look_for_erasures().await?;
     let projector = house.graph.follow();
     let stop = CancellationToken::new();
     let reembedding = tokio::spawn(house.reembedder.run(stop.clone()));
@@ -87,7 +93,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     api_config.is_tls = tls.is_some();
     api_config.public_url = config.server.public_url.as_deref().map(str::parse::<Origin>).transpose()?;
     api_config.login = login::resource(&config, scheme, address);
-    api_config.logins = logins;
+    api_config.logins.clone_from(&logins);
     api_config.visits = visits;
     api_config.cors_origins = config.http.cors_origins.iter().map(|origin| origin.parse()).collect::<Result<_, _>>()?;
     api_config.trusted_proxies = config.http.proxies();
@@ -98,17 +104,20 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         lasts: config.webrtc.turn_ttl(),
     });
     api_config.ice_servers = api::IceServers::new(config.webrtc.stun_urls.clone(), turn, house.clock.clone());
+    let mut connections = api::ServerConfig { trusted_proxies: config.http.proxies(), ..api::ServerConfig::default() };
     // The one user of a machine is not held back.
     if config.auth.is_configured() {
         let (from, limits) = (&config.limits, &mut api_config.limits);
         let some = |count: u32| (count > 0).then_some(count);
         limits.requests = some(from.requests_per_minute).map(RateLimit::per_minute);
+        limits.requests_at_once = Some(REQUESTS_AT_ONCE);
         limits.address_requests = some(from.address_requests_per_minute).map(RateLimit::per_minute);
         limits.messages_by_minute = some(from.messages_per_minute).map(RateLimit::per_minute);
         limits.messages_by_day = some(from.messages_per_day).map(RateLimit::per_day);
         limits.visitor_messages_by_day = Some(RateLimit::per_day(config.anonymous.messages_per_day));
         limits.streams_per_caller = some(from.streams_per_caller);
         limits.streams_per_visitor = Some(config.anonymous.streams);
+        connections.connections_per_address = some(from.connections_per_address).and_then(|count| usize::try_from(count).ok());
         limits.logins = some(from.logins_per_minute).map(|count| RateLimit { burst: (count / 2).max(2), ..RateLimit::per_minute(count) });
     }
     let router = api::router(ApiState {
@@ -123,7 +132,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         allowances: house.allowances.clone(),
     });
     let listener = Listener::new(listener, tls);
-    let server = tokio::spawn(api::serve(listener, router, api::ServerConfig::default(), stop.clone().cancelled_owned()));
+    let server = tokio::spawn(api::serve(listener, router, connections, stop.clone().cancelled_owned()));
 
     // Before the line: whoever waits for it may stop the server at once, and a signal nobody listens for kills.
     let signal = signal()?;
@@ -134,6 +143,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     info!("recall stops");
     // Streams first: they would hold up the requests they are, and their peers should come back to the next server soon.
     stop.cancel();
+    house.conversation.errands().wind_up();
     signaling.shutdown(STREAM_GRACE).await;
     house.hub.shutdown(Bye::from(ByeCode::Restart));
     server.await.context("the server's task failed")?;
@@ -141,6 +151,8 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     if let Some(projector) = projector {
         projector.shutdown(GRAPH_GRACE).await;
     }
+    let login_errands = logins.map(|logins| logins.errands().clone()).unwrap_or_default();
+    tokio::join!(house.conversation.errands().end(ERRAND_GRACE), login_errands.end(ERRAND_GRACE));
     maintenance.await.context("the maintenance task failed")?;
     retention.await.context("the retention task failed")?;
     reembedding.await.context("the task of the embedding model failed")?;

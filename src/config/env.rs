@@ -96,6 +96,7 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_MESSAGES_PER_MINUTE" => "limits.messages_per_minute",
     "RECALL_MESSAGES_PER_DAY" => "limits.messages_per_day",
     "RECALL_STREAMS_PER_CALLER" => "limits.streams_per_caller",
+    "RECALL_CONNECTIONS_PER_ADDRESS" => "limits.connections_per_address",
     "RECALL_ENTITIES_PER_SESSION" => "limits.entities_per_session",
     "RECALL_FACTS_PER_SESSION" => "limits.facts_per_session",
     "RECALL_LOGINS_PER_MINUTE" => "limits.logins_per_minute",

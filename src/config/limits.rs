@@ -27,6 +27,9 @@ pub struct LimitsConfig {
     /// Event streams that one caller may have open at one server; 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub streams_per_caller: u32,
+    /// Connections that one address may have open at one server, but for those of `http.trusted_proxies`; 0 for no limit.
+    #[serde(deserialize_with = "flexible")]
+    pub connections_per_address: u32,
     /// How many things a session may speak of until it adds no new ones; 0 for no limit. What is known goes on being learned about.
     /// Holds where `auth.issuers` are configured: who has the static token alone is the one user of their own machine.
     #[serde(deserialize_with = "flexible")]
@@ -47,6 +50,7 @@ impl Default for LimitsConfig {
             messages_per_minute: 600,
             messages_per_day: 20_000,
             streams_per_caller: 64,
+            connections_per_address: 512,
             logins_per_minute: 60,
             entities_per_session: 20,
             facts_per_session: 50,
@@ -62,6 +66,7 @@ impl LimitsConfig {
             ("limits.messages_per_minute", self.messages_per_minute),
             ("limits.messages_per_day", self.messages_per_day),
             ("limits.streams_per_caller", self.streams_per_caller),
+            ("limits.connections_per_address", self.connections_per_address),
             ("limits.logins_per_minute", self.logins_per_minute),
             ("limits.entities_per_session", self.entities_per_session),
             ("limits.facts_per_session", self.facts_per_session),

@@ -96,8 +96,9 @@ impl Conversation {
         };
         // On a task of its own, so that a client that hangs up now does not leave a message without its fact.
         let (learner, caller) = (self.learner.clone(), *caller);
-        let learned = tokio::spawn(async move { learner.learn(&caller, &statement, None, None).await }).await;
-        let changed = learned.map_err(|e| UseCaseError::Internal { cause: e.into() })??;
+        let learned = self.errands.run(async move { learner.learn(&caller, &statement, None, None).await }).await;
+        let learned = learned.map_err(|e| UseCaseError::Internal { cause: e.into() })?;
+        let changed = learned.ok_or_else(|| UseCaseError::Internal { cause: "the process stops".into() })??;
         self.parts.announcer.committed(&caller, a.session);
         // The asserted fact is opened or reinforced first; its rivals come after it.
         changed.into_iter().find(|f| f.relation == relation.name).ok_or_else(|| {

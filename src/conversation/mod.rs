@@ -31,7 +31,7 @@ pub use work::ConversationWork;
 
 use crate::domain::{Caller, Entity, Ontology, Session, SessionId, Timestamp, UserText};
 use crate::facts::{Learner, SessionLimits};
-use crate::ports::{Announcer, Answerer, Clock, Embedder, Extractor, Ids, MessageIndex, SessionDeleted, Store};
+use crate::ports::{Announcer, Answerer, Clock, Embedder, Errands, Extractor, Ids, MessageIndex, SessionDeleted, Store};
 
 /// Everything the use cases work with.
 #[derive(Clone)]
@@ -68,6 +68,8 @@ pub struct Conversation {
     cues: Arc<rank::CueTerms>,
     answering: Arc<cancel::Answering>,
     shared_in_use: Arc<shared::InUse>,
+    errands: Errands,
+    being_erased: Arc<erase::BeingErased>,
 }
 
 impl Conversation {
@@ -76,12 +78,25 @@ impl Conversation {
         let learner =
             Learner::new(parts.store.clone(), parts.ontology.clone(), parts.clock.clone(), parts.ids.clone()).limited(parts.session_limits);
         let cues = Arc::new(rank::CueTerms::of(&parts.ontology));
-        Self { parts: Arc::new(parts), learner, cues, answering: Arc::default(), shared_in_use: Arc::default() }
+        Self {
+            parts: Arc::new(parts),
+            learner,
+            cues,
+            answering: Arc::default(),
+            shared_in_use: Arc::default(),
+            errands: Errands::default(),
+            being_erased: Arc::default(),
+        }
     }
 
     /// The store, for reads that need no use case.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.parts.store
+    }
+
+    /// Work that goes on when whoever asked for it has gone, until whoever owns the use cases ends it.
+    pub fn errands(&self) -> &Errands {
+        &self.errands
     }
 
     /// The relations in force.

@@ -26,6 +26,8 @@ actions! {
     SignedIn = "login",
     /// Somebody signed out.
     SignedOut = "logout",
+    /// The issuer ended logins of the actor's: they logged out there, or may not come in any more.
+    SignedOutByIssuer = "logout.issuer",
     /// A personal access token was made; the target is its id.
     AccessTokenMade = "access_token.created",
     /// A personal access token was revoked; the target is its id.

@@ -42,8 +42,8 @@ pub trait LoginStore: Send + Sync {
     async fn renew_login(&self, digest: TokenDigest, claimed_until: Timestamp, renewed: &Renewed) -> Result<bool, StoreError>;
     /// Ends a login; whether there was one.
     async fn end_login(&self, digest: TokenDigest) -> Result<bool, StoreError>;
-    /// Ends the logins by way of an issuer that are no younger than `begun_by`; how many.
-    async fn end_logins(&self, issuer: &str, of: &LoggedOut, begun_by: Timestamp) -> Result<u64, StoreError>;
+    /// Ends the logins by way of an issuer that are no younger than `begun_by`; whose there were.
+    async fn end_logins(&self, issuer: &str, of: &LoggedOut, begun_by: Timestamp) -> Result<Vec<UserId>, StoreError>;
     /// Forgets those that have ended by themselves; how many.
     async fn forget_logins(&self, now: Timestamp) -> Result<u64, StoreError>;
 }

@@ -8,6 +8,7 @@ pub mod audit;
 pub mod commit;
 pub mod embed;
 pub mod erase;
+pub mod errands;
 pub mod extract;
 pub mod fetch;
 pub mod graph;
@@ -29,6 +30,7 @@ pub use audit::AuditLog;
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use erase::{Eraser, Erasure, ErasureStep};
+pub use errands::Errands;
 pub use extract::{ExtractError, ExtractInput, Extractor};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use graph::{

@@ -163,6 +163,16 @@ async fn a_server_asked_to_stop_ends_in_order_and_goes_on_later() {
 /// Everything of the one user, begun and cut off at a random moment, is gone after the next start, and was counted once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deletion_of_everything_goes_on_after_kill_nine() {
+    a_deletion_is_cut_off_by("-9").await;
+}
+
+/// As everything that outlives its request: it has an end in this process before that ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deletion_of_everything_stops_with_the_server_and_goes_on_with_the_next() {
+    a_deletion_is_cut_off_by("-TERM").await;
+}
+
+async fn a_deletion_is_cut_off_by(signal: &str) {
     const SENTENCES: usize = 2_000;
     let data = tempfile::tempdir().unwrap();
     let server = Arc::new(Server::start(data.path()));
@@ -179,7 +189,7 @@ async fn a_deletion_of_everything_goes_on_after_kill_nine() {
             server.try_graphql("mutation { deleteMyData(input: { confirm: \"DELETE\" }) { errors { code } } }", json!({})).await
         })
     };
-    let shown = "{ viewer { deletion { begunAt endedAt deleted { kind count } } } sessions { totalCount } facts { totalCount } entities { totalCount } }";
+    let shown = "{ viewer { deletion { begunAt endedAt deleted { kind count } } } }";
     // In the middle of it.
     loop {
         let deletion = server.graphql(shown, json!({})).await["viewer"]["deletion"].clone();
@@ -187,8 +197,11 @@ async fn a_deletion_of_everything_goes_on_after_kill_nine() {
             break;
         }
     }
-    assert!(std::process::Command::new("kill").args(["-9", &server.pid().to_string()]).status().unwrap().success());
+    assert!(std::process::Command::new("kill").args([signal, &server.pid().to_string()]).status().unwrap().success());
     deleting.await.unwrap();
+    if signal == "-TERM" {
+        assert!(server.wait(), "it does not end well");
+    }
     drop(server);
 
     let server = Server::start(data.path());
@@ -208,8 +221,9 @@ async fn a_deletion_of_everything_goes_on_after_kill_nine() {
         rows.iter().find(|r| r["kind"] == kind).map_or(0, |r| r["count"].as_u64().unwrap())
     };
     assert_eq!((count("messages"), count("message_index"), count("sessions")), (SENTENCES as u64, SENTENCES as u64, 1));
+    let left = server.graphql("{ sessions { totalCount } facts { totalCount } entities { totalCount } }", json!({})).await;
     for list in ["sessions", "facts", "entities"] {
-        assert_eq!(state[list]["totalCount"], 0, "{list}");
+        assert_eq!(left[list]["totalCount"], 0, "{list}");
     }
     let again =
         server.graphql("mutation { deleteMyData(input: { confirm: \"DELETE\" }) { receipt { deleted { count } } } }", json!({})).await;

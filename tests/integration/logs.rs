@@ -4,6 +4,9 @@ use serde_json::json;
 
 use crate::server::Server;
 
+/// Looks like an entry of its own, in both formats, and colours a terminal.
+const INJECTED: &str = "a\r\n2026-01-01T00:00:00Z ERROR injected: \u{1b}[35;5mall is lost\n{\"level\":\"ERROR\",\"message\":\"injected\"}";
+
 #[tokio::test]
 async fn text_of_users_is_in_no_log() {
     const SECRET: &str = "Xylophagia";
@@ -48,4 +51,43 @@ async fn text_of_users_is_in_no_log() {
         .map(|l| l.chars().take(400).collect::<String>())
         .collect();
     assert!(found.is_empty(), "{found:#?}");
+}
+
+#[tokio::test]
+async fn nobody_writes_entries_of_a_log() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    for format in ["json", "text"] {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let server = Server::start_logging_with(&folder.path().join("data"), &log, "trace", &[("RECALL_LOG_FORMAT", format)]);
+        let session = server.create_session().await;
+        let input = json!({ "sessionId": session, "text": "Hello.", "clientMessageId": INJECTED, "speaker": INJECTED });
+        server.try_graphql("mutation($i: SendMessageInput!) { sendMessage(input: $i) { errors { code } } }", json!({ "i": input })).await;
+        server.try_graphql(INJECTED, json!({ INJECTED: INJECTED })).await.unwrap();
+        let named = "query Injected($q: String!) { context(input: { query: $q }) { methodsUsed } }";
+        server.try_graphql(named, json!({ "q": INJECTED })).await.unwrap();
+        let escaped: String = form_urlencoded::byte_serialize(INJECTED.as_bytes()).collect();
+        for path in [format!("/{escaped}"), format!("/context/{escaped}?q={escaped}"), format!("/graphql?query={escaped}")] {
+            let request = server.http.get(server.url(&path)).header("user-agent", "injected").header("x-request-id", "injected entry");
+            request.send().await.unwrap();
+        }
+        // What no client library would send.
+        for line in
+            ["GET /\u{1b}[35;5minjected HTTP/1.1", "INJECTED\n / HTTP/1.1", "GET / HTTP/1.1\r\nx-request-id: a\u{1b}[35;5m\ninjected"]
+        {
+            let mut socket = tokio::net::TcpStream::connect(&server.address).await.unwrap();
+            let request = format!("{line}\r\nhost: {}\r\nconnection: close\r\n\r\n", server.address);
+            socket.write_all(request.as_bytes()).await.unwrap();
+            let _ = socket.read_to_end(&mut Vec::new()).await;
+        }
+        server.stop();
+        let text = std::fs::read_to_string(&log).unwrap();
+        assert!(text.len() > 1000, "the log must have been written");
+        assert!(!text.contains('\u{1b}') || format == "text", "an escape sequence in a log of JSON");
+        for line in text.lines() {
+            let plain = !line.contains("[35;5m") && !line.starts_with("2026-01-01T00:00:00Z");
+            let whole = format == "text" || serde_json::from_str::<serde_json::Value>(line).is_ok_and(|v| v["message"] != "injected");
+            assert!(plain && whole && !line.starts_with("{\"level\":\"ERROR\",\"message\":\"injected\"}"), "{line}");
+        }
+    }
 }

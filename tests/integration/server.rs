@@ -78,10 +78,15 @@ impl Server {
         self.pid
     }
 
+    /// Waits for the end of the process; whether it ended well.
+    pub(crate) fn wait(&self) -> bool {
+        self.child.lock().unwrap().wait().unwrap().success()
+    }
+
     /// SIGTERM, and waits for the end of the process; whether it ended well.
     pub(crate) fn interrupt(&self) -> bool {
         assert!(Command::new("kill").args(["-TERM", &self.pid().to_string()]).status().unwrap().success());
-        self.child.lock().unwrap().wait().unwrap().success()
+        self.wait()
     }
 
     /// SIGTERM; returns whether it ended well, and how long that took.

@@ -6,11 +6,13 @@
 //!
 //! Who gets a datagram is decided by its source address; a source address belongs to a peer once a
 //! STUN request came from it that was signed with that peer's ICE password. Nothing is ever sent to
-//! an address that has not done so, so nobody can have the server send packets to a third party.
+//! an address that has not done so, and no more than came from it until it has answered a check
+//! ([`consent`]), so nobody can have the server send a third party more than they would themselves.
 //!
 //! Invariant: no handle of a peer's connection lives in the tables, and no waker is called and no
 //! socket is touched under their lock.
 
+mod consent;
 mod flight;
 mod inbox;
 mod socket;
@@ -31,6 +33,7 @@ use webrtc::runtime::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState
 
 use crate::lock::lock;
 use crate::stun;
+use consent::Consent;
 use inbox::{Inbox, Pushed};
 pub(crate) use socket::MuxRuntime;
 
@@ -55,7 +58,7 @@ pub struct MuxStats {
     pub overflow: u64,
     /// STUN requests for a known peer with a wrong signature.
     pub bad_integrity: u64,
-    /// Not sent: unproved address, or refused by the operating system.
+    /// Not sent: unproved address, more than came from there before it has answered, or refused by the operating system.
     pub unsent: u64,
 }
 
@@ -84,6 +87,7 @@ struct Route {
     /// The local address the peer talks to. Answers must come from it, or the peer's ICE agent
     /// drops them; on a wildcard socket the kernel would choose another.
     local: Option<IpAddr>,
+    consent: Consent,
 }
 
 /// The one socket and the tables that say whose a datagram is.
@@ -195,14 +199,19 @@ impl Mux {
     /// Hands a datagram to the peer it is for.
     fn route(&self, datagram: &[u8], from: SocketAddr, local: Option<IpAddr>) {
         let is_request = stun::is_stun(datagram) && stun::is_binding_request(datagram);
-        let inbox = match is_request {
+        let found = match is_request {
             true => self.claim(datagram, from, local),
-            false => lock(&self.tables).by_address.get(&from).map(|route| route.inbox.clone()),
+            false => lock(&self.tables).by_address.get_mut(&from).map(|route| (route.inbox.clone(), route.consent.heard(datagram))),
         };
-        let Some(inbox) = inbox else {
+        let Some((inbox, is_due)) = found else {
             self.counters.unroutable.fetch_add(1, Relaxed);
             return;
         };
+        // A statement of its own: the tables must not be locked while it is sent.
+        let held = if is_due { lock(&self.tables).by_address.get_mut(&from).and_then(|route| route.consent.due()) } else { None };
+        if let Some(held) = held {
+            self.send(&inbox, &Transmit { destination: from, ecn: None, contents: &held, segment_size: None, src_ip: None });
+        }
         match inbox.push(from, datagram) {
             Pushed::Queued(waker, again) => {
                 self.counters.routed.fetch_add(1, Relaxed);
@@ -223,8 +232,8 @@ impl Mux {
     }
 
     /// The peer a STUN request is for. From an address that is not that peer's yet, only somebody
-    /// who knows the ICE password may claim the address.
-    fn claim(&self, datagram: &[u8], from: SocketAddr, local: Option<IpAddr>) -> Option<Arc<Inbox>> {
+    /// who knows the ICE password may claim the address. And whether something is due to be sent there.
+    fn claim(&self, datagram: &[u8], from: SocketAddr, local: Option<IpAddr>) -> Option<(Arc<Inbox>, bool)> {
         let fragment = stun::requester_of(datagram)?;
         let (inbox, password) = {
             let mut tables = lock(&self.tables);
@@ -234,7 +243,8 @@ impl Mux {
                 && Arc::ptr_eq(&route.inbox, &inbox)
             {
                 route.local = local.or(route.local);
-                return Some(inbox);
+                let is_due = route.consent.heard(datagram);
+                return Some((inbox, is_due));
             }
             (inbox, password)
         };
@@ -250,19 +260,23 @@ impl Mux {
         {
             tables.by_address.remove(&oldest);
         }
-        let route = Route { inbox: inbox.clone(), local };
+        let mut route = Route { inbox: inbox.clone(), local, consent: Consent::default() };
+        route.consent.heard(datagram);
         tables.by_address.insert(from, route);
-        Some(inbox)
+        Some((inbox, false))
     }
 
     /// Sends for the peer that owns `inbox`; `Ok(false)` when the socket takes nothing now.
     fn send(&self, inbox: &Arc<Inbox>, transmit: &Transmit<'_>) -> bool {
-        let local = match lock(&self.tables).by_address.get(&transmit.destination) {
-            Some(route) if Arc::ptr_eq(&route.inbox, inbox) => route.local,
-            _ => {
-                self.counters.unsent.fetch_add(1, Relaxed);
-                return true;
-            }
+        let allowed = {
+            let mut tables = lock(&self.tables);
+            let route = tables.by_address.get_mut(&transmit.destination).filter(|route| Arc::ptr_eq(&route.inbox, inbox));
+            route.and_then(|route| route.consent.allows(transmit.contents).then_some(route.local))
+        };
+        // What may not be sent is lost, as on any network; whoever waits for it asks again.
+        let Some(local) = allowed else {
+            self.counters.unsent.fetch_add(1, Relaxed);
+            return true;
         };
         let transmit = Transmit { src_ip: local, ..transmit.clone() };
         let sent = self.socket.try_io(Interest::WRITABLE, || self.state.try_send(UdpSockRef::from(&self.socket), &transmit));

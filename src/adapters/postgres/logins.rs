@@ -130,7 +130,7 @@ impl LoginStore for PostgresStore {
         Ok(ended.execute(self.pool.writing(user)).await.map_err(Failure::from)?.rows_affected() > 0)
     }
 
-    async fn end_logins(&self, issuer: &str, of: &LoggedOut, begun_by: Timestamp) -> Result<u64, StoreError> {
+    async fn end_logins(&self, issuer: &str, of: &LoggedOut, begun_by: Timestamp) -> Result<Vec<UserId>, StoreError> {
         let (users, session) = match of {
             LoggedOut::User(user) => (vec![user.0], None),
             LoggedOut::Session(session) => {
@@ -145,7 +145,7 @@ impl LoginStore for PostgresStore {
         let input = (users, session, issuer, codec::time(begun_by));
         let ended = self.write(Scope::Login, &input, |c, (users, session, issuer, begun_by)| {
             Box::pin(async move {
-                let mut ended = 0;
+                let mut ended = Vec::new();
                 for user in users {
                     walls::go_on_for(c, *user).await?;
                     let of_user = sqlx::query!(
@@ -156,7 +156,9 @@ impl LoginStore for PostgresStore {
                         begun_by,
                         session.as_deref(),
                     );
-                    ended += of_user.execute(&mut *c).await?.rows_affected();
+                    if of_user.execute(&mut *c).await?.rows_affected() > 0 {
+                        ended.push(UserId(*user));
+                    }
                 }
                 Ok(ended)
             })

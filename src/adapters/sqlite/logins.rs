@@ -107,22 +107,28 @@ impl LoginStore for SqliteStore {
         Ok(ended.await? > 0)
     }
 
-    async fn end_logins(&self, issuer: &str, of: &LoggedOut, begun_by: Timestamp) -> Result<u64, StoreError> {
+    async fn end_logins(&self, issuer: &str, of: &LoggedOut, begun_by: Timestamp) -> Result<Vec<UserId>, StoreError> {
         let (issuer, of) = (issuer.to_owned(), of.clone());
         let ended = self.write(move |c| {
             Box::pin(async move {
                 let query = match &of {
                     LoggedOut::Session(session) => {
-                        sqlx::query("DELETE FROM logins WHERE provider_session = ? AND issuer = ? AND created_at <= ?").bind(session)
+                        sqlx::query("DELETE FROM logins WHERE provider_session = ? AND issuer = ? AND created_at <= ? RETURNING user_id")
+                            .bind(session)
                     }
                     LoggedOut::User(user) => {
-                        sqlx::query("DELETE FROM logins WHERE user_id = ? AND issuer = ? AND created_at <= ?").bind(bytes(&user.0))
+                        sqlx::query("DELETE FROM logins WHERE user_id = ? AND issuer = ? AND created_at <= ? RETURNING user_id")
+                            .bind(bytes(&user.0))
                     }
                 };
-                Ok(query.bind(issuer).bind(millis(begun_by)).execute(c).await?.rows_affected())
+                let ended = query.bind(issuer).bind(millis(begun_by)).fetch_all(c).await?;
+                ended.iter().map(|row| Ok(UserId(Columns::of(row, "logins").id("user_id")?))).collect::<Result<Vec<_>, _>>()
             })
         });
-        Ok(ended.await?)
+        let mut users = ended.await?;
+        users.sort_unstable();
+        users.dedup();
+        Ok(users)
     }
 
     async fn forget_logins(&self, now: Timestamp) -> Result<u64, StoreError> {

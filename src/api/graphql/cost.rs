@@ -1,4 +1,5 @@
-//! What an operation was reckoned to cost, in the `extensions` of its answer, so that clients see how near the limit they are.
+//! What an operation was reckoned to cost: in the `extensions` of its answer, so that clients see how near the limit they are, and
+//! counted as so many requests, so that nobody keeps others waiting with few that ask for much.
 
 use std::sync::{
     Arc,
@@ -6,10 +7,16 @@ use std::sync::{
 };
 
 use async_graphql::{
-    Response, ServerError, ValidationResult,
+    Pos, Response, ServerError, ValidationResult,
     extensions::{Extension, ExtensionContext, ExtensionFactory, NextRequest, NextValidation},
     value,
 };
+
+use super::scope::Scope;
+use crate::api::{error::ApiError, rate::CallerLimits};
+
+/// What costs more counts as another request for each so many.
+const OF_ONE_REQUEST: usize = 1_000;
 
 /// Adds `cost`: `{requested, limit, depth}`.
 pub(super) struct Cost {
@@ -45,6 +52,13 @@ impl Extension for Reckoned {
         let result = next.run(context).await?;
         self.requested.store(result.complexity, Ordering::Relaxed);
         self.depth.store(result.depth, Ordering::Relaxed);
+        counted(context, result.complexity).await.map_err(|e| vec![async_graphql::Error::from(e).into_server_error(Pos::default())])?;
         Ok(result)
     }
+}
+
+async fn counted(context: &ExtensionContext<'_>, cost: usize) -> Result<(), ApiError> {
+    let (Some(scope), Some(limits)) = (context.data_opt::<Arc<Scope>>(), context.data_opt::<Arc<CallerLimits>>()) else { return Ok(()) };
+    let more = u32::try_from(cost.saturating_sub(1) / OF_ONE_REQUEST).unwrap_or(u32::MAX);
+    limits.further(scope.caller, more).await
 }

@@ -251,8 +251,18 @@ impl Operations {
             Err(error) => return one(error),
         };
         if kind != Some(OperationType::Subscription) {
-            let (schema, limit) = (self.engine.schema.clone(), self.engine.limits.operation_timeout);
-            return stream::once(async move { within(limit, batches.drive(schema.execute(request))).await }).boxed();
+            let (engine, identity) = (self.engine.clone(), self.identity.clone());
+            let run = async move {
+                let operation = async {
+                    let _turn = match identity.get() {
+                        Some(identity) => engine.limiter.turn(identity.caller).await,
+                        None => None,
+                    };
+                    batches.drive(engine.schema.execute(request)).await
+                };
+                within(engine.limits.operation_timeout, operation).await
+            };
+            return stream::once(run).boxed();
         }
         let responses = match session_data {
             Some(data) => self.engine.schema.execute_stream_with_session_data(request, data).boxed(),

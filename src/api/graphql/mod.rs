@@ -10,6 +10,7 @@ mod http;
 mod loader;
 mod model;
 mod mutation;
+mod pace;
 mod page;
 mod query;
 mod scope;

@@ -20,7 +20,7 @@ use crate::{
     },
     conversation::{Conversation, Thing},
     domain::{AuditAction, Caller, Timestamp, ViewerRole},
-    ports::Store,
+    ports::{Store, StoreError},
 };
 
 /// One of the memories that an operation looks into: the caller's own, or shared memory. What was read from one holds on to it, so
@@ -47,6 +47,8 @@ pub(crate) struct Scope {
     /// Shared memory, for those who may read it.
     shared: Option<Arc<Memory>>,
     pub(crate) now: Timestamp,
+    /// Everything of the caller's is being deleted: what is left would be taken for a whole.
+    being_erased: bool,
     /// Reads that the loaders put off. Whoever runs the operation drives them.
     pub(crate) batches: Batches,
 }
@@ -63,12 +65,18 @@ impl Scope {
             Arc::new(Memory { caller, load })
         };
         let (own, shared) = (memory(caller), caller.shared_reader().map(memory));
-        Arc::new(Self { caller, identity, own, shared, conversation, now, batches })
+        let being_erased = conversation.is_being_erased(&caller);
+        Arc::new(Self { caller, identity, own, shared, conversation, now, being_erased, batches })
     }
 
     /// Who asks, with what their proof allows.
     pub(crate) fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    /// Refuses to show what is left while everything is being deleted.
+    pub(crate) fn whole(&self) -> Result<(), ApiError> {
+        if self.being_erased { Err(StoreError::BeingErased.into()) } else { Ok(()) }
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
@@ -201,16 +209,25 @@ pub(crate) enum Needs {
     Admin,
 }
 
+/// What is shown while everything is being deleted: how far that has got, and what was noted, which stays. What is changed is
+/// refused by the store.
+const SHOWN_MEANWHILE: [&str; 3] = ["viewer", "deletion", "auditLog"];
+
 impl Guard for Needs {
     async fn check(&self, ctx: &Context<'_>) -> async_graphql::Result<()> {
-        let identity = &scope(ctx)?.identity;
+        let scope = scope(ctx)?;
+        let identity = &scope.identity;
         let permission = match self {
             Self::ReadOrWrite if identity.permissions.include(Permission::Write) => Permission::Write,
             Self::Read | Self::ReadOrWrite => Permission::Read,
             Self::Write => Permission::Write,
             Self::Admin => Permission::Admin,
         };
-        Ok(identity.require(permission)?)
+        identity.require(permission)?;
+        if permission == Permission::Read && !SHOWN_MEANWHILE.contains(&ctx.field().name()) {
+            scope.whole()?;
+        }
+        Ok(())
     }
 }
 

@@ -1,5 +1,5 @@
 //! `/graphql/ws`: the protocol graphql-transport-ws. Bounds: time until `connection_init`, operations at once, size of a
-//! frame, time to take a frame, silence of the other side, and the life of the caller's token.
+//! frame, pace of frames, time to take a frame, silence of the other side, and the life of the caller's token.
 //!
 //! Who asks is said by the request that opens the connection, or by `authorization` in the payload of `connection_init`,
 //! because browsers cannot set headers here; to the cookie of a login belongs `csrfToken` in that payload. Nothing runs before.
@@ -35,9 +35,10 @@ use tokio::{
     time::{Instant, interval_at, sleep, timeout},
 };
 
-use super::engine::Engine;
+use super::{engine::Engine, pace::Pace};
 use crate::api::{
     address::ClientAddress,
+    audit::Roles,
     auth::{AuthError, Authenticated, Authenticator, CSRF_FIELD, Identity, Lease, is_shown},
     error::ApiError,
     server::Connection,
@@ -62,7 +63,7 @@ const OPERATIONS: usize = 50;
 
 /// Opens a connection.
 pub(crate) async fn open(
-    State((engine, authenticator)): State<(Engine, Arc<dyn Authenticator>)>,
+    State((engine, authenticator, roles)): State<(Engine, Arc<dyn Authenticator>, Arc<Roles>)>,
     named: Option<Extension<Authenticated>>,
     connection: Option<Extension<Connection>>,
     address: Option<Extension<ClientAddress>>,
@@ -84,7 +85,7 @@ pub(crate) async fn open(
         address: address.map(|Extension(ClientAddress(address))| address),
         connection: connection.map(|Extension(c)| c),
     };
-    upgrade.on_upgrade(move |socket| serve(socket, engine, authenticator, came))
+    upgrade.on_upgrade(move |socket| serve(socket, engine, authenticator, roles, came))
 }
 
 /// What the request that asked for the connection said. The connection is kept until the end, so that this one counts and is
@@ -121,7 +122,7 @@ async fn ended(lease: &SetOnce<Lease>) {
     sleep(LAST_WORDS).await;
 }
 
-async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authenticator>, came: Came) {
+async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authenticator>, roles: Arc<Roles>, came: Came) {
     let Came { identity: by_request, address, connection } = came;
     let identity = Arc::new(OnceLock::new());
     let lease = Arc::new(SetOnce::new());
@@ -138,7 +139,17 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
     let begun = Arc::new(AtomicBool::new(false));
     let heard = Arc::new(AtomicBool::new(true));
     let listening = heard.clone();
+    let mut pace = Pace::new();
     let input = stream
+        .then(move |frame| {
+            let wait = pace.wait();
+            async move {
+                if !wait.is_zero() {
+                    sleep(wait).await;
+                }
+                frame
+            }
+        })
         .take_while(|frame| future::ready(frame.is_ok()))
         .filter_map(move |frame| {
             listening.store(true, Ordering::Relaxed);
@@ -154,6 +165,7 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
         mark.store(true, Ordering::Relaxed);
         async move {
             let identity = name(authenticator, by_request, address, payload).await.map_err(ApiError::from)?;
+            roles.see(&identity).await;
             let _ = leased.set(identity.lease());
             let _ = named.set(identity);
             Ok(Data::default())

@@ -1,4 +1,5 @@
-//! What one caller may ask for: requests, messages by minute and by day, streams at once.
+//! What one caller may ask for: requests, by what they cost, and how many are worked on at a time; messages by minute and by day;
+//! streams at once.
 
 use std::{
     collections::HashMap,
@@ -12,14 +13,17 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+use lru::LruCache;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
 use super::{
-    Limiter, RateLimit,
+    Limiter, REMEMBERED, RateLimit, hold_back,
     shared::{SharedBuckets, Taken},
 };
 use crate::{
     api::{Limits, auth::Authenticated, error::ApiError},
     domain::{Caller, UserId, ViewerRole},
-    ports::{Allowances, Bucket},
+    ports::{Allowances, Bucket, Errands},
 };
 
 /// A limit by caller: of all servers where they share one, else of this one.
@@ -29,9 +33,10 @@ struct Limit {
 }
 
 impl Limit {
-    fn new(name: &'static str, rate: Option<RateLimit>, store: Option<&Arc<dyn Allowances>>, slice: u32) -> Self {
+    fn new(name: &'static str, rate: Option<RateLimit>, store: Option<(&Arc<dyn Allowances>, &Errands)>, slice: u32) -> Self {
         let bucket = |rate: RateLimit| Bucket { name, capacity: rate.burst, per_second: rate.per_second };
-        let shared = store.zip(rate).map(|(store, rate)| SharedBuckets::new(store.clone(), bucket(rate), slice));
+        let shared =
+            store.zip(rate).map(|((store, errands), rate)| SharedBuckets::new(store.clone(), bucket(rate), slice, errands.clone()));
         Self { own: Limiter::new(rate), shared }
     }
 
@@ -53,10 +58,14 @@ pub(crate) struct CallerLimits {
     messages: [Limit; 2],
     visitors: Limit,
     streams: Arc<Streams>,
+    /// How many requests of one are worked on at a time, and whose turn it is.
+    at_once: Option<usize>,
+    turns: Mutex<LruCache<UserId, Arc<Semaphore>>>,
 }
 
 impl CallerLimits {
-    pub(crate) fn new(limits: &Limits, store: Option<&Arc<dyn Allowances>>) -> Arc<Self> {
+    pub(crate) fn new(limits: &Limits, store: Option<&Arc<dyn Allowances>>, errands: &Errands) -> Arc<Self> {
+        let store = store.map(|store| (store, errands));
         let messages = [("messages_minute", limits.messages_by_minute), ("messages_day", limits.messages_by_day)];
         Arc::new(Self {
             // A tenth of what may be asked at once: few draws, and little that one server keeps from the others.
@@ -64,6 +73,8 @@ impl CallerLimits {
             messages: messages.map(|(name, rate)| Limit::new(name, rate, store, 0)),
             visitors: Limit::new("visitor_messages", limits.visitor_messages_by_day, store, 0),
             streams: Arc::new(Streams { most: limits.streams_per_caller, of_visitors: limits.streams_per_visitor, open: Mutex::default() }),
+            at_once: limits.requests_at_once,
+            turns: Mutex::new(LruCache::new(REMEMBERED)),
         })
     }
 
@@ -73,6 +84,25 @@ impl CallerLimits {
     /// 429 `RATE_LIMITED` with the time until the next one, when there have been too many.
     pub(crate) async fn request(&self, caller: Caller) -> Result<(), ApiError> {
         self.requests.take(caller, 1).await
+    }
+
+    /// Counts a request that is as much work as `more` others besides itself.
+    ///
+    /// # Errors
+    /// As [`Self::request`].
+    pub(crate) async fn further(&self, caller: Caller, more: u32) -> Result<(), ApiError> {
+        if more == 0 { Ok(()) } else { self.requests.take(caller, more).await }
+    }
+
+    /// Waits until a request of the caller's is to be worked on. Who asks for much at once waits for themselves, and not everybody
+    /// for them.
+    pub(crate) async fn turn(&self, caller: Caller) -> Option<OwnedSemaphorePermit> {
+        let at_once = self.at_once?;
+        let turns = {
+            let mut all = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            all.get_or_insert_mut(caller.user(), || Arc::new(Semaphore::new(at_once))).clone()
+        };
+        turns.acquire_owned().await.ok()
     }
 
     /// Counts messages that are to be stored. Several at once count as many, but are taken together or not at all.
@@ -136,14 +166,13 @@ impl Drop for OpenStream {
     }
 }
 
-/// Middleware: refuses a caller who asks too often.
+/// Middleware: refuses a caller who asks too often, and works on so many requests of one at a time.
 pub(crate) async fn limit(State(limits): State<Arc<CallerLimits>>, request: Request, next: Next) -> Response {
-    let taken = match request.extensions().get::<Authenticated>().map(|Authenticated(identity)| identity.caller) {
-        Some(caller) => limits.request(caller).await,
-        None => Ok(()),
-    };
-    match taken {
-        Ok(()) => next.run(request).await,
-        Err(error) => error.into_response(),
+    let caller = request.extensions().get::<Authenticated>().map(|Authenticated(identity)| identity.caller);
+    let Some(caller) = caller else { return next.run(request).await };
+    if let Err(error) = limits.request(caller).await {
+        return hold_back(error).await.into_response();
     }
+    let _turn = limits.turn(caller).await;
+    next.run(request).await
 }

@@ -26,7 +26,7 @@ use axum::{
 };
 use ipnet::IpNet;
 use lru::LruCache;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 pub(crate) use self::callers::{CallerLimits, limit};
 use super::{address, address::ClientAddress, error::ApiError, server::Connection};
@@ -35,6 +35,10 @@ use super::{address, address::ClientAddress, error::ApiError, server::Connection
 const REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(99_999);
 /// What a refused proof costs an address besides the request itself, so that guessing is slow.
 const REFUSED: f64 = 9.0;
+
+/// How long a refusal takes. It costs whoever waits for it a connection and this server nothing, so a flood is as slow as its
+/// connections are few.
+const HELD_BACK: Duration = Duration::from_millis(100);
 
 /// How many requests one may make.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,6 +121,12 @@ fn refusal(wait: Duration) -> ApiError {
     ApiError::rate_limited(wait)
 }
 
+/// A refusal, after a moment.
+async fn hold_back(error: ApiError) -> ApiError {
+    sleep(HELD_BACK).await;
+    error
+}
+
 /// The buckets of addresses, and which proxies are believed about them.
 pub(crate) struct Addresses {
     limiter: Arc<Limiter<IpAddr>>,
@@ -148,7 +158,7 @@ pub(crate) async fn limit_addresses(State(addresses): State<Arc<Addresses>>, mut
     request.extensions_mut().insert(ClientAddress(client));
     let client = address::neighbourhood(client);
     if let Err(error) = addresses.limiter.take(client) {
-        return error.into_response();
+        return hold_back(error).await.into_response();
     }
     let response = next.run(request).await;
     if response.status() == StatusCode::UNAUTHORIZED {

@@ -16,7 +16,7 @@ use tokio::{
 use super::REMEMBERED;
 use crate::{
     domain::{Caller, UserId},
-    ports::{Allowances, Bucket, Drawn},
+    ports::{Allowances, Bucket, Drawn, Errands},
 };
 
 /// Longest wait of a request for the store.
@@ -42,6 +42,7 @@ pub(super) struct SharedBuckets {
     slice: u32,
     held: Mutex<LruCache<UserId, Arc<Held>>>,
     resting_until: Mutex<Option<Instant>>,
+    errands: Errands,
 }
 
 /// What this server has of a caller's.
@@ -96,9 +97,9 @@ impl Purse {
 
 impl SharedBuckets {
     /// `slice` is what is taken in advance; 0 where several may be asked for together, who should find all that is left in one place.
-    pub(super) fn new(store: Arc<dyn Allowances>, bucket: Bucket, slice: u32) -> Arc<Self> {
+    pub(super) fn new(store: Arc<dyn Allowances>, bucket: Bucket, slice: u32, errands: Errands) -> Arc<Self> {
         let held = Mutex::new(LruCache::new(REMEMBERED));
-        Arc::new(Self { store, bucket, slice, held, resting_until: Mutex::default() })
+        Arc::new(Self { store, bucket, slice, held, resting_until: Mutex::default(), errands })
     }
 
     /// Takes tokens of a caller.
@@ -157,7 +158,7 @@ impl SharedBuckets {
             return;
         }
         let this = self.clone();
-        tokio::spawn(async move {
+        self.errands.run(async move {
             let _turn = turn;
             match timeout(PATIENCE, this.store.draw(&caller, this.bucket, 0, this.slice)).await {
                 Ok(Ok(drawn)) => this.put(&held, drawn),

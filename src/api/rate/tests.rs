@@ -12,7 +12,7 @@ use super::{
 use crate::{
     api::Limits,
     domain::{Caller, UserId, ViewerRole},
-    ports::{Allowances, Bucket, Drawn, StoreError},
+    ports::{Allowances, Bucket, Drawn, Errands, StoreError},
 };
 
 fn user(n: u128) -> UserId {
@@ -88,7 +88,7 @@ const BUCKET: Bucket = Bucket { name: "requests", capacity: 100, per_second: 1e-
 #[tokio::test]
 async fn servers_that_share_a_bucket_give_no_more_than_it_holds_together() {
     let store = Arc::new(Store::default());
-    let servers = [0, 1, 2].map(|_| SharedBuckets::new(store.clone(), BUCKET, 10));
+    let servers = [0, 1, 2].map(|_| SharedBuckets::new(store.clone(), BUCKET, 10, Errands::default()));
     let asked = (0..600).map(|i| {
         let server = servers[i % 3].clone();
         tokio::spawn(async move { server.take(caller(1), 1).await })
@@ -109,7 +109,7 @@ async fn servers_that_share_a_bucket_give_no_more_than_it_holds_together() {
 #[tokio::test]
 async fn most_requests_do_not_touch_the_store_and_refused_ones_never() {
     let store = Arc::new(Store::default());
-    let server = SharedBuckets::new(store.clone(), BUCKET, 10);
+    let server = SharedBuckets::new(store.clone(), BUCKET, 10, Errands::default());
     for _ in 0..100 {
         assert_eq!(server.take(caller(1), 1).await, Taken::Yes);
         tokio::task::yield_now().await;
@@ -125,7 +125,7 @@ async fn most_requests_do_not_touch_the_store_and_refused_ones_never() {
 #[tokio::test]
 async fn several_are_taken_together_and_paid_for_afterwards() {
     let store = Arc::new(Store::default());
-    let server = SharedBuckets::new(store.clone(), BUCKET, 0);
+    let server = SharedBuckets::new(store.clone(), BUCKET, 0, Errands::default());
     assert_eq!(server.take(caller(1), 500).await, Taken::Yes, "more than fits into the bucket is not refused for ever");
     let left = store.left.lock().unwrap()[&user(1)];
     assert!(left <= -400.0, "{left}");
@@ -136,7 +136,7 @@ async fn several_are_taken_together_and_paid_for_afterwards() {
 async fn a_store_that_does_not_answer_delays_one_request_and_then_own_buckets_count() {
     let store = Arc::new(Store { slow: true.into(), ..Store::default() });
     let limits = Limits { requests: Some(RateLimit { per_second: 1e-3, burst: 5 }), ..Limits::default() };
-    let limits = CallerLimits::new(&limits, Some(&(store.clone() as Arc<dyn Allowances>)));
+    let limits = CallerLimits::new(&limits, Some(&(store.clone() as Arc<dyn Allowances>)), &Errands::default());
     let mut taken = 0;
     for _ in 0..20 {
         taken += u32::from(limits.request(caller(1)).await.is_ok());
@@ -147,7 +147,7 @@ async fn a_store_that_does_not_answer_delays_one_request_and_then_own_buckets_co
 
 #[tokio::test]
 async fn a_stream_counts_as_long_as_it_is_open() {
-    let limits = CallerLimits::new(&Limits { streams_per_caller: Some(2), ..Limits::default() }, None);
+    let limits = CallerLimits::new(&Limits { streams_per_caller: Some(2), ..Limits::default() }, None, &Errands::default());
     let open = [limits.stream(caller(1)).unwrap(), limits.stream(caller(1)).unwrap()];
     assert_eq!(limits.stream(caller(1)).err().unwrap().code(), "TOO_MANY_STREAMS");
     assert!(limits.stream(caller(2)).is_ok());
@@ -170,4 +170,23 @@ proptest::proptest! {
         let most = 10.0 + (now - start).as_secs_f64() + f64::from(last);
         proptest::prop_assert!(f64::from(taken) <= most + 1e-6, "{taken} of {most}");
     }
+}
+
+#[tokio::test]
+async fn requests_of_one_take_turns_and_nobody_else_waits() {
+    let limits = CallerLimits::new(&Limits { requests_at_once: Some(2), ..Limits::default() }, None, &Errands::default());
+    let mut held = vec![limits.turn(caller(1)).await, limits.turn(caller(1)).await];
+    assert!(tokio::time::timeout(Duration::from_millis(50), limits.turn(caller(1))).await.is_err(), "a third waits");
+    assert!(limits.turn(caller(2)).await.is_some(), "another does not");
+    held.pop();
+    assert!(limits.turn(caller(1)).await.is_some());
+    let free = CallerLimits::new(&Limits::default(), None, &Errands::default());
+    assert!(free.turn(caller(1)).await.is_none(), "without a limit there are no turns");
+}
+
+#[tokio::test]
+async fn a_refusal_takes_a_moment() {
+    let begun = Instant::now();
+    let _ = hold_back(ApiError::rate_limited(Duration::from_secs(1))).await;
+    assert!(begun.elapsed() >= HELD_BACK);
 }

@@ -1,5 +1,6 @@
 //! Deleting everything of oneself, as a client does it.
 
+use recall::domain::{Caller, ViewerRole};
 use serde_json::{Value, json};
 
 use super::{
@@ -218,4 +219,40 @@ async fn one_export_of_a_user_runs_at_a_time_and_a_client_that_hangs_up_frees_it
         assert!(started.elapsed() < std::time::Duration::from_secs(60), "the place is never freed");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
+}
+
+#[tokio::test]
+async fn who_is_being_deleted_is_shown_nothing_of_what_is_left() {
+    let server = Server::start().await;
+    let session = server.session(ANNA).await;
+    let message = server.say(ANNA, &session, "Mary lives in Lyon.").await;
+    let caller = Caller::verified(ANNA.parse().unwrap(), ViewerRole::User);
+    // As another server does it.
+    server.store.begin_erasure(&caller, chrono::DateTime::UNIX_EPOCH).await.unwrap();
+    server.conversation.look_for_erasures().await.unwrap();
+    for query in [
+        "{ viewer { name } }".to_owned(),
+        "{ viewer { entity { id } } }".to_owned(),
+        "{ sessions { totalCount } }".to_owned(),
+        format!("{{ message(id: \"{message}\") {{ text }} }}"),
+        "{ context(input: { query: \"Lyon\" }) { methodsUsed } }".to_owned(),
+    ] {
+        assert_eq!(server.code(ANNA, &query, json!({})).await, "DATA_BEING_DELETED", "{query}");
+    }
+    for path in [format!("/context/{session}?q=Lyon"), format!("/sessions/{session}/events"), "/export".to_owned()] {
+        let answer = server.get(ANNA, &path).send().await.unwrap();
+        assert_eq!(answer.status(), 409, "{path}");
+        assert_eq!(answer.json::<Value>().await.unwrap()["code"], "DATA_BEING_DELETED", "{path}");
+    }
+    let mut socket = streams::connect(&server, ANNA).await;
+    streams::follow(&mut socket, "1", &session, None).await;
+    let said = futures_util::StreamExt::next(&mut socket).await.unwrap().unwrap();
+    assert!(said.to_text().unwrap().contains("DATA_BEING_DELETED"), "{said}");
+    server.data(BORIS, "{ sessions { totalCount } }", json!({})).await;
+    let shown = server.data(ANNA, "{ viewer { id role deletion { begunAt endedAt } } }", json!({})).await;
+    assert!(shown["viewer"]["deletion"]["begunAt"].is_string() && shown["viewer"]["deletion"]["endedAt"].is_null(), "how far it has got");
+    let done = delete(&server, ANNA, "DELETE").await;
+    assert!(done["receipt"]["endedAt"].is_string(), "{done}");
+    let left = server.data(ANNA, "{ sessions { totalCount } }", json!({})).await;
+    assert_eq!(left["sessions"]["totalCount"], 0, "and then there is nothing");
 }

@@ -104,12 +104,17 @@ impl Server {
         authenticator: Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
-        Self::build(Stored::sqlite().await, connections, |_, _| (authenticator, None, None), login).await
+        Self::build(Stored::sqlite().await, connections, |_, _| (authenticator, None, None), login, api::Limits::default()).await
+    }
+
+    /// A server with bounds of its own.
+    pub(crate) async fn start_within(limits: api::Limits) -> Self {
+        Self::build(Stored::sqlite().await, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None, None), None, limits).await
     }
 
     /// A server on a store of the caller's choice.
     pub(crate) async fn start_on(stored: Stored) -> Self {
-        Self::build(stored, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None, None), None).await
+        Self::build(stored, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None, None), None, api::Limits::default()).await
     }
 
     /// As [`Server::start_as`], with an authenticator that needs the store.
@@ -118,7 +123,7 @@ impl Server {
         authenticator: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Authenticator>,
         login: Option<ProtectedResource>,
     ) -> Self {
-        Self::build(Stored::sqlite().await, connections, |store, _| (authenticator(store), None, None), login).await
+        Self::build(Stored::sqlite().await, connections, |store, _| (authenticator(store), None, None), login, api::Limits::default()).await
     }
 
     /// A server that people log in to with a browser; it is reached at the address that `logins` is given.
@@ -131,7 +136,7 @@ impl Server {
             let logins = logins(store, address);
             (Arc::new(logins.clone()) as Arc<dyn Authenticator>, Some(logins), None)
         };
-        Self::build(stored, api::ServerConfig::default(), build, Some(login)).await
+        Self::build(stored, api::ServerConfig::default(), build, Some(login), api::Limits::default()).await
     }
 
     /// The same, and people may also go on without a login.
@@ -144,7 +149,7 @@ impl Server {
             let (logins, visits) = who(store, address);
             (Arc::new(visits.clone()) as Arc<dyn Authenticator>, Some(logins), Some(visits))
         };
-        Self::build(stored, api::ServerConfig::default(), build, Some(login)).await
+        Self::build(stored, api::ServerConfig::default(), build, Some(login), api::Limits::default()).await
     }
 
     async fn build(
@@ -152,6 +157,7 @@ impl Server {
         connections: api::ServerConfig,
         authenticator: impl FnOnce(Arc<dyn Store>, SocketAddr) -> (Arc<dyn Authenticator>, Option<Logins>, Option<Visits>),
         login: Option<ProtectedResource>,
+        limits: api::Limits,
     ) -> Self {
         let store = stored.store.clone();
         let clock = Arc::new(SystemClock);
@@ -182,6 +188,7 @@ impl Server {
         };
         config.ice_servers = api::IceServers::new(vec!["stun:stun.example.org:3478".to_owned()], Some(turn), clock.clone());
         config.login = login;
+        config.limits = limits;
         let (authenticator, logins, visits) = authenticator(store.clone(), address);
         (config.logins, config.visits) = (logins, visits);
         let router = api::router(ApiState {

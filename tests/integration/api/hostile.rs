@@ -2,7 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::harness::{ANNA, Server, text};
+use recall::api::{Limits, RateLimit};
+
+use super::{
+    harness::{ANNA, BORIS, Server, text},
+    streams::OFFER,
+};
 
 const VIEWER: &str = "{ viewer { id } }";
 
@@ -75,7 +80,18 @@ async fn queries_that_cost_too_much_are_refused() {
     assert_eq!(code(product.to_owned()).await, "QUERY_TOO_COMPLEX");
     let laughs: String = (0..25).map(|n| format!("fragment F{n} on Viewer {{ ...F{} ...F{} }} ", n + 1, n + 1)).collect();
     assert_eq!(code(format!("{{ viewer {{ ...F0 }} }} {laughs} fragment F25 on Viewer {{ id }}")).await, "QUERY_TOO_LARGE");
-    assert_eq!(code("{ viewer { ...A } } fragment A on Viewer { ...A }".to_owned()).await, "GRAPHQL_VALIDATION_FAILED");
+    for cycle in ["...A } } fragment A on Viewer { ...A }", "...A } } fragment A on Viewer { ...B } fragment B on Viewer { id ...A }"] {
+        assert_eq!(code(format!("{{ viewer {{ {cycle}")).await, "GRAPHQL_VALIDATION_FAILED", "{cycle}");
+    }
+    let same: String =
+        (0..60).map(|n| format!("a{n}: sessions(first: 100) {{ nodes {{ messages(first: 100) {{ totalCount }} }} }} ")).collect();
+    assert_eq!(code(format!("{{ {same} }}")).await, "QUERY_TOO_COMPLEX", "the same thing under other names");
+    let schema = format!("{{ __schema {{ types {{ {} name {} }} }} }}", "fields { type { ".repeat(20), "} }".repeat(20));
+    assert_eq!(code(schema).await, "QUERY_TOO_DEEP");
+    let variables: String = (0..5_000).map(|n| format!("$v{n}: Int ")).collect();
+    assert_eq!(code(format!("query({variables}) {{ viewer {{ id }} }}")).await, "QUERY_TOO_LARGE");
+    let list = format!("{{ sessions(first: {}1{}) {{ totalCount }} }}", "[".repeat(5_000), "]".repeat(5_000));
+    assert!(["QUERY_TOO_DEEP", "QUERY_TOO_LARGE", "GRAPHQL_PARSE_FAILED"].contains(&code(list).await.as_str()));
     server.data(ANNA, VIEWER, json!({})).await;
 }
 
@@ -137,4 +153,45 @@ async fn a_message_sent_twice_is_one() {
     let too_many: Vec<_> = (0..501).map(|_| json!({ "text": "x" })).collect();
     let data = server.data(ANNA, import, json!({ "input": { "sessionId": session, "messages": too_many } })).await;
     assert_eq!(data["importMessages"], json!({ "messages": [], "errors": [{ "code": "IMPORT_SIZE" }] }));
+}
+
+/// A bucket that does not fill while a test runs.
+fn few(burst: u32) -> Limits {
+    Limits { requests: Some(RateLimit { per_second: 1e-3, burst }), ..Limits::default() }
+}
+
+#[tokio::test]
+async fn what_costs_much_counts_as_several_requests() {
+    let server = Server::start_within(few(20)).await;
+    let much = "{ sessions(first: 100) { nodes { messages(first: 50) { nodes { id text } } } } }";
+    let answer = server.graphql(ANNA, much, json!({})).await;
+    let cost = answer["extensions"]["cost"]["requested"].as_u64().unwrap();
+    assert!(cost > 8_000, "{answer}");
+    let answers = [server.graphql(ANNA, much, json!({})).await, server.graphql(ANNA, much, json!({})).await];
+    let limited = answers.iter().find(|a| a["code"] == "RATE_LIMITED" || a["errors"][0]["extensions"]["code"] == "RATE_LIMITED");
+    assert!(limited.is_some(), "{answers:?}");
+    for _ in 0..20 {
+        server.data(BORIS, VIEWER, json!({})).await;
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_offers_is_held_back_before_it_is_read() {
+    let server = Server::start_within(few(40)).await;
+    let session = server.session(ANNA).await;
+    let path = format!("/signaling/{session}");
+    let offer = |sdp: &'static str| server.post(ANNA, &path).header("content-type", "application/sdp").body(sdp);
+    let mut seen = Vec::new();
+    for sdp in [OFFER, "nonsense", OFFER, OFFER, "nonsense", OFFER, OFFER] {
+        seen.push(problem_status(offer(sdp)).await);
+    }
+    assert_eq!(seen[..2], [201, 400]);
+    assert!(seen.iter().filter(|status| **status == 201).count() <= 3 && seen[6] == 429, "{seen:?}");
+    let others = server.session(BORIS).await;
+    let theirs = server.post(BORIS, &format!("/signaling/{others}")).header("content-type", "application/sdp").body(OFFER);
+    assert_eq!(theirs.send().await.unwrap().status(), 201, "others are answered");
+}
+
+async fn problem_status(request: reqwest::RequestBuilder) -> u16 {
+    request.send().await.unwrap().status().as_u16()
 }

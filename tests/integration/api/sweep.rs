@@ -453,11 +453,16 @@ async fn foreign_ids_are_unknown_ids_on_every_route() {
         ("delete", delete(at(&anna.session, &peer)), delete(at(&unknown, &own_peer))),
     ] {
         let ask = async |request: reqwest::RequestBuilder| {
+            let before = server.stored.statements().await;
             let answer = request.send().await.unwrap();
-            (answer.status(), answer.text().await.unwrap())
+            let answer = (answer.status(), answer.text().await.unwrap());
+            (answer, server.stored.statements().await - before)
         };
-        let (foreign, as_unknown) = (ask(foreign).await, ask(as_unknown).await);
+        // What is made on first use shall not be counted.
+        ask(as_unknown.try_clone().unwrap()).await;
+        let ((foreign, cost_foreign), (as_unknown, cost_unknown)) = (ask(foreign).await, ask(as_unknown).await);
         assert_eq!(foreign, as_unknown, "{name}");
+        assert!(cost_foreign.abs_diff(cost_unknown) <= 1, "{name}: {cost_foreign} statements against {cost_unknown}");
         assert!(!foreign.1.contains(&anna.fact) && !foreign.1.contains(&anna.entity), "{name}");
         assert!(name == "resolve" || foreign.0 == 404, "{name}: {foreign:?}");
     }

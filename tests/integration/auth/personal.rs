@@ -3,7 +3,10 @@
 use jsonwebtoken::Algorithm;
 use serde_json::{Value, json};
 
-use super::issuer::{FIXED_TOKEN, Issuer, Key, server};
+use super::{
+    issuer::{FIXED_TOKEN, Issuer, Key, server},
+    streams,
+};
 use crate::api::harness::{Server, text};
 
 async fn graphql(server: &Server, token: &str, query: &str, variables: Value) -> Value {
@@ -180,4 +183,15 @@ async fn a_role_is_noted_when_it_changes_and_never_for_access_tokens() {
     assert_eq!(roles(&secret).await, ["role.admin"], "a script of an administrator's is none, and has lost no role");
     assert_eq!(roles(&admin).await, ["role.admin"]);
     assert_eq!(roles(&plain).await, ["role.admin"], "two logins that take turns fill no log");
+}
+
+#[tokio::test]
+async fn a_role_that_comes_over_a_websocket_is_noted_too() {
+    let (issuer, server) = world().await;
+    let admin = issuer.token("root", json!({ "roles": ["recall-admin"] }));
+    let mut socket = streams::open(&server, &[]).await.unwrap();
+    streams::send(&mut socket, streams::init(&admin)).await;
+    assert_eq!(streams::hear(&mut socket).await["type"], "connection_ack");
+    let plain = issuer.token("root", json!({ "jti": "2" }));
+    assert_eq!(audited(&server, &plain, false).await.last().unwrap().1, "role.admin");
 }

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     domain::{Caller, Login, Timestamp, TokenDigest},
-    ports::{Clock, LoginStore, PostForms},
+    ports::{Clock, Errands, LoginStore, PostForms},
 };
 
 /// How often a use is noted.
@@ -72,6 +72,7 @@ struct Inner {
     tokens: Arc<Tokens>,
     store: Arc<dyn LoginStore>,
     clock: Arc<dyn Clock>,
+    errands: Errands,
 }
 
 impl fmt::Debug for Logins {
@@ -96,7 +97,12 @@ impl Logins {
         let redirect = format!("{}{}", config.address, routes::CALLBACK);
         let client = Client::new(config.client_id.clone(), config.client_secret.clone(), redirect, forms);
         let origin = config.address.parse()?;
-        Ok(Self(Arc::new(Inner { config, origin, client, provider, tokens, store, clock })))
+        Ok(Self(Arc::new(Inner { config, origin, client, provider, tokens, store, clock, errands: Errands::default() })))
+    }
+
+    /// What is said to the issuer when whoever asked has gone, until whoever owns the logins ends it.
+    pub fn errands(&self) -> &Errands {
+        &self.0.errands
     }
 }
 

@@ -38,11 +38,12 @@ impl Inner {
         if let Some(token) = self.store.claim_renewal(login.digest, now, until).await.map_err(unavailable)? {
             let (inner, held) = (self.clone(), login.clone());
             // A task of its own: the refresh token is used up at the issuer even if whoever asked has hung up.
-            let renewing = tokio::spawn(async move { inner.renew(caller, &held, token, until).await });
+            let renewing = self.errands.run(async move { inner.renew(caller, &held, token, until).await });
             match renewing.await.map_err(unavailable)? {
-                Ok(true) => return self.store.login(login.digest, now).await.map_err(unavailable),
-                Ok(false) => return Ok(None),
-                Err(error) => tracing::warn!(issuer = self.config.issuer, %error, "a login could not be renewed"),
+                None => return Err(unavailable(NotAsked)),
+                Some(Ok(true)) => return self.store.login(login.digest, now).await.map_err(unavailable),
+                Some(Ok(false)) => return Ok(None),
+                Some(Err(error)) => tracing::warn!(issuer = self.config.issuer, %error, "a login could not be renewed"),
             }
         }
         // Somebody else is at it, or the issuer cannot be reached.

@@ -33,7 +33,7 @@ use crate::{
         },
         error::ApiError,
     },
-    domain::{AuditAction, Caller, Login, TokenDigest, UserText, ViewerRole},
+    domain::{AuditAction, Caller, Login, TokenDigest, UserId, UserText, ViewerRole},
 };
 
 /// Where the issuer sends the browser back to.
@@ -187,7 +187,12 @@ struct LogoutForm {
 }
 
 /// `POST /auth/backchannel-logout`: the issuer says that somebody has logged out there (OpenID Connect Back-Channel Logout).
-pub(crate) async fn backchannel_logout(State(logins): State<Logins>, body: Bytes) -> Response {
+pub(crate) async fn backchannel_logout(
+    State(logins): State<Logins>,
+    auditor: Option<Extension<Auditor>>,
+    address: Option<Extension<ClientAddress>>,
+    body: Bytes,
+) -> Response {
     let form: Option<LogoutForm> = serde_json::to_value(form_urlencoded::parse(&body).collect::<std::collections::BTreeMap<_, _>>())
         .ok()
         .and_then(|fields| serde_json::from_value(fields).ok());
@@ -196,7 +201,15 @@ pub(crate) async fn backchannel_logout(State(logins): State<Logins>, body: Bytes
         None => Err(refused("malformed")),
     };
     match done {
-        Ok(()) => StatusCode::OK.into_response(),
+        Ok(users) => {
+            for user in users {
+                if let Some(Extension(auditor)) = &auditor {
+                    let address = address.as_ref().map(|Extension(address)| address.0);
+                    auditor.note(logins.0.clock.now(), Some(user), address, AuditAction::SignedOutByIssuer, None).await;
+                }
+            }
+            StatusCode::OK.into_response()
+        }
         Err(error @ AuthError::Unavailable(_)) => ApiError::from(error).into_response(),
         Err(_) => (StatusCode::BAD_REQUEST, Json(json!({ "error": "invalid_request" }))).into_response(),
     }
@@ -227,7 +240,7 @@ impl Inner {
         }
         let Some(token) = found.and_then(|(_, login)| login.renewal).map(|r| r.token) else { return };
         let inner = self.clone();
-        tokio::spawn(async move {
+        self.errands.run(async move {
             if let Ok(places) = inner.provider.places().await {
                 inner.client.revoke(&places, &token).await;
             }
@@ -247,7 +260,8 @@ impl Inner {
         Some(format!("{endpoint}{}{parameters}", if endpoint.contains('?') { '&' } else { '?' }))
     }
 
-    async fn logged_out(&self, token: &str) -> Result<(), AuthError> {
+    /// Ends logins as a logout token says; whose they were.
+    async fn logged_out(&self, token: &str) -> Result<Vec<UserId>, AuthError> {
         let header = self.tokens.header(token)?;
         // Issuers of before the type had a name call it `JWT`, or nothing.
         if header
@@ -262,8 +276,8 @@ impl Inner {
         // Not those that began later: so a token that is sent again does no harm. Tokens tell the time in whole seconds.
         let begun_by = said_at + TimeDelta::seconds(1) + TimeDelta::from_std(self.tokens.rules().skew).unwrap_or_default();
         let ended = self.store.end_logins(&self.config.issuer, &of, begun_by).await.map_err(super::unavailable)?;
-        tracing::info!(ended, "the issuer ended logins");
-        Ok(())
+        tracing::info!(users = ended.len(), "the issuer ended logins");
+        Ok(ended)
     }
 }
 

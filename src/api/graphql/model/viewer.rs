@@ -61,5 +61,6 @@ impl Viewer {
 
 async fn own_node(ctx: &Context<'_>) -> async_graphql::Result<Option<EntityNode>> {
     let s = scope(ctx)?;
+    s.whole()?;
     Ok(s.conversation.viewer_entity(&s.caller).await.map_err(ApiError::from)?.map(|e| EntityNode(e, s.own.clone())))
 }

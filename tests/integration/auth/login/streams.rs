@@ -116,6 +116,11 @@ async fn the_issuer_logs_out_whom_it_means_and_nobody_else_can() {
     assert_eq!(tell(&server, &good).await, 200);
     assert_eq!(anna.viewer().await, None);
     assert!(boris.viewer().await.is_some(), "others stay");
+    let token = issuer.token("anna", json!({}));
+    let log = "{ auditLog(first: 9) { nodes { action } } }";
+    let request = server.http.post(server.url("/graphql")).bearer_auth(token).json(&json!({ "query": log }));
+    let noted: Value = request.send().await.unwrap().json().await.unwrap();
+    assert_eq!(noted["data"]["auditLog"]["nodes"][0]["action"], "logout.issuer", "{noted}");
 
     // Later the same token does no harm.
     issuer.clock.wait(60);

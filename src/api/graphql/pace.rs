@@ -1,0 +1,47 @@
+//! How fast frames of one connection are read. Operations are counted by caller; what is said besides (pings, and what is not
+//! understood) costs little, but somebody could say it without end.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Frames in a second, in the long run.
+const PER_SECOND: f64 = 100.0;
+/// Frames at once.
+const BURST: f64 = 500.0;
+
+/// A bucket of frames.
+pub(super) struct Pace {
+    left: f64,
+    at: Instant,
+}
+
+impl Pace {
+    pub(super) fn new() -> Self {
+        Self { left: BURST, at: Instant::now() }
+    }
+
+    /// How long the frame that has come has to wait. Meanwhile no further one is read, and the network holds them back.
+    pub(super) fn wait(&mut self) -> Duration {
+        let now = Instant::now();
+        let gained = now.saturating_duration_since(self.at).as_secs_f64() * PER_SECOND;
+        self.left = (self.left + gained).min(BURST) - 1.0;
+        self.at = now;
+        Duration::try_from_secs_f64(-self.left / PER_SECOND).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_without_end_are_read_at_a_pace() {
+        let mut pace = Pace::new();
+        let waits: Vec<Duration> = (0..2_000).map(|_| pace.wait()).collect();
+        assert!(waits.iter().take(500).all(Duration::is_zero), "a burst is read at once");
+        // Nobody has waited in between, so the last one would have to wait for all before it.
+        let last = waits.last().copied().unwrap_or_default();
+        assert!(last > Duration::from_secs(10) && last <= Duration::from_secs(15), "{last:?}");
+    }
+}

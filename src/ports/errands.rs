@@ -1,0 +1,72 @@
+//! Work that goes on when whoever asked for it has gone. Whoever starts it owns it until its end: nothing is left behind in the middle
+//! when the process stops.
+
+use std::time::Duration;
+
+use tokio::{task::JoinHandle, time::timeout};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// The running errands of one owner. A clone is the same owner.
+#[derive(Clone, Debug, Default)]
+pub struct Errands {
+    running: TaskTracker,
+    ending: CancellationToken,
+    dropped: CancellationToken,
+}
+
+impl Errands {
+    /// Begins one. Its result is `None` when it had to be dropped: it must be safe to drop at any await.
+    pub fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<Option<T>> {
+        let dropped = self.dropped.clone();
+        self.running.spawn(async move { dropped.run_until_cancelled(work).await })
+    }
+
+    /// Whether the process stops: what takes long should end at the next step.
+    pub fn are_ending(&self) -> bool {
+        self.ending.is_cancelled()
+    }
+
+    /// Says that the process stops. What was asked for a moment ago may still be begun.
+    pub fn wind_up(&self) {
+        self.ending.cancel();
+    }
+
+    /// Waits for all of them, at most as long as `grace`; then drops them.
+    pub async fn end(&self, grace: Duration) {
+        self.wind_up();
+        self.running.close();
+        if timeout(grace, self.running.wait()).await.is_err() {
+            tracing::warn!(running = self.running.len(), "work was dropped before its end");
+            self.dropped.cancel();
+            self.running.wait().await;
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn errands_are_waited_for_told_and_dropped() {
+        let errands = Errands::default();
+        let short = errands.run(async {
+            sleep(Duration::from_millis(10)).await;
+            7
+        });
+        let told = errands.clone();
+        let in_steps = errands.run(async move {
+            while !told.are_ending() {
+                sleep(Duration::from_millis(10)).await;
+            }
+        });
+        let endless = errands.run(std::future::pending::<()>());
+        let begun = Instant::now();
+        errands.end(Duration::from_secs(1)).await;
+        assert!(begun.elapsed() >= Duration::from_secs(1));
+        assert_eq!((short.await.unwrap(), in_steps.await.unwrap(), endless.await.unwrap()), (Some(7), Some(()), None));
+    }
+}

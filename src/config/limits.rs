@@ -21,7 +21,7 @@ pub struct LimitsConfig {
     /// Messages that one caller may store in a minute, a tenth of them at once; 0 for no limit. An import counts each of its own.
     #[serde(deserialize_with = "flexible")]
     pub messages_per_minute: u32,
-    /// And in a day.
+    /// Messages that one caller may store in a day; 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub messages_per_day: u32,
     /// Event streams that one caller may have open at one server; 0 for no limit.
@@ -31,13 +31,14 @@ pub struct LimitsConfig {
     #[serde(deserialize_with = "flexible")]
     pub connections_per_address: u32,
     /// How many things a session may speak of until it adds no new ones; 0 for no limit. What is known goes on being learned about.
-    /// Holds where `auth.issuers` are configured: who has the static token alone is the one user of their own machine.
+    /// Holds where there are several users, by `auth.issuers` or `anonymous.enabled`: who has the static token alone is the one user
+    /// of their own machine.
     #[serde(deserialize_with = "flexible")]
     pub entities_per_session: u32,
     /// And facts.
     #[serde(deserialize_with = "flexible")]
     pub facts_per_session: u32,
-    /// How often in a minute one address may begin a login or come back from the provider, half of it at once. 0 for no limit.
+    /// How often in a minute one address may begin a login or a visit, or come back from the provider, half of it at once. 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub logins_per_minute: u32,
 }

@@ -72,7 +72,7 @@ pub struct Config {
     pub login: LoginConfig,
     /// Visitors.
     pub anonymous: AnonymousConfig,
-    /// How much one caller may ask for.
+    /// How much one caller, and one address, may ask for; behind a login only.
     pub limits: LimitsConfig,
     /// How long things are kept.
     pub retention: RetentionConfig,

@@ -81,7 +81,7 @@ pub struct StreamConfig {
     /// Most WebRTC peers in all.
     #[serde(deserialize_with = "flexible")]
     pub max_peers: usize,
-    /// Most WebRTC peers of one session.
+    /// Most WebRTC peers of one session, and of a shared one for each who follows it.
     #[serde(deserialize_with = "flexible")]
     pub max_peers_per_session: usize,
     /// Most events kept per session for replay.

@@ -12,7 +12,7 @@ use recall::{
     },
     api::{self, ApiConfig, ApiState, Authenticator, Identity, Logins, ProtectedResource, Visits, auth::AuthError},
     conversation::{Conversation, ConversationWork, Parts},
-    domain::{Caller, Ontology, UserId, ViewerRole},
+    domain::{Caller, Ontology, TokenDigest, UserId, ViewerRole, Visit},
     facts::{Processor, ProcessorConfig},
     ports::Store,
     streaming::{HubAnnouncer, LogSource},
@@ -280,6 +280,20 @@ impl Server {
 
     pub(crate) async fn say(&self, user: &str, session: &str, words: &str) -> String {
         text(&self.send(user, json!({ "sessionId": session, "text": words })).await["message"]["id"])
+    }
+
+    /// Lets [`VISITOR`] store things.
+    pub(crate) async fn begin_visit(&self) {
+        let now = self.conversation.now();
+        let visit = Visit {
+            digest: TokenDigest([7; 32]),
+            messages_left: 1_000,
+            sessions_left: 1_000,
+            created_at: now,
+            ends_at: now + std::time::Duration::from_secs(3_600),
+        };
+        let visitor = Caller::verified(UserId(VISITOR.parse().unwrap()), ViewerRole::Anonymous);
+        assert!(self.store.begin_visit(&visitor, &visit, 1_000).await.unwrap());
     }
 
     /// Asserts a fact and returns its id.

@@ -152,6 +152,7 @@ async fn state(server: &Server) -> Value {
 #[tokio::test]
 async fn nobody_else_changes_it_whatever_they_try_and_visitors_do_not_even_see_it() {
     let server = Server::start().await;
+    server.begin_visit().await;
     let schema = Schema::of(&server).await;
     let shared = Own::shared(&server, "Handbook").await;
     let (boris, visitor) = (Own::of(&server, BORIS, "Peter").await, Own::of(&server, VISITOR, "Paul").await);
@@ -296,6 +297,7 @@ async fn answer(server: &Server, user: &str, question: &str) -> Value {
 #[tokio::test]
 async fn answers_rest_on_it_and_say_so() {
     let server = Server::start().await;
+    server.begin_visit().await;
     let _worker = server.work();
     let handbook = server.shared_session().await;
     server.fact(ADMIN, &handbook, ["Acme", "LIVES_IN", "Ghent"]).await;
@@ -358,6 +360,7 @@ async fn deleting_and_exporting_ones_own_leaves_it_alone() {
 #[tokio::test]
 async fn who_does_not_use_it_pays_for_one_look_at_most() {
     let server = Server::start().await;
+    server.begin_visit().await;
     for user in [BORIS, VISITOR] {
         let own = server.session(user).await;
         server.fact(user, &own, ["Mary", "LIVES_IN", "Lyon"]).await;

@@ -6,7 +6,7 @@ import type { SendMessageInput } from "./generated/schema.ts";
 import { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
 
 export interface RecallClientOptions {
-  /** Origin of the server, without a path; the page's own without it. Foreign origins are refused. */
+  /** Origin of the server, without a path; the page's own without it. Another server must allow this page (http.cors_origins). */
   readonly url?: string;
   /** Asked before each request; the bearer token of the signed-in user. */
   readonly token?: () => string | undefined;

@@ -46,8 +46,8 @@ pub(super) struct EraseMutations;
 #[Object(guard = "Needs::Write")]
 impl EraseMutations {
     /// Deletes everything that is kept of the viewer: sessions, messages, facts, events, access tokens, and the copy in the graph
-    /// engine. It goes in steps; meanwhile nothing new of the viewer's is taken (`DATA_BEING_DELETED`). If it takes longer than
-    /// some seconds the receipt has no end yet: the deletion goes on, whatever becomes of the client and of the server, and
+    /// engine. It goes in steps; meanwhile whatever else the viewer asks for, reading too, is refused (`DATA_BEING_DELETED`), but for
+    /// `viewer { deletion }`. If it takes longer than some seconds the receipt has no end yet: the deletion goes on, whatever becomes of the client and of the server, and
     /// calling again waits on. Open streams end with `bye deleted`.
     async fn delete_my_data(
         &self,

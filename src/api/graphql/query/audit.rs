@@ -20,8 +20,8 @@ pub(super) struct AuditQueries;
 
 #[Object(guard = "Needs::Read")]
 impl AuditQueries {
-    /// Who did what, the latest first: logins, access tokens, deletions, exports, what administrators did. Of the viewer alone, or
-    /// for administrators of everybody.
+    /// Who did what, the latest first: logins, access tokens, deletions, exports, visits taken over, what administrators did. Of the
+    /// viewer alone, or for administrators of everybody.
     #[graphql(complexity = "cost(first, child_complexity)")]
     async fn audit_log(
         &self,

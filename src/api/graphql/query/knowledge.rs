@@ -108,7 +108,7 @@ impl KnowledgeQueries {
         Ok(page::forwards(slice, &page, Total::Entities(memory.caller, filter), |e| EntityNode(e, memory.clone())))
     }
 
-    /// One fact; null when there is no such.
+    /// One of the viewer's facts, or of shared memory; null when there is no such.
     async fn fact(&self, ctx: &Context<'_>, #[graphql(desc = "Which one.")] id: ID) -> async_graphql::Result<Option<FactNode>> {
         let id: FactId = read_id(&id, "id")?;
         Ok(scope(ctx)?.find(id).await?.map(|(fact, memory)| FactNode(fact, memory)))

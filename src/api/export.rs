@@ -9,7 +9,7 @@ use std::{
 use axum::{
     body::{Body, Bytes},
     extract::State,
-    http::{HeaderValue, header},
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use tokio::{
@@ -21,7 +21,7 @@ use uuid::Uuid;
 use super::{audit::Auditor, auth::Reader, error::ApiError};
 use crate::{
     conversation::Conversation,
-    domain::{AuditAction, UserId},
+    domain::{AuditAction, UserId, ViewerRole},
     ports::{
         StoreError,
         archive::{Header, Line, Snapshot},
@@ -76,6 +76,11 @@ impl Drop for Place {
 
 /// Begins an export. What follows after its head comes as fast as the client takes it; if it breaks off, the last line is missing.
 pub(crate) async fn get(State(exports): State<Arc<Exports>>, Reader(identity): Reader) -> Result<Response, ApiError> {
+    if identity.caller.role() == ViewerRole::Anonymous {
+        // Strangers could keep everybody else waiting, and fill the audit log.
+        let message = "Log in and take the visit into your account; then export that.";
+        return Err(ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", message));
+    }
     let user = identity.caller.user();
     let place = exports.place(user).ok_or_else(|| ApiError::rate_limited(RETRY))?;
     let store = exports.conversation.store();

@@ -40,7 +40,8 @@ impl Retention {
     pub(super) async fn run(self, stop: CancellationToken) {
         let mut look = tokio::time::interval(LOOK_EVERY);
         let mut clean = tokio::time::interval(CLEAN_EVERY);
-        for interval in [&mut look, &mut clean] {
+        let mut watch = tokio::time::interval(LOOK_EVERY);
+        for interval in [&mut look, &mut clean, &mut watch] {
             interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         }
         let work = async {
@@ -55,8 +56,18 @@ impl Retention {
                 }
             }
         };
+        // Beside the rest, which may take long: other servers' deletions are to be known here within seconds.
+        let watching = async {
+            loop {
+                watch.tick().await;
+                if let Err(e) = self.conversation.look_for_erasures().await {
+                    warn!(error = %e, "deletions of others could not be looked for");
+                }
+            }
+        };
         // What was begun goes on after the next start.
         tokio::select! {
+            () = watching => {}
             () = stop.cancelled() => {}
             () = work => {}
         }
@@ -68,9 +79,6 @@ impl Retention {
 
     /// Goes on with what a process before began.
     async fn erasures(&self) {
-        if let Err(e) = self.conversation.look_for_erasures().await {
-            warn!(error = %e, "deletions of others could not be looked for");
-        }
         let unfinished = match self.store().unfinished_erasures(self.clock.now() - SILENT).await {
             Ok(unfinished) => unfinished,
             Err(e) => return warn!(error = %e, "unfinished deletions could not be looked for"),

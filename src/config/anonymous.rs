@@ -31,14 +31,15 @@ pub struct AnonymousConfig {
     /// Event streams that one visitor may have open at one server.
     #[serde(deserialize_with = "flexible")]
     pub streams: u32,
-    /// Tokens of the model that one visitor may use a day; 0 for none: then no model is asked for visitors.
+    /// Tokens that a model may use for one visitor a day, to read and to answer; 0 for none. A visit is easily begun again: bound all
+    /// together with `model.tokens_per_day`. Vectors are made for visitors, too, whatever stands here.
     #[serde(deserialize_with = "flexible")]
     pub model_tokens_per_day: u64,
 }
 
 impl Default for AnonymousConfig {
     fn default() -> Self {
-        Self { enabled: false, visits: 1_000, messages: 100, messages_per_day: 50, sessions: 5, streams: 4, model_tokens_per_day: 20_000 }
+        Self { enabled: false, visits: 1_000, messages: 100, messages_per_day: 50, sessions: 5, streams: 4, model_tokens_per_day: 0 }
     }
 }
 

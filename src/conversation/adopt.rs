@@ -24,10 +24,11 @@ impl Conversation {
         p.wake.notify_one();
         // Of its own, so that it goes on when whoever asked hangs up.
         let (this, whose) = (self.clone(), *caller);
-        let work = tokio::spawn(async move { this.settle_adoptions(&whose).await });
+        let work = self.errands.run(async move { this.settle_adoptions(&whose).await });
         match tokio::time::timeout(PATIENCE, work).await {
-            Ok(Ok(Ok(()))) | Err(_) => {}
-            Ok(Ok(Err(error))) => tracing::warn!(%error, "an adoption was interrupted and will be gone on with"),
+            // In the last case the server stops; any process goes on.
+            Ok(Ok(Some(Ok(())))) | Err(_) | Ok(Ok(None)) => {}
+            Ok(Ok(Some(Err(error)))) => tracing::warn!(%error, "an adoption was interrupted and will be gone on with"),
             Ok(Err(error)) => tracing::error!(%error, "an adoption was interrupted and will be gone on with"),
         }
         Ok(Some(adoption))

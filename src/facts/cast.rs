@@ -17,8 +17,8 @@ use crate::domain::{Decision, Entity, EntityId, EntityKey, EntityType, Mention, 
 
 /// Name of the user's own node until they say who they are.
 pub(super) const VIEWER_NAME: &str = "You";
-/// Most names kept besides the first.
-const MAX_ALIASES: usize = 20;
+/// Most names kept besides the first: they are written anew with each change of a thing.
+pub(super) const MAX_ALIASES: usize = 20;
 
 /// The words of a message around its names.
 pub(super) struct Reading {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
-use super::cast::VIEWER_NAME;
+use super::cast::{MAX_ALIASES, VIEWER_NAME};
 use super::news::{FactEvent, fact_event};
 use super::resolve::names;
 use super::weigh::{half_life, is_rival, reweigh};
@@ -100,6 +100,8 @@ pub fn rename(at: &Occasion<'_>, entity: &Entity, name: &str, ids: &mut dyn FnMu
         entity.aliases.push(old);
     }
     entity.aliases.retain(|a| a != name);
+    // The oldest goes. It still finds the thing, by its key.
+    entity.aliases.drain(..entity.aliases.len().saturating_sub(MAX_ALIASES));
     entity.updated_at = now;
     let keys = EntityKey::of(name).map(|k| (entity.id, k)).into_iter().collect();
     let hints = names::hints(name, entity.entity_type).into_iter().map(|h| (entity.id, h)).collect();

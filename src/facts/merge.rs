@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 use super::adopt;
-use super::cast::VIEWER_NAME;
+use super::cast::{MAX_ALIASES, VIEWER_NAME};
 use super::edit::{Occasion, entity_event};
 use super::news::{FactEvent, fact_event};
 use super::resolve::names;
@@ -49,7 +49,7 @@ fn plan(at: &Occasion<'_>, m: &Merge<'_>, elsewhere: bool, ids: &mut dyn FnMut()
     // "You" is how the server calls a user who has not said their name; nobody ever went by it.
     let own_names = || std::iter::once(&m.from.name).chain(&m.from.aliases).filter(|n| !(m.from.is_viewer && *n == VIEWER_NAME));
     for name in own_names() {
-        if *name != entity.name && !entity.aliases.contains(name) {
+        if *name != entity.name && !entity.aliases.contains(name) && entity.aliases.len() < MAX_ALIASES {
             entity.aliases.push(name.clone());
         }
     }

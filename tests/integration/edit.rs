@@ -60,6 +60,22 @@ async fn a_fact_between_two_names_of_one_thing_goes_with_the_merge() {
 }
 
 #[tokio::test]
+async fn a_thing_that_is_renamed_again_and_again_keeps_the_latest_names() {
+    let told = Told::all(&["John likes Mary."]).await;
+    let john = told.entity("John").await;
+    let query = "mutation($id: ID!, $name: String!) { renameEntity(input: { id: $id, name: $name }) {
+        entity { aliases } errors { code message } } }";
+    let mut renamed = json!(null);
+    for n in 0..25 {
+        let data = told.server.graphql(query, json!({ "id": john, "name": format!("John {}", char::from(b'A' + n)) })).await;
+        assert_eq!(data["renameEntity"]["errors"], json!([]));
+        renamed = data["renameEntity"]["entity"]["aliases"].clone();
+    }
+    let latest: Vec<String> = (4..24).map(|n| format!("John {}", char::from(b'A' + n))).collect();
+    assert_eq!(renamed, json!(latest));
+}
+
+#[tokio::test]
 async fn the_users_own_node_may_be_merged_into_their_name_and_stays_found() {
     let told = Told::all(&["I like tea.", "Anna likes coffee."]).await;
     let merged = told.merge("Anna", "You").await;

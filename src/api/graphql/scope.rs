@@ -64,7 +64,7 @@ impl Scope {
             let load = DataLoader::new(Loader::new(caller, conversation.clone()), move |read| queue.push(read)).delay(Duration::ZERO);
             Arc::new(Memory { caller, load })
         };
-        let (own, shared) = (memory(caller), caller.shared_reader().map(memory));
+        let (own, shared) = (memory(caller), caller.shared_reader().filter(|shared| !conversation.is_being_erased(shared)).map(memory));
         let being_erased = conversation.is_being_erased(&caller);
         Arc::new(Self { caller, identity, own, shared, conversation, now, being_erased, batches })
     }

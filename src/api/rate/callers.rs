@@ -14,7 +14,10 @@ use axum::{
 };
 
 use lru::LruCache;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
 
 use super::{
     Limiter, REMEMBERED, RateLimit, hold_back,
@@ -133,6 +136,8 @@ impl CallerLimits {
     }
 }
 
+/// Longest wait for one's own requests before this one.
+const LONGEST_TURN: Duration = Duration::from_secs(10);
 /// Nobody knows when a stream ends; after this long it is worth another try.
 const WAIT_FOR_A_STREAM: Duration = Duration::from_secs(5);
 
@@ -173,6 +178,8 @@ pub(crate) async fn limit(State(limits): State<Arc<CallerLimits>>, request: Requ
     if let Err(error) = limits.request(caller).await {
         return hold_back(error).await.into_response();
     }
-    let _turn = limits.turn(caller).await;
+    let Ok(_turn) = timeout(LONGEST_TURN, limits.turn(caller)).await else {
+        return ApiError::rate_limited(LONGEST_TURN).into_response();
+    };
     next.run(request).await
 }

@@ -81,8 +81,18 @@ impl Visits {
     }
 
     /// Whether a request comes from somebody who has logged in.
-    async fn is_logged_in(&self, parts: &Parts) -> bool {
-        says_login(&parts.headers) && self.0.others.authenticate(parts).await.is_ok()
+    ///
+    /// # Errors
+    /// When nobody can tell now: then the login is not to be forgotten for a visit.
+    async fn is_logged_in(&self, parts: &Parts) -> Result<bool, AuthError> {
+        if !says_login(&parts.headers) {
+            return Ok(false);
+        }
+        match self.0.others.authenticate(parts).await {
+            Ok(_) => Ok(true),
+            Err(e @ AuthError::Unavailable(_)) => Err(e),
+            Err(_) => Ok(false),
+        }
     }
 
     /// Begins a visit of a new user; `None` when there are too many.

@@ -48,7 +48,7 @@ pub(crate) async fn begin(
     }
     let Visiting { visits, conversation, .. } = &visiting;
     let (parts, _) = request.into_parts();
-    if visits.is_logged_in(&parts).await {
+    if visits.is_logged_in(&parts).await? {
         return Err(ApiError::refused(StatusCode::CONFLICT, "ALREADY_LOGGED_IN", "You are logged in. Log out to go on as a visitor."));
     }
     let before = visits.held(&parts.headers, false).await?;

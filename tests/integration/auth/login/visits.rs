@@ -129,7 +129,9 @@ async fn who_goes_on_without_a_login_gets_a_memory_of_their_own_and_little_else(
         let (_, answer) = browser.graphql(query).await;
         assert!(answer.to_string().contains(code), "{query}: {answer}");
     }
-    assert_eq!(browser.get("/metrics").await.status(), 403);
+    for path in ["/metrics", "/export"] {
+        assert_eq!(browser.get(path).await.status(), 403, "{path}");
+    }
 }
 
 #[tokio::test]

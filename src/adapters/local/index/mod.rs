@@ -57,7 +57,7 @@ const NEAREST: u32 = 400;
 /// Settings of the index.
 #[derive(Clone, Debug)]
 pub struct RecallIndexOptions {
-    /// Bytes that all users' indexes may take together. 100,000 chat messages take about 46 MB.
+    /// Bytes that all users' indexes may take together. 100,000 chat messages take about 53 MB.
     pub budget_bytes: usize,
     /// Numbers of the ranking.
     pub tuning: Tuning,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::Instances;
@@ -18,15 +18,15 @@ pub(super) struct Seen {
     pub(super) goodbyes: Vec<String>,
 }
 
-/// Follows until `last` messages were processed; after each end of the stream goes on at the next server.
+/// Follows a session from its beginning until `last` messages were processed; after each end of the stream goes on at the next server.
 pub(super) fn follow(all: &Arc<Instances>, session: &str, first: usize, last: usize) -> JoinHandle<Seen> {
     let (all, session) = (all.clone(), session.to_owned());
     tokio::spawn(async move {
-        let (mut seen, mut cursor, mut processed) = (Seen::default(), None::<String>, 0);
+        let (mut seen, mut processed) = (Seen::default(), 0);
+        let mut cursor = beginning(&all, first, &session).await;
         for at in first.. {
             let server = all.get(at);
-            let after = cursor.as_ref().map(|c| format!("?after={c}")).unwrap_or_default();
-            let request = server.http.get(server.url(&format!("/sessions/{session}/events{after}"))).send();
+            let request = server.http.get(server.url(&format!("/sessions/{session}/events?after={cursor}"))).send();
             let Ok(mut answer) = request.await else {
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 continue;
@@ -46,12 +46,12 @@ pub(super) fn follow(all: &Arc<Instances>, session: &str, first: usize, last: us
                     match field("event:").as_deref() {
                         Some("gap") => panic!("events were missed: {data}"),
                         Some("bye") => seen.goodbyes.push(data["code"].as_str().unwrap_or_default().to_owned()),
-                        Some("caught_up") | None => cursor = field("id:").or(cursor),
+                        Some("caught_up") | None => cursor = field("id:").unwrap_or(cursor),
                         Some(kind) => {
                             let Some(id) = field("id:") else { continue };
                             seen.numbers.push(id.rsplit_once(':').unwrap().1.parse().unwrap());
                             processed += usize::from(kind == "message_processed");
-                            cursor = Some(id);
+                            cursor = id;
                         }
                     }
                 }
@@ -62,4 +62,17 @@ pub(super) fn follow(all: &Arc<Instances>, session: &str, first: usize, last: us
         }
         unreachable!()
     })
+}
+
+/// The cursor before everything. Without one a follower hears what comes after it came, and it may come late: servers are being
+/// stopped, and a connection may end before the first event.
+async fn beginning(all: &Instances, first: usize, session: &str) -> String {
+    for at in first.. {
+        let asked = all.get(at).try_graphql("query($id: ID!) { session(id: $id) { head } }", json!({ "id": session })).await;
+        if let Some(head) = asked.as_ref().and_then(|answer| answer["data"]["session"]["head"].as_str()) {
+            return format!("{}:0", head.rsplit_once(':').unwrap().0);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    unreachable!()
 }

@@ -106,7 +106,7 @@ async fn an_event_too_large_for_a_frame_is_a_gap() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_takes_nothing_is_cut_and_loses_nothing() {
-    let config = SignalingConfig { slow_after: Duration::from_secs(2), ..SignalingConfig::default() };
+    let config = SignalingConfig { slow_after: Duration::from_secs(4), ..SignalingConfig::default() };
     let server = Server::start(config).await;
     let mut client = Client::hello(&server, Value::Null).await;
     client.expect("welcome").await;
@@ -118,17 +118,16 @@ async fn a_client_that_takes_nothing_is_cut_and_loses_nothing() {
     server.until_peers(0).await;
     let cut_after = take(&client, 0).await;
     assert!(cut_after < 400);
-    // It comes back as it was told to, and again should a busy machine stop it a second time.
+    // It comes back as it was told to. Lost packets can make a busy machine's line stand still for
+    // seconds, so that it is cut again: what matters is that it gets further.
     let mut last = cut_after;
-    for _ in 0..5 {
+    while last < 400 {
         client = Client::hello(&server, resume(last)).await;
         assert_eq!(client.expect("welcome").await["recovered"], true);
-        last = take(&client, last).await;
-        if last == 400 {
-            return;
-        }
+        let further = take(&client, last).await;
+        assert!(further > last, "nothing after {last}");
+        last = further;
     }
-    panic!("only {last} of 400 events arrived");
 }
 
 /// Takes events up to the 400th, or until the server cuts the client for being slow. Returns the

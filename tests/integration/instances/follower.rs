@@ -2,11 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::Instances;
-use crate::server::PATIENCE;
+use crate::{crash::MESSAGES, server::PATIENCE};
 
 /// What a follower saw.
 #[derive(Debug, Default)]
@@ -19,9 +20,12 @@ pub(super) struct Seen {
 }
 
 /// Follows a session from its beginning until `last` messages were processed; after each end of the stream goes on at the next server.
-pub(super) fn follow(all: &Arc<Instances>, session: &str, first: usize, last: usize) -> JoinHandle<Seen> {
+/// Returns when the first server is being heard.
+async fn follow(all: &Arc<Instances>, session: &str, first: usize, last: usize) -> JoinHandle<Seen> {
     let (all, session) = (all.clone(), session.to_owned());
-    tokio::spawn(async move {
+    let (hears, heard) = oneshot::channel();
+    let mut hears = Some(hears);
+    let following = tokio::spawn(async move {
         let (mut seen, mut processed) = (Seen::default(), 0);
         let mut cursor = beginning(&all, first, &session).await;
         for at in first.. {
@@ -36,6 +40,9 @@ pub(super) fn follow(all: &Arc<Instances>, session: &str, first: usize, last: us
                 continue;
             }
             seen.connections += 1;
+            if let Some(hears) = hears.take() {
+                let _ = hears.send(());
+            }
             let mut text = String::new();
             while let Ok(Some(chunk)) = tokio::time::timeout(PATIENCE, answer.chunk()).await.expect("something is heard") {
                 text.push_str(std::str::from_utf8(&chunk).unwrap());
@@ -61,7 +68,15 @@ pub(super) fn follow(all: &Arc<Instances>, session: &str, first: usize, last: us
             }
         }
         unreachable!()
-    })
+    });
+    heard.await.unwrap();
+    following
+}
+
+/// One follower for each session, at one server after the other.
+pub(super) async fn follow_all(all: &Arc<Instances>, sessions: &[String]) -> Vec<JoinHandle<Seen>> {
+    let each = sessions.iter().enumerate().map(|(s, session)| follow(all, session, s, MESSAGES));
+    join_all(each).await
 }
 
 /// The cursor before everything. Without one a follower hears what comes after it came, and it may come late: servers are being

@@ -10,7 +10,7 @@ use super::{
     streams,
     sweep::{Case, Own, Schema, without},
 };
-use crate::stored::Stored;
+use crate::{server::PATIENCE, stored::Stored};
 
 const ASK: &str = "query($q: String!) { context(input: { query: $q }) {
     messages { shared score message { id text shared session { id shared } } }
@@ -275,14 +275,15 @@ async fn answer(server: &Server, user: &str, question: &str) -> Value {
     let session = server.session(user).await;
     let id = server.say(user, &session, question).await;
     let read = "query($id: ID!) { message(id: $id) { answer { text citations { shared excerpt message { id shared text } fact { id shared } } } } }";
-    for _ in 0..200 {
+    let started = std::time::Instant::now();
+    loop {
         let data = server.data(user, read, json!({ "id": id })).await;
         if !data["message"]["answer"].is_null() {
             return data["message"]["answer"].clone();
         }
+        assert!(started.elapsed() < PATIENCE, "no answer to {question}");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    panic!("no answer to {question}");
 }
 
 #[tokio::test]

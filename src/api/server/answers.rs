@@ -20,9 +20,12 @@ use super::requests::UnderWay;
 /// Given at a time: a frame of HTTP/2.
 const PIECE: usize = 16 * 1024;
 
+/// An answer until it was ended.
+type Ending = Mutex<Option<Given>>;
+
 /// The answers of one connection.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Answers(Arc<Mutex<Vec<Weak<Mutex<Option<Given>>>>>>);
+pub(super) struct Answers(Arc<Mutex<Vec<Weak<Ending>>>>);
 
 impl Answers {
     /// An answer that is given piece by piece, and ends when nothing of it is taken.
@@ -87,7 +90,7 @@ impl Given {
 }
 
 /// The body of such an answer.
-struct Answer(Arc<Mutex<Option<Given>>>);
+struct Answer(Arc<Ending>);
 
 /// Nobody took it in time.
 #[derive(Debug, thiserror::Error)]

@@ -68,11 +68,7 @@ impl UsageStore for PostgresStore {
         );
         let row = row.fetch_one(self.pool.reading(Scope::Budget)).await.map_err(Failure::from)?;
         let of = |column| Of("usage_days", column);
-        Ok(Spent {
-            own: of("mine").count(row.mine)?,
-            visitors: of("visitors").count(row.visitors)?,
-            all: of("in_all").count(row.in_all)?,
-        })
+        Ok(Spent { own: of("mine").count(row.mine)?, visitors: of("visitors").count(row.visitors)?, all: of("in_all").count(row.in_all)? })
     }
 
     async fn usage_since(&self, caller: &Caller, since: Day) -> Result<Vec<DayUsage>, StoreError> {

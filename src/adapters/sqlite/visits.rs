@@ -72,9 +72,8 @@ impl VisitStore for SqliteStore {
     }
 
     async fn ended_visits(&self, now: Timestamp, limit: u32) -> Result<Vec<Caller>, StoreError> {
-        let found = sqlx::query(
-            "SELECT user_id FROM visits WHERE ends_at <= ?1 UNION SELECT user_id FROM visits WHERE empty_until <= ?1 LIMIT ?2",
-        );
+        let found =
+            sqlx::query("SELECT user_id FROM visits WHERE ends_at <= ?1 UNION SELECT user_id FROM visits WHERE empty_until <= ?1 LIMIT ?2");
         let found = found.bind(millis(now)).bind(limit);
         let found = found.fetch_all(&self.readers).await.map_err(Failure::from)?;
         Ok(found.iter().map(|row| Ok(visitor(Columns::of(row, "visits").id("user_id")?))).collect::<Result<_, Failure>>()?)

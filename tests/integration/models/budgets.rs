@@ -53,9 +53,8 @@ async fn two_instances_have_one_budget_a_day() {
 
 #[tokio::test]
 async fn visitors_have_one_budget_together_that_no_new_visit_renews() {
-    let [anna, visitor, another] =
-        [(1, ViewerRole::User), (VISITORS[0], ViewerRole::Anonymous), (VISITORS[1], ViewerRole::Anonymous)]
-            .map(|(n, role)| Caller::verified(UserId(Uuid::from_u128(n)), role));
+    let [anna, visitor, another] = [(1, ViewerRole::User), (VISITORS[0], ViewerRole::Anonymous), (VISITORS[1], ViewerRole::Anonymous)]
+        .map(|(n, role)| Caller::verified(UserId(Uuid::from_u128(n)), role));
     for (per_user, visitors, spent, expected) in
         [(None, 50, 50, (true, false)), (Some(100), 50, 49, (true, true)), (Some(40), 50, 45, (false, false)), (None, 0, 0, (true, false))]
     {

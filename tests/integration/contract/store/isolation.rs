@@ -5,8 +5,8 @@ use std::sync::Arc;
 use recall::{
     domain::{Day, Entity, EntityKey, Fact, Message, MessageKind, ModelOperation, Page, Session, Spending, StoredEvent, TokenCount},
     ports::{
-        AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, Spent, Store, StoreError,
-        Unmerge,
+        AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, Spent, Store,
+        StoreError, Unmerge,
     },
 };
 

@@ -258,7 +258,7 @@ fn run(data: &Path, args: &[&str], input: &[u8]) -> Output {
 #[tokio::test]
 async fn a_visitor_leaves_in_no_archive_but_by_name_and_enters_as_somebody_only() {
     let folder = tempfile::tempdir().unwrap();
-    let [here, there] = ["here", "there"].map(|name| folder.path().join(name));
+    let [here, there, another] = ["here", "there", "another"].map(|name| folder.path().join(name));
     let server = Server::start_with(&here, &environment());
     let (visitor, account) = (Person::visiting(&server).await, Person::with_token(&server));
     let session = visitor.tell(&server).await;
@@ -283,9 +283,9 @@ async fn a_visitor_leaves_in_no_archive_but_by_name_and_enters_as_somebody_only(
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && said.contains("line 2") && said.contains("ARCHIVE_VISITOR"), "{said}");
     assert!(!String::from_utf8(run(&there, &["user", "list"], b"").stdout).unwrap().contains(&id));
-    let done = run(&there, &["import", "--into", "local"], &one.stdout);
+    let done = run(&another, &["import", "--into", "local"], &one.stdout);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let server = Server::start(&there);
+    let server = Server::start(&another);
     let local = Person { http: server.http.clone(), headers: vec![] };
     assert_eq!(local.facts(&server).await, facts);
 }

@@ -142,31 +142,46 @@ async fn find(store: &PostgresStore, digest: TokenDigest, now: Timestamp) -> Res
 /// there may be.
 async fn make_room(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, room: &VisitRoom) -> Result<bool, Failure> {
     sqlx::query!("SELECT 1 AS one FROM pg_advisory_xact_lock($1)", BEGINNING).fetch_one(&mut *c).await?;
-    let of_origin = origin.map(|origin| (Some(origin), room.most_of_origin));
-    for (origin, most) in of_origin.into_iter().chain([(None, room.most)]) {
+    if let Some(origin) = origin {
         let there = sqlx::query_scalar!(
-            r#"SELECT count(*) AS "there!" FROM visits
-             WHERE ends_at > $1 AND (empty_until IS NULL OR empty_until > $1) AND ($2::text IS NULL OR origin = $2)"#,
+            r#"SELECT count(*) AS "there!" FROM visits WHERE origin = $2 AND ends_at > $1 AND (empty_until IS NULL OR empty_until > $1)"#,
             codec::time(now),
             origin,
         );
-        if there.fetch_one(&mut *c).await?.unsigned_abs() >= most && !end_an_empty_one(c, now, origin).await? {
+        let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= room.most_of_origin;
+        if is_full && !end_an_empty_one(c, now, Some(origin)).await? {
             return Ok(false);
         }
     }
-    Ok(true)
+    let there = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "there!" FROM visits WHERE ends_at > $1 AND (empty_until IS NULL OR empty_until > $1)"#,
+        codec::time(now),
+    );
+    let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= room.most;
+    Ok(!is_full || end_an_empty_one(c, now, None).await?)
 }
 
 /// Ends the empty visit that was used least lately, of one origin or of all; whether there was one.
 async fn end_an_empty_one(c: &mut PgConnection, now: Timestamp, origin: Option<&str>) -> Result<bool, Failure> {
     loop {
-        let oldest = sqlx::query_scalar!(
-            "SELECT user_id FROM visits WHERE empty_until > $1 AND ends_at > $1 AND ($2::text IS NULL OR origin = $2)
-             ORDER BY empty_until LIMIT 1",
-            codec::time(now),
-            origin,
-        );
-        let Some(oldest) = oldest.fetch_optional(&mut *c).await? else { return Ok(false) };
+        let oldest = match origin {
+            Some(origin) => {
+                let oldest = sqlx::query_scalar!(
+                    "SELECT user_id FROM visits WHERE origin = $2 AND empty_until > $1 AND ends_at > $1 ORDER BY empty_until LIMIT 1",
+                    codec::time(now),
+                    origin,
+                );
+                oldest.fetch_optional(&mut *c).await?
+            }
+            None => {
+                let oldest = sqlx::query_scalar!(
+                    "SELECT user_id FROM visits WHERE empty_until > $1 AND ends_at > $1 ORDER BY empty_until LIMIT 1",
+                    codec::time(now),
+                );
+                oldest.fetch_optional(&mut *c).await?
+            }
+        };
+        let Some(oldest) = oldest else { return Ok(false) };
         walls::go_on_for(c, oldest).await?;
         // Over, and good for nothing: a request that was on its way stores nothing that would then go. Whoever says something on it
         // at this moment is waited for, and keeps it.

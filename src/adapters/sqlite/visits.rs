@@ -1,7 +1,7 @@
 //! Visits: begun, found, used, over, adopted; and what visitors may store.
 
 use async_trait::async_trait;
-use sqlx::{SqliteConnection, sqlite::SqliteRow};
+use sqlx::{AssertSqlSafe, SqliteConnection, sqlite::SqliteRow};
 use uuid::Uuid;
 
 use super::{
@@ -142,23 +142,21 @@ async fn find(c: &mut SqliteConnection, digest: TokenDigest, now: Timestamp) -> 
 async fn make_room(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str>, room: &VisitRoom) -> Result<bool, Failure> {
     let of_origin = origin.map(|origin| (Some(origin), room.most_of_origin));
     for (origin, most) in of_origin.into_iter().chain([(None, room.most)]) {
-        let there: i64 = sqlx::query_scalar(
-            "SELECT COUNT(*) FROM visits WHERE ends_at > ?1 AND (empty_until IS NULL OR empty_until > ?1) AND (?2 IS NULL OR origin = ?2)",
-        )
-        .bind(millis(now))
-        .bind(origin)
-        .fetch_one(&mut *c)
-        .await?;
+        // Texts of their own, because an index serves a condition only where it always holds.
+        let of = if origin.is_some() { "origin = ?2" } else { "?2 IS NULL" };
+        let there = format!("SELECT COUNT(*) FROM visits WHERE ends_at > ?1 AND (empty_until IS NULL OR empty_until > ?1) AND {of}");
+        let there: i64 =
+            sqlx::query_scalar(AssertSqlSafe(there)).bind(millis(now)).bind(origin.map(str::to_owned)).fetch_one(&mut *c).await?;
         if there.unsigned_abs() < most {
             continue;
         }
         // Over, and good for nothing: a request that was on its way stores nothing that would then go.
-        let ended = sqlx::query(
+        let ended = format!(
             "UPDATE visits SET ends_at = ?1, empty_until = ?1, messages_left = 0, sessions_left = 0 WHERE user_id = (
-                 SELECT user_id FROM visits WHERE empty_until > ?1 AND ends_at > ?1 AND (?2 IS NULL OR origin = ?2)
-                 ORDER BY empty_until LIMIT 1)",
+                 SELECT user_id FROM visits WHERE empty_until > ?1 AND ends_at > ?1 AND {of} ORDER BY empty_until LIMIT 1)"
         );
-        if ended.bind(millis(now)).bind(origin).execute(&mut *c).await?.rows_affected() == 0 {
+        let ended = sqlx::query(AssertSqlSafe(ended));
+        if ended.bind(millis(now)).bind(origin.map(str::to_owned)).execute(&mut *c).await?.rows_affected() == 0 {
             return Ok(false);
         }
     }

@@ -128,6 +128,7 @@ async fn take_over(visiting: Visiting, identity: Identity, visit: TokenDigest) -
     let Some(adoption) = conversation.adopt(&identity.caller, visit).await? else { return Ok(Value::Null) };
     limits.messages_came(identity.caller, adoption.told).await;
     auditor.of_request(conversation.now(), &identity, AuditAction::VisitAdopted, Some(adoption.visitor.to_string())).await;
+    conversation.settle_soon(&identity.caller).await;
     Ok(json!({ "sessions": adoption.sessions, "messages": adoption.messages, "facts": adoption.facts }))
 }
 

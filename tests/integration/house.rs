@@ -209,20 +209,28 @@ fn checked_statements_name_their_columns() {
     assert!(statements > 100, "{statements}");
 }
 
-/// What the compiler read for the program is what the image is built of.
 #[test]
 fn the_image_is_given_every_file_that_the_program_is_made_of() {
     let ignore = std::fs::read_to_string(root().join(".dockerignore")).unwrap();
     let given: Vec<&str> = ignore.lines().filter_map(|l| l.strip_prefix('!')).collect();
-    // Beside the program, by cargo: "PROGRAM: FILE FILE ...", with spaces of names escaped.
-    let read = std::fs::read_to_string(Path::new(env!("CARGO_BIN_EXE_recall")).with_extension("d")).unwrap();
-    let (_, files) = read.split_once(": ").unwrap();
-    let files = files.replace("\\ ", "\0");
-    let own = files.split_whitespace().map(|f| PathBuf::from(f.replace('\0', " ")));
-    let own: Vec<PathBuf> =
-        own.filter_map(|f| Some(f.strip_prefix(root()).ok()?.to_path_buf())).filter(|f| !f.starts_with("target")).collect();
-    assert!(own.len() > 200, "{}", own.len());
-    let missing: Vec<_> = own.iter().filter(|f| !given.iter().any(|g| f.starts_with(g))).collect();
+    let (mut missing, mut read) = (Vec::new(), 0);
+    for path in rust_files(&root().join("src")).into_iter().chain(rust_files(&root().join("signaling/src"))) {
+        let code = code(&path);
+        // What is read when the program is compiled: the first text after each of these, which may be a folder.
+        let included = ["include_str!(", "include_bytes!("].into_iter().flat_map(|m| code.match_indices(m));
+        let included = included.map(|(at, _)| path.parent().unwrap().join(code[at..].split('"').nth(1).unwrap()));
+        let folders = code.match_indices("#[folder = ").map(|(at, _)| root().join(code[at..].split('"').nth(1).unwrap()));
+        for file in included.chain(folders) {
+            let file = file.canonicalize().unwrap_or_else(|e| panic!("{} in {}: {e}", file.display(), path.display()));
+            let file = file.strip_prefix(root().canonicalize().unwrap()).unwrap().to_path_buf();
+            read += 1;
+            // Files of unit tests read what is given to tests.
+            if !given.iter().any(|g| file.starts_with(g)) && !file.starts_with("tests") {
+                missing.push(file);
+            }
+        }
+    }
+    assert!(read > 20, "{read}");
     assert!(missing.is_empty(), "not in .dockerignore: {missing:#?}");
 }
 

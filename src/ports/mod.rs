@@ -42,7 +42,7 @@ pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use login::{LoggedOut, LoginStore, Renewed};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
-    AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, KnowledgeStore, MessageStore, Mining, NewMessage,
+    AnswerCommit, Appended, DeletionLeft, DeletionStep, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, KnowledgeStore, MessageStore, Mining, NewMessage,
     Prepared, Reweigh, SessionDeleted, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;

@@ -10,8 +10,9 @@ use crate::domain::{Caller, Evidence, Fact, SessionId, Timestamp};
 use crate::facts::weigh;
 use crate::ports::{DeletionLeft, SessionDeleted, StoreError};
 
-/// Messages of a session that is deleted in one transaction.
+/// Messages, and events ever recorded, of a session that is deleted in one transaction.
 const AT_ONCE: u64 = 200;
+const EVENTS_AT_ONCE: u64 = 2_000;
 /// Rows deleted in one step. Others' writes wait for a step, not for the whole.
 const STEP: u32 = 500;
 /// Between two steps, so that whoever waits to write comes first.
@@ -41,7 +42,8 @@ impl Conversation {
     ) -> Result<SessionDeleted, UseCaseError> {
         shared::may_write(caller)?;
         let p = &self.parts;
-        if self.session(caller, id).await?.message_count <= AT_ONCE {
+        let session = self.session(caller, id).await?;
+        if session.message_count <= AT_ONCE && session.head <= EVENTS_AT_ONCE {
             let _turn = self.learner.turn(caller).await;
             let deleted = p.store.delete_session_unused_since(caller, id, since, &self.reweigh()).await;
             let deleted = deleted.map_err(|e| UseCaseError::of(e, "session"))?;

@@ -6,6 +6,7 @@ pub mod answer;
 pub mod archive;
 pub mod audit;
 pub mod commit;
+pub mod deletion;
 pub mod embed;
 pub mod erase;
 pub mod errands;
@@ -28,6 +29,7 @@ pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use archive::{Archive, ArchiveError};
 pub use audit::AuditLog;
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
+pub use deletion::{DeletionLeft, DeletionStep, DeletionStore};
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use erase::{Eraser, Erasure, ErasureStep};
 pub use errands::Errands;
@@ -42,7 +44,7 @@ pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use login::{LoggedOut, LoginStore, Renewed};
 pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
-    AnswerCommit, Appended, DeletionLeft, DeletionStep, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, KnowledgeStore, MessageStore, Mining, NewMessage,
+    AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, KnowledgeStore, MessageStore, Mining, NewMessage,
     Prepared, Reweigh, SessionDeleted, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;

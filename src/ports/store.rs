@@ -4,14 +4,14 @@
 //! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
 //! [`JobQueue`](super::JobQueue) and [`ChangeFeed`](super::ChangeFeed), which hand out the caller together with what belongs to
 //! him, [`Archive`] and [`VectorStore`], which do the same, [`Eraser::unfinished_erasures`], which says whose data is still to be
-//! deleted, [`SessionStore::unused_sessions`], [`SessionStore::hidden_sessions`], [`AccessTokenStore::use_access_token`], which says who showed a token,
+//! deleted, [`SessionStore::unused_sessions`], [`DeletionStore::hidden_sessions`], [`AccessTokenStore::use_access_token`], which says who showed a token,
 //! [`LoginStore`] and [`VisitStore`], which do so for the secrets of logins and visits, and [`RevocationStore`] and [`AuditLog`], whose rows belong to no user.
 
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, Embedding, Eraser, EventLog, Inspect, JobQueue,
-    KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, UsageStore, VectorStore, VisitStore,
+    AccessTokenStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, DeletionStore, Embedding, Eraser, EventLog, Inspect,
+    JobQueue, KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, UsageStore, VectorStore, VisitStore,
 };
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
@@ -21,6 +21,7 @@ use crate::domain::{
 /// All of the store.
 pub trait Store:
     SessionStore
+    + DeletionStore
     + MessageStore
     + KnowledgeStore
     + AccessTokenStore
@@ -41,6 +42,7 @@ pub trait Store:
 }
 impl<T> Store for T where
     T: SessionStore
+        + DeletionStore
         + MessageStore
         + KnowledgeStore
         + AccessTokenStore
@@ -119,27 +121,6 @@ pub trait SessionStore: Send + Sync {
         since: Option<Timestamp>,
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeleted, StoreError>;
-    /// Hides a session, in one short transaction: from then on it is for everybody as if it did not exist, and nothing is added to it,
-    /// though its rows are still there. With a moment only if nobody wrote in it since. How many messages it has.
-    ///
-    /// # Errors
-    /// `NotFound` when it is not the caller's, was used, or is hidden already.
-    async fn hide_session(&self, caller: &Caller, id: SessionId, since: Option<Timestamp>, now: Timestamp) -> Result<u64, StoreError>;
-    /// Deletes about `limit` rows of a hidden session, first those that say something, and in the end its row. Facts become what they
-    /// would with [`Self::delete_session`]. Each step counts itself, so anybody may make the next one.
-    ///
-    /// # Errors
-    /// `NotFound` when no such session is hidden.
-    async fn delete_hidden(
-        &self,
-        caller: &Caller,
-        id: SessionId,
-        now: Timestamp,
-        limit: u32,
-        reweigh: Reweigh<'_>,
-    ) -> Result<DeletionStep, StoreError>;
-    /// Hidden sessions of all users that had no step since a moment, some of them. Like the job queue this makes callers.
-    async fn hidden_sessions(&self, since: Timestamp) -> Result<Vec<(Caller, SessionId)>, StoreError>;
     /// Sessions of all users in which nobody wrote since a moment, in order of users and ids after one of them. Like the job
     /// queue this makes callers instead of taking one.
     async fn unused_sessions(
@@ -148,26 +129,6 @@ pub trait SessionStore: Send + Sync {
         after: Option<(UserId, SessionId)>,
         limit: u32,
     ) -> Result<Vec<(Caller, SessionId)>, StoreError>;
-}
-
-/// What is left of a hidden session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeletionLeft {
-    /// Perhaps something that facts or entities rest on.
-    Knowledge,
-    /// Rows that nothing shows.
-    Rows,
-    /// Nothing.
-    Nothing,
-}
-
-/// What one step left, and what went with the session in all steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeletionStep {
-    /// In all steps so far.
-    pub deleted: SessionDeleted,
-    /// What is left.
-    pub left: DeletionLeft,
 }
 
 /// What went with a session.

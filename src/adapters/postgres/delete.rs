@@ -61,7 +61,12 @@ async fn concerned(c: &mut PgConnection, user: UserId, session: SessionId) -> Re
 }
 
 /// Facts, and the evidence that they have outside the session, in order of facts.
-pub(super) async fn elsewhere(c: &mut PgConnection, user: Uuid, session: Uuid, ids: &[Uuid]) -> Result<(Vec<Fact>, Vec<Evidence>), Failure> {
+pub(super) async fn elsewhere(
+    c: &mut PgConnection,
+    user: Uuid,
+    session: Uuid,
+    ids: &[Uuid],
+) -> Result<(Vec<Fact>, Vec<Evidence>), Failure> {
     let facts = rows::facts!(FROM "facts WHERE user_id = $1 AND id = ANY($2)", user, ids);
     let facts = facts.fetch_all(&mut *c).await?.into_iter().map(FactRow::read).collect::<Result<Vec<_>, _>>()?;
     let left = rows::evidence!(

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use async_trait::async_trait;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -14,19 +15,42 @@ use super::{
     failure::Failure,
     knowledge,
     rows::Of,
+    walls::Scope,
 };
 use crate::{
-    domain::{Evidence, Fact, SessionId, Timestamp, UserId},
-    ports::{DeletionLeft, DeletionStep, Reweigh, SessionDeleted},
+    domain::{Caller, Evidence, Fact, SessionId, Timestamp, UserId, ViewerRole},
+    ports::{DeletionLeft, DeletionStep, DeletionStore, Reweigh, SessionDeleted, StoreError},
 };
 
-pub(super) async fn hide(
-    c: &mut PgConnection,
-    user: Uuid,
-    session: Uuid,
-    since: Option<Timestamp>,
-    now: Timestamp,
-) -> Result<u64, Failure> {
+#[async_trait]
+impl DeletionStore for PostgresStore {
+    async fn hide_session(&self, caller: &Caller, id: SessionId, since: Option<Timestamp>, now: Timestamp) -> Result<u64, StoreError> {
+        let input = (caller.user().0, id.0, since, now);
+        let hidden = self.write(caller, &input, |c, &(user, id, since, now)| Box::pin(hide(c, user, id, since, now))).await?;
+        self.hints.deleted(caller, id);
+        Ok(hidden)
+    }
+
+    async fn delete_hidden(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        now: Timestamp,
+        limit: u32,
+        reweigh: Reweigh<'_>,
+    ) -> Result<DeletionStep, StoreError> {
+        Ok(step(self, caller.user(), id, now, limit, reweigh).await?)
+    }
+
+    async fn hidden_sessions(&self, since: Timestamp) -> Result<Vec<(Caller, SessionId)>, StoreError> {
+        let found =
+            sqlx::query!("SELECT user_id, id FROM sessions WHERE deletion_at < $1 ORDER BY deletion_at LIMIT 100", codec::time(since));
+        let found = found.fetch_all(self.pool.reading(Scope::Unused)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(|row| (Caller::verified(UserId(row.user_id), ViewerRole::User), SessionId(row.id))).collect())
+    }
+}
+
+async fn hide(c: &mut PgConnection, user: Uuid, session: Uuid, since: Option<Timestamp>, now: Timestamp) -> Result<u64, Failure> {
     let messages = sqlx::query_scalar!(
         "UPDATE sessions SET deletion_at = $4, event_floor = event_head + 1, oldest_event_at = NULL
          WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL AND ($3::timestamptz IS NULL OR updated_at < $3) RETURNING message_count",
@@ -51,7 +75,7 @@ pub(super) async fn hide(
 /// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
 const ATTEMPTS: u32 = 20;
 
-pub(super) async fn step(
+async fn step(
     store: &PostgresStore,
     user: UserId,
     session: SessionId,
@@ -203,8 +227,7 @@ async fn mentions(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64, d
     }
     let messages: Vec<_> = pairs.iter().map(|(_, message)| *message).collect::<BTreeSet<_>>().into_iter().collect();
     let mut counts: BTreeMap<Uuid, i64> = pairs.iter().map(|(entity, _)| (*entity, 0)).collect();
-    let still =
-        sqlx::query!("SELECT entity_id, message_id FROM mentions WHERE user_id = $1 AND message_id = ANY($2)", user, &messages[..]);
+    let still = sqlx::query!("SELECT entity_id, message_id FROM mentions WHERE user_id = $1 AND message_id = ANY($2)", user, &messages[..]);
     for row in still.fetch_all(&mut *c).await? {
         pairs.remove(&(row.entity_id, row.message_id));
     }
@@ -243,8 +266,12 @@ async fn events(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> 
 
 /// Messages with their vectors, terms and jobs, and with what merges noted of them.
 async fn messages(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> Result<bool, Failure> {
-    let ids =
-        sqlx::query_scalar!("SELECT id FROM messages WHERE user_id = $1 AND session_id = $2 ORDER BY position LIMIT $3", user, session, limit);
+    let ids = sqlx::query_scalar!(
+        "SELECT id FROM messages WHERE user_id = $1 AND session_id = $2 ORDER BY position LIMIT $3",
+        user,
+        session,
+        limit
+    );
     let ids = ids.fetch_all(&mut *c).await?;
     if ids.is_empty() {
         return Ok(false);

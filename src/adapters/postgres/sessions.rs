@@ -9,14 +9,14 @@ use super::{
     codec::{self, millis},
     delete, erase,
     failure::Failure,
-    hidden, keys,
+    keys,
     rows::{self, SessionRow},
     visits,
     walls::Scope,
 };
 use crate::{
     domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole},
-    ports::{DeletionStep, Reweigh, SessionDeleted, SessionStore, StoreError},
+    ports::{Reweigh, SessionDeleted, SessionStore, StoreError},
 };
 
 #[async_trait]
@@ -66,9 +66,13 @@ impl SessionStore for PostgresStore {
         let reading = self.pool.reading(caller);
         let found = match &page.after {
             None => {
-                rows::sessions!("WHERE user_id = $1 AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT $2", user, keys::limit(page))
-                    .fetch_all(reading)
-                    .await
+                rows::sessions!(
+                    "WHERE user_id = $1 AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT $2",
+                    user,
+                    keys::limit(page)
+                )
+                .fetch_all(reading)
+                .await
             }
             Some(key) => {
                 let (updated_at, id) = keys::parse_time_and_id(key)?;
@@ -91,7 +95,8 @@ impl SessionStore for PostgresStore {
     }
 
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
-        let count = sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM sessions WHERE user_id = $1 AND deletion_at IS NULL"#, caller.user().0);
+        let count =
+            sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM sessions WHERE user_id = $1 AND deletion_at IS NULL"#, caller.user().0);
         Ok(count.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?.unsigned_abs())
     }
 
@@ -105,33 +110,6 @@ impl SessionStore for PostgresStore {
         let deleted = delete::session(self, caller.user(), id, since, reweigh).await?;
         self.hints.deleted(caller, id);
         Ok(deleted)
-    }
-
-    async fn hide_session(&self, caller: &Caller, id: SessionId, since: Option<Timestamp>, now: Timestamp) -> Result<u64, StoreError> {
-        let input = (caller.user().0, id.0, since, now);
-        let hidden = self.write(caller, &input, |c, &(user, id, since, now)| Box::pin(hidden::hide(c, user, id, since, now))).await?;
-        self.hints.deleted(caller, id);
-        Ok(hidden)
-    }
-
-    async fn delete_hidden(
-        &self,
-        caller: &Caller,
-        id: SessionId,
-        now: Timestamp,
-        limit: u32,
-        reweigh: Reweigh<'_>,
-    ) -> Result<DeletionStep, StoreError> {
-        Ok(hidden::step(self, caller.user(), id, now, limit, reweigh).await?)
-    }
-
-    async fn hidden_sessions(&self, since: Timestamp) -> Result<Vec<(Caller, SessionId)>, StoreError> {
-        let found = sqlx::query!(
-            "SELECT user_id, id FROM sessions WHERE deletion_at < $1 ORDER BY deletion_at LIMIT 100",
-            codec::time(since)
-        );
-        let found = found.fetch_all(self.pool.reading(Scope::Unused)).await.map_err(Failure::from)?;
-        Ok(found.into_iter().map(|row| (Caller::verified(UserId(row.user_id), ViewerRole::User), SessionId(row.id))).collect())
     }
 
     async fn unused_sessions(
@@ -157,7 +135,11 @@ impl SessionStore for PostgresStore {
 /// Takes the session's row for the rest of the transaction: whoever numbers its messages and events, or queues or ends its
 /// jobs, does so one after the other.
 pub(super) async fn lock(c: &mut PgConnection, user: Uuid, session: Uuid) -> Result<(), Failure> {
-    let row = sqlx::query_scalar!("SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL FOR NO KEY UPDATE", user, session);
+    let row = sqlx::query_scalar!(
+        "SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL FOR NO KEY UPDATE",
+        user,
+        session
+    );
     row.fetch_optional(c).await?.ok_or(Failure::NotFound)?;
     Ok(())
 }

@@ -102,14 +102,15 @@ async fn apply(
     since: Option<Timestamp>,
     decision: Decision,
 ) -> Result<SessionDeleted, Failure> {
-    let messages: i64 =
-        sqlx::query_scalar("SELECT message_count FROM sessions WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND (?3 IS NULL OR updated_at < ?3)")
-            .bind(bytes(&user))
-            .bind(bytes(&session))
-            .bind(since.map(millis))
-            .fetch_optional(&mut *c)
-            .await?
-            .ok_or(Failure::NotFound)?;
+    let messages: i64 = sqlx::query_scalar(
+        "SELECT message_count FROM sessions WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND (?3 IS NULL OR updated_at < ?3)",
+    )
+    .bind(bytes(&user))
+    .bind(bytes(&session))
+    .bind(since.map(millis))
+    .fetch_optional(&mut *c)
+    .await?
+    .ok_or(Failure::NotFound)?;
     let current = sqlx::query(
         "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
          WHERE id = ? AND knowledge_version = ?",

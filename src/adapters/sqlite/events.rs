@@ -42,13 +42,13 @@ impl EventLog for SqliteStore {
             hidden!(),
             " ORDER BY seq LIMIT ?4"
         ))
-            .bind(bytes(&caller.user().0))
-            .bind(bytes(&session.0))
-            .bind(signed(after))
-            .bind(i64::from(limit))
-            .fetch_all(&self.readers)
-            .await
-            .map_err(Failure::from)?;
+        .bind(bytes(&caller.user().0))
+        .bind(bytes(&session.0))
+        .bind(signed(after))
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await
+        .map_err(Failure::from)?;
         if found.is_empty() {
             // Tells "nothing new" from "no such session".
             self.log_state(caller, session).await?;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use async_trait::async_trait;
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
@@ -13,10 +14,11 @@ use super::{
     failure::Failure,
     knowledge,
     rows::{self, Columns},
+    sessions,
 };
 use crate::{
-    domain::{SessionId, Timestamp, UserId},
-    ports::{DeletionLeft, DeletionStep, Reweigh, SessionDeleted},
+    domain::{Caller, SessionId, Timestamp, UserId},
+    ports::{DeletionLeft, DeletionStep, DeletionStore, Reweigh, SessionDeleted, StoreError},
 };
 
 /// The ids of the hidden sessions of the user who is the first parameter of the statement. Looked up once in each statement.
@@ -27,13 +29,35 @@ macro_rules! hidden {
 }
 pub(super) use hidden;
 
-pub(super) async fn hide(
-    c: &mut SqliteConnection,
-    user: Uuid,
-    session: Uuid,
-    since: Option<Timestamp>,
-    now: Timestamp,
-) -> Result<u64, Failure> {
+#[async_trait]
+impl DeletionStore for SqliteStore {
+    async fn hide_session(&self, caller: &Caller, id: SessionId, since: Option<Timestamp>, now: Timestamp) -> Result<u64, StoreError> {
+        let user = caller.user().0;
+        Ok(self.write(move |c| Box::pin(hide(c, user, id.0, since, now))).await?)
+    }
+
+    async fn delete_hidden(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        now: Timestamp,
+        limit: u32,
+        reweigh: Reweigh<'_>,
+    ) -> Result<DeletionStep, StoreError> {
+        Ok(step(self, caller.user(), id, now, limit, reweigh).await?)
+    }
+
+    async fn hidden_sessions(&self, since: Timestamp) -> Result<Vec<(Caller, SessionId)>, StoreError> {
+        let found = sqlx::query("SELECT user_id, id FROM sessions WHERE deletion_at < ? ORDER BY deletion_at LIMIT 100")
+            .bind(millis(since))
+            .fetch_all(&self.readers)
+            .await
+            .map_err(Failure::from)?;
+        Ok(found.iter().map(sessions::owned).collect::<Result<_, _>>()?)
+    }
+}
+
+async fn hide(c: &mut SqliteConnection, user: Uuid, session: Uuid, since: Option<Timestamp>, now: Timestamp) -> Result<u64, Failure> {
     let messages: i64 = sqlx::query_scalar(
         "UPDATE sessions SET deletion_at = ?4, event_floor = event_head + 1, oldest_event_at = NULL
          WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND (?3 IS NULL OR updated_at < ?3) RETURNING message_count",
@@ -62,7 +86,7 @@ pub(super) async fn hide(
 /// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
 const ATTEMPTS: u32 = 20;
 
-pub(super) async fn step(
+async fn step(
     store: &SqliteStore,
     user: UserId,
     session: SessionId,

@@ -302,10 +302,10 @@ async fn cancel_answer(
          WHERE user_id = ?1 AND message_id = ?2 AND state = 'live' AND (lane = 'answer' OR answer = 1) AND session_id NOT IN ",
         hidden!()
     ))
-        .bind(bytes(&user.0))
-        .bind(bytes(&question.0))
-        .fetch_optional(&mut *c)
-        .await?;
+    .bind(bytes(&user.0))
+    .bind(bytes(&question.0))
+    .fetch_optional(&mut *c)
+    .await?;
     let Some(job) = job else { return Ok(false) };
     let job = Held::of(&job)?;
     if job.lane == "answer" {

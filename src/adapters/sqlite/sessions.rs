@@ -7,13 +7,13 @@ use super::{
     codec::{bytes, id_list, millis},
     delete, erase,
     failure::Failure,
-    hidden, keys, rows,
+    keys, rows,
     rows::Columns,
     visits,
 };
 use crate::{
     domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole},
-    ports::{DeletionStep, Reweigh, SessionDeleted, SessionStore, StoreError},
+    ports::{Reweigh, SessionDeleted, SessionStore, StoreError},
 };
 
 #[async_trait]
@@ -49,19 +49,24 @@ impl SessionStore for SqliteStore {
     }
 
     async fn sessions_by_id(&self, caller: &Caller, ids: &[SessionId]) -> Result<Vec<Session>, StoreError> {
-        let found = sqlx::query("SELECT * FROM sessions WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?)) AND deletion_at IS NULL")
-            .bind(bytes(&caller.user().0))
-            .bind(id_list(ids.iter().map(|id| &id.0)))
-            .fetch_all(&self.readers)
-            .await
-            .map_err(Failure::from)?;
+        let found = sqlx::query(
+            "SELECT * FROM sessions WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?)) AND deletion_at IS NULL",
+        )
+        .bind(bytes(&caller.user().0))
+        .bind(id_list(ids.iter().map(|id| &id.0)))
+        .fetch_all(&self.readers)
+        .await
+        .map_err(Failure::from)?;
         Ok(found.iter().map(rows::session).collect::<Result<_, _>>()?)
     }
 
     async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
         let user = caller.user().0;
         let query = match &page.after {
-            None => sqlx::query("SELECT * FROM sessions WHERE user_id = ? AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT ?").bind(bytes(&user)),
+            None => {
+                sqlx::query("SELECT * FROM sessions WHERE user_id = ? AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT ?")
+                    .bind(bytes(&user))
+            }
             Some(key) => {
                 let (updated_at, id) = keys::parse_number_and_id(key)?;
                 sqlx::query(
@@ -99,31 +104,6 @@ impl SessionStore for SqliteStore {
         Ok(delete::session(self, caller.user(), id, since, reweigh).await?)
     }
 
-    async fn hide_session(&self, caller: &Caller, id: SessionId, since: Option<Timestamp>, now: Timestamp) -> Result<u64, StoreError> {
-        let user = caller.user().0;
-        Ok(self.write(move |c| Box::pin(hidden::hide(c, user, id.0, since, now))).await?)
-    }
-
-    async fn delete_hidden(
-        &self,
-        caller: &Caller,
-        id: SessionId,
-        now: Timestamp,
-        limit: u32,
-        reweigh: Reweigh<'_>,
-    ) -> Result<DeletionStep, StoreError> {
-        Ok(hidden::step(self, caller.user(), id, now, limit, reweigh).await?)
-    }
-
-    async fn hidden_sessions(&self, since: Timestamp) -> Result<Vec<(Caller, SessionId)>, StoreError> {
-        let found = sqlx::query("SELECT user_id, id FROM sessions WHERE deletion_at < ? ORDER BY deletion_at LIMIT 100")
-            .bind(millis(since))
-            .fetch_all(&self.readers)
-            .await
-            .map_err(Failure::from)?;
-        Ok(found.iter().map(owned).collect::<Result<_, _>>()?)
-    }
-
     async fn unused_sessions(
         &self,
         since: Timestamp,
@@ -145,7 +125,7 @@ impl SessionStore for SqliteStore {
 }
 
 /// A session with its owner.
-fn owned(row: &sqlx::sqlite::SqliteRow) -> Result<(Caller, SessionId), Failure> {
+pub(super) fn owned(row: &sqlx::sqlite::SqliteRow) -> Result<(Caller, SessionId), Failure> {
     let c = Columns::of(row, "sessions");
     Ok((Caller::verified(UserId(c.id("user_id")?), ViewerRole::User), SessionId(c.id("id")?)))
 }

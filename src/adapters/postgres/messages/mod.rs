@@ -37,7 +37,9 @@ impl MessageStore for PostgresStore {
         let found = rows::messages!(
             "WHERE user_id = $1 AND id = ANY($2)
              AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))",
-            caller.user().0, &ids[..]);
+            caller.user().0,
+            &ids[..]
+        );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(MessageRow::read).collect::<Result<_, _>>()?)
     }
@@ -77,7 +79,9 @@ impl MessageStore for PostgresStore {
             "WHERE user_id = $1 AND answer_to = ANY($2)
              AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
              ORDER BY feed_row",
-            caller.user().0, &questions[..]);
+            caller.user().0,
+            &questions[..]
+        );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         // Whatever is found has one, or it would not have been.
         let pairs = found.into_iter().filter_map(|row| row.answer_to.map(|question| Ok((MessageId(question), row.read()?))));

@@ -38,11 +38,11 @@ impl MessageStore for SqliteStore {
             "SELECT * FROM messages WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
             hidden!()
         ))
-            .bind(bytes(&caller.user().0))
-            .bind(id_list(ids.iter().map(|id| &id.0)))
-            .fetch_all(&self.readers)
-            .await
-            .map_err(Failure::from)?;
+        .bind(bytes(&caller.user().0))
+        .bind(id_list(ids.iter().map(|id| &id.0)))
+        .fetch_all(&self.readers)
+        .await
+        .map_err(Failure::from)?;
         Ok(found.iter().map(rows::message).collect::<Result<_, _>>()?)
     }
 
@@ -75,15 +75,14 @@ impl MessageStore for SqliteStore {
     }
 
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
-        let found =
-            sqlx::query(BEFORE)
-                .bind(bytes(&caller.user().0))
-                .bind(bytes(&session.0))
-                .bind(signed(position))
-                .bind(i64::from(limit))
-                .fetch_all(&self.readers)
-                .await
-                .map_err(Failure::from)?;
+        let found = sqlx::query(BEFORE)
+            .bind(bytes(&caller.user().0))
+            .bind(bytes(&session.0))
+            .bind(signed(position))
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await
+            .map_err(Failure::from)?;
         Ok(found.iter().rev().map(rows::message).collect::<Result<_, _>>()?)
     }
 

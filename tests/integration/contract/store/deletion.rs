@@ -202,11 +202,11 @@ async fn spoken(w: &World) -> Spoken {
         let own = fact(&john, "MET", &one);
         let known = Entity { mention_count: n + 1, first_message: Some(message.id), ..john.clone() };
         let mut plan = KnowledgeCommit {
-            message: Some((message.id, MessageKind::Statement, vec![
-                (john.id, mention("John")),
-                (one.id, mention("another")),
-                (john.id, mention("John")),
-            ])),
+            message: Some((
+                message.id,
+                MessageKind::Statement,
+                vec![(john.id, mention("John")), (one.id, mention("another")), (john.id, mention("John"))],
+            )),
             entities: vec![known, Entity { mention_count: 1, ..one.clone() }],
             facts: vec![own.clone()],
             evidence: [&shared, &here, &own].map(|f| evidence(f, &message, Stance::Supports)).to_vec(),

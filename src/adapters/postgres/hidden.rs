@@ -117,13 +117,14 @@ async fn piece(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> R
         "SELECT fact_id, message_id, stance FROM evidence WHERE user_id = $1 AND session_id = $2 ORDER BY fact_id LIMIT $3",
         user,
         session,
-        limit,
+        limit.saturating_add(1),
     );
-    let found = found.fetch_all(&mut *c).await?;
+    let mut found = found.fetch_all(&mut *c).await?;
+    let next = found.split_off(found.len().min(usize::try_from(limit).unwrap_or(usize::MAX)));
     let mut facts: BTreeSet<Uuid> = found.iter().map(|row| row.fact_id).collect();
-    if signed(found.len() as u64) >= limit {
-        // Of the last one there may be more.
-        facts.pop_last();
+    if let Some(row) = next.first() {
+        // Of this one there is more.
+        facts.remove(&row.fact_id);
     }
     let facts: Vec<_> = facts.into_iter().collect();
     let (facts, left) = delete::elsewhere(c, user, session, &facts).await?;

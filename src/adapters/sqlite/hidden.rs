@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use sqlx::SqliteConnection;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 use uuid::Uuid;
 
 use super::{
@@ -28,6 +28,12 @@ macro_rules! hidden {
     };
 }
 pub(super) use hidden;
+
+/// Adds that a column names no hidden session of the user.
+pub(super) fn seen(sql: &mut QueryBuilder<Sqlite>, column: &'static str, user: Uuid) {
+    sql.push(" AND ").push(column).push(" NOT IN (SELECT id FROM sessions WHERE user_id = ").push_bind(bytes(&user));
+    sql.push(" AND deletion_at IS NOT NULL)");
+}
 
 #[async_trait]
 impl DeletionStore for SqliteStore {
@@ -120,21 +126,21 @@ async fn piece(store: &SqliteStore, user: Uuid, session: Uuid, limit: u32, rewei
     )
     .bind(bytes(&user))
     .bind(bytes(&session))
-    .bind(i64::from(limit))
+    .bind(i64::from(limit) + 1)
     .fetch_all(&mut *snapshot)
     .await?;
-    let full = found.len() >= limit as usize;
+    let (now, next) = found.split_at(found.len().min(limit as usize));
     let mut facts = BTreeSet::new();
-    let mut rows = Vec::with_capacity(found.len());
-    for row in &found {
+    let mut rows = Vec::with_capacity(now.len());
+    for row in now {
         let c = Columns::of(row, "evidence");
         let (fact, message) = (c.id("fact_id")?, c.id("message_id")?);
         facts.insert(fact);
         rows.push((fact.as_simple().to_string(), message.as_simple().to_string(), c.text("stance")?));
     }
-    if full {
-        // Of the last one there may be more.
-        facts.pop_last();
+    if let Some(row) = next.first() {
+        // Of this one there is more.
+        facts.remove(&Columns::of(row, "evidence").id("fact_id")?);
     }
     let found = sqlx::query("SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))")
         .bind(bytes(&user))

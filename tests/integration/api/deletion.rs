@@ -70,11 +70,11 @@ async fn a_large_session_is_gone_at_once_for_whoever_looks() {
     assert_eq!(bye, "deleted");
 
     let query = "query($session: ID!, $message: ID!) { session(id: $session) { id } message(id: $message) { id }
-        sessions { totalCount } facts { nodes { id evidence { nodes { session { id } } } } } entities { nodes { name } }
+        sessions { totalCount } facts { nodes { id evidence { nodes { message { session { id } } } } } } entities { nodes { name } }
         context(input: { query: \"What of the gardens of Lyon?\" }) { messages { message { id } } } }";
     let seen = server.data(ANNA, query, json!({ "session": large, "message": message })).await;
     assert_eq!((&seen["session"], &seen["message"], &seen["sessions"]["totalCount"]), (&Value::Null, &Value::Null, &json!(1)));
-    assert_eq!(seen["facts"]["nodes"], json!([{ "id": kept, "evidence": { "nodes": [{ "session": { "id": small } }] } }]));
+    assert_eq!(seen["facts"]["nodes"], json!([{ "id": kept, "evidence": { "nodes": [{ "message": { "session": { "id": small } } }] } }]));
     let messages = seen["context"]["messages"].as_array().unwrap();
     assert!(messages.len() <= 1, "{messages:?}");
 

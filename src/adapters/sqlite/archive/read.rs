@@ -86,8 +86,10 @@ fn select(shape: &Shape, after: bool) -> String {
     let columns: Vec<_> = shape.fields.iter().chain(hidden).map(|f| f.name).collect();
     let order: Vec<_> = shape.order.iter().map(|f| f.name).collect();
     let (columns, order) = (columns.join(", "), order.join(", "));
-    let after = if after { format!(" AND ({order}) > ({})", vec!["?"; shape.order.len()].join(", ")) } else { String::new() };
-    format!("SELECT {columns} FROM {} WHERE user_id = ?1{after}{} ORDER BY {order} LIMIT ?", shape.table, seen(shape))
+    let places: Vec<_> = (0..shape.order.len()).map(|n| format!("?{}", n + 2)).collect();
+    let limit = if after { shape.order.len() + 2 } else { 2 };
+    let after = if after { format!(" AND ({order}) > ({})", places.join(", ")) } else { String::new() };
+    format!("SELECT {columns} FROM {} WHERE user_id = ?1{after}{} ORDER BY {order} LIMIT ?{limit}", shape.table, seen(shape))
 }
 
 /// What is of a hidden session is not there.

@@ -7,8 +7,7 @@ use super::super::{
     SqliteStore,
     codec::{Word, bytes, millis, signed},
     failure::Failure,
-    hidden::hidden,
-    keys, rows,
+    hidden, keys, rows,
 };
 use crate::{
     domain::{Entity, Fact, FactStatus, Page, Slice, UserId},
@@ -55,7 +54,9 @@ fn entity_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &Entity
     }
     if let Some(session) = &filter.session {
         sql.push(" AND EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = e.user_id AND m.session_id = ").push_bind(bytes(&session.0));
-        sql.push(concat!(" AND m.entity_id = e.id AND m.session_id NOT IN ", hidden!(), ")"));
+        sql.push(" AND m.entity_id = e.id");
+        hidden::seen(sql, "m.session_id", user);
+        sql.push(")");
     }
 }
 
@@ -101,11 +102,15 @@ fn fact_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &FactFilt
     }
     if let Some(session) = &filter.session {
         sql.push(" AND EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.session_id = ").push_bind(bytes(&session.0));
-        sql.push(concat!(" AND v.fact_id = f.id AND v.session_id NOT IN ", hidden!(), ")"));
+        sql.push(" AND v.fact_id = f.id");
+        hidden::seen(sql, "v.session_id", user);
+        sql.push(")");
     }
     if let Some(message) = &filter.message {
         sql.push(" AND EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.message_id = ").push_bind(bytes(&message.0));
-        sql.push(concat!(" AND v.fact_id = f.id AND v.session_id NOT IN ", hidden!(), ")"));
+        sql.push(" AND v.fact_id = f.id");
+        hidden::seen(sql, "v.session_id", user);
+        sql.push(")");
     }
     if let Some(belief) = filter.min_belief {
         sql.push(" AND (f.support + 1.0) / (f.support + f.opposition + 2.0) >= ").push_bind(belief);

@@ -6,7 +6,7 @@ use super::super::{
     SqliteStore,
     codec::{Word, bytes, id_list, millis},
     failure::Failure,
-    hidden::hidden,
+    hidden::{hidden, seen},
     keys, rows,
     rows::Columns,
 };
@@ -186,7 +186,8 @@ pub(super) async fn list_mentions(
         let (said_at, message) = keys::parse_number_and_id(key)?;
         sql.push(" AND (m.said_at, m.message_id) < (").push_bind(said_at).push(", ").push_bind(bytes(&message)).push(")");
     }
-    sql.push(" AND ").push(FIRST_OF_MESSAGE).push(concat!(" AND m.session_id NOT IN ", hidden!()));
+    sql.push(" AND ").push(FIRST_OF_MESSAGE);
+    seen(&mut sql, "m.session_id", user.0);
     sql.push(" ORDER BY m.said_at DESC, m.message_id DESC LIMIT ").push_bind(keys::limit(page));
     let found = sql.build().fetch_all(&store.readers).await?;
     let items = found.iter().map(|row| {

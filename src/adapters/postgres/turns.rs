@@ -42,7 +42,8 @@ pub(super) async fn claim(store: &PostgresStore, now: Timestamp, lease: std::tim
     let rows = sqlx::query_as!(
         JobRow,
         r#"WITH RECURSIVE walk (place, found, wrapped, user_id, due) AS (
-             SELECT 0, 0::bigint, false, $4::uuid, false WHERE EXISTS (SELECT 1 FROM jobs WHERE head AND ready_at <= queue_time($1))
+             SELECT 0, 0::bigint, false, $4::uuid, false
+             WHERE (SELECT ready_at FROM jobs WHERE head ORDER BY ready_at LIMIT 1) <= queue_time($1)
              UNION ALL
              SELECT w.place + 1, w.found + n.due::int, w.wrapped OR n.wrapped, n.user_id, n.due
              FROM walk w CROSS JOIN LATERAL (

@@ -38,8 +38,8 @@ use crate::{
 /// Messages of one call, which is also one session.
 const CALL: usize = 500;
 const QUESTIONS: usize = 2_000;
-/// One user in so many has facts taken from their messages, which takes far longer than keeping them.
-const LEARN_EVERY: usize = 20;
+/// So many users have facts taken from their messages, which takes far longer than keeping them.
+const LEARNING: usize = 50;
 
 /// Keeps `each` messages of each of `users` users, and asks as users drawn at random.
 pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
@@ -68,10 +68,11 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
         session_limits: recall::facts::SessionLimits::default(),
     });
     let callers: Vec<Caller> = (1..=users).map(|n| Caller::verified(UserId(Uuid::from_u128(n as u128)), ViewerRole::User)).collect();
+    let learn_every = users.div_ceil(LEARNING).max(1);
     let begun = Instant::now();
     let mut writer = Writer::new();
     for (n, caller) in callers.iter().enumerate() {
-        keep(&conversation, caller, each, n.is_multiple_of(LEARN_EVERY), &mut writer).await?;
+        keep(&conversation, caller, each, n.is_multiple_of(learn_every), &mut writer).await?;
     }
     figures.number("kept", (users * each) as f64 / begun.elapsed().as_secs_f64(), "messages/s");
     let work = ConversationWork::new(conversation.clone());
@@ -91,7 +92,7 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
         let Some(caller) = callers.get(at) else { break };
         let took = ask(&conversation, caller, writer.question()).await?;
         all.note(took);
-        if at.is_multiple_of(LEARN_EVERY) {
+        if at.is_multiple_of(learn_every) {
             of_facts.note(took);
         }
     }

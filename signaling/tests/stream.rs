@@ -106,9 +106,9 @@ async fn an_event_too_large_for_a_frame_is_a_gap() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_takes_nothing_is_cut_and_loses_nothing() {
-    let config = SignalingConfig { slow_after: Duration::from_millis(500), ..SignalingConfig::default() };
+    let config = SignalingConfig { slow_after: Duration::from_secs(4), ..SignalingConfig::default() };
     let server = Server::start(config).await;
-    let client = Client::hello(&server, Value::Null).await;
+    let mut client = Client::hello(&server, Value::Null).await;
     client.expect("welcome").await;
     client.expect("caught_up").await;
     // Far more than the client's buffers and the server's limit hold together.
@@ -116,8 +116,26 @@ async fn a_client_that_takes_nothing_is_cut_and_loses_nothing() {
         server.say(json!("x".repeat(30_000)));
     }
     server.until_peers(0).await;
-    let mut last = 0;
-    while let Some(frame) = client.next().await {
+    let cut_after = take(&client, 0).await;
+    assert!(cut_after < 400);
+    // It comes back as it was told to. Lost packets can make a busy machine's line stand still for
+    // seconds, so that it is cut again: what matters is that it gets further.
+    let mut last = cut_after;
+    while last < 400 {
+        client = Client::hello(&server, resume(last)).await;
+        assert_eq!(client.expect("welcome").await["recovered"], true);
+        let further = take(&client, last).await;
+        assert!(further > last, "nothing after {last}");
+        last = further;
+    }
+}
+
+/// Takes events up to the 400th, or until the server cuts the client for being slow. Returns the
+/// number of the last one.
+async fn take(client: &Client, mut last: u64) -> u64 {
+    while last < 400
+        && let Some(frame) = client.next().await
+    {
         match frame["t"].as_str().unwrap() {
             "ev" => {
                 assert_eq!(frame["seq"], last + 1);
@@ -128,10 +146,7 @@ async fn a_client_that_takes_nothing_is_cut_and_loses_nothing() {
             other => panic!("{other}"),
         }
     }
-    assert!(last < 400);
-    let again = Client::hello(&server, resume(last)).await;
-    assert_eq!(again.expect("welcome").await["recovered"], true);
-    again.expect_events(last + 1, 400).await;
+    last
 }
 
 #[tokio::test(flavor = "multi_thread")]

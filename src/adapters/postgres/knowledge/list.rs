@@ -106,6 +106,9 @@ pub(super) async fn count_facts(store: &PostgresStore, user: UserId, filter: &Fa
 
 fn fact_conditions(sql: &mut QueryBuilder<Postgres>, user: Uuid, filter: &FactFilter) {
     sql.push(" WHERE f.user_id = ").push_bind(user);
+    // What rests on nothing else than a session that is being deleted.
+    sql.push(" AND (NOT EXISTS (").push(HIDDEN).push(") OR EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id");
+    sql.push(" AND v.fact_id = f.id AND v.session_id <> ALL (ARRAY(").push(HIDDEN).push("))))");
     if let Some(subject) = &filter.subject {
         sql.push(" AND f.subject_id = ").push_bind(subject.0);
     }

@@ -85,6 +85,11 @@ pub(super) async fn count_facts(store: &SqliteStore, user: UserId, filter: &Fact
 
 fn fact_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &FactFilter) {
     sql.push(" WHERE f.user_id = ").push_bind(bytes(&user));
+    // What rests on nothing else than a session that is being deleted.
+    sql.push(" AND (NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = ").push_bind(bytes(&user)).push(" AND deletion_at IS NOT NULL)");
+    sql.push(" OR EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.fact_id = f.id");
+    hidden::seen(sql, "v.session_id", user);
+    sql.push("))");
     if let Some(subject) = &filter.subject {
         sql.push(" AND f.subject_id = ").push_bind(bytes(&subject.0));
     }

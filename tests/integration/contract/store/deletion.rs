@@ -292,6 +292,10 @@ pub(super) async fn a_hidden_session_is_as_if_it_did_not_exist(store: Arc<dyn St
     assert_eq!(store.count_facts(c, &facts).await.unwrap(), 0);
     let facts = recall::ports::FactFilter { message: Some(s.messages[0]), ..Default::default() };
     assert_eq!(store.count_facts(c, &facts).await.unwrap(), 0);
+    let all = recall::ports::FactFilter::default();
+    let listed = store.list_facts(c, &all, &page).await.unwrap().items;
+    assert_eq!(listed.iter().map(|found| found.1.id).collect::<Vec<_>>(), [s.facts[0]], "the others rest on nothing else");
+    assert_eq!(store.count_facts(c, &all).await.unwrap(), 1);
     let entities = EntityFilter { session: Some(s.first), ..Default::default() };
     assert_eq!(store.count_entities(c, &entities).await.unwrap(), 0);
     assert!(matches!(store.log_state(c, s.first).await, Err(StoreError::NotFound)));

@@ -202,8 +202,12 @@ pub fn router(state: ApiState) -> Router {
     let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
     let auditor = Auditor::new(conversation.store().clone(), &config.instance);
     let roles = audit::Roles::new(auditor.clone(), conversation.clone());
-    let visiting =
-        config.visits.map(|visits| auth::visit::routes::Visiting { visits, conversation: conversation.clone(), auditor: auditor.clone() });
+    let visiting = config.visits.map(|visits| auth::visit::routes::Visiting {
+        visits,
+        conversation: conversation.clone(),
+        auditor: auditor.clone(),
+        limits: limiter.clone(),
+    });
     let exports = export::Exports::new(conversation.clone(), auditor.clone());
     let notes = auditor.clone();
     let behind = graphql::Behind { graph, streams, issuers, auditor };

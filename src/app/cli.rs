@@ -79,7 +79,7 @@ enum Command {
         #[command(subcommand)]
         command: GraphCommand,
     },
-    /// Writes all that is kept of users to standard output, as lines of JSON; see docs/archive.md
+    /// Writes all that is kept of users but visitors to standard output, as lines of JSON; see docs/archive.md
     Export {
         /// Only this user: an id, `local` for the user of an installation without login, or `shared` for shared memory
         #[arg(long, value_name = "ID")]

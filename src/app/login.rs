@@ -39,6 +39,7 @@ pub(super) async fn who_asks(
     let settings = VisitConfig {
         lasts: config.retention.anonymous(),
         most: u64::from(config.anonymous.visits),
+        most_of_origin: u64::from(config.anonymous.visits_per_address),
         messages: config.anonymous.messages,
         sessions: config.anonymous.sessions,
     };

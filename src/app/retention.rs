@@ -23,6 +23,8 @@ const CLEAN_EVERY: Duration = Duration::from_secs(600);
 const AUDIT_KEPT: u64 = 1_000_000;
 /// Entries forgotten at once.
 const AUDIT_STEP: u32 = 5_000;
+/// Receipts of deletions forgotten at once.
+const RECEIPTS: u32 = 500;
 /// Sessions looked for at once, and how long others may write between two that are deleted.
 const SESSIONS: u32 = 100;
 const BREATH: Duration = Duration::from_millis(20);
@@ -122,17 +124,27 @@ impl Retention {
 
     /// Deletes the visitors whose time is over, with everything of theirs. Two servers at it delete everything once.
     async fn visits(&self) {
-        let ended = match self.store().ended_visits(self.clock.now(), SESSIONS).await {
-            Ok(ended) => ended,
-            Err(e) => return warn!(error = %e, "visits that are over could not be looked for"),
-        };
         let mut expired = 0u64;
-        for visitor in ended {
-            match self.conversation.erase_everything(&visitor).await {
-                Ok(_) => expired += 1,
-                Err(e) => warn!(error = %e, "a visit that is over could not be deleted"),
+        loop {
+            let ended = match self.store().ended_visits(self.clock.now(), SESSIONS).await {
+                Ok(ended) => ended,
+                Err(e) => {
+                    warn!(error = %e, "visits that are over could not be looked for");
+                    break;
+                }
+            };
+            let (found, before) = (ended.len() as u64, expired);
+            for visitor in ended {
+                match self.conversation.erase_everything(&visitor).await {
+                    Ok(_) => expired += 1,
+                    Err(e) => warn!(error = %e, "a visit that is over could not be deleted"),
+                }
+                tokio::time::sleep(BREATH).await;
             }
-            tokio::time::sleep(BREATH).await;
+            // Those that could not be deleted would be found again at once.
+            if found < u64::from(SESSIONS) || expired - before < found {
+                break;
+            }
         }
         if expired > 0 {
             metrics::counter!("recall_visits_expired_total").increment(expired);
@@ -142,9 +154,7 @@ impl Retention {
 
     async fn clean(&self) {
         let now = self.clock.now();
-        if let Err(e) = self.store().forget_erasures(Day::of(now)).await {
-            warn!(error = %e, "old receipts of deletions could not be removed");
-        }
+        self.receipts(Day::of(now)).await;
         let before = now - chrono::TimeDelta::days(i64::from(self.config.audit_days));
         if self.config.session_days > 0 {
             self.sessions(now - chrono::TimeDelta::days(i64::from(self.config.session_days))).await;
@@ -159,6 +169,17 @@ impl Retention {
                 }
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Forgets receipts of deletions of the days before, however many visits ended then.
+    async fn receipts(&self, today: Day) {
+        loop {
+            match self.store().forget_erasures(today, RECEIPTS).await {
+                Ok(0) => return,
+                Ok(_) => tokio::time::sleep(BREATH).await,
+                Err(e) => return warn!(error = %e, "old receipts of deletions could not be removed"),
+            }
         }
     }
 

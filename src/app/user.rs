@@ -10,7 +10,7 @@ use super::{archive, graph, wiring};
 use crate::adapters::system::SystemClock;
 use crate::api::Auditor;
 use crate::config::{Config, Engine};
-use crate::domain::{AuditAction, Caller, UserId};
+use crate::domain::{AuditAction, Caller, UserId, ViewerRole};
 use crate::ports::{Clock, Store};
 
 /// Users listed at once.
@@ -112,7 +112,11 @@ async fn list(store: &dyn Store) -> anyhow::Result<()> {
         for caller in &users {
             let held = store.holdings(caller).await?;
             let of = |table: &str| held.get(table).copied().unwrap_or_default();
-            let what = if caller.is_shared() { " (shared memory)" } else { "" };
+            let what = match caller.role() {
+                ViewerRole::Anonymous => " (visitor)",
+                _ if caller.is_shared() => " (shared memory)",
+                _ => "",
+            };
             println!("{}{what}  {} sessions, {} messages, {} facts", caller.user(), of("sessions"), of("messages"), of("facts"));
         }
     }

@@ -19,6 +19,10 @@ pub struct AnonymousConfig {
     /// Most visitors at a time; whoever comes then is asked to log in.
     #[serde(deserialize_with = "flexible")]
     pub visits: u32,
+    /// Most of them from one address, or from one network of 64 bits of the sixth version. Where all are taken, whoever comes takes
+    /// the place of a visitor who has said nothing.
+    #[serde(deserialize_with = "flexible")]
+    pub visits_per_address: u32,
     /// Messages that one visitor may store in all.
     #[serde(deserialize_with = "flexible")]
     pub messages: u32,
@@ -31,15 +35,24 @@ pub struct AnonymousConfig {
     /// Event streams that one visitor may have open at one server.
     #[serde(deserialize_with = "flexible")]
     pub streams: u32,
-    /// Tokens that a model may use for one visitor a day, to read and to answer; 0 for none. A visit is easily begun again: bound all
-    /// together with `model.tokens_per_day`. Vectors are made for visitors, too, whatever stands here.
+    /// Tokens that a model may use for all visitors together in a day, to read and to answer; 0 for none. They count against
+    /// `model.tokens_per_day`, too. Vectors are made for visitors, too, whatever stands here.
     #[serde(deserialize_with = "flexible")]
     pub model_tokens_per_day: u64,
 }
 
 impl Default for AnonymousConfig {
     fn default() -> Self {
-        Self { enabled: false, visits: 1_000, messages: 100, messages_per_day: 50, sessions: 5, streams: 4, model_tokens_per_day: 0 }
+        Self {
+            enabled: false,
+            visits: 1_000,
+            visits_per_address: 50,
+            messages: 100,
+            messages_per_day: 50,
+            sessions: 5,
+            streams: 4,
+            model_tokens_per_day: 0,
+        }
     }
 }
 
@@ -47,6 +60,7 @@ impl AnonymousConfig {
     pub(super) fn check(&self, auth: &AuthConfig, server: &ServerConfig) -> Result<(), ConfigError> {
         for (key, value) in [
             ("anonymous.visits", self.visits),
+            ("anonymous.visits_per_address", self.visits_per_address),
             ("anonymous.messages", self.messages),
             ("anonymous.messages_per_day", self.messages_per_day),
             ("anonymous.sessions", self.sessions),

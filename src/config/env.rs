@@ -102,6 +102,7 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_LOGINS_PER_MINUTE" => "limits.logins_per_minute",
     "RECALL_ANONYMOUS" => "anonymous.enabled",
     "RECALL_ANONYMOUS_VISITS" => "anonymous.visits",
+    "RECALL_ANONYMOUS_VISITS_PER_ADDRESS" => "anonymous.visits_per_address",
     "RECALL_ANONYMOUS_MESSAGES" => "anonymous.messages",
     "RECALL_ANONYMOUS_MESSAGES_PER_DAY" => "anonymous.messages_per_day",
     "RECALL_ANONYMOUS_SESSIONS" => "anonymous.sessions",

@@ -14,14 +14,22 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MOST: u32 = 10_000;
 
 impl Conversation {
-    /// Gives everything of a visit to the caller's account; `None` when there is no such visit any more.
+    /// Gives everything of a visit to the caller's account; `None` when there is no such visit any more. What the two know is beside
+    /// each other until [`Self::settle_soon`].
     ///
     /// # Errors
     /// When the store fails; then nothing was given.
     pub async fn adopt(&self, caller: &Caller, visit: TokenDigest) -> Result<Option<Adoption>, UseCaseError> {
         let p = &self.parts;
-        let Some(adoption) = p.store.adopt(caller, visit, p.clock.now()).await? else { return Ok(None) };
-        p.wake.notify_one();
+        let adoption = p.store.adopt(caller, visit, p.clock.now()).await?;
+        if adoption.is_some() {
+            p.wake.notify_one();
+        }
+        Ok(adoption)
+    }
+
+    /// As [`Self::settle_adoptions`], for a request, which waits for a while only.
+    pub async fn settle_soon(&self, caller: &Caller) {
         // Of its own, so that it goes on when whoever asked hangs up.
         let (this, whose) = (self.clone(), *caller);
         let work = self.errands.run(async move { this.settle_adoptions(&whose).await });
@@ -31,7 +39,6 @@ impl Conversation {
             Ok(Ok(Some(Err(error)))) => tracing::warn!(%error, "an adoption was interrupted and will be gone on with"),
             Ok(Err(error)) => tracing::error!(%error, "an adoption was interrupted and will be gone on with"),
         }
-        Ok(Some(adoption))
     }
 
     /// Makes one what came from visits and what the account knows. Done again, it changes nothing.

@@ -1,5 +1,7 @@
 //! Visits: people who came without a login. The browser holds a secret, the store what it stands for.
 
+use std::net::IpAddr;
+
 use super::{EntityId, SessionId, Timestamp, TokenDigest, UserId};
 
 /// What is known of a visit.
@@ -15,6 +17,26 @@ pub struct Visit {
     pub created_at: Timestamp,
     /// When it ends unless it is used before.
     pub ends_at: Timestamp,
+    /// As long as nothing was said on it, the sooner end.
+    pub empty_until: Option<Timestamp>,
+}
+
+impl Visit {
+    /// When it is over unless it is used before.
+    pub fn over_at(&self) -> Timestamp {
+        self.empty_until.map_or(self.ends_at, |empty| empty.min(self.ends_at))
+    }
+}
+
+/// How many visits there may be at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VisitRoom {
+    /// In all.
+    pub most: u64,
+    /// Where the new one is begun from, if that is known.
+    pub origin: Option<IpAddr>,
+    /// From there.
+    pub most_of_origin: u64,
 }
 
 /// What an account took over from a visit.
@@ -26,6 +48,8 @@ pub struct Adoption {
     pub sessions: Vec<SessionId>,
     /// How many messages.
     pub messages: u64,
+    /// How many of them are not answers that were made here.
+    pub told: u64,
     /// How many facts.
     pub facts: u64,
 }

@@ -91,8 +91,8 @@ pub trait Eraser: Send + Sync {
     async fn erasure(&self, caller: &Caller) -> Result<Option<Erasure>, StoreError>;
     /// Whose erasure has not ended, and had no step since `since`. Like the job queue this makes callers instead of taking one.
     async fn unfinished_erasures(&self, since: Timestamp) -> Result<Vec<Caller>, StoreError>;
-    /// Forgets erasures that ended before `today`, with what they had to leave until then; how many.
-    async fn forget_erasures(&self, today: Day) -> Result<u64, StoreError>;
+    /// Forgets up to `limit` erasures that ended before `today`, with what they had to leave until then; how many.
+    async fn forget_erasures(&self, today: Day, limit: u32) -> Result<u64, StoreError>;
     /// Rows of the caller's by table, without the empty ones.
     async fn holdings(&self, caller: &Caller) -> Result<BTreeMap<String, u64>, StoreError>;
 }

@@ -48,6 +48,6 @@ pub use store::{
     Prepared, Reweigh, SessionDeleted, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
-pub use usage::UsageStore;
+pub use usage::{Spent, UsageStore};
 pub use vectors::{Replaced, Unembedded, VectorBacklog, VectorClaim, VectorStep, VectorStore};
 pub use visit::VisitStore;

@@ -209,6 +209,23 @@ fn checked_statements_name_their_columns() {
     assert!(statements > 100, "{statements}");
 }
 
+/// What the compiler read for the program is what the image is built of.
+#[test]
+fn the_image_is_given_every_file_that_the_program_is_made_of() {
+    let ignore = std::fs::read_to_string(root().join(".dockerignore")).unwrap();
+    let given: Vec<&str> = ignore.lines().filter_map(|l| l.strip_prefix('!')).collect();
+    // Beside the program, by cargo: "PROGRAM: FILE FILE ...", with spaces of names escaped.
+    let read = std::fs::read_to_string(Path::new(env!("CARGO_BIN_EXE_recall")).with_extension("d")).unwrap();
+    let (_, files) = read.split_once(": ").unwrap();
+    let files = files.replace("\\ ", "\0");
+    let own = files.split_whitespace().map(|f| PathBuf::from(f.replace('\0', " ")));
+    let own: Vec<PathBuf> =
+        own.filter_map(|f| Some(f.strip_prefix(root()).ok()?.to_path_buf())).filter(|f| !f.starts_with("target")).collect();
+    assert!(own.len() > 200, "{}", own.len());
+    let missing: Vec<_> = own.iter().filter(|f| !given.iter().any(|g| f.starts_with(g))).collect();
+    assert!(missing.is_empty(), "not in .dockerignore: {missing:#?}");
+}
+
 #[test]
 fn no_room_is_called_utils() {
     let all = rust_files(&root().join("src")).into_iter().chain(rust_files(&root().join("signaling/src")));

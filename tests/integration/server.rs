@@ -95,9 +95,18 @@ impl Server {
         (self.interrupt(), started.elapsed())
     }
 
-    /// Runs an operation that must succeed.
+    /// Runs an operation that must succeed. What only reads is asked again when the server says that it cannot just now, as clients
+    /// do: after wires were cut, each connection of a pool may be a broken one.
     pub(crate) async fn graphql(&self, query: &str, variables: Value) -> Value {
-        let answer = self.try_graphql(query, variables).await.expect("the server answers");
+        let started = Instant::now();
+        let answer = loop {
+            let answer = self.try_graphql(query, variables.clone()).await.expect("the server answers");
+            let again = answer["errors"][0]["extensions"]["code"] == "UNAVAILABLE" && !query.trim_start().starts_with("mutation");
+            if !again || started.elapsed() > PATIENCE {
+                break answer;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        };
         assert!(answer.get("errors").is_none(), "{answer}");
         answer["data"].clone()
     }

@@ -1,12 +1,22 @@
 //! Visits at the built binary: they are deleted when they are over, adopted whole however often the server is killed, and neither
 //! their secrets nor the credentials of TURN servers are in its log.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io::Write,
+    path::Path,
+    process::{Output, Stdio},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
-use sqlx::{Connection, SqliteConnection};
+use sqlx::{Connection, Executor, SqliteConnection};
 
-use crate::server::{PATIENCE, Server};
+use crate::{
+    contract::store::graph::service::Neo4jServer,
+    postgres::Schema,
+    server::{PATIENCE, Server, recall},
+};
 
 const TOKEN: &str = "fixed-token-0123456789-0123456789-0123456789";
 const TURN_SECRET: &str = "shared-with-the-turn-server";
@@ -206,9 +216,15 @@ async fn visitors_are_held_back_by_address_by_number_and_by_day() {
     let open = events().await.unwrap();
     assert_eq!((open.status().as_u16(), events().await.unwrap().status().as_u16()), (200, 429));
 
+    // Whoever says nothing makes room, and whoever says something keeps the place.
+    let silent = Person::visiting(&server).await;
     for _ in 0..2 {
-        Person::visiting(&server).await;
+        let speaks = Person::visiting(&server).await;
+        let made = speaks.graphql(&server, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
+        speaks.graphql(&server, query, json!({ "s": made["createSession"]["session"]["id"] })).await;
     }
+    let gone = silent.request(reqwest::Method::POST, server.url("/graphql")).json(&json!({ "query": "{ viewer { id } }" }));
+    assert_eq!(gone.send().await.unwrap().status(), 401);
     let full = server.http.post(server.url("/auth/visit")).send().await.unwrap();
     assert_eq!(full.status(), 429);
     assert_eq!(full.json::<Value>().await.unwrap()["code"], "TOO_MANY_VISITS");
@@ -223,4 +239,117 @@ async fn visitors_are_held_back_by_address_by_number_and_by_day() {
     }
     assert!(limited, "a flood from one address is held back");
     assert!(server.http.get(server.url("/auth/session")).send().await.unwrap().status().is_success(), "the page still opens");
+}
+
+/// Runs a command of the program over a folder.
+fn run(data: &Path, args: &[&str], input: &[u8]) -> Output {
+    let mut child = recall();
+    child.args(args).arg("--data").arg(data).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // It may end before it has read everything.
+    let writing = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let done = child.wait_with_output().unwrap();
+    writing.join().unwrap();
+    done
+}
+
+#[tokio::test]
+async fn a_visitor_leaves_in_no_archive_but_by_name_and_enters_as_somebody_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let [here, there, another] = ["here", "there", "another"].map(|name| folder.path().join(name));
+    let server = Server::start_with(&here, &environment());
+    let (visitor, account) = (Person::visiting(&server).await, Person::with_token(&server));
+    let session = visitor.tell(&server).await;
+    account.tell(&server).await;
+    let facts = visitor.facts(&server).await;
+    let who = |data: Value| data["viewer"]["id"].as_str().unwrap().to_owned();
+    let id = who(visitor.graphql(&server, "{ viewer { id } }", json!({})).await);
+    let other = who(account.graphql(&server, "{ viewer { id } }", json!({})).await);
+    assert!(server.stop().0);
+
+    let all = run(&here, &["export"], b"");
+    let (archive, said) = (String::from_utf8(all.stdout.clone()).unwrap(), String::from_utf8(all.stderr).unwrap());
+    assert!(archive.contains(&other) && !archive.contains(&id) && !archive.contains(&session), "nothing that is kept for hours only");
+    assert!(said.contains("1 visitors left out"), "{said}");
+    assert!(String::from_utf8(run(&here, &["user", "list"], b"").stdout).unwrap().contains(&format!("{id} (visitor)")));
+    assert!(run(&there, &["import"], &all.stdout).status.success());
+
+    // Whoever asks for what is kept of them gets it, and it is nobody's elsewhere unless it is said whose.
+    let one = run(&here, &["export", "--user", &id], b"");
+    assert!(String::from_utf8(one.stdout.clone()).unwrap().contains("\"visitor\":true"));
+    let refused = run(&there, &["import"], &one.stdout);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && said.contains("line 2") && said.contains("ARCHIVE_VISITOR"), "{said}");
+    assert!(!String::from_utf8(run(&there, &["user", "list"], b"").stdout).unwrap().contains(&id));
+    let done = run(&another, &["import", "--into", "local"], &one.stdout);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let server = Server::start(&another);
+    let local = Person { http: server.http.clone(), headers: vec![] };
+    assert_eq!(local.facts(&server).await, facts);
+}
+
+#[tokio::test]
+async fn receipts_of_a_day_with_many_visits_are_all_forgotten_when_it_is_over() {
+    const MANY: i64 = 2_345;
+    let folder = tempfile::tempdir().unwrap();
+    drop(Server::start_with(folder.path(), &environment()));
+    let mut rows = database(folder.path()).await;
+    rows.execute(sqlx::AssertSqlSafe(format!(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY})
+         INSERT INTO users (id, visitor) SELECT unhex(printf('%032x', i)), 1 FROM n;
+         INSERT INTO erasures (user_id, begun_at, touched_at, ended_at) SELECT id, 0, 0, 1 FROM users WHERE visitor = 1"
+    )))
+    .await
+    .unwrap();
+    let server = Server::start_with(folder.path(), &environment());
+    let left = "SELECT (SELECT count(*) FROM erasures) + (SELECT count(*) FROM users WHERE visitor)";
+    patiently("SQLite to forget", async || sqlx::query_scalar::<_, i64>(left).fetch_one(&mut rows).await.unwrap() == 0).await;
+    drop(server);
+
+    let Some(schema) = Schema::new().await else { return };
+    let settings = [&environment()[..], &[("RECALL_DATABASE_URL", schema.url.as_str())]].concat();
+    drop(Server::start_with(folder.path(), &settings));
+    let mut rows = schema.connection().await;
+    rows.execute(sqlx::AssertSqlSafe(format!(
+        "INSERT INTO users (id, visitor) SELECT gen_random_uuid(), true FROM generate_series(1, {MANY});
+         INSERT INTO erasures (user_id, begun_at, touched_at, ended_at)
+         SELECT id, to_timestamp(0), to_timestamp(0), to_timestamp(1) FROM users WHERE visitor"
+    )))
+    .await
+    .unwrap();
+    let _server = Server::start_with(folder.path(), &settings);
+    patiently("PostgreSQL to forget", async || sqlx::query_scalar::<_, i64>(left).fetch_one(&mut rows).await.unwrap() == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_visitor_told_is_the_accounts_in_neo4j_too_and_nothing_of_the_visitor_stays() {
+    let Some(neo4j) = Neo4jServer::start().await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let settings = neo4j.settings();
+    let beside: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let server = Server::start_with(folder.path(), &[environment(), beside].concat());
+    let (visitor, account) = (Person::visiting(&server).await, Person::with_token(&server));
+    visitor.tell(&server).await;
+    let who = |data: Value| data["viewer"]["id"].as_str().unwrap().to_owned();
+    let theirs = who(visitor.graphql(&server, "{ viewer { id } }", json!({})).await);
+    let own = who(account.graphql(&server, "{ viewer { id } }", json!({})).await);
+    let likes = |user: &str| format!("MATCH (:Entity {{user_id: '{user}', name: 'Maren'}})-[:LIKES]->(e:Entity) RETURN e.name AS name");
+    patiently("the visitor's graph", async || neo4j.names(&likes(&theirs)).await == ["Tom"]).await;
+    assert_eq!(neo4j.names(&likes(&own)).await, [""; 0]);
+
+    let adopt = account.request(reqwest::Method::POST, server.url("/auth/adopt")).header("cookie", &visitor.headers[0].1);
+    assert_eq!(adopt.send().await.unwrap().status(), 200);
+    patiently("the account's graph", async || neo4j.names(&likes(&own)).await == ["Tom"]).await;
+    let query = "{ entities(filter: {text: \"Maren\"}, first: 1) { nodes { neighbours(hops: 1) { entity { name } fact { relation } } } } }";
+    let found = account.graphql(&server, query, json!({})).await;
+    let names: Vec<_> =
+        found["entities"]["nodes"][0]["neighbours"].as_array().unwrap().iter().map(|n| n["entity"]["name"].clone()).collect();
+    assert!(names.contains(&json!("Tom")), "{found}");
+    let left = format!("MATCH (n) WHERE n.user_id = '{theirs}' AND NOT n:Projection RETURN labels(n)[0] AS name");
+    patiently("the visitor's graph to go", async || neo4j.names(&left).await.is_empty()).await;
+    let lines = format!("MATCH ()-[r]->() WHERE r.user_id = '{theirs}' RETURN type(r) AS name");
+    assert_eq!(neo4j.names(&lines).await, [""; 0]);
+    assert_eq!(neo4j.names(&likes(&own)).await, ["Tom"]);
 }

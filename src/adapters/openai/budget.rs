@@ -15,36 +15,39 @@ pub struct Budget {
     clock: Arc<dyn Clock>,
     usage: Option<Arc<dyn UsageStore>>,
     per_user: Option<u64>,
-    per_visitor: Option<u64>,
+    of_visitors: Option<u64>,
     in_all: Option<u64>,
 }
 
 impl Budget {
     /// A budget of so many tokens a day for each user and for all of them; `None` sets no bound.
     pub fn new(clock: Arc<dyn Clock>, usage: Arc<dyn UsageStore>, per_user: Option<u64>, in_all: Option<u64>) -> Self {
-        Self { clock, usage: Some(usage), per_user, per_visitor: None, in_all }
+        Self { clock, usage: Some(usage), per_user, of_visitors: None, in_all }
     }
 
-    /// A visitor may use no more than this, nor more than any user.
+    /// All visitors together may use no more than this, and none more than any user: a visit is easily begun again, so a budget of
+    /// each would be none.
     #[must_use]
     pub fn for_visitors(self, tokens: u64) -> Self {
-        Self { per_visitor: Some(tokens), ..self }
+        Self { of_visitors: Some(tokens), ..self }
     }
 
     /// Neither bounds nor counts anything, for where there is no store.
     pub fn without(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, usage: None, per_user: None, per_visitor: None, in_all: None }
+        Self { clock, usage: None, per_user: None, of_visitors: None, in_all: None }
     }
 
     /// Whether the caller may use any more today. What is running is not counted until it is done, so that a day may end a few
     /// requests above its budget. A bound that cannot be compared with what was used allows nothing.
     pub async fn allows(&self, caller: &Caller) -> bool {
-        let visitor = self.per_visitor.filter(|_| caller.role() == ViewerRole::Anonymous);
-        let mut own = self.per_user.into_iter().chain(visitor);
-        let bounded = visitor.is_some() || self.per_user.is_some() || self.in_all.is_some();
+        let of_visitors = self.of_visitors.filter(|_| caller.role() == ViewerRole::Anonymous);
+        let bounded = of_visitors.is_some() || self.per_user.is_some() || self.in_all.is_some();
         let Some(usage) = self.usage.as_ref().filter(|_| bounded) else { return true };
         match usage.spent(caller, Day::of(self.clock.now())).await {
-            Ok((mine, all)) => own.all(|limit| mine < limit) && self.in_all.is_none_or(|limit| all < limit),
+            Ok(spent) => {
+                let room = |limit: Option<u64>, used: u64| limit.is_none_or(|limit| used < limit);
+                room(self.per_user, spent.own) && room(of_visitors, spent.visitors) && room(self.in_all, spent.all)
+            }
             Err(e) => {
                 warn!(error = %e, "what was used today cannot be read; no model is asked");
                 false

@@ -42,4 +42,21 @@ impl Allowances for PostgresStore {
             false => Drawn::Nothing(Duration::try_from_secs_f64((1.0 - tokens) / bucket.per_second).unwrap_or(Duration::MAX)),
         })
     }
+
+    async fn charge(&self, caller: &Caller, bucket: Bucket, tokens: u32) -> Result<(), StoreError> {
+        let charged = sqlx::query!(
+            "INSERT INTO allowances AS a (user_id, name, tokens, as_of, granted)
+             VALUES ($1, $2, $3::double precision - $5::double precision, statement_timestamp(), 0)
+             ON CONFLICT (user_id, name) DO UPDATE SET
+                 tokens = least($3, a.tokens + $4 * greatest(0, extract(epoch FROM statement_timestamp() - a.as_of)::double precision)) - $5,
+                 as_of = greatest(a.as_of, statement_timestamp()), granted = 0",
+            caller.user().0,
+            bucket.name,
+            f64::from(bucket.capacity),
+            bucket.per_second,
+            f64::from(tokens),
+        );
+        charged.execute(self.pool.writing(caller)).await.map_err(Failure::from)?;
+        Ok(())
+    }
 }

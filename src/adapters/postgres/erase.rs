@@ -67,11 +67,12 @@ impl Eraser for PostgresStore {
         Ok(found.into_iter().map(|user| Caller::verified(UserId(user), ViewerRole::User)).collect())
     }
 
-    async fn forget_erasures(&self, today: Day) -> Result<u64, StoreError> {
+    async fn forget_erasures(&self, today: Day, limit: u32) -> Result<u64, StoreError> {
         // Days since 1970 in UTC, as usage is counted by. Which users, and then one by one: no statement changes rows of several.
         let users = sqlx::query_scalar!(
-            "SELECT user_id FROM erasures WHERE ended_at < to_timestamp($1::bigint * 86400) LIMIT 1000",
-            i64::from(today.0)
+            "SELECT user_id FROM erasures WHERE ended_at < to_timestamp($1::bigint * 86400) LIMIT $2",
+            i64::from(today.0),
+            i64::from(limit),
         );
         let users = users.fetch_all(self.pool.reading(Scope::Erasures)).await.map_err(Failure::from)?;
         for user in &users {

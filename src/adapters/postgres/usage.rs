@@ -10,18 +10,19 @@ use super::{
     walls::Scope,
 };
 use crate::{
-    domain::{Caller, Day, DayUsage, MessageId, Spending, TokenCount},
-    ports::{StoreError, UsageStore},
+    domain::{Caller, Day, DayUsage, MessageId, Spending, TokenCount, ViewerRole},
+    ports::{Spent, StoreError, UsageStore},
 };
 
 #[async_trait]
 impl UsageStore for PostgresStore {
     async fn spend(&self, caller: &Caller, day: Day, spending: &Spending) -> Result<(), StoreError> {
-        let input = (caller.user().0, day, spending);
-        let done = self.write(caller, &input, |c, &(user, day, spending)| {
+        let input = (caller.user().0, caller.role() == ViewerRole::Anonymous, day, spending);
+        let done = self.write(caller, &input, |c, &(user, visitor, day, spending)| {
             Box::pin(async move {
                 let of_day = sqlx::query!(
-                    "INSERT INTO usage_days (user_id, day, operation, requests, input_tokens, output_tokens) VALUES ($1, $2, $3, 1, $4, $5)
+                    "INSERT INTO usage_days (user_id, day, operation, requests, input_tokens, output_tokens, visitor)
+                     VALUES ($1, $2, $3, 1, $4, $5, $6)
                      ON CONFLICT (user_id, day, operation) DO UPDATE SET requests = usage_days.requests + 1,
                          input_tokens = usage_days.input_tokens + excluded.input_tokens,
                          output_tokens = usage_days.output_tokens + excluded.output_tokens",
@@ -30,6 +31,7 @@ impl UsageStore for PostgresStore {
                     spending.operation.word(),
                     signed(spending.tokens.input),
                     signed(spending.tokens.output),
+                    visitor,
                 );
                 of_day.execute(&mut *c).await?;
                 let messages: Vec<_> = spending.messages.iter().map(|(m, _)| m.0).collect();
@@ -55,16 +57,18 @@ impl UsageStore for PostgresStore {
         Ok(done.await?)
     }
 
-    async fn spent(&self, caller: &Caller, day: Day) -> Result<(u64, u64), StoreError> {
+    async fn spent(&self, caller: &Caller, day: Day) -> Result<Spent, StoreError> {
         let row = sqlx::query!(
             r#"SELECT coalesce(sum(input_tokens + output_tokens) FILTER (WHERE user_id = $1), 0)::bigint AS "mine!",
+                    coalesce(sum(input_tokens + output_tokens) FILTER (WHERE visitor), 0)::bigint AS "visitors!",
                     coalesce(sum(input_tokens + output_tokens), 0)::bigint AS "in_all!"
              FROM usage_days WHERE day = $2"#,
             caller.user().0,
             day.0,
         );
         let row = row.fetch_one(self.pool.reading(Scope::Budget)).await.map_err(Failure::from)?;
-        Ok((Of("usage_days", "mine").count(row.mine)?, Of("usage_days", "in_all").count(row.in_all)?))
+        let of = |column| Of("usage_days", column);
+        Ok(Spent { own: of("mine").count(row.mine)?, visitors: of("visitors").count(row.visitors)?, all: of("in_all").count(row.in_all)? })
     }
 
     async fn usage_since(&self, caller: &Caller, since: Day) -> Result<Vec<DayUsage>, StoreError> {

@@ -48,22 +48,23 @@ impl Eraser for SqliteStore {
         Ok(found.iter().map(caller).collect::<Result<_, Failure>>()?)
     }
 
-    async fn forget_erasures(&self, today: Day) -> Result<u64, StoreError> {
+    async fn forget_erasures(&self, today: Day, limit: u32) -> Result<u64, StoreError> {
         let forgotten = self.write(move |c| {
             Box::pin(async move {
+                let gone = sqlx::query(
+                    "DELETE FROM erasures WHERE user_id IN (SELECT user_id FROM erasures WHERE ended_at < ? LIMIT ?)
+                     RETURNING user_id, begun_at / 86400000 AS day",
+                );
                 let before = i64::from(today.0).saturating_mul(86_400_000);
-                // What was used since is not of the erasure any more.
-                sqlx::query(
-                    "DELETE FROM usage_days WHERE (user_id, day) IN (
-                         SELECT u.user_id, u.day FROM erasures e JOIN usage_days u ON u.user_id = e.user_id AND u.day <= e.begun_at / 86400000
-                         WHERE e.ended_at < ?)",
-                )
-                .bind(before)
-                .execute(&mut *c)
-                .await?;
-                let forgotten = sqlx::query("DELETE FROM erasures WHERE ended_at < ?").bind(before).execute(&mut *c).await?.rows_affected();
-                visits::forget(c).await?;
-                Ok(forgotten)
+                let gone = gone.bind(before).bind(limit).fetch_all(&mut *c).await?;
+                for row in &gone {
+                    let (user, day): (&[u8], i64) = (row.try_get("user_id")?, row.try_get("day")?);
+                    // What was used since is not of the erasure any more.
+                    let used = sqlx::query("DELETE FROM usage_days WHERE user_id = ? AND day <= ?").bind(user.to_vec()).bind(day);
+                    used.execute(&mut *c).await?;
+                    visits::forget(c, user).await?;
+                }
+                Ok(gone.len() as u64)
             })
         });
         Ok(forgotten.await?)

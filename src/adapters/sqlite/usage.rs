@@ -10,19 +10,19 @@ use super::{
     rows::Columns,
 };
 use crate::{
-    domain::{Caller, Day, DayUsage, MessageId, Spending, TokenCount},
-    ports::{StoreError, UsageStore},
+    domain::{Caller, Day, DayUsage, MessageId, Spending, TokenCount, ViewerRole},
+    ports::{Spent, StoreError, UsageStore},
 };
 
 #[async_trait]
 impl UsageStore for SqliteStore {
     async fn spend(&self, caller: &Caller, day: Day, spending: &Spending) -> Result<(), StoreError> {
-        let (user, spending) = (caller.user().0, spending.clone());
+        let (user, visitor, spending) = (caller.user().0, caller.role() == ViewerRole::Anonymous, spending.clone());
         // Lost with the power, it is a request or two that a budget does not know of: not worth waiting for the disk.
         let done = self.write_loosely(move |c| {
             Box::pin(async move {
                 sqlx::query(
-                    "INSERT INTO usage_days (user_id, day, operation, requests, input_tokens, output_tokens) VALUES (?, ?, ?, 1, ?, ?)
+                    "INSERT INTO usage_days (user_id, day, operation, requests, input_tokens, output_tokens, visitor) VALUES (?, ?, ?, 1, ?, ?, ?)
                      ON CONFLICT (user_id, day, operation) DO UPDATE SET requests = requests + 1,
                          input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens",
                 )
@@ -31,6 +31,7 @@ impl UsageStore for SqliteStore {
                 .bind(spending.operation.word())
                 .bind(signed(spending.tokens.input))
                 .bind(signed(spending.tokens.output))
+                .bind(visitor)
                 .execute(&mut *c)
                 .await?;
                 for (message, tokens) in &spending.messages {
@@ -53,14 +54,15 @@ impl UsageStore for SqliteStore {
         Ok(done.await?)
     }
 
-    async fn spent(&self, caller: &Caller, day: Day) -> Result<(u64, u64), StoreError> {
+    async fn spent(&self, caller: &Caller, day: Day) -> Result<Spent, StoreError> {
         let row = sqlx::query(
             "SELECT (SELECT COALESCE(SUM(input_tokens + output_tokens), 0) FROM usage_days WHERE user_id = ?1 AND day = ?2) AS mine,
+                    (SELECT COALESCE(SUM(input_tokens + output_tokens), 0) FROM usage_days WHERE day = ?2 AND visitor = 1) AS visitors,
                     (SELECT COALESCE(SUM(input_tokens + output_tokens), 0) FROM usage_days WHERE day = ?2) AS in_all",
         );
         let row = row.bind(bytes(&caller.user().0)).bind(day.0).fetch_one(&self.readers).await.map_err(Failure::from)?;
         let c = Columns::of(&row, "usage_days");
-        Ok((c.count("mine")?, c.count("in_all")?))
+        Ok(Spent { own: c.count("mine")?, visitors: c.count("visitors")?, all: c.count("in_all")? })
     }
 
     async fn usage_since(&self, caller: &Caller, since: Day) -> Result<Vec<DayUsage>, StoreError> {

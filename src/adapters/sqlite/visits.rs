@@ -1,7 +1,7 @@
 //! Visits: begun, found, used, over, adopted; and what visitors may store.
 
 use async_trait::async_trait;
-use sqlx::{SqliteConnection, sqlite::SqliteRow};
+use sqlx::{AssertSqlSafe, SqliteConnection, sqlite::SqliteRow};
 use uuid::Uuid;
 
 use super::{
@@ -12,18 +12,18 @@ use super::{
     rows::Columns,
 };
 use crate::{
-    domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit},
+    domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitRoom},
     ports::{StoreError, VisitStore},
 };
 
 #[async_trait]
 impl VisitStore for SqliteStore {
-    async fn begin_visit(&self, caller: &Caller, visit: &Visit, most: u64) -> Result<bool, StoreError> {
-        let (user, visit) = (caller.user().0, visit.clone());
+    async fn begin_visit(&self, caller: &Caller, visit: &Visit, room: &VisitRoom) -> Result<bool, StoreError> {
+        let (user, visit, room) = (caller.user().0, visit.clone(), *room);
         let begun = self.write(move |c| {
             Box::pin(async move {
-                let there: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM visits").fetch_one(&mut *c).await?;
-                if there.unsigned_abs() >= most {
+                let origin = room.origin.map(|origin| origin.to_string());
+                if !make_room(c, visit.created_at, origin.as_deref(), &room).await? {
                     return Ok(false);
                 }
                 sqlx::query("INSERT INTO users (id, visitor) VALUES (?, 1) ON CONFLICT DO NOTHING")
@@ -31,7 +31,8 @@ impl VisitStore for SqliteStore {
                     .execute(&mut *c)
                     .await?;
                 sqlx::query(
-                    "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at) VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at, empty_until, origin)
+                     VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 )
                 .bind(bytes(&user))
                 .bind(visit.digest.0.as_slice())
@@ -39,6 +40,8 @@ impl VisitStore for SqliteStore {
                 .bind(visit.sessions_left)
                 .bind(millis(visit.created_at))
                 .bind(millis(visit.ends_at))
+                .bind(visit.empty_until.map(millis))
+                .bind(origin)
                 .execute(c)
                 .await?;
                 Ok(true)
@@ -48,20 +51,20 @@ impl VisitStore for SqliteStore {
     }
 
     async fn visit(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, StoreError> {
-        let found = sqlx::query("SELECT * FROM visits WHERE digest = ? AND ends_at > ?")
-            .bind(digest.0.as_slice())
-            .bind(millis(now))
-            .fetch_optional(&self.readers)
-            .await
-            .map_err(Failure::from)?;
-        Ok(found.map(|row| visit(&row, digest)).transpose()?)
+        let mut reader = self.readers.acquire().await.map_err(Failure::from)?;
+        Ok(find(&mut reader, digest, now).await?)
     }
 
-    async fn use_visit(&self, digest: TokenDigest, ends_at: Timestamp) -> Result<(), StoreError> {
+    async fn use_visit(&self, digest: TokenDigest, now: Timestamp, ends_at: Timestamp, empty_until: Timestamp) -> Result<(), StoreError> {
         let used = self.write_loosely(move |c| {
             Box::pin(async move {
-                let query = sqlx::query("UPDATE visits SET ends_at = max(ends_at, ?) WHERE digest = ?");
-                query.bind(millis(ends_at)).bind(digest.0.as_slice()).execute(c).await?;
+                // What is NULL stays so.
+                let query = sqlx::query(
+                    "UPDATE visits SET ends_at = max(ends_at, ?2), empty_until = max(empty_until, ?3)
+                     WHERE digest = ?1 AND ends_at > ?4 AND (empty_until IS NULL OR empty_until > ?4)",
+                );
+                let query = query.bind(digest.0.as_slice()).bind(millis(ends_at)).bind(millis(empty_until)).bind(millis(now));
+                query.execute(c).await?;
                 Ok(())
             })
         });
@@ -69,7 +72,9 @@ impl VisitStore for SqliteStore {
     }
 
     async fn ended_visits(&self, now: Timestamp, limit: u32) -> Result<Vec<Caller>, StoreError> {
-        let found = sqlx::query("SELECT user_id FROM visits WHERE ends_at <= ? ORDER BY ends_at LIMIT ?").bind(millis(now)).bind(limit);
+        let found =
+            sqlx::query("SELECT user_id FROM visits WHERE ends_at <= ?1 UNION SELECT user_id FROM visits WHERE empty_until <= ?1 LIMIT ?2");
+        let found = found.bind(millis(now)).bind(limit);
         let found = found.fetch_all(&self.readers).await.map_err(Failure::from)?;
         Ok(found.iter().map(|row| Ok(visitor(Columns::of(row, "visits").id("user_id")?))).collect::<Result<_, Failure>>()?)
     }
@@ -78,11 +83,10 @@ impl VisitStore for SqliteStore {
         let account = *account;
         let adopted = self.write(move |c| {
             Box::pin(async move {
-                let found =
-                    sqlx::query("SELECT * FROM visits WHERE digest = ? AND ends_at > ?").bind(digest.0.as_slice()).bind(millis(now));
-                let Some(row) = found.fetch_optional(&mut *c).await? else { return Ok(None) };
-                let (whose, _) = visit(&row, digest)?;
+                let Some((whose, _)) = find(c, digest, now).await? else { return Ok(None) };
                 let handover = archive::adopt(c, whose.user(), &account).await?;
+                // They are the account's now. What a worker holds is void at once, and the erasure may be a while in coming.
+                sqlx::query("DELETE FROM jobs WHERE user_id = ?").bind(bytes(&whose.user().0)).execute(&mut *c).await?;
                 // Ends the visit too.
                 erase::begin(c, whose.user().0, now).await?;
                 Ok(Some(handover.adoption))
@@ -125,19 +129,54 @@ impl VisitStore for SqliteStore {
     }
 }
 
-/// Forgets the users of visits of which nothing else is left.
-pub(super) async fn forget(c: &mut SqliteConnection) -> Result<(), Failure> {
+async fn find(c: &mut SqliteConnection, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, Failure> {
+    let found = sqlx::query("SELECT * FROM visits WHERE digest = ?1 AND ends_at > ?2 AND (empty_until IS NULL OR empty_until > ?2)")
+        .bind(digest.0.as_slice())
+        .bind(millis(now))
+        .fetch_optional(c)
+        .await?;
+    found.map(|row| visit(&row, digest)).transpose()
+}
+
+/// Whether there may be one more visit. Ends empty ones for it where there are as many as there may be.
+async fn make_room(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str>, room: &VisitRoom) -> Result<bool, Failure> {
+    let of_origin = origin.map(|origin| (Some(origin), room.most_of_origin));
+    for (origin, most) in of_origin.into_iter().chain([(None, room.most)]) {
+        // Texts of their own, because an index serves a condition only where it always holds.
+        let of = if origin.is_some() { "origin = ?2" } else { "?2 IS NULL" };
+        let there = format!("SELECT COUNT(*) FROM visits WHERE ends_at > ?1 AND (empty_until IS NULL OR empty_until > ?1) AND {of}");
+        let there: i64 =
+            sqlx::query_scalar(AssertSqlSafe(there)).bind(millis(now)).bind(origin.map(str::to_owned)).fetch_one(&mut *c).await?;
+        if there.unsigned_abs() < most {
+            continue;
+        }
+        // Over, and good for nothing: a request that was on its way stores nothing that would then go.
+        let ended = format!(
+            "UPDATE visits SET ends_at = ?1, empty_until = ?1, messages_left = 0, sessions_left = 0 WHERE user_id = (
+                 SELECT user_id FROM visits WHERE empty_until > ?1 AND ends_at > ?1 AND {of} ORDER BY empty_until LIMIT 1)"
+        );
+        let ended = sqlx::query(AssertSqlSafe(ended));
+        if ended.bind(millis(now)).bind(origin.map(str::to_owned)).execute(&mut *c).await?.rows_affected() == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Forgets the user of a visit of which nothing else is left.
+pub(super) async fn forget(c: &mut SqliteConnection, user: &[u8]) -> Result<(), Failure> {
     let gone = sqlx::query(
-        "DELETE FROM users WHERE visitor = 1 AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.user_id = users.id)
-             AND NOT EXISTS (SELECT 1 FROM erasures e WHERE e.user_id = users.id)",
+        "DELETE FROM users WHERE id = ?1 AND visitor = 1 AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = ?1)
+             AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = ?1)",
     );
-    gone.execute(c).await?;
+    gone.bind(user).execute(c).await?;
     Ok(())
 }
 
 /// Takes messages out of the visit of a caller who is on one. Others have none.
 pub(super) async fn take_messages(c: &mut SqliteConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
-    take(c, caller, "UPDATE visits SET messages_left = messages_left - ?2 WHERE user_id = ?1 AND messages_left >= ?2", count).await
+    let taken = "UPDATE visits SET messages_left = messages_left - ?2, empty_until = NULL WHERE user_id = ?1 AND messages_left >= ?2";
+    take(c, caller, taken, count).await
 }
 
 /// The same for a session.
@@ -165,6 +204,7 @@ fn visit(row: &SqliteRow, digest: TokenDigest) -> Result<(Caller, Visit), Failur
         sessions_left: c.small("sessions_left")?,
         created_at: c.time("created_at")?,
         ends_at: c.time("ends_at")?,
+        empty_until: c.opt_time("empty_until")?,
     };
     Ok((visitor(c.id("user_id")?), visit))
 }

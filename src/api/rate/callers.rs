@@ -53,6 +53,17 @@ impl Limit {
         }
         self.own.take_several(caller.user(), cost)
     }
+
+    /// Takes what is due whether it is there or not.
+    async fn charge(&self, caller: Caller, cost: u32) {
+        let counted = match &self.shared {
+            Some(shared) => shared.charge(caller, cost).await,
+            None => false,
+        };
+        if !counted {
+            self.own.owe(caller.user(), cost);
+        }
+    }
 }
 
 /// The limits of all callers.
@@ -118,6 +129,15 @@ impl CallerLimits {
             limit.take(caller, u32::try_from(count).unwrap_or(u32::MAX).max(1)).await?;
         }
         Ok(())
+    }
+
+    /// Counts messages of the day that are stored already, because a visit was taken over. That is never refused: nobody shall lose
+    /// what they told. But they count, be it into a debt, or going on visits and taking them over would be a way around the limit.
+    pub(crate) async fn messages_came(&self, caller: Caller, count: u64) {
+        let [_, by_day] = &self.messages;
+        if count > 0 {
+            by_day.charge(caller, u32::try_from(count).unwrap_or(u32::MAX)).await;
+        }
     }
 
     /// Counts a stream as open until what is returned is dropped. Streams are counted by each server for itself.

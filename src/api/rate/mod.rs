@@ -66,6 +66,14 @@ struct Bucket {
     at: Instant,
 }
 
+impl Bucket {
+    fn fill(&mut self, limit: RateLimit, now: Instant) {
+        let gained = now.saturating_duration_since(self.at).as_secs_f64() * limit.per_second;
+        self.left = (self.left + gained).min(f64::from(limit.burst));
+        self.at = self.at.max(now);
+    }
+}
+
 /// The buckets of all who ask, by what names them.
 pub(crate) struct Limiter<K: Hash + Eq> {
     limit: Option<RateLimit>,
@@ -97,14 +105,21 @@ impl<K: Hash + Eq> Limiter<K> {
         let Some(limit) = self.limit else { return Ok(()) };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let bucket = buckets.get_or_insert_mut(key, || Bucket { left: f64::from(limit.burst), at: now });
-        let gained = now.saturating_duration_since(bucket.at).as_secs_f64() * limit.per_second;
-        bucket.left = (bucket.left + gained).min(f64::from(limit.burst));
-        bucket.at = bucket.at.max(now);
+        bucket.fill(limit, now);
         if bucket.left >= 1.0 {
             bucket.left -= f64::from(cost);
             return Ok(());
         }
         Err(Duration::try_from_secs_f64((1.0 - bucket.left) / limit.per_second).unwrap_or(Duration::MAX))
+    }
+
+    /// Takes what is due, whether it is there or not: the bucket has to fill that much longer.
+    fn owe(&self, key: K, cost: u32) {
+        let (Some(limit), now) = (self.limit, Instant::now()) else { return };
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let bucket = buckets.get_or_insert_mut(key, || Bucket { left: f64::from(limit.burst), at: now });
+        bucket.fill(limit, now);
+        bucket.left -= f64::from(cost);
     }
 
     /// Takes more out of a bucket, as far as it goes: nobody has to wait for longer than the bucket takes to fill.

@@ -21,6 +21,8 @@ use crate::{
 
 /// Longest wait of a request for the store.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// Longest wait for it of what was done already.
+const LONG_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the store is left alone after it failed or was late.
 const REST: Duration = Duration::from_secs(2);
 
@@ -140,6 +142,16 @@ impl SharedBuckets {
             Ok(taken) => taken,
             Err(late) => self.rest(&late),
         }
+    }
+
+    /// Takes tokens of a caller whether they are there or not; whether the store knows of it.
+    pub(super) async fn charge(&self, caller: Caller, cost: u32) -> bool {
+        match timeout(LONG_PATIENCE, self.store.charge(&caller, self.bucket, cost)).await {
+            Ok(Ok(())) => return true,
+            Ok(Err(error)) => drop(self.rest(&error)),
+            Err(late) => drop(self.rest(&late)),
+        }
+        false
     }
 
     fn spend(&self, held: &Held, cost: u32) -> Look {

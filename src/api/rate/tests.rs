@@ -76,6 +76,14 @@ impl Allowances for Store {
         *left -= given;
         Ok(Drawn::Tokens(given as u32))
     }
+
+    async fn charge(&self, caller: &Caller, bucket: Bucket, tokens: u32) -> Result<(), StoreError> {
+        if self.slow.load(Ordering::SeqCst) {
+            return Err(StoreError::Permanent("away".into()));
+        }
+        *self.left.lock().unwrap().entry(caller.user()).or_insert(f64::from(bucket.capacity)) -= f64::from(tokens);
+        Ok(())
+    }
 }
 
 fn caller(n: u128) -> Caller {
@@ -143,6 +151,30 @@ async fn a_store_that_does_not_answer_delays_one_request_and_then_own_buckets_co
     }
     assert_eq!(taken, 5, "its own limit holds");
     assert_eq!(store.draws.load(Ordering::SeqCst), 1, "it is left alone for a while");
+}
+
+#[tokio::test]
+async fn messages_that_came_with_a_visit_count_whether_there_is_room_or_not() {
+    let limits = Limits { messages_by_day: Some(RateLimit { per_second: 1e-3, burst: 10 }), ..Limits::default() };
+    for (shares, slow) in [(false, false), (true, false), (true, true)] {
+        let store = Arc::new(Store { slow: slow.into(), ..Store::default() });
+        let shared: Arc<dyn Allowances> = store.clone();
+        let limits = CallerLimits::new(&limits, shares.then_some(&shared), &Errands::default());
+        limits.messages_came(caller(1), 7).await;
+        for n in 0..4 {
+            assert_eq!(limits.messages(caller(1), 1).await.is_ok(), n < 3, "{shares} {slow} {n}");
+        }
+        limits.messages_came(caller(1), 50).await;
+        limits.messages_came(caller(2), 0).await;
+        assert!(limits.messages(caller(1), 1).await.is_err() && limits.messages(caller(2), 10).await.is_ok());
+        if shares && !slow {
+            let owed = store.left.lock().unwrap()[&user(1)];
+            assert!((-50.0..-49.0).contains(&owed), "{owed}");
+        }
+    }
+    let limiter = Limiter::new(limits.messages_by_day);
+    limiter.owe(user(1), 60);
+    assert!(limiter.take_at(user(1), 1, Instant::now()).unwrap_err() > Duration::from_secs(50_000), "the whole debt is waited for");
 }
 
 #[tokio::test]

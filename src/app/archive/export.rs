@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Context;
 
-use crate::domain::UserId;
+use crate::domain::{UserId, ViewerRole};
 use crate::ports::{
     Store, StoreError,
     archive::{Header, Line},
@@ -22,9 +22,11 @@ pub struct Written {
     pub users: u64,
     /// Records of them all.
     pub records: u64,
+    /// Visitors, of whom nothing was: they are nobody elsewhere, and theirs is to be kept for hours only.
+    pub visitors: u64,
 }
 
-/// Writes an archive of one user, or of all.
+/// Writes an archive of one user, or of all but visitors.
 ///
 /// # Errors
 /// When the store fails, `out` takes no more, or there is no such user.
@@ -40,6 +42,10 @@ pub async fn run(store: &dyn Store, header: Header, only: Option<UserId>, out: &
                 let Some(last) = users.last() else { break };
                 after = Some(last.user());
                 for user in &users {
+                    if user.role() == ViewerRole::Anonymous {
+                        written.visitors += 1;
+                        continue;
+                    }
                     match owner(store, user.user(), out, &mut written).await {
                         // Deleted since they were listed.
                         Err(e) if matches!(e.downcast_ref(), Some(StoreError::NotFound)) => {}

@@ -66,6 +66,9 @@ pub enum Reason {
     /// For `into`.
     #[error("it has more than one user, who cannot all become one")]
     ManyUsers,
+    /// Without `into`.
+    #[error("it is of a visitor, who is nobody here and whose data nobody could read or end; name a user to take it as theirs")]
+    Visitor,
     /// The store.
     #[error("{0}")]
     Refused(#[from] ArchiveError),
@@ -87,6 +90,7 @@ impl Reason {
             Self::TooLong => "ARCHIVE_LINE_TOO_LONG",
             Self::Truncated => "ARCHIVE_TRUNCATED",
             Self::ManyUsers => "ARCHIVE_MANY_USERS",
+            Self::Visitor => "ARCHIVE_VISITOR",
             Self::Refused(ArchiveError::OtherData) => "ARCHIVE_OTHER_DATA",
             Self::Refused(ArchiveError::Conflict(_)) => "ARCHIVE_CONFLICT",
             Self::Refused(ArchiveError::Inconsistent(_) | ArchiveError::Counters) => "ARCHIVE_INCONSISTENT",
@@ -179,11 +183,12 @@ impl Import<'_> {
         let user = match self.into {
             Some(_) if self.taken.users > 0 => return Err(Reason::ManyUsers),
             Some(user) => user,
+            None if owner.visitor => return Err(Reason::Visitor),
             // Each installation without login has one user, with an id of its own.
             None if owner.user == there => here,
             None => owner.user,
         };
-        let caller = self.store.admit(&Owner { user, ..owner }).await?;
+        let caller = self.store.admit(&Owner { user, visitor: false, ..owner }).await?;
         self.user = Some(User { caller, counts: vec![0; SHAPES.len()] });
         self.taken.users += 1;
         Ok(())

@@ -47,7 +47,12 @@ pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Resul
     let done = done.await;
     store.close().await;
     match done {
-        Ok(written) => eprintln!("recall: {} users and {} records exported", written.users, written.records),
+        Ok(written) => {
+            eprintln!("recall: {} users and {} records exported", written.users, written.records);
+            if written.visitors > 0 {
+                eprintln!("recall: {} visitors left out; --user takes one of them", written.visitors);
+            }
+        }
         Err(e) if e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) => {
             anyhow::bail!("the archive is not whole: whoever read it went away")
         }

@@ -19,7 +19,7 @@ impl Handover {
     /// Into an account whose messages before this had rows up to `offset`, which has a node of its user or not, and whose jobs
     /// run with `role`.
     pub fn new(visitor: UserId, offset: i64, has_viewer: bool, role: &'static str) -> Self {
-        let adoption = Adoption { visitor, sessions: Vec::new(), messages: 0, facts: 0 };
+        let adoption = Adoption { visitor, sessions: Vec::new(), messages: 0, told: 0, facts: 0 };
         Self { adoption, entities: Vec::new(), offset, has_viewer, role }
     }
 
@@ -29,6 +29,7 @@ impl Handover {
             "session" => self.adoption.sessions.extend(record.id("id").map(SessionId)),
             "message" => {
                 self.adoption.messages += 1;
+                self.adoption.told += u64::from(*record.get("answer_to") == Value::Missing);
                 self.move_on(record, "feed_row");
             }
             "merge" => self.move_on(record, "feed_head"),

@@ -77,7 +77,9 @@ impl Line {
                 h.local_user
             ),
             Self::User(o) => {
-                format!(r#"{{"type":"user","id":"{}","feed_head":{},"knowledge_version":{}}}"#, o.user, o.feed_head, o.knowledge_version)
+                let visitor = if o.visitor { r#","visitor":true"# } else { "" };
+                let (user, feed_head, version) = (o.user, o.feed_head, o.knowledge_version);
+                format!(r#"{{"type":"user","id":"{user}","feed_head":{feed_head},"knowledge_version":{version}{visitor}}}"#)
             }
             Self::Record(record) => written(record),
             Self::End(records) => format!(r#"{{"type":"end","records":{records}}}"#),
@@ -101,6 +103,10 @@ impl Line {
                     user: fields.must("id")?,
                     feed_head: fields.count("feed_head")?.unsigned_abs(),
                     knowledge_version: fields.count("knowledge_version")?.unsigned_abs(),
+                    visitor: match fields.take("visitor") {
+                        Some(raw) => read(raw).ok_or(Damage::Field("visitor"))?,
+                        None => false,
+                    },
                 };
                 fields.end("user", Self::User(owner))
             }

@@ -27,6 +27,8 @@ pub struct Owner {
     pub feed_head: u64,
     /// How often the knowledge changed.
     pub knowledge_version: u64,
+    /// Whether it is somebody who came on a visit: nobody without the visit, which is in no archive.
+    pub visitor: bool,
 }
 
 /// Why an archive was not taken in.
@@ -52,14 +54,14 @@ pub enum ArchiveError {
 /// Reading and writing archives.
 #[async_trait]
 pub trait Archive: Send + Sync {
-    /// Users with data, after one of them, in order of their ids.
+    /// Users with data, after one of them, in order of their ids; visitors as such.
     async fn owners(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Caller>, StoreError>;
     /// All of one user's data as it is at one moment. Holds a connection until it is dropped.
     ///
     /// # Errors
     /// `NotFound` when there is no such user.
     async fn snapshot(&self, user: UserId) -> Result<Box<dyn Snapshot>, StoreError>;
-    /// Begins to take in a user's data, or goes on after an interruption. The user must have no data yet, or exactly the counters
+    /// Begins to take in the data of a user, who is none on a visit, or goes on after an interruption. The user must have no data yet, or exactly the counters
     /// of the archive: every message and every change of knowledge raises one of them.
     async fn admit(&self, owner: &Owner) -> Result<Caller, ArchiveError>;
     /// Writes records of one shape in ONE transaction. Those that are there already, equal, are left alone. The logs of new

@@ -12,7 +12,7 @@ use recall::{
     },
     api::{self, ApiConfig, ApiState, Authenticator, Identity, Logins, ProtectedResource, Visits, auth::AuthError},
     conversation::{Conversation, ConversationWork, Parts},
-    domain::{Caller, Ontology, TokenDigest, UserId, ViewerRole, Visit},
+    domain::{Caller, Ontology, TokenDigest, UserId, ViewerRole, Visit, VisitRoom},
     facts::{Processor, ProcessorConfig},
     ports::Store,
     streaming::{HubAnnouncer, LogSource},
@@ -144,12 +144,13 @@ impl Server {
         stored: Stored,
         who: impl FnOnce(Arc<dyn Store>, SocketAddr) -> (Logins, Visits),
         login: ProtectedResource,
+        limits: api::Limits,
     ) -> Self {
         let build = |store, address| {
             let (logins, visits) = who(store, address);
             (Arc::new(visits.clone()) as Arc<dyn Authenticator>, Some(logins), Some(visits))
         };
-        Self::build(stored, api::ServerConfig::default(), build, Some(login), api::Limits::default()).await
+        Self::build(stored, api::ServerConfig::default(), build, Some(login), limits).await
     }
 
     async fn build(
@@ -291,9 +292,10 @@ impl Server {
             sessions_left: 1_000,
             created_at: now,
             ends_at: now + std::time::Duration::from_secs(3_600),
+            empty_until: None,
         };
         let visitor = Caller::verified(UserId(VISITOR.parse().unwrap()), ViewerRole::Anonymous);
-        assert!(self.store.begin_visit(&visitor, &visit, 1_000).await.unwrap());
+        assert!(self.store.begin_visit(&visitor, &visit, &VisitRoom { most: 1_000, origin: None, most_of_origin: 0 }).await.unwrap());
     }
 
     /// Asserts a fact and returns its id.

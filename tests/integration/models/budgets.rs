@@ -12,7 +12,7 @@ use recall::{
 };
 use uuid::Uuid;
 
-use super::Ledger;
+use super::{Ledger, VISITORS};
 
 struct Hands(Mutex<i64>);
 
@@ -52,9 +52,9 @@ async fn two_instances_have_one_budget_a_day() {
 }
 
 #[tokio::test]
-async fn a_visitor_has_a_smaller_budget_than_others() {
-    let [anna, visitor] =
-        [(1, ViewerRole::User), (2, ViewerRole::Anonymous)].map(|(n, role)| Caller::verified(UserId(Uuid::from_u128(n)), role));
+async fn visitors_have_one_budget_together_that_no_new_visit_renews() {
+    let [anna, visitor, another] = [(1, ViewerRole::User), (VISITORS[0], ViewerRole::Anonymous), (VISITORS[1], ViewerRole::Anonymous)]
+        .map(|(n, role)| Caller::verified(UserId(Uuid::from_u128(n)), role));
     for (per_user, visitors, spent, expected) in
         [(None, 50, 50, (true, false)), (Some(100), 50, 49, (true, true)), (Some(40), 50, 45, (false, false)), (None, 0, 0, (true, false))]
     {
@@ -64,6 +64,7 @@ async fn a_visitor_has_a_smaller_budget_than_others() {
             budget.spend(who, ModelOperation::Extract, tokens(spent), &[]).await;
         }
         assert_eq!((budget.allows(&anna).await, budget.allows(&visitor).await), expected, "{per_user:?} {visitors} {spent}");
+        assert_eq!(budget.allows(&another).await, visitors > spent, "{per_user:?} {visitors} {spent}");
     }
 }
 

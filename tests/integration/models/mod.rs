@@ -20,7 +20,7 @@ use recall::{
         system::SystemClock,
     },
     domain::{Caller, Day, DayUsage, MessageId, ModelOperation, Spending, TokenCount, UserId, ViewerRole},
-    ports::{StoreError, UsageStore},
+    ports::{Spent, StoreError, UsageStore},
 };
 use server::{KEY, MODEL, ModelServer};
 use uuid::Uuid;
@@ -44,6 +44,9 @@ fn client_with(server: &ModelServer, change: impl FnOnce(&mut Endpoint)) -> Arc<
     ModelClient::new(endpoint).unwrap()
 }
 
+/// Users of the tests who are visitors.
+const VISITORS: [u128; 2] = [2, 3];
+
 /// Counts in memory.
 #[derive(Default)]
 struct Ledger(Mutex<Vec<(UserId, Day, Spending)>>);
@@ -66,11 +69,12 @@ impl UsageStore for Ledger {
         self.0.lock().unwrap().push((caller.user(), day, spending.clone()));
         Ok(())
     }
-    async fn spent(&self, caller: &Caller, day: Day) -> Result<(u64, u64), StoreError> {
+    async fn spent(&self, caller: &Caller, day: Day) -> Result<Spent, StoreError> {
         let all = self.0.lock().unwrap();
         let used =
             |wanted: &dyn Fn(UserId) -> bool| all.iter().filter(|(u, d, _)| wanted(*u) && *d == day).map(|(.., s)| s.tokens.total()).sum();
-        Ok((used(&|u| u == caller.user()), used(&|_| true)))
+        let visitors = used(&|u| VISITORS.contains(&u.0.as_u128()));
+        Ok(Spent { own: used(&|u| u == caller.user()), visitors, all: used(&|_| true) })
     }
     async fn usage_since(&self, _: &Caller, _: Day) -> Result<Vec<DayUsage>, StoreError> {
         Ok(Vec::new())

@@ -201,6 +201,57 @@ test("GraphiQL works with the login, subscriptions included", async () => {
   await tab.context.close();
 });
 
+test("what an administrator shares is read by who has signed in, and written by nobody else", async () => {
+  const { page: room, ...admin } = await logIn("root");
+  await room.getByRole("button", { name: "New shared session" }).click();
+  await shown(room.locator("nav li.on .mark"), "the mark of the shared session");
+  await phase({ page: room }, "live");
+  await say({ page: room }, "Ottilie likes Aachen.");
+  await shown(room.locator(".facts li.fact").filter({ hasText: "Aachen" }), "the shared fact");
+  const address = room.url();
+
+  const tab = await logIn("emil");
+  const { page } = tab;
+  assert.equal(await page.getByRole("button", { name: "New shared session" }).count(), 0, "not offered");
+  await say(tab, "Emil likes tea.");
+  await shown(page.locator(".facts li.fact").filter({ hasText: "tea" }), "a fact of one's own");
+  const shared = page.locator("nav li").filter({ has: page.locator(".mark") });
+  assert.equal(await shared.getByRole("button").count(), 0, "nor deleting it");
+  await shared.getByRole("link").click();
+  await until(() => page.url() === address, "the shared session to open");
+  await phase(tab, "live");
+  await shown(page.locator(".message", { hasText: "Ottilie likes Aachen." }), "what was said there");
+  await shown(page.locator(".facts li.fact").filter({ hasText: "Aachen" }), "and what it means");
+  assert.match(await page.locator(".composer").innerText(), /you read it, administrators write it/);
+  assert.equal(await page.locator(".composer :is(textarea, input, button)").count(), 0, "nothing to write with");
+  assert.equal(await page.getByRole("textbox", { name: "Message" }).count(), 0);
+  await page.reload();
+  await phase(tab, "live");
+  assert.match(await page.locator(".composer").innerText(), /administrators write it/, "nor after a reload");
+  // What is written meanwhile arrives, and in a session of one's own there is something to write with again.
+  await say({ page: room }, "Ottilie likes Trier.");
+  await shown(page.locator(".message", { hasText: "Ottilie likes Trier." }), "what is said there now");
+  await page.locator("nav li").filter({ hasText: "tea" }).getByRole("link").click();
+  await phase(tab, "live");
+  await say(tab, "Emil likes cake.");
+  await shown(page.locator(".facts li.fact").filter({ hasText: "cake" }), "what is told in one's own");
+  assert.deepEqual(problems(tab), []);
+  await tab.context.close();
+
+  // A visitor does not even see that there is something.
+  const visitor = await browser.visit(address);
+  await visitor.page.getByRole("button", { name: "Go on without a login" }).click();
+  await phase(visitor, "live");
+  assert.equal(await visitor.page.getByText("Ottilie").count(), 0);
+  await visitor.context.close();
+  // The other tests have no part in it.
+  const item = room.locator("nav li").filter({ has: room.locator(".mark") });
+  await item.getByRole("button", { name: /Delete session/ }).click();
+  await item.getByRole("button", { name: "Delete?" }).click();
+  await until(async () => (await item.count()) === 0, "the shared session to go");
+  await admin.context.close();
+});
+
 test("somebody without an account uses a token, which is gone with the page", async () => {
   const tab = await browser.visit(`${server.url}/`);
   const { page } = tab;

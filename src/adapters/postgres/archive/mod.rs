@@ -26,13 +26,14 @@ type Outcome<T> = Result<T, ArchiveError>;
 #[async_trait]
 impl Archive for PostgresStore {
     async fn owners(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Caller>, StoreError> {
-        let found = sqlx::query_scalar!(
-            "SELECT id FROM users WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2",
+        let found = sqlx::query!(
+            "SELECT id, visitor FROM users WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2",
             after.map(|u| u.0),
             i64::from(limit)
         );
         let found = found.fetch_all(self.pool.reading(Scope::Owners)).await.map_err(Failure::from)?;
-        Ok(found.into_iter().map(|id| caller(UserId(id))).collect())
+        let role = |visitor: bool| if visitor { ViewerRole::Anonymous } else { ViewerRole::User };
+        Ok(found.into_iter().map(|row| Caller::verified(UserId(row.id), role(row.visitor))).collect())
     }
 
     async fn snapshot(&self, user: UserId) -> Result<Box<dyn Snapshot>, StoreError> {
@@ -41,7 +42,7 @@ impl Archive for PostgresStore {
 
     async fn admit(&self, owner: &Owner) -> Result<Caller, ArchiveError> {
         settled(self.write(owner.user, owner, |c, owner| Box::pin(write::admit(c, owner))).await)?;
-        Ok(caller(owner.user))
+        Ok(Caller::verified(owner.user, ViewerRole::User))
     }
 
     async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<u64, ArchiveError> {
@@ -78,10 +79,6 @@ impl PostgresStore {
         }
         done
     }
-}
-
-fn caller(user: UserId) -> Caller {
-    Caller::verified(user, ViewerRole::User)
 }
 
 fn settled<T>(written: Result<Outcome<T>, Failure>) -> Outcome<T> {

@@ -36,11 +36,11 @@ impl Reading {
         let mut transaction = store.pool.snapshot(user).await?;
         // Whoever takes the lines may take their time; it holds nothing that others wait for.
         sqlx::query!("SET LOCAL idle_in_transaction_session_timeout = 0").execute(&mut *transaction).await?;
-        let row = sqlx::query!("SELECT feed_head, knowledge_version FROM users WHERE id = $1", user.0);
+        let row = sqlx::query!("SELECT feed_head, knowledge_version, visitor FROM users WHERE id = $1", user.0);
         let row = row.fetch_optional(&mut *transaction).await?.ok_or(Failure::NotFound)?;
         let of = |column| Of("users", column);
         let (feed_head, version) = (of("feed_head").count(row.feed_head)?, of("knowledge_version").count(row.knowledge_version)?);
-        let owner = Owner { user, feed_head, knowledge_version: version };
+        let owner = Owner { user, feed_head, knowledge_version: version, visitor: row.visitor };
         Ok(Self { transaction, owner, place: 0, after: None })
     }
 }

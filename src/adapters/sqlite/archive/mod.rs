@@ -30,13 +30,18 @@ type Outcome<T> = Result<T, ArchiveError>;
 impl Archive for SqliteStore {
     async fn owners(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Caller>, StoreError> {
         let after = after.map(|u| u.0.as_bytes().to_vec()).unwrap_or_default();
-        let found = sqlx::query("SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?")
+        let found = sqlx::query("SELECT id, visitor FROM users WHERE id > ? ORDER BY id LIMIT ?")
             .bind(after)
             .bind(i64::from(limit))
             .fetch_all(&self.readers)
             .await
             .map_err(Failure::from)?;
-        Ok(found.iter().map(|row| Ok(caller(UserId(Columns::of(row, "users").id("id")?)))).collect::<Result<_, Failure>>()?)
+        let caller = |row| {
+            let c = Columns::of(row, "users");
+            let role = if c.flag("visitor")? { ViewerRole::Anonymous } else { ViewerRole::User };
+            Ok(Caller::verified(UserId(c.id("id")?), role))
+        };
+        Ok(found.iter().map(caller).collect::<Result<_, Failure>>()?)
     }
 
     async fn snapshot(&self, user: UserId) -> Result<Box<dyn Snapshot>, StoreError> {
@@ -46,7 +51,7 @@ impl Archive for SqliteStore {
     async fn admit(&self, owner: &Owner) -> Result<Caller, ArchiveError> {
         let owner = *owner;
         settled(self.write(move |c| Box::pin(async move { write::admit(c, &owner).await })).await)?;
-        Ok(caller(owner.user))
+        Ok(Caller::verified(owner.user, ViewerRole::User))
     }
 
     async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<u64, ArchiveError> {
@@ -59,10 +64,6 @@ impl Archive for SqliteStore {
         let expected: Vec<_> = SHAPES.iter().zip(counts).map(|(shape, n)| (shape, signed(*n))).collect();
         settled(self.write(move |c| Box::pin(async move { write::settle(c, user, &expected).await })).await)
     }
-}
-
-fn caller(user: UserId) -> Caller {
-    Caller::verified(user, ViewerRole::User)
 }
 
 fn settled<T>(written: Result<Outcome<T>, Failure>) -> Outcome<T> {

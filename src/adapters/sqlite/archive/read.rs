@@ -29,13 +29,14 @@ impl Reading {
     pub(super) async fn begin(store: &SqliteStore, user: UserId) -> Result<Self, Failure> {
         let mut transaction = store.readers.begin().await?;
         // The first statement takes the snapshot.
-        let row = sqlx::query("SELECT feed_head, knowledge_version FROM users WHERE id = ?")
+        let row = sqlx::query("SELECT feed_head, knowledge_version, visitor FROM users WHERE id = ?")
             .bind(super::owner(&user.0))
             .fetch_optional(&mut *transaction)
             .await?
             .ok_or(Failure::NotFound)?;
         let c = Columns::of(&row, "users");
-        let owner = Owner { user, feed_head: c.count("feed_head")?, knowledge_version: c.count("knowledge_version")? };
+        let (feed_head, knowledge_version) = (c.count("feed_head")?, c.count("knowledge_version")?);
+        let owner = Owner { user, feed_head, knowledge_version, visitor: c.flag("visitor")? };
         Ok(Self { transaction, owner, place: 0, after: None })
     }
 }

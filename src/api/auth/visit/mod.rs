@@ -4,7 +4,7 @@
 
 pub(crate) mod routes;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use axum::http::{HeaderMap, header, request::Parts};
@@ -16,12 +16,14 @@ use super::{
     origin::ForeignPage,
 };
 use crate::{
-    domain::{Caller, Timestamp, TokenDigest, UserId, ViewerRole, Visit},
+    domain::{Caller, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitRoom},
     ports::{Clock, Ids, StoreError, VisitStore},
 };
 
 /// How often a use is noted.
 const NOTED_EVERY: TimeDelta = TimeDelta::minutes(1);
+/// Longest time that a visit lasts unused on which nothing was said.
+const EMPTY_LASTS: TimeDelta = TimeDelta::hours(1);
 
 /// What visitors may.
 #[derive(Clone, Debug)]
@@ -30,6 +32,8 @@ pub struct VisitConfig {
     pub lasts: Duration,
     /// Most visits at a time.
     pub most: u64,
+    /// Most of them from one address.
+    pub most_of_origin: u64,
     /// Messages of one visit in all.
     pub messages: u32,
     /// Sessions of one visit in all.
@@ -95,27 +99,37 @@ impl Visits {
         }
     }
 
-    /// Begins a visit of a new user; `None` when there are too many.
-    async fn begin(&self) -> Result<Option<Held>, StoreError> {
+    /// Begins a visit of a new user, from an address if that is known; `None` when there are too many.
+    async fn begin(&self, origin: Option<IpAddr>) -> Result<Option<Held>, StoreError> {
         let inner = &self.0;
         let secret = Secret::fresh().map_err(|e| StoreError::Permanent(Box::new(e)))?;
         let caller = Caller::verified(UserId(inner.ids.fresh()), ViewerRole::Anonymous);
         let now = inner.clock.now();
+        let Ends { ends_at, empty_until } = inner.ends(now);
         let visit = Visit {
             digest: secret.digest(),
             messages_left: inner.config.messages,
             sessions_left: inner.config.sessions,
             created_at: now,
-            ends_at: inner.ends_at(now),
+            ends_at,
+            empty_until: Some(empty_until),
         };
-        let begun = inner.store.begin_visit(&caller, &visit, inner.config.most).await?;
+        let room = VisitRoom { most: inner.config.most, origin, most_of_origin: inner.config.most_of_origin };
+        let begun = inner.store.begin_visit(&caller, &visit, &room).await?;
         Ok(begun.then_some(Held { secret, caller, visit }))
     }
 }
 
+/// When a visit ends that is used now, and when if nothing was said on it.
+struct Ends {
+    ends_at: Timestamp,
+    empty_until: Timestamp,
+}
+
 impl Inner {
-    fn ends_at(&self, now: Timestamp) -> Timestamp {
-        now + TimeDelta::from_std(self.config.lasts).unwrap_or(TimeDelta::days(1))
+    fn ends(&self, now: Timestamp) -> Ends {
+        let lasts = TimeDelta::from_std(self.config.lasts).unwrap_or(TimeDelta::days(1));
+        Ends { ends_at: now + lasts, empty_until: now + EMPTY_LASTS.min(lasts / 10) }
     }
 }
 
@@ -145,9 +159,10 @@ impl Authenticator for Visits {
         let Some(Held { secret, caller, visit }) = self.held(&parts.headers, foreign).await? else {
             return inner.others.authenticate(parts).await;
         };
-        let ends_at = inner.ends_at(inner.clock.now());
+        let now = inner.clock.now();
+        let Ends { ends_at, empty_until } = inner.ends(now);
         if ends_at - visit.ends_at >= NOTED_EVERY {
-            inner.store.use_visit(visit.digest, ends_at).await.map_err(unavailable)?;
+            inner.store.use_visit(visit.digest, now, ends_at, empty_until).await.map_err(unavailable)?;
         }
         Ok(Identity {
             caller,

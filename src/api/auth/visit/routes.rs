@@ -1,6 +1,8 @@
 //! `/auth/visit` and `/auth/adopt`, for the pages of this server: going on without a login, ending that, and taking what was told
 //! on a visit into an account.
 
+use std::sync::Arc;
+
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::{
     Extension, Json,
@@ -13,9 +15,10 @@ use serde_json::{Value, json};
 use super::{Held, Visits, secret};
 use crate::{
     api::{
+        address::{self, ClientAddress},
         audit::Auditor,
         auth::{
-            AuthError, CSRF_HEADER, Writer, csrf_required,
+            AuthError, CSRF_HEADER, Identity, Writer, csrf_required,
             login::{
                 attempt::Secret,
                 cookies::{self, SentFor},
@@ -23,9 +26,10 @@ use crate::{
             origin::ForeignPage,
         },
         error::ApiError,
+        rate::CallerLimits,
     },
-    conversation::Conversation,
-    domain::{AuditAction, ViewerRole},
+    conversation::{Conversation, UseCaseError},
+    domain::{AuditAction, TokenDigest, ViewerRole},
 };
 
 /// What the routes work with.
@@ -34,6 +38,7 @@ pub(crate) struct Visiting {
     pub(crate) visits: Visits,
     pub(crate) conversation: Conversation,
     pub(crate) auditor: Auditor,
+    pub(crate) limits: Arc<CallerLimits>,
 }
 
 /// `POST /auth/visit`: begins a visit. Always with a new secret and a new user, so that nobody goes on with what somebody else may
@@ -52,7 +57,8 @@ pub(crate) async fn begin(
         return Err(ApiError::refused(StatusCode::CONFLICT, "ALREADY_LOGGED_IN", "You are logged in. Log out to go on as a visitor."));
     }
     let before = visits.held(&parts.headers, false).await?;
-    let Some(held) = visits.begin().await? else {
+    let origin = parts.extensions.get::<ClientAddress>().map(|client| address::neighbourhood(client.0));
+    let Some(held) = visits.begin(origin).await? else {
         let message = "There are too many visitors just now. Log in, or come back later.";
         return Err(ApiError::refused(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_VISITS", message));
     };
@@ -60,7 +66,7 @@ pub(crate) async fn begin(
         end(conversation, before).await?;
     }
     metrics::counter!("recall_visits_total").increment(1);
-    let said = json!({ "user": user(&held), "csrfToken": held.secret.csrf(), "expiresAt": held.visit.ends_at });
+    let said = json!({ "user": user(&held), "csrfToken": held.secret.csrf(), "expiresAt": held.visit.over_at() });
     let mut response = (StatusCode::CREATED, Json(said)).into_response();
     add(&mut response, visits.cookie(&held.secret));
     // A login that has ended would keep the visit from counting.
@@ -100,18 +106,30 @@ pub(crate) async fn adopt(
     if identity.caller.role() == ViewerRole::Anonymous {
         return Err(ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Log in first: a visit cannot take over another."));
     }
-    let Visiting { conversation, auditor, .. } = &visiting;
     let mut taken = Value::Null;
-    if let Some(secret) = secret(&headers, foreign.is_some())
-        && let Some(adoption) = conversation.adopt(&identity.caller, secret.digest()).await?
-    {
-        auditor.of_request(conversation.now(), &identity, AuditAction::VisitAdopted, Some(adoption.visitor.to_string())).await;
-        taken = json!({ "sessions": adoption.sessions, "messages": adoption.messages, "facts": adoption.facts });
+    if let Some(secret) = secret(&headers, foreign.is_some()) {
+        // Of its own, so that whoever hangs up in the middle gets nothing that is not counted and noted.
+        let errands = visiting.conversation.errands().clone();
+        taken = match errands.run(take_over(visiting, identity, secret.digest())).await {
+            Ok(Some(taken)) => taken?,
+            Ok(None) => return Err(UseCaseError::Internal { cause: "the process stops".into() }.into()),
+            Err(panicked) => return Err(UseCaseError::Internal { cause: panicked.into() }.into()),
+        };
     }
     // Asked again, there is nothing left to take.
     let mut response = Json(json!({ "adopted": taken })).into_response();
     add(&mut response, gone());
     Ok(response)
+}
+
+/// Takes what a visit has into the account of an identity, and says what that was.
+async fn take_over(visiting: Visiting, identity: Identity, visit: TokenDigest) -> Result<Value, ApiError> {
+    let Visiting { conversation, auditor, limits, .. } = &visiting;
+    let Some(adoption) = conversation.adopt(&identity.caller, visit).await? else { return Ok(Value::Null) };
+    limits.messages_came(identity.caller, adoption.told).await;
+    auditor.of_request(conversation.now(), &identity, AuditAction::VisitAdopted, Some(adoption.visitor.to_string())).await;
+    conversation.settle_soon(&identity.caller).await;
+    Ok(json!({ "sessions": adoption.sessions, "messages": adoption.messages, "facts": adoption.facts }))
 }
 
 impl Visits {
@@ -123,7 +141,7 @@ impl Visits {
     ) -> Result<Option<(Value, Option<HeaderValue>)>, AuthError> {
         let Some(held) = self.held(headers, foreign).await? else { return Ok(None) };
         let said = json!({
-            "user": user(&held), "csrfToken": held.secret.csrf(), "expiresAt": held.visit.ends_at,
+            "user": user(&held), "csrfToken": held.secret.csrf(), "expiresAt": held.visit.over_at(),
             "messages": self.0.config.messages.saturating_sub(held.visit.messages_left),
         });
         Ok(Some((said, self.cookie(&held.secret))))

@@ -47,10 +47,10 @@ proptest! {
     }
 
     #[test]
-    fn the_other_lines_read_back(program: String, ms in 0..4_000_000_000_000i64, user: u128, a in 0..1u64 << 63, b in 0..1u64 << 63) {
+    fn the_other_lines_read_back(program: String, ms in 0..4_000_000_000_000i64, user: u128, visitor: bool, a in 0..1u64 << 63, b in 0..1u64 << 63) {
         let user = UserId(Uuid::from_u128(user));
         let header = Header { program, exported_at: moment(ms).unwrap(), local_user: user };
-        for line in [Line::Header(header), Line::User(Owner { user, feed_head: a, knowledge_version: b }), Line::End(a)] {
+        for line in [Line::Header(header), Line::User(Owner { user, feed_head: a, knowledge_version: b, visitor }), Line::End(a)] {
             prop_assert_eq!(Line::parse(&line.write()).unwrap(), line);
         }
     }

@@ -2,7 +2,7 @@
 
 use recall::{
     adapters::system::RandomIds,
-    api::{VisitConfig, Visits},
+    api::{Limits, RateLimit, VisitConfig, Visits},
     domain::{Caller, UserId, ViewerRole},
     ports::Clock,
 };
@@ -20,13 +20,19 @@ async fn world() -> (Arc<Issuer>, Server) {
 
 /// A server that lets people go on without a login.
 async fn open(issuer: &Arc<Issuer>, stored: Stored) -> Server {
+    open_within(issuer, stored, Limits::default(), 50).await
+}
+
+/// The same with bounds of its own, and so many visits from one address.
+async fn open_within(issuer: &Arc<Issuer>, stored: Stored, limits: Limits, most_of_origin: u64) -> Server {
     let who = |store: Arc<dyn Store>, address| {
         let logins = logins(issuer, &store, address);
-        let config = VisitConfig { lasts: Duration::from_secs(LASTS.unsigned_abs()), most: 100, messages: 20, sessions: 3 };
+        let lasts = Duration::from_secs(LASTS.unsigned_abs());
+        let config = VisitConfig { lasts, most: 100, most_of_origin, messages: 20, sessions: 3 };
         let visits = Visits::new(config, Arc::new(logins.clone()), store, issuer.clock.clone(), Arc::new(RandomIds::default()));
         (logins, visits)
     };
-    Server::start_for_visitors(stored, who, resource(&[issuer])).await
+    Server::start_for_visitors(stored, who, resource(&[issuer]), limits).await
 }
 
 impl Browser {
@@ -257,9 +263,70 @@ async fn a_visit_ends_unused_or_when_the_visitor_goes_and_everything_with_it() {
 }
 
 #[tokio::test]
+async fn a_visit_on_which_nothing_is_said_ends_sooner_and_makes_room() {
+    let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
+    let server = open_within(&issuer, Stored::sqlite().await, Limits::default(), 2).await;
+    let (silent, speaks) = (Browser::visiting(&server).await, Browser::visiting(&server).await);
+    let until = |session: &Value| session["expiresAt"].as_str().unwrap().parse::<recall::domain::Timestamp>().unwrap();
+    let now = issuer.clock.now();
+    let left = (until(&silent.session().await["visit"].clone()) - now).num_seconds();
+    assert!((LASTS / 10 - 5..=LASTS / 10).contains(&left), "a tenth of the time: {left}");
+    let session = speaks.new_session().await;
+    speaks.say(&session, "Mine.").await;
+    assert!((until(&speaks.session().await["visit"].clone()) - now).num_seconds() > LASTS - 10);
+
+    // There is room for two from here, and whoever comes gets the place of the silent one.
+    let third = Browser::visiting(&server).await;
+    assert_eq!((silent.viewer().await, third.viewer().await.is_some(), speaks.viewer().await.is_some()), (None, true, true));
+    let session = third.new_session().await;
+    third.say(&session, "Mine.").await;
+    let fourth = Browser::at(&server);
+    assert_eq!(code_of(fourth.visit().await).await, (429, "TOO_MANY_VISITS".to_owned()));
+
+    // Using it keeps it, leaving it open does not.
+    issuer.clock.wait(LASTS + 1);
+    let browser = Browser::visiting(&server).await;
+    for _ in 0..3 {
+        issuer.clock.wait(LASTS / 10 - 10);
+        assert!(browser.viewer().await.is_some());
+    }
+    issuer.clock.wait(LASTS / 10 + 1);
+    assert_eq!(browser.viewer().await, None);
+}
+
+#[tokio::test]
+async fn what_comes_with_a_visit_counts_against_the_accounts_limit() {
+    for stored in Stored::all().await {
+        let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
+        let limits = Limits { messages_by_day: Some(RateLimit { per_second: 1e-3, burst: 5 }), ..Limits::default() };
+        let server = open_within(&issuer, stored, limits, 50).await;
+        let anna = Browser::logged_in(&server, &issuer, "anna").await;
+        let own = anna.new_session().await;
+        for round in 1..=3 {
+            let browser = Browser::visiting(&server).await;
+            let session = browser.new_session().await;
+            for n in 0..2 {
+                browser.say(&session, &format!("m{n}")).await;
+            }
+            browser.log_in(&issuer, "anna", json!({})).await;
+            let (status, answer) = browser.adopt().await;
+            assert_eq!((status, &answer["adopted"]["messages"]), (200, &json!(2)), "nobody loses what they told: {answer}");
+            assert_eq!(browser.sessions().await, round + 1);
+        }
+        let refused = anna.say(&own, "one more").await;
+        assert!(refused.to_string().contains("RATE_LIMITED"), "six of five: {refused}");
+        let other = Browser::logged_in(&server, &issuer, "boris").await;
+        let own = other.new_session().await;
+        assert_eq!(other.say(&own, "m").await["data"]["sendMessage"]["errors"], json!([]));
+    }
+}
+
+#[tokio::test]
 async fn a_login_that_has_ended_does_not_become_a_visit() {
     let (issuer, server) = world().await;
     let browser = Browser::visiting(&server).await;
+    let session = browser.new_session().await;
+    browser.say(&session, "Mine.").await;
     let visitor = browser.viewer().await.unwrap();
     browser.log_in(&issuer, "anna", json!({})).await;
     let anna = browser.viewer().await.unwrap();

@@ -22,7 +22,7 @@ use super::{
     archive::{other, rich},
     given::{MODEL, World, at, fresh, new_message},
     logins::login,
-    visits::{visit, visitor},
+    visits::{ROOM, visit, visitor},
 };
 
 /// The day of `at(0)`.
@@ -52,7 +52,7 @@ async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     let (visitor, theirs) = visitor(store, 100, 100).await;
     visitor.john_likes_mary().await;
     store.adopt(&w.caller, theirs.digest, at(0)).await.unwrap();
-    store.begin_visit(&w.caller, &visit(1, 1), 1_000).await.unwrap();
+    store.begin_visit(&w.caller, &visit(1, 1), &ROOM).await.unwrap();
     let mut message = new_message(session, "costs tokens");
     // As while the embedding model changes.
     message.prepared.further = vec![(message.prepared.model, message.prepared.embedding)];
@@ -107,7 +107,7 @@ pub(super) async fn everything_of_a_user_goes_and_nothing_of_another(store: Arc<
     *expected.get_mut("usage_days").unwrap() -= 1;
     assert_eq!(erasure.deleted, expected);
     assert_eq!(store.holdings(c).await.unwrap(), BTreeMap::from([("usage_days".to_owned(), 1)]));
-    assert_eq!(store.spent(c, TODAY).await.unwrap().0, 7, "deleting renews no budget");
+    assert_eq!(store.spent(c, TODAY).await.unwrap().own, 7, "deleting renews no budget");
     assert!(store.nearest(c, MODEL, &Embedding(vec![1.0, 0.0]), None, 10).await.unwrap().is_empty());
     assert_eq!(store.erasure(c).await.unwrap(), Some(erasure));
 
@@ -171,7 +171,7 @@ pub(super) async fn nothing_new_is_taken_while_everything_is_deleted(store: Arc<
             done => panic!("{done:?}"),
         }
     }
-    let owner = Owner { user: c.user(), feed_head: 1, knowledge_version: 1 };
+    let owner = Owner { user: c.user(), feed_head: 1, knowledge_version: 1, visitor: false };
     assert!(matches!(store.admit(&owner).await, Err(ArchiveError::Store(StoreError::BeingErased))));
     // A worker at it learns that its job is gone, at the latest when that is.
     to_the_end(&store, c, 50).await;
@@ -220,17 +220,28 @@ pub(super) async fn receipts_and_the_last_usage_go_when_the_day_is_over(store: A
     assert!(matches!(store.begin_erasure(&World::new(&store).caller, at(0)).await, Err(StoreError::NotFound)), "there is no such user");
     assert!(matches!(store.erase(c, at(0), 10).await, Err(StoreError::NotFound)), "none was begun");
     store.begin_erasure(c, at(0)).await.unwrap();
-    store.forget_erasures(Day(TODAY.0 + 9)).await.unwrap();
+    store.forget_erasures(Day(TODAY.0 + 9), 9).await.unwrap();
     assert!(store.erasure(c).await.unwrap().is_some(), "one that goes on is not forgotten");
     to_the_end(&store, c, 1_000).await;
-    store.forget_erasures(TODAY).await.unwrap();
+    store.forget_erasures(TODAY, 9).await.unwrap();
     assert!(store.erasure(c).await.unwrap().is_some(), "today's receipt stays today");
     let spending = Spending { operation: ModelOperation::Answer, tokens: TokenCount { input: 1, output: 1 }, messages: vec![] };
     store.spend(c, Day(TODAY.0 + 1), &spending).await.unwrap();
-    store.forget_erasures(Day(TODAY.0 + 1)).await.unwrap();
+    // Others, so that it takes several steps.
+    for _ in 0..4 {
+        let other = World::new(&store);
+        other.session().await;
+        store.begin_erasure(&other.caller, at(0)).await.unwrap();
+        to_the_end(&store, &other.caller, 1_000).await;
+    }
+    let mut steps = Vec::new();
+    while steps.last() != Some(&0) {
+        steps.push(store.forget_erasures(Day(TODAY.0 + 1), 2).await.unwrap());
+    }
+    assert_eq!(steps, [2, 2, 1, 0], "no more at once than it is told, and all of them in the end");
     assert_eq!(store.erasure(c).await.unwrap(), None);
-    assert_eq!(store.spent(c, TODAY).await.unwrap().0, 0, "gone with the day");
-    assert_eq!(store.spent(c, Day(TODAY.0 + 1)).await.unwrap().0, 2, "what came after stays");
+    assert_eq!(store.spent(c, TODAY).await.unwrap().own, 0, "gone with the day");
+    assert_eq!(store.spent(c, Day(TODAY.0 + 1)).await.unwrap().own, 2, "what came after stays");
 }
 
 pub(super) async fn the_audit_log_is_everybodys_for_administrators_and_ones_own_for_others(store: Arc<dyn Store>) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use recall::{
     domain::{Day, Entity, EntityKey, Fact, Message, MessageKind, ModelOperation, Page, Session, Spending, StoredEvent, TokenCount},
     ports::{
-        AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, Store, StoreError,
-        Unmerge,
+        AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, Spent, Store,
+        StoreError, Unmerge,
     },
 };
 
@@ -110,7 +110,7 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     assert!(matches!(s.log_state(c, known.session).await, Err(StoreError::NotFound)));
     assert!(matches!(s.events_after(c, known.session, 0, 10).await, Err(StoreError::NotFound)));
 
-    assert_eq!(s.spent(c, Day(1)).await.unwrap(), (0, 7), "only the sum of all is told");
+    assert_eq!(s.spent(c, Day(1)).await.unwrap(), Spent { own: 0, visitors: 0, all: 7 }, "only the sum of all is told");
     assert!(s.usage_since(c, Day(0)).await.unwrap().is_empty());
     assert!(s.usage_of_messages(c, &[known.message.id]).await.unwrap().is_empty());
 
@@ -120,7 +120,7 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     s.spend(c, Day(1), &mine).await.unwrap();
     assert!(s.usage_of_messages(c, &[known.message.id]).await.unwrap().is_empty());
     assert_eq!(s.usage_of_messages(&a.caller, &[known.message.id]).await.unwrap().len(), 1);
-    assert_eq!(s.spent(&a.caller, Day(1)).await.unwrap(), (7, 10));
+    assert_eq!(s.spent(&a.caller, Day(1)).await.unwrap(), Spent { own: 7, visitors: 0, all: 10 });
     let message = new_message(known.session, "mine now");
     assert!(matches!(s.append(c, known.session, vec![message.clone()]).await, Err(StoreError::NotFound)));
     assert!(matches!(s.append(c, known.session, vec![]).await, Err(StoreError::NotFound)));

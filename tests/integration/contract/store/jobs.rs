@@ -245,7 +245,7 @@ pub(super) async fn concurrent_workers_never_hold_the_same_job(store: Arc<dyn St
 pub(super) async fn a_job_remembers_whose_it_is(store: Arc<dyn Store>) {
     for role in [ViewerRole::Admin, ViewerRole::User, ViewerRole::Anonymous] {
         let w = World { store: store.clone(), caller: Caller::verified(UserId(fresh()), role) };
-        store.begin_visit(&w.caller, &super::visits::visit(9, 9), 1_000).await.unwrap();
+        store.begin_visit(&w.caller, &super::visits::visit(9, 9), &super::visits::ROOM).await.unwrap();
         let session = w.session().await;
         w.append(recall::ports::NewMessage { created_at: at(3), ..new_message(session, "m") }).await;
         let job = w.claim(3).await.into_iter().find(|j| j.session == session).unwrap();

@@ -85,6 +85,8 @@ macro_rules! store_contract {
             visits::a_visit_is_found_by_its_secret_until_it_is_over,
             visits::a_visitor_stores_no_more_than_the_visit_has_left,
             visits::there_are_no_more_visits_than_may_be,
+            visits::an_empty_visit_ends_sooner_until_something_is_said,
+            visits::an_empty_visit_makes_room_for_a_newcomer_and_no_other_does,
             visits::an_account_without_anything_takes_a_visit_over_as_it_is,
             visits::an_account_takes_a_visit_over_beside_what_it_has,
             visits::a_visit_is_taken_over_once_and_nothing_written_meanwhile_is_lost,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use recall::{
     domain::{Day, DayUsage, MessageId, ModelOperation, Spending, TokenCount},
-    ports::Store,
+    ports::{Spent, Store},
 };
 
 use super::given::{World, fresh};
@@ -34,8 +34,8 @@ pub(super) async fn tokens_are_counted_by_day_and_by_message(store: Arc<dyn Stor
     let before = day(today.before(1), Extract, 1, tokens(1, 2));
     assert_eq!(store.usage_since(&w.caller, today).await.unwrap(), of_today);
     assert_eq!(store.usage_since(&w.caller, today.before(5)).await.unwrap(), [&of_today[..], std::slice::from_ref(&before)].concat());
-    assert_eq!(store.spent(&w.caller, today).await.unwrap(), (3_330, 3_330));
-    assert_eq!(store.spent(&w.caller, today.before(2)).await.unwrap(), (0, 0));
+    assert_eq!(store.spent(&w.caller, today).await.unwrap(), Spent { own: 3_330, visitors: 0, all: 3_330 });
+    assert_eq!(store.spent(&w.caller, today.before(2)).await.unwrap(), Spent::default());
     let mut of_messages = store.usage_of_messages(&w.caller, &[a, b, never]).await.unwrap();
     of_messages.sort_by_key(|(_, t)| t.input);
     assert_eq!(of_messages, [(b, tokens(5, 10)), (a, tokens(1_006, 2_012))]);

@@ -3,27 +3,30 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use recall::{
-    domain::{Adopted, Caller, Day, Entity, EntityKey, MessageId, Page, SessionId, TokenDigest, UserId, ViewerRole, Visit},
-    ports::{ChangeFeed, CommitError, KnowledgeCommit, Store, StoreError, Thing, ThingId},
+    domain::{Adopted, Caller, Day, Entity, EntityKey, MessageId, Page, SessionId, TokenDigest, UserId, ViewerRole, Visit, VisitRoom},
+    ports::{ChangeFeed, CommitError, EntityFilter, FactFilter, KnowledgeCommit, Store, StoreError, Thing, ThingId},
 };
 use serde_json::Value;
 
 use super::{
     archive::{body, export, rich},
-    given::{MODEL, World, at, entity, event, fact, fresh, new_message},
+    given::{LEASE, MODEL, World, at, entity, event, fact, fresh, new_message},
 };
 
 pub(super) fn visit(messages_left: u32, sessions_left: u32) -> Visit {
     let mut digest = [7; 32];
     digest[..16].copy_from_slice(fresh().as_bytes());
-    Visit { digest: TokenDigest(digest), messages_left, sessions_left, created_at: at(0), ends_at: at(10_000) }
+    Visit { digest: TokenDigest(digest), messages_left, sessions_left, created_at: at(0), ends_at: at(10_000), empty_until: None }
 }
+
+/// Room for many visits.
+pub(crate) const ROOM: VisitRoom = VisitRoom { most: 1_000, origin: None, most_of_origin: 0 };
 
 /// Somebody on a visit.
 pub(super) async fn visitor(store: &Arc<dyn Store>, messages: u32, sessions: u32) -> (World, Visit) {
     let w = World { store: store.clone(), caller: Caller::verified(UserId(fresh()), ViewerRole::Anonymous) };
     let visit = visit(messages, sessions);
-    assert!(store.begin_visit(&w.caller, &visit, 1_000).await.unwrap());
+    assert!(store.begin_visit(&w.caller, &visit, &ROOM).await.unwrap());
     (w, visit)
 }
 
@@ -35,10 +38,12 @@ pub(super) async fn a_visit_is_found_by_its_secret_until_it_is_over(store: Arc<d
     let ended = async |ms| store.ended_visits(at(ms), 100).await.unwrap().contains(&w.caller);
     assert_eq!((ended(9_999).await, ended(10_000).await), (false, true));
 
-    store.use_visit(visit.digest, at(20_000)).await.unwrap();
-    store.use_visit(visit.digest, at(15_000)).await.unwrap();
+    store.use_visit(visit.digest, at(9_999), at(20_000), at(20_000)).await.unwrap();
+    store.use_visit(visit.digest, at(9_999), at(15_000), at(15_000)).await.unwrap();
     assert_eq!((ended(19_999).await, ended(20_000).await), (false, true), "no earlier than said before");
-    store.use_visit(TokenDigest([9; 32]), at(20_000)).await.unwrap();
+    store.use_visit(TokenDigest([9; 32]), at(9_999), at(20_000), at(20_000)).await.unwrap();
+    store.use_visit(visit.digest, at(20_000), at(30_000), at(30_000)).await.unwrap();
+    assert!(ended(20_000).await, "one that is over stays so");
 
     store.begin_erasure(&w.caller, at(0)).await.unwrap();
     assert_eq!(store.visit(visit.digest, at(0)).await.unwrap(), None, "with the deletion of everything it ends at once");
@@ -85,16 +90,100 @@ pub(super) async fn there_are_no_more_visits_than_may_be(store: Arc<dyn Store>) 
     let (w, _) = visitor(&store, 1, 1).await;
     let next = Caller::verified(UserId(fresh()), ViewerRole::Anonymous);
     // Others may have some in this store, too, but never fewer than this one.
-    assert!(!store.begin_visit(&next, &visit(1, 1), 1).await.unwrap());
+    assert!(!store.begin_visit(&next, &visit(1, 1), &VisitRoom { most: 1, ..ROOM }).await.unwrap());
     assert_eq!(store.holdings(&next).await.unwrap().len(), 0);
     store.begin_erasure(&w.caller, at(0)).await.unwrap();
-    assert!(store.begin_visit(&next, &visit(1, 1), 1_000).await.unwrap());
+    assert!(store.begin_visit(&next, &visit(1, 1), &ROOM).await.unwrap());
+}
+
+pub(super) async fn an_empty_visit_ends_sooner_until_something_is_said(store: Arc<dyn Store>) {
+    let empty = || Visit { empty_until: Some(at(100)), ..visit(3, 3) };
+    let begin = async || {
+        let w = World { store: store.clone(), caller: Caller::verified(UserId(fresh()), ViewerRole::Anonymous) };
+        let visit = empty();
+        assert!(store.begin_visit(&w.caller, &visit, &ROOM).await.unwrap());
+        (w, visit)
+    };
+    let is_over = async |w: &World, visit: &Visit, ms| {
+        let listed = store.ended_visits(at(ms), 1_000).await.unwrap().contains(&w.caller);
+        assert_eq!(listed, store.visit(visit.digest, at(ms)).await.unwrap().is_none());
+        listed
+    };
+    let ((silent, first), (speaks, second)) = (begin().await, begin().await);
+    assert_eq!(store.visit(first.digest, at(99)).await.unwrap(), Some((silent.caller, first.clone())), "read back the same");
+    let session = speaks.session().await;
+    assert!(is_over(&speaks, &second, 100).await, "a session in which nothing is said is nothing");
+    store.use_visit(first.digest, at(50), at(10_050), at(150)).await.unwrap();
+    assert!(!is_over(&silent, &first, 149).await && is_over(&silent, &first, 150).await);
+    speaks.say(session, "m").await;
+    store.use_visit(second.digest, at(50), at(10_050), at(150)).await.unwrap();
+    assert!(!is_over(&speaks, &second, 10_049).await && is_over(&speaks, &second, 10_050).await);
+    store.use_visit(first.digest, at(150), at(20_000), at(20_000)).await.unwrap();
+    assert!(is_over(&silent, &first, 150).await, "one that is over stays so");
+    let account = World::new(&store);
+    assert_eq!(store.adopt(&account.caller, first.digest, at(150)).await.unwrap(), None);
+}
+
+pub(super) async fn an_empty_visit_makes_room_for_a_newcomer_and_no_other_does(store: Arc<dyn Store>) {
+    let [here, there] = ["192.0.2.1", "2001:db8::"].map(|address| Some(address.parse().unwrap()));
+    let begin = async |n: i64, origin, most, most_of_origin| {
+        let w = World { store: store.clone(), caller: Caller::verified(UserId(fresh()), ViewerRole::Anonymous) };
+        let visit = Visit { created_at: at(n), ends_at: at(10_000 + n), empty_until: Some(at(1_000 + n)), ..visit(3, 3) };
+        let begun = store.begin_visit(&w.caller, &visit, &VisitRoom { most, origin, most_of_origin }).await.unwrap();
+        begun.then_some((w, visit))
+    };
+    let is_there = async |(_, visit): &(World, Visit)| store.visit(visit.digest, at(20)).await.unwrap().is_some();
+
+    // Two from here, of which the older one says something.
+    let first = begin(1, here, 10, 2).await.unwrap();
+    let second = begin(2, here, 10, 2).await.unwrap();
+    let session = first.0.session().await;
+    first.0.say(session, "m").await;
+    let third = begin(3, here, 10, 2).await.unwrap();
+    assert_eq!((is_there(&first).await, is_there(&second).await, is_there(&third).await), (true, false, true));
+    assert!(store.ended_visits(at(20), 10).await.unwrap().contains(&second.0.caller), "what it had is deleted");
+    // Who was on the way there stores nothing that would then be lost.
+    let late = store.create_session(&second.0.caller, SessionId(fresh()), None, "e".into(), at(3)).await;
+    assert!(matches!(late, Err(StoreError::QuotaUsed)), "{late:?}");
+
+    // Elsewhere there is room, and the one there is not ended for somebody here.
+    let other = begin(4, there, 10, 2).await.unwrap();
+    let session = third.0.session().await;
+    third.0.say(session, "m").await;
+    assert!(begin(5, here, 10, 2).await.is_none(), "all from here are in use");
+    assert!(is_there(&other).await);
+
+    // Full in all: the one that was used least lately, wherever it is from. Those that are over do not count.
+    let unknown = begin(6, None, 10, 0).await.unwrap();
+    store.use_visit(other.1.digest, at(7), at(10_007), at(1_007)).await.unwrap();
+    let newest = begin(8, None, 4, 0).await.unwrap();
+    assert_eq!((is_there(&other).await, is_there(&unknown).await, is_there(&newest).await), (true, false, true));
+    for one in [&other, &newest] {
+        let session = one.0.session().await;
+        one.0.say(session, "m").await;
+    }
+    assert!(begin(9, there, 4, 2).await.is_none(), "all are in use");
+
+    // Many at once get no more places than there are.
+    let many = (0..12).map(|_| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            let caller = Caller::verified(UserId(fresh()), ViewerRole::Anonymous);
+            let room = VisitRoom { most: 7, origin: None, most_of_origin: 0 };
+            store.begin_visit(&caller, &Visit { created_at: at(50), ..visit(1, 1) }, &room).await.unwrap()
+        })
+    });
+    let mut begun = 0;
+    for done in many.collect::<Vec<_>>() {
+        begun += u32::from(done.await.unwrap());
+    }
+    assert_eq!(begun, 3);
 }
 
 pub(super) async fn an_account_without_anything_takes_a_visit_over_as_it_is(store: Arc<dyn Store>) {
     let (visitor, session) = rich(&store).await;
     let mine = visit(100, 100);
-    store.begin_visit(&visitor.caller, &mine, 1_000).await.unwrap();
+    store.begin_visit(&visitor.caller, &mine, &ROOM).await.unwrap();
     let before = export(&store, visitor.caller.user()).await;
     let told = log(&store, &visitor.caller, session).await;
     let state = store.feed_state(&visitor.caller).await.unwrap();
@@ -133,8 +222,14 @@ pub(super) async fn an_account_takes_a_visit_over_beside_what_it_has(store: Arc<
     let likes = fact(&you, "LIKES", &theirs.mary);
     w.commit(KnowledgeCommit { entities: vec![you.clone()], facts: vec![likes.clone()], ..w.plan(theirs.session).await }).await;
     let stale = KnowledgeCommit { events: vec![event(own.session)], ..account.plan(own.session).await };
+    let of = Some(theirs.session);
+    let entities = store.count_entities(&w.caller, &EntityFilter { session: of, ..EntityFilter::default() }).await.unwrap();
+    let counts = (entities, store.count_facts(&w.caller, &FactFilter { session: of, ..FactFilter::default() }).await.unwrap());
+    assert!(counts.0 > 0 && counts.1 > 0, "{counts:?}");
     let job = w.claim(0).await.into_iter().find(|j| j.session == theirs.session).unwrap();
 
+    let held = w.store.extend(&job.claim, at(1), LEASE).await.unwrap();
+    assert!(held);
     let account_as_admin = Caller::verified(account.caller.user(), ViewerRole::Admin);
     let adoption = store.adopt(&account_as_admin, visit.digest, at(1)).await.unwrap().unwrap();
     assert_eq!((adoption.sessions, adoption.messages, adoption.facts), (vec![theirs.session], 1, 2));
@@ -160,8 +255,22 @@ pub(super) async fn an_account_takes_a_visit_over_beside_what_it_has(store: Arc<
     assert!(matches!(store.commit(&account.caller, &stale, None).await, Err(CommitError::Stale)));
     let late = KnowledgeCommit { events: vec![event(theirs.session)], ..w.plan(theirs.session).await };
     assert!(store.commit(&w.caller, &late, Some(&job.claim)).await.is_err());
-    let again = w.claim(20).await.into_iter().find(|j| j.session == theirs.session && j.caller.user() == account.caller.user()).unwrap();
-    assert_eq!((again.work, again.caller), (job.work, account_as_admin));
+    // The worker that had it is told so before it has ended, and no other takes it again for the visitor, also when the lease is over.
+    assert!(!store.extend(&job.claim, at(2), LEASE).await.unwrap());
+    assert!(matches!(store.retry(&job.claim, at(2), LEASE, "X").await, Err(CommitError::NotOurs)));
+    store.release(&[job.claim]).await.unwrap();
+    let mut again = w.claim(20).await;
+    again.extend(w.claim(1_000_000).await);
+    again.retain(|j| j.session == theirs.session);
+    assert!(again.iter().all(|j| (j.work, j.caller) == (job.work, account_as_admin)), "{again:?}");
+    assert_eq!(again.iter().map(|j| j.claim.job).collect::<BTreeSet<_>>().len(), 1, "it is there once");
+    assert_eq!(w.store.holdings(&w.caller).await.unwrap().get("jobs"), None);
+
+    // What bounds a session counts what came with it.
+    let of = Some(theirs.session);
+    let entities = store.count_entities(&account.caller, &EntityFilter { session: of, ..EntityFilter::default() }).await.unwrap();
+    let facts = store.count_facts(&account.caller, &FactFilter { session: of, ..FactFilter::default() }).await.unwrap();
+    assert_eq!((entities, facts), counts);
 }
 
 pub(super) async fn a_visit_is_taken_over_once_and_nothing_written_meanwhile_is_lost(store: Arc<dyn Store>) {
@@ -230,7 +339,7 @@ pub(super) async fn of_a_visitor_nothing_is_left_in_the_end(store: Arc<dyn Store
         store.begin_erasure(&gone.caller, at(0)).await.unwrap();
         while store.erase(&gone.caller, at(0), 100).await.unwrap().erasure.ended_at.is_none() {}
     }
-    store.forget_erasures(Day(Day::of(at(0)).0 + 1)).await.unwrap();
+    while store.forget_erasures(Day(Day::of(at(0)).0 + 1), 1).await.unwrap() > 0 {}
     assert!(matches!(store.begin_erasure(&w.caller, at(0)).await, Err(StoreError::NotFound)), "the store never had anything of theirs");
     assert!(store.begin_erasure(&account.caller, at(0)).await.is_ok(), "of an account the counters stay");
     stays.session().await;

@@ -7,6 +7,7 @@ mod follow;
 mod injection;
 mod memory;
 mod neo4j;
+mod people;
 mod queries;
 pub(crate) mod service;
 

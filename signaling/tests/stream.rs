@@ -293,7 +293,8 @@ async fn a_rebuilt_log_sends_everybody_back() {
 async fn a_permission_that_ends_ends_the_peer_and_a_new_one_goes_on() {
     let server = Server::start(SignalingConfig::default()).await;
     let (mut client, offer) = Client::new("events").await;
-    let ended = tokio::time::sleep(Duration::from_secs(3));
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let ended = async { ended.await.unwrap() };
     client.accept(server.signaling.offer_until("s".into(), &offer, ended).await.unwrap()).await;
     client.until_open().await;
     client.say(json!({"t": "hello", "v": 1, "stream": "s", "resume": null})).await;
@@ -301,6 +302,7 @@ async fn a_permission_that_ends_ends_the_peer_and_a_new_one_goes_on() {
     client.expect("caught_up").await;
     server.say(json!(1));
     client.expect_events(1, 1).await;
+    end.send(()).unwrap();
     client.expect_bye("auth_expired").await;
     server.say(json!(2));
     let again = Client::hello(&server, resume(1)).await;

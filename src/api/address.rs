@@ -17,13 +17,19 @@ pub(crate) fn of(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr
     let mut client = peer.to_canonical();
     let lines: Vec<&str> = headers.get_all(FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or_default()).collect();
     let mut names = lines.iter().rev().flat_map(|line| line.rsplit(','));
-    while proxies.iter().any(|network| network.contains(&client)) {
+    while is_among(client, proxies) {
         match names.next().and_then(address) {
             Some(named) => client = named,
             None => break,
         }
     }
     client
+}
+
+/// Whether an address belongs to one of these networks, however it is written.
+pub(crate) fn is_among(address: IpAddr, networks: &[IpNet]) -> bool {
+    let address = address.to_canonical();
+    networks.iter().any(|network| network.contains(&address))
 }
 
 /// Whether the request was brought by somebody who claims to be a proxy.

@@ -170,6 +170,11 @@ pub fn describe_metrics() {
     metrics::describe_counter!("recall_http_panics_total", "Handlers that panicked");
     metrics::describe_gauge!("recall_http_connections", "Open connections");
     metrics::describe_counter!("recall_http_connections_refused_total", "Connections closed because their address had too many");
+    metrics::describe_counter!("recall_http_unknown_proxy_requests_total", "Requests through proxies that are not trusted");
+    metrics::describe_counter!(
+        "recall_http_answers_untaken_total",
+        "Answers over HTTP/2 that were ended because nothing of them was taken"
+    );
     metrics::describe_counter!("recall_tls_handshakes_failed_total", "Connections that ended before TLS was agreed on");
 }
 

@@ -9,6 +9,7 @@ mod erasing;
 mod error;
 mod export;
 pub mod graphql;
+mod hourly;
 mod ice;
 mod layers;
 mod operations;
@@ -41,7 +42,7 @@ pub use auth::{
     visit::{VisitConfig, Visits},
 };
 pub use error::ApiError;
-pub use graphql::{Admission, documents::Documents, sdl};
+pub use graphql::{Admission, WEBSOCKET_FRAMES, documents::Documents, sdl};
 pub use ice::{IceServer, IceServers, TurnConfig};
 pub use layers::describe_metrics;
 pub use operations::Check;
@@ -146,6 +147,8 @@ pub struct Limits {
     pub operation_timeout: Duration,
     /// How often one caller may ask.
     pub requests: Option<RateLimit>,
+    /// How fast frames of one WebSocket are read.
+    pub websocket_frames: Option<RateLimit>,
     /// How many requests of one caller are worked on at a time; more wait.
     pub requests_at_once: Option<usize>,
     /// How often one address may ask, whoever is there.
@@ -173,6 +176,7 @@ impl Default for Limits {
             document: graphql::document::DocumentLimits::default(),
             operation_timeout: Duration::from_secs(20),
             requests: None,
+            websocket_frames: None,
             requests_at_once: None,
             address_requests: None,
             messages_by_minute: None,

@@ -1,6 +1,7 @@
 //! Accepts connections: how many at once, in all and from one address, how long one may ask for nothing and a client may read
 //! nothing, and how they end.
 
+mod answers;
 mod crowd;
 mod requests;
 
@@ -24,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use tower::Layer;
 
 use self::{
+    answers::Answers,
     crowd::{Crowd, Slot},
     requests::Requests,
 };
@@ -48,7 +50,7 @@ pub struct ServerConfig {
     pub trusted_proxies: Vec<IpNet>,
     /// Time for the head of a request, from the connection or from the end of the request before, in every version of HTTP.
     pub head_timeout: Duration,
-    /// Time a client may take nothing of what is sent to it.
+    /// Time a client may take nothing of what is sent to it, or of one answer.
     pub write_timeout: Duration,
     /// Time for open requests to end after a shutdown began.
     pub grace: Duration,
@@ -92,6 +94,9 @@ impl From<TcpListener> for Listener {
 pub(crate) struct Connection {
     _slot: Arc<Slot>,
     requests: Requests,
+    answers: Answers,
+    /// A proxy that is trusted: what one of its clients does not take is no reason to part from the others.
+    is_proxy: bool,
     /// Who is at its other end.
     pub(crate) peer: IpAddr,
     /// The server stops.
@@ -137,9 +142,16 @@ pub async fn serve(listener: impl Into<Listener>, router: Router, config: Server
         // A client that reads nothing would keep its response, and a stream's events, for ever.
         let mut socket = TimeoutStream::new(socket);
         socket.set_write_timeout(Some(config.write_timeout));
-        let connection = Connection { _slot: Arc::new(slot), requests: Requests::default(), peer: peer.ip(), closing: closing.clone() };
+        let connection = Connection {
+            _slot: Arc::new(slot),
+            requests: Requests::default(),
+            answers: Answers::default(),
+            is_proxy: crowd.is_proxy(peer.ip()),
+            peer: peer.ip(),
+            closing: closing.clone(),
+        };
         let (builder, router, tls) = (builder.clone(), router.clone(), tls.clone());
-        let times = (config.head_timeout, config.write_timeout * LAST_ANSWER);
+        let times = (config.head_timeout, config.write_timeout);
         tokio::spawn(async move {
             match tls {
                 None => carry(Box::pin(socket), &builder, router, connection, times).await,
@@ -164,31 +176,43 @@ pub async fn serve(listener: impl Into<Listener>, router: Router, config: Server
     }
 }
 
-/// Answers the requests of one connection until it ends, asks for nothing for too long, or the server stops.
+/// Answers the requests of one connection until it ends, asks for nothing or takes nothing for too long, or the server stops.
 async fn carry<S>(
     socket: S,
     builder: &Builder<TokioExecutor>,
     router: Router,
     connection: Connection,
-    (head_timeout, last_answer): (Duration, Duration),
+    (head_timeout, write_timeout): (Duration, Duration),
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let service = TowerToHyperService::new(Extension(connection.clone()).layer(router));
     let served = builder.serve_connection_with_upgrades(TokioIo::new(socket), service);
     tokio::pin!(served);
+    let untaken = async {
+        loop {
+            connection.answers.end_untaken(write_timeout).await;
+            if !connection.is_proxy {
+                return;
+            }
+        }
+    };
     // Hyper counts the time of a head in HTTP/1 only, and not before the first bytes say that it is that.
     let (ended, is_idle) = tokio::select! {
         ended = &mut served => (Some(ended), false),
         () = connection.closing.cancelled() => (None, false),
         () = connection.requests.none_for(head_timeout) => (None, true),
+        () = untaken => {
+            tracing::debug!("a client took nothing of an answer");
+            return;
+        }
     };
     let ended = match ended {
         Some(ended) => Ok(ended),
         None => {
             served.as_mut().graceful_shutdown();
             // Requests that are open when the server stops have its grace. Who is idle may still have to take an answer.
-            if is_idle { timeout(last_answer, served).await } else { Ok(served.await) }
+            if is_idle { timeout(write_timeout * LAST_ANSWER, served).await } else { Ok(served.await) }
         }
     };
     match ended {

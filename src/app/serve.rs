@@ -111,6 +111,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         let some = |count: u32| (count > 0).then_some(count);
         limits.requests = some(from.requests_per_minute).map(RateLimit::per_minute);
         limits.requests_at_once = Some(REQUESTS_AT_ONCE);
+        limits.websocket_frames = Some(api::WEBSOCKET_FRAMES);
         limits.address_requests = some(from.address_requests_per_minute).map(RateLimit::per_minute);
         limits.messages_by_minute = some(from.messages_per_minute).map(RateLimit::per_minute);
         limits.messages_by_day = some(from.messages_per_day).map(RateLimit::per_day);

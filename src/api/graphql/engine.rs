@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     api::{
-        IceServers, Limits,
+        IceServers, Limits, RateLimit,
         audit::Auditor,
         auth::{AuthError, Identity},
         error::ApiError,
@@ -123,6 +123,11 @@ impl Engine {
             schema = schema.disable_introspection().disable_suggestions();
         }
         Self { schema: schema.finish(), conversation, limits, limiter, documents: admission.documents }
+    }
+
+    /// How fast frames of one WebSocket are read.
+    pub(super) fn websocket_frames(&self) -> Option<RateLimit> {
+        self.limits.websocket_frames
     }
 
     /// An executor for one caller, which runs at most `concurrent` operations at once.

@@ -23,6 +23,7 @@ pub use engine::Admission;
 pub(crate) use engine::{Behind, Engine, Issuers, Streams};
 pub(crate) use http::{get, post};
 pub(crate) use loader::RivalsOf;
+pub use pace::WEBSOCKET_FRAMES;
 pub(crate) use scope::{Memory, Scope};
 pub(crate) use websocket::open;
 

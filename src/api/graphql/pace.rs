@@ -5,29 +5,31 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Frames in a second, in the long run.
-const PER_SECOND: f64 = 100.0;
-/// Frames at once.
-const BURST: f64 = 500.0;
+use crate::api::RateLimit;
+
+/// The pace of somebody who is not the only one.
+pub const WEBSOCKET_FRAMES: RateLimit = RateLimit { per_second: 100.0, burst: 500 };
 
 /// A bucket of frames.
 pub(super) struct Pace {
+    limit: Option<RateLimit>,
     left: f64,
     at: Instant,
 }
 
 impl Pace {
-    pub(super) fn new() -> Self {
-        Self { left: BURST, at: Instant::now() }
+    pub(super) fn new(limit: Option<RateLimit>) -> Self {
+        Self { limit, left: limit.map_or(0.0, |limit| f64::from(limit.burst)), at: Instant::now() }
     }
 
     /// How long the frame that has come has to wait. Meanwhile no further one is read, and the network holds them back.
     pub(super) fn wait(&mut self) -> Duration {
+        let Some(limit) = self.limit else { return Duration::ZERO };
         let now = Instant::now();
-        let gained = now.saturating_duration_since(self.at).as_secs_f64() * PER_SECOND;
-        self.left = (self.left + gained).min(BURST) - 1.0;
+        let gained = now.saturating_duration_since(self.at).as_secs_f64() * limit.per_second;
+        self.left = (self.left + gained).min(f64::from(limit.burst)) - 1.0;
         self.at = now;
-        Duration::try_from_secs_f64(-self.left / PER_SECOND).unwrap_or_default()
+        Duration::try_from_secs_f64(-self.left / limit.per_second).unwrap_or_default()
     }
 }
 
@@ -37,11 +39,13 @@ mod tests {
 
     #[test]
     fn frames_without_end_are_read_at_a_pace() {
-        let mut pace = Pace::new();
+        let mut pace = Pace::new(Some(WEBSOCKET_FRAMES));
         let waits: Vec<Duration> = (0..2_000).map(|_| pace.wait()).collect();
         assert!(waits.iter().take(500).all(Duration::is_zero), "a burst is read at once");
         // Nobody has waited in between, so the last one would have to wait for all before it.
         let last = waits.last().copied().unwrap_or_default();
         assert!(last > Duration::from_secs(10) && last <= Duration::from_secs(15), "{last:?}");
+        let mut free = Pace::new(None);
+        assert!((0..2_000).all(|_| free.wait().is_zero()), "the only user of a machine is not held back");
     }
 }

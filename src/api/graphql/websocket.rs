@@ -139,7 +139,7 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
     let begun = Arc::new(AtomicBool::new(false));
     let heard = Arc::new(AtomicBool::new(true));
     let listening = heard.clone();
-    let mut pace = Pace::new();
+    let mut pace = Pace::new(engine.websocket_frames());
     let input = stream
         .then(move |frame| {
             let wait = pace.wait();

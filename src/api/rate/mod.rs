@@ -11,10 +11,7 @@ use std::{
     hash::Hash,
     net::IpAddr,
     num::NonZeroUsize,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -29,7 +26,7 @@ use lru::LruCache;
 use tokio::time::{Instant, sleep};
 
 pub(crate) use self::callers::{CallerLimits, limit};
-use super::{address, address::ClientAddress, error::ApiError, server::Connection};
+use super::{address, address::ClientAddress, error::ApiError, hourly::Hourly, server::Connection};
 
 /// Those remembered. One who was forgotten begins with a full bucket.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(99_999);
@@ -146,22 +143,30 @@ async fn hold_back(error: ApiError) -> ApiError {
 pub(crate) struct Addresses {
     limiter: Arc<Limiter<IpAddr>>,
     proxies: Vec<IpNet>,
-    warned: AtomicBool,
+    unknown_proxy: Hourly,
 }
 
 impl Addresses {
     pub(crate) fn new(limit: Option<RateLimit>, proxies: Vec<IpNet>) -> Arc<Self> {
-        Arc::new(Self { limiter: Limiter::new(limit), proxies, warned: AtomicBool::new(false) })
+        Arc::new(Self { limiter: Limiter::new(limit), proxies, unknown_proxy: Hourly::default() })
     }
 
     /// Where a request comes from; nowhere, when no connection brought it.
     fn of(&self, request: &Request) -> Option<IpAddr> {
+        if let Some(ClientAddress(client)) = request.extensions().get() {
+            return Some(*client);
+        }
         let peer = request.extensions().get::<Connection>()?.peer;
         let client = address::of(peer, request.headers(), &self.proxies);
-        // All clients of a proxy that is not known as one share its bucket. Anybody can write the header, so it is said once.
-        let unknown = client == peer.to_canonical() && address::is_forwarded(request.headers());
-        if unknown && !self.warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!("requests come through a proxy that is not among http.trusted_proxies; all its clients share one limit");
+        // All clients of a proxy that is not known as one share its bucket. Anybody can write the header.
+        if address::is_forwarded(request.headers()) && !address::is_among(peer, &self.proxies) {
+            metrics::counter!("recall_http_unknown_proxy_requests_total").increment(1);
+            if self.unknown_proxy.is_due() {
+                tracing::warn!(
+                    address = %peer.to_canonical(),
+                    "requests come through a proxy that is not among http.trusted_proxies: all its clients share the limits of one address"
+                );
+            }
         }
         Some(client)
     }

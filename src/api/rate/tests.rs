@@ -1,7 +1,10 @@
 //! Buckets: nobody gets more than the burst and the rate, nobody takes from another, and servers that share one give no more together.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+};
 
 use async_trait::async_trait;
 
@@ -55,7 +58,7 @@ proptest::proptest! {
 #[derive(Default)]
 struct Store {
     left: Mutex<HashMap<UserId, f64>>,
-    draws: std::sync::atomic::AtomicU32,
+    draws: AtomicU32,
     slow: AtomicBool,
 }
 

@@ -9,32 +9,50 @@ use std::{
 use ipnet::IpNet;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::api::address::neighbourhood;
+use crate::api::{
+    address::{is_among, neighbourhood},
+    hourly::Hourly,
+};
 
 /// Who is connected.
 pub(super) struct Crowd {
     most: Option<usize>,
     proxies: Vec<IpNet>,
     open: Mutex<HashMap<IpAddr, usize>>,
+    crowded: Hourly,
 }
 
 impl Crowd {
     /// At most `most` connections from one address, but for those of `proxies`.
     pub(super) fn new(most: Option<usize>, proxies: Vec<IpNet>) -> Self {
-        Self { most, proxies, open: Mutex::default() }
+        Self { most, proxies, open: Mutex::default(), crowded: Hourly::default() }
+    }
+
+    /// Whether an address is that of a proxy that is trusted.
+    pub(super) fn is_proxy(&self, peer: IpAddr) -> bool {
+        is_among(peer, &self.proxies)
     }
 
     /// Takes a place; none when the address has as many as may be.
     pub(super) fn enter(self: &Arc<Self>, peer: IpAddr, permit: OwnedSemaphorePermit) -> Option<Slot> {
         let peer = peer.to_canonical();
-        let counted = self.most.filter(|_| !self.proxies.iter().any(|network| network.contains(&peer)));
+        let counted = self.most.filter(|_| !self.is_proxy(peer));
         let mut place = None;
         if let Some(most) = counted {
             let whose = neighbourhood(peer);
             let mut open = self.lock();
             let count = open.entry(whose).or_default();
             if *count >= most {
+                drop(open);
                 metrics::counter!("recall_http_connections_refused_total").increment(1);
+                if self.crowded.is_due() {
+                    tracing::warn!(
+                        address = %peer,
+                        most,
+                        "an address has as many connections as one may have, and more are closed: if it is a proxy, name it in \
+                         http.trusted_proxies, else see limits.connections_per_address"
+                    );
+                }
                 return None;
             }
             *count += 1;

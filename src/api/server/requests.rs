@@ -10,6 +10,7 @@ use std::{
 use axum::{
     body::{Body, Bytes, HttpBody},
     extract::Request,
+    http::Version,
     middleware::Next,
     response::Response,
 };
@@ -29,7 +30,7 @@ impl Default for Requests {
 }
 
 impl Requests {
-    fn begin(&self) -> UnderWay {
+    pub(super) fn begin(&self) -> UnderWay {
         self.0.send_modify(|open| *open += 1);
         UnderWay(self.clone())
     }
@@ -49,7 +50,8 @@ impl Requests {
 }
 
 /// One request.
-struct UnderWay(Requests);
+#[derive(Debug)]
+pub(super) struct UnderWay(Requests);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
@@ -59,12 +61,13 @@ impl Drop for UnderWay {
 
 /// Middleware: counts a request of a connection until its answer has been taken, or nobody wants it any more.
 pub(super) async fn under_way(request: Request, next: Next) -> Response {
-    let request_under_way = request.extensions().get::<Connection>().map(|connection| connection.requests.begin());
-    let response = next.run(request).await;
-    match request_under_way {
-        Some(under_way) => response.map(|body| Body::new(Counted { body, _under_way: under_way })),
-        None => response,
-    }
+    let Some(connection) = request.extensions().get::<Connection>() else { return next.run(request).await };
+    let (under_way, answers) = (connection.requests.begin(), connection.answers.clone());
+    let is_http2 = request.version() == Version::HTTP_2;
+    next.run(request).await.map(|body| match is_http2 {
+        true => answers.give(body, under_way),
+        false => Body::new(Counted { body, _under_way: under_way }),
+    })
 }
 
 /// The body of an answer.

@@ -13,16 +13,16 @@ use super::harness::{ANNA, Server};
 use crate::server::PATIENCE;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-const SETTINGS: u8 = 4;
-const HEADERS: u8 = 1;
-const RESET: u8 = 3;
+pub(super) const SETTINGS: u8 = 4;
+pub(super) const HEADERS: u8 = 1;
+pub(super) const RESET: u8 = 3;
 const CONTINUATION: u8 = 9;
-const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
+pub(super) const END_STREAM: u8 = 1;
+pub(super) const END_HEADERS: u8 = 4;
 /// `GET http://localhost/healthz`, by RFC 7541: three names of the static table, and two literals.
 const HEALTH: &[u8] = b"\x82\x86\x04\x08/healthz\x01\x09localhost";
 
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut frame = u32::try_from(payload.len()).unwrap().to_be_bytes()[1..].to_vec();
     frame.extend([kind, flags]);
     frame.extend(stream.to_be_bytes());
@@ -31,7 +31,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 /// The beginning of a connection that speaks HTTP/2.
-fn http2(frames: &[Vec<u8>]) -> Vec<u8> {
+pub(super) fn http2(frames: &[Vec<u8>]) -> Vec<u8> {
     [PREFACE.to_vec(), frame(SETTINGS, 0, 0, &[]), frames.concat()].concat()
 }
 
@@ -53,13 +53,13 @@ async fn until_the_end(socket: &mut TcpStream, what: &str) -> Vec<u8> {
     said
 }
 
-async fn say(server: &Server, bytes: &[u8]) -> TcpStream {
+pub(super) async fn say(server: &Server, bytes: &[u8]) -> TcpStream {
     let mut socket = TcpStream::connect(server.address).await.unwrap();
     socket.write_all(bytes).await.unwrap();
     socket
 }
 
-async fn others_are_served(server: &Server) {
+pub(super) async fn others_are_served(server: &Server) {
     assert_eq!(server.get(ANNA, "/healthz").send().await.unwrap().status(), 200);
 }
 

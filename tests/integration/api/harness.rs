@@ -109,7 +109,12 @@ impl Server {
 
     /// A server with bounds of its own.
     pub(crate) async fn start_within(limits: api::Limits) -> Self {
-        Self::build(Stored::sqlite().await, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None, None), None, limits).await
+        Self::start_bounded(api::ServerConfig::default(), limits).await
+    }
+
+    /// The same, for connections as well.
+    pub(crate) async fn start_bounded(connections: api::ServerConfig, limits: api::Limits) -> Self {
+        Self::build(Stored::sqlite().await, connections, |_, _| (Arc::new(ByHeader), None, None), None, limits).await
     }
 
     /// A server on a store of the caller's choice.

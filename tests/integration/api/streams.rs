@@ -27,7 +27,7 @@ pub(super) async fn connect(server: &Server, user: &str) -> Socket {
     socket
 }
 
-async fn say(socket: &mut Socket, message: Value) {
+pub(super) async fn say(socket: &mut Socket, message: Value) {
     socket.send(Message::text(message.to_string())).await.unwrap();
 }
 

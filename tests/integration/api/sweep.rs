@@ -2,109 +2,18 @@
 //! is an id or a cursor, Boris tries what is Anna's, and must get what he gets for an id that does not exist, at the same
 //! cost. A field or a route that this file cannot try fails it.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+mod schema;
 
-use serde_json::{Map, Value, json};
+use std::{collections::BTreeSet, path::Path};
 
+use serde_json::{Value, json};
+
+pub(super) use self::schema::Schema;
+use self::schema::{named, written};
 use super::harness::{ADMIN, ANNA, BORIS, Server, text};
 
 /// In everything that Anna says. Nothing that Boris gets may contain it.
 const SECRET: &str = "Xylophagia";
-
-/// The schema as introspection tells it: types by name.
-pub(super) struct Schema(BTreeMap<String, Value>);
-
-const INTROSPECTION: &str = "{ __schema { types { name kind enumValues { name }
-    inputFields { name type { ...T } defaultValue } fields { name args { name type { ...T } defaultValue } type { ...T } } } } }
-    fragment T on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }";
-
-impl Schema {
-    pub(super) async fn of(server: &Server) -> Self {
-        let data = server.data(BORIS, INTROSPECTION, json!({})).await;
-        let types = data["__schema"]["types"].as_array().unwrap().iter().map(|t| (text(&t["name"]), t.clone()));
-        Self(types.filter(|(name, _)| !name.starts_with("__")).collect())
-    }
-
-    fn fields(&self, name: &str) -> Vec<Value> {
-        self.0[name]["fields"].as_array().cloned().unwrap_or_default()
-    }
-
-    fn kind(&self, name: &str) -> String {
-        text(&self.0[name]["kind"])
-    }
-
-    /// What can be selected of a type: scalars, and objects three levels down. Lists of lists would only repeat.
-    fn selection(&self, ty: &str, depth: usize) -> String {
-        let mut chosen = Vec::new();
-        for field in self.fields(ty) {
-            let (name, inner) = (text(&field["name"]), named(&field["type"]));
-            let needs = field["args"].as_array().unwrap().iter().any(|a| a["type"]["kind"] == "NON_NULL" && a["defaultValue"].is_null());
-            assert!(!needs, "{ty}.{name} has an argument that must be given: teach the sweep to try it");
-            match self.kind(&inner).as_str() {
-                "OBJECT" if depth == 0 => {}
-                "OBJECT" => chosen.push(format!("{name} {{ {} }}", self.selection(&inner, depth - 1))),
-                // Differ from call to call by nature.
-                _ if ["embedMs", "vectorMs", "keywordMs", "graphMs", "totalMs"].contains(&name.as_str()) => {}
-                _ => chosen.push(name),
-            }
-        }
-        if chosen.is_empty() { "__typename".to_owned() } else { chosen.join(" ") }
-    }
-
-    /// The places within an argument where an id or a cursor can stand.
-    fn places(&self, argument: &Value, path: Vec<String>, found: &mut Vec<Vec<String>>) {
-        let path: Vec<String> = path.into_iter().chain([text(&argument["name"])]).collect();
-        let ty = named(&argument["type"]);
-        let is_cursor = ["after", "before"].contains(&path.last().unwrap().as_str());
-        if ty == "ID" || is_cursor {
-            found.push(path);
-        } else if self.kind(&ty) == "INPUT_OBJECT" {
-            for field in self.0[&ty]["inputFields"].as_array().unwrap() {
-                self.places(field, path.clone(), found);
-            }
-        }
-    }
-
-    /// A value that is good for an argument: what must be given and nothing else, but for `wanted`, which is `value`.
-    fn fill(&self, argument: &Value, own: &Own, wanted: &[String], value: &Value) -> Option<Value> {
-        let (name, ty) = (text(&argument["name"]), &argument["type"]);
-        // Without it the session would be read past, and every one of them give the same.
-        let scope = named(ty) == "ContextScope";
-        let needed = scope || ty["kind"] == "NON_NULL" && argument["defaultValue"].is_null();
-        let on_the_way = wanted.first() == Some(&name);
-        if !needed && !on_the_way {
-            return None;
-        }
-        if on_the_way && wanted.len() == 1 {
-            return Some(value.clone());
-        }
-        let inner = named(ty);
-        let one = match self.kind(&inner).as_str() {
-            "INPUT_OBJECT" => {
-                let mut object = Map::new();
-                let rest = if on_the_way { &wanted[1..] } else { &[] };
-                for field in self.0[&inner]["inputFields"].as_array().unwrap() {
-                    if let Some(value) = self.fill(field, own, rest, value) {
-                        object.insert(text(&field["name"]), value);
-                    }
-                }
-                Value::Object(object)
-            }
-            "ENUM" if scope => json!("SESSION"),
-            "ENUM" => self.0[&inner]["enumValues"][0]["name"].clone(),
-            _ => own.value(&name, &inner),
-        };
-        let is_list = ty["kind"] == "LIST" || ty["ofType"]["kind"] == "LIST";
-        Some(if is_list { json!([one]) } else { one })
-    }
-}
-
-fn named(ty: &Value) -> String {
-    if ty["ofType"].is_null() { text(&ty["name"]) } else { named(&ty["ofType"]) }
-}
 
 /// What is somebody's: one id of each kind, and cursors.
 pub(super) struct Own {
@@ -241,14 +150,6 @@ impl Case {
     pub(super) fn variables(&self, schema: &Schema, own: &Own, value: &Value) -> Value {
         let filled = self.arguments.iter().filter_map(|a| Some((text(&a["name"]), schema.fill(a, own, &self.place, value)?)));
         Value::Object(filled.collect())
-    }
-}
-
-fn written(ty: &Value) -> String {
-    match ty["kind"].as_str().unwrap() {
-        "NON_NULL" => format!("{}!", written(&ty["ofType"])),
-        "LIST" => format!("[{}]", written(&ty["ofType"])),
-        _ => text(&ty["name"]),
     }
 }
 

@@ -3,6 +3,7 @@
 use jsonwebtoken::Algorithm;
 use reqwest::{Method, Response, header::HeaderMap};
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 
 use super::issuer::{FIXED_TOKEN, Issuer, Key};
@@ -131,6 +132,41 @@ async fn who_is_no_trusted_proxy_is_not_believed() {
     }
     assert_eq!(answers[0], 200);
     assert_eq!(answers.last(), Some(&429), "another name each time is still the same address: {answers:?}");
+}
+
+#[tokio::test]
+async fn what_a_proxy_suffers_that_nobody_named_is_said_once_with_the_setting_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let env = [("RECALL_TOKEN", FIXED_TOKEN), ("RECALL_CONNECTIONS_PER_ADDRESS", "2"), ("RECALL_LOG_FORMAT", "json")];
+    let server = Server::start_logging_with(&folder.path().join("data"), &log, "warn", &env);
+    for n in 0..5 {
+        assert_eq!(through_proxy(&server, &format!("198.51.100.{n}"), FIXED_TOKEN).await.status(), 200);
+    }
+    // One is the client's, one more is let in; the others end without an answer.
+    let mut refused = 0;
+    let mut open = Vec::new();
+    for _ in 0..4 {
+        let mut socket = tokio::net::TcpStream::connect(&server.address).await.unwrap();
+        let asked = socket.write_all(format!("GET /healthz HTTP/1.1\r\nhost: {}\r\n\r\n", server.address).as_bytes()).await;
+        let mut answer = [0; 12];
+        refused += u32::from(asked.is_err() || socket.read_exact(&mut answer).await.is_err());
+        open.push(socket);
+    }
+    assert_eq!(refused, 3);
+    let metrics = server.http.get(server.url("/metrics")).bearer_auth(FIXED_TOKEN).send().await.unwrap().text().await.unwrap();
+    for line in ["recall_http_unknown_proxy_requests_total 5", "recall_http_connections_refused_total 3"] {
+        assert!(metrics.lines().any(|l| l == line), "{line}: {metrics}");
+    }
+    assert!(server.interrupt());
+    let said = std::fs::read_to_string(&log).unwrap();
+    for sentence in ["requests come through a proxy", "an address has as many connections"] {
+        let lines: Vec<_> = said.lines().filter(|line| line.contains(sentence)).collect();
+        assert_eq!(lines.len(), 1, "{said}");
+        let entry: serde_json::Value = serde_json::from_str(lines[0]).unwrap();
+        assert_eq!((&entry["level"], &entry["address"]), (&json!("WARN"), &json!("127.0.0.1")), "{entry}");
+        assert!(lines[0].contains("http.trusted_proxies"), "{entry}");
+    }
 }
 
 #[tokio::test]

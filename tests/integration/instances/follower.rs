@@ -2,11 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::Value;
-use tokio::task::JoinHandle;
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::Instances;
-use crate::server::PATIENCE;
+use crate::{crash::MESSAGES, server::PATIENCE};
 
 /// What a follower saw.
 #[derive(Debug, Default)]
@@ -18,15 +19,18 @@ pub(super) struct Seen {
     pub(super) goodbyes: Vec<String>,
 }
 
-/// Follows until `last` messages were processed; after each end of the stream goes on at the next server.
-pub(super) fn follow(all: &Arc<Instances>, session: &str, first: usize, last: usize) -> JoinHandle<Seen> {
+/// Follows a session from its beginning until `last` messages were processed; after each end of the stream goes on at the next server.
+/// Returns when the first server is being heard.
+async fn follow(all: &Arc<Instances>, session: &str, first: usize, last: usize) -> JoinHandle<Seen> {
     let (all, session) = (all.clone(), session.to_owned());
-    tokio::spawn(async move {
-        let (mut seen, mut cursor, mut processed) = (Seen::default(), None::<String>, 0);
+    let (hears, heard) = oneshot::channel();
+    let mut hears = Some(hears);
+    let following = tokio::spawn(async move {
+        let (mut seen, mut processed) = (Seen::default(), 0);
+        let mut cursor = beginning(&all, first, &session).await;
         for at in first.. {
             let server = all.get(at);
-            let after = cursor.as_ref().map(|c| format!("?after={c}")).unwrap_or_default();
-            let request = server.http.get(server.url(&format!("/sessions/{session}/events{after}"))).send();
+            let request = server.http.get(server.url(&format!("/sessions/{session}/events?after={cursor}"))).send();
             let Ok(mut answer) = request.await else {
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 continue;
@@ -36,6 +40,9 @@ pub(super) fn follow(all: &Arc<Instances>, session: &str, first: usize, last: us
                 continue;
             }
             seen.connections += 1;
+            if let Some(hears) = hears.take() {
+                let _ = hears.send(());
+            }
             let mut text = String::new();
             while let Ok(Some(chunk)) = tokio::time::timeout(PATIENCE, answer.chunk()).await.expect("something is heard") {
                 text.push_str(std::str::from_utf8(&chunk).unwrap());
@@ -46,12 +53,12 @@ pub(super) fn follow(all: &Arc<Instances>, session: &str, first: usize, last: us
                     match field("event:").as_deref() {
                         Some("gap") => panic!("events were missed: {data}"),
                         Some("bye") => seen.goodbyes.push(data["code"].as_str().unwrap_or_default().to_owned()),
-                        Some("caught_up") | None => cursor = field("id:").or(cursor),
+                        Some("caught_up") | None => cursor = field("id:").unwrap_or(cursor),
                         Some(kind) => {
                             let Some(id) = field("id:") else { continue };
                             seen.numbers.push(id.rsplit_once(':').unwrap().1.parse().unwrap());
                             processed += usize::from(kind == "message_processed");
-                            cursor = Some(id);
+                            cursor = id;
                         }
                     }
                 }
@@ -61,5 +68,26 @@ pub(super) fn follow(all: &Arc<Instances>, session: &str, first: usize, last: us
             }
         }
         unreachable!()
-    })
+    });
+    heard.await.unwrap();
+    following
+}
+
+/// One follower for each session, at one server after the other.
+pub(super) async fn follow_all(all: &Arc<Instances>, sessions: &[String]) -> Vec<JoinHandle<Seen>> {
+    let each = sessions.iter().enumerate().map(|(s, session)| follow(all, session, s, MESSAGES));
+    join_all(each).await
+}
+
+/// The cursor before everything. Without one a follower hears what comes after it came, and it may come late: servers are being
+/// stopped, and a connection may end before the first event.
+async fn beginning(all: &Instances, first: usize, session: &str) -> String {
+    for at in first.. {
+        let asked = all.get(at).try_graphql("query($id: ID!) { session(id: $id) { head } }", json!({ "id": session })).await;
+        if let Some(head) = asked.as_ref().and_then(|answer| answer["data"]["session"]["head"].as_str()) {
+            return format!("{}:0", head.rsplit_once(':').unwrap().0);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    unreachable!()
 }

@@ -15,6 +15,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::watch;
 
 use crate::{
     crash::{MESSAGES, SESSIONS, check_log, input, undisturbed},
@@ -27,6 +28,8 @@ struct Instances {
     urls: Vec<String>,
     data: TempDir,
     running: Vec<Mutex<Arc<Server>>>,
+    /// Whether the last message of each session may be said.
+    last_words: watch::Sender<bool>,
 }
 
 impl Instances {
@@ -37,7 +40,7 @@ impl Instances {
     fn start_at(urls: Vec<String>) -> Arc<Self> {
         let data = TempDir::new().unwrap();
         let running = urls.iter().enumerate().map(|(i, url)| Mutex::new(Arc::new(Self::one(url, data.path(), i)))).collect();
-        Arc::new(Self { urls, data, running })
+        Arc::new(Self { urls, data, running, last_words: watch::Sender::new(true) })
     }
 
     fn one(url: &str, data: &Path, i: usize) -> Server {
@@ -101,6 +104,9 @@ impl Instances {
                 tokio::spawn(async move {
                     let mut ids = Vec::new();
                     for i in 0..MESSAGES {
+                        if i + 1 == MESSAGES {
+                            all.last_words.subscribe().wait_for(|may| *may).await.unwrap();
+                        }
                         ids.push(((s, i), all.send(s + i, input(&session, s, i)).await));
                     }
                     ids
@@ -146,13 +152,16 @@ async fn servers_that_are_killed_under_load_lose_nothing_and_double_nothing() {
     let Some(schema) = Schema::new().await else { return };
     let all = Instances::start(&schema.url, 3);
     let sessions = all.sessions().await;
-    let followers: Vec<_> = (0..SESSIONS).map(|s| follower::follow(&all, &sessions[s], s, MESSAGES)).collect();
+    let followers = follower::follow_all(&all, &sessions).await;
+    // Nobody is done before the last server was killed.
+    all.last_words.send_replace(false);
     let talk = all.talk(&sessions);
     for kill in 0..kills {
         tokio::time::sleep(Duration::from_millis(37 * (kill as u64 % 5 + 1))).await;
         let all = all.clone();
         tokio::task::spawn_blocking(move || all.replace(kill % 3)).await.unwrap();
     }
+    all.last_words.send_replace(true);
     let done = talk.await.unwrap();
     all.check(&sessions, &done).await;
     let mut connections = 0;

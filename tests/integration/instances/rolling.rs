@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
-use super::{Instances, follower::follow};
-use crate::{
-    crash::{MESSAGES, SESSIONS},
-    postgres::Schema,
-};
+use super::{Instances, follower::follow_all};
+use crate::postgres::Schema;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rolling_restart_under_load_says_goodbye_and_nothing_is_lost() {
     let Some(schema) = Schema::new().await else { return };
     let all = Instances::start(&schema.url, 3);
     let sessions = all.sessions().await;
-    let followers: Vec<_> = (0..SESSIONS).map(|s| follow(&all, &sessions[s], s, MESSAGES)).collect();
+    let followers = follow_all(&all, &sessions).await;
+    // Nobody is done before all servers are new.
+    all.last_words.send_replace(false);
     let talk = all.talk(&sessions);
     for i in 0..3 {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -21,6 +20,7 @@ async fn a_rolling_restart_under_load_says_goodbye_and_nothing_is_lost() {
         let well = tokio::task::spawn_blocking(move || all.restart(i)).await.unwrap();
         assert!(well, "the exit status tells that it stopped in order");
     }
+    all.last_words.send_replace(true);
     let done = talk.await.unwrap();
     all.check(&sessions, &done).await;
     let mut moved = 0;

@@ -8,9 +8,8 @@ use std::{
     time::Duration,
 };
 
-use super::{Instances, follower::follow};
+use super::{Instances, follower::follow_all};
 use crate::{
-    crash::{MESSAGES, SESSIONS},
     postgres::Schema,
     proxy::{Lost, Proxy},
 };
@@ -64,7 +63,7 @@ async fn a_server_parted_from_the_database_is_stood_in_for_and_comes_back() {
     let (proxies, all) = wired(&schema, 3).await;
     let sessions = all.sessions().await;
     // They stay where they are: who follows at the parted server hears the rest when it is back.
-    let followers: Vec<_> = (0..SESSIONS).map(|s| follow(&all, &sessions[s], s, MESSAGES)).collect();
+    let followers = follow_all(&all, &sessions).await;
     let talk = all.talk(&sessions);
     tokio::time::sleep(Duration::from_millis(100)).await;
     proxies[0].part();

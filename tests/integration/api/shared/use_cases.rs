@@ -1,0 +1,121 @@
+//! Shared memory below the API: no use case changes it for who may only read, and the limits of a session do not hold there.
+
+use std::sync::Arc;
+
+use recall::{
+    adapters::system::{RandomIds, SystemClock},
+    conversation::{AssertFact, SendMessage},
+    domain::{
+        Caller, CandidateFact, EntityId, EntityType, Extraction, FactId, Mention, MessageId, MessageKind, Party, Polarity, Role, SessionId,
+        Span, ViewerRole,
+    },
+    facts::{Learner, SessionLimits, Statement},
+};
+
+use super::state;
+use crate::api::{
+    harness::{ADMIN, BORIS, Server},
+    sweep::Own,
+};
+
+#[tokio::test]
+async fn no_use_case_lets_a_reader_change_anything() {
+    let server = Server::start().await;
+    let shared = Own::shared(&server, "Handbook").await;
+    let before = state(&server).await;
+    let c = &server.conversation;
+    let caller = Caller::verified(BORIS.parse().unwrap(), ViewerRole::Admin);
+    // Not even one made of an administrator, by whoever meant to read.
+    let reader = &caller.shared_reader().unwrap();
+    let (session, message): (SessionId, MessageId) = (shared.session.parse().unwrap(), shared.message.parse().unwrap());
+    let (entity, fact): (EntityId, FactId) = (shared.entity.parse().unwrap(), shared.fact.parse().unwrap());
+    let said = || SendMessage {
+        session,
+        text: "Hello.".to_owned(),
+        role: Role::User,
+        speaker: None,
+        sent_at: None,
+        source_metadata: None,
+        client_message_id: None,
+    };
+    let name = || "Eve".to_owned();
+    let stated = AssertFact {
+        session,
+        subject: name(),
+        relation: "LIKES".to_owned(),
+        object: "Rome".to_owned(),
+        subject_type: None,
+        object_type: None,
+    };
+    let refusals = [
+        c.create_session(reader, None).await.map(drop),
+        c.delete_session(reader, session).await.map(drop),
+        c.send(reader, said()).await.map(drop),
+        c.import(reader, session, vec![said()]).await.map(drop),
+        c.cancel_answer(reader, message).await.map(drop),
+        c.assert_fact(reader, stated).await.map(drop),
+        c.retract_fact(reader, fact).await.map(drop),
+        c.rename_entity(reader, entity, name()).await.map(drop),
+        c.merge_entities(reader, entity, entity).await.map(drop),
+        c.unmerge_entities(reader, entity).await.map(drop),
+        c.erase_everything(reader).await.map(drop),
+    ];
+    for refusal in refusals {
+        assert_eq!(refusal.unwrap_err().code(), "FORBIDDEN");
+    }
+    assert_eq!(state(&server).await, before);
+}
+
+#[tokio::test]
+async fn the_limits_of_a_session_do_not_hold_there() {
+    let server = Server::start().await;
+    let c = &server.conversation;
+    let limits = SessionLimits { entities: Some(2), facts: Some(1) };
+    let learner = Learner::new(server.store.clone(), c.ontology().clone(), Arc::new(SystemClock), Arc::new(RandomIds::default()));
+    let learner = learner.limited(limits);
+    let person = Caller::verified(ADMIN.parse().unwrap(), ViewerRole::Admin);
+    for (whose, facts) in [(person, 1), (person.shared_writer().unwrap(), 2)] {
+        let session = c.create_session(&whose, None).await.unwrap().id;
+        let text = "Mary likes Rome. Peter likes Ghent.";
+        let said = SendMessage {
+            session,
+            text: text.to_owned(),
+            role: Role::Assistant,
+            speaker: None,
+            sent_at: None,
+            source_metadata: None,
+            client_message_id: None,
+        };
+        let message = c.send(&whose, said).await.unwrap();
+        let mention = |name: &str| Mention {
+            name: name.to_owned(),
+            entity_type: EntityType::Thing,
+            span: Span { start: 0, end: 4 },
+            confidence: 1.0,
+            description: None,
+        };
+        let fact = |subject, object| CandidateFact {
+            subject: Party::Mention(subject),
+            relation: "LIKES".into(),
+            object: Party::Mention(object),
+            polarity: Polarity::Affirmed,
+            confidence: 1.0,
+            span: Span { start: 0, end: 15 },
+        };
+        let extraction = Extraction {
+            kind: MessageKind::Statement,
+            mentions: ["Mary", "Rome", "Peter", "Ghent"].map(mention).to_vec(),
+            facts: vec![fact(0, 1), fact(2, 3)],
+        };
+        let statement = Statement {
+            message: message.id,
+            session,
+            at: message.sent_at,
+            text: message.text,
+            speaker: None,
+            nobody: whose.is_shared(),
+            extraction,
+        };
+        assert_eq!(learner.learn(&whose, &statement, None, None).await.unwrap().len(), facts);
+    }
+}

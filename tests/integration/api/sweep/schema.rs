@@ -1,0 +1,108 @@
+//! What the schema says can be asked: where an id or a cursor may stand, what can be selected, and how an argument is filled.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::Own;
+use crate::api::harness::{BORIS, Server, text};
+
+/// The schema as introspection tells it: types by name.
+pub(in crate::api) struct Schema(pub(super) BTreeMap<String, Value>);
+
+const INTROSPECTION: &str = "{ __schema { types { name kind enumValues { name }
+    inputFields { name type { ...T } defaultValue } fields { name args { name type { ...T } defaultValue } type { ...T } } } } }
+    fragment T on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }";
+
+impl Schema {
+    pub(in crate::api) async fn of(server: &Server) -> Self {
+        let data = server.data(BORIS, INTROSPECTION, json!({})).await;
+        let types = data["__schema"]["types"].as_array().unwrap().iter().map(|t| (text(&t["name"]), t.clone()));
+        Self(types.filter(|(name, _)| !name.starts_with("__")).collect())
+    }
+
+    pub(super) fn fields(&self, name: &str) -> Vec<Value> {
+        self.0[name]["fields"].as_array().cloned().unwrap_or_default()
+    }
+
+    pub(super) fn kind(&self, name: &str) -> String {
+        text(&self.0[name]["kind"])
+    }
+
+    /// What can be selected of a type: scalars, and objects three levels down. Lists of lists would only repeat.
+    pub(super) fn selection(&self, ty: &str, depth: usize) -> String {
+        let mut chosen = Vec::new();
+        for field in self.fields(ty) {
+            let (name, inner) = (text(&field["name"]), named(&field["type"]));
+            let needs = field["args"].as_array().unwrap().iter().any(|a| a["type"]["kind"] == "NON_NULL" && a["defaultValue"].is_null());
+            assert!(!needs, "{ty}.{name} has an argument that must be given: teach the sweep to try it");
+            match self.kind(&inner).as_str() {
+                "OBJECT" if depth == 0 => {}
+                "OBJECT" => chosen.push(format!("{name} {{ {} }}", self.selection(&inner, depth - 1))),
+                // Differ from call to call by nature.
+                _ if ["embedMs", "vectorMs", "keywordMs", "graphMs", "totalMs"].contains(&name.as_str()) => {}
+                _ => chosen.push(name),
+            }
+        }
+        if chosen.is_empty() { "__typename".to_owned() } else { chosen.join(" ") }
+    }
+
+    /// The places within an argument where an id or a cursor can stand.
+    pub(super) fn places(&self, argument: &Value, path: Vec<String>, found: &mut Vec<Vec<String>>) {
+        let path: Vec<String> = path.into_iter().chain([text(&argument["name"])]).collect();
+        let ty = named(&argument["type"]);
+        let is_cursor = ["after", "before"].contains(&path.last().unwrap().as_str());
+        if ty == "ID" || is_cursor {
+            found.push(path);
+        } else if self.kind(&ty) == "INPUT_OBJECT" {
+            for field in self.0[&ty]["inputFields"].as_array().unwrap() {
+                self.places(field, path.clone(), found);
+            }
+        }
+    }
+
+    /// A value that is good for an argument: what must be given and nothing else, but for `wanted`, which is `value`.
+    pub(super) fn fill(&self, argument: &Value, own: &Own, wanted: &[String], value: &Value) -> Option<Value> {
+        let (name, ty) = (text(&argument["name"]), &argument["type"]);
+        // Without it the session would be read past, and every one of them give the same.
+        let scope = named(ty) == "ContextScope";
+        let needed = scope || ty["kind"] == "NON_NULL" && argument["defaultValue"].is_null();
+        let on_the_way = wanted.first() == Some(&name);
+        if !needed && !on_the_way {
+            return None;
+        }
+        if on_the_way && wanted.len() == 1 {
+            return Some(value.clone());
+        }
+        let inner = named(ty);
+        let one = match self.kind(&inner).as_str() {
+            "INPUT_OBJECT" => {
+                let mut object = Map::new();
+                let rest = if on_the_way { &wanted[1..] } else { &[] };
+                for field in self.0[&inner]["inputFields"].as_array().unwrap() {
+                    if let Some(value) = self.fill(field, own, rest, value) {
+                        object.insert(text(&field["name"]), value);
+                    }
+                }
+                Value::Object(object)
+            }
+            "ENUM" if scope => json!("SESSION"),
+            "ENUM" => self.0[&inner]["enumValues"][0]["name"].clone(),
+            _ => own.value(&name, &inner),
+        };
+        let is_list = ty["kind"] == "LIST" || ty["ofType"]["kind"] == "LIST";
+        Some(if is_list { json!([one]) } else { one })
+    }
+}
+
+pub(super) fn named(ty: &Value) -> String {
+    if ty["ofType"].is_null() { text(&ty["name"]) } else { named(&ty["ofType"]) }
+}
+
+pub(super) fn written(ty: &Value) -> String {
+    match ty["kind"].as_str().unwrap() {
+        "NON_NULL" => format!("{}!", written(&ty["ofType"])),
+        "LIST" => format!("[{}]", written(&ty["ofType"])),
+        _ => text(&ty["name"]),
+    }
+}

@@ -51,6 +51,7 @@ impl Retention {
                 tokio::select! {
                     _ = look.tick() => {
                         self.erasures().await;
+                        self.deletions().await;
                         self.visits().await;
                         self.adoptions().await;
                     }
@@ -89,6 +90,21 @@ impl Retention {
             info!(user = %caller.user(), "the deletion of a user's data goes on");
             if let Err(e) = self.conversation.go_on_erasing(&caller).await {
                 warn!(error = %e, user = %caller.user(), "the deletion of a user's data was interrupted and will be gone on with");
+            }
+        }
+    }
+
+    /// Goes on with hidden sessions that nobody is deleting.
+    async fn deletions(&self) {
+        let hidden = match self.store().hidden_sessions(self.clock.now() - SILENT).await {
+            Ok(hidden) => hidden,
+            Err(e) => return warn!(error = %e, "unfinished deletions of sessions could not be looked for"),
+        };
+        for (caller, session) in hidden {
+            info!(user = %caller.user(), %session, "the deletion of a session goes on");
+            // Shared memory too: it was an administrator who began.
+            if let Err(e) = self.conversation.go_on_deleting(&caller, session).await {
+                warn!(error = %e, user = %caller.user(), %session, "the deletion of a session was interrupted and will be gone on with");
             }
         }
     }

@@ -208,9 +208,10 @@ impl Conversation {
                 list.retain(|e| e.session == session);
                 list.truncate(EVIDENCE_PER_FACT as usize);
             }
-            scored.retain(|(_, f)| evidence.get(&f.id).is_some_and(|l| !l.is_empty()));
-            scored.truncate(most);
         }
+        // What rests on nothing else than a session that is being deleted has no evidence to show.
+        scored.retain(|(_, f)| evidence.get(&f.id).is_some_and(|l| !l.is_empty()));
+        scored.truncate(most);
         let sides: HashSet<EntityId> = scored.iter().flat_map(|(_, f)| [f.subject, f.object]).collect();
         let sides: Vec<EntityId> = sides.into_iter().collect();
         let mut names: HashMap<EntityId, Entity> = store.entities_by_id(caller, &sides).await?.into_iter().map(|e| (e.id, e)).collect();

@@ -6,6 +6,7 @@ mod by_hand;
 mod cancel;
 mod check;
 mod context;
+mod delete;
 mod entities;
 mod erase;
 mod error;
@@ -31,7 +32,7 @@ pub use work::ConversationWork;
 
 use crate::domain::{Caller, Entity, Ontology, Session, SessionId, Timestamp, UserText};
 use crate::facts::{Learner, SessionLimits};
-use crate::ports::{Announcer, Answerer, Clock, Embedder, Errands, Extractor, Ids, MessageIndex, SessionDeleted, Store};
+use crate::ports::{Announcer, Answerer, Clock, Embedder, Errands, Extractor, Ids, MessageIndex, Store};
 
 /// Everything the use cases work with.
 #[derive(Clone)]
@@ -124,37 +125,6 @@ impl Conversation {
             self.shared_in_use.note(true);
         }
         Ok(made)
-    }
-
-    /// Deletes a conversation with its messages. Facts that rest on other conversations stay and are weighed anew.
-    ///
-    /// # Errors
-    /// `NotFound` when it is not the caller's.
-    pub async fn delete_session(&self, caller: &Caller, id: SessionId) -> Result<SessionDeleted, UseCaseError> {
-        self.delete_session_unused_since(caller, id, None).await
-    }
-
-    /// As [`Self::delete_session`]; with a moment only if nobody wrote in it since.
-    ///
-    /// # Errors
-    /// `NotFound` when it is not the caller's, or was used.
-    pub async fn delete_session_unused_since(
-        &self,
-        caller: &Caller,
-        id: SessionId,
-        since: Option<Timestamp>,
-    ) -> Result<SessionDeleted, UseCaseError> {
-        shared::may_write(caller)?;
-        let ontology = self.parts.ontology.clone();
-        let reweigh = move |fact: &crate::domain::Fact, left: &[crate::domain::Evidence]| {
-            crate::facts::weigh::reweigh(fact, left, crate::facts::weigh::half_life(ontology.get(&fact.relation)))
-        };
-        let _turn = self.learner.turn(caller).await;
-        let deleted = self.parts.store.delete_session_unused_since(caller, id, since, &reweigh).await;
-        let deleted = deleted.map_err(|e| UseCaseError::of(e, "session"))?;
-        self.parts.index.forget(caller);
-        self.parts.announcer.deleted(caller, id);
-        Ok(deleted)
     }
 
     /// The session, if it is the caller's.

@@ -4,14 +4,14 @@
 //! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
 //! [`JobQueue`](super::JobQueue) and [`ChangeFeed`](super::ChangeFeed), which hand out the caller together with what belongs to
 //! him, [`Archive`] and [`VectorStore`], which do the same, [`Eraser::unfinished_erasures`], which says whose data is still to be
-//! deleted, [`SessionStore::unused_sessions`], [`AccessTokenStore::use_access_token`], which says who showed a token,
+//! deleted, [`SessionStore::unused_sessions`], [`DeletionStore::hidden_sessions`], [`AccessTokenStore::use_access_token`], which says who showed a token,
 //! [`LoginStore`] and [`VisitStore`], which do so for the secrets of logins and visits, and [`RevocationStore`] and [`AuditLog`], whose rows belong to no user.
 
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, Embedding, Eraser, EventLog, Inspect, JobQueue,
-    KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, UsageStore, VectorStore, VisitStore,
+    AccessTokenStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, DeletionStore, Embedding, Eraser, EventLog, Inspect,
+    JobQueue, KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, UsageStore, VectorStore, VisitStore,
 };
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
@@ -21,6 +21,7 @@ use crate::domain::{
 /// All of the store.
 pub trait Store:
     SessionStore
+    + DeletionStore
     + MessageStore
     + KnowledgeStore
     + AccessTokenStore
@@ -41,6 +42,7 @@ pub trait Store:
 }
 impl<T> Store for T where
     T: SessionStore
+        + DeletionStore
         + MessageStore
         + KnowledgeStore
         + AccessTokenStore
@@ -130,7 +132,7 @@ pub trait SessionStore: Send + Sync {
 }
 
 /// What went with a session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SessionDeleted {
     /// Its messages.
     pub messages: u64,

@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
+use sqlx::{Connection, SqliteConnection};
 
 use crate::server::Server;
 
@@ -228,4 +229,45 @@ async fn a_deletion_is_cut_off_by(signal: &str) {
     let again =
         server.graphql("mutation { deleteMyData(input: { confirm: \"DELETE\" }) { receipt { deleted { count } } } }", json!({})).await;
     assert_eq!(again["deleteMyData"]["receipt"]["deleted"], json!([]));
+}
+
+/// A large session, whose deletion was begun and cut off, is not seen again, and the next process deletes the rest of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_deletion_of_a_session_goes_on_after_kill_nine() {
+    const SENTENCES: usize = 3_000;
+    let data = tempfile::tempdir().unwrap();
+    let server = Arc::new(Server::start(data.path()));
+    let session = server.create_session().await;
+    for chunk in 0..SENTENCES / 500 {
+        let messages: Vec<Value> = (0..500).map(|i| json!({ "text": format!("Sentence {chunk} {i}.") })).collect();
+        let query = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
+        let done = server.graphql(query, json!({ "input": { "sessionId": session, "messages": messages } })).await;
+        assert_eq!(done["importMessages"]["errors"], json!([]));
+    }
+    let deleting = {
+        let (server, session) = (server.clone(), session.clone());
+        tokio::spawn(async move {
+            let query = "mutation($id: ID!) { deleteSession(input: { id: $id }) { errors { code } } }";
+            server.try_graphql(query, json!({ "id": session })).await
+        })
+    };
+    let count = "{ sessions { totalCount } }";
+    while server.graphql(count, json!({})).await["sessions"]["totalCount"] != 0 {}
+    assert!(std::process::Command::new("kill").args(["-9", &server.pid().to_string()]).status().unwrap().success());
+    let _ = deleting.await;
+    drop(server);
+    let rows = async || {
+        let mut c = SqliteConnection::connect(&format!("sqlite:{}", data.path().join("recall.db").display())).await.unwrap();
+        let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM messages").fetch_one(&mut c).await.unwrap();
+        rows
+    };
+    assert!(rows().await > 0, "the test came too late to cut it off");
+
+    let server = Server::start(data.path());
+    assert_eq!(server.graphql(count, json!({})).await["sessions"]["totalCount"], 0);
+    let started = std::time::Instant::now();
+    while rows().await > 0 {
+        assert!(started.elapsed() < crate::server::PATIENCE, "nobody goes on with it");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
 }

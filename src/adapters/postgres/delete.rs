@@ -25,12 +25,12 @@ use crate::{
 const ATTEMPTS: u32 = 20;
 
 /// What is to become of the facts that lose evidence, and the state in which this was decided.
-struct Decision {
-    version: u64,
-    changed: Vec<Fact>,
-    gone: Vec<FactId>,
+pub(super) struct Decision {
+    pub(super) version: u64,
+    pub(super) changed: Vec<Fact>,
+    pub(super) gone: Vec<FactId>,
     /// Both sides of all those facts.
-    entities: Vec<Uuid>,
+    pub(super) entities: Vec<Uuid>,
 }
 
 pub(super) async fn session(
@@ -54,28 +54,41 @@ pub(super) async fn session(
 /// Facts with evidence in the session, and the evidence that they have elsewhere, in order of facts; of which knowledge.
 async fn concerned(c: &mut PgConnection, user: UserId, session: SessionId) -> Result<(u64, Vec<Fact>, Vec<Evidence>), Failure> {
     let version = knowledge::version(c, user.0).await?;
-    let facts = rows::facts!(
-        FROM "facts WHERE user_id = $1 AND id IN (SELECT fact_id FROM evidence WHERE user_id = $1 AND session_id = $2)",
-        user.0,
-        session.0,
-    );
+    let ids = sqlx::query_scalar!("SELECT DISTINCT fact_id FROM evidence WHERE user_id = $1 AND session_id = $2", user.0, session.0);
+    let ids = ids.fetch_all(&mut *c).await?;
+    let (facts, left) = elsewhere(c, user.0, session.0, &ids).await?;
+    Ok((version, facts, left))
+}
+
+/// Facts, and the evidence that they have outside the session, in order of facts.
+pub(super) async fn elsewhere(
+    c: &mut PgConnection,
+    user: Uuid,
+    session: Uuid,
+    ids: &[Uuid],
+) -> Result<(Vec<Fact>, Vec<Evidence>), Failure> {
+    let facts = rows::facts!(FROM "facts WHERE user_id = $1 AND id = ANY($2)", user, ids);
     let facts = facts.fetch_all(&mut *c).await?.into_iter().map(FactRow::read).collect::<Result<Vec<_>, _>>()?;
-    let ids: Vec<_> = facts.iter().map(|f| f.id.0).collect();
     let left = rows::evidence!(
         FROM "evidence v WHERE user_id = $1 AND fact_id = ANY($2) AND session_id <> $3
          ORDER BY fact_id, created_at, message_id, stance",
-        user.0,
-        &ids[..],
-        session.0,
+        user,
+        ids,
+        session,
     );
     let left = left.fetch_all(&mut *c).await?.into_iter().map(EvidenceRow::read).collect::<Result<Vec<_>, _>>()?;
-    Ok((version, facts, left))
+    Ok((facts, left))
 }
 
 /// Reads the facts concerned in one snapshot and asks what becomes of each.
 async fn decide(store: &PostgresStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Decision, Failure> {
     let input = (user, session);
     let (version, facts, left) = store.snapshot(user, &input, |c, &(user, session)| Box::pin(concerned(c, user, session))).await?;
+    Ok(weigh(version, facts, &left, reweigh))
+}
+
+/// Asks of each fact what becomes of it with the evidence that is left of it.
+pub(super) fn weigh(version: u64, facts: Vec<Fact>, left: &[Evidence], reweigh: Reweigh<'_>) -> Decision {
     let mut by_fact: HashMap<FactId, &[Evidence]> = HashMap::new();
     for chunk in left.chunk_by(|a, b| a.fact == b.fact) {
         by_fact.extend(chunk.first().map(|e| (e.fact, chunk)));
@@ -88,7 +101,7 @@ async fn decide(store: &PostgresStore, user: UserId, session: SessionId, reweigh
             None => decision.gone.push(fact.id),
         }
     }
-    Ok(decision)
+    decision
 }
 
 async fn apply(
@@ -130,32 +143,45 @@ async fn apply(
 
     let mut concerned = mentioned;
     concerned.extend(&decision.entities);
-    // Who was merged away and is known from nowhere else does not come back, not even its name.
-    let merges = sqlx::query!(
-        "DELETE FROM merges g WHERE user_id = $1
-         AND gone_id IN (SELECT gone_id FROM entity_merges WHERE user_id = $1 AND into_id = ANY($2))
-         AND NOT EXISTS (SELECT 1 FROM merged_mentions m WHERE m.user_id = $1 AND m.gone_id = g.gone_id)
-         AND NOT EXISTS (SELECT 1 FROM merged_evidence v JOIN merged_facts f ON f.user_id = $1 AND f.gone_id = v.gone_id AND f.id = v.fact_id
-                         WHERE v.user_id = $1 AND v.gone_id = g.gone_id AND g.gone_id IN (f.subject_id, f.object_id))",
-        user,
-        &concerned[..],
-    );
-    merges.execute(&mut *c).await?;
-    let entities = sqlx::query!(
-        "DELETE FROM entities e WHERE user_id = $1 AND id = ANY($2)
-         AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = $1 AND m.entity_id = e.id)
-         AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = $1 AND f.subject_id = e.id)
-         AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = $1 AND f.object_id = e.id)",
-        user,
-        &concerned[..],
-    );
-    let entities = entities.execute(&mut *c).await?.rows_affected();
+    let merged = sqlx::query_scalar!("SELECT gone_id FROM entity_merges WHERE user_id = $1 AND into_id = ANY($2)", user, &concerned[..]);
+    let merged = merged.fetch_all(&mut *c).await?;
+    if !merged.is_empty() {
+        forget_merges(c, user, &merged).await?;
+    }
+    let entities = forget_entities(c, user, &concerned).await?;
     Ok(SessionDeleted {
         messages: messages.unsigned_abs(),
         facts_deleted: decision.gone.len() as u64,
         facts_reweighed: decision.changed.len() as u64,
         entities_deleted: entities,
     })
+}
+
+/// Who was merged away and is known from nowhere else does not come back, not even its name.
+pub(super) async fn forget_merges(c: &mut PgConnection, user: Uuid, gone: &[Uuid]) -> Result<(), Failure> {
+    let merges = sqlx::query!(
+        "DELETE FROM merges g WHERE user_id = $1 AND gone_id = ANY($2)
+         AND NOT EXISTS (SELECT 1 FROM merged_mentions m WHERE m.user_id = $1 AND m.gone_id = g.gone_id)
+         AND NOT EXISTS (SELECT 1 FROM merged_evidence v JOIN merged_facts f ON f.user_id = $1 AND f.gone_id = v.gone_id AND f.id = v.fact_id
+                         WHERE v.user_id = $1 AND v.gone_id = g.gone_id AND g.gone_id IN (f.subject_id, f.object_id))",
+        user,
+        gone,
+    );
+    merges.execute(c).await?;
+    Ok(())
+}
+
+/// Deletes those of the entities of which nothing speaks any more; how many.
+pub(super) async fn forget_entities(c: &mut PgConnection, user: Uuid, concerned: &[Uuid]) -> Result<u64, Failure> {
+    let entities = sqlx::query!(
+        "DELETE FROM entities e WHERE user_id = $1 AND id = ANY($2)
+         AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = $1 AND m.entity_id = e.id)
+         AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = $1 AND f.subject_id = e.id)
+         AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = $1 AND f.object_id = e.id)",
+        user,
+        concerned,
+    );
+    Ok(entities.execute(c).await?.rows_affected())
 }
 
 /// Takes a session's mentions off the entities: their counts, and the first message if it was one of these.

@@ -26,8 +26,11 @@ const PRUNE_SESSIONS: i64 = 100;
 #[async_trait]
 impl EventLog for PostgresStore {
     async fn log_state(&self, caller: &Caller, session: SessionId) -> Result<LogState, StoreError> {
-        let row =
-            sqlx::query!("SELECT epoch, event_head, event_floor FROM sessions WHERE user_id = $1 AND id = $2", caller.user().0, session.0,);
+        let row = sqlx::query!(
+            "SELECT epoch, event_head, event_floor FROM sessions WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL",
+            caller.user().0,
+            session.0,
+        );
         let row = row.fetch_optional(self.pool.reading(caller)).await.map_err(Failure::from)?.ok_or(Failure::NotFound)?;
         let of = |column| Of("sessions", column);
         Ok(LogState { epoch: row.epoch, head: of("event_head").count(row.event_head)?, floor: of("event_floor").count(row.event_floor)? })
@@ -36,7 +39,9 @@ impl EventLog for PostgresStore {
     async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
         let found = sqlx::query_as!(
             EventRow,
-            "SELECT seq, id, kind, created_at, data FROM events WHERE user_id = $1 AND session_id = $2 AND seq > $3 ORDER BY seq LIMIT $4",
+            "SELECT seq, id, kind, created_at, data FROM events WHERE user_id = $1 AND session_id = $2 AND seq > $3
+             AND NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 AND deletion_at IS NOT NULL)
+             ORDER BY seq LIMIT $4",
             caller.user().0,
             session.0,
             signed(after),
@@ -81,7 +86,7 @@ pub(super) async fn append(
     let head = sqlx::query_scalar!(
         "UPDATE sessions SET event_head = event_head + $3,
              oldest_event_at = CASE WHEN $3 > 0 THEN coalesce(oldest_event_at, $4) ELSE oldest_event_at END
-         WHERE user_id = $1 AND id = $2 RETURNING event_head",
+         WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL RETURNING event_head",
         user,
         session.0,
         count,

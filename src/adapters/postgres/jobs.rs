@@ -1,5 +1,6 @@
 //! The durable queue. A lane is one kind of work of one session: its jobs run in order, one at a time. Only the head of a
-//! lane can be claimed, and the head is marked, so that claiming costs the same however many jobs wait behind it.
+//! lane can be claimed, and the head is marked, so that claiming costs the same however many jobs wait behind it. A lane that gets its
+//! turn goes to the back (see [`promote`]), so lanes of a user share the workers evenly, as users do (`turns`).
 //!
 //! Who queues or ends a job holds the session's row: else one could find a last job still there while the other removes it, and
 //! the lane would be left without a head.
@@ -18,7 +19,7 @@ use super::{
     events,
     failure::Failure,
     rows::Of,
-    sessions,
+    sessions, turns,
     walls::Scope,
 };
 use crate::{
@@ -27,38 +28,25 @@ use crate::{
 };
 
 /// Of `jobs`.
-struct JobRow {
-    id: i64,
-    token: i64,
-    user_id: Uuid,
-    role: String,
-    session_id: Uuid,
-    lane: String,
-    message_id: Uuid,
-    answer: bool,
-    attempts: i64,
-    queued_at: Timestamp,
+pub(super) struct JobRow {
+    pub(super) id: i64,
+    pub(super) token: i64,
+    pub(super) user_id: Uuid,
+    pub(super) role: String,
+    pub(super) session_id: Uuid,
+    pub(super) lane: String,
+    pub(super) message_id: Uuid,
+    pub(super) answer: bool,
+    pub(super) attempts: i64,
+    pub(super) queued_at: Timestamp,
+    /// Whether it was taken in turn.
+    pub(super) fair: bool,
 }
 
 #[async_trait]
 impl JobQueue for PostgresStore {
     async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError> {
-        // Takes the heads that have been ready longest and that no other process is taking. A lane that gets its turn goes to the
-        // back (see `promote`), so lanes share the workers evenly. One statement, and one that need not wait for the disk: a claim
-        // need not outlive its claimant. `due` is materialized, or the planner might run it again per row and claim more than asked.
-        let rows = sqlx::query_as!(
-            JobRow,
-            "WITH due AS MATERIALIZED (
-                 SELECT id FROM jobs WHERE head AND ready_at <= queue_time($1) ORDER BY ready_at, id LIMIT $3 FOR UPDATE SKIP LOCKED),
-             loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
-             UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, attempts = attempts + 1
-             FROM due, loosely WHERE jobs.id = due.id
-             RETURNING jobs.id, token, user_id, role, session_id, lane, message_id, answer, attempts, queued_at",
-            time(now),
-            interval(lease),
-            i64::from(limit),
-        );
-        let rows = rows.fetch_all(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?;
+        let rows = turns::claim(self, now, lease, limit).await?;
         let mut jobs = rows.into_iter().map(job).collect::<Result<Vec<_>, _>>()?;
         jobs.sort_by_key(|job| job.claim.job);
         Ok(jobs)

@@ -12,7 +12,7 @@ use sqlx::{
 use super::failure::Failure;
 
 /// (number, name, text) of each file in `migrations/postgres`.
-const FILES: [(i64, &str, &str); 10] = [
+const FILES: [(i64, &str, &str); 11] = [
     (1, "memory", include_str!("../../../migrations/postgres/0001_memory.sql")),
     (2, "graph", include_str!("../../../migrations/postgres/0002_graph.sql")),
     (5, "usage", include_str!("../../../migrations/postgres/0005_usage.sql")),
@@ -23,6 +23,7 @@ const FILES: [(i64, &str, &str); 10] = [
     (11, "limits", include_str!("../../../migrations/postgres/0011_limits.sql")),
     (13, "visits", include_str!("../../../migrations/postgres/0013_visits.sql")),
     (14, "visitors", include_str!("../../../migrations/postgres/0014_visitors.sql")),
+    (15, "deletions", include_str!("../../../migrations/postgres/0015_deletions.sql")),
 ];
 
 /// Applies what is missing, each file in a transaction of its own, under an advisory lock of the database.

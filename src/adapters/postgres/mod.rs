@@ -16,6 +16,7 @@ mod erase;
 mod events;
 mod failure;
 mod graph;
+mod hidden;
 mod hints;
 mod inspect;
 mod jobs;
@@ -30,6 +31,7 @@ mod sessions;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod usage;
 mod visits;
 mod walls;
@@ -64,6 +66,7 @@ pub struct PostgresStore {
     pool: Pool,
     hints: Hints,
     growth: Growth,
+    turns: turns::Turns,
 }
 
 impl PostgresStore {
@@ -88,7 +91,7 @@ impl PostgresStore {
         let instance = inspect::found_installation(&mut connection, now).await?;
         drop(connection);
         let pool = Pool::new(connect::pool(&options, &config), config.statement_timeout);
-        Ok(Self { hints: Hints::start(pool.clone(), options, instance), pool, growth: Growth::default() })
+        Ok(Self { hints: Hints::start(pool.clone(), options, instance), pool, growth: Growth::default(), turns: turns::Turns::default() })
     }
 
     /// From now on tells `announcer` what other processes commit to this database, and wakes `wake` for work that they queue.

@@ -56,7 +56,7 @@ impl SessionStore for PostgresStore {
 
     async fn sessions_by_id(&self, caller: &Caller, ids: &[SessionId]) -> Result<Vec<Session>, StoreError> {
         let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
-        let found = rows::sessions!("WHERE user_id = $1 AND id = ANY($2)", caller.user().0, &ids[..]);
+        let found = rows::sessions!("WHERE user_id = $1 AND id = ANY($2) AND deletion_at IS NULL", caller.user().0, &ids[..]);
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(SessionRow::read).collect::<Result<_, _>>()?)
     }
@@ -66,14 +66,18 @@ impl SessionStore for PostgresStore {
         let reading = self.pool.reading(caller);
         let found = match &page.after {
             None => {
-                rows::sessions!("WHERE user_id = $1 ORDER BY updated_at DESC, id DESC LIMIT $2", user, keys::limit(page))
-                    .fetch_all(reading)
-                    .await
+                rows::sessions!(
+                    "WHERE user_id = $1 AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT $2",
+                    user,
+                    keys::limit(page)
+                )
+                .fetch_all(reading)
+                .await
             }
             Some(key) => {
                 let (updated_at, id) = keys::parse_time_and_id(key)?;
                 rows::sessions!(
-                    "WHERE user_id = $1 AND (updated_at, id) < ($2, $3) ORDER BY updated_at DESC, id DESC LIMIT $4",
+                    "WHERE user_id = $1 AND (updated_at, id) < ($2, $3) AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT $4",
                     user,
                     updated_at,
                     id,
@@ -91,7 +95,8 @@ impl SessionStore for PostgresStore {
     }
 
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
-        let count = sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM sessions WHERE user_id = $1"#, caller.user().0);
+        let count =
+            sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM sessions WHERE user_id = $1 AND deletion_at IS NULL"#, caller.user().0);
         Ok(count.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?.unsigned_abs())
     }
 
@@ -115,7 +120,7 @@ impl SessionStore for PostgresStore {
     ) -> Result<Vec<(Caller, SessionId)>, StoreError> {
         let (user, session) = after.map(|(u, s)| (u.0, s.0)).unzip();
         let found = sqlx::query!(
-            "SELECT user_id, id FROM sessions WHERE ($1::uuid IS NULL OR (user_id, id) > ($1, $2)) AND updated_at < $3
+            "SELECT user_id, id FROM sessions WHERE ($1::uuid IS NULL OR (user_id, id) > ($1, $2)) AND updated_at < $3 AND deletion_at IS NULL
              ORDER BY user_id, id LIMIT $4",
             user,
             session,
@@ -130,7 +135,11 @@ impl SessionStore for PostgresStore {
 /// Takes the session's row for the rest of the transaction: whoever numbers its messages and events, or queues or ends its
 /// jobs, does so one after the other.
 pub(super) async fn lock(c: &mut PgConnection, user: Uuid, session: Uuid) -> Result<(), Failure> {
-    let row = sqlx::query_scalar!("SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 FOR NO KEY UPDATE", user, session);
+    let row = sqlx::query_scalar!(
+        "SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL FOR NO KEY UPDATE",
+        user,
+        session
+    );
     row.fetch_optional(c).await?.ok_or(Failure::NotFound)?;
     Ok(())
 }

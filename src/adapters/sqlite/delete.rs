@@ -22,12 +22,12 @@ use crate::{
 const ATTEMPTS: u32 = 20;
 
 /// What is to become of the facts that lose evidence, and the state in which this was decided.
-struct Decision {
-    version: u64,
-    changed: Vec<Fact>,
-    gone: Vec<FactId>,
+pub(super) struct Decision {
+    pub(super) version: u64,
+    pub(super) changed: Vec<Fact>,
+    pub(super) gone: Vec<FactId>,
     /// Both sides of all those facts.
-    entities: Vec<Uuid>,
+    pub(super) entities: Vec<Uuid>,
 }
 
 pub(super) async fn session(
@@ -60,16 +60,30 @@ async fn decide(store: &SqliteStore, user: UserId, session: SessionId, reweigh: 
     .bind(bytes(&session.0))
     .fetch_all(&mut *snapshot)
     .await?;
+    let facts = facts.iter().map(rows::fact).collect::<Result<Vec<_>, _>>()?;
+    let decision = weigh(&mut snapshot, user.0, session.0, version, facts, reweigh).await?;
+    snapshot.commit().await?;
+    Ok(decision)
+}
+
+/// Asks of each fact what becomes of it without the session.
+pub(super) async fn weigh(
+    c: &mut SqliteConnection,
+    user: Uuid,
+    session: Uuid,
+    version: u64,
+    facts: Vec<Fact>,
+    reweigh: Reweigh<'_>,
+) -> Result<Decision, Failure> {
     let mut decision = Decision { version, changed: Vec::new(), gone: Vec::new(), entities: Vec::new() };
-    for row in &facts {
-        let fact = rows::fact(row)?;
+    for fact in facts {
         let left = sqlx::query(
             "SELECT * FROM evidence WHERE user_id = ? AND fact_id = ? AND session_id <> ? ORDER BY created_at, message_id, stance",
         )
-        .bind(bytes(&user.0))
+        .bind(bytes(&user))
         .bind(bytes(&fact.id.0))
-        .bind(bytes(&session.0))
-        .fetch_all(&mut *snapshot)
+        .bind(bytes(&session))
+        .fetch_all(&mut *c)
         .await?;
         let left = left.iter().map(rows::evidence).collect::<Result<Vec<_>, _>>()?;
         decision.entities.extend([fact.subject.0, fact.object.0]);
@@ -78,7 +92,6 @@ async fn decide(store: &SqliteStore, user: UserId, session: SessionId, reweigh: 
             None => decision.gone.push(fact.id),
         }
     }
-    snapshot.commit().await?;
     Ok(decision)
 }
 
@@ -89,14 +102,15 @@ async fn apply(
     since: Option<Timestamp>,
     decision: Decision,
 ) -> Result<SessionDeleted, Failure> {
-    let messages: i64 =
-        sqlx::query_scalar("SELECT message_count FROM sessions WHERE user_id = ?1 AND id = ?2 AND (?3 IS NULL OR updated_at < ?3)")
-            .bind(bytes(&user))
-            .bind(bytes(&session))
-            .bind(since.map(millis))
-            .fetch_optional(&mut *c)
-            .await?
-            .ok_or(Failure::NotFound)?;
+    let messages: i64 = sqlx::query_scalar(
+        "SELECT message_count FROM sessions WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND (?3 IS NULL OR updated_at < ?3)",
+    )
+    .bind(bytes(&user))
+    .bind(bytes(&session))
+    .bind(since.map(millis))
+    .fetch_optional(&mut *c)
+    .await?
+    .ok_or(Failure::NotFound)?;
     let current = sqlx::query(
         "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
          WHERE id = ? AND knowledge_version = ?",
@@ -128,35 +142,50 @@ async fn apply(
 
     let mut concerned = mentioned;
     concerned.extend(&decision.entities);
-    // Who was merged away and is known from nowhere else does not come back, not even its name.
-    sqlx::query(
-        "DELETE FROM merges WHERE user_id = ?1
-         AND gone_id IN (SELECT gone_id FROM entity_merges WHERE user_id = ?1 AND into_id IN (SELECT unhex(value) FROM json_each(?2)))
-         AND NOT EXISTS (SELECT 1 FROM merged_mentions m WHERE m.user_id = ?1 AND m.gone_id = merges.gone_id)
-         AND NOT EXISTS (SELECT 1 FROM merged_evidence v JOIN merged_facts f ON f.user_id = ?1 AND f.gone_id = v.gone_id AND f.id = v.fact_id
-                         WHERE v.user_id = ?1 AND v.gone_id = merges.gone_id AND merges.gone_id IN (f.subject_id, f.object_id))",
-    )
-    .bind(bytes(&user))
-    .bind(id_list(&concerned))
-    .execute(&mut *c)
-    .await?;
-    let entities = sqlx::query(
-        "DELETE FROM entities WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))
-         AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = ?1 AND m.entity_id = entities.id)
-         AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = ?1 AND f.subject_id = entities.id)
-         AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = ?1 AND f.object_id = entities.id)",
-    )
-    .bind(bytes(&user))
-    .bind(id_list(&concerned))
-    .execute(&mut *c)
-    .await?
-    .rows_affected();
+    let merged = sqlx::query("SELECT gone_id FROM entity_merges WHERE user_id = ? AND into_id IN (SELECT unhex(value) FROM json_each(?))")
+        .bind(bytes(&user))
+        .bind(id_list(&concerned))
+        .fetch_all(&mut *c)
+        .await?;
+    let merged = merged.iter().map(|row| Columns::of(row, "entity_merges").id("gone_id")).collect::<Result<Vec<_>, _>>()?;
+    if !merged.is_empty() {
+        forget_merges(c, user, &merged).await?;
+    }
+    let entities = forget_entities(c, user, &concerned).await?;
     Ok(SessionDeleted {
         messages: messages.unsigned_abs(),
         facts_deleted: decision.gone.len() as u64,
         facts_reweighed: decision.changed.len() as u64,
         entities_deleted: entities,
     })
+}
+
+/// Who was merged away and is known from nowhere else does not come back, not even its name.
+pub(super) async fn forget_merges(c: &mut SqliteConnection, user: Uuid, gone: &[Uuid]) -> Result<(), Failure> {
+    sqlx::query(
+        "DELETE FROM merges WHERE user_id = ?1 AND gone_id IN (SELECT unhex(value) FROM json_each(?2))
+         AND NOT EXISTS (SELECT 1 FROM merged_mentions m WHERE m.user_id = ?1 AND m.gone_id = merges.gone_id)
+         AND NOT EXISTS (SELECT 1 FROM merged_evidence v JOIN merged_facts f ON f.user_id = ?1 AND f.gone_id = v.gone_id AND f.id = v.fact_id
+                         WHERE v.user_id = ?1 AND v.gone_id = merges.gone_id AND merges.gone_id IN (f.subject_id, f.object_id))",
+    )
+    .bind(bytes(&user))
+    .bind(id_list(gone))
+    .execute(c)
+    .await?;
+    Ok(())
+}
+
+/// Deletes those of the entities of which nothing speaks any more; how many.
+pub(super) async fn forget_entities(c: &mut SqliteConnection, user: Uuid, concerned: &[Uuid]) -> Result<u64, Failure> {
+    let gone = sqlx::query(
+        "DELETE FROM entities WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))
+         AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = ?1 AND m.entity_id = entities.id)
+         AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = ?1 AND f.subject_id = entities.id)
+         AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = ?1 AND f.object_id = entities.id)",
+    )
+    .bind(bytes(&user))
+    .bind(id_list(concerned));
+    Ok(gone.execute(c).await?.rows_affected())
 }
 
 /// Takes a session's mentions off the entities: their counts, and the first message if it was one of these.

@@ -8,6 +8,7 @@ use super::{
     SqliteStore,
     codec::{bytes, json, millis, signed},
     failure::Failure,
+    hidden::hidden,
     rows,
     rows::Columns,
 };
@@ -24,7 +25,7 @@ const PRUNE_SESSIONS: i64 = 100;
 #[async_trait]
 impl EventLog for SqliteStore {
     async fn log_state(&self, caller: &Caller, session: SessionId) -> Result<LogState, StoreError> {
-        let row = sqlx::query("SELECT epoch, event_head, event_floor FROM sessions WHERE user_id = ? AND id = ?")
+        let row = sqlx::query("SELECT epoch, event_head, event_floor FROM sessions WHERE user_id = ? AND id = ? AND deletion_at IS NULL")
             .bind(bytes(&caller.user().0))
             .bind(bytes(&session.0))
             .fetch_optional(&self.readers)
@@ -36,14 +37,18 @@ impl EventLog for SqliteStore {
     }
 
     async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
-        let found = sqlx::query("SELECT * FROM events WHERE user_id = ? AND session_id = ? AND seq > ? ORDER BY seq LIMIT ?")
-            .bind(bytes(&caller.user().0))
-            .bind(bytes(&session.0))
-            .bind(signed(after))
-            .bind(i64::from(limit))
-            .fetch_all(&self.readers)
-            .await
-            .map_err(Failure::from)?;
+        let found = sqlx::query(concat!(
+            "SELECT * FROM events WHERE user_id = ?1 AND session_id = ?2 AND seq > ?3 AND ?2 NOT IN ",
+            hidden!(),
+            " ORDER BY seq LIMIT ?4"
+        ))
+        .bind(bytes(&caller.user().0))
+        .bind(bytes(&session.0))
+        .bind(signed(after))
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await
+        .map_err(Failure::from)?;
         if found.is_empty() {
             // Tells "nothing new" from "no such session".
             self.log_state(caller, session).await?;
@@ -85,7 +90,7 @@ pub(super) async fn append(
     let head = sqlx::query_scalar::<_, i64>(
         "UPDATE sessions SET event_head = event_head + ?3,
              oldest_event_at = CASE WHEN ?3 > 0 THEN COALESCE(oldest_event_at, ?4) ELSE oldest_event_at END
-         WHERE user_id = ?1 AND id = ?2 RETURNING event_head",
+         WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL RETURNING event_head",
     )
     .bind(bytes(&user))
     .bind(bytes(&session.0))

@@ -1,5 +1,6 @@
 //! The durable queue. A lane is one kind of work of one session: its jobs run in order, one at a time. Only the head of a
-//! lane can be claimed, and the head is marked, so that claiming costs the same however many jobs wait behind it.
+//! lane can be claimed, and the head is marked, so that claiming costs the same however many jobs wait behind it. A lane that gets its
+//! turn goes to the back (see [`promote`]), so lanes of a user share the workers evenly, as users do (`turns`).
 
 use std::time::Duration;
 
@@ -9,21 +10,17 @@ use uuid::Uuid;
 
 use super::{
     SqliteStore,
-    codec::{Word, bytes, duration_millis, millis, signed},
+    codec::{Word, bytes, duration_millis, id_list, millis, signed},
     events,
     failure::Failure,
+    hidden::hidden,
     rows::Columns,
+    turns,
 };
 use crate::{
     domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId},
     ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError},
 };
-
-/// Takes the heads that have been ready longest. A lane that gets its turn goes to the back (see [`promote`]), so lanes share
-/// the workers evenly. `?1` now, `?2` end of the lease, `?3` how many.
-pub(super) const CLAIM: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1
-    WHERE id IN (SELECT id FROM jobs WHERE head = 1 AND ready_at <= ?1 ORDER BY ready_at, id LIMIT ?3)
-    RETURNING *";
 
 #[async_trait]
 impl JobQueue for SqliteStore {
@@ -34,16 +31,29 @@ impl JobQueue for SqliteStore {
         if due.fetch_optional(&self.readers).await.map_err(Failure::from)?.is_none() {
             return Ok(Vec::new());
         }
+        let line = self.turns.line(&mut *self.readers.acquire().await.map_err(Failure::from)?, now, limit).await?;
         let until = now.saturating_add(duration_millis(lease));
         // A claim need not outlive its claimant.
         let mut jobs = self
             .write_loosely(move |c| {
                 Box::pin(async move {
-                    let rows = sqlx::query(CLAIM).bind(now).bind(until).bind(i64::from(limit)).fetch_all(c).await?;
-                    rows.iter().map(job).collect::<Result<Vec<_>, _>>()
+                    let fair = sqlx::query(turns::CLAIM).bind(now).bind(until).bind(i64::from(limit)).bind(id_list(&line.users));
+                    let mut rows = fair.fetch_all(&mut *c).await?;
+                    let left = i64::from(limit) - i64::try_from(rows.len()).unwrap_or(i64::MAX);
+                    if line.cut && left > 0 {
+                        rows.extend(sqlx::query(turns::OLDEST).bind(now).bind(until).bind(left).fetch_all(c).await?);
+                    }
+                    Ok((rows.iter().map(job).collect::<Result<Vec<_>, _>>()?, line.users))
                 })
             })
-            .await?;
+            .await
+            .map(|(jobs, line)| {
+                let served = |user: &&Uuid| jobs.iter().any(|job| job.caller.user().0 == **user);
+                if let Some(last) = line.iter().rev().find(served) {
+                    self.turns.served(*last);
+                }
+                jobs
+            })?;
         jobs.sort_by_key(|job| job.claim.job);
         Ok(jobs)
     }
@@ -287,11 +297,15 @@ async fn cancel_answer(
     event: EventDraft,
     now: Timestamp,
 ) -> Result<bool, Failure> {
-    let job = sqlx::query("SELECT * FROM jobs WHERE user_id = ? AND message_id = ? AND state = 'live' AND (lane = 'answer' OR answer = 1)")
-        .bind(bytes(&user.0))
-        .bind(bytes(&question.0))
-        .fetch_optional(&mut *c)
-        .await?;
+    let job = sqlx::query(concat!(
+        "SELECT * FROM jobs
+         WHERE user_id = ?1 AND message_id = ?2 AND state = 'live' AND (lane = 'answer' OR answer = 1) AND session_id NOT IN ",
+        hidden!()
+    ))
+    .bind(bytes(&user.0))
+    .bind(bytes(&question.0))
+    .fetch_optional(&mut *c)
+    .await?;
     let Some(job) = job else { return Ok(false) };
     let job = Held::of(&job)?;
     if job.lane == "answer" {

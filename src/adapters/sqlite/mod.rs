@@ -14,6 +14,7 @@ mod events;
 mod extension;
 mod failure;
 mod graph;
+mod hidden;
 mod inspect;
 mod jobs;
 mod keys;
@@ -25,6 +26,7 @@ mod rows;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod usage;
 mod visits;
 mod writer;
@@ -83,6 +85,7 @@ pub struct SqliteStore {
     readers: SqlitePool,
     writer: Writer,
     statements: &'static AtomicU64,
+    turns: turns::Turns,
 }
 
 impl SqliteStore {
@@ -134,7 +137,7 @@ impl SqliteStore {
             // A write that strays onto a reader fails instead of competing with the writer.
             .connect_lazy_with(options.clone().pragma("query_only", "ON"));
         let writer = Writer::start(connection, options, opener);
-        Ok(Self { readers, writer, statements })
+        Ok(Self { readers, writer, statements, turns: turns::Turns::default() })
     }
 
     async fn close_inner(&self) {

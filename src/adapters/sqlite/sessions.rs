@@ -49,23 +49,28 @@ impl SessionStore for SqliteStore {
     }
 
     async fn sessions_by_id(&self, caller: &Caller, ids: &[SessionId]) -> Result<Vec<Session>, StoreError> {
-        let found = sqlx::query("SELECT * FROM sessions WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
-            .bind(bytes(&caller.user().0))
-            .bind(id_list(ids.iter().map(|id| &id.0)))
-            .fetch_all(&self.readers)
-            .await
-            .map_err(Failure::from)?;
+        let found = sqlx::query(
+            "SELECT * FROM sessions WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?)) AND deletion_at IS NULL",
+        )
+        .bind(bytes(&caller.user().0))
+        .bind(id_list(ids.iter().map(|id| &id.0)))
+        .fetch_all(&self.readers)
+        .await
+        .map_err(Failure::from)?;
         Ok(found.iter().map(rows::session).collect::<Result<_, _>>()?)
     }
 
     async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
         let user = caller.user().0;
         let query = match &page.after {
-            None => sqlx::query("SELECT * FROM sessions WHERE user_id = ? ORDER BY updated_at DESC, id DESC LIMIT ?").bind(bytes(&user)),
+            None => {
+                sqlx::query("SELECT * FROM sessions WHERE user_id = ? AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT ?")
+                    .bind(bytes(&user))
+            }
             Some(key) => {
                 let (updated_at, id) = keys::parse_number_and_id(key)?;
                 sqlx::query(
-                    "SELECT * FROM sessions WHERE user_id = ? AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?",
+                    "SELECT * FROM sessions WHERE user_id = ? AND (updated_at, id) < (?, ?) AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT ?",
                 )
                 .bind(bytes(&user))
                 .bind(updated_at)
@@ -81,7 +86,7 @@ impl SessionStore for SqliteStore {
     }
 
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
-        let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM sessions WHERE user_id = ?")
+        let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM sessions WHERE user_id = ? AND deletion_at IS NULL")
             .bind(bytes(&caller.user().0))
             .fetch_one(&self.readers)
             .await
@@ -107,7 +112,7 @@ impl SessionStore for SqliteStore {
     ) -> Result<Vec<(Caller, SessionId)>, StoreError> {
         let (user, session) = after.map_or((Vec::new(), Vec::new()), |(u, s)| (bytes(&u.0).to_vec(), bytes(&s.0).to_vec()));
         let found =
-            sqlx::query("SELECT user_id, id FROM sessions WHERE (user_id, id) > (?, ?) AND updated_at < ? ORDER BY user_id, id LIMIT ?")
+            sqlx::query("SELECT user_id, id FROM sessions WHERE (user_id, id) > (?, ?) AND updated_at < ? AND deletion_at IS NULL ORDER BY user_id, id LIMIT ?")
                 .bind(user)
                 .bind(session)
                 .bind(millis(since))
@@ -115,10 +120,12 @@ impl SessionStore for SqliteStore {
                 .fetch_all(&self.readers)
                 .await
                 .map_err(Failure::from)?;
-        let unused = found.iter().map(|row| {
-            let c = Columns::of(row, "sessions");
-            Ok((Caller::verified(UserId(c.id("user_id")?), ViewerRole::User), SessionId(c.id("id")?)))
-        });
-        Ok(unused.collect::<Result<_, Failure>>()?)
+        Ok(found.iter().map(owned).collect::<Result<_, _>>()?)
     }
+}
+
+/// A session with its owner.
+pub(super) fn owned(row: &sqlx::sqlite::SqliteRow) -> Result<(Caller, SessionId), Failure> {
+    let c = Columns::of(row, "sessions");
+    Ok((Caller::verified(UserId(c.id("user_id")?), ViewerRole::User), SessionId(c.id("id")?)))
 }

@@ -54,7 +54,7 @@ async fn explain(store: &SqliteStore, sql: &str) -> String {
 async fn the_statements_that_run_most_use_their_index() {
     let (_folder, store) = open().await;
     for (sql, index) in [
-        (super::jobs::CLAIM, "jobs_ready"),
+        (super::turns::OLDEST, "jobs_ready"),
         ("SELECT ready_at FROM jobs WHERE head = 1 ORDER BY ready_at LIMIT 1", "jobs_ready"),
         ("SELECT MIN(id) FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live'", "jobs_in_lane"),
         ("SELECT * FROM messages WHERE user_id = ? AND session_id = ? AND position > ? ORDER BY position LIMIT ?", "messages_position"),
@@ -77,6 +77,18 @@ async fn the_statements_that_run_most_use_their_index() {
         // An index read in order up to a LIMIT is a scan by name only.
         let scans = plan.lines().any(|step| step.contains("SCAN") && !step.contains(index));
         assert!(!scans && !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn whose_turn_it_is_is_found_without_looking_at_what_others_have_waiting() {
+    let (_folder, store) = open().await;
+    for (sql, steps) in [(super::turns::WALK, 2), (super::turns::CLAIM, 1)] {
+        let plan = explain(&store, sql).await;
+        assert_eq!(plan.matches("jobs_in_turn (user_id").count(), steps, "{sql}\n{plan}");
+        // Read whole is only what was found or asked for.
+        let read_whole = |step: &&str| step.contains("SCAN") && step.contains(" jobs");
+        assert_eq!(plan.lines().find(read_whole), None, "{sql}\n{plan}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! The API as clients meet it: a real server on a free port over the real store, index and signaling.
 
 mod connections;
+mod deletion;
 mod edge;
 mod erase;
 pub(crate) mod harness;

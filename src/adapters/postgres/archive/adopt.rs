@@ -62,13 +62,15 @@ pub(in super::super) async fn estate(c: &mut PgConnection, visitor: UserId) -> R
     }
     let logs = sqlx::query_as!(
         Log,
-        "SELECT id AS session, epoch, event_head AS head, event_floor AS floor, oldest_event_at AS oldest FROM sessions WHERE user_id = $1",
+        "SELECT id AS session, epoch, event_head AS head, event_floor AS floor, oldest_event_at AS oldest FROM sessions
+         WHERE user_id = $1 AND deletion_at IS NULL",
         user,
     );
     let logs = logs.fetch_all(&mut *c).await?;
     let events = sqlx::query_as!(
         Event,
-        r#"SELECT session_id AS session, seq, id, kind, created_at, data::text AS "data!" FROM events WHERE user_id = $1"#,
+        r#"SELECT session_id AS session, seq, id, kind, created_at, data::text AS "data!" FROM events WHERE user_id = $1
+         AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))"#,
         user,
     );
     let events = events.fetch_all(&mut *c).await?;

@@ -97,7 +97,21 @@ pub(super) fn select(shape: &Shape, after: bool) -> String {
     let (columns, order) = (columns.join(", "), order.join(", "));
     let condition = if after { format!(" AND ({order}) > ({})", places.join(", ")) } else { String::new() };
     let limit = if after { shape.order.len() + 2 } else { 2 };
-    format!("SELECT {columns} FROM {} WHERE user_id = $1{condition} ORDER BY {order} LIMIT ${limit}", shape.table)
+    format!("SELECT {columns} FROM {} WHERE user_id = $1{condition}{} ORDER BY {order} LIMIT ${limit}", shape.table, seen(shape))
+}
+
+/// What is of a hidden session is not there.
+fn seen(shape: &Shape) -> &'static str {
+    if shape.table == "sessions" {
+        " AND deletion_at IS NULL"
+    } else if shape.field("session_id").is_some() {
+        " AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))"
+    } else if shape.field("message_id").is_some() {
+        " AND message_id NOT IN (SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
+              SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))"
+    } else {
+        ""
+    }
 }
 
 /// A value as its column holds it, ready to be bound.

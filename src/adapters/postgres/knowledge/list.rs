@@ -24,6 +24,9 @@ pub(in super::super) fn folded(text: &str) -> String {
     codec::text(&text.to_lowercase()).into_owned()
 }
 
+/// Sessions of the user, who is the first parameter, that are being deleted.
+const HIDDEN: &str = "SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL";
+
 pub(super) async fn entities(store: &PostgresStore, user: UserId, filter: &EntityFilter, page: &Page) -> Result<Slice<Entity>, Failure> {
     let found = entity_page(user.0, filter, page)?.build_query_as::<EntityRow>().fetch_all(store.pool.reading(user)).await?;
     let items = found.into_iter().map(|row| {
@@ -66,7 +69,7 @@ fn entity_conditions(sql: &mut QueryBuilder<Postgres>, user: Uuid, filter: &Enti
     }
     if let Some(session) = &filter.session {
         sql.push(" AND EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = e.user_id AND m.session_id = ").push_bind(session.0);
-        sql.push(" AND m.entity_id = e.id)");
+        sql.push(" AND m.entity_id = e.id AND m.session_id <> ALL (ARRAY(").push(HIDDEN).push(")))");
     }
 }
 
@@ -103,6 +106,9 @@ pub(super) async fn count_facts(store: &PostgresStore, user: UserId, filter: &Fa
 
 fn fact_conditions(sql: &mut QueryBuilder<Postgres>, user: Uuid, filter: &FactFilter) {
     sql.push(" WHERE f.user_id = ").push_bind(user);
+    // What rests on nothing else than a session that is being deleted.
+    sql.push(" AND (NOT EXISTS (").push(HIDDEN).push(") OR EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id");
+    sql.push(" AND v.fact_id = f.id AND v.session_id <> ALL (ARRAY(").push(HIDDEN).push("))))");
     if let Some(subject) = &filter.subject {
         sql.push(" AND f.subject_id = ").push_bind(subject.0);
     }
@@ -120,11 +126,11 @@ fn fact_conditions(sql: &mut QueryBuilder<Postgres>, user: Uuid, filter: &FactFi
     }
     if let Some(session) = &filter.session {
         sql.push(" AND EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.session_id = ").push_bind(session.0);
-        sql.push(" AND v.fact_id = f.id)");
+        sql.push(" AND v.fact_id = f.id AND v.session_id <> ALL (ARRAY(").push(HIDDEN).push(")))");
     }
     if let Some(message) = &filter.message {
         sql.push(" AND EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.message_id = ").push_bind(message.0);
-        sql.push(" AND v.fact_id = f.id)");
+        sql.push(" AND v.fact_id = f.id AND v.session_id <> ALL (ARRAY(").push(HIDDEN).push(")))");
     }
     if let Some(belief) = filter.min_belief {
         sql.push(" AND (f.support + 1.0) / (f.support + f.opposition + 2.0) >= ").push_bind(belief);

@@ -15,6 +15,7 @@ pub(super) async fn evidence_of(store: &PostgresStore, user: UserId, facts: &[Fa
     let found = rows::evidence!(
         FROM "(SELECT DISTINCT unnest($2::uuid[]) AS id) f CROSS JOIN LATERAL (
              SELECT * FROM evidence WHERE user_id = $1 AND fact_id = f.id
+             AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
              ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT $3) v
          ORDER BY v.fact_id, v.created_at DESC, v.message_id DESC, v.stance DESC",
         user.0,
@@ -30,7 +31,9 @@ pub(super) async fn list_evidence(store: &PostgresStore, user: UserId, fact: Fac
     let found = match &page.after {
         None => {
             rows::evidence!(
-                FROM "evidence v WHERE user_id = $1 AND fact_id = $2 ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT $3",
+                FROM "evidence v WHERE user_id = $1 AND fact_id = $2
+                 AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
+                 ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT $3",
                 user.0,
                 fact.0,
                 limit
@@ -44,6 +47,7 @@ pub(super) async fn list_evidence(store: &PostgresStore, user: UserId, fact: Fac
             let stance = Stance::parse_word(stance).ok_or(Failure::BadCursor)?;
             rows::evidence!(
                 FROM "evidence v WHERE user_id = $1 AND fact_id = $2 AND (created_at, message_id, stance) < ($3, $4, $5)
+                 AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
                  ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT $6",
                 user.0,
                 fact.0,
@@ -70,7 +74,13 @@ pub(super) async fn mentions_in(
     messages: &[MessageId],
 ) -> Result<Vec<(MessageId, EntityId, Mention)>, Failure> {
     let messages: Vec<_> = messages.iter().map(|id| id.0).collect();
-    let found = rows::mentions!("WHERE user_id = $1 AND message_id = ANY($2) ORDER BY message_id, ordinal", user.0, &messages[..]);
+    let found = rows::mentions!(
+        "WHERE user_id = $1 AND message_id = ANY($2)
+         AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
+         ORDER BY message_id, ordinal",
+        user.0,
+        &messages[..]
+    );
     let found = found.fetch_all(store.pool.reading(user)).await?.into_iter();
     found.map(|row| Ok((MessageId(row.message_id), EntityId(row.entity_id), row.read()?))).collect()
 }
@@ -125,7 +135,9 @@ pub(super) async fn facts_in(store: &PostgresStore, user: UserId, messages: &[Me
     let messages: Vec<_> = messages.iter().map(|id| id.0).collect();
     let found = sqlx::query!(
         "SELECT DISTINCT message_id, fact_id FROM evidence
-         WHERE user_id = $1 AND message_id = ANY($2) ORDER BY message_id, fact_id",
+         WHERE user_id = $1 AND message_id = ANY($2)
+         AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
+         ORDER BY message_id, fact_id",
         user.0,
         &messages[..],
     );
@@ -147,6 +159,7 @@ pub(super) async fn list_mentions(
                 "WHERE m.user_id = $1 AND m.entity_id = $2
                  AND NOT EXISTS (SELECT 1 FROM mentions o WHERE o.user_id = m.user_id AND o.message_id = m.message_id
                                  AND o.entity_id = m.entity_id AND o.ordinal < m.ordinal)
+                 AND m.session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
                  ORDER BY m.said_at DESC, m.message_id DESC LIMIT $3",
                 user.0,
                 entity.0,
@@ -161,6 +174,7 @@ pub(super) async fn list_mentions(
                 "WHERE m.user_id = $1 AND m.entity_id = $2 AND (m.said_at, m.message_id) < ($3, $4)
                  AND NOT EXISTS (SELECT 1 FROM mentions o WHERE o.user_id = m.user_id AND o.message_id = m.message_id
                                  AND o.entity_id = m.entity_id AND o.ordinal < m.ordinal)
+                 AND m.session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
                  ORDER BY m.said_at DESC, m.message_id DESC LIMIT $5",
                 user.0,
                 entity.0,
@@ -182,6 +196,7 @@ pub(super) async fn list_mentions(
 pub(super) async fn sessions_of_fact(store: &PostgresStore, user: UserId, fact: FactId, limit: u32) -> Result<Vec<SessionId>, Failure> {
     let found = sqlx::query_scalar!(
         "SELECT session_id FROM evidence WHERE user_id = $1 AND fact_id = $2
+         AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
          GROUP BY session_id ORDER BY max(created_at) DESC, session_id LIMIT $3",
         user.0,
         fact.0,

@@ -112,7 +112,7 @@ pub(in super::super) async fn store(
     let counters = sqlx::query!(
         "UPDATE sessions SET message_count = message_count + $3, event_head = event_head + $3,
              updated_at = greatest(updated_at, $4), title = coalesce(title, $5), oldest_event_at = coalesce(oldest_event_at, $6)
-         WHERE user_id = $1 AND id = $2 RETURNING message_count, event_head",
+         WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL RETURNING message_count, event_head",
         user,
         session.0,
         count,

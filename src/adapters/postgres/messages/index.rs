@@ -15,7 +15,9 @@ pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after
                 CASE WHEN i.model = $2 THEN i.embedding ELSE v.embedding END AS embedding
          FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
          LEFT JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id AND v.model = $2
-         WHERE m.user_id = $1 AND m.feed_row > $3 ORDER BY m.feed_row LIMIT $4"#,
+         WHERE m.user_id = $1 AND m.feed_row > $3
+         AND m.session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
+         ORDER BY m.feed_row LIMIT $4"#,
         user.0,
         model,
         signed(after),
@@ -72,7 +74,10 @@ pub(super) async fn nearest(
                      ORDER BY code <~> (SELECT vector_code($3)) LIMIT $6)
                  SELECT i.message_id, coalesce(nullif(i.embedding <=> $3, 'NaN'), 1.0) AS "distance!"
                  FROM likely JOIN message_index i ON i.user_id = $1 AND i.message_id = likely.message_id
-                 WHERE i.model = $2 AND i.dimensions = $4 ORDER BY 2, i.message_id LIMIT $5"#,
+                 WHERE i.model = $2 AND i.dimensions = $4 AND i.message_id NOT IN (
+                     SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
+                         SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))
+                 ORDER BY 2, i.message_id LIMIT $5"#,
                 user.0,
                 model,
                 vector,
@@ -89,6 +94,9 @@ pub(super) async fn nearest(
                 r#"SELECT message_id AS "message_id!", coalesce(nullif(embedding <=> $3, 'NaN'), 1.0) AS "distance!" FROM (
                      SELECT message_id, embedding FROM message_index WHERE user_id = $1 AND model = $2 AND dimensions = $4
                      UNION ALL SELECT message_id, embedding FROM message_vectors WHERE user_id = $1 AND model = $2 AND dimensions = $4) AS all_of
+                 WHERE message_id NOT IN (
+                     SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
+                         SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))
                  ORDER BY 2, message_id LIMIT $5"#,
                 user.0,
                 model,
@@ -108,6 +116,7 @@ pub(super) async fn nearest(
                      UNION ALL
                      SELECT v.message_id, v.embedding FROM messages m JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id
                      WHERE m.user_id = $1 AND m.session_id = $6 AND v.model = $2 AND v.dimensions = $4) AS all_of
+                 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1 AND id = $6 AND deletion_at IS NOT NULL)
                  ORDER BY 2, message_id LIMIT $5"#,
                 user.0,
                 model,

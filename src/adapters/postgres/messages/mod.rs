@@ -34,7 +34,12 @@ impl MessageStore for PostgresStore {
 
     async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError> {
         let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
-        let found = rows::messages!("WHERE user_id = $1 AND id = ANY($2)", caller.user().0, &ids[..]);
+        let found = rows::messages!(
+            "WHERE user_id = $1 AND id = ANY($2)
+             AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))",
+            caller.user().0,
+            &ids[..]
+        );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(MessageRow::read).collect::<Result<_, _>>()?)
     }
@@ -45,7 +50,9 @@ impl MessageStore for PostgresStore {
             true => before(self, caller, session, after.unwrap_or(i64::MAX), keys::limit(page)).await?,
             false => {
                 let found = rows::messages!(
-                    "WHERE user_id = $1 AND session_id = $2 AND position > $3 ORDER BY position LIMIT $4",
+                    "WHERE user_id = $1 AND session_id = $2 AND position > $3
+                     AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
+                     ORDER BY position LIMIT $4",
                     caller.user().0,
                     session.0,
                     after.unwrap_or(0),
@@ -68,7 +75,13 @@ impl MessageStore for PostgresStore {
 
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {
         let questions: Vec<_> = questions.iter().map(|id| id.0).collect();
-        let found = rows::messages!("WHERE user_id = $1 AND answer_to = ANY($2) ORDER BY feed_row", caller.user().0, &questions[..]);
+        let found = rows::messages!(
+            "WHERE user_id = $1 AND answer_to = ANY($2)
+             AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
+             ORDER BY feed_row",
+            caller.user().0,
+            &questions[..]
+        );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         // Whatever is found has one, or it would not have been.
         let pairs = found.into_iter().filter_map(|row| row.answer_to.map(|question| Ok((MessageId(question), row.read()?))));
@@ -105,7 +118,9 @@ impl MessageStore for PostgresStore {
 /// The latest before a place, the latest first.
 async fn before(store: &PostgresStore, caller: &Caller, session: SessionId, position: i64, limit: i64) -> Result<Vec<MessageRow>, Failure> {
     let found = rows::messages!(
-        "WHERE user_id = $1 AND session_id = $2 AND position < $3 ORDER BY position DESC LIMIT $4",
+        "WHERE user_id = $1 AND session_id = $2 AND position < $3
+         AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
+         ORDER BY position DESC LIMIT $4",
         caller.user().0,
         session.0,
         position,

@@ -55,7 +55,8 @@ pub(in super::super) async fn adopt(c: &mut SqliteConnection, visitor: UserId, a
         "UPDATE sessions SET epoch = v.epoch, event_head = v.event_head, event_floor = v.event_floor, oldest_event_at = v.oldest_event_at
          FROM sessions v WHERE sessions.user_id = ?1 AND v.user_id = ?2 AND v.id = sessions.id",
         "INSERT INTO events (user_id, session_id, seq, id, kind, created_at, data)
-         SELECT ?1, session_id, seq, id, kind, created_at, data FROM events WHERE user_id = ?2",
+         SELECT ?1, session_id, seq, id, kind, created_at, data FROM events WHERE user_id = ?2
+         AND session_id IN (SELECT id FROM sessions WHERE user_id = ?2 AND deletion_at IS NULL)",
     ] {
         sqlx::query(sql).bind(bytes(&to)).bind(bytes(&from)).execute(&mut *c).await?;
     }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection, Transaction, query::Query, sqlite::SqliteArguments, sqlite::SqliteRow};
 use uuid::Uuid;
 
-use super::super::{SqliteStore, codec, failure::Failure, rows::Columns};
+use super::super::{SqliteStore, codec, failure::Failure, hidden::hidden, rows::Columns};
 use crate::{
     domain::UserId,
     ports::{
@@ -87,8 +87,23 @@ fn select(shape: &Shape, after: bool) -> String {
     let columns: Vec<_> = shape.fields.iter().chain(hidden).map(|f| f.name).collect();
     let order: Vec<_> = shape.order.iter().map(|f| f.name).collect();
     let (columns, order) = (columns.join(", "), order.join(", "));
-    let after = if after { format!(" AND ({order}) > ({})", vec!["?"; shape.order.len()].join(", ")) } else { String::new() };
-    format!("SELECT {columns} FROM {} WHERE user_id = ?{after} ORDER BY {order} LIMIT ?", shape.table)
+    let places: Vec<_> = (0..shape.order.len()).map(|n| format!("?{}", n + 2)).collect();
+    let limit = if after { shape.order.len() + 2 } else { 2 };
+    let after = if after { format!(" AND ({order}) > ({})", places.join(", ")) } else { String::new() };
+    format!("SELECT {columns} FROM {} WHERE user_id = ?1{after}{} ORDER BY {order} LIMIT ?{limit}", shape.table, seen(shape))
+}
+
+/// What is of a hidden session is not there.
+fn seen(shape: &Shape) -> &'static str {
+    if shape.table == "sessions" {
+        " AND deletion_at IS NULL"
+    } else if shape.field("session_id").is_some() {
+        concat!(" AND session_id NOT IN ", hidden!())
+    } else if shape.field("message_id").is_some() {
+        concat!(" AND message_id NOT IN (SELECT id FROM messages WHERE user_id = ?1 AND session_id IN ", hidden!(), ")")
+    } else {
+        ""
+    }
 }
 
 /// Binds a value as its column holds it.

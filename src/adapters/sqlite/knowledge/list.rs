@@ -7,7 +7,7 @@ use super::super::{
     SqliteStore,
     codec::{Word, bytes, millis, signed},
     failure::Failure,
-    keys, rows,
+    hidden, keys, rows,
 };
 use crate::{
     domain::{Entity, Fact, FactStatus, Page, Slice, UserId},
@@ -54,7 +54,9 @@ fn entity_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &Entity
     }
     if let Some(session) = &filter.session {
         sql.push(" AND EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = e.user_id AND m.session_id = ").push_bind(bytes(&session.0));
-        sql.push(" AND m.entity_id = e.id)");
+        sql.push(" AND m.entity_id = e.id");
+        hidden::seen(sql, "m.session_id", user);
+        sql.push(")");
     }
 }
 
@@ -83,6 +85,11 @@ pub(super) async fn count_facts(store: &SqliteStore, user: UserId, filter: &Fact
 
 fn fact_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &FactFilter) {
     sql.push(" WHERE f.user_id = ").push_bind(bytes(&user));
+    // What rests on nothing else than a session that is being deleted.
+    sql.push(" AND (NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = ").push_bind(bytes(&user)).push(" AND deletion_at IS NOT NULL)");
+    sql.push(" OR EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.fact_id = f.id");
+    hidden::seen(sql, "v.session_id", user);
+    sql.push("))");
     if let Some(subject) = &filter.subject {
         sql.push(" AND f.subject_id = ").push_bind(bytes(&subject.0));
     }
@@ -100,11 +107,15 @@ fn fact_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &FactFilt
     }
     if let Some(session) = &filter.session {
         sql.push(" AND EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.session_id = ").push_bind(bytes(&session.0));
-        sql.push(" AND v.fact_id = f.id)");
+        sql.push(" AND v.fact_id = f.id");
+        hidden::seen(sql, "v.session_id", user);
+        sql.push(")");
     }
     if let Some(message) = &filter.message {
         sql.push(" AND EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.message_id = ").push_bind(bytes(&message.0));
-        sql.push(" AND v.fact_id = f.id)");
+        sql.push(" AND v.fact_id = f.id");
+        hidden::seen(sql, "v.session_id", user);
+        sql.push(")");
     }
     if let Some(belief) = filter.min_belief {
         sql.push(" AND (f.support + 1.0) / (f.support + f.opposition + 2.0) >= ").push_bind(belief);

@@ -6,6 +6,7 @@ use super::super::{
     SqliteStore,
     codec::{Word, bytes, id_list, millis},
     failure::Failure,
+    hidden::{hidden, seen},
     keys, rows,
     rows::Columns,
 };
@@ -20,13 +21,14 @@ pub(in super::super) const RECENT: &str = "SELECT entity_id FROM mentions INDEXE
 pub(super) async fn evidence_of(store: &SqliteStore, user: UserId, facts: &[FactId], limit: u32) -> Result<Vec<Evidence>, Failure> {
     // A place in line by a window function would read all evidence of a fact to return its latest; each fact's latest by the
     // index reads no more than it returns.
-    let found = sqlx::query(
+    let found = sqlx::query(concat!(
         "SELECT v.* FROM (SELECT DISTINCT unhex(value) AS id FROM json_each(?2)) f CROSS JOIN evidence v
              ON v.user_id = ?1 AND v.fact_id = f.id AND (v.message_id, v.stance) IN (
-                 SELECT message_id, stance FROM evidence WHERE user_id = ?1 AND fact_id = f.id
-                 ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT ?3)
-         ORDER BY v.fact_id, v.created_at DESC, v.message_id DESC, v.stance DESC",
-    )
+                 SELECT message_id, stance FROM evidence WHERE user_id = ?1 AND fact_id = f.id AND session_id NOT IN ",
+        hidden!(),
+        " ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT ?3)
+         ORDER BY v.fact_id, v.created_at DESC, v.message_id DESC, v.stance DESC"
+    ))
     .bind(bytes(&user.0))
     .bind(id_list(facts.iter().map(|id| &id.0)))
     .bind(i64::from(limit))
@@ -38,20 +40,23 @@ pub(super) async fn evidence_of(store: &SqliteStore, user: UserId, facts: &[Fact
 /// One message may hold several stances on one fact, so the stance is part of the key: `<time>.<message>.<stance>`.
 pub(super) async fn list_evidence(store: &SqliteStore, user: UserId, fact: FactId, page: &Page) -> Result<Slice<Evidence>, Failure> {
     let query = match &page.after {
-        None => sqlx::query(
-            "SELECT * FROM evidence WHERE user_id = ? AND fact_id = ?
-             ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT ?",
-        )
+        None => sqlx::query(concat!(
+            "SELECT * FROM evidence WHERE user_id = ?1 AND fact_id = ?2 AND session_id NOT IN ",
+            hidden!(),
+            " ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT ?3"
+        ))
         .bind(bytes(&user.0))
         .bind(bytes(&fact.0)),
         Some(key) => {
             let (rest, stance) = key.rsplit_once('.').ok_or(Failure::BadCursor)?;
             let (created_at, message) = keys::parse_number_and_id(rest)?;
             let stance = Stance::parse_word(stance).ok_or(Failure::BadCursor)?;
-            sqlx::query(
-                "SELECT * FROM evidence WHERE user_id = ? AND fact_id = ? AND (created_at, message_id, stance) < (?, ?, ?)
-                 ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT ?",
-            )
+            sqlx::query(concat!(
+                "SELECT * FROM evidence WHERE user_id = ?1 AND fact_id = ?2 AND (created_at, message_id, stance) < (?3, ?4, ?5)
+                 AND session_id NOT IN ",
+                hidden!(),
+                " ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT ?6"
+            ))
             .bind(bytes(&user.0))
             .bind(bytes(&fact.0))
             .bind(created_at)
@@ -73,9 +78,11 @@ pub(super) async fn mentions_in(
     user: UserId,
     messages: &[MessageId],
 ) -> Result<Vec<(MessageId, EntityId, Mention)>, Failure> {
-    let found = sqlx::query(
-        "SELECT * FROM mentions WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?)) ORDER BY message_id, ordinal",
-    )
+    let found = sqlx::query(concat!(
+        "SELECT * FROM mentions WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
+        hidden!(),
+        " ORDER BY message_id, ordinal"
+    ))
     .bind(bytes(&user.0))
     .bind(id_list(messages.iter().map(|id| &id.0)))
     .fetch_all(&store.readers)
@@ -145,10 +152,12 @@ pub(super) async fn recently_mentioned(
 }
 
 pub(super) async fn facts_in(store: &SqliteStore, user: UserId, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, Failure> {
-    let found = sqlx::query(
+    let found = sqlx::query(concat!(
         "SELECT DISTINCT message_id, fact_id FROM evidence
-         WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?)) ORDER BY message_id, fact_id",
-    )
+         WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
+        hidden!(),
+        " ORDER BY message_id, fact_id"
+    ))
     .bind(bytes(&user.0))
     .bind(id_list(messages.iter().map(|id| &id.0)))
     .fetch_all(&store.readers)
@@ -178,6 +187,7 @@ pub(super) async fn list_mentions(
         sql.push(" AND (m.said_at, m.message_id) < (").push_bind(said_at).push(", ").push_bind(bytes(&message)).push(")");
     }
     sql.push(" AND ").push(FIRST_OF_MESSAGE);
+    seen(&mut sql, "m.session_id", user.0);
     sql.push(" ORDER BY m.said_at DESC, m.message_id DESC LIMIT ").push_bind(keys::limit(page));
     let found = sql.build().fetch_all(&store.readers).await?;
     let items = found.iter().map(|row| {
@@ -188,10 +198,11 @@ pub(super) async fn list_mentions(
 }
 
 pub(super) async fn sessions_of_fact(store: &SqliteStore, user: UserId, fact: FactId, limit: u32) -> Result<Vec<SessionId>, Failure> {
-    let found = sqlx::query(
-        "SELECT session_id FROM evidence WHERE user_id = ? AND fact_id = ?
-         GROUP BY session_id ORDER BY MAX(created_at) DESC, session_id LIMIT ?",
-    )
+    let found = sqlx::query(concat!(
+        "SELECT session_id FROM evidence WHERE user_id = ?1 AND fact_id = ?2 AND session_id NOT IN ",
+        hidden!(),
+        " GROUP BY session_id ORDER BY MAX(created_at) DESC, session_id LIMIT ?3"
+    ))
     .bind(bytes(&user.0))
     .bind(bytes(&fact.0))
     .bind(i64::from(limit))

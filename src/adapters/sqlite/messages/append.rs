@@ -112,7 +112,7 @@ pub(in super::super) async fn store(
         "UPDATE sessions SET message_count = message_count + ?3, event_head = event_head + ?3,
              updated_at = MAX(updated_at, COALESCE(?4, updated_at)), title = COALESCE(title, ?5),
              oldest_event_at = COALESCE(oldest_event_at, ?6)
-         WHERE user_id = ?1 AND id = ?2 RETURNING message_count, event_head",
+         WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL RETURNING message_count, event_head",
     )
     .bind(bytes(&user))
     .bind(bytes(&session.0))

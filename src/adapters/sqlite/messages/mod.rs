@@ -10,6 +10,7 @@ use super::{
     SqliteStore,
     codec::{bytes, id_list, signed},
     failure::Failure,
+    hidden::hidden,
     keys, rows,
     rows::Columns,
 };
@@ -17,6 +18,13 @@ use crate::{
     domain::{Caller, Message, MessageId, Page, SessionId, Slice},
     ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError},
 };
+
+/// The latest before a place, the latest first.
+const BEFORE: &str = concat!(
+    "SELECT * FROM messages WHERE user_id = ?1 AND session_id = ?2 AND position < ?3 AND session_id NOT IN ",
+    hidden!(),
+    " ORDER BY position DESC LIMIT ?4"
+);
 
 #[async_trait]
 impl MessageStore for SqliteStore {
@@ -26,22 +34,30 @@ impl MessageStore for SqliteStore {
     }
 
     async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError> {
-        let found = sqlx::query("SELECT * FROM messages WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
-            .bind(bytes(&caller.user().0))
-            .bind(id_list(ids.iter().map(|id| &id.0)))
-            .fetch_all(&self.readers)
-            .await
-            .map_err(Failure::from)?;
+        let found = sqlx::query(concat!(
+            "SELECT * FROM messages WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
+            hidden!()
+        ))
+        .bind(bytes(&caller.user().0))
+        .bind(id_list(ids.iter().map(|id| &id.0)))
+        .fetch_all(&self.readers)
+        .await
+        .map_err(Failure::from)?;
         Ok(found.iter().map(rows::message).collect::<Result<_, _>>()?)
     }
 
     async fn list_messages(&self, caller: &Caller, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError> {
         let after = page.after.as_deref().map(keys::parse_number).transpose()?;
         let (sql, start) = match backwards {
-            false => ("SELECT * FROM messages WHERE user_id = ? AND session_id = ? AND position > ? ORDER BY position LIMIT ?", 0),
-            true => {
-                ("SELECT * FROM messages WHERE user_id = ? AND session_id = ? AND position < ? ORDER BY position DESC LIMIT ?", i64::MAX)
-            }
+            false => (
+                concat!(
+                    "SELECT * FROM messages WHERE user_id = ?1 AND session_id = ?2 AND position > ?3 AND session_id NOT IN ",
+                    hidden!(),
+                    " ORDER BY position LIMIT ?4"
+                ),
+                0,
+            ),
+            true => (BEFORE, i64::MAX),
         };
         let found = sqlx::query(sql)
             .bind(bytes(&caller.user().0))
@@ -59,24 +75,25 @@ impl MessageStore for SqliteStore {
     }
 
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
-        let found =
-            sqlx::query("SELECT * FROM messages WHERE user_id = ? AND session_id = ? AND position < ? ORDER BY position DESC LIMIT ?")
-                .bind(bytes(&caller.user().0))
-                .bind(bytes(&session.0))
-                .bind(signed(position))
-                .bind(i64::from(limit))
-                .fetch_all(&self.readers)
-                .await
-                .map_err(Failure::from)?;
+        let found = sqlx::query(BEFORE)
+            .bind(bytes(&caller.user().0))
+            .bind(bytes(&session.0))
+            .bind(signed(position))
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await
+            .map_err(Failure::from)?;
         Ok(found.iter().rev().map(rows::message).collect::<Result<_, _>>()?)
     }
 
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {
-        let found = sqlx::query(
+        let found = sqlx::query(concat!(
             // Without the name SQLite reads all messages of the user, for the sake of the order.
             "SELECT * FROM messages INDEXED BY messages_answers
-             WHERE user_id = ? AND answer_to IN (SELECT unhex(value) FROM json_each(?)) ORDER BY feed_row",
-        )
+             WHERE user_id = ?1 AND answer_to IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
+            hidden!(),
+            " ORDER BY feed_row"
+        ))
         .bind(bytes(&caller.user().0))
         .bind(id_list(questions.iter().map(|id| &id.0)))
         .fetch_all(&self.readers)

@@ -46,7 +46,7 @@ pub(crate) struct DeleteSessionInput {
 pub(crate) struct DeleteSessionPayload {
     /// The id of the session that is no more.
     deleted_id: Option<ID>,
-    /// What went with it.
+    /// What went with it. Of a very large session: what went within ten seconds; the rest goes by itself.
     receipt: Option<SessionReceipt>,
     /// Why it was not deleted.
     errors: Vec<UserError>,

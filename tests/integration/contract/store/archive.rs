@@ -392,7 +392,7 @@ async fn every_column_of_every_user_is_in_the_archive() {
     ];
     // The log begins anew; computed from others; of this store's queue.
     let columns = [
-        ("sessions", vec!["epoch", "event_head", "event_floor", "oldest_event_at"]),
+        ("sessions", vec!["epoch", "event_head", "event_floor", "oldest_event_at", "deletion_at", "deletion"]),
         ("entities", vec!["search"]),
         ("jobs", vec!["id", "head", "ready_at", "token", "attempts"]),
     ];

@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use recall::{
-    domain::{Entity, Fact, MessageKind, Page, SessionId, Stance},
-    ports::{Embedding, EntityFilter, KnowledgeCommit, NewMessage, SessionDeleted, Store, StoreError},
+    domain::{Entity, EntityId, Evidence, Fact, FactId, MessageId, MessageKind, Page, SessionId, Stance},
+    ports::{CommitError, DeletionLeft, Embedding, EntityFilter, KnowledgeCommit, NewMessage, SessionDeleted, Store, StoreError},
 };
 
-use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message};
+use super::given::{LEASE, MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message};
 
 pub(super) async fn a_deleted_session_leaves_nothing_behind(store: Arc<dyn Store>) {
     let w = World::new(&store);
@@ -173,4 +173,217 @@ pub(super) async fn only_sessions_that_nobody_used_are_deleted_for_that(store: A
     let (one, two) = tokio::join!(delete(&boris, first), delete(&boris, first));
     assert_eq!([&one, &two].iter().filter(|done| done.is_ok()).count(), 1, "{one:?} {two:?}");
     assert_eq!(all(10).await, expected.into_iter().filter(|(_, s)| *s != first).collect::<Vec<_>>());
+}
+
+/// Sessions of one user that speak of the same things: the first one with fifty messages, and what is asked of the store about it.
+struct Spoken {
+    first: SessionId,
+    other: SessionId,
+    messages: Vec<MessageId>,
+    facts: Vec<FactId>,
+    entities: Vec<EntityId>,
+}
+
+/// Fifty messages that each speak of John twice and of one other, and are evidence of one fact that is known elsewhere, one that is not,
+/// and one of their own.
+async fn spoken(w: &World) -> Spoken {
+    let (first, other) = (w.session().await, w.session().await);
+    let elsewhere = w.note(other, "John likes Mary.").await;
+    let (john, mary, bob) = (entity("John"), entity("Mary"), entity("Bob"));
+    let (shared, here) = (fact(&john, "LIKES", &mary), fact(&john, "KNOWS", &bob));
+    let mut all = (vec![shared.id, here.id], vec![john.id, mary.id, bob.id], Vec::new());
+    for n in 0..50 {
+        let message = match n {
+            // One waits for its job, one had it.
+            0 | 1 => w.say(first, "John, John and another").await,
+            _ => w.note(first, "John, John and another").await,
+        };
+        let one = entity(&format!("Other {n}"));
+        let own = fact(&john, "MET", &one);
+        let known = Entity { mention_count: n + 1, first_message: Some(message.id), ..john.clone() };
+        let mut plan = KnowledgeCommit {
+            message: Some((
+                message.id,
+                MessageKind::Statement,
+                vec![(john.id, mention("John")), (one.id, mention("another")), (john.id, mention("John"))],
+            )),
+            entities: vec![known, Entity { mention_count: 1, ..one.clone() }],
+            facts: vec![own.clone()],
+            evidence: [&shared, &here, &own].map(|f| evidence(f, &message, Stance::Supports)).to_vec(),
+            events: vec![event(first)],
+            ..w.plan(first).await
+        };
+        if n == 0 {
+            plan.entities.extend([mary.clone(), bob.clone()]);
+            plan.facts.extend([shared.clone(), here.clone()]);
+        }
+        w.commit(plan).await;
+        all.0.push(own.id);
+        all.1.push(one.id);
+        all.2.push(message.id);
+    }
+    let known = Entity { mention_count: 51, first_message: all.2.first().copied(), ..john.clone() };
+    w.commit(KnowledgeCommit {
+        message: Some((elsewhere.id, MessageKind::Statement, vec![(john.id, mention("John"))])),
+        entities: vec![known],
+        evidence: vec![evidence(&shared, &elsewhere, Stance::Supports)],
+        ..w.plan(other).await
+    })
+    .await;
+    Spoken { first, other, messages: all.2, facts: all.0, entities: all.1 }
+}
+
+/// What is left of facts and entities, without what differs by chance.
+async fn left(w: &World, s: &Spoken) -> Vec<String> {
+    let facts = w.store.facts_by_id(&w.caller, &s.facts).await.unwrap();
+    let mut left: Vec<_> = facts.iter().map(|f| format!("{} {}", f.relation, f.support)).collect();
+    for entity in w.store.entities_by_id(&w.caller, &s.entities).await.unwrap() {
+        let first = entity.first_message.map(|m| s.messages.contains(&m));
+        left.push(format!("{} {} {first:?}", entity.name, entity.mention_count));
+    }
+    left.sort();
+    left
+}
+
+fn reweigh(fact: &Fact, left: &[Evidence]) -> Option<Fact> {
+    (!left.is_empty()).then(|| Fact { support: left.len() as f64, ..fact.clone() })
+}
+
+async fn steps(w: &World, session: SessionId, limit: u32) -> SessionDeleted {
+    for _ in 0..2_000 {
+        let step = w.store.delete_hidden(&w.caller, session, at(9), limit, &reweigh).await.unwrap();
+        if step.left == DeletionLeft::Nothing {
+            return step.deleted;
+        }
+    }
+    panic!("there is no end of steps");
+}
+
+pub(super) async fn a_hidden_session_is_as_if_it_did_not_exist(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let s = spoken(&w).await;
+    let c = &w.caller;
+    let held = store.claim(at(0), LEASE, 1).await.unwrap().remove(0);
+    let generation = store.feed_generation(c).await.unwrap();
+    assert_eq!(store.hide_session(c, s.first, None, at(5)).await.unwrap(), 50);
+
+    let rows = store.holdings(c).await.unwrap();
+    assert!(rows["messages"] == 51 && rows["events"] > 50, "{rows:?}");
+    assert!(store.feed_generation(c).await.unwrap() > generation, "an index made before is void");
+    assert!(store.sessions_by_id(c, &[s.first]).await.unwrap().is_empty());
+    assert_eq!(store.count_sessions(c).await.unwrap(), 1);
+    let page = Page::first(100);
+    assert_eq!(store.list_sessions(c, &page).await.unwrap().items.iter().map(|found| found.1.id).collect::<Vec<_>>(), [s.other]);
+    assert!(store.messages_by_id(c, &s.messages).await.unwrap().is_empty());
+    assert!(store.list_messages(c, s.first, &page, false).await.unwrap().items.is_empty());
+    assert!(store.list_messages(c, s.first, &page, true).await.unwrap().items.is_empty());
+    assert!(store.messages_before(c, s.first, 20, 10).await.unwrap().is_empty());
+    assert_eq!(store.feed(c, MODEL, 0, 100).await.unwrap().len(), 1);
+    let near = Embedding(vec![1.0, 0.0]);
+    assert_eq!(store.nearest(c, MODEL, &near, None, 100).await.unwrap().len(), 1);
+    assert!(store.nearest(c, MODEL, &near, Some(s.first), 100).await.unwrap().is_empty());
+    assert_eq!(store.evidence_of(c, &s.facts, 100).await.unwrap().len(), 1);
+    assert_eq!(store.list_evidence(c, s.facts[0], &page).await.unwrap().items.len(), 1);
+    assert_eq!(store.sessions_of_fact(c, s.facts[0], 10).await.unwrap(), [s.other]);
+    assert_eq!(store.list_mentions(c, s.entities[0], &page).await.unwrap().items.len(), 1);
+    assert!(store.mentions_in(c, &s.messages).await.unwrap().is_empty());
+    assert!(store.facts_in(c, &s.messages).await.unwrap().is_empty());
+    let facts = recall::ports::FactFilter { session: Some(s.first), ..Default::default() };
+    assert_eq!(store.count_facts(c, &facts).await.unwrap(), 0);
+    let facts = recall::ports::FactFilter { message: Some(s.messages[0]), ..Default::default() };
+    assert_eq!(store.count_facts(c, &facts).await.unwrap(), 0);
+    let all = recall::ports::FactFilter::default();
+    let listed = store.list_facts(c, &all, &page).await.unwrap().items;
+    assert_eq!(listed.iter().map(|found| found.1.id).collect::<Vec<_>>(), [s.facts[0]], "the others rest on nothing else");
+    assert_eq!(store.count_facts(c, &all).await.unwrap(), 1);
+    let entities = EntityFilter { session: Some(s.first), ..Default::default() };
+    assert_eq!(store.count_entities(c, &entities).await.unwrap(), 0);
+    assert!(matches!(store.log_state(c, s.first).await, Err(StoreError::NotFound)));
+    assert!(matches!(store.events_after(c, s.first, 0, 10).await, Err(StoreError::NotFound)));
+
+    // Nothing is added, and no work is done or handed out.
+    assert!(matches!(store.append(c, s.first, vec![new_message(s.first, "more")]).await, Err(StoreError::NotFound)));
+    assert!(matches!(store.append_events(c, s.first, &[event(s.first)], at(6)).await, Err(StoreError::NotFound)));
+    assert!(matches!(store.commit(c, &w.plan(s.first).await, Some(&held.claim)).await, Err(CommitError::NotOurs)));
+    assert!(!store.cancel_answer(c, s.messages[0], &event(s.first), at(6)).await.unwrap());
+    assert!(store.claim(at(1_000_000), LEASE, 10).await.unwrap().is_empty());
+    assert_eq!(store.next_due(at(0)).await.unwrap(), None);
+    assert_eq!(store.prune_events(at(1_000_000), 0).await.unwrap(), 1, "only the event of the other session");
+
+    // For whoever deletes it, too, and for everybody else.
+    assert!(matches!(store.hide_session(c, s.first, None, at(6)).await, Err(StoreError::NotFound)));
+    assert!(matches!(store.delete_session(c, s.first, &reweigh).await, Err(StoreError::NotFound)));
+    assert!(store.unused_sessions(at(1_000_000), None, 10).await.unwrap().iter().all(|(_, id)| *id != s.first));
+    let boris = World::new(&store);
+    boris.session().await;
+    assert!(matches!(store.delete_hidden(&boris.caller, s.first, at(6), 10, &reweigh).await, Err(StoreError::NotFound)));
+    assert!(matches!(store.delete_hidden(c, s.other, at(6), 10, &reweigh).await, Err(StoreError::NotFound)), "it is not hidden");
+    let exported = super::archive::export(&store, c.user()).await;
+    assert!(!exported.contains(&s.first.to_string()));
+
+    // Who finds it goes on, until it is as if the session had been deleted at once.
+    let hidden = async |since| store.hidden_sessions(at(since)).await.unwrap().iter().map(|(c, id)| (c.user(), *id)).collect::<Vec<_>>();
+    assert_eq!((hidden(5).await, hidden(6).await), (vec![], vec![(c.user(), s.first)]));
+    steps(&w, s.first, 7).await;
+    assert!(hidden(1_000_000).await.is_empty());
+    assert!(matches!(store.delete_hidden(c, s.first, at(9), 10, &reweigh).await, Err(StoreError::NotFound)));
+}
+
+pub(super) async fn steps_of_any_size_leave_what_one_deletion_leaves(store: Arc<dyn Store>) {
+    let whole = World::new(&store);
+    let s = spoken(&whole).await;
+    let deleted = store.delete_session(&whole.caller, s.first, &reweigh).await.unwrap();
+    assert_eq!(deleted, SessionDeleted { messages: 50, facts_deleted: 51, facts_reweighed: 1, entities_deleted: 51 });
+    let (expected, rows) = (left(&whole, &s).await, store.holdings(&whole.caller).await.unwrap());
+    assert_eq!(expected, ["John 1 Some(false)", "LIKES 1", "Mary 0 None"]);
+    for limit in [1, 2, 13, 1_000] {
+        let w = World::new(&store);
+        let s = spoken(&w).await;
+        store.hide_session(&w.caller, s.first, None, at(5)).await.unwrap();
+        assert_eq!(steps(&w, s.first, limit).await, deleted, "in steps of {limit}");
+        assert_eq!((left(&w, &s).await, store.holdings(&w.caller).await.unwrap()), (expected.clone(), rows.clone()), "in steps of {limit}");
+    }
+    assert_eq!(store.depth().await.unwrap(), (0, 0));
+}
+
+pub(super) async fn others_may_go_on_with_a_hidden_session_at_any_step(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let s = spoken(&w).await;
+    store.hide_session(&w.caller, s.first, None, at(5)).await.unwrap();
+    // Three at once, while knowledge is committed.
+    let workers: Vec<_> = (0..3)
+        .map(|_| {
+            let w = w.clone();
+            tokio::spawn(async move {
+                loop {
+                    match w.store.delete_hidden(&w.caller, s.first, at(9), 9, &reweigh).await {
+                        Ok(step) if step.left == DeletionLeft::Nothing => return Some(step.deleted),
+                        Ok(_) => {}
+                        Err(StoreError::NotFound) => return None,
+                        Err(StoreError::Transient(_)) => tokio::task::yield_now().await,
+                        Err(e) => panic!("{e}"),
+                    }
+                }
+            })
+        })
+        .collect();
+    let later = w.note(s.other, "Still.").await;
+    loop {
+        let plan = KnowledgeCommit {
+            message: Some((later.id, MessageKind::Statement, vec![(s.entities[0], mention("John"))])),
+            ..w.plan(s.other).await
+        };
+        match store.commit(&w.caller, &plan, None).await {
+            Ok(_) => break,
+            Err(CommitError::Stale) => {}
+            Err(e) => panic!("{e}"),
+        }
+    }
+    let mut ends = Vec::new();
+    for worker in workers {
+        ends.extend(worker.await.unwrap());
+    }
+    assert_eq!(ends, [SessionDeleted { messages: 50, facts_deleted: 51, facts_reweighed: 1, entities_deleted: 51 }]);
+    let rows = store.holdings(&w.caller).await.unwrap();
+    assert_eq!((rows["sessions"], rows["messages"], rows["evidence"], rows["mentions"]), (1, 2, 1, 2));
 }

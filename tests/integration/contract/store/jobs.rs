@@ -148,6 +148,61 @@ pub(super) async fn a_long_backlog_does_not_starve_another_session(store: Arc<dy
     assert!(before <= 1, "{before} old jobs ran before the new session's first");
 }
 
+pub(super) async fn users_take_turns_however_many_sessions_each_has(store: Arc<dyn Store>) {
+    let (busy, late, later) = (World::new(&store), World::new(&store), World::new(&store));
+    for _ in 0..200 {
+        let session = busy.session().await;
+        busy.say(session, "of many").await;
+    }
+    for w in [&late, &later] {
+        for _ in 0..2 {
+            let session = w.session().await;
+            w.append(recall::ports::NewMessage { created_at: at(1_000), ..new_message(session, "of one") }).await;
+        }
+    }
+    let mut served = Vec::new();
+    for _ in 0..6 {
+        // One worker that takes one job at a time.
+        served.push(store.claim(at(2_000), LEASE, 1).await.unwrap().remove(0).caller.user());
+    }
+    for (name, w, times) in [("busy", &busy, 2), ("late", &late, 2), ("later", &later, 2)] {
+        assert_eq!(served.iter().filter(|user| **user == w.caller.user()).count(), times, "{name}");
+    }
+    // Nobody else has anything left: the turns do not keep workers idle.
+    let jobs = store.claim(at(2_000), LEASE, 50).await.unwrap();
+    assert!(jobs.len() == 50 && jobs.iter().all(|job| job.caller.user() == busy.caller.user()), "{}", jobs.len());
+    // Several at a time: one of each first.
+    let session = late.session().await;
+    late.append(recall::ports::NewMessage { created_at: at(1_000), ..new_message(session, "another") }).await;
+    let jobs = store.claim(at(2_000), LEASE, 4).await.unwrap();
+    assert_eq!(jobs.iter().filter(|job| job.caller.user() == late.caller.user()).count(), 1);
+    assert_eq!(jobs.len(), 4);
+    let rest = store.claim(at(2_000), LEASE, 1_000).await.unwrap();
+    assert_eq!(rest.len(), 200 - 2 - 50 - 3, "each job is handed out once, and all are");
+    assert!(store.claim(at(2_000), LEASE, 1_000).await.unwrap().is_empty());
+}
+
+pub(super) async fn turns_pass_over_users_who_have_to_wait(store: Arc<dyn Store>) {
+    let worlds: Vec<_> = (0..5).map(|_| World::new(&store)).collect();
+    for w in &worlds {
+        let session = w.session().await;
+        w.say(session, "to be delayed").await;
+    }
+    let jobs = store.claim(at(0), LEASE, 10).await.unwrap();
+    assert_eq!(jobs.len(), 5);
+    for job in &jobs {
+        store.retry(&job.claim, at(0), Duration::from_secs(60), "model_unreachable").await.unwrap();
+    }
+    assert!(store.claim(at(0), LEASE, 10).await.unwrap().is_empty());
+    for w in &worlds {
+        let session = w.session().await;
+        w.say(session, "now").await;
+        let job = store.claim(at(0), LEASE, 1).await.unwrap().remove(0);
+        assert_eq!((job.caller.user(), job.session), (w.caller.user(), session));
+    }
+    assert!(store.claim(at(0), LEASE, 10).await.unwrap().is_empty());
+}
+
 pub(super) async fn concurrent_workers_never_hold_the_same_job(store: Arc<dyn Store>) {
     let w = World::new(&store);
     for _ in 0..20 {

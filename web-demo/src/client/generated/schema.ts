@@ -224,7 +224,7 @@ export interface DeleteSessionInput {
 export interface DeleteSessionPayload {
   /** The id of the session that is no more. */
   deletedId: string | null;
-  /** What went with it. */
+  /** What went with it. Of a very large session: what went within ten seconds; the rest goes by itself. */
   receipt: SessionReceipt | null;
   /** Why it was not deleted. */
   errors: UserError[];

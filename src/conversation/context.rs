@@ -193,15 +193,22 @@ impl Conversation {
         let mut scored: Vec<(f64, Fact)> =
             facts.into_iter().map(|f| (rank::score(&f, &ids, &asked_for, &self.parts.ontology, now), f)).collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.updated_at.cmp(&a.1.updated_at)).then_with(|| a.1.id.cmp(&b.1.id)));
-        if query.scope == Scope::User {
-            scored.truncate(most);
-        }
-        let fact_ids: Vec<FactId> = scored.iter().map(|(_, f)| f.id).collect();
+        let mut rest = if query.scope == Scope::User { scored.split_off(most.min(scored.len())) } else { Vec::new() };
         let mut evidence: HashMap<FactId, Vec<Evidence>> = HashMap::new();
         // Whether a fact belongs to a session must not hang on how often it was repeated elsewhere since.
         let per_fact = if query.scope == Scope::User { EVIDENCE_PER_FACT } else { EVIDENCE_FOR_SESSION };
-        for e in store.evidence_of(caller, &fact_ids, per_fact).await? {
-            evidence.entry(e.fact).or_default().push(e);
+        loop {
+            let of: Vec<FactId> = scored.iter().map(|(_, f)| f.id).filter(|id| !evidence.contains_key(id)).collect();
+            for e in store.evidence_of(caller, &of, per_fact).await? {
+                evidence.entry(e.fact).or_default().push(e);
+            }
+            // What rests on nothing else than a session that is being deleted has none, and leaves its place to others.
+            let before = scored.len();
+            scored.retain(|(_, f)| evidence.contains_key(&f.id));
+            if scored.len() == before || rest.is_empty() {
+                break;
+            }
+            scored.extend(rest.drain(..(before - scored.len()).min(rest.len())));
         }
         if let Scope::Session(session) = query.scope {
             for list in evidence.values_mut() {
@@ -209,7 +216,6 @@ impl Conversation {
                 list.truncate(EVIDENCE_PER_FACT as usize);
             }
         }
-        // What rests on nothing else than a session that is being deleted has no evidence to show.
         scored.retain(|(_, f)| evidence.get(&f.id).is_some_and(|l| !l.is_empty()));
         scored.truncate(most);
         let sides: HashSet<EntityId> = scored.iter().flat_map(|(_, f)| [f.subject, f.object]).collect();

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use super::{Conversation, UseCaseError, shared};
 use crate::domain::{Caller, Evidence, Fact, SessionId, Timestamp};
@@ -15,7 +15,8 @@ const AT_ONCE: u64 = 200;
 const EVENTS_AT_ONCE: u64 = 2_000;
 /// Rows deleted in one step. Others' writes wait for a step, not for the whole.
 const STEP: u32 = 500;
-/// Between two steps, so that whoever waits to write comes first.
+/// Between two steps, and at least as long as a step took, so that whoever waits to write comes first: on other servers too, where
+/// what was planned before a step is planned anew.
 const BREATH: Duration = Duration::from_millis(2);
 /// Longest wait of a request for what facts and entities become.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -77,6 +78,7 @@ impl Conversation {
     async fn steps(&self, caller: &Caller, id: SessionId, progress: &watch::Sender<(SessionDeleted, bool)>) -> Result<(), UseCaseError> {
         let p = &self.parts;
         while !self.errands.are_ending() {
+            let started = Instant::now();
             let step = {
                 let _turn = self.learner.turn(caller).await;
                 p.store.delete_hidden(caller, id, p.clock.now(), STEP, &self.reweigh()).await
@@ -90,7 +92,7 @@ impl Conversation {
             if step.left == DeletionLeft::Nothing {
                 break;
             }
-            tokio::time::sleep(BREATH).await;
+            tokio::time::sleep(BREATH.max(started.elapsed())).await;
         }
         Ok(())
     }

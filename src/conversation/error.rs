@@ -82,6 +82,10 @@ impl UseCaseError {
             StoreError::BeingErased => {
                 Self::Refused { code: "DATA_BEING_DELETED", message: "Everything of yours is being deleted. Try again when that is done." }
             }
+            StoreError::SessionBeingDeleted => Self::Refused {
+                code: "DATA_BEING_DELETED",
+                message: "A conversation of yours is being deleted. Try again when that is done.",
+            },
             StoreError::QuotaUsed => Self::Refused { code: "VISIT_FULL", message: "A visit keeps no more than this. Log in to go on." },
             e @ StoreError::Transient(_) => Self::Unavailable { retry_after: Duration::from_secs(1), cause: e.into() },
             e @ StoreError::Permanent(_) => Self::Internal { cause: e.into() },

@@ -1,11 +1,10 @@
 //! The store: sessions, messages, knowledge, jobs and event logs of all users. It is the truth; everything
 //! else (index, graph engine, streams) is made from it.
 //!
-//! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are
-//! [`JobQueue`](super::JobQueue) and [`ChangeFeed`](super::ChangeFeed), which hand out the caller together with what belongs to
-//! him, [`Archive`] and [`VectorStore`], which do the same, [`Eraser::unfinished_erasures`], which says whose data is still to be
-//! deleted, [`SessionStore::unused_sessions`], [`DeletionStore::hidden_sessions`], [`AccessTokenStore::use_access_token`], which says who showed a token,
-//! [`LoginStore`] and [`VisitStore`], which do so for the secrets of logins and visits, and [`RevocationStore`] and [`AuditLog`], whose rows belong to no user.
+//! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are [`JobQueue`], [`ChangeFeed`], [`Archive`] and
+//! [`VectorStore`], which hand out the caller together with what is theirs, [`Eraser::unfinished_erasures`], [`SessionStore::unused_sessions`]
+//! and [`DeletionStore::hidden_sessions`], which say whose data is still to be deleted, [`AccessTokenStore::use_access_token`],
+//! [`LoginStore`] and [`VisitStore`], which say who showed a secret, and [`RevocationStore`] and [`AuditLog`], whose rows belong to no user.
 
 use async_trait::async_trait;
 
@@ -74,6 +73,9 @@ pub enum StoreError {
     /// All that the store has of the caller is being deleted; until that is done nothing new is taken.
     #[error("the data is being deleted")]
     BeingErased,
+    /// A session of the caller's is being deleted in steps; until that is done the whole cannot be exported.
+    #[error("a session is being deleted")]
+    SessionBeingDeleted,
     /// A visitor has stored as much as visitors may.
     #[error("the visit may store no more")]
     QuotaUsed,

@@ -11,6 +11,8 @@ pub(super) enum Failure {
     BadCursor,
     #[error("the data is being deleted")]
     BeingErased,
+    #[error("a session is being deleted")]
+    SessionBeingDeleted,
     #[error("the visit may store no more")]
     QuotaUsed,
     #[error("the plan is stale")]
@@ -119,6 +121,7 @@ impl From<Failure> for StoreError {
             Failure::NotFound => Self::NotFound,
             Failure::BadCursor => Self::BadCursor,
             Failure::BeingErased => Self::BeingErased,
+            Failure::SessionBeingDeleted => Self::SessionBeingDeleted,
             Failure::QuotaUsed => Self::QuotaUsed,
             f if f.is_transient() => Self::Transient(Box::new(f)),
             f => Self::Permanent(Box::new(f)),

@@ -192,16 +192,20 @@ mod tests {
     async fn a_stream_on_which_nothing_happens_goes_on_and_so_does_one_that_is_taken_slowly() {
         let (answers, requests) = (Answers::default(), Requests::default());
         let mut idle = answers.give(Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>()), requests.begin());
-        let mut slow = answers.give(Body::from(vec![7; 20 * PIECE]), requests.begin());
+        let mut slow = answers.give(Body::from(vec![7; 60 * PIECE]), requests.begin());
         let taking = async {
             assert!(timeout(LONG / 10, next(&mut idle)).await.is_err(), "it is waited for");
-            while next(&mut slow).await.is_some() {
+            let mut taken = 0;
+            while let Some(piece) = next(&mut slow).await {
+                taken += piece.unwrap().len();
                 tokio::time::sleep(LONG / 5).await;
             }
+            assert_eq!(taken, 60 * PIECE);
         };
+        // Less than all of it takes, and far more than a piece.
         tokio::select! {
             () = taking => {}
-            () = answers.end_untaken(10 * LONG) => unreachable!(),
+            () = answers.end_untaken(5 * LONG) => unreachable!(),
         }
     }
 }

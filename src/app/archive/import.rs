@@ -194,7 +194,11 @@ impl Import<'_> {
         Ok(())
     }
 
-    async fn record(&mut self, record: Record, bytes: usize) -> Result<(), Reason> {
+    async fn record(&mut self, mut record: Record, bytes: usize) -> Result<(), Reason> {
+        // Work that waited for a visitor is that of whom it comes to.
+        if record.shape.name == "job" && *record.get("role") == Value::Text("anonymous".to_owned()) {
+            record.set("role", Value::Text("user".to_owned()));
+        }
         let full = self.batch.len() >= BATCH || self.bytes + bytes > BATCH_BYTES;
         if full || self.batch.first().is_some_and(|(_, first)| first.shape != record.shape) {
             self.flush().await?;

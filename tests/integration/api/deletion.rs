@@ -76,7 +76,9 @@ async fn a_large_session_is_gone_at_once_for_whoever_looks() {
     assert_eq!((&seen["session"], &seen["message"], &seen["sessions"]["totalCount"]), (&Value::Null, &Value::Null, &json!(1)));
     assert_eq!(seen["facts"]["nodes"], json!([{ "id": kept, "evidence": { "nodes": [{ "message": { "session": { "id": small } } }] } }]));
     let messages = seen["context"]["messages"].as_array().unwrap();
-    assert!(messages.len() <= 1, "{messages:?}");
+    assert!(messages.len() <= 1 && messages.iter().all(|m| m["message"]["id"] != message), "{messages:?}");
+    let names: Vec<&Value> = seen["entities"]["nodes"].as_array().unwrap().iter().map(|e| &e["name"]).collect();
+    assert!(!names.contains(&&json!("Lyon")) && names.contains(&&json!("Mary")), "{names:?}");
 
     for (user, id) in [(ANNA, &large), (BORIS, &small)] {
         let again = server.data(user, DELETE, json!({ "id": id })).await["deleteSession"].clone();

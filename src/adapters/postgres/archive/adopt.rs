@@ -48,6 +48,7 @@ struct Event {
 /// Reads everything of the visitor's, for whom the transaction is, into memory: what a visitor may have is bounded.
 pub(in super::super) async fn estate(c: &mut PgConnection, visitor: UserId) -> Result<Estate, Failure> {
     let user = visitor.0;
+    read::nothing_hidden(c, user).await?;
     let whose = sqlx::query!("SELECT feed_head, embedding_model FROM users WHERE id = $1", user).fetch_one(&mut *c).await?;
     let mut records = Vec::new();
     for shape in SHAPES {

@@ -41,8 +41,15 @@ impl Reading {
         let of = |column| Of("users", column);
         let (feed_head, version) = (of("feed_head").count(row.feed_head)?, of("knowledge_version").count(row.knowledge_version)?);
         let owner = Owner { user, feed_head, knowledge_version: version, visitor: row.visitor };
+        nothing_hidden(&mut transaction, user.0).await?;
         Ok(Self { transaction, owner, place: 0, after: None })
     }
+}
+
+/// What rests on a session that is being deleted alone goes with the steps of that. Elsewhere nothing would ever delete it.
+pub(super) async fn nothing_hidden(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+    let hidden = sqlx::query_scalar!("SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL LIMIT 1", user);
+    if hidden.fetch_optional(c).await?.is_some() { Err(Failure::SessionBeingDeleted) } else { Ok(()) }
 }
 
 /// The next records of one shape. `after` is the place of the last one, and is moved on.

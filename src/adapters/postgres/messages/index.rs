@@ -71,12 +71,12 @@ pub(super) async fn nearest(
                 Near,
                 r#"WITH likely AS MATERIALIZED (
                      SELECT message_id FROM message_codes WHERE user_id = $1 AND length(code) = (SELECT length(vector_code($3)))
+                         AND message_id NOT IN (SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
+                             SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))
                      ORDER BY code <~> (SELECT vector_code($3)) LIMIT $6)
                  SELECT i.message_id, coalesce(nullif(i.embedding <=> $3, 'NaN'), 1.0) AS "distance!"
                  FROM likely JOIN message_index i ON i.user_id = $1 AND i.message_id = likely.message_id
-                 WHERE i.model = $2 AND i.dimensions = $4 AND i.message_id NOT IN (
-                     SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
-                         SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))
+                 WHERE i.model = $2 AND i.dimensions = $4
                  ORDER BY 2, i.message_id LIMIT $5"#,
                 user.0,
                 model,

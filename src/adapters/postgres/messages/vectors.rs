@@ -55,6 +55,7 @@ impl VectorStore for PostgresStore {
             "SELECT m.id, m.text FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
              WHERE m.user_id = $1 AND m.feed_row > $3 AND m.feed_row <= $4 AND i.model <> $2
              AND NOT EXISTS (SELECT 1 FROM message_vectors v WHERE v.user_id = $1 AND v.message_id = m.id AND v.model = $2)
+             AND m.session_id NOT IN (SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)
              ORDER BY m.feed_row DESC",
             caller.user().0,
             model,

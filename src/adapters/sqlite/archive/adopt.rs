@@ -21,6 +21,7 @@ const BATCH: u32 = 200;
 /// Copies everything of the visitor's; the visitor is erased afterwards.
 pub(in super::super) async fn adopt(c: &mut SqliteConnection, visitor: UserId, account: &Caller) -> Result<Handover, Failure> {
     let (from, to) = (visitor.0, account.user().0);
+    read::nothing_hidden(c, from).await?;
     sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&to)).execute(&mut *c).await?;
     // An index of the account reads the new rows as it reads any; whoever plans from its knowledge plans anew.
     let row = sqlx::query(

@@ -37,8 +37,15 @@ impl Reading {
         let c = Columns::of(&row, "users");
         let (feed_head, knowledge_version) = (c.count("feed_head")?, c.count("knowledge_version")?);
         let owner = Owner { user, feed_head, knowledge_version, visitor: c.flag("visitor")? };
+        nothing_hidden(&mut transaction, user.0).await?;
         Ok(Self { transaction, owner, place: 0, after: None })
     }
+}
+
+/// What rests on a session that is being deleted alone goes with the steps of that. Elsewhere nothing would ever delete it.
+pub(super) async fn nothing_hidden(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
+    let hidden = sqlx::query("SELECT 1 FROM sessions WHERE user_id = ? AND deletion_at IS NOT NULL LIMIT 1").bind(super::owner(&user));
+    if hidden.fetch_optional(c).await?.is_some() { Err(Failure::SessionBeingDeleted) } else { Ok(()) }
 }
 
 /// The next records of one shape. `after` is the place of the last one, and is moved on.

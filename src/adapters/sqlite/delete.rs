@@ -30,6 +30,21 @@ pub(super) struct Decision {
     pub(super) entities: Vec<Uuid>,
 }
 
+impl Decision {
+    /// Writes what becomes of the facts; whoever decided deletes the evidence.
+    pub(super) async fn write(&self, c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
+        for fact in &self.changed {
+            knowledge::put_fact(c, user, fact).await?;
+        }
+        sqlx::query("DELETE FROM facts WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
+            .bind(bytes(&user))
+            .bind(id_list(self.gone.iter().map(|f| &f.0)))
+            .execute(c)
+            .await?;
+        Ok(())
+    }
+}
+
 pub(super) async fn session(
     store: &SqliteStore,
     user: UserId,
@@ -129,14 +144,7 @@ async fn apply(
     let mentioned = mentioned.iter().map(|row| Columns::of(row, "mentions").id("entity_id")).collect::<Result<Vec<_>, _>>()?;
     forget_mentions(c, user, session, &mentioned).await?;
 
-    for fact in &decision.changed {
-        knowledge::put_fact(c, user, fact).await?;
-    }
-    sqlx::query("DELETE FROM facts WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
-        .bind(bytes(&user))
-        .bind(id_list(decision.gone.iter().map(|f| &f.0)))
-        .execute(&mut *c)
-        .await?;
+    decision.write(c, user).await?;
     // Messages, vectors, terms, events, jobs, mentions and evidence go with it.
     sqlx::query("DELETE FROM sessions WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&session)).execute(&mut *c).await?;
 

@@ -211,14 +211,7 @@ async fn evidence(c: &mut SqliteConnection, user: Uuid, piece: Piece, deleted: &
     .execute(&mut *c)
     .await?;
     let decision = piece.decision;
-    for fact in &decision.changed {
-        knowledge::put_fact(c, user, fact).await?;
-    }
-    sqlx::query("DELETE FROM facts WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
-        .bind(bytes(&user))
-        .bind(id_list(decision.gone.iter().map(|f| &f.0)))
-        .execute(&mut *c)
-        .await?;
+    decision.write(c, user).await?;
     deleted.facts_deleted += decision.gone.len() as u64;
     deleted.facts_reweighed += decision.changed.len() as u64;
     deleted.entities_deleted += delete::forget_entities(c, user, &decision.entities).await?;

@@ -12,7 +12,14 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{
-    api::{Auditor, auth::Writer, body, error::ApiError, graphql::Scope, rate::CallerLimits},
+    api::{
+        Auditor,
+        auth::Writer,
+        body,
+        error::ApiError,
+        graphql::{AnswerBudget, Scope},
+        rate::CallerLimits,
+    },
     conversation::{Conversation, SendMessage, Thing},
     domain::{AuditAction, MessageId, MessageStatus, Role, SessionId},
 };
@@ -71,7 +78,7 @@ pub(super) async fn post(
         source_metadata: None,
         client_message_id: None,
     };
-    let scope = Scope::new(identity, conversation.clone());
+    let scope = Scope::new(identity, conversation.clone(), AnswerBudget::default());
     let send = |whose| {
         let conversation = &conversation;
         async move { conversation.send(&whose, message).await.map_err(ApiError::from) }

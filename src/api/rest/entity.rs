@@ -10,7 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::view::EntityView;
 use crate::{
-    api::{auth::Reader, body, error::ApiError, graphql::Scope},
+    api::{
+        auth::Reader,
+        body,
+        error::ApiError,
+        graphql::{AnswerBudget, MOST_CANDIDATES, Scope},
+    },
     conversation::{Conversation, Thing},
     domain::{EntityId, EntityType, SessionId},
     facts::Likely,
@@ -52,7 +57,7 @@ pub(super) async fn resolve(
     let wanted = request.r#type.map(|t| EntityType::parse(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
     let bad_id = |_| ApiError::invalid("INVALID_ID", "An id is a UUID.", "session_id");
     let session: Option<SessionId> = request.session_id.map(|id| id.parse().map_err(bad_id)).transpose()?;
-    let (scope, mention) = (Scope::new(identity, conversation), &request.mention);
+    let (scope, mention) = (Scope::new(identity, conversation, AnswerBudget::default()), &request.mention);
     let things: Vec<Thing> = session.into_iter().map(Thing::Session).collect();
     let resolve = |whose| {
         let conversation = &scope.conversation;
@@ -65,6 +70,6 @@ pub(super) async fn resolve(
         canonical_form: found.canonical_form,
         entity_id: found.entity.as_ref().map(|e| e.id),
         confidence: found.confidence,
-        candidates: found.candidates.iter().map(candidate).collect(),
+        candidates: found.candidates.iter().take(MOST_CANDIDATES).map(candidate).collect(),
     }))
 }

@@ -162,7 +162,7 @@ fn few(burst: u32) -> Limits {
 
 #[tokio::test]
 async fn what_costs_much_counts_as_several_requests() {
-    let server = Server::start_within(few(20)).await;
+    let server = Server::start_within(few(10)).await;
     let much = "{ sessions(first: 100) { nodes { messages(first: 50) { nodes { id text } } } } }";
     let answer = server.graphql(ANNA, much, json!({})).await;
     let cost = answer["extensions"]["cost"]["requested"].as_u64().unwrap();

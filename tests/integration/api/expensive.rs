@@ -170,7 +170,7 @@ async fn answer_beyond_its_budget_ends_the_operation() {
 
     // Introspection has no price but its nodes.
     let deep = format!("types {{ {} name {} }}", "fields { type { ofType { ".repeat(4), "} } }".repeat(4));
-    let types = format!("{{ __schema {{ {} }} }}", many(&format!("a#: {deep} "), 8));
+    let types = format!("{{ __schema {{ {} }} }}", many(&format!("a#: {deep} "), 100));
     assert_eq!(server.code(ANNA, &types, json!({})).await, "RESPONSE_TOO_LARGE");
     let rest = server.get(ANNA, &format!("/context/{session}?q=long+words&first=40")).send().await.unwrap();
     assert_eq!(rest.json::<Value>().await.unwrap()["code"], "RESPONSE_TOO_LARGE");

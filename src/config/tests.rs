@@ -154,6 +154,12 @@ fn errors_name_the_key() {
         ("", &[("RECALL_PUBLIC_URL", "https://memory.example.org")][..], "memory.example.org can be reached from other machines"),
         ("", &[("RECALL_NEO4J_URL", "http://127.0.0.1:7474")][..], "neo4j.url (RECALL_NEO4J_URL)"),
         ("", &[("RECALL_NEO4J_URL", "bolt://neo4j:secret@127.0.0.1")][..], "must not hold the password"),
+        (
+            "",
+            &[("RECALL_NEO4J_URL", "bolt://graph:7687"), ("RECALL_NEO4J_PASSWORD", "")][..],
+            "neo4j.password (RECALL_NEO4J_PASSWORD): must not be empty",
+        ),
+        ("", &[("RECALL_TOKEN", "")][..], "auth.token (RECALL_TOKEN): must have at least 32"),
         ("", &[("RECALL_EXTRACTION", "hybrid")][..], "understanding.extraction (RECALL_EXTRACTION): needs a model"),
         ("", &[("RECALL_EXTRACTION", "magic")][..], "understanding.extraction (RECALL_EXTRACTION)"),
         ("", &[("RECALL_MODEL_KEY", "k")][..], "model.url (RECALL_MODEL_URL): is needed"),

@@ -4,6 +4,7 @@ mod connections;
 mod deletion;
 mod edge;
 mod erase;
+mod errors;
 pub(crate) mod harness;
 mod hostile;
 mod http2;

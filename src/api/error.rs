@@ -73,7 +73,7 @@ impl ApiError {
 
     /// The caller asks too often.
     pub fn rate_limited(retry_after: Duration) -> Self {
-        let message = "Too many requests. Wait for the time that `Retry-After` names, then try again.";
+        let message = "Too many requests. Wait for the time given, then try again.";
         Self { retry_after: Some(retry_after), ..Self::refused(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message) }
     }
 

@@ -22,7 +22,7 @@ mod tls;
 mod web;
 mod whip;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -111,6 +111,8 @@ pub struct ApiConfig {
     pub instance: String,
     /// What may be run over GraphQL.
     pub admission: Admission,
+    /// Folder for what waits for slow clients.
+    pub spool: PathBuf,
 }
 
 impl ApiConfig {
@@ -129,6 +131,7 @@ impl ApiConfig {
             limits: Limits::default(),
             instance: "recall".to_owned(),
             admission: Admission::default(),
+            spool: std::env::temp_dir(),
         }
     }
 }
@@ -216,7 +219,7 @@ pub fn router(state: ApiState) -> Router {
         auditor: auditor.clone(),
         limits: limiter.clone(),
     });
-    let exports = export::Exports::new(conversation.clone(), auditor.clone());
+    let exports = export::Exports::new(conversation.clone(), auditor.clone(), config.spool);
     let notes = auditor.clone();
     let behind = graphql::Behind { graph, streams, issuers, auditor };
     let engine = graphql::Engine::new(conversation.clone(), behind, limits.clone(), limiter.clone(), config.admission);

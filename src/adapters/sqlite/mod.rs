@@ -19,6 +19,7 @@ mod inspect;
 mod jobs;
 mod keys;
 mod knowledge;
+mod lock;
 mod logins;
 mod messages;
 mod migrate;
@@ -44,6 +45,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
+pub use self::lock::{LockError, ServerLock};
 use self::{
     failure::Failure,
     readers::Readers,

@@ -94,7 +94,8 @@ impl Scope {
         if !shared {
             return Ok(&self.own);
         }
-        let refused = || ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Shared memory is for those who have signed in.");
+        let refused =
+            || ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Shared memory is for those who have an account. Log in first.");
         self.shared.as_ref().ok_or_else(refused)
     }
 
@@ -108,7 +109,8 @@ impl Scope {
     /// # Errors
     /// 403 for everybody but administrators whose token says so.
     pub(crate) fn shared_writer(&self) -> Result<Caller, ApiError> {
-        let refused = || ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Only administrators may change shared memory.");
+        let refused =
+            || ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Only administrators may change shared memory. Ask one of them.");
         let writer = self.caller.shared_writer().ok_or_else(refused)?;
         self.identity.require(Permission::Admin)?;
         Ok(writer)

@@ -178,7 +178,7 @@ impl FactNode {
             }
         }
         if !found {
-            return Err(ApiError::invalid("BAD_CURSOR", "The cursor is not one of this list (any more).", "after"));
+            return Err(ApiError::invalid("BAD_CURSOR", "The cursor is not one of this list. Take one from `pageInfo`.", "after"));
         }
         let has_next = items.len() > first as usize;
         items.truncate(first as usize);

@@ -71,7 +71,7 @@ pub(crate) fn hops(asked: i32, path: &str) -> Result<u8, ApiError> {
     u8::try_from(asked)
         .ok()
         .filter(|h| (1..=most).contains(h))
-        .ok_or_else(|| ApiError::invalid("INVALID_HOPS", format!("`{path}` must be between 1 and {most}."), path))
+        .ok_or_else(|| ApiError::invalid("INVALID_HOPS", format!("The number of hops is out of range. Ask for 1 to {most}."), path))
 }
 
 /// Things and facts by id, read in two statements. What was deleted meanwhile is missing.

@@ -135,10 +135,18 @@ impl AccessTokenMutations {
         let issuers = &ctx.data::<Issuers>()?.0;
         let revoke = async {
             if !issuers.contains(&input.issuer) {
-                return Err(ApiError::invalid("UNKNOWN_ISSUER", "This server accepts no tokens of that issuer.", "input.issuer"));
+                return Err(ApiError::invalid(
+                    "UNKNOWN_ISSUER",
+                    "This server accepts no tokens of that issuer. Name one of those that it does.",
+                    "input.issuer",
+                ));
             }
             if input.token_id.is_empty() {
-                return Err(ApiError::invalid("INVALID_TOKEN_ID", "The `jti` of a token is not empty.", "input.tokenId"));
+                return Err(ApiError::invalid(
+                    "INVALID_TOKEN_ID",
+                    "The token's id is empty. Take it from the claim `jti`.",
+                    "input.tokenId",
+                ));
             }
             let token = blocklist::digest_of(&input.issuer, &input.token_id);
             s.store().revoke_token(&s.caller, token, input.expires_at).await?;

@@ -85,7 +85,7 @@ impl EntityMutations {
         let rename = async {
             let id: EntityId = read_id(&input.id, "input.id")?;
             let rename = |whose| async move { s.conversation.rename_entity(&whose, id, input.name).await.map_err(ApiError::from) };
-            let (entity, memory) = s.change(&[Thing::Entity(id)], rename).await?;
+            let (entity, memory) = s.change(&[Thing::Entity(id)], rename).await.map_err(|e| e.at("input.id"))?;
             note_shared(ctx, memory, AuditAction::SharedEntityRenamed, entity.id).await?;
             Ok(EntityNode(entity, memory.clone()))
         };
@@ -125,7 +125,7 @@ impl EntityMutations {
         let unmerge = async {
             let id: EntityId = read_id(&input.entity_id, "input.entityId")?;
             let unmerge = |whose| async move { s.conversation.unmerge_entities(&whose, id).await.map_err(ApiError::from) };
-            let ((entity, from), memory) = s.change(&[Thing::Entity(id)], unmerge).await?;
+            let ((entity, from), memory) = s.change(&[Thing::Entity(id)], unmerge).await.map_err(|e| e.at("input.entityId"))?;
             note_shared(ctx, memory, AuditAction::SharedEntitiesUnmerged, entity.id).await?;
             Ok((EntityNode(entity, memory.clone()), EntityNode(from, memory.clone())))
         };

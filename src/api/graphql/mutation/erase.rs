@@ -59,7 +59,7 @@ impl EraseMutations {
         let s = scope(ctx)?;
         let erase = async {
             if input.confirm != CONFIRMATION {
-                let message = format!("Say `{CONFIRMATION}` to delete everything.");
+                let message = format!("Nothing was deleted. Confirm with `{CONFIRMATION}` to delete everything.");
                 return Err(ApiError::invalid("CONFIRMATION_NEEDED", message, "input.confirm"));
             }
             let graph = ctx

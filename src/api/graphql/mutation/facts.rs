@@ -81,7 +81,7 @@ impl FactMutations {
                 object_type: input.object_type.map(Into::into),
             };
             let assert = |whose| async move { s.conversation.assert_fact(&whose, fact).await.map_err(ApiError::from) };
-            let (fact, memory) = s.change(&[Thing::Session(session)], assert).await?;
+            let (fact, memory) = s.change(&[Thing::Session(session)], assert).await.map_err(|e| e.at("input.sessionId"))?;
             note_shared(ctx, memory, AuditAction::SharedFactAsserted, fact.id).await?;
             Ok(FactNode(fact, memory.clone()))
         };

@@ -124,7 +124,7 @@ impl MessageMutations {
                 client_message_id: input.client_message_id,
             };
             let send = |whose| async move { s.conversation.send(&whose, message).await.map_err(ApiError::from) };
-            let (message, memory) = s.change(&[Thing::Session(session)], send).await?;
+            let (message, memory) = s.change(&[Thing::Session(session)], send).await.map_err(|e| e.at("input.sessionId"))?;
             note_shared(ctx, memory, AuditAction::SharedMessagesStored, message.id).await?;
             Ok(MessageNode(message, memory.clone()))
         };
@@ -155,7 +155,7 @@ impl MessageMutations {
             };
             let messages = input.messages.into_iter().map(message).collect();
             let import = |whose| async move { s.conversation.import(&whose, session, messages).await.map_err(ApiError::from) };
-            let (messages, memory) = s.change(&[Thing::Session(session)], import).await?;
+            let (messages, memory) = s.change(&[Thing::Session(session)], import).await.map_err(|e| e.at("input.sessionId"))?;
             if let Some(first) = messages.first() {
                 note_shared(ctx, memory, AuditAction::SharedMessagesStored, first.id).await?;
             }

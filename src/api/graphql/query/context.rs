@@ -48,7 +48,7 @@ impl ContextInput {
             (ContextScope::User, _) => Scope::User,
             (ContextScope::Session, Some(session)) => Scope::Session(session),
             (ContextScope::Session, None) => {
-                let message = "The scope SESSION needs a `sessionId`.";
+                let message = "The scope `SESSION` needs a session. Name it in `sessionId`.";
                 return Err(ApiError::invalid("SESSION_REQUIRED", message, "input.sessionId"));
             }
         };
@@ -56,7 +56,7 @@ impl ContextInput {
             text: self.query.into(),
             scope,
             first: first.ok_or_else(|| {
-                ApiError::invalid("INVALID_PAGE_SIZE", format!("`first` must be between 1 and {MAX_PAGE}."), "input.first")
+                ApiError::invalid("INVALID_PAGE_SIZE", format!("The page size is out of range. Ask for 1 to {MAX_PAGE}."), "input.first")
             })?,
             methods: self.methods.unwrap_or_default().into_iter().map(Into::into).collect(),
             as_of: self.as_of,
@@ -107,7 +107,7 @@ impl ContextQueries {
             let query = query.clone();
             async move { s.conversation.context(&caller, query).await.map_err(ApiError::from) }
         };
-        let (found, _) = s.look(&things, ask).await?;
+        let (found, _) = s.look(&things, ask).await.map_err(|e| e.at("sessionId").within("input"))?;
         Ok(ContextNode::of(s, found))
     }
 
@@ -123,7 +123,7 @@ impl ContextQueries {
         let (mention, wanted) = (&input.mention, input.r#type.map(Into::into));
         let things: Vec<Thing> = session.into_iter().map(Thing::Session).collect();
         let resolve = |caller| async move { s.conversation.resolve(&caller, mention, wanted, session).await.map_err(ApiError::from) };
-        let (resolved, memory) = s.look(&things, resolve).await?;
+        let (resolved, memory) = s.look(&things, resolve).await.map_err(|e| e.at("sessionId").within("input"))?;
         Ok(Resolution::of(memory, resolved))
     }
 }

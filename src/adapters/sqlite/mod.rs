@@ -137,6 +137,8 @@ impl SqliteStore {
         let readers = SqlitePoolOptions::new()
             .max_connections(config.readers.max(1))
             .acquire_timeout(config.acquire_timeout)
+            // A flood of waits must not become a flood of lines in the log.
+            .acquire_slow_threshold(Duration::MAX)
             .after_connect(move |connection, _| Box::pin(async move { extension::count_statements(connection, statements).await }))
             // A write that strays onto a reader fails instead of competing with the writer.
             .connect_lazy_with(options.clone().pragma("query_only", "ON"));

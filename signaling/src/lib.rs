@@ -11,6 +11,7 @@
 //! opaque keys, and the caller has authorised each one before it gets here.
 
 mod callbacks;
+mod ending;
 mod error;
 mod frame;
 mod hub;
@@ -24,7 +25,9 @@ mod source;
 mod stun;
 
 pub use error::{BindError, OfferError, PatchError};
-pub use frame::{Bye, ByeCode, ClientFrame, FrameError, GapReason, MAX_FRAME_BYTES, NotRecovered, PROTOCOL_VERSION, ServerFrame};
+pub use frame::{
+    Bye, ByeCode, ClientFrame, FrameError, GapReason, MAX_FRAME_BYTES, NotRecovered, PROTOCOL_VERSION, ProtocolError, ServerFrame,
+};
 pub use hub::{Cursor, CursorError, Delivery, Hub, HubConfig, HubStats, Resume, Subscription, Welcome};
 pub use mux::MuxStats;
 pub use sdp::{Offer, Patch};

@@ -11,6 +11,7 @@
 //! opaque keys, and the caller has authorised each one before it gets here.
 
 mod callbacks;
+mod describe;
 mod ending;
 mod error;
 mod frame;
@@ -24,6 +25,7 @@ mod service;
 mod source;
 mod stun;
 
+pub use describe::describe_metrics;
 pub use error::{BindError, OfferError, PatchError};
 pub use frame::{
     Bye, ByeCode, ClientFrame, FrameError, GapReason, MAX_FRAME_BYTES, NotRecovered, PROTOCOL_VERSION, ProtocolError, ServerFrame,

@@ -216,6 +216,20 @@ async fn server_sent_events_resume_where_they_stopped() {
     assert_eq!(server.get(ANNA, &format!("{path}?after=7")).send().await.unwrap().status(), 400);
 }
 
+#[tokio::test]
+async fn server_sent_events_say_when_to_connect_again() {
+    let server = Server::start().await;
+    let session = server.session(ANNA).await;
+    let mut response = server.get(ANNA, &format!("/sessions/{session}/events")).send().await.unwrap();
+    let mut heard = String::new();
+    while !heard.contains("\n\n") {
+        heard.push_str(std::str::from_utf8(&response.chunk().await.unwrap().unwrap()).unwrap());
+    }
+    let retry: u64 = heard.lines().find_map(|line| line.strip_prefix("retry:")).unwrap().trim().parse().unwrap();
+    assert!((1_000..=3_000).contains(&retry), "{heard}");
+    assert!(heard.contains("event: caught_up"), "it comes with the first event: {heard}");
+}
+
 /// What Chromium offers for one data channel.
 pub(in crate::api) const OFFER: &str = "v=0\r\no=- 4611731400430051336 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\
     a=extmap-allow-mixed\r\na=msid-semantic: WMS\r\nm=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\nc=IN IP4 0.0.0.0\r\n\

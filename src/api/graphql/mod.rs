@@ -2,6 +2,7 @@
 //! they must not decide anything themselves.
 
 mod batch;
+mod close;
 mod cost;
 pub mod document;
 pub mod documents;

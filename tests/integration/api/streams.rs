@@ -31,7 +31,7 @@ pub(super) async fn say(socket: &mut Socket, message: Value) {
     socket.send(Message::text(message.to_string())).await.unwrap();
 }
 
-async fn frame(socket: &mut Socket) -> Option<Message> {
+pub(super) async fn frame(socket: &mut Socket) -> Option<Message> {
     loop {
         match socket.next().await {
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
@@ -56,14 +56,14 @@ pub(super) async fn follow(socket: &mut Socket, id: &str, session: &str, after: 
     say(socket, json!({ "id": id, "type": "subscribe", "payload": payload })).await;
 }
 
-async fn event(socket: &mut Socket) -> Value {
+pub(super) async fn event(socket: &mut Socket) -> Value {
     let message = hear(socket).await;
     assert_eq!(message["type"], "next", "{message:#}");
     assert!(message["payload"].get("errors").is_none_or(|e| e.as_array().is_none_or(Vec::is_empty)), "{message:#}");
     message["payload"]["data"]["sessionEvents"].clone()
 }
 
-async fn head(server: &Server, session: &str) -> String {
+pub(super) async fn head(server: &Server, session: &str) -> String {
     let data = server.data(ANNA, "query($id: ID!) { session(id: $id) { head } }", json!({ "id": session })).await;
     text(&data["session"]["head"])
 }
@@ -314,7 +314,7 @@ async fn a_websocket_counts_as_a_connection_and_hears_that_the_server_stops() {
     let stopped = tokio::spawn(server.stop());
     loop {
         match socket.next().await {
-            Some(Ok(Message::Close(Some(frame)))) => break assert_eq!(u16::from(frame.code), 1001),
+            Some(Ok(Message::Close(Some(frame)))) => break assert_eq!(u16::from(frame.code), 1012),
             Some(Ok(_)) => {}
             other => panic!("no goodbye: {other:?}"),
         }

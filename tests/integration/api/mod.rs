@@ -9,6 +9,7 @@ pub(crate) mod harness;
 mod hostile;
 mod http2;
 mod isolation;
+mod nodes;
 mod operations;
 mod origins;
 mod pace;

@@ -39,7 +39,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    close::{Close, Closing, EXPIRED, FORBIDDEN, RESTART},
+    close::{Close, Closing, EXPIRED, FORBIDDEN, RESTART, TRY_AGAIN},
     engine::Engine,
     pace::Pace,
 };
@@ -175,12 +175,16 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
     let begun = Arc::new(AtomicBool::new(false));
     let heard = Arc::new(AtomicBool::new(true));
     let input = input(stream, Pace::new(engine.websocket_frames()), heard.clone(), stopping.clone());
-    let mark = begun.clone();
+    let unknowable = Arc::new(AtomicBool::new(false));
+    let (mark, unknown) = (begun.clone(), unknowable.clone());
     let (named, leased) = (identity.clone(), lease.clone());
     let mut output = Protocol::new(operations.clone(), input, WebSocketProtocols::GraphQLWS).on_connection_init(move |payload| {
         mark.store(true, Ordering::Relaxed);
         async move {
-            let identity = name(authenticator, by_request, address, payload).await.map_err(ApiError::from)?;
+            let identity = name(authenticator, by_request, address, payload).await.map_err(|error| {
+                unknown.store(matches!(error, AuthError::Unavailable(_)), Ordering::Relaxed);
+                ApiError::from(error)
+            })?;
             roles.see(&identity).await;
             let _ = leased.set(identity.lease());
             let _ = named.set(identity);
@@ -197,7 +201,9 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
             message = output.next() => match message {
                 Some(WsMessage::Text(text)) => Message::Text(text.into()),
                 // The only reason to close between `connection_init` and its answer is that nobody could be named.
-                Some(WsMessage::Close(_, reason)) if begun.load(Ordering::Relaxed) && identity.get().is_none() => close(FORBIDDEN, &reason),
+                Some(WsMessage::Close(_, reason)) if begun.load(Ordering::Relaxed) && identity.get().is_none() => {
+                    close(if unknowable.load(Ordering::Relaxed) { TRY_AGAIN.0 } else { FORBIDDEN }, &reason)
+                }
                 Some(WsMessage::Close(code, reason)) => close(code, &reason),
                 None => break,
             },

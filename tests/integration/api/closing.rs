@@ -1,6 +1,11 @@
 //! How WebSockets begin and end for the client libraries of graphql-transport-ws.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::http::request::Parts;
 use futures_util::StreamExt;
+use recall::api::{Authenticator, Identity, ServerConfig, auth::AuthError};
 use serde_json::json;
 use signaling::{Bye, ByeCode};
 use tokio::{
@@ -11,7 +16,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::{
     harness::{ANNA, Server},
-    streams::{Socket, connect, event, follow, frame, head, hear, say},
+    streams::{Socket, connect, event, follow, frame, head, hear, say, try_connect},
 };
 
 /// Follows a session from its beginning, and hears its first event.
@@ -87,6 +92,32 @@ async fn finished_operations_complete_before_the_connection_closes() {
     assert_eq!(event(&mut socket).await["type"], "bye");
     expect_close(&mut socket, 1012).await;
     stopped.await.unwrap();
+}
+
+/// Cannot tell who asks for the moment, as with an issuer that does not answer.
+struct Unreachable;
+
+#[async_trait]
+impl Authenticator for Unreachable {
+    async fn authenticate(&self, _: &Parts) -> Result<Identity, AuthError> {
+        Err(AuthError::Missing)
+    }
+
+    async fn authorize(&self, _: &str) -> Option<Result<Identity, AuthError>> {
+        Some(Err(AuthError::Unavailable("the issuer does not answer".into())))
+    }
+
+    fn reads_credentials(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn unavailable_authentication_asks_to_try_again() {
+    let server = Server::start_as(ServerConfig::default(), Arc::new(Unreachable), None).await;
+    let mut socket = try_connect(&server, &[("sec-websocket-protocol", "graphql-transport-ws")]).await.unwrap();
+    say(&mut socket, json!({ "type": "connection_init", "payload": { "authorization": "Bearer x" } })).await;
+    expect_close(&mut socket, 1013).await;
 }
 
 /// The head of the answer to a handshake whose headers are written as given.

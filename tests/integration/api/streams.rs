@@ -12,7 +12,7 @@ use super::harness::{ANNA, BORIS, Server, text};
 
 pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-async fn try_connect(server: &Server, headers: &[(&'static str, &str)]) -> Result<Socket, tungstenite::Error> {
+pub(super) async fn try_connect(server: &Server, headers: &[(&'static str, &str)]) -> Result<Socket, tungstenite::Error> {
     let mut request = format!("ws://{}/graphql/ws", server.address).into_client_request().unwrap();
     for (name, value) in headers {
         request.headers_mut().insert(*name, HeaderValue::from_str(value).unwrap());

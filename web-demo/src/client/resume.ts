@@ -1,4 +1,5 @@
 // `sessionEvents` through a GraphQL client of the application's own: each subscription resumes where the one before it stopped.
+import { fullJitter } from "./backoff.ts";
 import { StreamHead } from "./generated/operations.ts";
 
 /** A GraphQL request, as client libraries write it. */
@@ -19,8 +20,15 @@ export interface SubscriptionClient {
   subscribe(request: SubscriptionRequest, sink: SubscriptionSink): () => void;
 }
 
-/** Options for graphql-ws: by itself it gives up when a server that restarts does not answer yet, and after five attempts. */
-export const alwaysRetry = { retryAttempts: Infinity, shouldRetry: () => true } as const;
+/**
+ * Options for graphql-ws, which by default gives up after five attempts, and at once when a server that starts does not accept
+ * connections yet. Its own waiting time doubles without end; this one is never above 15 seconds.
+ */
+export const alwaysRetry = {
+  retryAttempts: Infinity,
+  shouldRetry: () => true,
+  retryWait: (retries: number) => new Promise<void>((done) => setTimeout(done, fullJitter(retries, { baseMs: 500, capMs: 15_000 }))),
+};
 
 /** Where a document names the session and the cursor. */
 interface Place {

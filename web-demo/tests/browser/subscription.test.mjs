@@ -32,7 +32,6 @@ async function follow(session, { resumed }) {
     const seen = (window.seen = { events: [], byes: [], closes: [], connected: 0, errors: [], completed: 0 });
     const client = createClient({
       url: `ws://${location.host}/graphql/ws`, ...alwaysRetry,
-      retryWait: () => new Promise((done) => setTimeout(done, 100)),
       on: { closed: (event) => seen.closes.push(event.code), connected: () => { seen.connected += 1; } },
     });
     const query = "subscription($id: ID!, $after: String) { sessionEvents(sessionId: $id, after: $after) { seq cursor type data } }";

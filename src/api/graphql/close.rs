@@ -26,9 +26,9 @@ use super::engine::Operations;
 /// Why a connection closes: the code and the reason of its close frame.
 pub(super) type Close = (u16, &'static str);
 
-/// The server stops. RFC 6455 registers 1012 as "service restart"; graphql-ws connects again after it.
+/// The server stops. IANA's registry calls 1012 "service restart"; graphql-ws connects again after it.
 pub(super) const RESTART: Close = (1012, "The server restarts");
-/// Something that is needed is unavailable. Registered as "try again later"; graphql-ws connects again after it.
+/// Something that is needed is unavailable. The registry calls 1013 "try again later"; graphql-ws connects again after it.
 pub(super) const TRY_AGAIN: Close = (1013, "Try again later");
 /// The caller is not, or no longer, allowed in. graphql-ws connects again, with a token that it asks the application for.
 pub(super) const FORBIDDEN: u16 = 4403;

@@ -237,7 +237,7 @@ pub enum ByeCode {
 
 impl ByeCode {
     /// The code as it is written in frames and metrics.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Slow => "slow",
             Self::AuthExpired => "auth_expired",
@@ -251,11 +251,48 @@ impl ByeCode {
     }
 }
 
+/// How a client broke the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProtocolError {
+    /// A frame longer than [`MAX_FRAME_BYTES`].
+    FrameTooLarge,
+    /// A binary frame.
+    BinaryFrame,
+    /// A frame that is no JSON object with a text field `t`.
+    NotAFrame,
+    /// A known frame with missing or wrong fields.
+    WrongFields,
+    /// Another frame before the hello.
+    HelloExpected,
+    /// A second hello.
+    SecondHello,
+    /// A protocol version that the server does not speak.
+    UnsupportedVersion,
+    /// The name of another stream than the offer was made for.
+    WrongStream,
+    /// An acknowledgement of an event that was not sent.
+    AckAhead,
+}
+
+impl From<&FrameError> for ProtocolError {
+    fn from(error: &FrameError) -> Self {
+        match error {
+            FrameError::TooLarge => Self::FrameTooLarge,
+            FrameError::NotAFrame => Self::NotAFrame,
+            FrameError::WrongFields(_) => Self::WrongFields,
+        }
+    }
+}
+
 /// The last word to a client, with the advice whether to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Bye {
     /// Why.
     pub code: ByeCode,
+    /// What exactly, for [`ByeCode::Protocol`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<ProtocolError>,
     /// Whether the client should connect again by itself.
     pub reconnect: bool,
     /// After how many milliseconds, at the earliest.
@@ -271,7 +308,13 @@ impl From<ByeCode> for Bye {
             ByeCode::Unavailable => (true, 2_000),
             ByeCode::AuthExpired | ByeCode::Superseded | ByeCode::Deleted | ByeCode::Protocol => (false, 0),
         };
-        Self { code, reconnect, after_ms }
+        Self { code, reason: None, reconnect, after_ms }
+    }
+}
+
+impl From<ProtocolError> for Bye {
+    fn from(reason: ProtocolError) -> Self {
+        Self { reason: Some(reason), ..Self::from(ByeCode::Protocol) }
     }
 }
 
@@ -330,6 +373,10 @@ mod tests {
     fn writes_the_frames_of_the_protocol() {
         let text = |frame: ServerFrame<'_>| frame.to_text().unwrap();
         assert_eq!(text(ServerFrame::Bye(Bye::from(ByeCode::Slow))), r#"{"t":"bye","code":"slow","reconnect":true,"after_ms":1000}"#);
+        assert_eq!(
+            text(ServerFrame::Bye(Bye::from(ProtocolError::SecondHello))),
+            r#"{"t":"bye","code":"protocol","reason":"second_hello","reconnect":false,"after_ms":0}"#
+        );
         assert_eq!(
             text(ServerFrame::Gap { from: 1, to: 2, reason: GapReason::EpochChanged }),
             r#"{"t":"gap","from":1,"to":2,"reason":"epoch_changed"}"#

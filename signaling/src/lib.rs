@@ -11,6 +11,8 @@
 //! opaque keys, and the caller has authorised each one before it gets here.
 
 mod callbacks;
+mod describe;
+mod ending;
 mod error;
 mod frame;
 mod hub;
@@ -23,8 +25,11 @@ mod service;
 mod source;
 mod stun;
 
+pub use describe::describe_metrics;
 pub use error::{BindError, OfferError, PatchError};
-pub use frame::{Bye, ByeCode, ClientFrame, FrameError, GapReason, MAX_FRAME_BYTES, NotRecovered, PROTOCOL_VERSION, ServerFrame};
+pub use frame::{
+    Bye, ByeCode, ClientFrame, FrameError, GapReason, MAX_FRAME_BYTES, NotRecovered, PROTOCOL_VERSION, ProtocolError, ServerFrame,
+};
 pub use hub::{Cursor, CursorError, Delivery, Hub, HubConfig, HubStats, Resume, Subscription, Welcome};
 pub use mux::MuxStats;
 pub use sdp::{Offer, Patch};

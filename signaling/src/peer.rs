@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 use webrtc::data_channel::{DataChannel, DataChannelEvent};
 
 use crate::callbacks::PeerEvent;
-use crate::frame::{Bye, ByeCode, ClientFrame, GapReason, MAX_FRAME_BYTES, PROTOCOL_VERSION, ServerFrame};
+use crate::ending::Ending;
+use crate::frame::{Bye, ByeCode, ClientFrame, GapReason, MAX_FRAME_BYTES, PROTOCOL_VERSION, ProtocolError, ServerFrame};
 use crate::hub::{Delivery, Hub, Resume, Subscription};
 use crate::source::{EventSource, SourceError};
 
@@ -47,37 +48,6 @@ pub(crate) struct PeerTimes {
     pub(crate) dead: Duration,
     /// Without progress of a full peer until it counts as slow.
     pub(crate) slow: Duration,
-}
-
-/// Why a peer's time is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// The server says goodbye.
-    Bye(Bye),
-    /// The client closed, or DELETE was called.
-    Closed,
-    /// No data channel in time.
-    NeverOpened,
-    /// The connection failed or showed no sign of life.
-    Dead,
-}
-
-impl Ending {
-    /// The value of the metric's `code`.
-    pub(crate) fn code(self) -> &'static str {
-        match self {
-            Self::Bye(bye) => bye.code.as_str(),
-            Self::Closed => "closed",
-            Self::NeverOpened => "never_opened",
-            Self::Dead => "dead",
-        }
-    }
-}
-
-impl From<ByeCode> for Ending {
-    fn from(code: ByeCode) -> Self {
-        Self::Bye(Bye::from(code))
-    }
 }
 
 /// One peer, from its answer to its end.
@@ -209,10 +179,13 @@ impl<S: EventSource> Peer<S> {
                 ClientFrame::Hello { v, stream, resume } => (v, stream, resume),
                 ClientFrame::Unknown => continue,
                 // Nothing to acknowledge and no ping to answer before the hello.
-                ClientFrame::Ack { .. } | ClientFrame::Pong => return Err(ByeCode::Protocol.into()),
+                ClientFrame::Ack { .. } | ClientFrame::Pong => return Err(ProtocolError::HelloExpected.into()),
             };
-            if v != PROTOCOL_VERSION || stream != S::name(&self.stream) {
-                return Err(ByeCode::Protocol.into());
+            if v != PROTOCOL_VERSION {
+                return Err(ProtocolError::UnsupportedVersion.into());
+            }
+            if stream != S::name(&self.stream) {
+                return Err(ProtocolError::WrongStream.into());
             }
             let subscribed = self.hub.subscribe(self.stream.clone(), Resume::from(resume));
             return match subscribed.await {
@@ -269,8 +242,8 @@ impl<S: EventSource> Session<S> {
         self.last_life = Instant::now();
         match frame {
             // A second hello would ask to go back in a channel whose frames are on their way.
-            ClientFrame::Hello { .. } => Err(ByeCode::Protocol.into()),
-            ClientFrame::Ack { seq } if seq > self.sent => Err(ByeCode::Protocol.into()),
+            ClientFrame::Hello { .. } => Err(ProtocolError::SecondHello.into()),
+            ClientFrame::Ack { seq } if seq > self.sent => Err(ProtocolError::AckAhead.into()),
             ClientFrame::Ack { .. } | ClientFrame::Pong | ClientFrame::Unknown => Ok(()),
         }
     }
@@ -362,9 +335,10 @@ impl<S: EventSource> Session<S> {
 fn incoming(event: Option<DataChannelEvent>) -> Result<Option<ClientFrame>, Ending> {
     match event {
         None | Some(DataChannelEvent::OnClose | DataChannelEvent::OnClosing) => Err(Ending::Closed),
+        Some(DataChannelEvent::OnMessage(message)) if !message.is_string => Err(ProtocolError::BinaryFrame.into()),
         Some(DataChannelEvent::OnMessage(message)) => match ClientFrame::parse(&message.data) {
-            Ok(frame) if message.is_string => Ok(Some(frame)),
-            _ => Err(ByeCode::Protocol.into()),
+            Ok(frame) => Ok(Some(frame)),
+            Err(error) => Err(ProtocolError::from(&error).into()),
         },
         Some(_) => Ok(None),
     }

@@ -15,6 +15,8 @@ const MAX_LINES: usize = 512;
 const DEFAULT_SCTP_PORT: u16 = 5000;
 /// What a client takes that does not say (RFC 8841, 6.1).
 const DEFAULT_MAX_MESSAGE_SIZE: u64 = 65_536;
+/// Both sides may send candidates later (RFC 8840, 4.1.1).
+const ICE_OPTIONS: &str = "a=ice-options:trickle";
 /// SHA-256 as hexadecimal pairs with colons.
 const FINGERPRINT_CHARS: usize = 32 * 3 - 1;
 
@@ -108,7 +110,7 @@ impl Offer {
             "c=IN IP4 0.0.0.0".to_owned(),
             format!("a=ice-ufrag:{fragment}"),
             format!("a=ice-pwd:{password}"),
-            "a=ice-options:trickle".to_owned(),
+            ICE_OPTIONS.to_owned(),
             format!("a=fingerprint:sha-256 {fingerprint}"),
             format!("a=setup:{setup}"),
             format!("a=mid:{mid}"),
@@ -156,16 +158,19 @@ pub(crate) fn local_credentials(sdp: &str) -> Option<IceCredentials> {
 }
 
 /// An answer as the client gets it: the stack's own candidates, which name addresses that do not
-/// exist, are replaced by the public ones.
+/// exist, are replaced by the public ones. The stack names no ICE options; without `trickle` a client may not trickle.
 pub(crate) fn answer_for_client(answer: &str, public: &[SocketAddr]) -> String {
     let mut text = String::with_capacity(answer.len() + public.len() * 80);
     for line in answer.lines() {
-        if !line.starts_with("a=candidate:") && line != "a=end-of-candidates" {
+        let is_replaced = ["a=candidate:", "a=ice-options:", "a=end-of-candidates"].iter().any(|start| line.starts_with(start));
+        if !is_replaced {
             text.push_str(line);
             text.push_str("\r\n");
         }
     }
     // The one media section is the last, so attributes at the end are its own.
+    text.push_str(ICE_OPTIONS);
+    text.push_str("\r\n");
     push_candidates(&mut text, public);
     text
 }
@@ -174,7 +179,7 @@ pub(crate) fn answer_for_client(answer: &str, public: &[SocketAddr]) -> String {
 pub(crate) fn restart_fragment(ice: &IceCredentials, mid: &str, public: &[SocketAddr]) -> String {
     let (fragment, password) = (&ice.fragment, &ice.password);
     let mut text = format!(
-        "a=ice-ufrag:{fragment}\r\na=ice-pwd:{password}\r\n\
+        "a=ice-ufrag:{fragment}\r\na=ice-pwd:{password}\r\n{ICE_OPTIONS}\r\n\
          m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:{mid}\r\n"
     );
     push_candidates(&mut text, public);

@@ -19,11 +19,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use webrtc::peer_connection::RTCCertificate;
 
+use crate::ending::Ending;
 use crate::error::{BindError, OfferError, PatchError};
 use crate::hub::Hub;
 use crate::identifiers;
 use crate::mux::{Attachment, Mux, MuxStats};
-use crate::peer::{Ending, Peer, PeerTimes};
+use crate::peer::{Peer, PeerTimes};
 use crate::sdp::{self, Offer, Patch};
 use crate::source::{EventSource, SourceError};
 use admission::{Admission, Handle, Place, Refusal, place};
@@ -358,7 +359,7 @@ async fn keep<S: EventSource>(peer: Peer<S>, record: Arc<PeerRecord>, admitted: 
     let opened = OpenCount::new(open);
     let ending: Ending = peer.run(|| opened.count()).await;
     metrics::counter!("recall_stream_byes_total", "code" => ending.code()).increment(1);
-    tracing::debug!(code = ending.code(), "a peer has ended");
+    tracing::debug!(code = ending.code(), reason = ?ending.reason(), "a peer has ended");
     // First the table, so that a client that comes back at once finds its place free.
     drop(admitted);
     drop(opened);

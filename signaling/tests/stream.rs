@@ -221,32 +221,39 @@ async fn a_channel_of_another_name_is_not_served() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn broken_frames_end_the_stream() {
+async fn broken_frames_end_the_stream_with_their_reason() {
+    async fn expect_bye(client: &Client, reason: &str) {
+        let bye = client.expect("bye").await;
+        assert_eq!(bye, json!({"t": "bye", "code": "protocol", "reason": reason, "reconnect": false, "after_ms": 0}));
+        assert_eq!(client.next().await, None, "nothing follows a bye");
+    }
     let server = Server::start(SignalingConfig::default()).await;
     let hello = json!({"t": "hello", "v": 1, "stream": "s", "resume": null}).to_string();
-    for first in [
-        "".to_owned(),
-        "{".to_owned(),
-        json!({"t": "ack", "seq": 1}).to_string(),
-        json!({"t": "hello", "v": 2, "stream": "s", "resume": null}).to_string(),
-        json!({"t": "hello", "v": 1, "stream": "other", "resume": null}).to_string(),
-        json!({"t": "hello", "v": 1, "stream": "s"}).to_string(),
+    for (first, reason) in [
+        ("".to_owned(), "not_a_frame"),
+        ("{".to_owned(), "not_a_frame"),
+        (json!({"t": "ack", "seq": 1}).to_string(), "hello_expected"),
+        (json!({"t": "hello", "v": 2, "stream": "s", "resume": null}).to_string(), "unsupported_version"),
+        (json!({"t": "hello", "v": 1, "stream": "other", "resume": null}).to_string(), "wrong_stream"),
+        (json!({"t": "hello", "v": 1, "stream": "s"}).to_string(), "wrong_fields"),
     ] {
         let client = Client::open(&server).await;
         client.channel.send_text(&first).await.unwrap();
-        client.expect_bye("protocol").await;
+        expect_bye(&client, reason).await;
     }
-    for second in [hello.clone(), "[]".to_owned(), json!({"t": "ack", "seq": 7}).to_string()] {
+    for (second, reason) in
+        [(hello.clone(), "second_hello"), ("[]".to_owned(), "not_a_frame"), (json!({"t": "ack", "seq": 7}).to_string(), "ack_ahead")]
+    {
         let client = Client::open(&server).await;
         client.channel.send_text(&hello).await.unwrap();
         client.expect("welcome").await;
         client.expect("caught_up").await;
         client.channel.send_text(&second).await.unwrap();
-        client.expect_bye("protocol").await;
+        expect_bye(&client, reason).await;
     }
     let client = Client::open(&server).await;
     client.channel.send(bytes::BytesMut::from(hello.as_bytes())).await.unwrap();
-    client.expect_bye("protocol").await;
+    expect_bye(&client, "binary_frame").await;
     server.until_peers(0).await;
 }
 

@@ -35,6 +35,8 @@ impl Challenge {
 
 /// The code of what is not there, or not for the caller.
 pub(crate) const NOT_FOUND: &str = "NOT_FOUND";
+/// The code of what a server cannot do for the moment.
+pub(crate) const UNAVAILABLE: &str = "UNAVAILABLE";
 
 /// An error on its way to a client.
 #[derive(Clone, Debug)]
@@ -94,7 +96,7 @@ impl ApiError {
         Self {
             retry_after: Some(retry_after),
             cause: Some(cause.into()),
-            ..Self::refused(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "The server cannot do this right now. Try again later.")
+            ..Self::refused(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, "The server cannot do this right now. Try again later.")
         }
     }
 

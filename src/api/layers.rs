@@ -179,6 +179,14 @@ pub fn describe_metrics() {
         "Answers over HTTP/2 that were ended because nothing of them was taken"
     );
     metrics::describe_counter!("recall_tls_handshakes_failed_total", "Connections that ended before TLS was agreed on");
+    metrics::describe_counter!("recall_requests_limited_total", "Requests refused because a caller or an address made too many");
+    metrics::describe_counter!("recall_shared_limits_missed_total", "Times the limits that servers share could not be read");
+    metrics::describe_counter!("recall_tokens_refused_total", "Tokens refused, by reason");
+    metrics::describe_counter!("recall_issuer_reads_total", "Reads of an issuer's keys, by result");
+    metrics::describe_counter!("recall_introspections_total", "Opaque tokens asked about at their issuer, by result");
+    metrics::describe_counter!("recall_logins_total", "Steps of logins with a browser, by result");
+    metrics::describe_counter!("recall_login_renewals_total", "Logins renewed at their issuer, by result");
+    metrics::describe_counter!("recall_visits_total", "Visits begun without a login");
 }
 
 #[cfg(test)]

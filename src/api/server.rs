@@ -108,6 +108,8 @@ pub async fn serve(listener: impl Into<Listener>, router: Router, config: Server
     let Listener { tcp, tls } = listener.into();
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(config.head_timeout).max_buf_size(MAX_HEAD as usize);
+    // For the answer to a WebSocket's handshake, see `graphql::websocket`.
+    builder.http1().preserve_header_case(true);
     let http2 = &mut builder.http2();
     http2.timer(TokioTimer::new()).keep_alive_interval(Some(Duration::from_secs(20))).max_concurrent_streams(128);
     http2.max_header_list_size(MAX_HEAD).max_pending_accept_reset_streams(MAX_RESETS);

@@ -1,7 +1,7 @@
 //! Following a session's event log over HTTP: what subscriptions and server-sent events have in common, and the latter.
 //! One cursor for all transports; nothing is lost silently.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use axum::{
     extract::{Path, Query, State},
@@ -23,6 +23,9 @@ use crate::{
 };
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Shortest and longest time that a browser is told to wait before it connects again. Sessions differ, so that the pages that one
+/// server held do not all come back in the same instant.
+const RETRY: RangeInclusive<Duration> = Duration::from_millis(1_000)..=Duration::from_millis(3_000);
 
 /// Subscribes a caller to a session of theirs or of shared memory, after a cursor or from now on.
 pub(crate) async fn subscribe(
@@ -77,27 +80,35 @@ pub(crate) async fn events(
     let subscribed = async {
         let session = session.parse().map_err(|_| ApiError::not_found("session"))?;
         let open = limits.stream(identity.caller)?;
-        Ok::<_, ApiError>((subscribe(&hub, identity.caller, session, after.as_deref()).await?, open))
+        Ok::<_, ApiError>((subscribe(&hub, identity.caller, session, after.as_deref()).await?, open, retry_after(session)))
     };
-    let (subscription, open) = match subscribed.await {
+    let (subscription, open, retry) = match subscribed.await {
         Ok(subscription) => subscription,
         Err(error) => return error.into_response(),
     };
     let epoch = subscription.welcome().epoch.clone();
-    let events = stream::unfold(Some((subscription, epoch, identity.lease(), open)), move |state| async move {
-        let (mut subscription, epoch, lease, open) = state?;
+    // `retry` comes with the first event, which follows at once: each subscription begins with what it missed, or `caught_up`.
+    let events = stream::unfold(Some((subscription, epoch, identity.lease(), open, Some(retry))), move |state| async move {
+        let (mut subscription, epoch, lease, open, retry) = state?;
         let delivery = tokio::select! {
             delivery = subscription.next() => delivery?,
             () = lease.ended() => Delivery::End(Bye::from(ByeCode::AuthExpired)),
         };
         let last = matches!(delivery, Delivery::End(_));
         let event = frame(&epoch, delivery);
-        Some((Ok::<_, Infallible>(event), (!last).then_some((subscription, epoch, lease, open))))
+        let event = retry.into_iter().fold(event, Event::retry);
+        Some((Ok::<_, Infallible>(event), (!last).then_some((subscription, epoch, lease, open, None))))
     });
     let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
     // A proxy that collects a response before it passes it on would hold back every event.
     response.headers_mut().insert("x-accel-buffering", axum::http::HeaderValue::from_static("no"));
     response
+}
+
+/// How long a browser waits before it connects again.
+fn retry_after(session: SessionId) -> Duration {
+    let spread = (*RETRY.end() - *RETRY.start()).as_millis();
+    *RETRY.start() + Duration::from_millis(u64::try_from(session.0.as_u128() % (spread + 1)).unwrap_or_default())
 }
 
 fn frame(epoch: &str, delivery: Delivery) -> Event {
@@ -109,5 +120,17 @@ fn frame(epoch: &str, delivery: Delivery) -> Event {
         Delivery::Gap { from, to, reason } => Event::default().id(id(to)).event("gap").data(gap_json(from, to, reason).to_string()),
         Delivery::CaughtUp { seq } => Event::default().id(id(seq)).event("caught_up").data(json!({ "seq": seq }).to_string()),
         Delivery::End(bye) => Event::default().event("bye").data(json!(bye).to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_times_differ_between_sessions_within_bounds() {
+        let times: Vec<_> = (0..100u128).map(|n| retry_after(SessionId(uuid::Uuid::from_u128(n * 0x9e37_79b9_7f4a_7c15)))).collect();
+        assert!(times.iter().all(|time| RETRY.contains(time)), "{times:?}");
+        assert!(times.iter().collect::<std::collections::HashSet<_>>().len() > 50, "{times:?}");
     }
 }

@@ -148,8 +148,8 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     // Streams first: they would hold up the requests they are, and their peers should come back to the next server soon.
     stop.cancel();
     house.conversation.errands().wind_up();
-    signaling.shutdown(STREAM_GRACE).await;
-    house.hub.shutdown(Bye::from(ByeCode::Restart));
+    // Peers and subscriptions at once: a WebSocket that waits for peers to close would close without its `bye`.
+    tokio::join!(signaling.shutdown(STREAM_GRACE), async { house.hub.shutdown(Bye::from(ByeCode::Restart)) });
     server.await.context("the server's task failed")?;
     processor.shutdown(JOB_GRACE).await;
     if let Some(projector) = projector {

@@ -35,6 +35,7 @@ pub(super) fn metrics() -> anyhow::Result<PrometheusHandle> {
     let builder = PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?;
     let handle = builder.install_recorder()?;
     describe();
+    signaling::describe_metrics();
     Ok(handle)
 }
 
@@ -75,4 +76,6 @@ fn describe() {
     gauge!("recall_reembedding_users", "Users not all of whose vectors are of the configured embedding model, counted once a minute");
     gauge!("recall_reembedding_messages", "Their messages without such a vector, counted once a minute");
     counter!("recall_events_pruned_total", "Events removed from the logs after their time");
+    counter!("recall_visits_expired_total", "Visits without a login that have ended");
+    counter!("recall_session_limits_reached_total", "Entities and facts not stored because their session has too many");
 }

@@ -22,6 +22,28 @@ fn health_is_what_the_server_says_of_itself() {
     assert!(String::from_utf8_lossy(&gone.stderr).contains(&format!("nothing answers on {address}")));
 }
 
+/// As `promtool check metrics` wants it. That no metric was forgotten is told by `house::every_metric_has_a_description`.
+#[tokio::test]
+async fn every_metric_that_is_shown_has_help() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let session = server.create_session().await;
+    server.send(json!({ "sessionId": session, "text": "John likes Mary." })).await.unwrap();
+    server.settle(&session).await;
+    assert!(!server.events(&session).await.is_empty());
+    let offer = server.http.post(server.url(&format!("/signaling/{session}"))).header("content-type", "application/sdp").body("v=0\r\n");
+    assert_eq!(offer.send().await.unwrap().status(), 400);
+    let text = server.http.get(server.url("/metrics")).send().await.unwrap().text().await.unwrap();
+    let words = |start: &'static str| text.lines().filter_map(move |line| line.strip_prefix(start)).filter_map(|l| l.split_once(' '));
+    let shown: Vec<_> = words("# TYPE ").map(|(name, _)| name).collect();
+    for name in ["recall_messages_total", "recall_stream_offers_total", "recall_stream_replays_total"] {
+        assert!(shown.contains(&name), "{name} is missing in\n{text}");
+    }
+    let helped: std::collections::HashMap<_, _> = words("# HELP ").collect();
+    let bare: Vec<_> = shown.iter().filter(|name| helped.get(*name).is_none_or(|help| help.is_empty())).collect();
+    assert!(bare.is_empty(), "{bare:?}");
+}
+
 /// `recall user …` over a folder; what it says, and whether it was content.
 fn user(folder: &std::path::Path, args: &[&str]) -> (bool, String) {
     let done = recall().arg("user").args(args).arg("--data").arg(folder).output().unwrap();

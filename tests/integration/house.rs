@@ -247,3 +247,51 @@ fn the_scan_itself_sees_imports() {
     let seen = rooms_named("use crate::{domain::Fact, ports::{Store, Ids}};\nlet x = crate::facts::standing(y);");
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["domain", "facts", "ports"]);
 }
+
+/// Names in calls of the metrics' macros, and whether the call describes the metric.
+fn metrics_named(code: &str) -> Vec<(String, bool)> {
+    let mut named = Vec::new();
+    for call in ["counter!(", "gauge!(", "histogram!("] {
+        for (at, _) in code.match_indices(call) {
+            let mut literals = code[at + call.len()..].split('"');
+            assert_eq!(literals.next().map(str::trim), Some(""), "a metric is named in its place: {}", &code[at..at + 60]);
+            let name = literals.next().unwrap().to_owned();
+            let between = literals.next().unwrap_or_default().trim();
+            // Labels have a value behind their name, and a description ends the call.
+            let text_ends_call =
+                literals.nth(1).is_some_and(|rest| rest.trim_start().trim_start_matches(',').trim_start().starts_with(')'));
+            named.push((name, between == "," && text_ends_call));
+        }
+    }
+    named
+}
+
+#[test]
+fn every_metric_has_a_description() {
+    let (mut counted, mut described) = (BTreeSet::new(), BTreeSet::new());
+    for dir in ["src", "signaling/src"] {
+        for file in rust_files(&root().join(dir)) {
+            for (name, describes) in metrics_named(&std::fs::read_to_string(file).unwrap()) {
+                if describes {
+                    described.insert(name)
+                } else {
+                    counted.insert(name)
+                };
+            }
+        }
+    }
+    assert!(counted.len() > 50, "the scan sees too few metrics: {counted:?}");
+    assert_eq!(counted, described, "`promtool check metrics` wants HELP for each");
+}
+
+#[test]
+fn the_scan_of_metrics_tells_descriptions_from_labels() {
+    let code = r#"counter!("a", "A text"); metrics::gauge!("b").set(1); histogram!( "c", "kind" => "x").record(1);
+        metrics::describe_counter!(
+            "d",
+            "Another",
+        );"#;
+    let mut named = metrics_named(code);
+    named.sort();
+    assert_eq!(named, [("a", true), ("b", false), ("c", false), ("d", true)].map(|(name, describes)| (name.to_owned(), describes)));
+}

@@ -9,7 +9,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import {
-  buildSchema, getNamedType, isEnumType, isInputObjectType, isLeafType, isListType, isNonNullType, isObjectType, isSpecifiedScalarType,
+  buildSchema, getNamedType, isEnumType, isInputObjectType, isInterfaceType, isLeafType, isListType, isNonNullType, isObjectType, isSpecifiedScalarType,
   Kind, parse, print, specifiedRules, NoUnusedFragmentsRule, stripIgnoredCharacters, typeFromAST, validate, visit,
 } from "graphql";
 import { compile } from "json-schema-to-typescript";
@@ -49,7 +49,7 @@ function schemaModule() {
         return `${comment(f.description, "  ")}  ${f.name}${optional ? "?" : ""}: ${ts(f.type, plain)};\n`;
       });
       out += `\n${comment(type.description)}export interface ${type.name} {\n${fields.join("")}}\n`;
-    } else if (isObjectType(type) && !root) {
+    } else if (isInterfaceType(type) || (isObjectType(type) && !root)) {
       const fields = Object.values(type.getFields()).map((f) => `${comment(f.description, "  ")}  ${f.name}: ${ts(f.type, plain)};\n`);
       out += `\n${comment(type.description)}export interface ${type.name} {\n${fields.join("")}}\n`;
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Record header (RFC 6347, 4.1) and the fields of a handshake message that are looked at (4.2.2).
 const RECORD_HEADER: usize = 13;
 const CHANGE_CIPHER_SPEC: u8 = 20;
-const HANDSHAKE: u8 = 22;
+pub(super) const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
 /// A flight has one or two datagrams; a repetition by the stack may double it.

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
+use super::early::{Datagram, Early};
 use super::flight::{LastFlight, Sent};
 use crate::lock::lock;
 use crate::stun;
@@ -26,9 +27,10 @@ pub(super) struct Inbox(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: VecDeque<(SocketAddr, Box<[u8]>)>,
+    waiting: VecDeque<Datagram>,
     reader: Option<Waker>,
     nomination: Nomination,
+    early: Early,
     flight: LastFlight,
     fragments: VecDeque<String>,
     addresses: VecDeque<SocketAddr>,
@@ -47,6 +49,14 @@ enum Nomination {
     Done,
 }
 
+impl State {
+    /// Presents the DTLS that came before the nomination which was queued last.
+    fn present_early(&mut self, from: SocketAddr) {
+        let early = self.early.nominate(from);
+        self.waiting.extend(early);
+    }
+}
+
 impl Inbox {
     pub(super) fn push(&self, from: SocketAddr, datagram: &[u8]) -> Pushed {
         let mut state = lock(&self.0);
@@ -59,18 +69,23 @@ impl Inbox {
             if stun::is_binding_request(datagram) {
                 if stun::nominates(datagram) && !matches!(state.nomination, Nomination::Done) {
                     state.nomination = Nomination::Request(from, datagram.into());
+                    state.present_early(from);
                 }
-            } else if stun::is_binding_success(datagram)
-                && let Nomination::Request(address, _) = &state.nomination
-                && *address == from
-                && let Nomination::Request(address, request) = std::mem::take(&mut state.nomination)
-            {
-                state.waiting.push_back((address, request));
+            } else if stun::is_binding_success(datagram) {
+                state.early.checked(from);
+                if let Nomination::Request(address, _) = &state.nomination
+                    && *address == from
+                    && let Nomination::Request(address, request) = std::mem::take(&mut state.nomination)
+                {
+                    state.waiting.push_back((address, request));
+                    state.present_early(from);
+                }
             }
         } else {
             if datagram.first() == Some(&DTLS_APPLICATION_DATA) {
                 state.nomination = Nomination::Done;
             }
+            state.early.keep(from, datagram);
             again = state.flight.arrived(datagram);
         }
         Pushed::Queued(state.reader.take(), again)
@@ -115,6 +130,7 @@ impl Inbox {
     pub(super) fn restart(&self, fragment: &str, most: usize) -> Option<String> {
         let mut state = lock(&self.0);
         state.nomination = Nomination::None;
+        state.early = Early::default();
         state.fragments.push_back(fragment.to_owned());
         match state.fragments.len() > most {
             true => state.fragments.pop_front(),
@@ -127,6 +143,7 @@ impl Inbox {
         let mut state = lock(&self.0);
         state.closed = true;
         state.waiting = VecDeque::new();
+        state.early = Early::default();
         (std::mem::take(&mut state.fragments), std::mem::take(&mut state.addresses))
     }
 }
@@ -166,6 +183,26 @@ mod tests {
         inbox.push(from, &nominating);
         inbox.push(from, &success);
         assert_eq!(drain(&inbox).len(), 3, "after an ICE restart it does");
+    }
+
+    #[test]
+    fn early_handshake_is_presented_behind_the_nomination() {
+        let from = "127.0.0.1:9".parse().unwrap();
+        let (nominating, hello) = (request("a:b", "p", true), b"\x16hello".to_vec());
+        let mut success = request("a:b", "p", false);
+        success[0] = 1;
+        // As libdatachannel does: check, handshake, nomination.
+        let inbox = Inbox::default();
+        for datagram in [&success, &hello, &nominating, &nominating] {
+            inbox.push(from, datagram);
+        }
+        assert_eq!(drain(&inbox), [success.clone(), hello.clone(), nominating.clone(), hello.clone(), nominating.clone()]);
+        // A nomination that came before the check was answered counts once that is.
+        let inbox = Inbox::default();
+        for datagram in [&hello, &nominating, &success] {
+            inbox.push(from, datagram);
+        }
+        assert_eq!(drain(&inbox), [hello.clone(), nominating.clone(), success.clone(), nominating.clone(), hello.clone()]);
     }
 
     #[test]

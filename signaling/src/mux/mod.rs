@@ -13,6 +13,7 @@
 //! socket is touched under their lock.
 
 mod consent;
+mod early;
 mod flight;
 mod inbox;
 mod socket;

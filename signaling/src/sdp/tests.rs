@@ -82,6 +82,20 @@ fn answers_name_the_public_addresses_only() {
 }
 
 #[test]
+fn answers_say_that_candidates_may_be_trickled() {
+    let public = ["203.0.113.5:3478".parse().unwrap()];
+    let options = |text: &str| text.lines().filter(|line| line.starts_with("a=ice-options:")).map(str::to_owned).collect::<Vec<_>>();
+    let without = chromium_offer().replace("a=ice-options:trickle\r\n", "");
+    for answer in [without.as_str(), &chromium_offer()] {
+        let answer = answer_for_client(answer, &public);
+        assert_eq!(options(&answer), ["a=ice-options:trickle"]);
+        assert!(answer.find("a=ice-options") > answer.find("m=application"), "it is the media section's own");
+    }
+    let ice = IceCredentials { fragment: "abcd".into(), password: "x".repeat(22) };
+    assert_eq!(options(&restart_fragment(&ice, "0", &public)), ["a=ice-options:trickle"]);
+}
+
+#[test]
 fn reads_fragments() {
     let trickle = "a=ice-ufrag:bk0/\r\na=ice-pwd:vLwEpeo/+yqcZqPLT8hRnQhm\r\nm=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:0\r\na=candidate:1 1 udp 1 a.local 9 typ host\r\n";
     let patch = Patch::parse(trickle, LIMIT).unwrap();

@@ -4,6 +4,7 @@
 mod answer;
 mod batch;
 mod budget;
+mod close;
 mod cost;
 mod cpu;
 pub mod document;

@@ -5,12 +5,16 @@ use futures_util::Stream;
 use signaling::{Bye, ByeCode, Cursor, Delivery};
 
 use super::{
+    close::Ending,
     engine::Streams,
     model::EventNode,
     scope::{Needs, limits, read_id, scope},
 };
 use crate::{
-    api::stream::{self, gap_json},
+    api::{
+        error::UNAVAILABLE,
+        stream::{self, gap_json},
+    },
     domain::{SessionId, Timestamp},
 };
 
@@ -22,25 +26,34 @@ pub(crate) struct Subscription;
 #[Subscription]
 impl Subscription {
     /// The events of a session. Nothing is lost silently: what cannot be delivered is an event of type `gap`. The last one is of
-    /// type `bye` and says why it ends, such as `deleted` or `restart`; go on with its cursor if `reconnect` says so.
+    /// type `bye` and says why it ends, such as `deleted` or `restart`. When the client should subscribe again (`reconnect`, or
+    /// `auth_expired` with a new token), the connection then closes without `complete`. Pass the last `cursor` as `after` each time.
     #[graphql(guard = "Needs::Read")]
     async fn session_events(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The session.")] session_id: ID,
-        #[graphql(desc = "Go on after this cursor; from now on when nothing is said.")] after: Option<String>,
+        #[graphql(desc = "Resume after this cursor, that of the last event or `Session.head`. Default: only events from now on; \
+            a client that subscribes again without it misses what happened meanwhile.")]
+        after: Option<String>,
     ) -> async_graphql::Result<impl Stream<Item = EventNode> + use<>> {
         let s = scope(ctx)?;
         let session: SessionId = read_id(&session_id, "sessionId")?;
         let hub = &ctx.data::<Streams>()?.hub;
         let open = limits(ctx)?.stream(s.caller)?;
-        let subscription = stream::subscribe(hub, s.caller, session, after.as_deref()).await?;
+        // The connection reads it. Each WebSocket gives one.
+        let ending = ctx.data_opt::<Ending>().cloned().unwrap_or_default();
+        let subscription = stream::subscribe(hub, s.caller, session, after.as_deref()).await.inspect_err(|error| {
+            if error.code() == UNAVAILABLE {
+                ending.note(ByeCode::Unavailable.into());
+            }
+        })?;
         let (conversation, lease) = (s.conversation.clone(), s.identity().lease());
         let epoch = subscription.welcome().epoch.clone();
         let seq = stream::start(&subscription, after.as_deref());
-        let state = Some((subscription, conversation, epoch, seq, lease, open));
+        let state = Some((subscription, conversation, epoch, seq, lease, open, ending));
         Ok(futures_util::stream::unfold(state, move |state| async move {
-            let (mut subscription, conversation, epoch, mut seq, lease, open) = state?;
+            let (mut subscription, conversation, epoch, mut seq, lease, open, ending) = state?;
             loop {
                 let now = conversation.now();
                 let delivery = tokio::select! {
@@ -60,10 +73,11 @@ impl Subscription {
                     }
                     Delivery::CaughtUp { .. } => continue,
                     Delivery::End(bye) => {
+                        ending.note(bye);
                         return Some((node(&epoch, seq, "bye".to_owned(), now, serde_json::json!(bye)), None));
                     }
                 };
-                return Some((event, Some((subscription, conversation, epoch, seq, lease, open))));
+                return Some((event, Some((subscription, conversation, epoch, seq, lease, open, ending))));
             }
         }))
     }

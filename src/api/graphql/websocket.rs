@@ -24,18 +24,25 @@ use axum::{
         State,
         ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     },
-    http::StatusCode,
+    http::{Extensions, StatusCode},
     response::{IntoResponse, Response},
 };
-use futures_util::{SinkExt, StreamExt, future};
+use futures_util::{
+    SinkExt, StreamExt, future,
+    stream::{BoxStream, SplitStream},
+};
 use serde_json::Value;
-use signaling::ByeCode;
 use tokio::{
     sync::SetOnce,
     time::{Instant, interval_at, sleep, timeout},
 };
+use tokio_util::sync::CancellationToken;
 
-use super::{engine::Engine, pace::Pace};
+use super::{
+    close::{Close, Closing, EXPIRED, FORBIDDEN, RESTART, TRY_AGAIN},
+    engine::Engine,
+    pace::Pace,
+};
 use crate::api::{
     address::ClientAddress,
     audit::Roles,
@@ -55,9 +62,8 @@ const PING_EVERY: Duration = Duration::from_secs(20);
 const SILENT_AFTER: Duration = Duration::from_secs(65);
 /// Time for subscriptions to say why they end when the server stops or the token has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// Close code for a caller who is not, or no longer, allowed in. Clients of the protocol come back after it, with a token
-/// that they ask their application for anew.
-const FORBIDDEN: u16 = 4403;
+/// Time for the client to answer a close frame. Without its answer the last frames could be lost with a reset.
+const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// Operations at once over one connection.
 const OPERATIONS: usize = 50;
 
@@ -68,6 +74,7 @@ pub(crate) async fn open(
     connection: Option<Extension<Connection>>,
     address: Option<Extension<ClientAddress>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+    extensions: Extensions,
 ) -> Response {
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade.protocols([PROTOCOL]).max_message_size(MAX_FRAME).max_frame_size(MAX_FRAME),
@@ -85,7 +92,10 @@ pub(crate) async fn open(
         address: address.map(|Extension(ClientAddress(address))| address),
         connection: connection.map(|Extension(c)| c),
     };
-    upgrade.on_upgrade(move |socket| serve(socket, engine, authenticator, roles, came))
+    let mut response = upgrade.on_upgrade(move |socket| serve(socket, engine, authenticator, roles, came));
+    // With them hyper writes a header as the request wrote it. Python's gql finds `Sec-WebSocket-Protocol` in that case only.
+    response.extensions_mut().extend(extensions);
+    response
 }
 
 /// What the request that asked for the connection said. The connection is kept until the end, so that this one counts and is
@@ -116,31 +126,22 @@ async fn name(
     Ok(Identity { address, ..identity })
 }
 
-/// Ends when the caller's token has and subscriptions could say so; not before there is a caller.
-async fn ended(lease: &SetOnce<Lease>) {
-    lease.wait().await.ended().await;
-    sleep(LAST_WORDS).await;
+/// Waits until the connection should close: the server stops, the caller's token has ended, or a subscription has ended that the
+/// client should repeat. Then other operations have a moment to end, too.
+async fn closes(stopping: &CancellationToken, lease: &SetOnce<Lease>, operations: &Closing) -> Close {
+    let close = tokio::select! {
+        () = stopping.cancelled() => RESTART,
+        () = async { lease.wait().await.ended().await } => EXPIRED,
+        close = operations.wanted() => close,
+    };
+    let _ = operations.all_ended(LAST_WORDS).await;
+    if stopping.is_cancelled() { RESTART } else { close }
 }
 
-async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authenticator>, roles: Arc<Roles>, came: Came) {
-    let Came { identity: by_request, address, connection } = came;
-    let identity = Arc::new(OnceLock::new());
-    let lease = Arc::new(SetOnce::new());
-    let operations = engine.on_behalf_of_whom(identity.clone(), OPERATIONS);
-    let closing = connection.as_ref().map(|c| c.closing.clone()).unwrap_or_default();
-    let stopped = async {
-        closing.cancelled().await;
-        sleep(LAST_WORDS).await;
-    };
-    let ended = ended(&lease);
-    // One wait for the whole connection: whatever is sent meanwhile must not begin it anew.
-    tokio::pin!(stopped, ended);
-    let (mut sink, stream) = socket.split();
-    let begun = Arc::new(AtomicBool::new(false));
-    let heard = Arc::new(AtomicBool::new(true));
-    let listening = heard.clone();
-    let mut pace = Pace::new(engine.websocket_frames());
-    let input = stream
+/// The messages of the client. While the server stops they are dropped: an operation that begins then would be refused, and its
+/// refusal would be completed.
+fn input(stream: SplitStream<WebSocket>, mut pace: Pace, heard: Arc<AtomicBool>, stopping: CancellationToken) -> BoxStream<'static, Bytes> {
+    stream
         .then(move |frame| {
             let wait = pace.wait();
             async move {
@@ -152,19 +153,38 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
         })
         .take_while(|frame| future::ready(frame.is_ok()))
         .filter_map(move |frame| {
-            listening.store(true, Ordering::Relaxed);
+            heard.store(true, Ordering::Relaxed);
             future::ready(match frame {
-                Ok(text @ (Message::Text(_) | Message::Binary(_))) => Some(text.into_data()),
+                Ok(text @ (Message::Text(_) | Message::Binary(_))) if !stopping.is_cancelled() => Some(text.into_data()),
                 _ => None,
             })
         })
-        .boxed();
-    let mark = begun.clone();
+        .boxed()
+}
+
+async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authenticator>, roles: Arc<Roles>, came: Came) {
+    let Came { identity: by_request, address, connection } = came;
+    let identity = Arc::new(OnceLock::new());
+    let lease = Arc::new(SetOnce::new());
+    let operations = Closing::new(engine.on_behalf_of_whom(identity.clone(), OPERATIONS));
+    let stopping = connection.as_ref().map(|c| c.closing.clone()).unwrap_or_default();
+    // One wait for the whole connection: a frame that is sent meanwhile must not restart it.
+    let closes = closes(&stopping, &lease, &operations);
+    tokio::pin!(closes);
+    let (mut sink, stream) = socket.split();
+    let begun = Arc::new(AtomicBool::new(false));
+    let heard = Arc::new(AtomicBool::new(true));
+    let input = input(stream, Pace::new(engine.websocket_frames()), heard.clone(), stopping.clone());
+    let unknowable = Arc::new(AtomicBool::new(false));
+    let (mark, unknown) = (begun.clone(), unknowable.clone());
     let (named, leased) = (identity.clone(), lease.clone());
-    let mut output = Protocol::new(operations, input, WebSocketProtocols::GraphQLWS).on_connection_init(move |payload| {
+    let mut output = Protocol::new(operations.clone(), input, WebSocketProtocols::GraphQLWS).on_connection_init(move |payload| {
         mark.store(true, Ordering::Relaxed);
         async move {
-            let identity = name(authenticator, by_request, address, payload).await.map_err(ApiError::from)?;
+            let identity = name(authenticator, by_request, address, payload).await.map_err(|error| {
+                unknown.store(matches!(error, AuthError::Unavailable(_)), Ordering::Relaxed);
+                ApiError::from(error)
+            })?;
             roles.see(&identity).await;
             let _ = leased.set(identity.lease());
             let _ = named.set(identity);
@@ -181,13 +201,14 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
             message = output.next() => match message {
                 Some(WsMessage::Text(text)) => Message::Text(text.into()),
                 // The only reason to close between `connection_init` and its answer is that nobody could be named.
-                Some(WsMessage::Close(_, reason)) if begun.load(Ordering::Relaxed) && identity.get().is_none() => close(FORBIDDEN, &reason),
+                Some(WsMessage::Close(_, reason)) if begun.load(Ordering::Relaxed) && identity.get().is_none() => {
+                    close(if unknowable.load(Ordering::Relaxed) { TRY_AGAIN.0 } else { FORBIDDEN }, &reason)
+                }
                 Some(WsMessage::Close(code, reason)) => close(code, &reason),
                 None => break,
             },
             () = &mut init_deadline, if !begun.load(Ordering::Relaxed) => close(4408, "Connection initialisation timeout"),
-            () = &mut ended => close(FORBIDDEN, ByeCode::AuthExpired.as_str()),
-            () = &mut stopped => close(1001, "The server stops"),
+            (code, reason) = &mut closes => close(code, reason),
             _ = ping.tick() => {
                 if heard.swap(false, Ordering::Relaxed) {
                     last_heard = Instant::now();
@@ -196,8 +217,12 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
                 Message::Ping(Bytes::new())
             }
         };
-        let closes = matches!(frame, Message::Close(_));
-        if !matches!(timeout(SEND_WITHIN, sink.send(frame)).await, Ok(Ok(()))) || closes {
+        let is_last = matches!(frame, Message::Close(_));
+        if !matches!(timeout(SEND_WITHIN, sink.send(frame)).await, Ok(Ok(()))) {
+            break;
+        }
+        if is_last {
+            let _ = timeout(CLOSE_WITHIN, async { while output.next().await.is_some() {} }).await;
             break;
         }
     }

@@ -19,7 +19,7 @@ use recall::{
     understand::Pipeline,
 };
 use serde_json::{Value, json};
-use signaling::{Hub, HubConfig, Signaling, SignalingConfig};
+use signaling::{Bye, ByeCode, Hub, HubConfig, Signaling, SignalingConfig};
 use tokio::{net::TcpListener, sync::Notify};
 use tokio_util::sync::CancellationToken;
 
@@ -213,9 +213,15 @@ impl Server {
         Self { serving: Some(serving), address, store, http: reqwest::Client::new(), stop, stored, conversation, announcer }
     }
 
-    /// Stops, and waits until every connection has ended or the grace is over.
+    /// The event streams.
+    pub(crate) fn hub(&self) -> &recall::streaming::EventHub {
+        &self.announcer.0
+    }
+
+    /// Stops as the program does, and waits until every connection has ended or the grace is over.
     pub(crate) async fn stop(mut self) {
         self.stop.cancel();
+        self.hub().shutdown(Bye::from(ByeCode::Restart));
         if let Some(serving) = self.serving.take() {
             serving.await.unwrap();
         }

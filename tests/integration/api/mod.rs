@@ -1,5 +1,6 @@
 //! The API as clients meet it: a real server on a free port over the real store, index and signaling.
 
+mod closing;
 mod connections;
 mod deletion;
 mod edge;
@@ -10,6 +11,7 @@ pub(crate) mod harness;
 mod hostile;
 mod http2;
 mod isolation;
+mod nodes;
 mod operations;
 mod origins;
 mod pace;

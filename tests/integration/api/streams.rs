@@ -12,7 +12,7 @@ use super::harness::{ANNA, BORIS, Server, text};
 
 pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-async fn try_connect(server: &Server, headers: &[(&'static str, &str)]) -> Result<Socket, tungstenite::Error> {
+pub(super) async fn try_connect(server: &Server, headers: &[(&'static str, &str)]) -> Result<Socket, tungstenite::Error> {
     let mut request = format!("ws://{}/graphql/ws", server.address).into_client_request().unwrap();
     for (name, value) in headers {
         request.headers_mut().insert(*name, HeaderValue::from_str(value).unwrap());
@@ -31,7 +31,7 @@ pub(super) async fn say(socket: &mut Socket, message: Value) {
     socket.send(Message::text(message.to_string())).await.unwrap();
 }
 
-async fn frame(socket: &mut Socket) -> Option<Message> {
+pub(super) async fn frame(socket: &mut Socket) -> Option<Message> {
     loop {
         match socket.next().await {
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
@@ -56,14 +56,14 @@ pub(super) async fn follow(socket: &mut Socket, id: &str, session: &str, after: 
     say(socket, json!({ "id": id, "type": "subscribe", "payload": payload })).await;
 }
 
-async fn event(socket: &mut Socket) -> Value {
+pub(super) async fn event(socket: &mut Socket) -> Value {
     let message = hear(socket).await;
     assert_eq!(message["type"], "next", "{message:#}");
     assert!(message["payload"].get("errors").is_none_or(|e| e.as_array().is_none_or(Vec::is_empty)), "{message:#}");
     message["payload"]["data"]["sessionEvents"].clone()
 }
 
-async fn head(server: &Server, session: &str) -> String {
+pub(super) async fn head(server: &Server, session: &str) -> String {
     let data = server.data(ANNA, "query($id: ID!) { session(id: $id) { head } }", json!({ "id": session })).await;
     text(&data["session"]["head"])
 }
@@ -216,6 +216,20 @@ async fn server_sent_events_resume_where_they_stopped() {
     assert_eq!(server.get(ANNA, &format!("{path}?after=7")).send().await.unwrap().status(), 400);
 }
 
+#[tokio::test]
+async fn server_sent_events_say_when_to_connect_again() {
+    let server = Server::start().await;
+    let session = server.session(ANNA).await;
+    let mut response = server.get(ANNA, &format!("/sessions/{session}/events")).send().await.unwrap();
+    let mut heard = String::new();
+    while !heard.contains("\n\n") {
+        heard.push_str(std::str::from_utf8(&response.chunk().await.unwrap().unwrap()).unwrap());
+    }
+    let retry: u64 = heard.lines().find_map(|line| line.strip_prefix("retry:")).unwrap().trim().parse().unwrap();
+    assert!((1_000..=3_000).contains(&retry), "{heard}");
+    assert!(heard.contains("event: caught_up"), "it comes with the first event: {heard}");
+}
+
 /// What Chromium offers for one data channel.
 pub(in crate::api) const OFFER: &str = "v=0\r\no=- 4611731400430051336 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\
     a=extmap-allow-mixed\r\na=msid-semantic: WMS\r\nm=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\nc=IN IP4 0.0.0.0\r\n\
@@ -300,7 +314,7 @@ async fn a_websocket_counts_as_a_connection_and_hears_that_the_server_stops() {
     let stopped = tokio::spawn(server.stop());
     loop {
         match socket.next().await {
-            Some(Ok(Message::Close(Some(frame)))) => break assert_eq!(u16::from(frame.code), 1001),
+            Some(Ok(Message::Close(Some(frame)))) => break assert_eq!(u16::from(frame.code), 1012),
             Some(Ok(_)) => {}
             other => panic!("no goodbye: {other:?}"),
         }

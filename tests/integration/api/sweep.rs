@@ -115,10 +115,7 @@ impl Case {
                 let mut places = Vec::new();
                 arguments.iter().for_each(|a| schema.places(a, Vec::new(), &mut places));
                 let ty = named(&field["type"]);
-                let selection = match schema.kind(&ty).as_str() {
-                    "OBJECT" => format!("{{ {} }}", schema.selection(&ty, depth)),
-                    _ => String::new(),
-                };
+                let selection = schema.selected(&ty, depth);
                 for place in places {
                     let types = arguments.iter().map(|a| {
                         let default = a["defaultValue"].as_str().map(|d| format!(" = {d}")).unwrap_or_default();

@@ -77,6 +77,7 @@ async fn every_root_field_demands_a_scope() {
         ("entities", "entities { totalCount }"),
         ("fact", "fact(id: $id) { id }"),
         ("facts", "facts { totalCount }"),
+        ("node", "node(id: $id) { id }"),
         ("relations", "relations { name }"),
         ("paths", "paths(fromId: $id, toId: $id) { entities { id } }"),
         ("commonNeighbours", "commonNeighbours(oneId: $id, otherId: $id) { entity { id } }"),

@@ -16,7 +16,7 @@ export type ServerFrame =
   | { t: "caught_up"; seq: number }
   | { t: "gap"; from: number; to: number; reason: string }
   | { t: "ping"; head: number }
-  | { t: "bye"; code: string; reconnect: boolean; after_ms: number };
+  | { t: "bye"; code: string; reason?: string; reconnect: boolean; after_ms: number };
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 const isString = (value: unknown): value is string => typeof value === "string";

@@ -53,7 +53,7 @@ pub(crate) struct EntityNode(pub(crate) Entity, pub(crate) Arc<Memory>);
 impl EntityNode {
     /// Identity.
     #[graphql(guard = "Needs::ReadOrWrite")]
-    async fn id(&self) -> ID {
+    pub(crate) async fn id(&self) -> ID {
         ID::from(self.0.id)
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct FactNode(pub(crate) Fact, pub(crate) Arc<Memory>);
 impl FactNode {
     /// Identity.
     #[graphql(guard = "Needs::ReadOrWrite")]
-    async fn id(&self) -> ID {
+    pub(crate) async fn id(&self) -> ID {
         ID::from(self.0.id)
     }
 

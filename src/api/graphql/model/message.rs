@@ -32,7 +32,7 @@ pub(crate) struct MessageNode(pub(crate) Message, pub(crate) Arc<Memory>);
 impl MessageNode {
     /// Identity.
     #[graphql(guard = "Needs::ReadOrWrite")]
-    async fn id(&self) -> ID {
+    pub(crate) async fn id(&self) -> ID {
         ID::from(self.0.id)
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct SessionNode(pub(crate) Session, pub(crate) Arc<Memory>);
 impl SessionNode {
     /// Identity.
     #[graphql(guard = "Needs::ReadOrWrite")]
-    async fn id(&self) -> ID {
+    pub(crate) async fn id(&self) -> ID {
         ID::from(self.0.id)
     }
 

@@ -4,6 +4,7 @@ mod audit;
 mod context;
 mod graph;
 mod knowledge;
+mod node;
 mod sessions;
 
 use async_graphql::MergedObject;
@@ -15,5 +16,6 @@ pub(crate) struct Query(
     context::ContextQueries,
     knowledge::KnowledgeQueries,
     graph::GraphQueries,
+    node::NodeQueries,
     audit::AuditQueries,
 );

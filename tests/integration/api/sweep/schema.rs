@@ -10,7 +10,7 @@ use crate::api::harness::{BORIS, Server, text};
 /// The schema as introspection tells it: types by name.
 pub(in crate::api) struct Schema(pub(super) BTreeMap<String, Value>);
 
-const INTROSPECTION: &str = "{ __schema { types { name kind enumValues { name }
+const INTROSPECTION: &str = "{ __schema { types { name kind enumValues { name } possibleTypes { name }
     inputFields { name type { ...T } defaultValue } fields { name args { name type { ...T } defaultValue } type { ...T } } } } }
     fragment T on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }";
 
@@ -30,21 +30,37 @@ impl Schema {
     }
 
     /// What can be selected of a type: scalars, and objects three levels down. Lists of lists would only repeat.
-    pub(super) fn selection(&self, ty: &str, depth: usize) -> String {
+    /// `alias` goes before the names of the fields, in the answer.
+    fn selection(&self, ty: &str, depth: usize, alias: &str) -> String {
         let mut chosen = Vec::new();
         for field in self.fields(ty) {
             let (name, inner) = (text(&field["name"]), named(&field["type"]));
             let needs = field["args"].as_array().unwrap().iter().any(|a| a["type"]["kind"] == "NON_NULL" && a["defaultValue"].is_null());
             assert!(!needs, "{ty}.{name} has an argument that must be given: teach the sweep to try it");
+            let shown = if alias.is_empty() { name.clone() } else { format!("{alias}{name}: {name}") };
             match self.kind(&inner).as_str() {
                 "OBJECT" if depth == 0 => {}
-                "OBJECT" => chosen.push(format!("{name} {{ {} }}", self.selection(&inner, depth - 1))),
+                "OBJECT" => chosen.push(format!("{shown} {{ {} }}", self.selection(&inner, depth - 1, ""))),
                 // Differ from call to call by nature.
                 _ if ["embedMs", "vectorMs", "keywordMs", "graphMs", "totalMs"].contains(&name.as_str()) => {}
-                _ => chosen.push(name),
+                _ => chosen.push(shown),
             }
         }
         if chosen.is_empty() { "__typename".to_owned() } else { chosen.join(" ") }
+    }
+
+    /// What can be selected of what a field returns.
+    pub(super) fn selected(&self, ty: &str, depth: usize) -> String {
+        match self.kind(ty).as_str() {
+            "OBJECT" => format!("{{ {} }}", self.selection(ty, depth, "")),
+            "INTERFACE" => {
+                let possible = self.0[ty]["possibleTypes"].as_array().unwrap().iter().map(|possible| text(&possible["name"]));
+                // Types behind an interface may have fields of one name and different types, so each field gets a name of its own.
+                let of_type = possible.map(|name| format!("... on {name} {{ {} }}", self.selection(&name, depth - 1, &format!("{name}_"))));
+                format!("{{ __typename {} }}", of_type.collect::<Vec<_>>().join(" "))
+            }
+            _ => String::new(),
+        }
     }
 
     /// The places within an argument where an id or a cursor can stand.

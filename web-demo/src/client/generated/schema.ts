@@ -637,6 +637,12 @@ export interface Neighbour {
   fact: Fact;
 }
 
+/** Something that can be read again by its id alone. */
+export interface Node {
+  /** Identity. */
+  id: string;
+}
+
 /** A WebRTC offer. */
 export interface OpenEventStreamInput {
   /** The session whose events are wanted. */

@@ -9,17 +9,18 @@ use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
     EntityNode, FactNode, SessionNode, TokenUsage,
-    enums::{MessageKind, MessageRole, MessageStatus},
+    enums::{EvidenceStance, MessageKind, MessageRole, MessageStatus},
 };
 use crate::{
     api::{
         error::ApiError,
         graphql::{
             loader::{AnswerTo, DecisionsIn, FactsIn, MentionsIn, UsageOf},
+            page::{self, cost},
             scope::{Memory, Needs, scope},
         },
     },
-    domain::{Citation, EntityId, FactId, Mention, Message, MessageId, Span, Timestamp},
+    domain::{Citation, EntityId, FactId, Mention, Message, MessageId, Span, Stance, Timestamp},
 };
 
 /// One turn of a conversation.
@@ -141,9 +142,40 @@ impl MessageNode {
     /// The facts it is evidence for or against.
     async fn facts(&self) -> async_graphql::Result<Vec<FactNode>> {
         let ids = self.1.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
-        let facts = self.1.load.load_many(ids.iter().copied()).await?;
-        Ok(ids.iter().filter_map(|id| facts.get(id)).map(|f| FactNode(f.clone(), self.1.clone())).collect())
+        let facts = self.1.load.load_many(ids.iter().map(|(id, _)| *id)).await?;
+        Ok(ids.iter().filter_map(|(id, _)| facts.get(id)).map(|f| FactNode(f.clone(), self.1.clone())).collect())
     }
+
+    /// What it says of facts, each fact once; the first 20.
+    #[graphql(complexity = "cost(Some(MAX_SAID), child_complexity)")]
+    async fn evidence(&self) -> async_graphql::Result<Vec<MessageEvidence>> {
+        let mut said = self.1.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
+        said.truncate(MAX_SAID as usize);
+        let facts = self.1.load.load_many(said.iter().map(|(id, _)| *id)).await?;
+        let node = |(id, stance): &(FactId, Stance)| {
+            let fact = FactNode(facts.get(id)?.clone(), self.1.clone());
+            Some(MessageEvidence { fact, stance: (*stance).into() })
+        };
+        Ok(said.iter().filter_map(node).collect())
+    }
+
+    /// Its place in `Session.messages`, for `after` and `before`.
+    async fn cursor(&self) -> String {
+        page::message_cursor(&self.0)
+    }
+}
+
+/// Most facts of a message of which its evidence is listed.
+const MAX_SAID: i32 = 20;
+
+/// What a message says of a fact.
+#[derive(SimpleObject)]
+#[graphql(name = "MessageEvidence")]
+pub(crate) struct MessageEvidence {
+    /// The fact.
+    fact: FactNode,
+    /// For, against, or over.
+    stance: EvidenceStance,
 }
 
 /// Where a message mentions a thing.

@@ -49,24 +49,28 @@ async function exampleSession(): Promise<{ id: string; isNew: boolean }> {
   return { id: createSession.session.id, isNew: true };
 }
 
-/** Points the examples in the tabs of a former visit to the session in use; a text that was changed is not an example any more. */
-function renewTabs(tabs: readonly Example[]): void {
+/**
+ * Makes the tabs of a former visit ready: GraphiQL opens an empty tab unless it finds the text of the active one under keys of its own,
+ * which it writes only while somebody types. `isNew`: the examples point to a session that is gone, or that is not theirs; a text that was
+ * changed is no example any more.
+ */
+function restoreTabs(tabs: readonly Example[], isNew: boolean): void {
   const state = JSON.parse(localStorage.getItem(TABS_KEY) ?? "null") as { activeTabIndex: number; tabs: Array<{ query: string | null; variables: string | null }> } | null;
   if (!state) return;
-  for (const [index, tab] of state.tabs.entries()) {
+  for (const tab of isNew ? state.tabs : []) {
     const variables = tabs.find((example) => example.query === tab.query)?.variables;
-    if (!variables?.includes("sessionId")) continue;
-    tab.variables = variables;
-    if (index === state.activeTabIndex) localStorage.setItem("graphiql:variables", variables);
+    if (variables?.includes("sessionId")) tab.variables = variables;
   }
   localStorage.setItem(TABS_KEY, JSON.stringify(state));
+  const active = state.tabs[state.activeTabIndex];
+  for (const key of ["query", "variables"] as const) localStorage.setItem(`graphiql:${key}`, active?.[key] ?? "");
 }
 
 const element = document.getElementById("graphiql");
 if (element) {
   const { id, isNew } = await exampleSession().catch(() => ({ id: "", isNew: false }));
   const tabs = examples(id);
-  if (isNew) renewTabs(tabs);
+  restoreTabs(tabs, isNew);
   // GraphiQL takes the variables of the first tab from here and not from the tab; on later visits it has its own store.
   const firstVisit = localStorage.getItem(TABS_KEY) === null;
   createRoot(element).render(

@@ -80,6 +80,7 @@ test("the examples write into a session of their own, also where tabs of a forme
   await tab.page.reload();
   await runFirst(tab);
   assert.equal(await kept(tab), own, "the next visit goes on with it");
+  assert.equal(await tab.page.getByRole("tab").count(), 6, "and opens no tab besides");
 
   // What an older version left: tabs with the newest session of that time.
   await until(() => tab.page.evaluate(() => localStorage.getItem("graphiql:tabState")), "the tabs to be kept");

@@ -35,6 +35,7 @@ export function Graph() {
   const version = known?.version.value;
   const svg = useRef<SVGSVGElement>(null);
   const stage = useRef<SVGGElement>(null);
+  const arrow = useRef<SVGMarkerElement>(null);
   const engine = useRef<Layout | null>(null);
   const shown = useRef<Picture>({ nodes: [], edges: [] });
   const view = useRef<View>({ k: 1, x: 0, y: 0 });
@@ -57,6 +58,7 @@ export function Graph() {
     // Letters keep their size on the screen: the picture is enlarged to see what lies close together, not to read larger text.
     const letter = clamp(1 / k, 0.25, 1.6);
     stage.current.style.setProperty("--letter", letter.toFixed(3));
+    for (const side of ["markerWidth", "markerHeight"]) arrow.current?.setAttribute(side, (8 * letter).toFixed(2));
     stage.current.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(4)})`);
     for (const node of shown.current.nodes) root.getElementById?.(`n-${node.id}`)?.setAttribute("transform", `translate(${(node.x ?? 0).toFixed(2)} ${(node.y ?? 0).toFixed(2)})`);
     const labels: Label[] = [];
@@ -176,7 +178,7 @@ export function Graph() {
         <defs>
           {/* Drawn by reference: the letter is no part of the node's name. */}
           {[...new Set(graph.nodes.map(initialOf))].map((letter) => <text key={letter} id={letterId(letter)} class="initial" dy="4.5" aria-hidden="true">{letter}</text>)}
-          <marker id="arrow" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse" markerUnits="userSpaceOnUse"><path d="M1 1 7 4 1 7" /></marker>
+          <marker ref={arrow} id="arrow" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse" markerUnits="userSpaceOnUse"><path d="M1 1 7 4 1 7" /></marker>
         </defs>
         <g ref={stage}>
           {graph.edges.map((edge) => {
@@ -188,7 +190,7 @@ export function Graph() {
                 onPointerEnter={() => { spotlight.value = { fact: edge.id }; }} onPointerLeave={() => { spotlight.value = null; }} onClick={() => showFact(edge.id)}
               >
                 <path class="touch" />
-                <path class="stroke" marker-end="url(#arrow)" style={{ strokeWidth: 1.1 + 1.9 * (fact.weight / heaviest) }} />
+                <path class="stroke" marker-end="url(#arrow)" style={{ strokeWidth: 1 + 1.4 * (fact.weight / heaviest) }} />
                 {glows(fact.pulse) && <path key={fact.pulse.count} class="comet" data-kind={fact.pulse.kind} pathLength={1} style={{ animationDelay: `${fact.pulse.delay}ms` }} />}
                 {(labels || on) && <text>{phraseFor(fact.phrase, edge.source.entity.isViewer)}</text>}
               </g>

@@ -34,7 +34,7 @@ async function tell(text, ...words) {
   await firefox.type('textarea[aria-label="Message"]', `${text}\uE007`);
   await until(() => firefox.evaluate(
     `return [...document.querySelectorAll(".facts li.fact")].some((li) => args[0].every((word) => li.textContent.includes(word)))`, words,
-  ), `the fact of "${text}"`);
+  ), `the fact of "${text}"`, 120_000);
 }
 
 test("on the default start a fact arrives in Firefox, over the data channel where the machine has a network", async (t) => {

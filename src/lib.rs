@@ -5,6 +5,9 @@
 //! world through `ports`; `adapters` implement those and never import each other. `domain` lies below all. `streaming`
 //! serves the event logs to `signaling`; `app` reads the `config`, chooses adapters and wires everything.
 
+// What a command prints may have no reader (`app::output`).
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
+
 pub mod adapters;
 pub mod api;
 pub mod app;

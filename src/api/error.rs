@@ -3,15 +3,16 @@
 
 use std::{error::Error, sync::Arc, time::Duration};
 
-use async_graphql::{ErrorExtensionValues, ErrorExtensions};
+use async_graphql::ErrorExtensionValues;
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+use tokio::time::Instant;
 
-use super::auth::Permission;
+use super::{auth::Permission, sampler::Sampler};
 use crate::{conversation::UseCaseError, ports::StoreError};
 
 /// What `WWW-Authenticate` says (RFC 6750, section 3).
@@ -73,19 +74,19 @@ impl ApiError {
 
     /// The caller asks too often.
     pub fn rate_limited(retry_after: Duration) -> Self {
-        let message = "Too many requests. Wait as long as is said, then go on.";
+        let message = "Too many requests. Wait for the time given, then try again.";
         Self { retry_after: Some(retry_after), ..Self::refused(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message) }
     }
 
     /// The caller has as many streams open as may be.
     pub fn too_many_streams(retry_after: Duration) -> Self {
-        let message = "Too many event streams are open. Close one, then go on.";
+        let message = "Too many event streams are open. Close one, then try again.";
         Self { retry_after: Some(retry_after), ..Self::refused(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_STREAMS", message) }
     }
 
     /// There is no such thing, or it is not the caller's: both look the same.
     pub fn not_found(noun: &str) -> Self {
-        Self::refused(StatusCode::NOT_FOUND, NOT_FOUND, format!("There is no such {noun}."))
+        Self::refused(StatusCode::NOT_FOUND, NOT_FOUND, format!("There is no such {noun}. Check its id."))
     }
 
     /// The same request may succeed later.
@@ -93,7 +94,7 @@ impl ApiError {
         Self {
             retry_after: Some(retry_after),
             cause: Some(cause.into()),
-            ..Self::refused(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "The server cannot do this right now. Try again.")
+            ..Self::refused(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "The server cannot do this right now. Try again later.")
         }
     }
 
@@ -102,7 +103,7 @@ impl ApiError {
         Self::refused(
             StatusCode::GATEWAY_TIMEOUT,
             "TIMEOUT",
-            "The operation took too long and was stopped; a change may have been made or not.",
+            "The operation took too long and was stopped. Check whether its change was made before you repeat it.",
         )
     }
 
@@ -110,7 +111,11 @@ impl ApiError {
     pub fn internal(cause: impl Into<Arc<dyn Error + Send + Sync>>) -> Self {
         Self {
             cause: Some(cause.into()),
-            ..Self::refused(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", "Something went wrong in the server. It has been logged.")
+            ..Self::refused(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "INTERNAL",
+                "Something went wrong in the server. Its operator finds the cause in the log.",
+            )
         }
     }
 
@@ -147,13 +152,37 @@ impl ApiError {
         self
     }
 
-    /// Writes the cause to the log, for errors that are not the client's.
-    fn report(&self) {
-        if !self.is_expected() {
-            let causes = self.cause.as_deref().map(|cause| chain(cause));
-            tracing::error!(code = self.code, cause = causes.as_deref(), "a request failed");
+    /// Says that the argument lies within another one, as those of mutations lie within `input`.
+    pub fn within(mut self, outer: &str) -> Self {
+        if self.path.first().is_some_and(|first| first != outer) {
+            self.path.insert(0, outer.to_owned());
         }
+        self
     }
+
+    /// Names an argument as this interface calls it. Pairs are the name in the use case and the name here.
+    pub fn renamed(mut self, names: &[(&str, &str)]) -> Self {
+        for part in &mut self.path {
+            if let Some((_, name)) = names.iter().find(|(from, _)| from == part) {
+                *part = (*name).to_owned();
+            }
+        }
+        self
+    }
+}
+
+/// Lines about failed requests: anybody can cause them as fast as they can send.
+static LINES: Sampler = Sampler::new();
+
+/// Writes the cause of a failed request to the log. Its first error stands for all: they mostly have one cause, and one small request
+/// can have thousands. Errors that the client can put right are not logged.
+pub(crate) fn report_all<'e>(errors: impl Iterator<Item = &'e ApiError>) {
+    let mut unexpected = errors.filter(|error| !error.is_expected());
+    let Some(first) = unexpected.next() else { return };
+    let Some(left_out) = LINES.line(Instant::now()) else { return };
+    let causes = first.cause.as_deref().map(|cause| chain(cause));
+    let further = unexpected.count();
+    tracing::error!(code = first.code, cause = causes.as_deref(), further, left_out, "a request failed");
 }
 
 fn split(path: &str) -> Vec<String> {
@@ -194,7 +223,7 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotFound => Self::not_found("object"),
-            StoreError::BadCursor => Self::invalid("BAD_CURSOR", "The cursor is not one of this list.", ""),
+            StoreError::BadCursor => Self::invalid("BAD_CURSOR", "The cursor is not one of this list. Take one from `pageInfo`.", "after"),
             StoreError::BeingErased | StoreError::SessionBeingDeleted | StoreError::QuotaUsed => UseCaseError::from(error).into(),
             StoreError::Transient(_) => Self::unavailable(Duration::from_secs(1), Arc::new(error) as Arc<_>),
             StoreError::Permanent(_) => Self::internal(Arc::new(error) as Arc<_>),
@@ -211,19 +240,19 @@ impl From<signaling::SourceError> for ApiError {
     }
 }
 
-/// The error as an entry of a GraphQL response's `errors`.
+/// The error as an entry of a GraphQL response's `errors`. It is its source, so that whoever completes the response can log it.
 impl From<ApiError> for async_graphql::Error {
     fn from(error: ApiError) -> Self {
-        error.report();
-        async_graphql::Error::new(error.message.clone()).extend_with(|_, values: &mut ErrorExtensionValues| {
-            values.set("code", error.code);
-            if !error.path.is_empty() {
-                values.set("argument", error.path.clone());
-            }
-            if let Some(after) = error.retry_after {
-                values.set("retryAfterMs", u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
-            }
-        })
+        let mut values = ErrorExtensionValues::default();
+        values.set("code", error.code);
+        if !error.path.is_empty() {
+            values.set("path", error.path.clone());
+        }
+        if let Some(after) = error.retry_after {
+            values.set("retryAfterMs", u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
+        }
+        let message = error.message.clone();
+        async_graphql::Error { message, source: Some(Arc::new(error)), extensions: Some(values) }
     }
 }
 
@@ -241,7 +270,7 @@ struct Problem<'a> {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        self.report();
+        report_all(std::iter::once(&self));
         let problem = Problem {
             r#type: "about:blank",
             title: self.status.canonical_reason().unwrap_or("Error"),
@@ -266,6 +295,7 @@ impl IntoResponse for ApiError {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -285,5 +315,15 @@ mod tests {
         let error = ApiError::invalid("TEXT_EMPTY", "Say something.", "input.text").at("input");
         assert_eq!(error.path(), ["input", "text"]);
         assert_eq!(ApiError::not_found("fact").at("input.id").path(), ["input", "id"]);
+    }
+
+    #[test]
+    fn a_path_follows_the_names_of_its_interface() {
+        let error = || ApiError::invalid("TEXT_EMPTY", "Say something.", "text");
+        assert_eq!(error().within("input").within("input").path(), ["input", "text"]);
+        assert_eq!(error().renamed(&[("query", "q"), ("text", "message")]).path(), ["message"]);
+        assert!(ApiError::not_found("fact").within("input").path().is_empty(), "no argument in particular");
+        let graphql = async_graphql::Error::from(error().within("input"));
+        assert_eq!(graphql.extensions.unwrap().get("path"), Some(&async_graphql::value!(["input", "text"])));
     }
 }

@@ -24,9 +24,10 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longest request id that is taken over from a client.
 const MAX_REQUEST_ID: usize = 64;
 
-/// No inline script, nothing from elsewhere, no framing. Inline styles are needed by the charts and the editor.
+/// No inline script, nothing from elsewhere, no framing. Inline styles are needed by the charts and the editor. `'self'` covers WebSockets
+/// of the same host and port (CSP Level 3, section 6.7.2.8); older browsers, such as Safari 15.3, have the data channel only.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; \
-     connect-src 'self' ws: wss:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+     connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /// Names requests: `start of the process`-`count`, unique without a random number.
 #[derive(Clone)]
@@ -84,10 +85,12 @@ pub(crate) async fn problems(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let plain = response.headers().get(header::CONTENT_TYPE).is_none_or(|t| t.as_bytes().starts_with(b"text/plain"));
     let (code, sentence) = match response.status() {
-        StatusCode::BAD_REQUEST => ("BAD_REQUEST", "The path or the query cannot be read."),
-        StatusCode::NOT_FOUND => ("NOT_FOUND", "There is no such place."),
-        StatusCode::METHOD_NOT_ALLOWED => ("METHOD_NOT_ALLOWED", "This place does not take this method."),
-        StatusCode::PAYLOAD_TOO_LARGE => ("BODY_TOO_LARGE", "The body is too large."),
+        StatusCode::BAD_REQUEST => ("BAD_REQUEST", "The path or the query cannot be read. Check their encoding."),
+        StatusCode::NOT_FOUND => ("NOT_FOUND", "There is nothing at this address. Check the path."),
+        StatusCode::METHOD_NOT_ALLOWED => {
+            ("METHOD_NOT_ALLOWED", "This address does not take this method. `Allow` names those that it takes.")
+        }
+        StatusCode::PAYLOAD_TOO_LARGE => ("BODY_TOO_LARGE", "The body is too large. Send less at a time."),
         _ => return response,
     };
     if !plain {

@@ -15,13 +15,14 @@ mod layers;
 mod operations;
 mod rate;
 mod rest;
+mod sampler;
 mod server;
 mod stream;
 mod tls;
 mod web;
 mod whip;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -110,6 +111,8 @@ pub struct ApiConfig {
     pub instance: String,
     /// What may be run over GraphQL.
     pub admission: Admission,
+    /// Folder for what waits for slow clients.
+    pub spool: PathBuf,
 }
 
 impl ApiConfig {
@@ -128,6 +131,7 @@ impl ApiConfig {
             limits: Limits::default(),
             instance: "recall".to_owned(),
             admission: Admission::default(),
+            spool: std::env::temp_dir(),
         }
     }
 }
@@ -139,10 +143,12 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Fields within fields of a GraphQL operation.
     pub query_depth: usize,
-    /// Cost of a GraphQL operation: a field counts 1, a list its page size times what is asked per item.
+    /// Cost of a GraphQL operation: a field costs 1, a list its page size times what is selected of an item, a statement of its own 40.
     pub query_complexity: usize,
-    /// Bounds of the document before it is parsed.
+    /// Bounds of a document before it is validated.
     pub document: graphql::document::DocumentLimits,
+    /// Bounds of an answer.
+    pub answer: graphql::AnswerLimits,
     /// Longest time of one operation.
     pub operation_timeout: Duration,
     /// How often one caller may ask.
@@ -172,8 +178,9 @@ impl Default for Limits {
         Self {
             body_bytes: 1024 * 1024,
             query_depth: 15,
-            query_complexity: 20_000,
+            query_complexity: 50_000,
             document: graphql::document::DocumentLimits::default(),
+            answer: graphql::AnswerLimits::default(),
             operation_timeout: Duration::from_secs(20),
             requests: None,
             websocket_frames: None,
@@ -212,7 +219,7 @@ pub fn router(state: ApiState) -> Router {
         auditor: auditor.clone(),
         limits: limiter.clone(),
     });
-    let exports = export::Exports::new(conversation.clone(), auditor.clone());
+    let exports = export::Exports::new(conversation.clone(), auditor.clone(), config.spool);
     let notes = auditor.clone();
     let behind = graphql::Behind { graph, streams, issuers, auditor };
     let engine = graphql::Engine::new(conversation.clone(), behind, limits.clone(), limiter.clone(), config.admission);

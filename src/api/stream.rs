@@ -41,7 +41,7 @@ pub(crate) async fn subscribe(
 
 fn read_cursor(text: &str) -> Result<Cursor, ApiError> {
     text.parse().map_err(|_| {
-        ApiError::invalid("BAD_CURSOR", "A cursor has the form `epoch:seq`; take it from an event or from `Session.head`.", "after")
+        ApiError::invalid("BAD_CURSOR", "A cursor has the form `epoch:seq`. Take one from an event or from `Session.head`.", "after")
     })
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn graphiql(headers: &HeaderMap, uri: &Uri, html: bool) -> Response {
 }
 
 fn post_only() -> Response {
-    let message = "Operations are sent by POST as JSON; a browser gets a page to try them on.";
+    let message = "Operations are not run by a link. Send them by POST as JSON.";
     let mut response = ApiError::refused(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message).into_response();
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
@@ -45,7 +45,9 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
     let path = if path.is_empty() { "index.html" } else { path };
     match Dist::get(path) {
         Some(file) if method == Method::GET || method == Method::HEAD => serve(path, file, &headers),
-        Some(_) => ApiError::refused(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "This can only be read.").into_response(),
+        Some(_) => {
+            ApiError::refused(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "This page can only be read. Use GET.").into_response()
+        }
         None => ApiError::not_found("page").into_response(),
     }
 }

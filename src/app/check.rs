@@ -7,75 +7,66 @@ use crate::config::{Config, Engine};
 use crate::domain::UserId;
 use crate::ports::{Clock, Embedder, GraphEngine};
 
-use super::{models, tls::Certificate, wiring};
+use super::{models, output::say, tls::Certificate, wiring};
 
 /// Applies migrations.
 pub(super) async fn migrate(config: &Config) -> anyhow::Result<()> {
     let store = wiring::store(config, true).await?.store;
     store.close().await;
-    println!("database: {} is up to date", config.storage.engine());
+    say!("database: {} is up to date", config.storage.engine())?;
     Ok(())
 }
 
 /// Reaches everything that is configured and prints what it found.
 pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
-    println!("configuration: valid; listens on {}", config.server.listen);
+    say!("configuration: valid; listens on {}", config.server.listen)?;
     if Certificate::load(config)?.is_some() {
-        println!("tls: the certificate and its key can be used");
+        say!("tls: the certificate and its key can be used")?;
     }
     wiring::admission(config)?;
     let ontology = wiring::ontology(config)?;
-    println!("ontology: {} relations", ontology.iter().count());
+    say!("ontology: {} relations", ontology.iter().count())?;
     let engine = config.storage.engine();
     let mut opened = None;
     if matches!(&engine, Engine::Sqlite(path) if !path.exists()) {
-        println!("database: {engine} does not exist yet; the first start makes it");
+        say!("database: {engine} does not exist yet; the first start makes it")?;
     } else {
         let store = wiring::store(config, false).await?.store;
         store.ping().await?;
         let (waiting, dead) = store.depth().await?;
-        println!("database: {engine} answers; {waiting} jobs wait, {dead} were given up");
+        say!("database: {engine} answers; {waiting} jobs wait, {dead} were given up")?;
         opened = Some(store);
     }
     match super::graph::engine(config, &ontology)? {
-        None => println!("graph: in the database; no graph engine is configured"),
+        None => say!("graph: in the database; no graph engine is configured")?,
         Some(engine) => {
             engine.ping().await?;
-            println!("graph: {} answers", config.neo4j.url.as_deref().unwrap_or_default());
+            say!("graph: {} answers", config.neo4j.url.as_deref().unwrap_or_default())?;
         }
     }
     models::check(config).await?;
     let started = std::time::Instant::now();
     let embedder = LocalEmbedder::load()?;
-    println!(
-        "built-in embedder: {}, {} dimensions, loaded in {} ms",
-        embedder.model(),
-        embedder.dimension(),
-        started.elapsed().as_millis()
-    );
+    say!("built-in embedder: {}, {} dimensions, loaded in {} ms", embedder.model(), embedder.dimension(), started.elapsed().as_millis())?;
     if let Some(store) = opened {
         let made = models::embedder(config).await?;
         let model = made.as_ref().map_or(embedder.model(), Embedder::model);
         let left = store.vector_backlog(model).await?;
         match left.users {
-            0 => println!("vectors: all are of {model}"),
-            users => println!("vectors: {users} users are not yet done with; {} of their messages have none of {model}", left.messages),
+            0 => say!("vectors: all are of {model}")?,
+            users => say!("vectors: {users} users are not yet done with; {} of their messages have none of {model}", left.messages)?,
         }
         store.close().await;
     }
     let answerer = config.model.name.as_deref().filter(|_| config.model.url.is_some()).unwrap_or("extractive");
-    println!(
-        "extractor: {}; answerer: {answerer}; clock: {}",
-        models::name(config.understanding.extraction),
-        SystemClock.now().to_rfc3339()
-    );
+    say!("extractor: {}; answerer: {answerer}; clock: {}", models::name(config.understanding.extraction), SystemClock.now().to_rfc3339())?;
     login(config).await
 }
 
 /// Asks every issuer of tokens for its keys.
 async fn login(config: &Config) -> anyhow::Result<()> {
     if !config.auth.is_configured() {
-        println!("login: none; only this machine is served");
+        say!("login: none; only this machine is served")?;
         return Ok(());
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -83,18 +74,18 @@ async fn login(config: &Config) -> anyhow::Result<()> {
     let mut failed = Vec::new();
     for (issuer, outcome) in tokens.probe().await {
         match outcome {
-            Ok(keys) => println!("login: {issuer} answers; {keys} keys"),
+            Ok(keys) => say!("login: {issuer} answers; {keys} keys")?,
             Err(error) => failed.push(format!("{issuer}: {error}")),
         }
     }
     if let Some(issuer) = config.login.issuer(&config.auth) {
         match tokens.probe_login(issuer).await {
-            Ok(()) => println!("login: people log in by way of {issuer}"),
+            Ok(()) => say!("login: people log in by way of {issuer}")?,
             Err(error) => failed.push(format!("{issuer}, to log in: {error}")),
         }
     }
     if config.auth.token.is_some() {
-        println!("login: a static token is set");
+        say!("login: a static token is set")?;
     }
     anyhow::ensure!(failed.is_empty(), "login: {}", failed.join("; "));
     Ok(())

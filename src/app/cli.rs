@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::user::UserCommand;
+use super::{archive::Owners, output, user::UserCommand};
 use crate::config::{Config, Flags};
 
 /// A memory server for chat applications.
@@ -87,9 +87,12 @@ enum Command {
     },
     /// Reads from standard input what `export` wrote; may be repeated
     Import {
-        /// Takes the data of the one user in the archive as this user's: an id, or `local`
+        /// Takes the data of the one user in the archive as this user's: an id, `local`, or `shared` for shared memory
         #[arg(long, value_name = "ID")]
         into: Option<String>,
+        /// Lets the archive say whose its data is, shared memory included: for an archive that nobody else could change
+        #[arg(long, conflicts_with = "into")]
+        trust_owners: bool,
     },
     /// Shows users and deletes what is kept of them
     User {
@@ -147,8 +150,7 @@ pub fn run() -> anyhow::Result<()> {
                 (_, true) => crate::config::page(),
                 _ => crate::api::sdl(),
             };
-            print!("{text}");
-            Ok(())
+            output::print(format_args!("{text}"))
         }
         Command::Extract { policy } => super::extract::run(&cli.settings.load_with(policy)?),
         Command::Serve => runtime()?.block_on(super::serve::run(cli.settings.load()?)),
@@ -157,7 +159,10 @@ pub fn run() -> anyhow::Result<()> {
         Command::Embed => runtime()?.block_on(super::reembed::run(&cli.settings.load()?)),
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
         Command::Export { user } => runtime()?.block_on(super::archive::export(&cli.settings.load()?, user.as_deref())),
-        Command::Import { into } => runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref())),
+        Command::Import { into, trust_owners } => {
+            let owners = if trust_owners { Owners::Trusted } else { Owners::Local };
+            runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref(), owners))
+        }
         Command::User { command } => runtime()?.block_on(super::user::run(&cli.settings.load()?, command)),
         Command::Health => runtime()?.block_on(super::health::run(&cli.settings.load()?)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),

@@ -8,7 +8,7 @@ use std::{
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-use super::{models, telemetry, wiring};
+use super::{models, output, telemetry, wiring};
 use crate::adapters::{local::LocalExtractor, openai::Budget, system::SystemClock};
 use crate::config::{Config, Extraction as Policy};
 use crate::domain::{Caller, Extraction, UserId, ViewerRole};
@@ -37,8 +37,8 @@ pub(super) fn run(config: &Config) -> anyhow::Result<()> {
 }
 
 fn lines(together: usize, extract: &dyn Fn(&[ExtractInput]) -> Vec<Extraction>) -> anyhow::Result<()> {
-    let (input, output) = (BufReader::new(std::io::stdin().lock()), BufWriter::new(std::io::stdout().lock()));
-    let outcome = jsonl::run(input, output, std::io::stderr().lock(), together, extract)?;
+    let (input, out) = (BufReader::new(std::io::stdin().lock()), BufWriter::new(std::io::stdout().lock()));
+    let outcome = jsonl::run(input, out, std::io::stderr().lock(), together, extract).map_err(output::closed)?;
     anyhow::ensure!(outcome.refused == 0, "{} lines are not messages", outcome.refused);
     Ok(())
 }

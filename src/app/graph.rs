@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Context;
 use async_trait::async_trait;
 
-use super::wiring;
+use super::{output::say, wiring};
 use crate::adapters::neo4j::{Neo4jConfig, Neo4jGraph};
 use crate::api::Check;
 use crate::config::{Config, Secret};
@@ -78,7 +78,7 @@ pub(super) fn parts(config: &Config, ontology: &Ontology, store: &Arc<dyn Store>
 /// Store and projection for a command; `None` when no engine is configured.
 async fn open(config: &Config) -> anyhow::Result<Option<(Arc<dyn Store>, Projection)>> {
     let Some(engine) = engine(config, &*wiring::ontology(config)?)? else {
-        println!("graph: no graph engine is configured; facts are read from the relational store, and there is nothing to do");
+        say!("graph: no graph engine is configured; facts are read from the relational store, and there is nothing to do")?;
         return Ok(None);
     };
     let store = wiring::store(config, config.storage.migrate).await?.store;
@@ -99,7 +99,7 @@ pub(super) async fn rebuild(config: &Config) -> anyhow::Result<()> {
     let started = std::time::Instant::now();
     let done = projection.rebuild().await?;
     let seconds = started.elapsed().as_secs_f64();
-    println!("graph: {} things of {} users written in {seconds:.1} s", done.changes, done.users);
+    say!("graph: {} things of {} users written in {seconds:.1} s", done.changes, done.users)?;
     store.close().await;
     Ok(())
 }
@@ -107,19 +107,20 @@ pub(super) async fn rebuild(config: &Config) -> anyhow::Result<()> {
 /// Compares. Fails when something differs.
 pub(super) async fn check(config: &Config) -> anyhow::Result<()> {
     let Some((store, projection)) = open(config).await? else { return Ok(()) };
-    let mut found = 0u64;
+    let (mut found, mut printed) = (0u64, Ok(()));
     let compared = compare(&projection, |difference| {
         found += 1;
-        if found <= PRINTED {
-            println!("{difference}");
+        if found <= PRINTED && printed.is_ok() {
+            printed = say!("{difference}");
         }
     })
     .await?;
     store.close().await;
+    printed?;
     if found > PRINTED {
-        println!("and {} more", found - PRINTED);
+        say!("and {} more", found - PRINTED)?;
     }
     anyhow::ensure!(found == 0, "{found} differences in {compared} things; `recall graph rebuild` makes the graph anew");
-    println!("graph: {compared} things, no difference");
+    say!("graph: {compared} things, no difference")?;
     Ok(())
 }

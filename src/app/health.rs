@@ -20,6 +20,7 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
+use super::output::say;
 use crate::config::Config;
 
 /// Longest wait for all of it.
@@ -37,7 +38,7 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     if status != "200" {
         bail!("not ready ({status}): {}", body.trim());
     }
-    println!("ready");
+    say!("ready")?;
     Ok(())
 }
 

@@ -9,6 +9,7 @@ mod health;
 mod login;
 mod maintenance;
 mod models;
+mod output;
 pub mod reembed;
 mod retention;
 mod serve;
@@ -18,3 +19,4 @@ mod user;
 mod wiring;
 
 pub use cli::run;
+pub use output::OutputClosed;

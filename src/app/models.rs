@@ -6,6 +6,7 @@ use anyhow::Context;
 use async_trait::async_trait;
 use tracing::{info, warn};
 
+use super::output::say;
 use crate::adapters::openai::{
     Budget, Endpoint, ModelAnswerer, ModelAnswererOptions, ModelClient, ModelEmbedder, ModelEmbedderOptions, ModelExtractor, Policy,
     answerer, extractor,
@@ -140,18 +141,18 @@ impl Check for ServerCheck {
 /// Reaches the servers and prints what they are.
 pub(super) async fn check(config: &Config) -> anyhow::Result<()> {
     match client(config)? {
-        None => println!("model: none"),
+        None => say!("model: none")?,
         Some(client) => {
             let dialect = client.probe().await.context("model.url (RECALL_MODEL_URL): the model server cannot be used")?;
-            println!("model: {} answers; structured output: {dialect}", client.model());
+            say!("model: {} answers; structured output: {dialect}", client.model())?;
         }
     }
     match embedder(config).await? {
-        None => println!("embeddings: built in"),
+        None => say!("embeddings: built in")?,
         Some(embedder) => {
             let made = embedder.embed(&["A walk by the sea.".into()]).await.context("embeddings.url (RECALL_EMBEDDINGS_URL)")?;
             anyhow::ensure!(made.len() == 1, "embeddings.url (RECALL_EMBEDDINGS_URL): no vector came back");
-            println!("embeddings: {}, {} dimensions", embedder.model(), embedder.dimension());
+            say!("embeddings: {}, {} dimensions", embedder.model(), embedder.dimension())?;
         }
     }
     Ok(())

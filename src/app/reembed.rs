@@ -9,7 +9,10 @@ use std::{
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::wiring;
+use super::{
+    output::{self, say},
+    wiring,
+};
 use crate::adapters::system::SystemClock;
 use crate::config::Config;
 use crate::domain::UserText;
@@ -297,7 +300,7 @@ async fn foreground(config: &Config, store: Arc<dyn Store>) -> anyhow::Result<()
         let round = match work.round().await {
             Err(RoundError::Embed(e @ EmbedError::Transient(_))) if failures < PATIENCE.len() => {
                 let seconds = PATIENCE.get(failures).copied().unwrap_or_default();
-                eprintln!("recall: {e}; tried again in {seconds} s");
+                output::note(format_args!("{e}; tried again in {seconds} s"));
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
                 failures += 1;
                 continue;
@@ -307,7 +310,7 @@ async fn foreground(config: &Config, store: Arc<dyn Store>) -> anyhow::Result<()
         failures = 0;
         let left = store.vector_backlog(&model).await?;
         if told.replace(left) != Some(left) {
-            println!("{model}: {} messages of {} users are left", left.messages, left.users);
+            say!("{model}: {} messages of {} users are left", left.messages, left.users)?;
         }
         if left.users == 0 {
             return Ok(());

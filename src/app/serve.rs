@@ -33,6 +33,8 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     let metrics = telemetry::metrics()?;
     api::describe_metrics();
     let certificate = Certificate::load(&config)?;
+    // A second server would take the jobs of this one, and neither would hear of the other's events.
+    let lock = wiring::sole_server(&config)?;
     let house = wiring::house(&config).await?;
     let listener = TcpListener::bind(config.server.listen)
         .await
@@ -99,6 +101,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     api_config.cors_origins = config.http.cors_origins.iter().map(|origin| origin.parse()).collect::<Result<_, _>>()?;
     api_config.trusted_proxies = config.http.proxies();
     api_config.admission = wiring::admission(&config)?;
+    api_config.spool.clone_from(&config.storage.data);
     let turn = config.webrtc.turn_secret.as_ref().map(|secret| api::TurnConfig {
         urls: config.webrtc.turn_urls.clone(),
         secret: secret.expose().to_owned(),
@@ -162,6 +165,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         renewal.await.context("the task that looks after the certificate failed")?;
     }
     let _ = tokio::time::timeout(STORE_GRACE, house.store.close()).await;
+    drop(lock);
     info!("recall has stopped");
     Ok(())
 }

@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Subcommand;
 use uuid::Uuid;
 
-use super::{archive, graph, wiring};
+use super::{archive, graph, output::say, wiring};
 use crate::adapters::system::SystemClock;
 use crate::api::Auditor;
 use crate::config::{Config, Engine};
@@ -84,7 +84,7 @@ pub(super) async fn run(config: &Config, command: UserCommand) -> anyhow::Result
                     let target = Some(token.id.to_string());
                     auditor.note(SystemClock.now(), None, None, AuditAction::AccessTokenRevoked, target).await;
                 }
-                println!("{} access tokens revoked", tokens.len());
+                say!("{} access tokens revoked", tokens.len())?;
                 Ok(())
             }
         }
@@ -117,22 +117,22 @@ async fn list(store: &dyn Store) -> anyhow::Result<()> {
                 _ if caller.is_shared() => " (shared memory)",
                 _ => "",
             };
-            println!("{}{what}  {} sessions, {} messages, {} facts", caller.user(), of("sessions"), of("messages"), of("facts"));
+            say!("{}{what}  {} sessions, {} messages, {} facts", caller.user(), of("sessions"), of("messages"), of("facts"))?;
         }
     }
 }
 
 async fn show(store: &dyn Store, caller: &Caller) -> anyhow::Result<()> {
-    println!("user {}", caller.user());
+    say!("user {}", caller.user())?;
     for (table, rows) in store.holdings(caller).await? {
-        println!("  {table} {rows}");
+        say!("  {table} {rows}")?;
     }
     for token in store.access_tokens(caller).await? {
-        println!("access token {} ({}), expires {}", token.id, token.scopes, token.expires_at.format("%Y-%m-%d"));
+        say!("access token {} ({}), expires {}", token.id, token.scopes, token.expires_at.format("%Y-%m-%d"))?;
     }
     match store.erasure(caller).await? {
-        Some(e) if e.ended_at.is_none() => println!("everything is being deleted since {}", e.begun_at.format("%Y-%m-%d %H:%M:%S")),
-        Some(e) => println!("everything was deleted at {}", e.begun_at.format("%Y-%m-%d %H:%M:%S")),
+        Some(e) if e.ended_at.is_none() => say!("everything is being deleted since {}", e.begun_at.format("%Y-%m-%d %H:%M:%S"))?,
+        Some(e) => say!("everything was deleted at {}", e.begun_at.format("%Y-%m-%d %H:%M:%S"))?,
         None => {}
     }
     Ok(())
@@ -146,14 +146,15 @@ async fn delete(config: &Config, store: &Arc<dyn Store>, caller: &Caller) -> any
             break erasure;
         }
     };
-    println!("user {}: everything is deleted", caller.user());
+    let followed = graph::follow_once(config, caller, store.clone()).await;
+    say!("user {}: everything is deleted", caller.user())?;
     for (table, rows) in &erasure.deleted {
-        println!("  {table} {rows}");
+        say!("  {table} {rows}")?;
     }
-    match graph::follow_once(config, caller, store.clone()).await {
+    match followed {
         Ok(None) => {}
-        Ok(Some(changes)) => println!("graph: {changes} things followed"),
-        Err(e) => println!("graph: cannot be told now and follows when the server runs ({e})"),
+        Ok(Some(changes)) => say!("graph: {changes} things followed")?,
+        Err(e) => say!("graph: cannot be told now and follows when the server runs ({e})")?,
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::adapters::{
     embedders::Beside,
     local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
     postgres::{PostgresConfig, PostgresStore},
-    sqlite::{SqliteConfig, SqliteStore},
+    sqlite::{ServerLock, SqliteConfig, SqliteStore},
     system::{RandomIds, SystemClock},
 };
 use crate::api::{Admission, Check, Documents};
@@ -78,15 +78,25 @@ pub(super) struct Opened {
     shared: Option<Arc<PostgresStore>>,
 }
 
+/// Makes this process the only server of a SQLite file, as long as the lock is held. Servers share a PostgreSQL.
+pub(super) fn sole_server(config: &Config) -> anyhow::Result<Option<ServerLock>> {
+    let Engine::Sqlite(path) = config.storage.engine() else { return Ok(None) };
+    create_parent(&path)?;
+    Ok(Some(ServerLock::take(&path)?))
+}
+
+fn create_parent(path: &Path) -> anyhow::Result<()> {
+    let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) else { return Ok(()) };
+    create(folder).with_context(|| format!("storage.data: {} cannot be made", folder.display()))
+}
+
 /// Opens the store.
 pub(super) async fn store(config: &Config, migrate: bool) -> anyhow::Result<Opened> {
     let engine = config.storage.engine();
     let failed = || format!("the database {engine} cannot be opened");
     match &engine {
         Engine::Sqlite(path) => {
-            if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
-                create(folder).with_context(|| format!("storage.data: {} cannot be made", folder.display()))?;
-            }
+            create_parent(path)?;
             let settings = SqliteConfig { migrate, ..SqliteConfig::default() };
             let store = SqliteStore::open(path, settings, SystemClock.now()).await.with_context(failed)?;
             Ok(Opened { store: Arc::new(store), shared: None })

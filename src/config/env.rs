@@ -1,6 +1,10 @@
 //! Environment variables and the keys they set.
 
 use super::ConfigError;
+use crate::domain::{Similarity, nearest};
+
+/// How the names of all variables begin.
+const PREFIX: &str = "RECALL_";
 
 /// One variable.
 #[derive(Debug)]
@@ -123,7 +127,7 @@ pub(super) fn variable_of(key: &str) -> Option<&'static str> {
 /// Keys and values from the environment; `NAME_FILE` names a file that holds the value.
 pub(super) fn collect(environment: impl Iterator<Item = (String, String)>) -> Result<Vec<(String, String)>, ConfigError> {
     let mut found = Vec::new();
-    for (name, value) in environment.filter(|(n, _)| n.starts_with("RECALL_")) {
+    for (name, value) in environment.filter(|(n, _)| n.starts_with(PREFIX)) {
         if let Some(v) = VARIABLES.iter().find(|v| v.name == name) {
             found.push((v.key.to_owned(), value));
             continue;
@@ -135,14 +139,18 @@ pub(super) fn collect(environment: impl Iterator<Item = (String, String)>) -> Re
             found.push((v.key.to_owned(), text.trim_end_matches(['\n', '\r']).to_owned()));
             continue;
         }
-        let hint = closest(&name).map_or_else(String::new, |n| format!("; did you mean {n}?"));
+        let hint = closest(&name).map_or_else(String::new, |near| format!("; did you mean {near}?"));
         return Err(ConfigError::UnknownVariable(name, hint));
     }
     Ok(found)
 }
 
-/// The variable that shares the longest start with a name.
-fn closest(name: &str) -> Option<&'static str> {
-    let shared = |v: &&Variable| v.name.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
-    VARIABLES.iter().max_by_key(shared).filter(|v| shared(v) > "RECALL_".len()).map(|v| v.name)
+/// The variable whose name is nearest, with `_FILE` where the given one has it.
+fn closest(name: &str) -> Option<String> {
+    // What all have in common makes none of them likely.
+    let tail = |name: &'static str| name.strip_prefix(PREFIX).unwrap_or(name);
+    let given = name.strip_prefix(PREFIX).unwrap_or(name);
+    let near = |given: &str| nearest(given, VARIABLES.iter().map(|v| tail(v.name)), Similarity::Likely);
+    let file = given.strip_suffix("_FILE").and_then(near).map(|near| format!("{PREFIX}{near}_FILE"));
+    file.or_else(|| Some(format!("{PREFIX}{}", near(given)?)))
 }

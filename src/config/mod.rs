@@ -21,10 +21,13 @@ use std::path::Path;
 
 use figment::{
     Figment,
+    error::Kind,
     providers::{Format, Serialized, Toml},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::domain::{Similarity, nearest};
 
 pub use anonymous::AnonymousConfig;
 pub use auth::AuthConfig;
@@ -164,12 +167,27 @@ impl Config {
 
 /// The key and the sentence, without the library's notes on where in its own tree it stood.
 fn shape(e: &figment::Error) -> String {
+    if let Kind::UnknownField(name, known) = &e.kind {
+        return unknown(&e.path, name, known);
+    }
     let key = e.path.join(".");
     let named = match env::variable_of(&key) {
         Some(v) => format!("{key} ({v})"),
         None => key,
     };
     if named.is_empty() { e.kind.to_string() } else { format!("{named}: {}", e.kind) }
+}
+
+/// A key that no section has, or a section that does not exist.
+fn unknown(path: &[String], name: &str, known: &[&str]) -> String {
+    // Where the library found the key, with the key itself at the end or not.
+    let section: Vec<&str> = path.iter().map(String::as_str).filter(|part| *part != name).collect();
+    let of = |name: &str| section.iter().copied().chain([name]).collect::<Vec<_>>().join(".");
+    let near = nearest(name, known.iter().copied(), Similarity::Likely).map(of);
+    // Else it may have been written into another section.
+    let elsewhere = || VARIABLES.iter().map(|v| v.key).find(|key| key.rsplit('.').next() == Some(name)).map(str::to_owned);
+    let hint = near.or_else(elsewhere).map_or_else(String::new, |key| format!("; did you mean {key}?"));
+    format!("{} is not a setting of this version{hint}", of(name))
 }
 
 fn wrong(key: &str, problem: impl Into<String>) -> ConfigError {

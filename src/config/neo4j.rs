@@ -30,6 +30,9 @@ const SCHEMES: [&str; 6] = ["bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "n
 impl Neo4jSection {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let Some(url) = &self.url else { return Ok(()) };
+        if self.password.as_ref().is_some_and(|password| password.expose().is_empty()) {
+            return Err(wrong("neo4j.password", "must not be empty; leave it out for a server without a password"));
+        }
         let host = url.split_once("://").filter(|(scheme, _)| SCHEMES.contains(scheme)).map(|(_, host)| host);
         match host {
             None | Some("") => Err(wrong("neo4j.url", "must be bolt:// or neo4j:// with a host, such as bolt://127.0.0.1:7687")),

@@ -28,7 +28,8 @@ pub(super) fn query(text: &str) -> Result<(), UseCaseError> {
 pub(super) fn name(name: &str, path: &'static str) -> Result<String, UseCaseError> {
     plain(name, path, MAX_NAME_BYTES, ["NAME_EMPTY", "NAME_TOO_LONG", "NAME_CONTROL_CHARACTERS"])?;
     if name.contains(['\n', '\r', '\t']) {
-        return Err(UseCaseError::invalid("NAME_CONTROL_CHARACTERS", path, format!("{path} must be one line")));
+        let message = format!("{} has several lines. Put it on one line.", noun(path));
+        return Err(UseCaseError::invalid("NAME_CONTROL_CHARACTERS", path, message));
     }
     Ok(name.trim().to_owned())
 }
@@ -59,25 +60,37 @@ pub(super) fn title_of(text: &str) -> String {
 pub(super) fn metadata(value: &serde_json::Value) -> Result<(), UseCaseError> {
     let size = serde_json::to_vec(value).map_or(usize::MAX, |v| v.len());
     if size > MAX_METADATA_BYTES {
-        return Err(UseCaseError::invalid(
-            "METADATA_TOO_LARGE",
-            "sourceMetadata",
-            format!("sourceMetadata is {size} bytes as JSON; at most {MAX_METADATA_BYTES} are kept"),
-        ));
+        let message = format!("The source metadata is {size} bytes long as JSON. Shorten it to {MAX_METADATA_BYTES} bytes at most.");
+        return Err(UseCaseError::invalid("METADATA_TOO_LARGE", "sourceMetadata", message));
     }
     Ok(())
 }
 
+/// What a sentence calls an input. Each interface has a name of its own for it, which stands in the path.
+fn noun(path: &str) -> &'static str {
+    match path {
+        "text" => "The message",
+        "query" => "The question",
+        "title" => "The title",
+        "speaker" => "The speaker",
+        "subject" => "The subject",
+        "object" => "The object",
+        "mention" => "The mention",
+        "clientMessageId" => "The client's message id",
+        _ => "The name",
+    }
+}
+
 fn plain(text: &str, path: &'static str, max: usize, [empty, long, control]: [&'static str; 3]) -> Result<(), UseCaseError> {
     if text.trim().is_empty() {
-        return Err(UseCaseError::invalid(empty, path, format!("{path} must not be empty")));
+        return Err(UseCaseError::invalid(empty, path, format!("{} is empty. Give it a text.", noun(path))));
     }
     if text.len() > max {
-        let n = text.len();
-        return Err(UseCaseError::invalid(long, path, format!("{path} is {n} bytes long; at most {max} are accepted")));
+        let message = format!("{} is {} bytes long. Shorten it to {max} bytes at most.", noun(path), text.len());
+        return Err(UseCaseError::invalid(long, path, message));
     }
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-        return Err(UseCaseError::invalid(control, path, format!("{path} contains control characters")));
+        return Err(UseCaseError::invalid(control, path, format!("{} contains control characters. Remove them.", noun(path))));
     }
     Ok(())
 }

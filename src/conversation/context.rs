@@ -40,7 +40,8 @@ impl Conversation {
     pub async fn context(&self, caller: &Caller, query: ContextQuery) -> Result<Context, UseCaseError> {
         check::query(query.text.as_str())?;
         if query.first == 0 || query.first > MAX_FIRST {
-            return Err(UseCaseError::invalid("FIRST_OUT_OF_RANGE", "first", format!("first must be 1 to {MAX_FIRST}")));
+            let message = format!("The number of messages is out of range. Ask for 1 to {MAX_FIRST}.");
+            return Err(UseCaseError::invalid("FIRST_OUT_OF_RANGE", "first", message));
         }
         if let Scope::Session(id) = query.scope {
             self.session(caller, id).await?;

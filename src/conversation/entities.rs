@@ -82,7 +82,7 @@ impl Conversation {
             let version = store.knowledge_version(caller).await?;
             let (into, mut from) = (self.entity(caller, into).await?, self.entity(caller, from).await?);
             if into.id == from.id {
-                return Err(UseCaseError::invalid("SAME_ENTITY", "from", "an entity cannot be merged with itself"));
+                return Err(UseCaseError::invalid("SAME_ENTITY", "fromId", "An entity cannot be merged with itself. Name two."));
             }
             let facts = store.facts_of_entities(caller, &[into.id, from.id], MAX_MERGED_FACTS).await?;
             let ids: Vec<FactId> = facts.iter().map(|f| f.id).collect();
@@ -126,7 +126,11 @@ impl Conversation {
             };
             let record = store.merge_record(caller, gone).await?;
             let record = record.filter(|r| r.holder == survivor.id).ok_or_else(|| {
-                UseCaseError::invalid("NOT_MERGED", "entityId", "nothing is recorded as merged here that could be told apart again")
+                UseCaseError::invalid(
+                    "NOT_MERGED",
+                    "entityId",
+                    "No merge of this entity is recorded. `Entity.merged` lists those that can be undone.",
+                )
             })?;
             let facts = store.facts_of_entities(caller, &[survivor.id], MAX_MERGED_FACTS).await?;
             let ids: Vec<FactId> = facts.iter().map(|f| f.id).collect();

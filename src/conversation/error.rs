@@ -78,15 +78,14 @@ impl UseCaseError {
     pub fn of(e: StoreError, noun: &'static str) -> Self {
         match e {
             StoreError::NotFound => Self::NotFound { noun },
-            StoreError::BadCursor => Self::invalid("BAD_CURSOR", "after", "this cursor is not valid here"),
+            StoreError::BadCursor => Self::invalid("BAD_CURSOR", "after", "The cursor is not one of this list. Take one from `pageInfo`."),
             StoreError::BeingErased => {
-                Self::Refused { code: "DATA_BEING_DELETED", message: "Everything of yours is being deleted. Try again when that is done." }
+                Self::Refused { code: "DATA_BEING_DELETED", message: "Your data is being deleted. Try again when that is done." }
             }
-            StoreError::SessionBeingDeleted => Self::Refused {
-                code: "DATA_BEING_DELETED",
-                message: "A conversation of yours is being deleted. Try again when that is done.",
-            },
-            StoreError::QuotaUsed => Self::Refused { code: "VISIT_FULL", message: "A visit keeps no more than this. Log in to go on." },
+            StoreError::SessionBeingDeleted => {
+                Self::Refused { code: "DATA_BEING_DELETED", message: "A session of yours is being deleted. Try again when that is done." }
+            }
+            StoreError::QuotaUsed => Self::Refused { code: "VISIT_FULL", message: "Visitor limit reached. Log in to continue." },
             e @ StoreError::Transient(_) => Self::Unavailable { retry_after: Duration::from_secs(1), cause: e.into() },
             e @ StoreError::Permanent(_) => Self::Internal { cause: e.into() },
         }

@@ -5,7 +5,7 @@ use super::by_hand::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{Conversation, SendMessage, UseCaseError, check, shared};
 use crate::domain::{
     Caller, CandidateFact, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, Mention, MessageKind, Party, Polarity,
-    Relation, Role, SessionId, Span, UserText,
+    Relation, Role, SessionId, Similarity, Span, UserText, nearest,
 };
 use crate::facts::{Statement, edit, rival_keys};
 use crate::ports::{CommitError, Mining};
@@ -38,13 +38,11 @@ impl Conversation {
     pub async fn assert_fact(&self, caller: &Caller, a: AssertFact) -> Result<Fact, UseCaseError> {
         shared::may_write(caller)?;
         let (subject, object) = (check::name(&a.subject, "subject")?, check::name(&a.object, "object")?);
-        let relation = self.parts.ontology.get(&a.relation).ok_or_else(|| {
-            UseCaseError::invalid("UNKNOWN_RELATION", "relation", "this relation is not in the ontology; see the query `relations`")
-        })?;
+        let relation = self.relation(&a.relation)?;
         let own = |name: &str| matches!(name.to_lowercase().as_str(), "i" | "me" | "myself" | "user" | "you");
         if caller.is_shared() && (own(&subject) || own(&object)) {
             let path = if own(&subject) { "subject" } else { "object" };
-            return Err(UseCaseError::invalid("NOBODY_IN_PARTICULAR", path, "in shared memory nobody is “I”; name who is meant"));
+            return Err(UseCaseError::invalid("NOBODY_IN_PARTICULAR", path, "In shared memory nobody is “I”. Name who is meant."));
         }
         let mut keys: Vec<EntityKey> = [&subject, &object].into_iter().filter_map(|n| EntityKey::of(n)).collect();
         keys.dedup();
@@ -56,13 +54,17 @@ impl Conversation {
             let t = if own(name) { EntityType::Person } else { existing.or(given).unwrap_or(fallback) };
             match allowed.is_empty() || allowed.contains(&t) {
                 true => Ok(t),
-                false => Err(UseCaseError::invalid("TYPE_NOT_ALLOWED", path, format!("{} cannot have a {t} as {path}", relation.name))),
+                false => {
+                    let types = allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                    let message = format!("`{}` cannot have a {t} as its {path}. It takes: {types}.", relation.name);
+                    Err(UseCaseError::invalid("TYPE_NOT_ALLOWED", path, message))
+                }
             }
         };
         let subject_type = type_of(&subject, a.subject_type, &relation.subject_types, "subject")?;
         let object_type = type_of(&object, a.object_type, &relation.object_types, "object")?;
         if EntityKey::of(&subject) == EntityKey::of(&object) || (own(&subject) && own(&object)) {
-            return Err(UseCaseError::invalid("SAME_SIDES", "object", "subject and object are the same"));
+            return Err(UseCaseError::invalid("SAME_SIDES", "object", "Subject and object are the same. Name two things."));
         }
         let (text, mentions, sides) = sentence(relation, [(&subject, subject_type), (&object, object_type)], own);
         let whole = Span { start: 0, end: text.chars().count() as u32 };
@@ -102,7 +104,23 @@ impl Conversation {
         self.parts.announcer.committed(&caller, a.session);
         // The asserted fact is opened or reinforced first; its rivals come after it.
         changed.into_iter().find(|f| f.relation == relation.name).ok_or_else(|| {
-            UseCaseError::invalid("TYPE_NOT_ALLOWED", "subject", format!("{} does not take sides of these types", relation.name))
+            let message =
+                format!("`{}` does not take sides of these types. The query `relations` lists those that it takes.", relation.name);
+            UseCaseError::invalid("TYPE_NOT_ALLOWED", "subject", message)
+        })
+    }
+
+    /// The relation of the ontology with this name.
+    ///
+    /// # Errors
+    /// `Invalid` when there is none; the message names the nearest one.
+    pub fn relation(&self, name: &str) -> Result<&Relation, UseCaseError> {
+        let ontology = &self.parts.ontology;
+        ontology.get(name).ok_or_else(|| {
+            let near = nearest(&name.to_uppercase(), ontology.iter().map(|r| r.name.as_str()), Similarity::Any);
+            let hint = near.map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
+            let message = format!("The ontology has no such relation.{hint} The query `relations` lists all.");
+            UseCaseError::invalid("UNKNOWN_RELATION", "relation", message)
         })
     }
 
@@ -120,7 +138,7 @@ impl Conversation {
             if fact.status == FactStatus::Retracted {
                 return Ok(fact);
             }
-            let rivals = store.facts_by_key(caller, &rival_keys(&fact, &self.parts.ontology)).await?;
+            let rivals = store.facts_by_key(caller, &rival_keys(&fact, &self.parts.ontology), u32::MAX).await?;
             let ids: Vec<FactId> = rivals.iter().chain([&fact]).map(|f| f.id).collect();
             let evidence = store.evidence_of(caller, &ids, MAX_EVIDENCE).await?;
             let mut named: Vec<EntityId> = rivals.iter().chain([&fact]).flat_map(|f| [f.subject, f.object]).collect();

@@ -54,7 +54,8 @@ impl Conversation {
     pub async fn import(&self, caller: &Caller, session: SessionId, messages: Vec<SendMessage>) -> Result<Vec<Message>, UseCaseError> {
         if messages.is_empty() || messages.len() > MAX_IMPORT {
             let n = messages.len();
-            return Err(UseCaseError::invalid("IMPORT_SIZE", "messages", format!("{n} messages given; 1 to {MAX_IMPORT} are accepted")));
+            let message = format!("An import of {n} messages is not possible. Send 1 to {MAX_IMPORT} at a time.");
+            return Err(UseCaseError::invalid("IMPORT_SIZE", "messages", message));
         }
         let mining = |m: &SendMessage| if m.role == Role::User { Mining::Facts } else { Mining::Nothing };
         let messages = messages
@@ -83,7 +84,8 @@ impl Conversation {
             m.client_message_id.as_deref().map_or(Ok(()), |id| check::client_id(id, "clientMessageId"))?;
             m.source_metadata.as_ref().map_or(Ok(()), check::metadata)?;
             if m.sent_at.is_some_and(|at| at > latest) {
-                return Err(UseCaseError::invalid("SENT_AT_IN_FUTURE", "sentAt", "sentAt is more than a day in the future"));
+                let message = "The message was sent more than a day in the future. Check its time.";
+                return Err(UseCaseError::invalid("SENT_AT_IN_FUTURE", "sentAt", message));
             }
         }
         // Without the name of the speaker: it would make all that one person says alike, and is matched by itself.

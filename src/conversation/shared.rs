@@ -91,7 +91,7 @@ impl Conversation {
 pub(super) fn may_write(caller: &Caller) -> Result<(), UseCaseError> {
     match caller.may_write() {
         true => Ok(()),
-        false => Err(UseCaseError::Forbidden { message: "Only administrators may change shared memory." }),
+        false => Err(UseCaseError::Forbidden { message: "Only administrators may change shared memory. Ask one of them." }),
     }
 }
 

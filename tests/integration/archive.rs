@@ -135,6 +135,50 @@ fn what_is_wrong_is_told_by_line_and_code_and_without_what_it_holds() {
     assert!(!text.contains("Geheimnis"));
 }
 
+/// An archive of one user, as whoever writes the file may write it.
+fn archive_of(owner: uuid::Uuid, local: uuid::Uuid) -> Vec<u8> {
+    let lines = [
+        json!({ "format": "recall-archive", "version": 1, "program": "x", "exported_at": 1, "local_user": local }),
+        json!({ "type": "user", "id": owner, "feed_head": 0, "knowledge_version": 0 }),
+        json!({ "type": "session", "id": uuid::Uuid::from_u128(9), "created_at": 1, "updated_at": 1, "message_count": 0 }),
+        json!({ "type": "end", "records": 2 }),
+    ];
+    lines.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes()
+}
+
+#[test]
+fn an_archive_writes_for_nobody_that_the_operator_did_not_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (stranger, shared) = (uuid::Uuid::from_u128(77), recall::domain::UserId::SHARED.0);
+    let import_with = |name: &str, args: &[&str], archive: &[u8]| {
+        let data = folder.path().join(name);
+        let mut child = with(&data, None, &[&["import"], args].concat());
+        let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(archive);
+        let done = child.wait_with_output().unwrap();
+        let listed = with(&data, None, &["user", "list"]).output().unwrap();
+        let said = String::from_utf8(done.stderr).unwrap();
+        (done.status.success(), said, String::from_utf8(listed.stdout).unwrap())
+    };
+    // Also where it calls shared memory, or nobody, its own local user.
+    for (owner, local) in [(stranger, uuid::Uuid::nil()), (shared, uuid::Uuid::nil()), (shared, shared)] {
+        let (well, said, listed) = import_with("refused", &[], &archive_of(owner, local));
+        assert!(!well && said.contains("line 2") && said.contains("ARCHIVE_OWNER") && said.contains("--trust-owners"), "{said}");
+        assert!(said.contains(&owner.to_string()) && !listed.contains(&owner.to_string()), "{said}{listed}");
+    }
+    let (well, said, listed) = import_with("trusted", &["--trust-owners"], &archive_of(stranger, uuid::Uuid::nil()));
+    assert!(well && said.contains(&format!("writes user {stranger}")) && listed.contains(&stranger.to_string()), "{said}{listed}");
+    for args in [&["--trust-owners"][..], &["--into", "shared"]] {
+        let (well, said, listed) = import_with(args[0], args, &archive_of(shared, uuid::Uuid::nil()));
+        assert!(well && said.contains("writes shared memory") && listed.contains("(shared memory)"), "{said}{listed}");
+    }
+    let (well, said, _) = import_with("into", &["--into", "local"], &archive_of(stranger, uuid::Uuid::nil()));
+    assert!(well && said.contains("writes the local user") && !said.contains(&stranger.to_string()), "{said}");
+    let (well, said, _) = import_with("local", &[], &archive_of(stranger, stranger));
+    assert!(well && said.contains("writes the local user"), "{said}");
+    assert!(!import_with("both", &["--into", "local", "--trust-owners"], b"").0, "one excludes the other");
+}
+
 #[test]
 fn a_reader_that_goes_away_ends_the_export() {
     let folder = tempfile::tempdir().unwrap();

@@ -68,6 +68,71 @@ async fn an_operator_lists_shows_and_deletes_users_beside_a_running_server() {
     assert!(told.iter().all(|n| n["actorId"].is_null() && n["target"] == id.as_str()));
 }
 
+/// `recall user list | head -1`, with a reader that is gone from the beginning.
+#[tokio::test]
+async fn commands_end_quietly_when_nobody_reads_their_output() {
+    let folder = tempfile::tempdir().unwrap();
+    // So that there is something to print.
+    let server = Server::start(folder.path());
+    server.create_session().await;
+    assert!(server.stop().0);
+    for args in [
+        &["user", "list"][..],
+        &["user", "show", "local"],
+        &["check"],
+        &["migrate"],
+        &["embed"],
+        &["graph", "check"],
+        &["schema"],
+        &["schema", "--settings"],
+        &["schema", "--events"],
+        &["extract"],
+        &["--help"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = recall();
+        command.args(args).arg("--data").arg(folder.path()).stdin(std::process::Stdio::piped()).stdout(writer);
+        let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let line = b"{\"id\":\"1\",\"speaker\":null,\"text\":\"John likes Mary.\"}\n";
+        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), line);
+        let done = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        let expected = if args == ["--help"] { 0 } else { 141 };
+        assert_eq!(done.status.code(), Some(expected), "{args:?}: {said}");
+        assert_eq!(said, "", "{args:?}");
+    }
+}
+
+/// Two servers on one SQLite file would work on each other's jobs, and neither would hear of the other's events.
+#[tokio::test]
+async fn second_server_on_a_sqlite_file_is_refused_until_the_first_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let session = server.create_session().await;
+    let second = || recall().args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder.path()).output().unwrap();
+    for _ in 0..2 {
+        let refused = second();
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && refused.stdout.is_empty(), "{said}");
+        assert!(said.contains(&format!("another server (process {})", server.pid())) && said.contains("--data"), "{said}");
+    }
+    // What is no server works next to it.
+    for args in [&["user", "list"][..], &["export"], &["check"], &["migrate"], &["graph", "check"], &["embed"]] {
+        let done = recall().args(args).arg("--data").arg(folder.path()).output().unwrap();
+        assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+    server.send(json!({ "sessionId": session, "text": "John likes Mary." })).await.unwrap();
+    server.settle(&session).await;
+
+    // Killed: the lock file stays, and nothing holds it.
+    drop(server);
+    let server = Server::start(folder.path());
+    assert_eq!(server.facts().await.len(), 1);
+    assert!(server.stop().0);
+    assert!(Server::start(folder.path()).stop().0);
+}
+
 /// Sessions that nobody used go by themselves; they come in by an archive, because nobody can wait for them to age.
 #[tokio::test]
 async fn sessions_that_nobody_used_are_deleted_after_their_days() {

@@ -14,7 +14,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("conversation", &["domain", "ports", "facts", "understand"]),
     ("streaming", &["domain", "ports"]),
     ("projection", &["domain", "ports"]),
-    ("config", &[]),
+    ("config", &["domain"]),
     ("adapters", &["domain", "ports", "understand"]),
     ("api", &["domain", "ports", "facts", "conversation", "streaming"]),
     ("app", &["domain", "ports", "facts", "understand", "conversation", "streaming", "projection", "config", "adapters", "api"]),

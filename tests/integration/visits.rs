@@ -274,7 +274,7 @@ async fn a_visitor_leaves_in_no_archive_but_by_name_and_enters_as_somebody_only(
     assert!(archive.contains(&other) && !archive.contains(&id) && !archive.contains(&session), "nothing that is kept for hours only");
     assert!(said.contains("1 visitors left out"), "{said}");
     assert!(String::from_utf8(run(&here, &["user", "list"], b"").stdout).unwrap().contains(&format!("{id} (visitor)")));
-    assert!(run(&there, &["import"], &all.stdout).status.success());
+    assert!(run(&there, &["import", "--trust-owners"], &all.stdout).status.success());
 
     // Whoever asks for what is kept of them gets it, and it is nobody's elsewhere unless it is said whose.
     let one = run(&here, &["export", "--user", &id], b"");

@@ -12,7 +12,7 @@ pub(crate) const CSRF_HEADER: &str = "x-csrf-token";
 pub(crate) const CSRF_FIELD: &str = "csrfToken";
 
 pub(crate) fn csrf_required() -> ApiError {
-    let message = "A request with the cookie of a login needs the header `x-csrf-token`; `GET /auth/session` tells its value.";
+    let message = "The header `x-csrf-token` is missing or wrong. Send the value that `GET /auth/session` tells.";
     ApiError::refused(StatusCode::FORBIDDEN, "CSRF_TOKEN_REQUIRED", message)
 }
 

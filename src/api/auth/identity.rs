@@ -121,7 +121,7 @@ impl Identity {
             return Err(ApiError::insufficient_scope(permission));
         }
         if permission == Permission::Admin && self.caller.role() != ViewerRole::Admin {
-            return Err(ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Only administrators may do this."));
+            return Err(ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Only administrators may do this. Ask one of them."));
         }
         Ok(())
     }

@@ -61,6 +61,9 @@ pub enum AuthError {
     /// The proof is not valid (any more).
     #[error("the credentials are not valid")]
     Invalid,
+    /// The token is good only together with a key, which this server cannot ask for.
+    #[error("the token is bound to a key")]
+    Bound,
     /// It cannot be checked now.
     #[error("authentication is not available")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -69,8 +72,12 @@ pub enum AuthError {
 impl From<AuthError> for ApiError {
     fn from(error: AuthError) -> Self {
         match error {
-            AuthError::Missing => Self::unauthenticated("Sign in first.", false),
-            AuthError::Invalid => Self::unauthenticated("The credentials are not valid. Sign in again.", true),
+            AuthError::Missing => Self::unauthenticated("Nobody is named. Log in, or send an access token.", false),
+            AuthError::Invalid => Self::unauthenticated("The credentials are not valid. Log in again.", true),
+            AuthError::Bound => Self::unauthenticated(
+                "The token is bound to a key (claim `cnf`), and this server checks neither DPoP nor client certificates. Use a plain bearer token.",
+                true,
+            ),
             AuthError::Unavailable(_) => Self::unavailable(std::time::Duration::from_secs(1), Arc::new(error) as Arc<_>),
         }
     }

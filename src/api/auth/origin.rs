@@ -164,7 +164,11 @@ fn foreign_host() -> ApiError {
 }
 
 fn foreign_origin() -> ApiError {
-    ApiError::refused(StatusCode::FORBIDDEN, "FOREIGN_ORIGIN", "Requests from other web pages are refused.")
+    ApiError::refused(
+        StatusCode::FORBIDDEN,
+        "FOREIGN_ORIGIN",
+        "Requests from other web pages are refused. Allow their origin in `http.cors_origins`.",
+    )
 }
 
 /// The mark of a request by a page of another origin, which was allowed.

@@ -66,7 +66,7 @@ impl Proof for Held {
 /// # Errors
 /// 403 `ACCESS_TOKENS_FORBIDDEN`.
 pub(crate) fn may_manage(identity: &Identity) -> Result<(), ApiError> {
-    let message = "Sign in to manage access tokens: neither an access token nor a server without login lets you.";
+    let message = "Neither an access token nor a server without login manages access tokens. Log in first.";
     match identity.manages_tokens {
         true => Ok(()),
         false => Err(ApiError::refused(StatusCode::FORBIDDEN, "ACCESS_TOKENS_FORBIDDEN", message)),
@@ -87,11 +87,19 @@ pub(crate) async fn create(
     may_manage(identity)?;
     let name = wanted.name.trim();
     if name.is_empty() || name.chars().count() > MAX_NAME {
-        return Err(ApiError::invalid("INVALID_NAME", format!("A name has 1 to {MAX_NAME} characters."), "input.name"));
+        return Err(ApiError::invalid(
+            "INVALID_NAME",
+            format!("The name is empty or too long. Give it 1 to {MAX_NAME} characters."),
+            "input.name",
+        ));
     }
     let days = wanted.days.unwrap_or(DEFAULT_DAYS);
     if !(1..=MAX_DAYS).contains(&days) {
-        return Err(ApiError::invalid("INVALID_EXPIRY", format!("A token lives for 1 to {MAX_DAYS} days."), "input.expiresInDays"));
+        return Err(ApiError::invalid(
+            "INVALID_EXPIRY",
+            format!("The number of days is out of range. A token lives for 1 to {MAX_DAYS} days."),
+            "input.expiresInDays",
+        ));
     }
     let scopes = scopes(&wanted.scopes, identity)?;
     if store.access_tokens(&identity.caller).await?.len() >= MAX_TOKENS {
@@ -122,7 +130,7 @@ fn scopes(wanted: &[String], identity: &Identity) -> Result<String, ApiError> {
     }
     let known = wanted.iter().all(|scope| scopes.contains(&scope.as_str()));
     if scopes.is_empty() || !known {
-        let message = "An access token may have the scopes `recall.read` and `recall.write`, and needs one of them.";
+        let message = "The scopes are not those of an access token. Give `recall.read`, `recall.write` or both.";
         return Err(ApiError::invalid("INVALID_SCOPES", message, "input.scopes"));
     }
     Ok(scopes.join(" "))

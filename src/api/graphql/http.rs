@@ -11,8 +11,9 @@ use axum::{
 use serde::Deserialize;
 
 use super::{
+    answer::refusal,
     documents::{name, named},
-    engine::{Engine, refusal},
+    engine::Engine,
 };
 use crate::api::{auth::Authenticated, body, error::ApiError, web};
 
@@ -120,7 +121,11 @@ pub(crate) async fn get(
     }
     let request = match parameters {
         Ok(Query(parameters)) => parameters.request(),
-        Err(_) => Err(ApiError::refused(StatusCode::BAD_REQUEST, "BAD_ADDRESS", "The parameters of the address cannot be read.")),
+        Err(_) => Err(ApiError::refused(
+            StatusCode::BAD_REQUEST,
+            "BAD_ADDRESS",
+            "The parameters of the address cannot be read. Check their encoding.",
+        )),
     };
     match (caller, request) {
         (Ok(Authenticated(identity)), Ok(request)) => match engine.on_behalf_of(identity, 1).query(request).await {

@@ -11,8 +11,16 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::{read_session, renamed};
 use crate::{
-    api::{Auditor, auth::Writer, body, error::ApiError, graphql::Scope, rate::CallerLimits},
+    api::{
+        Auditor,
+        auth::Writer,
+        body,
+        error::ApiError,
+        graphql::{AnswerBudget, Scope},
+        rate::CallerLimits,
+    },
     conversation::{Conversation, SendMessage, Thing},
     domain::{AuditAction, MessageId, MessageStatus, Role, SessionId},
 };
@@ -51,12 +59,9 @@ pub(super) async fn post(
     let request: Request = body::json(&headers, bytes)?;
     // Whose memory this is follows from who asks. A body that says otherwise is a mistake or an attempt.
     if request.user_id.is_some_and(|id| id != caller.user().0) {
-        return Err(ApiError::refused(StatusCode::FORBIDDEN, "FOREIGN_USER", "`user_id` is not the one who asks; leave it out."));
+        return Err(ApiError::refused(StatusCode::FORBIDDEN, "FOREIGN_USER", "`user_id` names somebody else. Leave it out."));
     }
-    let given: Option<SessionId> = match &request.session_id {
-        Some(id) => Some(id.parse().map_err(|_| ApiError::invalid("INVALID_ID", "An id is a UUID.", "session_id"))?),
-        None => None,
-    };
+    let given = request.session_id.as_deref().map(read_session).transpose()?;
     limits.messages(caller, 1).await?;
     let session = match given {
         Some(id) => id,
@@ -71,10 +76,10 @@ pub(super) async fn post(
         source_metadata: None,
         client_message_id: None,
     };
-    let scope = Scope::new(identity, conversation.clone());
+    let scope = Scope::new(identity, conversation.clone(), AnswerBudget::default());
     let send = |whose| {
         let conversation = &conversation;
-        async move { conversation.send(&whose, message).await.map_err(ApiError::from) }
+        async move { conversation.send(&whose, message).await.map_err(renamed) }
     };
     match scope.change(&[Thing::Session(session)], send).await {
         Ok((message, memory)) => {
@@ -88,7 +93,7 @@ pub(super) async fn post(
                 // The session was made for this message alone.
                 let _ = conversation.delete_session(&caller, session).await;
             }
-            Err(error)
+            Err(error.at("session_id"))
         }
     }
 }

@@ -6,9 +6,16 @@ use axum::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::view::{EntityView, FactView, MessageView};
+use super::{
+    renamed,
+    view::{EntityView, FactView, MessageView},
+};
 use crate::{
-    api::{auth::Reader, error::ApiError, graphql::Scope},
+    api::{
+        auth::Reader,
+        error::ApiError,
+        graphql::{AnswerBudget, Scope},
+    },
     conversation::{Conversation, Thing},
     domain::{
         SessionId,
@@ -54,24 +61,28 @@ pub(super) async fn get(
     Query(question): Query<Question>,
 ) -> Result<Json<Found>, ApiError> {
     let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
-    let asked = Scope::new(identity, conversation);
+    let asked = Scope::new(identity, conversation, AnswerBudget::default());
     let conversation = &asked.conversation;
     let found = |whose| async move { conversation.session(&whose, session).await.map_err(ApiError::from) };
     let (session, memory) = asked.look(&[Thing::Session(session)], found).await?;
     let scope = match question.scope.as_deref() {
         None | Some("user") => Where::User,
         Some("session") => Where::Session(session.id),
-        Some(_) => return Err(ApiError::invalid("INVALID_SCOPE", "`scope` is `user` or `session`.", "scope")),
+        Some(_) => return Err(ApiError::invalid("INVALID_SCOPE", "There is no such scope. Use `user` or `session`.", "scope")),
     };
     let first = question.first.unwrap_or(10);
     if !(1..=100).contains(&first) {
-        return Err(ApiError::invalid("INVALID_PAGE_SIZE", "`first` must be between 1 and 100.", "first"));
+        return Err(ApiError::invalid("INVALID_PAGE_SIZE", "The page size is out of range. Ask for 1 to 100.", "first"));
     }
-    let text = question.q.ok_or_else(|| ApiError::invalid("QUERY_REQUIRED", "Ask something: `?q=…`.", "q"))?;
+    let text = question.q.ok_or_else(|| ApiError::invalid("QUERY_REQUIRED", "The question is missing. Ask it with `?q=…`.", "q"))?;
     let query = ContextQuery { text: text.into(), scope, first, methods: Vec::new(), as_of: None, exclude: None, shared: true };
     // All of one's own is asked also from a session of shared memory.
     let whose = if matches!(query.scope, Where::User) { asked.caller } else { memory.caller };
-    let context = conversation.context(&whose, query).await?;
+    let context = conversation.context(&whose, query).await.map_err(renamed)?;
+    for found in &context.messages {
+        asked.budget.spend(found.message.text.as_str().len());
+    }
+    asked.budget.check()?;
     Ok(Json(Found {
         session_id: session.id,
         messages: context
@@ -82,8 +93,8 @@ pub(super) async fn get(
         facts: asked
             .batches
             .clone()
-            .drive(FactView::of(&asked, &context.facts))
-            .await?
+            .drive(asked.budget.clone(), FactView::of(&asked, &context.facts))
+            .await??
             .into_iter()
             .zip(&context.facts)
             .map(|(fact, ranked)| RankedFact { fact, score: ranked.score })

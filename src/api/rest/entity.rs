@@ -8,11 +8,16 @@ use axum::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::view::EntityView;
+use super::{read_session, renamed, view::EntityView};
 use crate::{
-    api::{auth::Reader, body, error::ApiError, graphql::Scope},
+    api::{
+        auth::Reader,
+        body,
+        error::ApiError,
+        graphql::{AnswerBudget, MOST_CANDIDATES, Scope},
+    },
     conversation::{Conversation, Thing},
-    domain::{EntityId, EntityType, SessionId},
+    domain::{EntityId, EntityType},
     facts::Likely,
 };
 
@@ -47,24 +52,28 @@ pub(super) async fn resolve(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Resolved>, ApiError> {
     let request: Request = body::json(&headers, bytes)?;
-    let unknown_type =
-        || ApiError::invalid("UNKNOWN_TYPE", "`type` is one of person, organization, place, project, tool, concept, event, thing.", "type");
+    let unknown_type = || {
+        ApiError::invalid(
+            "UNKNOWN_TYPE",
+            "There is no such type. Use person, organization, place, project, tool, concept, event or thing.",
+            "type",
+        )
+    };
     let wanted = request.r#type.map(|t| EntityType::parse(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
-    let bad_id = |_| ApiError::invalid("INVALID_ID", "An id is a UUID.", "session_id");
-    let session: Option<SessionId> = request.session_id.map(|id| id.parse().map_err(bad_id)).transpose()?;
-    let (scope, mention) = (Scope::new(identity, conversation), &request.mention);
+    let session = request.session_id.as_deref().map(read_session).transpose()?;
+    let (scope, mention) = (Scope::new(identity, conversation, AnswerBudget::default()), &request.mention);
     let things: Vec<Thing> = session.into_iter().map(Thing::Session).collect();
     let resolve = |whose| {
         let conversation = &scope.conversation;
-        async move { conversation.resolve(&whose, mention, wanted, session).await.map_err(ApiError::from) }
+        async move { conversation.resolve(&whose, mention, wanted, session).await.map_err(renamed) }
     };
-    let (found, memory) = scope.look(&things, resolve).await?;
+    let (found, memory) = scope.look(&things, resolve).await.map_err(|e| e.at("session_id"))?;
     let candidate =
         |c: &Likely| Candidate { entity: EntityView::of(&c.entity, memory.is_shared()), confidence: c.score, reason: c.reason.clone() };
     Ok(Json(Resolved {
         canonical_form: found.canonical_form,
         entity_id: found.entity.as_ref().map(|e| e.id),
         confidence: found.confidence,
-        candidates: found.candidates.iter().map(candidate).collect(),
+        candidates: found.candidates.iter().take(MOST_CANDIDATES).map(candidate).collect(),
     }))
 }

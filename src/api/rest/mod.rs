@@ -13,8 +13,21 @@ use axum::{
     routing::{get, post},
 };
 
-use super::{Auditor, rate::CallerLimits};
-use crate::conversation::Conversation;
+use super::{Auditor, error::ApiError, rate::CallerLimits};
+use crate::{conversation::Conversation, domain::SessionId};
+
+/// What this interface calls the inputs of use cases where it has other names.
+const NAMES: [(&str, &str); 3] = [("query", "q"), ("text", "message"), ("sessionId", "session_id")];
+
+/// An error of a use case with the names of this interface.
+fn renamed(error: impl Into<ApiError>) -> ApiError {
+    error.into().renamed(&NAMES)
+}
+
+/// Reads the session that a body names.
+fn read_session(id: &str) -> Result<SessionId, ApiError> {
+    id.parse().map_err(|_| ApiError::invalid("INVALID_ID", "An id is a UUID, as this server returned it.", "session_id"))
+}
 
 /// The routes.
 pub(crate) fn routes(limits: Arc<CallerLimits>, auditor: Auditor) -> Router<Conversation> {

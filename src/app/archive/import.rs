@@ -26,6 +26,17 @@ pub struct Taken {
     pub new: u64,
 }
 
+/// Whose data an archive may become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owners {
+    /// The local user's, if it comes from the local user of an installation.
+    Local,
+    /// That of whomever it names.
+    Trusted,
+    /// This user's.
+    Into(UserId),
+}
+
 /// Why an archive was not taken, and where. Never quotes it.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {what} ({})", .what.code())]
@@ -66,6 +77,12 @@ pub enum Reason {
     /// For `into`.
     #[error("it has more than one user, who cannot all become one")]
     ManyUsers,
+    /// Without `into`, and not from whom the archive is trusted to name.
+    #[error(
+        "it names the user {0} as its owner; --into ID takes it as the data of a user of your choice, and --trust-owners believes every \
+         owner that it names"
+    )]
+    Owner(UserId),
     /// Without `into`.
     #[error("it is of a visitor, who is nobody here and whose data nobody could read or end; name a user to take it as theirs")]
     Visitor,
@@ -90,6 +107,7 @@ impl Reason {
             Self::TooLong => "ARCHIVE_LINE_TOO_LONG",
             Self::Truncated => "ARCHIVE_TRUNCATED",
             Self::ManyUsers => "ARCHIVE_MANY_USERS",
+            Self::Owner(_) => "ARCHIVE_OWNER",
             Self::Visitor => "ARCHIVE_VISITOR",
             Self::Refused(ArchiveError::OtherData) => "ARCHIVE_OTHER_DATA",
             Self::Refused(ArchiveError::Conflict(_)) => "ARCHIVE_CONFLICT",
@@ -101,19 +119,32 @@ impl Reason {
     }
 }
 
-/// Takes an archive in. `into` takes its one user's data as this user's; `epoch` names the new logs.
+/// Takes an archive in. `owners` says whose data it may become, `told` hears of each user before anything is written for them, and
+/// `epoch` names the new logs.
 ///
 /// # Errors
 /// When the archive or what is in the store refuses it. What was written until then is right and stays.
 pub async fn run(
     store: &dyn Store,
     embedder: &dyn Embedder,
-    into: Option<UserId>,
+    owners: Owners,
+    told: impl FnMut(UserId) + Send,
     epoch: &str,
     input: impl BufRead,
 ) -> Result<Taken, Refused> {
-    let mut import =
-        Import { store, embedder, into, epoch, local: None, user: None, batch: Vec::new(), bytes: 0, line: 0, taken: Taken::default() };
+    let mut import = Import {
+        store,
+        embedder,
+        owners,
+        told: Box::new(told),
+        epoch,
+        local: None,
+        user: None,
+        batch: Vec::new(),
+        bytes: 0,
+        line: 0,
+        taken: Taken::default(),
+    };
     let done = import.all(input).await;
     done.map_err(|what| Refused { line: import.line, what })
 }
@@ -128,7 +159,8 @@ struct User {
 struct Import<'a> {
     store: &'a dyn Store,
     embedder: &'a dyn Embedder,
-    into: Option<UserId>,
+    owners: Owners,
+    told: Box<dyn FnMut(UserId) + Send + 'a>,
     epoch: &'a str,
     /// Whose data is to become the local user's of this installation, who that is.
     local: Option<(UserId, UserId)>,
@@ -180,14 +212,16 @@ impl Import<'_> {
 
     async fn owner(&mut self, owner: Owner, (there, here): (UserId, UserId)) -> Result<(), Reason> {
         self.finish().await?;
-        let user = match self.into {
-            Some(_) if self.taken.users > 0 => return Err(Reason::ManyUsers),
-            Some(user) => user,
-            None if owner.visitor => return Err(Reason::Visitor),
+        let user = match self.owners {
+            Owners::Into(_) if self.taken.users > 0 => return Err(Reason::ManyUsers),
+            Owners::Into(user) => user,
+            _ if owner.visitor => return Err(Reason::Visitor),
             // Each installation without login has one user, with an id of its own.
-            None if owner.user == there => here,
-            None => owner.user,
+            _ if owner.user == there && owner.user != UserId::SHARED => here,
+            Owners::Trusted => owner.user,
+            Owners::Local => return Err(Reason::Owner(owner.user)),
         };
+        (self.told)(user);
         let caller = self.store.admit(&Owner { user, visitor: false, ..owner }).await?;
         self.user = Some(User { caller, counts: vec![0; SHAPES.len()] });
         self.taken.users += 1;

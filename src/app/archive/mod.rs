@@ -5,14 +5,18 @@ mod import;
 
 pub use self::{
     export::{Written, run as write},
-    import::{Reason, Refused, Taken, run as read},
+    import::{Owners, Reason, Refused, Taken, run as read},
 };
 
 use std::io::{BufReader, BufWriter, Write};
 
 use anyhow::Context;
 
-use super::{models, wiring};
+use super::{
+    models,
+    output::{self, say},
+    wiring,
+};
 use crate::adapters::{
     local::LocalEmbedder,
     system::{RandomIds, SystemClock},
@@ -48,9 +52,9 @@ pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Resul
     store.close().await;
     match done {
         Ok(written) => {
-            eprintln!("recall: {} users and {} records exported", written.users, written.records);
+            output::note(format_args!("{} users and {} records exported", written.users, written.records));
             if written.visitors > 0 {
-                eprintln!("recall: {} visitors left out; --user takes one of them", written.visitors);
+                output::note(format_args!("{} visitors left out; --user takes one of them", written.visitors));
             }
         }
         Err(e) if e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) => {
@@ -61,24 +65,30 @@ pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Resul
     Ok(())
 }
 
-/// Reads an archive from standard input into the configured store.
-pub(super) async fn import(config: &Config, into: Option<&str>) -> anyhow::Result<()> {
+/// Reads an archive from standard input into the configured store: as the data of the user `into`, or of whom `owners` allows.
+pub(super) async fn import(config: &Config, into: Option<&str>, owners: Owners) -> anyhow::Result<()> {
     let store = wiring::store(config, config.storage.migrate).await?.store;
     let done = async {
         let embedder: Box<dyn Embedder> = match models::embedder(config).await? {
             Some(model) => Box::new(model),
             None => Box::new(tokio::task::spawn_blocking(LocalEmbedder::load).await??),
         };
-        let into = named(store.as_ref(), into).await?;
+        let owners = named(store.as_ref(), into).await?.map_or(owners, Owners::Into);
+        let local = store.local_user().await?;
+        let told = |user: UserId| match user {
+            UserId::SHARED => output::note(format_args!("writes shared memory ({user})")),
+            user if user == local => output::note(format_args!("writes the local user ({user})")),
+            user => output::note(format_args!("writes user {user}")),
+        };
         // Other than every log that these sessions had before.
         let epoch = RandomIds::default().fresh().as_simple().to_string();
         let input = BufReader::with_capacity(1 << 20, std::io::stdin());
-        anyhow::Ok(import::run(store.as_ref(), embedder.as_ref(), into, &epoch, input).await?)
+        anyhow::Ok(import::run(store.as_ref(), embedder.as_ref(), owners, told, &epoch, input).await?)
     };
     let done = done.await;
     store.close().await;
     let done = done?;
-    println!("{} users imported: {} records, {} of them new", done.users, done.records, done.new);
+    say!("{} users imported: {} records, {} of them new", done.users, done.records, done.new)?;
     Ok(())
 }
 

@@ -183,7 +183,15 @@ async fn one_takes_away_ones_own_data_and_nothing_else() {
     let elsewhere = crate::stored::Stored::sqlite().await;
     let into = elsewhere.store.local_user().await.unwrap();
     let embedder = Same(text(&model["model"]));
-    let taken = recall::app::archive::read(elsewhere.store.as_ref(), &embedder, Some(into), "epoch", archive.as_bytes()).await.unwrap();
+    let taken = recall::app::archive::read(
+        elsewhere.store.as_ref(),
+        &embedder,
+        recall::app::archive::Owners::Into(into),
+        |_| {},
+        "epoch",
+        archive.as_bytes(),
+    );
+    let taken = taken.await.unwrap();
     assert!(taken.users == 1 && taken.records > 5 && taken.new == taken.records);
 
     // Who has nothing gets an archive of nothing, and who is being deleted none.
@@ -218,6 +226,34 @@ async fn one_export_of_a_user_runs_at_a_time_and_a_client_that_hangs_up_frees_it
     while server.get(ANNA, "/export").send().await.unwrap().status() != 200 {
         assert!(started.elapsed() < std::time::Duration::from_secs(60), "the place is never freed");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn slow_readers_of_exports_keep_nobody_from_exporting() {
+    let server = Server::start().await;
+    let query = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
+    let mut slow = Vec::new();
+    // More of them than are read from the database at a time.
+    for user in 1..=4 {
+        let user = uuid::Uuid::from_u128(user).to_string();
+        let session = server.session(&user).await;
+        for n in 0..12 {
+            let messages: Vec<Value> = (0..100).map(|i| json!({ "text": format!("{n} {i} {}", "word ".repeat(1_000)) })).collect();
+            server.data(&user, query, json!({ "input": { "sessionId": session, "messages": messages } })).await;
+        }
+        let export = server.get(&user, "/export").send().await.unwrap();
+        assert_eq!(export.status(), 200);
+        slow.push(export);
+    }
+    let session = server.session(BORIS).await;
+    server.say(BORIS, &session, "Mary lives in Lyon.").await;
+    let archive = server.get(BORIS, "/export").send().await.unwrap().text().await.unwrap();
+    assert!(archive.contains("Mary lives in Lyon.") && archive.lines().last().unwrap().contains("\"end\""), "it is whole");
+    // And those who were slow get all of theirs in the end.
+    for export in slow {
+        let archive = export.text().await.unwrap();
+        assert!(archive.lines().count() > 1_200 && archive.lines().last().unwrap().contains("\"end\""));
     }
 }
 

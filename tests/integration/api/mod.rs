@@ -4,6 +4,8 @@ mod connections;
 mod deletion;
 mod edge;
 mod erase;
+mod errors;
+mod expensive;
 pub(crate) mod harness;
 mod hostile;
 mod http2;

@@ -45,6 +45,7 @@ async fn every_answer_is_named_and_safe_to_show() {
         assert_eq!(headers["x-content-type-options"], "nosniff", "{path}");
         let policy = headers["content-security-policy"].to_str().unwrap();
         assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("script-src 'unsafe-inline'"), "{path}");
+        assert!(policy.contains("connect-src 'self';"), "{path}: pages connect to nobody else, by WebSocket neither");
     }
     let (one, two) = (server.get(ANNA, "/").send().await.unwrap(), server.get(ANNA, "/").send().await.unwrap());
     assert_ne!(one.headers()["x-request-id"], two.headers()["x-request-id"]);

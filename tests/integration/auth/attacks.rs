@@ -28,7 +28,7 @@ async fn viewer(server: &Server, token: &str) -> Value {
 async fn refused(server: &Server, name: &str, token: &str) {
     let (status, challenge, body) = ask(server, &format!("Bearer {token}")).await;
     assert_eq!((status, &body["code"]), (401, &json!("UNAUTHENTICATED")), "{name}: {body}");
-    assert_eq!(body["detail"], "The credentials are not valid. Sign in again.", "{name}");
+    assert_eq!(body["detail"], "The credentials are not valid. Log in again.", "{name}");
     let metadata = format!("Bearer error=\"invalid_token\", resource_metadata=\"{AUDIENCE}/.well-known/oauth-protected-resource\"");
     assert_eq!(challenge, metadata, "{name}");
 }
@@ -109,6 +109,23 @@ async fn tokens_of_others_for_others_and_of_other_times() {
     ] {
         refused(&server, name, &issuer.token("anna", change)).await;
     }
+}
+
+/// RFC 9449 and RFC 8705: such a token is worth nothing to who has stolen it, unless somebody takes it as a plain one.
+#[tokio::test]
+async fn a_token_that_is_bound_to_a_key_is_refused_with_the_reason() {
+    let (issuer, server) = world().await;
+    for confirmation in [json!({ "jkt": "0ZcOCORZNYy" }), json!({ "x5t#S256": "bwcK0esc3AC" }), json!({}), json!("x")] {
+        let token = issuer.token("anna", json!({ "cnf": confirmation }));
+        let (status, challenge, body) = ask(&server, &format!("Bearer {token}")).await;
+        assert_eq!((status, &body["code"]), (401, &json!("UNAUTHENTICATED")), "{body}");
+        assert!(text(&body["detail"]).contains("`cnf`") && challenge.contains("invalid_token"), "{body} {challenge}");
+        let (status, ..) = ask(&server, &format!("DPoP {token}")).await;
+        assert_eq!(status, 401);
+    }
+    let forged = Key::new("a", Algorithm::ES256);
+    let token = forged.sign(&forged.header(), &changed(issuer.claims("anna"), &json!({ "cnf": {} })));
+    refused(&server, "only who has a good token is told", &token).await;
 }
 
 #[tokio::test]

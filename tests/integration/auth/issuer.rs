@@ -172,7 +172,7 @@ pub(crate) fn changed(mut object: Value, change: &Value) -> Value {
 async fn discovery(State(issuer): State<Arc<Issuer>>) -> Json<Value> {
     let place = |path: &str| format!("{}{path}", issuer.url);
     let mut document = json!({ "issuer": issuer.url, "jwks_uri": place("/jwks"), "authorization_endpoint": place("/authorize"),
-        "token_endpoint": place("/token"), "end_session_endpoint": place("/end") });
+        "token_endpoint": place("/token"), "userinfo_endpoint": place("/userinfo"), "end_session_endpoint": place("/end") });
     document["authorization_response_iss_parameter_supported"] = json!(issuer.op.names_itself());
     Json(document)
 }

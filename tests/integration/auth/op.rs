@@ -40,12 +40,14 @@ pub(crate) struct Op {
     /// Answers nothing any more.
     pub(crate) down: AtomicBool,
     silent: AtomicBool,
+    /// What is said at the userinfo endpoint; nothing when absent.
+    pub(crate) userinfo: Mutex<Option<Value>>,
     /// What the answers to codes and refresh tokens say besides; null takes a member away.
     pub(crate) answer: Mutex<Option<Value>>,
 }
 
 pub(super) fn routes() -> Router<Arc<Issuer>> {
-    Router::new().route("/token", post(token))
+    Router::new().route("/token", post(token)).route("/userinfo", post(userinfo))
 }
 
 impl Op {
@@ -117,6 +119,15 @@ fn is_client(headers: &axum::http::HeaderMap) -> bool {
     let both = format!("{}:{}", encoded(CLIENT), encoded(CLIENT_SECRET));
     let expected = format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(both));
     headers.get("authorization").is_some_and(|v| v.to_str().unwrap() == expected)
+}
+
+/// Knows the bearer of the access token that `token` hands out.
+async fn userinfo(State(issuer): State<Arc<Issuer>>, headers: axum::http::HeaderMap) -> Answer {
+    let said = issuer.op.userinfo.lock().unwrap().clone();
+    match said.filter(|_| headers.get("authorization").is_some_and(|v| v == "Bearer opaque")) {
+        Some(said) => (StatusCode::OK, Json(said)),
+        None => (StatusCode::UNAUTHORIZED, Json(json!({ "error": "invalid_token" }))),
+    }
 }
 
 async fn token(State(issuer): State<Arc<Issuer>>, headers: axum::http::HeaderMap, body: Bytes) -> Answer {

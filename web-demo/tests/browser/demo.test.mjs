@@ -295,3 +295,26 @@ test("the page comes with a strict content security policy and asks nobody else"
   assert.doesNotMatch(policy, /script-src[^;]*unsafe/);
   assert.doesNotMatch(await response.text(), /https?:\/\/|<script(?![^>]*\bsrc=)/);
 });
+
+test("a script in the page opens a WebSocket to this server and to no other", async () => {
+  const elsewhere = createServer().listen(0, "127.0.0.1");
+  await once(elsewhere, "listening");
+  const tab = await browser.visit(`${server.url}/`);
+  const [own, other, blocked] = await tab.page.evaluate(async (port) => {
+    const violation = new Promise((resolve) => document.addEventListener("securitypolicyviolation", (event) => resolve(event.blockedURI), { once: true }));
+    const open = (host) => new Promise((resolve) => {
+      try {
+        const socket = new WebSocket(`ws://${host}/graphql/ws`, "graphql-transport-ws");
+        socket.onopen = () => { socket.close(); resolve("open"); };
+        socket.onerror = () => resolve("refused");
+      } catch {
+        resolve("refused");
+      }
+    });
+    return [await open(location.host), await open(`127.0.0.1:${port}`), await violation];
+  }, elsewhere.address().port);
+  assert.deepEqual([own, other], ["open", "refused"]);
+  assert.match(blocked, new RegExp(`:${elsewhere.address().port}/graphql/ws`));
+  await tab.context.close();
+  elsewhere.close();
+});

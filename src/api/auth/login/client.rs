@@ -12,6 +12,7 @@ use oauth2::{
     basic::{BasicErrorResponse, BasicErrorResponseType, BasicRevocationErrorResponse, BasicTokenIntrospectionResponse, BasicTokenType},
 };
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{super::token::Places, attempt::Attempt};
 use crate::{
@@ -108,6 +109,17 @@ impl Client {
         let client = self.base(places).set_token_uri(token_url(places)?);
         let token = RefreshToken::new(token.0.clone());
         client.exchange_refresh_token(&token).request_async(&self.http()).await.map(tokens).map_err(failure)
+    }
+
+    /// What the issuer says of whom an access token names (OpenID Connect Core, section 5.3). `None` when it says nothing that can be
+    /// read. By POST, which every issuer takes here.
+    pub(super) async fn userinfo(&self, places: &Places, access: &str) -> Option<Map<String, Value>> {
+        let url = places.userinfo_endpoint.as_deref()?;
+        let bearer = format!("Bearer {access}");
+        let headers = [("authorization", bearer.as_str()), ("content-type", "application/x-www-form-urlencoded")];
+        let answer = self.forms.post(url, &headers, Vec::new()).await;
+        let answer = answer.inspect_err(|error| tracing::warn!(%error, "the issuer cannot be asked about a person")).ok()?;
+        if answer.status == http::StatusCode::OK.as_u16() { serde_json::from_slice(&answer.body).ok() } else { None }
     }
 
     /// Tells the issuer that a refresh token is not needed any more (RFC 7009). Nothing depends on it.
@@ -217,6 +229,7 @@ mod tests {
             authorization_endpoint: at("authorize?tenant=7"),
             token_endpoint: at("token"),
             revocation_endpoint: at("revoke"),
+            userinfo_endpoint: at("userinfo"),
             token_endpoint_auth_methods_supported: Some(methods.iter().map(|m| (*m).to_owned()).collect()),
             ..Places::default()
         }
@@ -239,6 +252,23 @@ mod tests {
         let (forms, client) = client(Some("s"), (200, ""));
         client.revoke(&places(&[]), &token).await;
         assert_eq!(*forms.asked.lock().unwrap(), ["https://login.example.org/revoke token=r&token_type_hint=refresh_token signed"]);
+    }
+
+    #[tokio::test]
+    async fn userinfo_is_read_when_it_is_an_object() {
+        for (status, answer, read) in [
+            (200, r#"{"sub":"anna","roles":["admin"]}"#, true),
+            (200, "[]", false),
+            (200, "eyJhbGciOiJub25lIn0.e30.", false),
+            (401, r#"{"sub":"anna"}"#, false),
+            (302, "", false),
+        ] {
+            let (forms, client) = client(Some("s"), (status, answer));
+            assert_eq!(client.userinfo(&places(&[]), "a").await.is_some(), read, "{status} {answer}");
+            assert_eq!(*forms.asked.lock().unwrap(), ["https://login.example.org/userinfo "]);
+        }
+        let (forms, client) = client(None, (200, "{}"));
+        assert!(client.userinfo(&Places::default(), "a").await.is_none() && forms.asked.lock().unwrap().is_empty());
     }
 
     #[tokio::test]

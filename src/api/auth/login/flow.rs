@@ -77,7 +77,7 @@ impl Inner {
             return Err(failed("LOGIN_WRONG_ISSUER", "The answer is not that of the login provider. Log in again."));
         }
         if returned.error.is_some() {
-            return Err(failed("LOGIN_DENIED", "The login provider did not let you in."));
+            return Err(failed("LOGIN_DENIED", "The login provider did not let you in. Log in again, or ask its administrator."));
         }
         let refused = || failed("LOGIN_CODE_REFUSED", "The login provider does not know this login. Log in again.");
         let code = returned.code.filter(|code| !code.is_empty() && code.len() <= MAX_CODE).ok_or_else(refused)?;

@@ -4,6 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
+use serde_json::Value;
 
 use super::{
     Inner,
@@ -12,7 +13,10 @@ use super::{
     unavailable,
 };
 use crate::{
-    api::auth::{AuthError, token::refused},
+    api::auth::{
+        AuthError,
+        token::{Places, claims::user, refused},
+    },
     domain::{Caller, Login, ProviderToken, Renewal, Timestamp, ViewerRole},
     ports::Renewed,
 };
@@ -54,7 +58,7 @@ impl Inner {
     async fn renew(&self, caller: Caller, login: &Login, token: ProviderToken, claimed_until: Timestamp) -> Result<bool, RenewError> {
         let places = self.provider.places().await?;
         let refusal = match self.client.refresh(&places, &token).await {
-            Ok(tokens) => match self.again(caller, &tokens).await {
+            Ok(tokens) => match self.again(caller, &places, &tokens).await {
                 Ok(role) => {
                     let renewal = self.renewal(&tokens).unwrap_or_else(|| Renewal { token, at: self.renew_at(&tokens) });
                     let granted = tokens.scopes.as_deref();
@@ -75,17 +79,29 @@ impl Inner {
         Ok(false)
     }
 
-    /// What the person may be, as the new tokens tell. They must be those of the same person.
-    async fn again(&self, caller: Caller, tokens: &Tokens) -> Result<ViewerRole, AuthError> {
-        let Some(id_token) = &tokens.id else {
-            let access = self.tokens.verify(&tokens.access).await.ok().filter(|i| i.caller.user() == caller.user());
-            return Ok(access.map_or(caller.role(), |identity| identity.caller.role()));
-        };
+    /// The role that the new tokens prove. They must be those of the same person.
+    async fn again(&self, caller: Caller, places: &Places, tokens: &Tokens) -> Result<ViewerRole, AuthError> {
+        let Some(id_token) = &tokens.id else { return self.role_without_id_token(caller, places, tokens).await };
         let (person, claims) = self.person(id_token, None).await?;
         if person.user != caller.user() {
             return Err(refused("subject"));
         }
         Ok(self.role(&person, &claims, tokens).await)
+    }
+
+    /// The role that a renewal without an ID token proves: by its access token, else by what the issuer says at its userinfo endpoint.
+    /// The role of before proves nothing, because the issuer may have taken it back. Without an answer the caller is a user until
+    /// the next renewal.
+    async fn role_without_id_token(&self, caller: Caller, places: &Places, tokens: &Tokens) -> Result<ViewerRole, AuthError> {
+        let access = self.tokens.verify(&tokens.access).await.ok().filter(|i| i.caller.user() == caller.user());
+        if access.is_some_and(|identity| identity.caller.role() == ViewerRole::Admin) {
+            return Ok(ViewerRole::Admin);
+        }
+        let Some(claims) = self.client.userinfo(places, &tokens.access).await else { return Ok(ViewerRole::User) };
+        if claims.get("sub").and_then(Value::as_str).map(|subject| user(&self.config.issuer, subject)) != Some(caller.user()) {
+            return Err(refused("subject"));
+        }
+        Ok(if self.tokens.rules().is_admin(&claims) { ViewerRole::Admin } else { ViewerRole::User })
     }
 
     /// How the issuer is asked the next time, if it gave what is needed for that.

@@ -48,6 +48,8 @@ pub(super) enum Problem {
     Early,
     /// It tells who somebody is, not what its bearer may do.
     IdToken,
+    /// Only the holder of a key may use it (RFC 7800), by DPoP (RFC 9449) or a client certificate (RFC 8705).
+    Bound,
 }
 
 impl Problem {
@@ -60,6 +62,7 @@ impl Problem {
             Self::Expired => "expired",
             Self::Early => "early",
             Self::IdToken => "id_token",
+            Self::Bound => "bound",
         }
     }
 }
@@ -96,6 +99,10 @@ impl Rules {
         // With providers that call every token `JWT`, these claims tell an ID token from an access token.
         if ["nonce", "at_hash", "c_hash"].iter().any(|name| claims.contains_key(*name)) {
             return Err(Problem::IdToken);
+        }
+        // Whoever stole it could use it as a plain bearer token.
+        if claims.contains_key("cnf") {
+            return Err(Problem::Bound);
         }
         let scopes = texts(claims.get("scope")).chain(texts(claims.get("scp"))).flat_map(|s| s.split(' '));
         let role = if self.is_admin(claims) { ViewerRole::Admin } else { ViewerRole::User };
@@ -215,6 +222,10 @@ mod tests {
             (json!({ "iat": NOW + 3600 }), Problem::Early),
             (json!({ "nonce": "n" }), Problem::IdToken),
             (json!({ "at_hash": "h" }), Problem::IdToken),
+            (json!({ "cnf": { "jkt": "x" } }), Problem::Bound),
+            (json!({ "cnf": { "x5t#S256": "x" } }), Problem::Bound),
+            (json!({ "cnf": {} }), Problem::Bound),
+            (json!({ "cnf": 7, "exp": NOW - 5 }), Problem::Expired),
         ] {
             assert_eq!(check(bad.clone()).unwrap_err(), problem, "{bad}");
         }

@@ -29,6 +29,7 @@ pub(in crate::api::auth) struct Places {
     pub(in crate::api::auth) token_endpoint: Option<String>,
     pub(in crate::api::auth) end_session_endpoint: Option<String>,
     pub(in crate::api::auth) revocation_endpoint: Option<String>,
+    pub(in crate::api::auth) userinfo_endpoint: Option<String>,
     pub(in crate::api::auth) scopes_supported: Option<Vec<String>>,
     pub(in crate::api::auth) token_endpoint_auth_methods_supported: Option<Vec<String>>,
     /// It names itself in what it sends the browser back with (RFC 9207).
@@ -38,7 +39,8 @@ pub(in crate::api::auth) struct Places {
 impl Places {
     /// All addresses.
     pub(super) fn addresses(&self) -> impl Iterator<Item = &String> {
-        [&self.authorization_endpoint, &self.token_endpoint, &self.end_session_endpoint, &self.revocation_endpoint].into_iter().flatten()
+        let named = [&self.authorization_endpoint, &self.token_endpoint, &self.end_session_endpoint, &self.revocation_endpoint];
+        named.into_iter().chain([&self.userinfo_endpoint]).flatten()
     }
 }
 

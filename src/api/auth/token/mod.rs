@@ -20,7 +20,7 @@ use tokio::time::Instant;
 pub use self::opaque::Introspection;
 use self::{
     blocklist::{Blocklist, Listed},
-    claims::{Granted, Rules},
+    claims::{Granted, Problem, Rules},
     opaque::Introspector,
 };
 pub(super) use self::{keys::Places, provider::Provider};
@@ -215,7 +215,11 @@ impl Tokens {
         let issuer = peeked.claims.get("iss").and_then(Value::as_str);
         let provider = self.providers.iter().find(|p| Some(p.issuer()) == issuer).ok_or_else(|| refused("issuer"))?;
         let claims = provider.signed(token, &header).await?;
-        self.rules.check(&claims, provider.issuer(), self.clock.now()).map_err(|problem| refused(problem.code()))
+        self.rules.check(&claims, provider.issuer(), self.clock.now()).map_err(|problem| {
+            let refused = refused(problem.code());
+            // The signature is good, so its bearer may know why the token is not taken.
+            if problem == Problem::Bound { AuthError::Bound } else { refused }
+        })
     }
 
     /// The header of a signed token whose algorithm is accepted.

@@ -129,10 +129,10 @@ fn meaning(mut claims: Map<String, Value>, issuer: &str, rules: &Rules, now: Tim
     if claims.get("active") != Some(&Value::Bool(true)) {
         return None;
     }
-    // Issuers also know refresh tokens, which open nothing here, and tokens that only the holder of a key may show.
+    // Issuers also know refresh tokens, which open nothing here.
     let is = |name: &str, wanted: &str| claims.get(name).and_then(Value::as_str).is_some_and(|given| given.eq_ignore_ascii_case(wanted));
     let absent_or = |name: &str, wanted: &str| !claims.contains_key(name) || is(name, wanted);
-    if !is("token_type", "Bearer") || !absent_or("token_use", "access_token") || claims.contains_key("cnf") {
+    if !is("token_type", "Bearer") || !absent_or("token_use", "access_token") {
         return None;
     }
     // It answers for itself.

@@ -49,17 +49,21 @@ pub(crate) async fn begin(
     request: Request,
 ) -> Result<Response, ApiError> {
     if foreign.is_some() {
-        return Err(ApiError::refused(StatusCode::FORBIDDEN, "FOREIGN_ORIGIN", "A visit is begun by the pages of this server."));
+        return Err(ApiError::refused(
+            StatusCode::FORBIDDEN,
+            "FOREIGN_ORIGIN",
+            "Only the pages of this server begin a visit. Open one of them.",
+        ));
     }
     let Visiting { visits, conversation, .. } = &visiting;
     let (parts, _) = request.into_parts();
     if visits.is_logged_in(&parts).await? {
-        return Err(ApiError::refused(StatusCode::CONFLICT, "ALREADY_LOGGED_IN", "You are logged in. Log out to go on as a visitor."));
+        return Err(ApiError::refused(StatusCode::CONFLICT, "ALREADY_LOGGED_IN", "You are logged in. Log out to continue as a visitor."));
     }
     let before = visits.held(&parts.headers, false).await?;
     let origin = parts.extensions.get::<ClientAddress>().map(|client| address::neighbourhood(client.0));
     let Some(held) = visits.begin(origin).await? else {
-        let message = "There are too many visitors just now. Log in, or come back later.";
+        let message = "There are too many visitors now. Log in, or try again later.";
         return Err(ApiError::refused(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_VISITS", message));
     };
     if let Some(before) = before {

@@ -16,7 +16,7 @@ use crate::{
         error::ApiError,
         graphql::{
             loader::{AnswerTo, DecisionsIn, FactsIn, MentionsIn, UsageOf},
-            page::{self, cost},
+            page::{self, batched},
             scope::{Memory, Needs, scope},
         },
     },
@@ -104,8 +104,13 @@ impl MessageNode {
     }
 
     /// What an answer rests on, by the numbers in its text.
-    async fn citations(&self) -> Vec<CitationNode> {
-        self.0.citations.iter().map(|c| CitationNode(c.clone(), self.1.clone())).collect()
+    #[graphql(complexity = "batched(first, child_complexity)")]
+    async fn citations(
+        &self,
+        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<CitationNode>> {
+        let cited = self.0.citations.iter().take(page::most(first)?);
+        Ok(cited.map(|c| CitationNode(c.clone(), self.1.clone())).collect())
     }
 
     /// Tokens that model servers used to read it and to answer it; null when none was asked.
@@ -114,16 +119,26 @@ impl MessageNode {
     }
 
     /// The things it mentions, each once, in order of appearance.
-    async fn entities(&self) -> async_graphql::Result<Vec<EntityNode>> {
+    #[graphql(complexity = "batched(first, child_complexity)")]
+    async fn entities(
+        &self,
+        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<EntityNode>> {
+        let most = page::most(first)?;
         let mentions = self.1.load.load_one(MentionsIn(self.0.id)).await?.unwrap_or_default();
         let entities = self.1.load.load_many(mentions.iter().map(|m| m.0)).await?;
         let mut seen = HashSet::new();
         let named = mentions.iter().filter_map(|(id, _)| entities.get(id)).filter(|e| seen.insert(e.id));
-        Ok(named.map(|e| EntityNode(e.clone(), self.1.clone())).collect())
+        Ok(named.take(most).map(|e| EntityNode(e.clone(), self.1.clone())).collect())
     }
 
     /// Where it mentions them.
-    async fn mentions(&self) -> async_graphql::Result<Vec<MentionNode>> {
+    #[graphql(complexity = "batched(first, child_complexity)")]
+    async fn mentions(
+        &self,
+        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<MentionNode>> {
+        let most = page::most(first)?;
         let mentions = self.1.load.load_one(MentionsIn(self.0.id)).await?.unwrap_or_default();
         let entities = self.1.load.load_many(mentions.iter().map(|m| m.0)).await?;
         let mut decisions = match mentions.is_empty() {
@@ -136,21 +151,30 @@ impl MessageNode {
             let (score, reason) = decisions.remove(&place).map(|d| (d.score, d.reason)).unzip();
             Some(MentionNode { entity, start, end, surface: cut(self.0.text.as_str(), mention.span), score, reason })
         };
-        Ok((0..).zip(mentions).filter_map(node).collect())
+        Ok((0..).zip(mentions).filter_map(node).take(most).collect())
     }
 
     /// The facts it is evidence for or against.
-    async fn facts(&self) -> async_graphql::Result<Vec<FactNode>> {
+    #[graphql(complexity = "batched(first, child_complexity)")]
+    async fn facts(
+        &self,
+        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<FactNode>> {
+        let most = page::most(first)?;
         let ids = self.1.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
         let facts = self.1.load.load_many(ids.iter().map(|(id, _)| *id)).await?;
-        Ok(ids.iter().filter_map(|(id, _)| facts.get(id)).map(|f| FactNode(f.clone(), self.1.clone())).collect())
+        Ok(ids.iter().filter_map(|(id, _)| facts.get(id)).take(most).map(|f| FactNode(f.clone(), self.1.clone())).collect())
     }
 
-    /// What it says of facts, each fact once; the first 20.
-    #[graphql(complexity = "cost(Some(MAX_SAID), child_complexity)")]
-    async fn evidence(&self) -> async_graphql::Result<Vec<MessageEvidence>> {
+    /// What it says of facts, each fact once.
+    #[graphql(complexity = "batched(first, child_complexity)")]
+    async fn evidence(
+        &self,
+        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<MessageEvidence>> {
+        let most = page::most(first)?;
         let mut said = self.1.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
-        said.truncate(MAX_SAID as usize);
+        said.truncate(most);
         let facts = self.1.load.load_many(said.iter().map(|(id, _)| *id)).await?;
         let node = |(id, stance): &(FactId, Stance)| {
             let fact = FactNode(facts.get(id)?.clone(), self.1.clone());
@@ -164,9 +188,6 @@ impl MessageNode {
         page::message_cursor(&self.0)
     }
 }
-
-/// Most facts of a message of which its evidence is listed.
-const MAX_SAID: i32 = 20;
 
 /// What a message says of a fact.
 #[derive(SimpleObject)]

@@ -17,12 +17,9 @@ pub(crate) struct UserError {
 
 impl From<&ApiError> for UserError {
     fn from(error: &ApiError) -> Self {
-        let mut path = error.path().to_vec();
         // Use cases name their own argument; here it lies in the one argument `input`.
-        if path.first().is_some_and(|first| first != "input") {
-            path.insert(0, "input".to_owned());
-        }
-        Self { code: error.code().to_owned(), message: error.message().to_owned(), path }
+        let error = error.clone().within("input");
+        Self { code: error.code().to_owned(), message: error.message().to_owned(), path: error.path().to_vec() }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{EntityNode, UserError, settle},
+            page::CHANGE,
             scope::{Needs, note_shared, read_id, scope},
         },
     },
@@ -74,6 +75,7 @@ pub(super) struct EntityMutations;
 #[Object(guard = "Needs::Write")]
 impl EntityMutations {
     /// Gives an entity another name.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn rename_entity(
         &self,
         ctx: &Context<'_>,
@@ -83,7 +85,7 @@ impl EntityMutations {
         let rename = async {
             let id: EntityId = read_id(&input.id, "input.id")?;
             let rename = |whose| async move { s.conversation.rename_entity(&whose, id, input.name).await.map_err(ApiError::from) };
-            let (entity, memory) = s.change(&[Thing::Entity(id)], rename).await?;
+            let (entity, memory) = s.change(&[Thing::Entity(id)], rename).await.map_err(|e| e.at("input.id"))?;
             note_shared(ctx, memory, AuditAction::SharedEntityRenamed, entity.id).await?;
             Ok(EntityNode(entity, memory.clone()))
         };
@@ -92,6 +94,7 @@ impl EntityMutations {
     }
 
     /// Says that two entities are one and the same.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn merge_entities(
         &self,
         ctx: &Context<'_>,
@@ -112,6 +115,7 @@ impl EntityMutations {
 
     /// Undoes a merge: the entity comes back with its names, mentions and facts. What was learnt since stays with the one that
     /// stayed, unless the message names the one that was gone.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn unmerge_entities(
         &self,
         ctx: &Context<'_>,
@@ -121,7 +125,7 @@ impl EntityMutations {
         let unmerge = async {
             let id: EntityId = read_id(&input.entity_id, "input.entityId")?;
             let unmerge = |whose| async move { s.conversation.unmerge_entities(&whose, id).await.map_err(ApiError::from) };
-            let ((entity, from), memory) = s.change(&[Thing::Entity(id)], unmerge).await?;
+            let ((entity, from), memory) = s.change(&[Thing::Entity(id)], unmerge).await.map_err(|e| e.at("input.entityId"))?;
             note_shared(ctx, memory, AuditAction::SharedEntitiesUnmerged, entity.id).await?;
             Ok((EntityNode(entity, memory.clone()), EntityNode(from, memory.clone())))
         };

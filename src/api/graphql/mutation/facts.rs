@@ -7,6 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{EntityType, FactNode, UserError, settle},
+            page::CHANGE,
             scope::{Needs, note_shared, read_id, scope},
         },
     },
@@ -62,6 +63,7 @@ pub(super) struct FactMutations;
 #[Object(guard = "Needs::Write")]
 impl FactMutations {
     /// Records a fact that the viewer states directly, as a plain statement.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn assert_fact(
         &self,
         ctx: &Context<'_>,
@@ -79,7 +81,7 @@ impl FactMutations {
                 object_type: input.object_type.map(Into::into),
             };
             let assert = |whose| async move { s.conversation.assert_fact(&whose, fact).await.map_err(ApiError::from) };
-            let (fact, memory) = s.change(&[Thing::Session(session)], assert).await?;
+            let (fact, memory) = s.change(&[Thing::Session(session)], assert).await.map_err(|e| e.at("input.sessionId"))?;
             note_shared(ctx, memory, AuditAction::SharedFactAsserted, fact.id).await?;
             Ok(FactNode(fact, memory.clone()))
         };
@@ -88,6 +90,7 @@ impl FactMutations {
     }
 
     /// Takes a fact back: it stays readable but no longer counts, until a later message states it again.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn retract_fact(
         &self,
         ctx: &Context<'_>,

@@ -7,6 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{MessageNode, MessageRole, MessageStatus, UserError, settle},
+            page::CHANGE,
             scope::{Needs, limits, note_shared, read_id, scope},
         },
     },
@@ -103,6 +104,7 @@ pub(super) struct MessageMutations;
 #[Object(guard = "Needs::Write")]
 impl MessageMutations {
     /// Stores a message and answers at once; what it means is worked out afterwards and told by events.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn send_message(
         &self,
         ctx: &Context<'_>,
@@ -122,7 +124,7 @@ impl MessageMutations {
                 client_message_id: input.client_message_id,
             };
             let send = |whose| async move { s.conversation.send(&whose, message).await.map_err(ApiError::from) };
-            let (message, memory) = s.change(&[Thing::Session(session)], send).await?;
+            let (message, memory) = s.change(&[Thing::Session(session)], send).await.map_err(|e| e.at("input.sessionId"))?;
             note_shared(ctx, memory, AuditAction::SharedMessagesStored, message.id).await?;
             Ok(MessageNode(message, memory.clone()))
         };
@@ -153,7 +155,7 @@ impl MessageMutations {
             };
             let messages = input.messages.into_iter().map(message).collect();
             let import = |whose| async move { s.conversation.import(&whose, session, messages).await.map_err(ApiError::from) };
-            let (messages, memory) = s.change(&[Thing::Session(session)], import).await?;
+            let (messages, memory) = s.change(&[Thing::Session(session)], import).await.map_err(|e| e.at("input.sessionId"))?;
             if let Some(first) = messages.first() {
                 note_shared(ctx, memory, AuditAction::SharedMessagesStored, first.id).await?;
             }
@@ -165,6 +167,7 @@ impl MessageMutations {
 
     /// Ends the answering of a question, wherever it has got to; the event `answer_failed` with the code `CANCELLED` says so. What
     /// the message states is remembered all the same.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn cancel_answer(
         &self,
         ctx: &Context<'_>,

@@ -4,6 +4,7 @@ use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use crate::{
     api::{
+        error::NOT_FOUND,
         graphql::{
             engine::Streams,
             model::{UserError, settle},
@@ -67,7 +68,10 @@ impl StreamMutations {
         let streams = ctx.data::<Streams>()?;
         let open = async {
             let session: SessionId = read_id(&input.session_id, "input.sessionId")?;
-            whip::offer(&streams.signaling, limits(ctx)?, s.identity(), session, &input.offer).await.map_err(|e| e.at("input.offer"))
+            whip::offer(&streams.signaling, limits(ctx)?, s.identity(), session, &input.offer).await.map_err(|e| {
+                let path = if e.code() == NOT_FOUND { "input.sessionId" } else { "input.offer" };
+                e.at(path)
+            })
         };
         let (opened, errors) = settle(open.await)?;
         let Some(opened) = opened else {

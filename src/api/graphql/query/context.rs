@@ -7,7 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{ContextNode, ContextScope, EntityType, Resolution, RetrievalMethod},
-            page::MAX_PAGE,
+            page::{MAX_PAGE, SEARCH, STATEMENT, batched},
             scope::{Needs, read_optional_id, scope},
         },
     },
@@ -48,7 +48,7 @@ impl ContextInput {
             (ContextScope::User, _) => Scope::User,
             (ContextScope::Session, Some(session)) => Scope::Session(session),
             (ContextScope::Session, None) => {
-                let message = "The scope SESSION needs a `sessionId`.";
+                let message = "The scope `SESSION` needs a session. Name it in `sessionId`.";
                 return Err(ApiError::invalid("SESSION_REQUIRED", message, "input.sessionId"));
             }
         };
@@ -56,7 +56,7 @@ impl ContextInput {
             text: self.query.into(),
             scope,
             first: first.ok_or_else(|| {
-                ApiError::invalid("INVALID_PAGE_SIZE", format!("`first` must be between 1 and {MAX_PAGE}."), "input.first")
+                ApiError::invalid("INVALID_PAGE_SIZE", format!("The page size is out of range. Ask for 1 to {MAX_PAGE}."), "input.first")
             })?,
             methods: self.methods.unwrap_or_default().into_iter().map(Into::into).collect(),
             as_of: self.as_of,
@@ -64,6 +64,14 @@ impl ContextInput {
             shared: self.shared.unwrap_or(true),
         })
     }
+}
+
+/// Facts and things that a context has at most.
+const MOST_KNOWN: i32 = 40;
+
+/// Cost of a search and of what it finds.
+fn context_cost(input: &ContextInput, child: usize) -> usize {
+    SEARCH.saturating_add(batched(Some(input.first.unwrap_or(0).max(MOST_KNOWN)), child))
 }
 
 /// A name to be resolved.
@@ -83,7 +91,7 @@ pub(super) struct ContextQueries;
 #[Object(guard = "Needs::Read")]
 impl ContextQueries {
     /// What the memory knows about a question: messages, facts and things, best first.
-    #[graphql(complexity = "20 + 20 * child_complexity")]
+    #[graphql(complexity = "context_cost(&input, child_complexity)")]
     async fn context(
         &self,
         ctx: &Context<'_>,
@@ -99,11 +107,12 @@ impl ContextQueries {
             let query = query.clone();
             async move { s.conversation.context(&caller, query).await.map_err(ApiError::from) }
         };
-        let (found, _) = s.look(&things, ask).await?;
+        let (found, _) = s.look(&things, ask).await.map_err(|e| e.at("sessionId").within("input"))?;
         Ok(ContextNode::of(s, found))
     }
 
     /// The thing that a name means to the viewer.
+    #[graphql(complexity = "3 * STATEMENT + child_complexity")]
     async fn resolve_entity(
         &self,
         ctx: &Context<'_>,
@@ -114,7 +123,7 @@ impl ContextQueries {
         let (mention, wanted) = (&input.mention, input.r#type.map(Into::into));
         let things: Vec<Thing> = session.into_iter().map(Thing::Session).collect();
         let resolve = |caller| async move { s.conversation.resolve(&caller, mention, wanted, session).await.map_err(ApiError::from) };
-        let (resolved, memory) = s.look(&things, resolve).await?;
+        let (resolved, memory) = s.look(&things, resolve).await.map_err(|e| e.at("sessionId").within("input"))?;
         Ok(Resolution::of(memory, resolved))
     }
 }

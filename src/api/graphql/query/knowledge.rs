@@ -7,10 +7,11 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{EntityNode, EntityType, FactNode, FactStatus, RelationNode},
-            page::{self, Connection, Total, cost},
+            page::{self, Connection, MAX_PAGE, Total, bounded, cost},
             scope::{Needs, read_id, read_optional_id, scope},
         },
     },
+    conversation::Conversation,
     domain::{EntityId, FactId, Timestamp},
     ports,
 };
@@ -60,9 +61,12 @@ pub(crate) struct FactFilter {
 }
 
 impl FactFilter {
-    fn read(self) -> Result<ports::FactFilter, ApiError> {
+    fn read(self, conversation: &Conversation) -> Result<ports::FactFilter, ApiError> {
+        if let Some(name) = &self.relation {
+            conversation.relation(name).map_err(|e| ApiError::from(e).within("filter"))?;
+        }
         if self.min_belief.is_some_and(|b| !(0.0..=1.0).contains(&b)) {
-            return Err(ApiError::invalid("INVALID_BELIEF", "`minBelief` must be between 0 and 1.", "filter.minBelief"));
+            return Err(ApiError::invalid("INVALID_BELIEF", "The belief is out of range. Give a number from 0 to 1.", "filter.minBelief"));
         }
         Ok(ports::FactFilter {
             subject: read_optional_id(self.subject_id.as_ref(), "filter.subjectId")?,
@@ -125,13 +129,14 @@ impl KnowledgeQueries {
         #[graphql(desc = "Those of shared memory instead.", default)] shared: bool,
     ) -> async_graphql::Result<Connection<FactNode>> {
         let s = scope(ctx)?;
-        let (page, filter) = (page::page(first, after)?, filter.unwrap_or_default().read()?);
+        let (page, filter) = (page::page(first, after)?, filter.unwrap_or_default().read(&scope(ctx)?.conversation)?);
         let memory = s.memory(shared)?;
         let slice = s.store().list_facts(&memory.caller, &filter, &page).await.map_err(ApiError::from)?;
         Ok(page::forwards(slice, &page, Total::Facts(memory.caller, filter), |f| FactNode(f, memory.clone())))
     }
 
     /// The ontology in force: the verbs that facts may use.
+    #[graphql(complexity = "bounded(MAX_PAGE as usize, child_complexity)")]
     async fn relations(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<RelationNode>> {
         Ok(scope(ctx)?.conversation.ontology().iter().map(RelationNode::from).collect())
     }

@@ -82,6 +82,40 @@ async fn a_renewed_login_says_what_the_issuer_says_now() {
 }
 
 #[tokio::test]
+async fn renewal_without_id_token_keeps_no_role_that_nobody_proves() {
+    let (issuer, server) = world().await;
+    *issuer.op.answer.lock().unwrap() = Some(json!({}));
+    let browser = Browser::at(&server);
+    browser.log_in(&issuer, "root", json!({ "roles": ["recall-admin"] })).await;
+    let id = browser.viewer().await;
+    let renewed = async |userinfo: Option<Value>| {
+        *issuer.op.answer.lock().unwrap() = Some(json!({ "id_token": null }));
+        *issuer.op.userinfo.lock().unwrap() = userinfo;
+        issuer.clock.wait(301);
+        browser.session().await["user"]["role"].clone()
+    };
+    // The issuer still says so where it is asked.
+    assert_eq!(renewed(Some(json!({ "sub": "root", "roles": ["recall-admin"] }))).await, "ADMIN");
+    // It has taken the role back.
+    assert_eq!(renewed(Some(json!({ "sub": "root", "roles": [] }))).await, "USER");
+    assert_eq!(renewed(None).await, "USER");
+    assert_eq!(renewed(Some(json!({ "sub": "root", "roles": ["recall-admin"] }))).await, "ADMIN", "it has given the role again");
+    assert_eq!(browser.viewer().await, id, "the login itself goes on");
+
+    // It says nothing, or speaks of somebody else.
+    for (userinfo, role) in [(None, json!("USER")), (Some(json!({ "sub": "boris", "roles": ["recall-admin"] })), Value::Null)] {
+        *issuer.op.answer.lock().unwrap() = None;
+        let browser = Browser::at(&server);
+        browser.log_in(&issuer, "root", json!({ "roles": ["recall-admin"] })).await;
+        assert_eq!(browser.session().await["user"]["role"], "ADMIN");
+        *issuer.op.answer.lock().unwrap() = Some(json!({ "id_token": null }));
+        *issuer.op.userinfo.lock().unwrap() = userinfo.clone();
+        issuer.clock.wait(301);
+        assert_eq!(browser.session().await["user"]["role"], role, "{userinfo:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_login_goes_on_for_an_hour_while_the_issuer_is_down() {
     let (issuer, server) = world().await;
     let browser = Browser::logged_in(&server, &issuer, "anna").await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use recall::{
     adapters::sqlite::{SqliteConfig, SqliteStore},
-    app::archive::{Refused, Taken, read, write},
+    app::archive::{Owners, Refused, Taken, read, write},
     domain::{Caller, Citation, Decision, Entity, EntityKey, Fact, MessageKind, Role, SessionId, Stance, UserId, UserText, ViewerRole},
     ports::{
         AnswerCommit, EmbedError, Embedder, Embedding, JobWork, KnowledgeCommit, Mining, NewMessage, Store, StoreError,
@@ -49,7 +49,8 @@ pub(super) async fn export(store: &Arc<dyn Store>, user: UserId) -> String {
 }
 
 async fn import_as(store: &Arc<dyn Store>, archive: &str, into: Option<UserId>) -> Result<Taken, Refused> {
-    read(store.as_ref(), &Model(MODEL), into, &fresh().to_string(), archive.as_bytes()).await
+    let owners = into.map_or(Owners::Trusted, Owners::Into);
+    read(store.as_ref(), &Model(MODEL), owners, |_| {}, &fresh().to_string(), archive.as_bytes()).await
 }
 
 async fn import(store: &Arc<dyn Store>, archive: &str) -> Result<Taken, Refused> {
@@ -426,7 +427,7 @@ pub(super) async fn vectors_of_another_model_are_made_anew(store: Arc<dyn Store>
     let archive = export(&store, w.caller.user()).await;
     let twin = Caller::verified(UserId(fresh()), ViewerRole::User);
     for _ in 0..2 {
-        read(store.as_ref(), &Model("another"), Some(twin.user()), "epoch", archive.as_bytes()).await.unwrap();
+        read(store.as_ref(), &Model("another"), Owners::Into(twin.user()), |_| {}, "epoch", archive.as_bytes()).await.unwrap();
         let all = store.feed(&twin, "another", 0, 100).await.unwrap();
         let before = store.feed(&w.caller, MODEL, 0, 100).await.unwrap();
         assert_eq!(all.iter().map(|r| &r.terms).collect::<Vec<_>>(), before.iter().map(|r| &r.terms).collect::<Vec<_>>());

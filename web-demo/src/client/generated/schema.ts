@@ -593,7 +593,7 @@ export interface Message {
   mentions: Mention[];
   /** The facts it is evidence for or against. */
   facts: Fact[];
-  /** What it says of facts, each fact once; the first 20. */
+  /** What it says of facts, each fact once. */
   evidence: MessageEvidence[];
   /** Its place in `Session.messages`, for `after` and `before`. */
   cursor: string;

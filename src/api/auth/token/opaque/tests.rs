@@ -99,6 +99,7 @@ async fn ask(introspector: &Introspector, provider: &Provider, token: &str) -> &
         Err(AuthError::Invalid) => "invalid",
         Err(AuthError::Unavailable(_)) => "unavailable",
         Err(AuthError::Missing) => "missing",
+        Err(AuthError::Bound) => "bound",
     }
 }
 

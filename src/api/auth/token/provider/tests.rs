@@ -80,6 +80,7 @@ async fn ask(provider: &Provider, id: &str) -> &'static str {
         Err(AuthError::Invalid) => "invalid",
         Err(AuthError::Unavailable(_)) => "unavailable",
         Err(AuthError::Missing) => "missing",
+        Err(AuthError::Bound) => "bound",
     }
 }
 

@@ -1,0 +1,115 @@
+//! The lock that keeps a second server off a database file. The operating system holds it, so it ends with the process, however that
+//! ends. Commands that work next to a server do not take it.
+
+use std::{
+    ffi::OsString,
+    fs::{File, OpenOptions, TryLockError},
+    io::{self, Read, Seek, Write},
+    path::{Path, PathBuf},
+};
+
+/// The lock of one server on one database file, until it is dropped.
+#[derive(Debug)]
+pub struct ServerLock {
+    _file: File,
+}
+
+/// Why a server cannot have the database for itself.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another server has it.
+    #[error(
+        "another server{} uses {}. Stop it, or give this one a folder of its own with --data. Several servers can share a PostgreSQL",
+        .process.as_ref().map_or_else(String::new, |id| format!(" (process {id})")),
+        .database.display()
+    )]
+    Held {
+        /// The database file.
+        database: PathBuf,
+        /// The other process, if it said.
+        process: Option<String>,
+    },
+    /// The file next to the database cannot be made or locked.
+    #[error("the lock file {} cannot be used", .path.display())]
+    File {
+        /// The lock file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        cause: io::Error,
+    },
+}
+
+impl ServerLock {
+    /// Takes the lock of a database file, which need not exist yet. Its folder must.
+    ///
+    /// # Errors
+    /// When another process has the lock, or the folder cannot be written to.
+    pub fn take(database: &Path) -> Result<Self, LockError> {
+        let path = lock_file(database);
+        let failed = |cause| LockError::File { path: path.clone(), cause };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut process = String::new();
+                let _ = file.take(20).read_to_string(&mut process);
+                let process = Some(process.trim().to_owned()).filter(|id| id.bytes().all(|b| b.is_ascii_digit()) && !id.is_empty());
+                return Err(LockError::Held { database: database.to_owned(), process });
+            }
+            Err(TryLockError::Error(cause)) => return Err(failed(cause)),
+        }
+        // For the sentence that a second server says. It is of no other use.
+        let told = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
+        told.map_err(failed)?;
+        Ok(Self { _file: file })
+    }
+}
+
+/// The file next to the database. Two paths of one database lead to one lock.
+fn lock_file(database: &Path) -> PathBuf {
+    let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let absent = || Some(folder.canonicalize().ok()?.join(database.file_name()?));
+    let real = database.canonicalize().ok().or_else(absent).unwrap_or_else(|| database.to_owned());
+    let mut name = OsString::from(real);
+    name.push(".lock");
+    name.into()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn second_lock_is_refused_until_the_first_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("recall.db");
+        let first = ServerLock::take(&database).unwrap();
+        let refused = ServerLock::take(&database).unwrap_err().to_string();
+        assert!(refused.contains(&format!("another server (process {}) uses", std::process::id())), "{refused}");
+        assert!(ServerLock::take(&folder.path().join("other.db")).is_ok(), "another database has another lock");
+        drop(first);
+        drop(ServerLock::take(&database).unwrap());
+        assert!(ServerLock::take(&folder.path().join("missing/recall.db")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn every_path_of_a_database_leads_to_one_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let (database, link) = (folder.path().join("recall.db"), folder.path().join("link.db"));
+        std::fs::write(&database, "").unwrap();
+        std::os::unix::fs::symlink(&database, &link).unwrap();
+        let inner = folder.path().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        let _first = ServerLock::take(&database).unwrap();
+        for other in [link, inner.join("../recall.db")] {
+            assert!(matches!(ServerLock::take(&other), Err(LockError::Held { .. })), "{}", other.display());
+        }
+    }
+}

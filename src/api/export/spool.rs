@@ -1,0 +1,138 @@
+//! A file between a snapshot and its reader. It is written as fast as the store reads and read as fast as the client takes, so that a
+//! slow client holds no connection to the database. It has no name, so nothing is left of it when the process is killed.
+
+use std::{io, path::PathBuf};
+
+use axum::body::Bytes;
+use tokio::{
+    fs::File,
+    io::{AsyncReadExt, AsyncWriteExt},
+    sync::watch,
+};
+
+/// Bytes read at once.
+const CHUNK: u64 = 64 * 1024;
+
+/// How far the writer has come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    bytes: u64,
+    is_whole: bool,
+}
+
+/// The end that is written.
+#[derive(Debug)]
+pub(super) struct Writer {
+    file: File,
+    progress: watch::Sender<Progress>,
+}
+
+/// The end that is read.
+#[derive(Debug)]
+pub(super) struct Reader {
+    file: File,
+    read: u64,
+    progress: watch::Receiver<Progress>,
+}
+
+/// Makes a file in a folder, or in that for temporary files.
+pub(super) async fn open(folder: PathBuf) -> io::Result<(Writer, Reader)> {
+    let files = tokio::task::spawn_blocking(move || {
+        // Where the folder cannot be written to, as with a PostgreSQL and a read-only file system, the system's may.
+        let named = tempfile::NamedTempFile::new_in(&folder).or_else(|_| tempfile::NamedTempFile::new())?;
+        let read = named.reopen()?;
+        let (written, path) = named.into_parts();
+        path.close()?;
+        io::Result::Ok((written, read))
+    });
+    let (written, read) = files.await.map_err(io::Error::other)??;
+    let (sender, receiver) = watch::channel(Progress::default());
+    Ok((Writer { file: File::from_std(written), progress: sender }, Reader { file: File::from_std(read), read: 0, progress: receiver }))
+}
+
+impl Writer {
+    pub(super) async fn append(&mut self, text: &str) -> io::Result<()> {
+        self.file.write_all(text.as_bytes()).await?;
+        // Else it may still be on its way to the file.
+        self.file.flush().await?;
+        self.progress.send_modify(|progress| progress.bytes += text.len() as u64);
+        Ok(())
+    }
+
+    /// Says that this was all. A writer that is dropped without it has failed.
+    pub(super) fn finish(self) {
+        self.progress.send_modify(|progress| progress.is_whole = true);
+    }
+}
+
+impl Reader {
+    /// The next bytes, once they are there; none at the end.
+    ///
+    /// # Errors
+    /// When the writer has failed, or the file cannot be read.
+    pub(super) async fn next(&mut self) -> io::Result<Option<Bytes>> {
+        loop {
+            let closed = self.progress.has_changed().is_err();
+            let progress = *self.progress.borrow_and_update();
+            let there = (progress.bytes - self.read).min(CHUNK);
+            if there > 0 {
+                let mut chunk = vec![0; usize::try_from(there).unwrap_or_default()];
+                self.file.read_exact(&mut chunk).await?;
+                self.read += there;
+                return Ok(Some(chunk.into()));
+            }
+            if progress.is_whole {
+                return Ok(None);
+            }
+            if closed || self.progress.changed().await.is_err() && !self.has_more() {
+                return Err(io::Error::other("the export was cut off"));
+            }
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        let progress = *self.progress.borrow();
+        progress.is_whole || progress.bytes > self.read
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn spool_gives_everything_in_order_and_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(open(folder.path().join("missing")).await.is_ok(), "there is another folder");
+        let (mut writer, mut reader) = open(folder.path().to_owned()).await.unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let text = "0123456789abcdef".repeat(10_000);
+        let writing = tokio::spawn(async move {
+            for part in 0..10 {
+                writer.append(&format!("{part}{text}")).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+            writer.finish();
+            text
+        });
+        let mut all = Vec::new();
+        while let Some(chunk) = reader.next().await.unwrap() {
+            assert!(chunk.len() <= 64 * 1024);
+            all.extend_from_slice(&chunk);
+        }
+        let text = writing.await.unwrap();
+        let expected: String = (0..10).map(|part| format!("{part}{text}")).collect();
+        assert!(all == expected.as_bytes());
+    }
+
+    #[tokio::test]
+    async fn reader_of_a_failed_writer_gets_what_is_there_and_then_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, mut reader) = open(folder.path().to_owned()).await.unwrap();
+        writer.append("half").await.unwrap();
+        drop(writer);
+        assert_eq!(reader.next().await.unwrap().as_deref(), Some(&b"half"[..]));
+        assert!(reader.next().await.is_err());
+    }
+}

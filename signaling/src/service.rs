@@ -4,6 +4,7 @@
 //! stream it was made for.
 
 mod admission;
+mod config;
 mod connect;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -23,59 +24,16 @@ use crate::ending::Ending;
 use crate::error::{BindError, OfferError, PatchError};
 use crate::hub::Hub;
 use crate::identifiers;
-use crate::mux::{Attachment, Mux, MuxStats};
+use crate::mux::{Attachment, Mux, MuxStats, Senders, own_address};
 use crate::peer::{Peer, PeerTimes};
 use crate::sdp::{self, Offer, Patch};
 use crate::source::{EventSource, SourceError};
 use admission::{Admission, Handle, Place, Refusal, place};
+pub use config::SignalingConfig;
 use connect::Connection;
 
 /// Longest time the WebRTC stack may take to answer an offer or to close a peer.
 const STACK_TIME: Duration = Duration::from_secs(5);
-
-/// Addresses, bounds and intervals of a [`Signaling`] service.
-#[derive(Clone, Debug)]
-pub struct SignalingConfig {
-    /// The UDP port of all peers. Its address decides the IP version.
-    pub udp_listen: SocketAddr,
-    /// The addresses that clients are told, most preferred first; port 0 stands for the bound port.
-    /// May be empty unless `udp_listen` is a wildcard: then it is `udp_listen` itself.
-    pub public_addresses: Vec<SocketAddr>,
-    /// Peers in all.
-    pub max_peers: usize,
-    /// Peers per stream.
-    pub max_peers_per_stream: usize,
-    /// Length of an offer or a fragment in bytes.
-    pub max_offer_bytes: usize,
-    /// From the answer to the open data channel.
-    pub open_timeout: Duration,
-    /// From the open data channel to the hello.
-    pub hello_timeout: Duration,
-    /// Between pings, at least a second.
-    pub heartbeat: Duration,
-    /// Without any sign of life until a peer counts as dead. More than twice the heartbeat, so that
-    /// one lost ping does not end a peer.
-    pub dead_after: Duration,
-    /// Without progress of a client that takes nothing until it is told `bye slow`.
-    pub slow_after: Duration,
-}
-
-impl Default for SignalingConfig {
-    fn default() -> Self {
-        Self {
-            udp_listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            public_addresses: Vec::new(),
-            max_peers: 2_000,
-            max_peers_per_stream: 16,
-            max_offer_bytes: 16 * 1024,
-            open_timeout: Duration::from_secs(15),
-            hello_timeout: Duration::from_secs(5),
-            heartbeat: Duration::from_secs(3),
-            dead_after: Duration::from_secs(9),
-            slow_after: Duration::from_secs(10),
-        }
-    }
-}
 
 /// What the client gets for its offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,11 +124,14 @@ impl<S: EventSource> Signaling<S> {
         let crypto = rtc::crypto::default_provider().map_err(|error| BindError::Crypto(error.to_string()))?;
         let certificate = connect::certificate(&*crypto)?;
         let stop = CancellationToken::new();
-        let mux = Mux::bind(listen, crypto.clone(), stop.clone()).await.map_err(|source| BindError::Socket { address: listen, source })?;
+        let senders = config.senders();
+        let mux = Mux::bind(senders.bind_to(listen), senders, crypto.clone(), stop.clone())
+            .await
+            .map_err(|source| BindError::Socket { address: listen, source })?;
         let bound = mux.address();
         let mut public = config.public_addresses.clone();
         if public.is_empty() {
-            public.push(bound);
+            public.push(SocketAddr::new(listen.ip(), bound.port()));
         }
         for address in &mut public {
             if address.port() == 0 {
@@ -251,7 +212,7 @@ impl<S: EventSource> Signaling<S> {
             .map_err(|error| unavailable(error.to_string()))?
             .map_err(unavailable)?;
         let etag = etag(1, &connected.fragment);
-        let answer = Answer { peer_id, sdp: sdp::answer_for_client(&connected.sdp, &self.public), etag: etag.clone() };
+        let answer = Answer { peer_id, sdp: sdp::answer_for_client(&connected.sdp, &self.candidates()), etag: etag.clone() };
         let record = Arc::new(PeerRecord {
             connection: connected.connection,
             attachment: connected.attachment,
@@ -316,7 +277,7 @@ impl<S: EventSource> Signaling<S> {
             .map_err(PatchError::Unavailable)?;
         record.attachment.register(&local.fragment, &local.password);
         let etag = etag(generation, &local.fragment);
-        let sdp_fragment = sdp::restart_fragment(&local, offer.mid(), &self.public);
+        let sdp_fragment = sdp::restart_fragment(&local, offer.mid(), &self.candidates());
         *session = IceSession { offer, generation, etag: etag.clone() };
         Ok(PatchOutcome::Restarted { sdp_fragment, etag })
     }
@@ -334,6 +295,17 @@ impl<S: EventSource> Signaling<S> {
             tracing::warn!(peers = self.peers.len(), "peers did not close in time");
         }
         self.stop.cancel();
+    }
+
+    /// The addresses for a client, most preferred first. Read for each answer: a laptop changes its network.
+    fn candidates(&self) -> Vec<SocketAddr> {
+        let mut addresses = self.public.clone();
+        if self.config.senders() == Senders::ThisMachine
+            && let Some(ip) = own_address(self.mux.address().is_ipv6())
+        {
+            addresses.push(SocketAddr::new(ip, self.mux.address().port()));
+        }
+        addresses
     }
 
     /// An address for the WebRTC stack to bind for a moment, of the port's IP version. What it

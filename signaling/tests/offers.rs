@@ -67,6 +67,23 @@ async fn answers_name_the_public_addresses() {
     assert!(matches!(refused, Err(BindError::NoPublicAddress(_))));
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn port_of_one_machine_is_offered_at_loopback_and_own_address() {
+    let config = SignalingConfig { this_machine: true, ..SignalingConfig::default() };
+    let server = Server::start(config).await;
+    let port = server.signaling.udp_addr().port();
+    let (mut client, offer) = Client::new("events").await;
+    let answer = server.signaling.offer("s".into(), &offer).await.unwrap();
+    let candidates: Vec<_> = answer.sdp.lines().filter(|line| line.starts_with("a=candidate")).collect();
+    assert!(candidates[0].contains(&format!(" 127.0.0.1 {port} typ host")), "{candidates:?}");
+    // The second one is there only on a machine with a network.
+    assert!(candidates.len() <= 2);
+    assert!(!candidates.iter().any(|line| line.contains(" 0.0.0.0 ")), "{candidates:?}");
+    client.accept(answer).await;
+    client.until_open().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn works_over_ipv6() {
     let config = SignalingConfig { udp_listen: "[::1]:0".parse().unwrap(), ..SignalingConfig::default() };

@@ -46,6 +46,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     let signaling = api::Signaling::bind(
         SignalingConfig {
             udp_listen: udp,
+            this_machine: config.stream.is_for_this_machine(&config.server),
             public_addresses: config.stream.udp_public_addresses.iter().map(|ip| SocketAddr::new(*ip, 0)).collect(),
             max_peers: config.stream.max_peers,
             max_peers_per_stream: config.stream.max_peers_per_session,

@@ -73,7 +73,8 @@ pub(super) fn is_this_machine(host: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StreamConfig {
-    /// Address and port for WebRTC; the HTTP listener's address and a free port when absent.
+    /// Address and port for WebRTC. Default: the HTTP listener's address and a free port; for a loopback listener without a public URL
+    /// on Linux also the machine's own address, where only datagrams of the machine itself are taken.
     pub udp_listen: Option<SocketAddr>,
     /// Addresses told to browsers, when they are not the listener's own.
     #[serde(deserialize_with = "addresses")]
@@ -109,6 +110,13 @@ impl StreamConfig {
     /// Where to listen for WebRTC.
     pub fn udp_address(&self, server: &ServerConfig) -> SocketAddr {
         self.udp_listen.unwrap_or_else(|| SocketAddr::new(server.listen.ip(), 0))
+    }
+
+    /// Whether the UDP port is for this machine alone, on all of its addresses. Behind a proxy it is not: the machine's own address
+    /// would be told to callers elsewhere, who cannot use it.
+    pub fn is_for_this_machine(&self, server: &ServerConfig) -> bool {
+        let by_default = self.udp_listen.is_none() && self.udp_public_addresses.is_empty();
+        by_default && server.listen.ip().is_loopback() && server.public_url.is_none()
     }
 
     pub(super) fn check(&self, server: &ServerConfig) -> Result<(), ConfigError> {

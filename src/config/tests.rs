@@ -252,3 +252,19 @@ fn with_a_login_strangers_may_come_and_secrets_are_not_shown() {
     let local = [("RECALL_OIDC_ISSUER", "http://127.0.0.1:9000/x"), ("RECALL_OIDC_AUDIENCE", "x")];
     assert!(load("", &local, &[]).is_ok(), "a provider on this machine needs no TLS");
 }
+
+#[test]
+fn only_a_server_nobody_else_reaches_offers_the_address_of_its_machine() {
+    let is_local = |env: &[(&str, &str)]| {
+        let c = load("", env, &[]).unwrap();
+        c.stream.is_for_this_machine(&c.server)
+    };
+    let token = ("RECALL_TOKEN", "0123456789abcdef0123456789abcdef");
+    let public = ("RECALL_PUBLIC_URL", "https://memory.example.org");
+    assert!(is_local(&[]));
+    assert!(is_local(&[token, ("RECALL_LISTEN", "[::1]:8080")]));
+    assert!(!is_local(&[token, public]), "behind a proxy");
+    assert!(!is_local(&[("RECALL_UDP_LISTEN", "127.0.0.1:3478")]));
+    assert!(!is_local(&[("RECALL_UDP_PUBLIC_ADDRESSES", "192.0.2.1")]));
+    assert!(!is_local(&[token, public, ("RECALL_LISTEN", "192.168.1.5:8080")]));
+}

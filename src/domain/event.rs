@@ -190,6 +190,9 @@ pub struct FactUpdate {
     pub entity: String,
     /// Its subject.
     pub entity_id: EntityId,
+    /// What its subject is; absent in events of older servers.
+    #[serde(default)]
+    pub entity_type: Option<EntityType>,
     /// The relation as people say it: "likes".
     pub relation: String,
     /// The relation's name in the ontology: `LIKES`.
@@ -198,6 +201,9 @@ pub struct FactUpdate {
     pub target: String,
     /// Its object.
     pub target_id: EntityId,
+    /// What its object is; absent in events of older servers.
+    #[serde(default)]
+    pub target_type: Option<EntityType>,
     /// Discounted support now.
     pub weight: f64,
     /// Expected probability that it holds, 0 to 1.

@@ -28,6 +28,7 @@ pub(super) struct FactEvent<'a> {
 pub(super) fn fact_event(e: FactEvent<'_>) -> EventBody {
     let phrase = |name: &str| e.ontology.get(name).map_or_else(|| name.to_lowercase().replace('_', " "), |r| r.phrase.clone());
     let name = |id: EntityId| e.names.get(&id).map_or_else(String::new, |n| n.name.clone());
+    let kind = |id: EntityId| e.names.get(&id).map(|n| n.entity_type);
     let s = standing(e.fact, e.ontology.get(&e.fact.relation), e.now);
     let rivals = e
         .others
@@ -45,10 +46,12 @@ pub(super) fn fact_event(e: FactEvent<'_>) -> EventBody {
         fact_id: e.fact.id,
         entity: name(e.fact.subject),
         entity_id: e.fact.subject,
+        entity_type: kind(e.fact.subject),
         relation: phrase(&e.fact.relation),
         relation_name: e.fact.relation.clone(),
         target: name(e.fact.object),
         target_id: e.fact.object,
+        target_type: kind(e.fact.object),
         weight: s.weight,
         belief: s.belief,
         uncertainty: s.uncertainty,

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
-    MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserId, UserText,
+    MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Stance, Timestamp, UserId, UserText,
 };
 
 /// All of the store.
@@ -385,8 +385,8 @@ pub trait KnowledgeStore: Send + Sync {
     async fn list_evidence(&self, caller: &Caller, fact: FactId, page: &Page) -> Result<Slice<Evidence>, StoreError>;
     /// Things mentioned in messages, in order of appearance.
     async fn mentions_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, EntityId, Mention)>, StoreError>;
-    /// Facts that messages are evidence for or against.
-    async fn facts_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, StoreError>;
+    /// What messages say of facts, by message and fact. A message may have several stances on a fact: an end comes first, then a statement.
+    async fn facts_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId, Stance)>, StoreError>;
     /// All mentions of an entity with their places in their messages, in order of the messages' ids.
     async fn mentions_of(&self, caller: &Caller, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, StoreError>;
     /// What a merge changed; `None` when the id was not merged away, or before this was recorded.

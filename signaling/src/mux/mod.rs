@@ -16,6 +16,7 @@ mod consent;
 mod early;
 mod flight;
 mod inbox;
+mod senders;
 mod socket;
 
 use std::collections::HashMap;
@@ -36,6 +37,7 @@ use crate::lock::lock;
 use crate::stun;
 use consent::Consent;
 use inbox::{Inbox, Pushed};
+pub(crate) use senders::{Senders, own_address};
 pub(crate) use socket::MuxRuntime;
 
 /// Asked of the kernel for the one socket. A burst to a thousand peers must fit.
@@ -53,7 +55,7 @@ const MAX_CREDENTIALS_PER_PEER: usize = 2;
 pub struct MuxStats {
     /// Handed to a peer.
     pub routed: u64,
-    /// From nobody known.
+    /// From nobody known, or from another machine where only this one may send.
     pub unroutable: u64,
     /// Dropped because the peer's inbox was full.
     pub overflow: u64,
@@ -96,6 +98,7 @@ pub(crate) struct Mux {
     socket: tokio::net::UdpSocket,
     state: UdpSocketState,
     address: SocketAddr,
+    senders: Senders,
     tables: Mutex<Tables>,
     counters: Counters,
     /// Connections that wait until the socket takes datagrams again.
@@ -106,7 +109,12 @@ pub(crate) struct Mux {
 
 impl Mux {
     /// Opens the port and starts reading it until `stop`.
-    pub(crate) async fn bind(listen: SocketAddr, crypto: Arc<dyn RTCCryptoProvider>, stop: CancellationToken) -> io::Result<Arc<Self>> {
+    pub(crate) async fn bind(
+        listen: SocketAddr,
+        senders: Senders,
+        crypto: Arc<dyn RTCCryptoProvider>,
+        stop: CancellationToken,
+    ) -> io::Result<Arc<Self>> {
         let socket = tokio::net::UdpSocket::bind(listen).await?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         // The kernel caps these at its own limits; less only means less room for bursts.
@@ -116,6 +124,7 @@ impl Mux {
             address: socket.local_addr()?,
             socket,
             state,
+            senders,
             tables: Mutex::default(),
             counters: Counters::default(),
             blocked: Mutex::default(),
@@ -199,6 +208,10 @@ impl Mux {
 
     /// Hands a datagram to the peer it is for.
     fn route(&self, datagram: &[u8], from: SocketAddr, local: Option<IpAddr>) {
+        if !self.senders.admit(from.ip(), local) {
+            self.counters.unroutable.fetch_add(1, Relaxed);
+            return;
+        }
         let is_request = stun::is_stun(datagram) && stun::is_binding_request(datagram);
         let found = match is_request {
             true => self.claim(datagram, from, local),

@@ -9,7 +9,7 @@ async fn mux() -> (Arc<Mux>, CancellationToken) {
     let stop = CancellationToken::new();
     let crypto = rtc::crypto::default_provider().unwrap();
     let listen = "127.0.0.1:0".parse().unwrap();
-    (Mux::bind(listen, crypto, stop.clone()).await.unwrap(), stop)
+    (Mux::bind(listen, Senders::Everybody, crypto, stop.clone()).await.unwrap(), stop)
 }
 
 fn waiting(attachment: &Attachment) -> usize {
@@ -95,5 +95,37 @@ async fn addresses_of_one_peer_are_bounded() {
     assert_eq!(waiting(&alice), 101, "the former credentials still count");
     drop(alice);
     assert_eq!(mux.sizes(), (0, 0));
+    stop.cancel();
+}
+
+#[tokio::test]
+async fn port_of_one_machine_ignores_signed_requests_of_another() {
+    let stop = CancellationToken::new();
+    let listen = Senders::ThisMachine.bind_to("127.0.0.1:0".parse().unwrap());
+    let mux = Mux::bind(listen, Senders::ThisMachine, rtc::crypto::default_provider().unwrap(), stop.clone()).await.unwrap();
+    let alice = mux.attach();
+    alice.register("alice", "password");
+    let signed = request("alice:x", "password", false);
+    let lan = Some("192.168.1.5".parse().unwrap());
+
+    mux.route(&signed, "192.168.1.6:4000".parse().unwrap(), lan);
+    assert_eq!((waiting(&alice), mux.sizes().1, mux.stats().unroutable), (0, 0, 1), "nor may it claim an address");
+    mux.route(&signed, "192.168.1.5:4000".parse().unwrap(), lan);
+    assert_eq!(waiting(&alice), 1);
+
+    // A real datagram to the loopback address and, where there is a network, to the machine's own address.
+    for ip in [Some("127.0.0.1".parse().unwrap()), own_address(false)].into_iter().flatten() {
+        let browser = tokio::net::UdpSocket::bind((ip, 0)).await.unwrap();
+        let before = mux.stats().routed;
+        browser.send_to(&signed, (ip, mux.address().port())).await.unwrap();
+        while mux.stats().routed == before {
+            tokio::task::yield_now().await;
+        }
+        let destination = browser.local_addr().unwrap();
+        assert!(mux.send(&alice.inbox, &Transmit { destination, ecn: None, contents: b"hello", segment_size: None, src_ip: None }));
+        let mut buffer = [0; 100];
+        let (_, from) = browser.recv_from(&mut buffer).await.unwrap();
+        assert_eq!(from, SocketAddr::new(ip, mux.address().port()), "the answer comes from the address that was asked");
+    }
     stop.cancel();
 }

@@ -16,7 +16,7 @@ use crate::{
     conversation::Conversation,
     domain::{
         Caller, Decision, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology, Session, SessionId,
-        Timestamp, TokenCount,
+        Stance, Timestamp, TokenCount,
     },
     facts::weigh,
     ports::Merged,
@@ -230,16 +230,17 @@ impl dataloader::Loader<MergedInto> for Loader {
 }
 
 impl dataloader::Loader<FactsIn> for Loader {
-    type Value = Vec<FactId>;
+    /// Each fact once.
+    type Value = Vec<(FactId, Stance)>;
     type Error = ApiError;
 
     async fn load(&self, keys: &[FactsIn]) -> Batch<FactsIn, Self::Value> {
         let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
         let mut found: HashMap<_, Self::Value> = HashMap::new();
-        for (message, fact) in self.conversation.store().facts_in(&self.caller, &ids).await? {
+        for (message, fact, stance) in self.conversation.store().facts_in(&self.caller, &ids).await? {
             let facts = found.entry(FactsIn(message)).or_default();
-            if !facts.contains(&fact) {
-                facts.push(fact);
+            if facts.last().is_none_or(|(last, _)| *last != fact) {
+                facts.push((fact, stance));
             }
         }
         Ok(found)

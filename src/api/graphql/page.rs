@@ -8,7 +8,7 @@ use async_graphql::{
 use super::scope::scope;
 use crate::{
     api::error::ApiError,
-    domain::{Caller, Page, Slice},
+    domain::{Caller, Message, Page, Slice},
     ports::{EntityFilter, FactFilter},
 };
 
@@ -97,6 +97,11 @@ fn size(count: Option<i32>, name: &str) -> Result<u32, ApiError> {
 fn key(cursor: Option<String>, name: &str) -> Result<Option<String>, ApiError> {
     let read = |text: String| OpaqueCursor::<String>::decode_cursor(&text).map(|c| c.0);
     cursor.map(read).transpose().map_err(|_| ApiError::invalid("BAD_CURSOR", "The cursor is not one of this server.", name))
+}
+
+/// The cursor of a message in the list of its session, whose key is its position.
+pub(crate) fn message_cursor(message: &Message) -> String {
+    OpaqueCursor(message.position.to_string()).encode_cursor()
 }
 
 /// Checks `first` and `after`.

@@ -54,6 +54,13 @@ async fn messages_can_be_read_from_both_ends() {
     assert_eq!(first["edges"][0]["node"]["id"], sent[0]);
     let data = server.data(ANNA, backwards, json!({ "id": session })).await;
     assert_eq!(nodes(&data["session"]["messages"]), sent[18..]);
+
+    let place = format!("{{ message(id: \"{}\") {{ cursor }} }}", sent[9]);
+    let cursor = text(&server.data(ANNA, &place, json!({})).await["message"]["cursor"]);
+    let data = server.data(ANNA, forwards, json!({ "id": session, "after": cursor })).await;
+    assert_eq!(nodes(&data["session"]["messages"]), sent[10..17], "those after a message");
+    let data = server.data(ANNA, backwards, json!({ "id": session, "before": cursor })).await;
+    assert_eq!(nodes(&data["session"]["messages"]), sent[2..9], "those before it");
     let both = format!("{{ session(id: \"{session}\") {{ messages(first: 1, last: 1) {{ totalCount }} }} }}");
     assert_eq!(server.code(ANNA, &both, json!({})).await, "INVALID_PAGE");
 }
@@ -126,4 +133,15 @@ async fn rivals_share_their_weight() {
     assert_eq!(data["retractFact"]["fact"]["status"], "RETRACTED");
     let data = server.data(ANNA, query, json!({ "a": lyon, "b": ghent })).await;
     assert_eq!((&data["b"]["rivals"], &data["b"]["relativeWeight"]), (&json!([]), &json!(1.0)));
+}
+
+#[tokio::test]
+async fn message_tells_its_stance_on_a_fact() {
+    let server = Server::start().await;
+    let session = server.session(ANNA).await;
+    let fact = server.fact(ANNA, &session, ["Mary", "LIKES", "sushi"]).await;
+    let query = "query($id: ID!) { session(id: $id) { messages(last: 1) { nodes { evidence { stance fact { id } } } } } }";
+    let data = server.data(ANNA, query, json!({ "id": session })).await;
+    let evidence = &data["session"]["messages"]["nodes"][0]["evidence"];
+    assert_eq!(evidence, &json!([{ "stance": "SUPPORTS", "fact": { "id": fact } }]));
 }

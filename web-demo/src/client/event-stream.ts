@@ -6,6 +6,7 @@ import { Emitter } from "./emitter.ts";
 import type { EphemeralEvent, EventOf, NumberedEvent, RecallEvent } from "./events.ts";
 import type { Endpoint } from "./graphql.ts";
 import type { Down, Gap, Link, LinkEvents, LogEntry, OpenLink, TransportName, Welcome } from "./link.ts";
+import { webStorageTransports, type TransportStore } from "./transport-store.ts";
 import { openWebRtc } from "./webrtc.ts";
 import { openWebSocket } from "./websocket.ts";
 
@@ -58,6 +59,10 @@ export interface StreamOptions {
   /** `relay`: over TURN servers only. */
   readonly iceTransportPolicy?: RTCIceTransportPolicy;
   readonly openTimeoutMs?: number;
+  /** How long the first choice may take to open before the second is opened next to it. Default: one second. */
+  readonly fallbackAfterMs?: number;
+  /** Remembers for each server which transport works. Default: `localStorage`, for a day. */
+  readonly transportStore?: TransportStore;
   readonly backoff?: BackoffOptions;
   /** First wait on the second choice before the first is tried again; it doubles up to ten minutes. */
   readonly upgradeAfterMs?: number;
@@ -81,8 +86,7 @@ const STABLE_MS = 5000;
 const ACK_DELAY_MS = 200;
 const TICK_MS = 1000;
 const MEASURE_EVERY_TICKS = 3;
-/** Attempts at the data channel before the WebSocket: under heavy loss a first one may fail by chance. */
-const BLOCKED_BEFORE_FALLBACK = 2;
+const FALLBACK_AFTER_MS = 1000;
 const UPGRADE_CAP_MS = 600_000;
 /** Events held while a gap is refetched; past it the line is dropped and replayed afterwards, so memory stays bounded. */
 const MAX_HELD = 2000;
@@ -93,6 +97,7 @@ export class EventStream extends Emitter<StreamEvents> {
   readonly #options: StreamOptions;
   readonly #backoff: BackoffOptions;
   readonly #transports: readonly TransportName[];
+  readonly #transportStore: TransportStore;
   #state: StreamState = { phase: "paused", transport: null, latencyMs: null, attempt: 0, retryAt: null, replayed: 0, cursor: null, reason: null };
   #last: Cursor | null;
   /** The line in use, and one that is being opened to replace a second choice. */
@@ -103,11 +108,15 @@ export class EventStream extends Emitter<StreamEvents> {
   #heardAt = 0;
   #welcomedAt = 0;
   #everLive = false;
+  /** The line in use has just replaced one that worked: nobody was away. */
+  #replacedWorking = false;
   #mustRefetch = false;
-  #blocked = 0;
+  /** The first choice did not open in the present attempt. */
+  #blocked = false;
   #upgradeAt = 0;
   #upgradeWait: number;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
+  #fallbackTimer: ReturnType<typeof setTimeout> | undefined;
   #ackTimer: ReturnType<typeof setTimeout> | undefined;
   #ticker: ReturnType<typeof setInterval> | undefined;
   #ticks = 0;
@@ -122,6 +131,7 @@ export class EventStream extends Emitter<StreamEvents> {
     this.#upgradeWait = options.upgradeAfterMs ?? 60_000;
     const canPeer = options.connectors?.webrtc !== undefined || typeof RTCPeerConnection !== "undefined";
     this.#transports = (options.transports ?? ["webrtc", "websocket"]).filter((t) => t !== "webrtc" || canPeer);
+    this.#transportStore = options.transportStore ?? webStorageTransports();
     const from = typeof options.from === "string" ? parseCursor(options.from) : options.from;
     this.#last = from ?? options.cursorStore?.load(options.sessionId) ?? null;
     if (this.#last) this.#state = { ...this.#state, cursor: formatCursor(this.#last) };
@@ -177,6 +187,7 @@ export class EventStream extends Emitter<StreamEvents> {
 
   #dropLinks(lost = false) {
     clearTimeout(this.#ackTimer);
+    clearTimeout(this.#fallbackTimer);
     this.#ackTimer = undefined;
     this.#link?.close(lost);
     this.#upgrade?.close();
@@ -187,18 +198,34 @@ export class EventStream extends Emitter<StreamEvents> {
 
   #open(transport: TransportName, events: LinkEvents): Link {
     const { endpoint, sessionId, iceServers = [], iceTransportPolicy, openTimeoutMs = 5000, connectors } = this.#options;
-    const request = { endpoint, sessionId, resume: this.#last, openTimeoutMs, iceServers, iceTransportPolicy };
+    const last = () => this.#last;
+    // The place is read when the transport needs it: meanwhile the other line may have moved it.
+    const request = { endpoint, sessionId, get resume() { return last(); }, openTimeoutMs, iceServers, iceTransportPolicy };
     return (connectors?.[transport] ?? openers[transport])(request, events);
   }
 
-  #connect() {
-    const first = this.#transports[0];
-    const second = this.#transports[1];
+  /** `second`: the first choice has just failed. */
+  #connect(second = false) {
+    const [first, fallback] = this.#transports;
     if (!first) return this.close("NO_TRANSPORT");
-    const fallback = second !== undefined && this.#blocked >= BLOCKED_BEFORE_FALLBACK;
     this.#heardAt = Date.now();
+    if (!second) this.#blocked = false;
+    const direct = fallback !== undefined && (second || this.#transportStore.load(this.#origin()) === fallback);
     this.#set({ phase: "connecting", retryAt: null });
-    this.#link = this.#attach(fallback ? second : first);
+    this.#link = this.#attach(direct ? fallback : first);
+    if (fallback && !direct) this.#fallbackTimer = setTimeout(this.#race, this.#options.fallbackAfterMs ?? FALLBACK_AFTER_MS);
+  }
+
+  /** Opens the second choice next to the first, which is still on its way and takes over if it opens. */
+  #race = () => {
+    const second = this.#transports[1];
+    if (!second || !this.#link || this.#welcome) return;
+    this.#upgrade = this.#link;
+    this.#link = this.#attach(second);
+  };
+
+  #origin(): string {
+    return this.#options.endpoint.url || (globalThis.location?.origin ?? "");
   }
 
   /** Opens a transport whose events count only while it is the line in use (or becomes it with its welcome). */
@@ -215,6 +242,7 @@ export class EventStream extends Emitter<StreamEvents> {
       welcome: guard((welcome) => {
         if (self !== null && self === this.#upgrade) {
           this.#upgrade = null;
+          this.#replacedWorking = this.#state.phase === "live";
           this.#link?.close();
           this.#link = self;
         }
@@ -239,7 +267,7 @@ export class EventStream extends Emitter<StreamEvents> {
         if (inUse()) this.#set({ latencyMs });
       }),
       down: guard((down) => {
-        if (self === this.#upgrade) return this.#upgradeFailed();
+        if (self === this.#upgrade) return this.#upgradeFailed(down);
         if (inUse()) this.#onDown(down);
       }),
     };
@@ -257,16 +285,18 @@ export class EventStream extends Emitter<StreamEvents> {
   }
 
   #onWelcome(welcome: Welcome, transport: TransportName) {
+    clearTimeout(this.#fallbackTimer);
     this.#welcome = welcome;
     this.#welcomedAt = this.#heardAt = Date.now();
     if (transport === this.#transports[0]) {
-      this.#blocked = 0;
+      this.#transportStore.save(this.#origin(), null);
       this.#upgradeAt = 0;
       this.#upgradeWait = this.#options.upgradeAfterMs ?? 60_000;
     } else if (this.#upgradeAt === 0) {
       // Not put off by a second choice that breaks and comes back: the first must get its turn.
       this.#upgradeAt = Date.now() + this.#upgradeWait;
     }
+    this.#rememberSecond();
     if (this.#last === null) {
       this.#last = { epoch: welcome.epoch, seq: welcome.head };
     } else if (welcome.epoch !== this.#last.epoch || !welcome.recovered) {
@@ -337,8 +367,9 @@ export class EventStream extends Emitter<StreamEvents> {
 
   #caughtUp() {
     if (this.#state.phase !== "replaying") return;
-    const afterReconnect = this.#everLive;
+    const afterReconnect = this.#everLive && !this.#replacedWorking;
     this.#everLive = true;
+    this.#replacedWorking = false;
     this.#set({ phase: "live" });
     this.#settle();
     this.emit("caughtUp", { replayed: this.#state.replayed, afterReconnect });
@@ -375,20 +406,40 @@ export class EventStream extends Emitter<StreamEvents> {
   }
 
   #onDown(down: Down) {
+    if (this.#upgrade && this.#welcome === null && down.why !== "refused") {
+      // Of the two that are opening the second choice failed; the first is still on its way.
+      this.#link = this.#upgrade;
+      this.#upgrade = null;
+      return;
+    }
+    const failed = this.#welcome === null ? this.#link?.transport : undefined;
     const held = this.#welcome !== null && Date.now() - this.#welcomedAt >= STABLE_MS;
     this.#dropLinks(true);
     if (down.why === "refused") return this.close(down.code);
-    if (down.why === "blocked") this.#blocked += 1;
+    if (down.why === "blocked" && failed === this.#transports[0] && this.#transports.length > 1) {
+      this.#blocked = true;
+      // What comes next is not waited for: the server answers, only this transport does not open.
+      return this.#connect(true);
+    }
+    if (failed !== undefined && failed !== this.#transports[0]) this.#transportStore.save(this.#origin(), null);
     const attempt = held ? 0 : this.#state.attempt + 1;
     const wait = (down.afterMs ?? 0) + fullJitter(Math.max(0, attempt - 1), this.#backoff);
     this.#retryTimer = setTimeout(() => this.#connect(), wait);
     this.#set({ phase: "waiting", transport: null, latencyMs: null, attempt, retryAt: Date.now() + wait, reason: down.code });
   }
 
-  #upgradeFailed() {
+  #upgradeFailed(down: Down) {
     this.#upgrade = null;
-    this.#upgradeWait = Math.min(this.#upgradeWait * 2, UPGRADE_CAP_MS);
+    this.#blocked ||= down.why === "blocked";
     this.#upgradeAt = Date.now() + this.#upgradeWait;
+    this.#upgradeWait = Math.min(this.#upgradeWait * 2, UPGRADE_CAP_MS);
+    this.#rememberSecond();
+  }
+
+  /** The first choice does not open and the second works: the next page load begins with the second. */
+  #rememberSecond() {
+    const second = this.#transports[1];
+    if (second && this.#blocked && this.#welcome && this.#link?.transport === second) this.#transportStore.save(this.#origin(), second);
   }
 
   /** Wall clock, not timers: after a laptop's sleep the first tick finds the silence that the frozen timers could not count. */

@@ -7,6 +7,7 @@ export {
 } from "./event-stream.ts";
 export { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
 export type { Down, Gap, Link, LinkEvents, LinkRequest, LogEntry, OpenLink, TransportName, Welcome } from "./link.ts";
+export { webStorageTransports, type TransportStore } from "./transport-store.ts";
 export type { AnswerDelta, ContextReady, EphemeralEvent, EventOf, NumberedEvent, RecallEvent } from "./events.ts";
 export { alwaysRetry, resume, type SubscriptionClient, type SubscriptionRequest, type SubscriptionSink } from "./resume.ts";
 export type * from "./generated/schema.ts";

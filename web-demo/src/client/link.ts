@@ -68,7 +68,7 @@ export interface Link {
 export interface LinkRequest {
   readonly endpoint: Endpoint;
   readonly sessionId: string;
-  /** null: live from the head on. */
+  /** null: live from the head on. To be read when the server is told, since another line may move it until then. */
   readonly resume: Cursor | null;
   readonly openTimeoutMs: number;
   /** Besides those that the server names. */

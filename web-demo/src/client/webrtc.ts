@@ -4,12 +4,14 @@ import { namedIceServers } from "./ice.ts";
 import type { Down, Link, LinkEvents, LinkRequest } from "./link.ts";
 import { CHANNEL_LABEL, VERSION, parseFrame, type ClientFrame } from "./protocol.ts";
 
+const LOOK_AGAIN_MS = 150;
+
 /**
  * Opens a peer. The offer is posted at once, without waiting for our own candidates: the server learns our address from the
  * connectivity checks, and gathering (which may take seconds on machines with odd interfaces) never delays the first event.
  */
 export function openWebRtc(request: LinkRequest, events: LinkEvents): Link {
-  const { endpoint, sessionId, resume, openTimeoutMs, iceServers, iceTransportPolicy = "all" } = request;
+  const { endpoint, sessionId, openTimeoutMs, iceServers, iceTransportPolicy = "all" } = request;
   const peer = new RTCPeerConnection({ iceServers, iceTransportPolicy });
   const channel = peer.createDataChannel(CHANNEL_LABEL, { ordered: true });
   const abort = new AbortController();
@@ -27,7 +29,8 @@ export function openWebRtc(request: LinkRequest, events: LinkEvents): Link {
     clearTimeout(timer);
     abort.abort();
     removeEventListener("pagehide", leave);
-    channel.onopen = channel.onmessage = channel.onclose = channel.onerror = peer.onconnectionstatechange = null;
+    channel.onopen = channel.onmessage = channel.onclose = channel.onerror = null;
+    peer.onconnectionstatechange = peer.oniceconnectionstatechange = peer.onicegatheringstatechange = null;
     return true;
   };
   const down = (down: Down) => {
@@ -43,6 +46,7 @@ export function openWebRtc(request: LinkRequest, events: LinkEvents): Link {
 
   channel.onopen = () => {
     open = true;
+    const { resume } = request;
     send({ t: "hello", v: VERSION, stream: sessionId, resume: resume && { epoch: resume.epoch, seq: resume.seq } });
   };
   channel.onmessage = ({ data }: MessageEvent<unknown>) => {
@@ -74,9 +78,21 @@ export function openWebRtc(request: LinkRequest, events: LinkEvents): Link {
   };
   channel.onclose = () => down({ why: open ? "lost" : "blocked", code: "CHANNEL_CLOSED" });
   // `disconnected` is no reason to leave: three seconds without UDP heal by themselves, and the heartbeat covers the rest.
-  peer.onconnectionstatechange = () => {
-    if (peer.connectionState === "failed") down({ why: open ? "lost" : "blocked", code: "ICE_FAILED" });
+  peer.onconnectionstatechange = peer.oniceconnectionstatechange = () => {
+    if (peer.connectionState === "failed" || peer.iceConnectionState === "failed") down({ why: open ? "lost" : "blocked", code: "ICE_FAILED" });
   };
+  /**
+   * All addresses of both sides are known and none of ours can reach one of theirs. Firefox pairs no address of its own with 127.0.0.1,
+   * sends nothing, and says so only after five seconds. `again`: statistics may lag, so nothing is concluded from the first look.
+   */
+  const lookForRoute = async (again: boolean) => {
+    if (ended || open || peer.iceGatheringState !== "complete" || !peer.remoteDescription) return;
+    const stats = await peer.getStats();
+    for (const { type } of stats.values() as Iterable<{ type: string }>) if (type === "candidate-pair") return;
+    if (!again) setTimeout(() => void lookForRoute(true), LOOK_AGAIN_MS);
+    else if (!open) down({ why: "blocked", code: "NO_ROUTE" });
+  };
+  peer.onicegatheringstatechange = () => void lookForRoute(false);
 
   const signal = async () => {
     const named = await namedIceServers(endpoint, sessionId, abort.signal);
@@ -99,6 +115,7 @@ export function openWebRtc(request: LinkRequest, events: LinkEvents): Link {
     const sdp = await response.text();
     if (ended) return leave();
     await peer.setRemoteDescription({ type: "answer", sdp });
+    await lookForRoute(false);
   };
   signal().catch(() => down({ why: resource ? "blocked" : "unreachable", code: "SIGNALING_FAILED" }));
   addEventListener("pagehide", leave);

@@ -15,7 +15,7 @@ interface ServerMessage {
 }
 
 export function openWebSocket(request: LinkRequest, events: LinkEvents): Link {
-  const { endpoint, sessionId, resume, openTimeoutMs } = request;
+  const { endpoint, sessionId, openTimeoutMs } = request;
   const abort = new AbortController();
   let socket: WebSocket | null = null;
   let open = false;
@@ -91,6 +91,7 @@ export function openWebSocket(request: LinkRequest, events: LinkEvents): Link {
     const newest = parseCursor(session?.head);
     if (!newest) return down({ why: "refused", code: "SESSION_NOT_FOUND" });
     ({ epoch, seq: head } = newest);
+    const { resume } = request;
     const recovered = resume === null || (resume.epoch === epoch && resume.seq <= head);
     const start = recovered && resume ? resume : newest;
 

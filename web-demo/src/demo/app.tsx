@@ -9,9 +9,9 @@ import { Graph } from "./parts/graph.tsx";
 import { Header } from "./parts/header.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { Sessions } from "./parts/sessions.tsx";
-import { boot, broken, caughtUp, line, memory, problem, restoreLine, settleVisit, wantedMessage } from "./state/app.ts";
+import { boot, broken, caughtUp, line, memory, missing, newSession, problem, restoreLine, sessions, settleVisit, wantedMessage } from "./state/app.ts";
 import { door, offer } from "./state/login.ts";
-import { route } from "./state/route.ts";
+import { route, sessionHref } from "./state/route.ts";
 import { count } from "./state/words.ts";
 
 const SHOWN_MS = 7000;
@@ -63,6 +63,21 @@ function VisitOffer() {
   );
 }
 
+/** An address that leads to no session of this person. */
+function Missing() {
+  const newest = sessions.value.find((s) => !s.shared);
+  return (
+    <div class="page missing">
+      <h1>There is no such session</h1>
+      <p class="soft">It was deleted, or it belongs to somebody else. Nothing was opened in its place.</p>
+      <p>
+        {newest && <a href={sessionHref(newest.id)}>Open the newest session</a>}
+        <button type="button" onClick={() => void newSession()}>Start a new session</button>
+      </p>
+    </div>
+  );
+}
+
 type Tab = "chat" | "facts" | "graph";
 const tabs: Array<[Tab, string]> = [["chat", "Chat"], ["facts", "Facts"], ["graph", "Graph"]];
 
@@ -87,25 +102,29 @@ export function App() {
   }
   const known = memory.value;
   void known?.version.value;
+  const facts = known?.counts().active ?? 0;
   return (
     <div class="shell" data-tab={tab} data-menu={menu || undefined} data-line={cut ? "cut" : "whole"}>
       <Header onMenu={() => setMenu(!menu)} menuOpen={menu} />
       <Sessions onChoose={() => setMenu(false)} />
       {menu && <button type="button" class="veil" aria-label="Close the sessions" onClick={() => setMenu(false)} />}
-      <main aria-label={at.page === "entity" ? "Entity" : "Chat"}>
-        <VisitOffer />
-        <LineNews />
-        {at.page === "entity" ? <EntityView key={at.id} id={at.id} /> : <><Chat key={at.page === "session" ? at.id : ""} /><Composer /></>}
+      <main id="main" tabIndex={-1}>
+        {tab !== "chat" && <h1 class="unseen of-tab">{tab === "facts" ? "Facts" : "Graph"}</h1>}
+        <section class="talk" aria-label={at.page === "entity" ? "Entity" : "Chat"}>
+          <VisitOffer />
+          <LineNews />
+          {at.page === "entity" ? <EntityView key={at.id} id={at.id} /> : at.page === "session" && missing.value === at.id ? <Missing /> : <><Chat key={at.page === "session" ? at.id : ""} /><Composer /></>}
+        </section>
+        <section class="memory" aria-label="Memory">
+          <LineNews />
+          <Graph />
+          <Facts />
+        </section>
       </main>
-      <aside aria-label="Memory">
-        <LineNews />
-        <Graph />
-        <Facts />
-      </aside>
-      <div class="tabs" role="group" aria-label="View">
+      <div class="tabs" role="navigation" aria-label="View">
         {tabs.map(([name, label]) => (
           <button type="button" key={name} aria-pressed={tab === name} onClick={() => setTab(name)}>
-            <Icon name={name} />{label}{name === "facts" && known && known.facts.size > 0 && <i key={known.facts.size}>{known.facts.size}</i>}
+            <Icon name={name} />{label}{name === "facts" && facts > 0 && <i key={facts}>{facts}</i>}
           </button>
         ))}
       </div>

@@ -50,15 +50,16 @@ export function useRunning(value: number, ms = 600): number {
 
 /**
  * Keeps a scrolling log at its end while the reader is there, and leaves them alone when they scrolled up. `box` scrolls, `content` grows.
- * Only a move upwards lets go: a scroll event that arrives after more content has grown must not look like the reader's wish.
+ * `begin`: whether it starts there. Only a move upwards lets go: a scroll event that arrives after more content has grown must not look
+ * like the reader's wish.
  */
-export function useStickToEnd<Box extends HTMLElement, Content extends HTMLElement>() {
+export function useStickToEnd<Box extends HTMLElement, Content extends HTMLElement>(begin: boolean) {
   const box = useRef<Box>(null);
   const content = useRef<Content>(null);
   useEffect(() => {
     const node = box.current;
     if (!node || !content.current) return;
-    let stuck = true;
+    let stuck = begin;
     let top = node.scrollTop;
     const scrolled = () => {
       if (node.scrollTop < top - 1) stuck = false;

@@ -1,4 +1,4 @@
-// The tabs a first visitor finds. Each runs as it is: the session id is filled in before.
+// The tabs a first visitor finds. Each runs as it is: the session made for the examples is filled in before.
 
 export interface Example {
   query: string;

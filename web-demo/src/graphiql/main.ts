@@ -6,7 +6,7 @@ import "graphiql/graphiql.css";
 import { createClient } from "graphql-ws";
 import { createElement } from "react";
 import { createRoot } from "react-dom/client";
-import { examples } from "./examples.ts";
+import { examples, type Example } from "./examples.ts";
 import "./page.css";
 
 const here = new URL(location.href);
@@ -34,23 +34,45 @@ async function ask<T>(query: string, variables: Record<string, unknown> = {}): P
   return ((await response.json()) as { data: T }).data;
 }
 
+const SESSION_KEY = "recall.graphiql.session";
+const TABS_KEY = "graphiql:tabState";
+
 /**
- * The session the examples talk about: the newest, or one made now. Without it a visitor's first act would be to copy an id from one
- * tab to the others.
+ * The session the examples talk about and write into. It is made for them and kept, so that no example touches a real conversation, and
+ * nobody has to copy an id from one tab to the others.
  */
-async function exampleSession(): Promise<string> {
-  const { sessions } = await ask<{ sessions: { nodes: Array<{ id: string }> } }>("{ sessions(first: 1) { nodes { id } } }");
-  if (sessions.nodes[0]) return sessions.nodes[0].id;
+async function exampleSession(): Promise<{ id: string; isNew: boolean }> {
+  const kept = localStorage.getItem(SESSION_KEY);
+  if (kept && (await ask<{ session: object | null }>("query ($id: ID!) { session(id: $id) { id } }", { id: kept })).session) return { id: kept, isNew: false };
   const { createSession } = await ask<{ createSession: { session: { id: string } } }>('mutation { createSession(input: { title: "From GraphiQL" }) { session { id } } }');
-  return createSession.session.id;
+  localStorage.setItem(SESSION_KEY, createSession.session.id);
+  return { id: createSession.session.id, isNew: true };
+}
+
+/**
+ * Makes the tabs of a former visit ready: GraphiQL opens an empty tab unless it finds the text of the active one under keys of its own,
+ * which it writes only while somebody types. `isNew`: the examples point to a session that is gone, or that is not theirs; a text that was
+ * changed is no example any more.
+ */
+function restoreTabs(tabs: readonly Example[], isNew: boolean): void {
+  const state = JSON.parse(localStorage.getItem(TABS_KEY) ?? "null") as { activeTabIndex: number; tabs: Array<{ query: string | null; variables: string | null }> } | null;
+  if (!state) return;
+  for (const tab of isNew ? state.tabs : []) {
+    const variables = tabs.find((example) => example.query === tab.query)?.variables;
+    if (variables?.includes("sessionId")) tab.variables = variables;
+  }
+  localStorage.setItem(TABS_KEY, JSON.stringify(state));
+  const active = state.tabs[state.activeTabIndex];
+  for (const key of ["query", "variables"] as const) localStorage.setItem(`graphiql:${key}`, active?.[key] ?? "");
 }
 
 const element = document.getElementById("graphiql");
 if (element) {
-  const sessionId = await exampleSession().catch(() => "");
-  const tabs = examples(sessionId);
+  const { id, isNew } = await exampleSession().catch(() => ({ id: "", isNew: false }));
+  const tabs = examples(id);
+  restoreTabs(tabs, isNew);
   // GraphiQL takes the variables of the first tab from here and not from the tab; on later visits it has its own store.
-  const firstVisit = localStorage.getItem("graphiql:tabState") === null;
+  const firstVisit = localStorage.getItem(TABS_KEY) === null;
   createRoot(element).render(
     createElement(GraphiQL, {
       fetcher: fetcher as Fetcher,

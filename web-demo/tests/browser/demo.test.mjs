@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fact, newSession, phase, say, sessionIn, shown, weightOf } from "./demo-page.mjs";
 import { Browser, Server, until } from "./harness.mjs";
 
 let server;
@@ -16,21 +17,6 @@ after(async () => {
   await browser?.stop();
   await server?.stop();
 });
-
-const phase = (tab, name) => until(() => tab.page.locator(`.pill[data-phase="${name}"]`).count(), `the line to be ${name}`, 60_000);
-const say = async (tab, text) => {
-  await tab.page.getByRole("textbox", { name: "Message" }).fill(text);
-  await tab.page.keyboard.press("Enter");
-};
-const fact = (tab, ...words) => words.reduce((found, word) => found.filter({ hasText: word }), tab.page.locator(".facts li.fact"));
-const shown = (locator, what) => until(() => locator.count(), what);
-const weightOf = async (locator) => Number(await locator.locator(".weight").innerText());
-/** An empty session. Until it is there, the page shows the former one. */
-const newSession = async (tab) => {
-  await tab.page.getByRole("button", { name: "New session", exact: true }).click();
-  await shown(tab.page.locator(".welcome"), "the empty session");
-};
-const sessionIn = (tab) => until(() => tab.page.evaluate(() => /#\/s\/(.+)/.exec(location.hash)?.[1]), "the address to name the session");
 
 /** What the page shows is what the server knows: no fact lost, doubled or stale, no message lost or doubled. */
 async function agrees(tab, id) {
@@ -125,16 +111,16 @@ test("what an administrator shares is marked, and a source in it is opened where
   await page.getByRole("button", { name: "New shared session" }).click();
   const shared = await until(async () => { const id = await sessionIn(tab); return id !== before && id; }, "the shared session");
   await phase(tab, "live");
-  await shown(page.locator("nav li.on .mark"), "the mark in the list of sessions");
+  await shown(page.locator("nav li.on .badge"), "the mark in the list of sessions");
   await say(tab, "Our office is in Lyon.");
   await say(tab, "Yuki likes Ramen.");
-  await shown(fact(tab, "Yuki", "Ramen").locator(".mark"), "the mark on a shared fact");
+  await shown(fact(tab, "Yuki", "Ramen").locator(".badge"), "the mark on a shared fact");
 
   await newSession(tab);
   await phase(tab, "live");
   await say(tab, "Where is our office?");
   const source = page.locator(".sources li", { hasText: "Lyon" });
-  await shown(source.locator(".mark"), "the mark on the source");
+  await shown(source.locator(".badge"), "the mark on the source");
   await source.getByRole("button").click();
   await until(async () => (await sessionIn(tab)) === shared, "the shared session to open");
   await shown(page.locator(".message", { hasText: "Our office is in Lyon." }), "the message");
@@ -301,51 +287,6 @@ test("on a phone: nothing is wider than the screen, facts and graph are a tap aw
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });
-
-test("every control has a name, and text has enough contrast in light and dark", async () => {
-  for (const colorScheme of ["light", "dark"]) {
-    const tab = await browser.visit(`${server.url}/`, { colorScheme, reducedMotion: "reduce" });
-    await phase(tab, "live");
-    await say(tab, "John likes Mary.");
-    await shown(fact(tab, "John"), "the fact");
-    const nameless = await tab.page.evaluate(() => [...document.querySelectorAll("button, a, textarea, input, [tabindex='0']")]
-      .filter((el) => !(el.getAttribute("aria-label") || el.textContent.trim() || el.getAttribute("title"))).map((el) => el.outerHTML.slice(0, 120)));
-    assert.deepEqual(nameless, []);
-    const poor = await tab.page.evaluate(measureContrast);
-    assert.deepEqual(poor, [], colorScheme);
-    await tab.context.close();
-  }
-});
-
-/** Runs in the page: visible text whose contrast with the background behind it is below 4.5 (WCAG AA). */
-function measureContrast() {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const rgba = (color) => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = color;
-    canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data].map((v, i) => (i === 3 ? v / 255 : v));
-  };
-  const over = (top, below) => top.slice(0, 3).map((v, i) => v * top[3] + below[i] * (1 - top[3]));
-  const luminance = (rgb) => {
-    const [r, g, b] = rgb.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const found = [];
-  for (const el of document.querySelectorAll("main *, aside *, nav *, header *")) {
-    const own = [...el.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-    if (!own || el.closest("svg, :disabled, [aria-hidden='true']") || el.getClientRects().length === 0) continue;
-    const style = getComputedStyle(el);
-    const layers = [];
-    for (let up = el; up; up = up.parentElement) layers.unshift(rgba(getComputedStyle(up).backgroundColor));
-    const back = layers.reduce((below, top) => over(top, below), [255, 255, 255]);
-    const front = over(rgba(style.color), back);
-    const [a, b] = [luminance(front), luminance(back)].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${el.className || el.tagName} "${el.textContent.trim().slice(0, 30)}"`);
-  }
-  return [...new Set(found)];
-}
 
 test("the page comes with a strict content security policy and asks nobody else", async () => {
   const response = await fetch(`${server.url}/`, { headers: { connection: "close" } });

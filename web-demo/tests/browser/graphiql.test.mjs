@@ -56,3 +56,41 @@ test("every example runs as it is, and the subscription shows live events", asyn
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });
+
+test("the examples write into a session of their own, also where tabs of a former visit name a real one", async () => {
+  const real = await server.newSession();
+  await server.say(real.id, "Nadia likes tea.");
+  await server.settledHead(real.id);
+  const texts = async (id) => (await server.graphql("query ($id: ID!) { session(id: $id) { messages(first: 50) { nodes { text } } } }", { id })).session.messages.nodes.map((m) => m.text);
+  const kept = (tab) => tab.page.evaluate(() => localStorage.getItem("recall.graphiql.session"));
+  const runFirst = async (tab) => {
+    await tab.page.locator(".graphiql-query-editor .CodeMirror-line").filter({ hasText: "mutation SendMessage" }).first().waitFor();
+    await until(async () => (await tab.page.locator(".graphiql-editor-tool .CodeMirror-line", { hasText: await kept(tab) }).count()) > 0, "the variables to name the session of the examples");
+    await sleep(500);
+    await tab.page.locator(".graphiql-execute-button").click();
+    await until(async () => /"PROCESSING"/.test(await tab.page.locator(".result-window").innerText()), "the message to be stored");
+  };
+
+  const tab = await browser.visit(`${server.url}/graphql`);
+  await runFirst(tab);
+  const own = await kept(tab);
+  assert.notEqual(own, real.id);
+  assert.deepEqual(await texts(real.id), ["Nadia likes tea."]);
+  assert.ok((await texts(own)).includes("John likes Mary."));
+  await tab.page.reload();
+  await runFirst(tab);
+  assert.equal(await kept(tab), own, "the next visit goes on with it");
+  assert.equal(await tab.page.getByRole("tab").count(), 6, "and opens no tab besides");
+
+  // What an older version left: tabs with the newest session of that time.
+  await until(() => tab.page.evaluate(() => localStorage.getItem("graphiql:tabState")), "the tabs to be kept");
+  await tab.page.evaluate(([from, to]) => {
+    for (const key of ["graphiql:tabState", "graphiql:variables"]) localStorage.setItem(key, (localStorage.getItem(key) ?? "").replaceAll(from, to));
+    localStorage.removeItem("recall.graphiql.session");
+  }, [own, real.id]);
+  await tab.page.reload();
+  await runFirst(tab);
+  assert.deepEqual(await texts(real.id), ["Nadia likes tea."]);
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});

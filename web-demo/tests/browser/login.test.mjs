@@ -204,7 +204,7 @@ test("GraphiQL works with the login, subscriptions included", async () => {
 test("what an administrator shares is read by who has signed in, and written by nobody else", async () => {
   const { page: room, ...admin } = await logIn("root");
   await room.getByRole("button", { name: "New shared session" }).click();
-  await shown(room.locator("nav li.on .mark"), "the mark of the shared session");
+  await shown(room.locator("nav li.on .badge"), "the mark of the shared session");
   await phase({ page: room }, "live");
   await say({ page: room }, "Ottilie likes Aachen.");
   await shown(room.locator(".facts li.fact").filter({ hasText: "Aachen" }), "the shared fact");
@@ -215,7 +215,7 @@ test("what an administrator shares is read by who has signed in, and written by 
   assert.equal(await page.getByRole("button", { name: "New shared session" }).count(), 0, "not offered");
   await say(tab, "Emil likes tea.");
   await shown(page.locator(".facts li.fact").filter({ hasText: "tea" }), "a fact of one's own");
-  const shared = page.locator("nav li").filter({ has: page.locator(".mark") });
+  const shared = page.locator("nav li").filter({ has: page.locator(".badge") });
   assert.equal(await shared.getByRole("button").count(), 0, "nor deleting it");
   await shared.getByRole("link").click();
   await until(() => page.url() === address, "the shared session to open");
@@ -245,7 +245,7 @@ test("what an administrator shares is read by who has signed in, and written by 
   assert.equal(await visitor.page.getByText("Ottilie").count(), 0);
   await visitor.context.close();
   // The other tests have no part in it.
-  const item = room.locator("nav li").filter({ has: room.locator(".mark") });
+  const item = room.locator("nav li").filter({ has: room.locator(".badge") });
   await item.getByRole("button", { name: /Delete session/ }).click();
   await item.getByRole("button", { name: "Delete?" }).click();
   await until(async () => (await item.count()) === 0, "the shared session to go");

@@ -211,3 +211,19 @@ test("how fast a line opens", async (t) => {
   assert.equal(times.length, 20);
   await tab.context.close();
 });
+
+test("on the default start the data channel opens in Chromium", async () => {
+  const own = await Server.start({ RECALL_UDP_LISTEN: undefined, RECALL_UDP_PUBLIC_ADDRESSES: undefined });
+  try {
+    const session = await own.newSession();
+    const tab = await clientPage(browser, own);
+    await open(tab, session);
+    await live(tab, "webrtc");
+    await own.say(session.id, "John likes Mary.");
+    await sawEverything(tab, await own.settledHead(session.id));
+    assert.deepEqual(tab.problems, []);
+    await tab.context.close();
+  } finally {
+    await own.stop();
+  }
+});

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { EventStream } from "../../src/client/dist/event-stream.js";
+import { webStorageTransports } from "../../src/client/dist/transport-store.js";
 
 /** A log with the server's rules of recall.events.v1: replay after the cursor, `gap` for what is gone. */
 class Log {
@@ -234,32 +235,138 @@ test("silence longer than the welcome allows: the line is given up, also after a
   stream.close();
 });
 
-test("a data channel that does not open twice: WebSocket, and back once it opens again", async (t) => {
+/** Two transports, the first of which opens when `webrtc.udp` says so; `hang`: until then it neither opens nor fails. */
+function two(log, { hang = false, ...stream } = {}) {
+  const net = { udp: false };
+  const pending = [];
+  const peer = connector(log, "webrtc", { refuse: () => (net.udp ? null : { why: "blocked", code: "NO_ROUTE" }) });
+  const openPeer = (request, events) => {
+    if (!hang || net.udp) return peer.open(request, events);
+    const attempt = { request, events, closed: false };
+    pending.push(attempt);
+    peer.opened.push(request);
+    return { transport: "webrtc", ack() {}, measure() {}, close() { attempt.closed = true; } };
+  };
+  const socket = connector(log, "websocket");
+  const kept = new Map();
+  const transportStore = { load: (origin) => kept.get(origin) ?? null, save: (origin, transport) => void (transport ? kept.set(origin, transport) : kept.delete(origin)) };
+  const begin = () => start(log, { stream: { from: "e1:0", transports: ["webrtc", "websocket"], connectors: { webrtc: openPeer, websocket: socket.open }, transportStore, ...stream } });
+  return { net, peer, socket, pending, kept, begin };
+}
+
+test("a data channel that fails: WebSocket at once, remembered, and back once the data channel opens", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   const log = new Log();
-  let udp = false;
-  const peer = connector(log, "webrtc", { refuse: () => (udp ? null : { why: "blocked", code: "OPEN_TIMEOUT" }) });
-  const socket = connector(log, "websocket");
-  const { stream, seen } = start(log, { stream: { from: "e1:0", transports: ["webrtc", "websocket"], connectors: { webrtc: peer.open, websocket: socket.open }, upgradeAfterMs: 10_000 } });
-  for (let i = 0; i < 4; i += 1) { await settle(); mock.timers.tick(1000); }
+  const { net, peer, kept, begin } = two(log, { upgradeAfterMs: 10_000 });
+  const { stream, seen } = begin();
   await settle();
-  assert.equal(stream.state.transport, "websocket");
-  assert.equal(peer.opened.length, 2);
+  assert.equal(stream.state.transport, "websocket", "without a wait");
+  assert.equal(peer.opened.length, 1);
+  assert.equal(kept.get("http://none"), "websocket");
   log.append(2);
   for (let i = 0; i < 11; i += 1) { mock.timers.tick(1000); await settle(); }
-  assert.equal(peer.opened.length, 3, "tried again after upgradeAfterMs");
+  assert.equal(peer.opened.length, 2, "tried again after upgradeAfterMs");
   assert.equal(stream.state.transport, "websocket", "the working line is kept while the other is tried");
-  udp = true;
+  net.udp = true;
+  const came = [];
+  stream.on("caughtUp", (news) => came.push(news.afterReconnect));
   for (let i = 0; i < 22; i += 1) { mock.timers.tick(1000); await settle(); }
   assert.equal(stream.state.transport, "webrtc");
+  assert.deepEqual(came, [false], "another transport is no reconnection");
+  assert.equal(kept.size, 0, "forgotten once the first choice works");
   log.append(2);
   assert.deepEqual(seen, [1, 2, 3, 4]);
   assert.equal(log.lines.size, 1, "the second choice was closed");
   stream.close();
 });
 
-test("a transport that throws while it opens: tried again, then the second choice", async (t) => {
+test("a data channel that is silent: after a second the WebSocket opens next to it, and the first to open serves", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  log.append(3);
+  const { pending, socket, kept, begin } = two(log, { hang: true });
+  const { stream, seen, gaps } = begin();
+  mock.timers.tick(999);
+  await settle();
+  assert.equal(socket.opened.length, 0);
+  mock.timers.tick(1);
+  await settle();
+  assert.equal(stream.state.transport, "websocket");
+  assert.deepEqual(seen, [1, 2, 3]);
+  assert.equal(kept.size, 0, "nothing is known of the data channel yet");
+  // The data channel opens late: it goes on where the WebSocket has got to, and what both deliver is seen once.
+  const [{ request, events, closed }] = pending;
+  assert.equal(closed, false);
+  assert.deepEqual(request.resume, { epoch: "e1", seq: 3 });
+  events.welcome({ epoch: "e1", head: 4, recovered: true, silenceMs: 30_000 });
+  assert.equal(log.lines.size, 0, "the WebSocket was closed");
+  for (const seq of [3, 4]) events.event(entry(seq, "e1"));
+  events.caughtUp(4);
+  assert.equal(stream.state.transport, "webrtc");
+  assert.equal(stream.state.phase, "live");
+  assert.deepEqual(seen, [1, 2, 3, 4]);
+  assert.deepEqual(gaps, []);
+  stream.close();
+});
+
+test("a browser that knows: the WebSocket first, the data channel a minute later", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  const { net, peer, kept, begin } = two(log);
+  kept.set("http://none", "websocket");
+  const { stream } = begin();
+  await settle();
+  assert.equal(stream.state.transport, "websocket");
+  assert.equal(peer.opened.length, 0);
+  net.udp = true;
+  for (let i = 0; i < 61; i += 1) { mock.timers.tick(1000); await settle(); }
+  assert.equal(stream.state.transport, "webrtc");
+  assert.equal(kept.size, 0);
+  stream.close();
+});
+
+test("of two that are opening the second choice fails: the first goes on and serves", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  const peers = [];
+  const peer = (_request, events) => {
+    peers.push(events);
+    return { transport: "webrtc", ack() {}, measure() {}, close() {} };
+  };
+  const socket = connector(log, "websocket", { refuse: () => ({ why: "unreachable", code: "SOCKET_1006" }) });
+  const { stream } = start(log, { stream: { transports: ["webrtc", "websocket"], connectors: { webrtc: peer, websocket: socket.open } } });
+  mock.timers.tick(1000);
+  await settle();
+  assert.equal(socket.opened.length, 1);
+  assert.equal(stream.state.phase, "connecting");
+  peers[0].welcome({ epoch: "e1", head: 0, recovered: true, silenceMs: 30_000 });
+  peers[0].caughtUp(0);
+  assert.equal(stream.state.transport, "webrtc");
+  assert.equal(stream.state.phase, "live");
+  assert.equal(peers.length, 1);
+  stream.close();
+});
+
+test("what is remembered of a server ends after a day", (t) => {
+  mock.timers.enable({ apis: ["Date"] });
+  t.after(() => mock.timers.reset());
+  const items = new Map();
+  const store = webStorageTransports(() => ({ getItem: (k) => items.get(k) ?? null, setItem: (k, v) => void items.set(k, v), removeItem: (k) => void items.delete(k) }));
+  store.save("https://a", "websocket");
+  assert.equal(store.load("https://a"), "websocket");
+  assert.equal(store.load("https://b"), null);
+  mock.timers.tick(24 * 60 * 60 * 1000);
+  assert.equal(store.load("https://a"), null);
+  items.set("recall.transport.https://a", "nonsense 99999999999999");
+  assert.equal(store.load("https://a"), null);
+  assert.equal(webStorageTransports(() => { throw new Error("forbidden"); }).load("https://a"), null);
+});
+
+test("a transport that throws while it opens: the second choice at once, and a failed retry leaves it alone", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   const log = new Log();
@@ -269,13 +376,10 @@ test("a transport that throws while it opens: tried again, then the second choic
   const { stream, seen } = start(log, { stream: { from: "e1:0", transports: ["webrtc", "websocket"], connectors: { webrtc: peer, websocket: socket.open }, upgradeAfterMs: 5000 } });
   assert.equal(stream.state.phase, "connecting");
   await settle();
-  assert.equal(stream.state.phase, "waiting");
-  assert.equal(stream.state.reason, "OPEN_FAILED");
-  for (let i = 0; i < 4; i += 1) { mock.timers.tick(1000); await settle(); }
-  assert.equal(tries, 2);
+  assert.equal(tries, 1);
   assert.equal(stream.state.transport, "websocket");
   for (let i = 0; i < 8; i += 1) { mock.timers.tick(1000); await settle(); }
-  assert.equal(tries, 3, "a failed upgrade leaves the working line alone");
+  assert.equal(tries, 2, "a failed upgrade leaves the working line alone");
   assert.equal(stream.state.transport, "websocket");
   log.append(2);
   assert.deepEqual(seen, [1, 2]);

@@ -11,7 +11,9 @@ use async_trait::async_trait;
 pub(super) use self::{commit::put_fact, list::folded, read::version};
 use super::PostgresStore;
 use crate::{
-    domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice},
+    domain::{
+        Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice, Stance,
+    },
     ports::{
         AnswerCommit, Claim, CommitError, EntityFilter, FactFilter, FactKey, KnowledgeCommit, KnowledgeStore, MergeRecord, Merged,
         StoreError,
@@ -109,7 +111,7 @@ impl KnowledgeStore for PostgresStore {
         Ok(trace::mentions_in(self, caller.user(), messages).await?)
     }
 
-    async fn facts_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, StoreError> {
+    async fn facts_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId, Stance)>, StoreError> {
         Ok(trace::facts_in(self, caller.user(), messages).await?)
     }
 

@@ -131,18 +131,22 @@ pub(super) async fn recently_mentioned(
     Ok(found.fetch_all(store.pool.reading(user)).await?.into_iter().map(EntityId).collect())
 }
 
-pub(super) async fn facts_in(store: &PostgresStore, user: UserId, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, Failure> {
+pub(super) async fn facts_in(
+    store: &PostgresStore,
+    user: UserId,
+    messages: &[MessageId],
+) -> Result<Vec<(MessageId, FactId, Stance)>, Failure> {
     let messages: Vec<_> = messages.iter().map(|id| id.0).collect();
     let found = sqlx::query!(
-        "SELECT DISTINCT message_id, fact_id FROM evidence
+        "SELECT message_id, fact_id, stance FROM evidence
          WHERE user_id = $1 AND message_id = ANY($2)
          AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
-         ORDER BY message_id, fact_id",
+         ORDER BY message_id, fact_id, CASE stance WHEN 'ends' THEN 0 WHEN 'supports' THEN 1 ELSE 2 END",
         user.0,
         &messages[..],
     );
     let found = found.fetch_all(store.pool.reading(user)).await?.into_iter();
-    Ok(found.map(|row| (MessageId(row.message_id), FactId(row.fact_id))).collect())
+    found.map(|row| Ok((MessageId(row.message_id), FactId(row.fact_id), Of("evidence", "stance").word(&row.stance)?))).collect()
 }
 
 /// A message that names the entity in two ways is listed once, with the first of them.

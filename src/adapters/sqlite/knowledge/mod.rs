@@ -16,7 +16,9 @@ pub(super) use self::{
 };
 use super::SqliteStore;
 use crate::{
-    domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice},
+    domain::{
+        Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice, Stance,
+    },
     ports::{
         AnswerCommit, Claim, CommitError, EntityFilter, FactFilter, FactKey, KnowledgeCommit, KnowledgeStore, MergeRecord, Merged,
         StoreError,
@@ -107,7 +109,7 @@ impl KnowledgeStore for SqliteStore {
         Ok(trace::mentions_in(self, caller.user(), messages).await?)
     }
 
-    async fn facts_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, StoreError> {
+    async fn facts_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId, Stance)>, StoreError> {
         Ok(trace::facts_in(self, caller.user(), messages).await?)
     }
 

@@ -151,12 +151,16 @@ pub(super) async fn recently_mentioned(
     found.iter().map(|row| Ok(EntityId(Columns::of(row, "mentions").id("entity_id")?))).collect()
 }
 
-pub(super) async fn facts_in(store: &SqliteStore, user: UserId, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId)>, Failure> {
+pub(super) async fn facts_in(
+    store: &SqliteStore,
+    user: UserId,
+    messages: &[MessageId],
+) -> Result<Vec<(MessageId, FactId, Stance)>, Failure> {
     let found = sqlx::query(concat!(
-        "SELECT DISTINCT message_id, fact_id FROM evidence
+        "SELECT message_id, fact_id, stance FROM evidence
          WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
         hidden!(),
-        " ORDER BY message_id, fact_id"
+        " ORDER BY message_id, fact_id, CASE stance WHEN 'ends' THEN 0 WHEN 'supports' THEN 1 ELSE 2 END"
     ))
     .bind(bytes(&user.0))
     .bind(id_list(messages.iter().map(|id| &id.0)))
@@ -166,7 +170,7 @@ pub(super) async fn facts_in(store: &SqliteStore, user: UserId, messages: &[Mess
         .iter()
         .map(|row| {
             let c = Columns::of(row, "evidence");
-            Ok((MessageId(c.id("message_id")?), FactId(c.id("fact_id")?)))
+            Ok((MessageId(c.id("message_id")?), FactId(c.id("fact_id")?), c.word("stance")?))
         })
         .collect()
 }

@@ -9,7 +9,7 @@ use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
     EntityNode, FactNode, SessionNode, TokenUsage,
-    enums::{MessageKind, MessageRole, MessageStatus},
+    enums::{EvidenceStance, MessageKind, MessageRole, MessageStatus},
 };
 use crate::{
     api::{
@@ -20,7 +20,7 @@ use crate::{
             scope::{Memory, Needs, scope},
         },
     },
-    domain::{Citation, EntityId, FactId, Mention, Message, MessageId, Span, Timestamp},
+    domain::{Citation, EntityId, FactId, Mention, Message, MessageId, Span, Stance, Timestamp},
 };
 
 /// One turn of a conversation.
@@ -162,9 +162,41 @@ impl MessageNode {
     ) -> async_graphql::Result<Vec<FactNode>> {
         let most = page::most(first)?;
         let ids = self.1.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
-        let facts = self.1.load.load_many(ids.iter().copied()).await?;
-        Ok(ids.iter().filter_map(|id| facts.get(id)).take(most).map(|f| FactNode(f.clone(), self.1.clone())).collect())
+        let facts = self.1.load.load_many(ids.iter().map(|(id, _)| *id)).await?;
+        Ok(ids.iter().filter_map(|(id, _)| facts.get(id)).take(most).map(|f| FactNode(f.clone(), self.1.clone())).collect())
     }
+
+    /// What it says of facts, each fact once.
+    #[graphql(complexity = "batched(first, child_complexity)")]
+    async fn evidence(
+        &self,
+        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<MessageEvidence>> {
+        let most = page::most(first)?;
+        let mut said = self.1.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
+        said.truncate(most);
+        let facts = self.1.load.load_many(said.iter().map(|(id, _)| *id)).await?;
+        let node = |(id, stance): &(FactId, Stance)| {
+            let fact = FactNode(facts.get(id)?.clone(), self.1.clone());
+            Some(MessageEvidence { fact, stance: (*stance).into() })
+        };
+        Ok(said.iter().filter_map(node).collect())
+    }
+
+    /// Its place in `Session.messages`, for `after` and `before`.
+    async fn cursor(&self) -> String {
+        page::message_cursor(&self.0)
+    }
+}
+
+/// What a message says of a fact.
+#[derive(SimpleObject)]
+#[graphql(name = "MessageEvidence")]
+pub(crate) struct MessageEvidence {
+    /// The fact.
+    fact: FactNode,
+    /// For, against, or over.
+    stance: EvidenceStance,
 }
 
 /// Where a message mentions a thing.

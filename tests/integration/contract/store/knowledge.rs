@@ -55,7 +55,10 @@ pub(super) async fn a_plan_is_committed_whole_and_ends_its_job(store: Arc<dyn St
     assert_eq!(stored, [said, unsaid]);
     let mentions = store.mentions_in(&w.caller, &[message.id]).await.unwrap();
     assert_eq!(mentions, [(message.id, mary.id, mention("Mary")), (message.id, john.id, mention("John"))]);
-    assert_eq!(store.facts_in(&w.caller, &[message.id]).await.unwrap(), [(message.id, fact.id)]);
+    assert_eq!(
+        store.facts_in(&w.caller, &[message.id]).await.unwrap(),
+        [(message.id, fact.id, Stance::Supports), (message.id, fact.id, Stance::Opposes)]
+    );
     assert_eq!(store.sessions_of_fact(&w.caller, fact.id, 10).await.unwrap(), [session]);
 }
 

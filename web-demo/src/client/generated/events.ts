@@ -12,6 +12,10 @@ export type MessageId = string;
  */
 export type EntityId = string;
 /**
+ * What sort of thing an entity is.
+ */
+export type EntityType = "person" | "organization" | "place" | "project" | "tool" | "concept" | "event" | "thing";
+/**
  * A piece of user text. `Debug` is redacted and there is no `Display`: showing it is a decision, made with [`UserText::as_str`].
  */
 export type UserText = string;
@@ -207,6 +211,10 @@ export interface FactUpdate {
    */
   entity_id: string;
   /**
+   * What its subject is; absent in events of older servers.
+   */
+  entity_type?: EntityType | null;
+  /**
    * The words that state it.
    */
   excerpt?: UserText | null;
@@ -254,6 +262,10 @@ export interface FactUpdate {
    * One thing a user talks about.
    */
   target_id: string;
+  /**
+   * What its object is; absent in events of older servers.
+   */
+  target_type?: EntityType | null;
   /**
    * How little is known, 0 to 1.
    */

@@ -593,6 +593,10 @@ export interface Message {
   mentions: Mention[];
   /** The facts it is evidence for or against. */
   facts: Fact[];
+  /** What it says of facts, each fact once. */
+  evidence: MessageEvidence[];
+  /** Its place in `Session.messages`, for `after` and `before`. */
+  cursor: string;
 }
 
 /** A page of messages. */
@@ -613,6 +617,14 @@ export interface MessageEdge {
   node: Message;
   /** A cursor for use in pagination */
   cursor: string;
+}
+
+/** What a message says of a fact. */
+export interface MessageEvidence {
+  /** The fact. */
+  fact: Fact;
+  /** For, against, or over. */
+  stance: EvidenceStance;
 }
 
 /** What a message does. */

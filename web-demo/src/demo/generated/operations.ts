@@ -4,9 +4,9 @@ import type { CancelAnswerInput, DateTime, DeleteSessionInput, EntityType, Evide
 
 export type EntityRow = { id: string; name: string; type: EntityType; mentionCount: number; isViewer: boolean };
 
-export type FactRow = { id: string; relation: string; weight: number; belief: number; uncertainty: number; relativeWeight: number; status: FactStatus; flagged: boolean; shared: boolean; validTo: DateTime | null; updatedAt: DateTime; subject: EntityRow; object: EntityRow };
+export type FactRow = { id: string; relation: string; weight: number; belief: number; uncertainty: number; relativeWeight: number; status: FactStatus; flagged: boolean; shared: boolean; validFrom: DateTime | null; validTo: DateTime | null; updatedAt: DateTime; subject: EntityRow; object: EntityRow };
 
-export type MessageRow = { id: string; externalId: string | null; role: MessageRole; speaker: string | null; text: string; kind: MessageKind | null; status: MessageStatus; sentAt: DateTime; answerTo: { id: string } | null; mentions: Array<{ start: number; end: number; entity: { id: string; name: string; type: EntityType } }>; facts: Array<{ id: string }>; citations: Array<{ index: number; excerpt: string; shared: boolean; message: { id: string; sentAt: DateTime } | null; fact: { id: string } | null }> };
+export type MessageRow = { id: string; externalId: string | null; role: MessageRole; speaker: string | null; text: string; kind: MessageKind | null; status: MessageStatus; sentAt: DateTime; answerTo: { id: string } | null; mentions: Array<{ start: number; end: number; entity: { id: string; name: string; type: EntityType } }>; evidence: Array<{ stance: EvidenceStance; fact: { id: string } }>; citations: Array<{ index: number; excerpt: string; shared: boolean; message: { id: string; sentAt: DateTime } | null; fact: { id: string } | null }> };
 
 export type SessionRow = { id: string; title: string | null; shared: boolean; updatedAt: DateTime; facts: { totalCount: number | null }; messages: { nodes: Array<{ text: string }> } };
 
@@ -16,11 +16,15 @@ export const Start = "query Start{viewer{id name role entity{id name}}relations{
 
 export type SessionsResult = { sessions: { nodes: SessionRow[] }; shared: { nodes: SessionRow[] } };
 export type SessionsVariables = { first: number; shared: boolean };
-export const Sessions = "query Sessions($first:Int!$shared:Boolean!){sessions(first:$first){nodes{...SessionRow}}shared:sessions(first:$first shared:true)@include(if:$shared){nodes{...SessionRow}}}fragment SessionRow on Session{id title shared updatedAt facts(first:1){totalCount}messages(first:1){nodes{text}}}" as TypedDocument<SessionsResult, SessionsVariables>;
+export const Sessions = "query Sessions($first:Int!$shared:Boolean!){sessions(first:$first){nodes{...SessionRow}}shared:sessions(first:$first shared:true)@include(if:$shared){nodes{...SessionRow}}}fragment SessionRow on Session{id title shared updatedAt facts(first:1 status:ACTIVE){totalCount}messages(first:1){nodes{text}}}" as TypedDocument<SessionsResult, SessionsVariables>;
 
-export type PlaceResult = { message: { session: { id: string } } | null };
+export type PlaceResult = { message: { cursor: string; session: { id: string } } | null };
 export type PlaceVariables = { id: string };
-export const Place = "query Place($id:ID!){message(id:$id){session{id}}}" as TypedDocument<PlaceResult, PlaceVariables>;
+export const Place = "query Place($id:ID!){message(id:$id){cursor session{id}}}" as TypedDocument<PlaceResult, PlaceVariables>;
+
+export type AroundResult = { message: MessageRow | null; session: { older: { nodes: MessageRow[]; pageInfo: { hasPreviousPage: boolean; startCursor: string | null } }; newer: { nodes: MessageRow[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } } | null };
+export type AroundVariables = { id: string; message: string; at: string };
+export const Around = "query Around($id:ID!$message:ID!$at:String!){message(id:$message){...MessageRow}session(id:$id){older:messages(last:25 before:$at){nodes{...MessageRow}pageInfo{hasPreviousPage startCursor}}newer:messages(first:25 after:$at){nodes{...MessageRow}pageInfo{hasNextPage endCursor}}}}fragment MessageRow on Message{id externalId role speaker text kind status sentAt answerTo{id}mentions{start end entity{id name type}}evidence(first:10){stance fact{id}}citations{index excerpt shared message{id sentAt}fact{id}}}" as TypedDocument<AroundResult, AroundVariables>;
 
 export type HeadResult = { session: { id: string; title: string | null; shared: boolean; head: string } | null };
 export type HeadVariables = { id: string };
@@ -28,27 +32,31 @@ export const Head = "query Head($id:ID!){session(id:$id){id title shared head}}"
 
 export type SnapshotResult = { session: { messages: { nodes: MessageRow[]; pageInfo: { hasPreviousPage: boolean; startCursor: string | null } }; facts: { nodes: FactRow[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } } | null };
 export type SnapshotVariables = { id: string };
-export const Snapshot = "query Snapshot($id:ID!){session(id:$id){messages(last:50){nodes{...MessageRow}pageInfo{hasPreviousPage startCursor}}facts(first:100){nodes{...FactRow}pageInfo{hasNextPage endCursor}}}}fragment EntityRow on Entity{id name type mentionCount isViewer}fragment FactRow on Fact{id relation weight belief uncertainty relativeWeight status flagged shared validTo updatedAt subject{...EntityRow}object{...EntityRow}}fragment MessageRow on Message{id externalId role speaker text kind status sentAt answerTo{id}mentions{start end entity{id name type}}facts{id}citations{index excerpt shared message{id sentAt}fact{id}}}" as TypedDocument<SnapshotResult, SnapshotVariables>;
+export const Snapshot = "query Snapshot($id:ID!){session(id:$id){messages(last:50){nodes{...MessageRow}pageInfo{hasPreviousPage startCursor}}facts(first:100){nodes{...FactRow}pageInfo{hasNextPage endCursor}}}}fragment EntityRow on Entity{id name type mentionCount isViewer}fragment FactRow on Fact{id relation weight belief uncertainty relativeWeight status flagged shared validFrom validTo updatedAt subject{...EntityRow}object{...EntityRow}}fragment MessageRow on Message{id externalId role speaker text kind status sentAt answerTo{id}mentions{start end entity{id name type}}evidence(first:10){stance fact{id}}citations{index excerpt shared message{id sentAt}fact{id}}}" as TypedDocument<SnapshotResult, SnapshotVariables>;
 
 export type EarlierResult = { session: { messages: { nodes: MessageRow[]; pageInfo: { hasPreviousPage: boolean; startCursor: string | null } } } | null };
 export type EarlierVariables = { id: string; before: string };
-export const Earlier = "query Earlier($id:ID!$before:String!){session(id:$id){messages(last:50 before:$before){nodes{...MessageRow}pageInfo{hasPreviousPage startCursor}}}}fragment MessageRow on Message{id externalId role speaker text kind status sentAt answerTo{id}mentions{start end entity{id name type}}facts{id}citations{index excerpt shared message{id sentAt}fact{id}}}" as TypedDocument<EarlierResult, EarlierVariables>;
+export const Earlier = "query Earlier($id:ID!$before:String!){session(id:$id){messages(last:50 before:$before){nodes{...MessageRow}pageInfo{hasPreviousPage startCursor}}}}fragment MessageRow on Message{id externalId role speaker text kind status sentAt answerTo{id}mentions{start end entity{id name type}}evidence(first:10){stance fact{id}}citations{index excerpt shared message{id sentAt}fact{id}}}" as TypedDocument<EarlierResult, EarlierVariables>;
+
+export type LaterResult = { session: { messages: { nodes: MessageRow[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } } | null };
+export type LaterVariables = { id: string; after: string };
+export const Later = "query Later($id:ID!$after:String!){session(id:$id){messages(first:50 after:$after){nodes{...MessageRow}pageInfo{hasNextPage endCursor}}}}fragment MessageRow on Message{id externalId role speaker text kind status sentAt answerTo{id}mentions{start end entity{id name type}}evidence(first:10){stance fact{id}}citations{index excerpt shared message{id sentAt}fact{id}}}" as TypedDocument<LaterResult, LaterVariables>;
 
 export type MoreFactsResult = { session: { facts: { nodes: FactRow[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } } | null };
 export type MoreFactsVariables = { id: string; after: string };
-export const MoreFacts = "query MoreFacts($id:ID!$after:String!){session(id:$id){facts(first:100 after:$after){nodes{...FactRow}pageInfo{hasNextPage endCursor}}}}fragment EntityRow on Entity{id name type mentionCount isViewer}fragment FactRow on Fact{id relation weight belief uncertainty relativeWeight status flagged shared validTo updatedAt subject{...EntityRow}object{...EntityRow}}" as TypedDocument<MoreFactsResult, MoreFactsVariables>;
+export const MoreFacts = "query MoreFacts($id:ID!$after:String!){session(id:$id){facts(first:100 after:$after){nodes{...FactRow}pageInfo{hasNextPage endCursor}}}}fragment EntityRow on Entity{id name type mentionCount isViewer}fragment FactRow on Fact{id relation weight belief uncertainty relativeWeight status flagged shared validFrom validTo updatedAt subject{...EntityRow}object{...EntityRow}}" as TypedDocument<MoreFactsResult, MoreFactsVariables>;
 
 export type FactEvidenceResult = { fact: (FactRow & { rivals: Array<{ id: string; weight: number; relativeWeight: number; status: FactStatus; object: { id: string; name: string } }>; evidence: { nodes: Array<{ stance: EvidenceStance; confidence: number; excerpt: string | null; createdAt: DateTime; message: { id: string; role: MessageRole; text: string; sentAt: DateTime; session: { id: string } } }> } }) | null };
 export type FactEvidenceVariables = { id: string };
-export const FactEvidence = "query FactEvidence($id:ID!){fact(id:$id){...FactRow rivals{id weight relativeWeight status object{id name}}evidence(first:20){nodes{stance confidence excerpt createdAt message{id role text sentAt session{id}}}}}}fragment EntityRow on Entity{id name type mentionCount isViewer}fragment FactRow on Fact{id relation weight belief uncertainty relativeWeight status flagged shared validTo updatedAt subject{...EntityRow}object{...EntityRow}}" as TypedDocument<FactEvidenceResult, FactEvidenceVariables>;
+export const FactEvidence = "query FactEvidence($id:ID!){fact(id:$id){...FactRow rivals{id weight relativeWeight status object{id name}}evidence(first:20){nodes{stance confidence excerpt createdAt message{id role text sentAt session{id}}}}}}fragment EntityRow on Entity{id name type mentionCount isViewer}fragment FactRow on Fact{id relation weight belief uncertainty relativeWeight status flagged shared validFrom validTo updatedAt subject{...EntityRow}object{...EntityRow}}" as TypedDocument<FactEvidenceResult, FactEvidenceVariables>;
 
 export type EntityPageResult = { entity: (EntityRow & { aliases: string[]; description: string | null; createdAt: DateTime; facts: { nodes: FactRow[] }; mentions: { nodes: Array<{ id: string; role: MessageRole; text: string; sentAt: DateTime; session: { id: string; title: string | null } }> } }) | null };
 export type EntityPageVariables = { id: string };
-export const EntityPage = "query EntityPage($id:ID!){entity(id:$id){...EntityRow aliases description createdAt facts(first:60){nodes{...FactRow}}mentions(first:20){nodes{id role text sentAt session{id title}}}}}fragment EntityRow on Entity{id name type mentionCount isViewer}fragment FactRow on Fact{id relation weight belief uncertainty relativeWeight status flagged shared validTo updatedAt subject{...EntityRow}object{...EntityRow}}" as TypedDocument<EntityPageResult, EntityPageVariables>;
+export const EntityPage = "query EntityPage($id:ID!){entity(id:$id){...EntityRow aliases description createdAt facts(first:60){nodes{...FactRow}}mentions(first:20){nodes{id role text sentAt session{id title}}}}}fragment EntityRow on Entity{id name type mentionCount isViewer}fragment FactRow on Fact{id relation weight belief uncertainty relativeWeight status flagged shared validFrom validTo updatedAt subject{...EntityRow}object{...EntityRow}}" as TypedDocument<EntityPageResult, EntityPageVariables>;
 
 export type RetractFactResult = { retractFact: { fact: FactRow | null; errors: Array<{ code: string; message: string }> } };
 export type RetractFactVariables = { input: RetractFactInput };
-export const RetractFact = "mutation RetractFact($input:RetractFactInput!){retractFact(input:$input){fact{...FactRow}errors{code message}}}fragment EntityRow on Entity{id name type mentionCount isViewer}fragment FactRow on Fact{id relation weight belief uncertainty relativeWeight status flagged shared validTo updatedAt subject{...EntityRow}object{...EntityRow}}" as TypedDocument<RetractFactResult, RetractFactVariables>;
+export const RetractFact = "mutation RetractFact($input:RetractFactInput!){retractFact(input:$input){fact{...FactRow}errors{code message}}}fragment EntityRow on Entity{id name type mentionCount isViewer}fragment FactRow on Fact{id relation weight belief uncertainty relativeWeight status flagged shared validFrom validTo updatedAt subject{...EntityRow}object{...EntityRow}}" as TypedDocument<RetractFactResult, RetractFactVariables>;
 
 export type DeleteSessionResult = { deleteSession: { errors: Array<{ code: string; message: string }> } };
 export type DeleteSessionVariables = { input: DeleteSessionInput };

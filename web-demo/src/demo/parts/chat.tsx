@@ -2,8 +2,9 @@
 import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useStickToEnd } from "../motion.ts";
-import { line, memory, openFact, send, showEarlier, showMessage, spotlight, stopAnswer, wantedMessage } from "../state/app.ts";
-import type { Change, CitationView, Fact, Memory, Message } from "../state/memory.ts";
+import { line, memory, openFact, send, sessionId, sessions, showEarlier, showLater, showMessage, spotlight, stopAnswer, wantedMessage } from "../state/app.ts";
+import type { Memory } from "../state/memory.ts";
+import type { Change, CitationView, Fact, Message } from "../state/model.ts";
 import { seen } from "../state/tour.ts";
 import { clock, count, day, milliseconds, phraseFor } from "../state/words.ts";
 import { Welcome } from "./hints.tsx";
@@ -23,7 +24,7 @@ export function showFact(id: string): void {
 function Learned({ message, memory: known }: { message: Message; memory: Memory }) {
   // The names and relations come from the memory, which changes without this message changing.
   void known.version.value;
-  const rows = [...message.learned].flatMap(([id, change]): Array<[Fact, Change | null]> => {
+  const rows = [...message.learned].flatMap(([id, change]): Array<[Fact, Change]> => {
     const fact = known.facts.get(id);
     return fact ? [[fact, change]] : [];
   });
@@ -32,15 +33,15 @@ function Learned({ message, memory: known }: { message: Message; memory: Memory 
     <ul class="learned" aria-label="What this message taught">
       {rows.map(([fact, change]) => {
         const subject = known.entities.get(fact.subject);
-        const [mark, word] = change ? changeMark[change] : ["·", "fact"];
+        const [mark, word] = changeMark[change];
         return (
           <li key={fact.id} style={{ animationDelay: `${fact.pulse.delay}ms` }}>
             <button
-              type="button" data-change={change ?? ""} title={word}
+              type="button" data-change={change} title={word}
               onClick={() => showFact(fact.id)}
               onPointerEnter={() => { spotlight.value = { fact: fact.id }; }} onPointerLeave={() => { spotlight.value = null; }}
             >
-              <i aria-label={word}>{mark}</i>
+              <i aria-hidden="true">{mark}</i><span class="unseen">{word}: </span>
               {subject?.isViewer ? "you" : subject?.name} <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> {known.entities.get(fact.object)?.isViewer ? "you" : known.entities.get(fact.object)?.name}
             </button>
           </li>
@@ -64,7 +65,7 @@ function Sources({ message }: { message: Message }) {
           <button type="button" onClick={() => showSource(citation)}>
             <b>{citation.index}</b>
             <q>{citation.excerpt}</q>
-            {citation.shared && <i class="mark">shared</i>}
+            {citation.shared && <i class="badge">shared</i>}
             {citation.sentAt && <time dateTime={citation.sentAt}>{day(citation.sentAt)}</time>}
           </button>
         </li>
@@ -80,7 +81,7 @@ function status(message: Message, cut: boolean): string[] {
   if (message.stage === "processed" && message.role === "user") {
     if (message.learned.size > 0) out.push(count(message.learned.size, "fact"));
     else if (message.kind === "question" || message.kind === "mixed") out.push("question");
-    else out.push("nothing to remember");
+    else out.push("stored, no fact found in it");
   }
   if (message.roundTripMs !== null) out.push(milliseconds(message.roundTripMs));
   if (message.answerer) {
@@ -132,9 +133,12 @@ function Bubble({ message, memory: known }: { message: Message; memory: Memory }
 export function Chat() {
   const known = memory.value;
   void known?.version.value;
-  const { box, content } = useStickToEnd<HTMLDivElement, HTMLDivElement>();
+  const { box, content } = useStickToEnd<HTMLDivElement, HTMLDivElement>(wantedMessage.value === null);
   const messages = [...(known?.messages.values() ?? [])];
+  const title = sessions.value.find((s) => s.id === sessionId.value)?.title;
   return (
+    <>
+    {messages.length > 0 && <h1 class="unseen">{title ? `Conversation: ${title}` : "Conversation"}</h1>}
     <div class="log" ref={box} role="log" aria-label="Conversation" aria-live="polite" tabIndex={0}>
       <div class="turns" ref={content}>
         {known && messages.length === 0 && <Welcome first={!seen.value.has("tell")} />}
@@ -142,10 +146,12 @@ export function Chat() {
         {known && messages.map((message) => (
           <Fragment key={message.key}>
             <Bubble message={message} memory={known} />
+            {known.gap?.key === message.key && <button type="button" class="earlier" onClick={() => void showLater()}>Show the messages between</button>}
             {message.asking && <p class="thinking"><i /><i /><i /><span>looking through memory</span><Stop question={message.id} /></p>}
           </Fragment>
         ))}
       </div>
     </div>
+    </>
   );
 }

@@ -28,7 +28,8 @@ export function Composer() {
   }, [text]);
 
   const submit = () => {
-    const trimmed = text.trim();
+    // Of the field and not of the state: Enter may come before the last letters are drawn.
+    const trimmed = (field.current?.value ?? "").trim();
     if (!trimmed || !known) return;
     setText("");
     void send(trimmed);

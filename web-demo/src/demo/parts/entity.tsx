@@ -1,6 +1,6 @@
 // One entity: what is known about it across all sessions, and where it was mentioned.
 import { useEffect, useState } from "preact/hooks";
-import { client, memory, sessionId, wantedMessage } from "../state/app.ts";
+import { client, memory, sessionId, showMessage } from "../state/app.ts";
 import { EntityPage, type EntityPageResult } from "../generated/operations.ts";
 import { sessionHref } from "../state/route.ts";
 import { count, day } from "../state/words.ts";
@@ -46,7 +46,7 @@ export function EntityView({ id }: { id: string }) {
       <ul class="mentions">
         {entity.mentions.nodes.map((message) => (
           <li key={message.id}>
-            <a href={sessionHref(message.session.id)} onClick={() => { wantedMessage.value = message.id; }}>
+            <a href={sessionHref(message.session.id)} onClick={(event) => { event.preventDefault(); void showMessage(message.id); }}>
               <q>{message.text}</q>
               <time dateTime={message.sentAt}>{day(message.sentAt)}{message.session.id !== sessionId.value && message.session.title ? `, ${message.session.title}` : ""}</time>
             </a>

@@ -1,9 +1,8 @@
 // "How do you know?": the messages a fact rests on, word for word, and how sure that makes it.
 import { useEffect, useState } from "preact/hooks";
-import { client, mayWrite, relations, retract, sessionId, wantedMessage } from "../state/app.ts";
+import { client, mayWrite, relations, retract, showMessage } from "../state/app.ts";
 import { FactEvidence, type FactEvidenceResult } from "../generated/operations.ts";
-import type { Fact } from "../state/memory.ts";
-import { go, sessionHref } from "../state/route.ts";
+import type { Fact } from "../state/model.ts";
 import { count, day, span } from "../state/words.ts";
 
 type Loaded = NonNullable<FactEvidenceResult["fact"]>;
@@ -36,10 +35,6 @@ export function Evidence({ fact }: { fact: Fact }) {
   if (loaded === null) return <div class="evidence" aria-busy="true"><p class="soft">Looking it up…</p></div>;
   if (loaded === "failed") return <div class="evidence"><p class="trouble">The evidence cannot be fetched now.</p></div>;
   const halfLife = relations.value.get(loaded.relation)?.halfLifeDays;
-  const show = (message: Loaded["evidence"]["nodes"][number]["message"]) => {
-    wantedMessage.value = message.id;
-    if (message.session.id !== sessionId.value || !location.hash.startsWith("#/s/")) go(sessionHref(message.session.id));
-  };
   return (
     <div class="evidence">
       <h3>How do I know?</h3>
@@ -49,7 +44,7 @@ export function Evidence({ fact }: { fact: Fact }) {
           const [word, mark] = stances[item.stance];
           return (
             <li key={`${item.message.id}${item.createdAt}`} data-stance={item.stance}>
-              <button type="button" onClick={() => show(item.message)} title="Show the message">
+              <button type="button" onClick={() => void showMessage(item.message.id)} title="Show the message">
                 <i aria-label={word}>{mark}</i>
                 <q>{item.excerpt ?? item.message.text}</q>
                 <time dateTime={item.message.sentAt}>{day(item.message.sentAt)}</time>

@@ -3,7 +3,8 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useFlip, useRunning } from "../motion.ts";
 import { memory, openFact, spotlight } from "../state/app.ts";
-import { glows, type Entity, type Fact, type Memory } from "../state/memory.ts";
+import type { Memory } from "../state/memory.ts";
+import { glows, type Entity, type Fact } from "../state/model.ts";
 import { note } from "../state/tour.ts";
 import { count, phraseFor } from "../state/words.ts";
 import { Evidence } from "./evidence.tsx";
@@ -62,7 +63,7 @@ export function FactItem({ fact, known, anchor = false }: { fact: Fact; known: M
       {glows(fact.pulse) && <span key={fact.pulse.count} class="flash" data-kind={fact.pulse.kind} style={{ animationDelay: `${fact.pulse.delay}ms` }} aria-hidden="true" />}
       <button type="button" class="fact-line" aria-expanded={open} title="How do you know?" onClick={toggle} onPointerEnter={light} onPointerLeave={dim} onFocus={light} onBlur={dim}>
         <span class="triple">
-          <b data-type={subject?.type}>{nameOf(subject)}</b> <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> <b data-type={object?.type}>{nameOf(object)}</b>{fact.shared && <i class="mark">shared</i>}
+          <b data-type={subject?.type}>{nameOf(subject)}</b> <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> <b data-type={object?.type}>{nameOf(object)}</b>{fact.shared && <i class="badge">shared</i>}
         </span>
         <Weight fact={fact} />
         <span class="bar" role="img" aria-label={`${Math.round(support * 100)} % for, ${Math.round(opposition * 100)} % against, the rest not known`}>
@@ -88,12 +89,12 @@ export function Facts() {
   const [order, setOrder] = useState<Order>("newest");
   const list = useFlip<HTMLUListElement>();
   const facts = [...(known?.facts.values() ?? [])].filter((f) => f.status !== "retracted").sort(orders[order]);
-  const active = facts.filter((f) => f.status === "active").length;
+  const { active, ended } = known?.counts() ?? { active: 0, ended: 0 };
   return (
     <section class="facts" aria-label="What Recall knows">
       <h2>
         What I know
-        <span class="total">{facts.length > 0 && (active === facts.length ? count(active, "fact") : `${count(active, "fact")}, ${facts.length - active} ended`)}</span>
+        <span class="total">{facts.length > 0 && (ended === 0 ? count(active, "fact") : `${count(active, "fact")}, ${ended} ended`)}</span>
         {facts.length > 1 && (
           <span class="segmented" role="group" aria-label="Order">
             {(Object.keys(orders) as Order[]).map((name) => <button type="button" key={name} aria-pressed={order === name} onClick={() => setOrder(name)}>{name}</button>)}

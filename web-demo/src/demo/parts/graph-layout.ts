@@ -1,6 +1,7 @@
 // Where the graph's nodes stand: a force simulation that keeps what is settled and makes room for what is new.
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY, type SimulationLinkDatum, type SimulationNodeDatum } from "d3-force";
-import type { Entity, Fact, Memory, Pulse } from "../state/memory.ts";
+import type { Memory } from "../state/memory.ts";
+import type { Entity, Fact, Pulse } from "../state/model.ts";
 import { still } from "../motion.ts";
 
 export interface GraphNode extends SimulationNodeDatum {
@@ -138,10 +139,12 @@ export function layout(onTick: () => void): Layout {
   };
 }
 
-/** Path of an edge from rim to rim, and where its label sits. */
-export function edgePath({ source, target, bend }: GraphEdge): { d: string; x: number; y: number } {
+interface Point { x: number; y: number }
+
+/** Path of an edge from rim to rim, and the points where its label may sit, best first. */
+export function edgePath({ source, target, bend }: GraphEdge): { d: string; places: Point[] } {
   const [x1, y1, x2, y2] = [source.x ?? 0, source.y ?? 0, target.x ?? 0, target.y ?? 0];
-  if (source === target) return { d: `M${x1} ${y1 - source.r}c-34 -46 34 -46 0 0`, x: x1, y: y1 - source.r - 34 };
+  if (source === target) return { d: `M${x1} ${y1 - source.r}c-34 -46 34 -46 0 0`, places: [{ x: x1, y: y1 - source.r - 34 }] };
   const length = Math.hypot(x2 - x1, y2 - y1) || 1;
   const [nx, ny] = [-(y2 - y1) / length, (x2 - x1) / length];
   const [cx, cy] = [(x1 + x2) / 2 + nx * bend * 2, (y1 + y2) / 2 + ny * bend * 2];
@@ -151,5 +154,43 @@ export function edgePath({ source, target, bend }: GraphEdge): { d: string; x: n
   };
   const [sx, sy] = rim(x1, y1, source.r + 2);
   const [tx, ty] = rim(x2, y2, target.r + 6);
-  return { d: `M${sx.toFixed(1)} ${sy.toFixed(1)}Q${cx.toFixed(1)} ${cy.toFixed(1)} ${tx.toFixed(1)} ${ty.toFixed(1)}`, x: (x1 + x2) / 2 + nx * bend, y: (y1 + y2) / 2 + ny * bend };
+  const on = (t: number): Point => ({ x: (1 - t) ** 2 * x1 + 2 * t * (1 - t) * cx + t ** 2 * x2, y: (1 - t) ** 2 * y1 + 2 * t * (1 - t) * cy + t ** 2 * y2 });
+  return {
+    d: `M${sx.toFixed(1)} ${sy.toFixed(1)}Q${cx.toFixed(1)} ${cy.toFixed(1)} ${tx.toFixed(1)} ${ty.toFixed(1)}`,
+    places: [0.5, 0.4, 0.6, 0.3, 0.7].map(on),
+  };
+}
+
+interface Box { x0: number; y0: number; x1: number; y1: number }
+const around = ({ x, y }: Point, halfW: number, halfH: number): Box => ({ x0: x - halfW, y0: y - halfH, x1: x + halfW, y1: y + halfH });
+const collide = (a: Box, b: Box) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
+
+export interface Label {
+  id: string;
+  text: string;
+  /** Is drawn whatever it covers, and before the others. */
+  must: boolean;
+  weight: number;
+  places: Point[];
+}
+
+/**
+ * Where each label sits so that none covers another, a thing or its name; null for one without room. `letter` is the size of letters
+ * in the picture's own units. The heaviest facts choose first.
+ */
+export function placeLabels(labels: readonly Label[], nodes: readonly GraphNode[], letter: number): Map<string, Point | null> {
+  const taken: Box[] = nodes.flatMap((n) => {
+    const [x, y] = [n.x ?? 0, n.y ?? 0];
+    const name = (shortName(n.entity.name).length * NAME_LETTER_PX * letter) / 2;
+    return n.entity.isViewer ? [around({ x, y }, n.r, n.r)] : [around({ x, y }, n.r, n.r), around({ x, y: y + n.r + 3 + 8 * letter }, name, 7 * letter)];
+  });
+  const found = new Map<string, Point | null>();
+  for (const { id, text, must, places } of [...labels].sort((a, b) => Number(b.must) - Number(a.must) || b.weight - a.weight || a.id.localeCompare(b.id))) {
+    const box = (place: Point) => around(place, (text.length * LABEL_LETTER_PX * letter) / 2, 7 * letter);
+    const free = places.find((place) => !taken.some((other) => collide(box(place), other)));
+    const place = free ?? (must ? places[0] : undefined) ?? null;
+    if (place) taken.push(box(place));
+    found.set(id, place);
+  }
+  return found;
 }

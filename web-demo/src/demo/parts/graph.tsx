@@ -2,19 +2,22 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { still } from "../motion.ts";
 import { memory, spotlight } from "../state/app.ts";
-import { glows } from "../state/memory.ts";
+import { glows } from "../state/model.ts";
 import { entityHref, go } from "../state/route.ts";
 import { count, phraseFor } from "../state/words.ts";
 import { showFact } from "./chat.tsx";
-import { edgePath, halfWidth, layout, picture, shortName, type GraphEdge, type GraphNode, type Layout, type Picture } from "./graph-layout.ts";
+import { edgePath, halfWidth, layout, picture, placeLabels, shortName, type GraphEdge, type GraphNode, type Label, type Layout, type Picture } from "./graph-layout.ts";
 import { Icon } from "./icon.tsx";
 
 interface View { k: number; x: number; y: number }
-const LABELS_UP_TO = 26;
+const LABELS_UP_TO = 60;
 const MARGIN = 20;
 /** Height of the name under a node. */
 const NAME_PX = 20;
 const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
+
+const initialOf = ({ entity }: GraphNode) => Array.from(entity.name)[0] ?? "";
+const letterId = (letter: string) => `letter-${letter.codePointAt(0) ?? 0}`;
 
 /** The view that shows every node in a box of w x h pixels. */
 function fitted(nodes: GraphNode[], w: number, h: number): View {
@@ -32,6 +35,7 @@ export function Graph() {
   const version = known?.version.value;
   const svg = useRef<SVGSVGElement>(null);
   const stage = useRef<SVGGElement>(null);
+  const arrow = useRef<SVGMarkerElement>(null);
   const engine = useRef<Layout | null>(null);
   const shown = useRef<Picture>({ nodes: [], edges: [] });
   const view = useRef<View>({ k: 1, x: 0, y: 0 });
@@ -51,16 +55,28 @@ export function Graph() {
       view.current = now.x === 0 && now.y === 0 ? target : { k: now.k + (target.k - now.k) * ease, x: now.x + (target.x - now.x) * ease, y: now.y + (target.y - now.y) * ease };
     }
     const { k, x, y } = view.current;
-    // Letters do not shrink as far as the picture does.
-    stage.current.style.setProperty("--letter", clamp(0.92 / k, 0.8, 1.5).toFixed(3));
+    // Letters keep their size on the screen: the picture is enlarged to see what lies close together, not to read larger text.
+    const letter = clamp(1 / k, 0.25, 1.6);
+    stage.current.style.setProperty("--letter", letter.toFixed(3));
+    for (const side of ["markerWidth", "markerHeight"]) arrow.current?.setAttribute(side, (8 * letter).toFixed(2));
     stage.current.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(4)})`);
     for (const node of shown.current.nodes) root.getElementById?.(`n-${node.id}`)?.setAttribute("transform", `translate(${(node.x ?? 0).toFixed(2)} ${(node.y ?? 0).toFixed(2)})`);
+    const labels: Label[] = [];
+    const texts = new Map<string, Element>();
     for (const edge of shown.current.edges) {
       const group = root.getElementById?.(`e-${edge.id}`);
       if (!group) continue;
-      const { d, x: lx, y: ly } = edgePath(edge);
+      const { d, places } = edgePath(edge);
       for (const path of group.querySelectorAll("path")) path.setAttribute("d", d);
-      group.querySelector("text")?.setAttribute("transform", `translate(${lx.toFixed(1)} ${ly.toFixed(1)})`);
+      const text = group.querySelector("text");
+      if (!text) continue;
+      texts.set(edge.id, text);
+      labels.push({ id: edge.id, text: text.textContent ?? "", must: group.classList.contains("lit"), weight: edge.fact.status === "active" ? edge.fact.weight : 0, places });
+    }
+    for (const [id, at] of placeLabels(labels, shown.current.nodes, letter)) {
+      const text = texts.get(id);
+      text?.setAttribute("visibility", at ? "visible" : "hidden");
+      if (at) text?.setAttribute("transform", `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})`);
     }
   };
 
@@ -144,6 +160,8 @@ export function Graph() {
   }, []);
 
   const light = spotlight.value;
+  // What the pointer is on gets its label, for which others may have to go.
+  useLayoutEffect(place, [light]);
   const lit = (edge: GraphEdge) => light !== null && (light.fact === edge.id || light.entity === edge.source.id || light.entity === edge.target.id);
   const litNodes = new Set<string>();
   if (light?.entity) litNodes.add(light.entity);
@@ -158,7 +176,9 @@ export function Graph() {
         onPointerDown={(event) => down(event, null)} onPointerMove={move} onPointerUp={up} onPointerCancel={up}
       >
         <defs>
-          <marker id="arrow" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse" markerUnits="userSpaceOnUse"><path d="M1 1 7 4 1 7" /></marker>
+          {/* Drawn by reference: the letter is no part of the node's name. */}
+          {[...new Set(graph.nodes.map(initialOf))].map((letter) => <text key={letter} id={letterId(letter)} class="initial" dy="4.5" aria-hidden="true">{letter}</text>)}
+          <marker ref={arrow} id="arrow" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse" markerUnits="userSpaceOnUse"><path d="M1 1 7 4 1 7" /></marker>
         </defs>
         <g ref={stage}>
           {graph.edges.map((edge) => {
@@ -170,9 +190,9 @@ export function Graph() {
                 onPointerEnter={() => { spotlight.value = { fact: edge.id }; }} onPointerLeave={() => { spotlight.value = null; }} onClick={() => showFact(edge.id)}
               >
                 <path class="touch" />
-                <path class="stroke" marker-end="url(#arrow)" style={{ strokeWidth: 1.1 + 1.9 * (fact.weight / heaviest) }} />
+                <path class="stroke" marker-end="url(#arrow)" style={{ strokeWidth: 1 + 1.4 * (fact.weight / heaviest) }} />
                 {glows(fact.pulse) && <path key={fact.pulse.count} class="comet" data-kind={fact.pulse.kind} pathLength={1} style={{ animationDelay: `${fact.pulse.delay}ms` }} />}
-                {(labels || on) && <text dy="3.5">{phraseFor(fact.phrase, edge.source.entity.isViewer)}</text>}
+                {(labels || on) && <text>{phraseFor(fact.phrase, edge.source.entity.isViewer)}</text>}
               </g>
             );
           })}
@@ -191,7 +211,7 @@ export function Graph() {
                 <g class="pop">
                   {glows(pulse) && <circle key={pulse.at} class="halo" data-kind={pulse.kind} r={node.r} style={{ animationDelay: `${pulse.delay}ms` }} />}
                   <circle class="disc" r={node.r} />
-                  {entity.isViewer ? <text dy="4">{name}</text> : <><text class="initial" dy="4.5" aria-hidden="true">{Array.from(name)[0]}</text><text class="name" y={node.r + 15}>{shortName(name)}</text></>}
+                  {entity.isViewer ? <text dy="4">{name}</text> : <><use href={`#${letterId(initialOf(node))}`} /><text class="name" y={node.r + 3}>{shortName(name)}</text></>}
                 </g>
               </g>
             );

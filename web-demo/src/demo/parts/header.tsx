@@ -99,9 +99,16 @@ function Person() {
   );
 }
 
+/** The address names the place, so a link within the page only moves the focus. */
+function skip(event: Event) {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
 export function Header({ onMenu, menuOpen }: { onMenu: () => void; menuOpen: boolean }) {
   return (
     <header>
+      <a class="skip" href="#main" onClick={skip}>Skip to the conversation</a>
       <button type="button" class="icon-button menu" aria-label="Sessions" aria-expanded={menuOpen} onClick={onMenu}><Icon name="menu" /></button>
       <a class="brand" href="#/" aria-label="Recall, start"><Icon name="mark" /><b>Recall</b></a>
       <span class="motto">memory that shows its work</span>

@@ -1,6 +1,6 @@
 // What to try: a large invitation in an empty session, a row of chips afterwards, gone once everything was seen.
 import { cutLine, line, memory, openFact, restoreLine, send } from "../state/app.ts";
-import { note, seen, skipTour, suggestions, type Suggestion } from "../state/tour.ts";
+import { note, openSuggestions, seen, skipTour, suggestions, type Suggestion } from "../state/tour.ts";
 import { Icon } from "./icon.tsx";
 
 const ready = () => line.value !== null;
@@ -44,7 +44,8 @@ function openNewestFact() {
 
 export function Hints() {
   const cut = line.value?.phase === "paused";
-  const open = suggestions.filter((s) => !seen.value.has(s.step) && (s.step !== "replay" || cut));
+  const own = [...(memory.value?.messages.values() ?? [])].filter((m) => m.role === "user" && m.speaker === null).map((m) => m.text);
+  const open = openSuggestions(own, seen.value, cut);
   const done = suggestions.filter((s) => seen.value.has(s.step)).length;
   if (done === suggestions.length || open.length === 0) return null;
   return (

@@ -1,7 +1,7 @@
 // A message's text with its entity mentions underlined and its citation marks as buttons.
 import type { ComponentChildren } from "preact";
 import { spotlight } from "../state/app.ts";
-import type { Mention, Message } from "../state/memory.ts";
+import type { Mention, Message } from "../state/model.ts";
 import { entityHref } from "../state/route.ts";
 
 /** Splits at mentions. Offsets count Unicode code points, JavaScript strings count UTF-16 units: an emoji before a name would shift it. */

@@ -20,12 +20,12 @@ export function Sessions({ onChoose }: { onChoose: () => void }) {
         {sessions.value.map((session) => {
           const on = session.id === sessionId.value;
           const title = titleOf(session, on ? firstOwn : undefined);
-          const facts = on && current ? [...current.facts.values()].filter((f) => f.status !== "retracted").length : (session.facts.totalCount ?? 0);
+          const facts = on && current ? current.counts().active : (session.facts.totalCount ?? 0);
           return (
             <li key={session.id} class={on ? "on" : ""}>
               <a href={sessionHref(session.id)} aria-current={on ? "page" : undefined} onClick={onChoose}>
                 <span>{title}</span>
-                <small>{session.shared && <i class="mark">shared</i>}{facts > 0 ? `${count(facts, "fact")}, ` : ""}{ago(session.updatedAt)}</small>
+                <small>{session.shared && <i class="badge">shared</i>}{facts > 0 ? `${count(facts, "fact")}, ` : ""}{ago(session.updatedAt)}</small>
               </a>
               {!mayWrite(session.shared) ? null : asked === session.id ? (
                 <button type="button" class="sure" onBlur={() => setAsked(null)} onClick={() => { setAsked(null); void deleteSession(session.id); }}>Delete?</button>

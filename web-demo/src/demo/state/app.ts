@@ -2,7 +2,8 @@
 import { batch, computed, signal } from "@preact/signals";
 import { EventStream, RecallClient, RecallError, type StreamState } from "../../client/index.ts";
 import {
-  CancelAnswer, DeleteSession, Earlier, Head, MoreFacts, Place, RetractFact, Sessions, Snapshot, Start, type FactRow, type SessionRow, type StartResult,
+  Around, CancelAnswer, DeleteSession, Earlier, Head, Later, MoreFacts, Place, RetractFact, Sessions, Snapshot, Start,
+  type FactRow, type SessionRow, type StartResult,
 } from "../generated/operations.ts";
 import { answerOffer, credentials, door, enter, lock } from "./login.ts";
 import { Memory } from "./memory.ts";
@@ -22,6 +23,8 @@ export const line = signal<StreamState | null>(null);
 export const caughtUp = signal<{ replayed: number; gaps: number; at: number } | null>(null);
 /** A sentence about something that went wrong; null when nothing did. */
 export const problem = signal<string | null>(null);
+/** The session that the address names and that does not exist, or not for this person. */
+export const missing = signal<string | null>(null);
 /** The page itself cannot start. */
 export const broken = signal<string | null>(null);
 export const relations = computed(() => new Map(start.value?.relations.map((r) => [r.name, r])));
@@ -35,6 +38,11 @@ export const spotlight = signal<{ fact?: string; entity?: string } | null>(null)
 export const openFact = signal<string | null>(null);
 /** A message to scroll to and flash, once it is on the page. */
 export const wantedMessage = signal<string | null>(null);
+
+/** The other tabs of this browser; told that the list of sessions has changed. */
+const tabs = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("recall.sessions");
+if (tabs) tabs.onmessage = () => void (start.value && refreshSoon());
+const tellTabs = () => tabs?.postMessage("changed");
 
 const AWAY = "Not sent yet: the server is away. It will be sent when it is back.";
 /** Reasons of the stream that mean that the login has ended. */
@@ -128,12 +136,7 @@ async function open(id: string): Promise<void> {
       mine.sending(key, text);
       mine.refused(key, AWAY, false);
     }
-    if (!session) {
-      outbox.forget(id);
-      problem.value = "This session does not exist any more.";
-      leave();
-      return replace("#/");
-    }
+    if (!session) return lost(id);
     const load = async () => {
       const snapshot = await client.graphql(Snapshot, { id });
       if (!snapshot.session) return;
@@ -141,16 +144,28 @@ async function open(id: string): Promise<void> {
       for (const { externalId } of snapshot.session.messages.nodes) if (externalId) outbox.remove(id, externalId);
     };
     await load();
+    if (wantedMessage.value && !mine.byId(wantedMessage.value)) await loadAround(id, mine, wantedMessage.value);
     if (wanted !== id) return;
     batch(() => {
       leave();
+      missing.value = null;
       sessionId.value = id;
       memory.value = mine;
     });
     listen(id, session.head, mine, load);
   } catch (error) {
-    if (wanted === id) broken.value = sentence(error);
+    if (wanted !== id) return;
+    if (error instanceof RecallError && error.code === "INVALID_ID") lost(id);
+    else broken.value = sentence(error);
   }
+}
+
+/** The address names no session of this person. */
+function lost(id: string) {
+  outbox.forget(id);
+  leave();
+  line.value = null;
+  missing.value = id;
 }
 
 function leave() {
@@ -178,6 +193,18 @@ export async function showEarlier(): Promise<void> {
   try {
     const { session } = await client.graphql(Earlier, { id, before: mine.earlier });
     if (session) mine.loadEarlier(session.messages);
+  } catch (error) {
+    problem.value = sentence(error);
+  }
+}
+
+/** Loads what comes after the messages around an older one. */
+export async function showLater(): Promise<void> {
+  const [id, mine] = [sessionId.value, memory.value];
+  if (!id || !mine?.gap) return;
+  try {
+    const { session } = await client.graphql(Later, { id, after: mine.gap.cursor });
+    if (session) mine.loadLater(session.messages);
   } catch (error) {
     problem.value = sentence(error);
   }
@@ -214,7 +241,7 @@ function listen(id: string, head: string, mine: Memory, load: () => Promise<void
     if (state.phase === "replaying" && last?.phase !== "replaying") mine.lineOpened();
     if (state.phase === "connecting" && last?.phase !== "connecting") gaps = 0;
     if (state.phase === "closed" && NOBODY.has(state.reason ?? "")) void shutOut();
-    if (state.phase === "closed" && state.reason?.endsWith("404")) problem.value = "This session does not exist any more.";
+    if (state.phase === "closed" && (state.reason === "deleted" || state.reason?.endsWith("404"))) problem.value = "This session does not exist any more.";
     last = state;
     line.value = state;
   });
@@ -238,16 +265,34 @@ function listen(id: string, head: string, mine: Memory, load: () => Promise<void
   opened.start();
 }
 
-/** Shows a message, on the page or in its own session. */
+/** Shows a message: on the page, from further back in the open session, or in its own session. */
 export async function showMessage(id: string): Promise<void> {
-  wantedMessage.value = id;
-  if (memory.value?.byId(id)) return;
   try {
-    const session = (await client.graphql(Place, { id })).message?.session.id;
-    if (session && session !== sessionId.value) go(sessionHref(session));
+    const [open, mine] = [sessionId.value, memory.value];
+    let session: string | undefined = open ?? undefined;
+    if (!mine?.byId(id)) {
+      session = (await client.graphql(Place, { id })).message?.session.id;
+      if (session && session === open && mine) await loadAround(session, mine, id);
+    }
+    if (!session) {
+      problem.value = "This message has been deleted.";
+      return;
+    }
+    wantedMessage.value = id;
+    if (session !== sessionId.value || route.value.page !== "session") go(sessionHref(session));
   } catch (error) {
     problem.value = sentence(error);
   }
+}
+
+/** Loads a message that is further back than what is loaded, with those around it. */
+async function loadAround(id: string, mine: Memory, message: string): Promise<void> {
+  const place = (await client.graphql(Place, { id: message })).message;
+  if (place?.session.id !== id) return;
+  const around = await client.graphql(Around, { id, message, at: place.cursor });
+  if (!around.session || !around.message) return;
+  const { older, newer } = around.session;
+  mine.loadAround([...older.nodes, around.message, ...newer.nodes], older.pageInfo, newer.pageInfo);
 }
 
 /** Starts a session: one's own, or as an administrator one that all who have signed in read. */
@@ -256,7 +301,10 @@ export async function newSession(shared = false): Promise<void> {
   const empty = current && memory.value?.messages.size === 0 ? current.id : undefined;
   try {
     const id = empty ?? (await client.createSession(undefined, { shared })).id;
-    if (!empty) await refreshSessions();
+    if (!empty) {
+      tellTabs();
+      await refreshSessions();
+    }
     (route.value.page === "home" ? replace : go)(sessionHref(id));
   } catch (error) {
     problem.value = sentence(error);
@@ -276,6 +324,7 @@ export async function deleteSession(id: string): Promise<void> {
     return;
   }
   outbox.forget(id);
+  tellTabs();
   sessions.value = sessions.value.filter((s) => s.id !== id);
   refreshSoon();
   if (id === sessionId.value) {
@@ -303,6 +352,7 @@ async function sendTo(id: string, mine: Memory, text: string, clientMessageId: s
     const message = await client.sendMessage({ sessionId: id, text, clientMessageId });
     outbox.remove(id, clientMessageId);
     mine.accepted(clientMessageId, message.id);
+    tellTabs();
     if (id === sessionId.value && line.value?.phase === "paused") note("cut");
   } catch (error) {
     const away = error instanceof RecallError && (error.status === 0 || error.status >= 500);

@@ -1,103 +1,15 @@
 // What the page knows of one session: messages, facts, entities. Filled by a snapshot, kept by the event stream.
 // Applying an event a second time changes nothing, so a snapshot that is newer than its cursor does no harm.
 import { signal } from "@preact/signals";
-import type { EntityType, EventMeta, EventOf, RecallEvent } from "../../client/index.ts";
-import type { FactRow, MessageRow, SnapshotResult } from "../generated/operations.ts";
+import type { EventMeta, EventOf, RecallEvent } from "../../client/index.ts";
+import type { AroundResult, FactRow, LaterResult, MessageRow, SnapshotResult } from "../generated/operations.ts";
+import type { Change, Entity, Fact, Message, Pulse } from "./model.ts";
 import { phraseFromName } from "./words.ts";
-
-export interface Entity {
-  id: string;
-  name: string;
-  type: Lowercase<EntityType>;
-  mentionCount: number;
-  isViewer: boolean;
-}
-
-export type Change = EventOf<"fact_update">["change"];
-
-/** Draws attention once: a new `count` restarts the animation, `delay` (ms) lets a replay come one after the other. */
-export interface Pulse {
-  count: number;
-  delay: number;
-  /** `performance.now()` of the change: what is drawn anew much later must not glow again. */
-  at: number;
-  kind: "learned" | "faded" | "recalled";
-}
-
-export interface Fact {
-  id: string;
-  subject: string;
-  object: string;
-  relation: string;
-  phrase: string;
-  weight: number;
-  belief: number;
-  uncertainty: number;
-  relativeWeight: number;
-  status: "active" | "ended" | "retracted";
-  /** Of shared memory, which all who have signed in read. */
-  shared: boolean;
-  rivals: Array<{ factId: string; target: string; share: number }>;
-  excerpt: string | null;
-  change: Change | null;
-  /** Grows with every change; orders "newest first". */
-  order: number;
-  pulse: Pulse;
-}
-
-/** The longest attention animation in the style sheets, milliseconds. */
-const PULSE_MS = 3500;
-export const glows = (pulse: Pulse | null): pulse is Pulse => pulse !== null && pulse.count > 0 && performance.now() < pulse.at + pulse.delay + PULSE_MS;
-
-export interface Mention {
-  entityId: string;
-  name: string;
-  type: Lowercase<EntityType>;
-  /** Unicode code points into the text, end exclusive. */
-  start: number;
-  end: number;
-}
-
-export interface CitationView {
-  index: number;
-  messageId: string | null;
-  factId: string | null;
-  excerpt: string;
-  sentAt: string | null;
-  /** Points into shared memory. */
-  shared: boolean;
-}
-
-/** `sending`: on its way over HTTP; `unsent`: no answer yet, will be sent again; `stored`: the server has it. */
-export type Stage = "sending" | "unsent" | "stored" | "processed" | "failed" | "streaming";
-
-/** Never changed in place: a view that got the same object has nothing new to draw. */
-export interface Message {
-  /** Stable for the page: the client's id where the message has one, the server's id otherwise. */
-  key: string;
-  id: string | null;
-  role: "user" | "assistant";
-  speaker: string | null;
-  text: string;
-  sentAt: string;
-  stage: Stage;
-  kind: string | null;
-  mentions: Mention[];
-  citations: CitationView[];
-  answerTo: string | null;
-  /** Facts this message brought, with what it did to each (null: not known, it was long ago). */
-  learned: Map<string, Change | null>;
-  /** From pressing Send to the facts on the page, milliseconds; only for messages sent here. */
-  roundTripMs: number | null;
-  /** A question waits for its answer. */
-  asking: boolean;
-  answerer: { name: string; totalMs: number; grounded: boolean } | null;
-  problem: string | null;
-}
 
 const lower = <T extends string>(text: T) => text.toLowerCase() as Lowercase<T>;
 const REPLAY_STEP_MS = 90;
 const REPLAY_MAX_MS = 2400;
+type Around = NonNullable<AroundResult["session"]>;
 
 export class Memory {
   readonly version = signal(0);
@@ -138,12 +50,22 @@ export class Memory {
 
   /** Where the messages before the first one shown are; null when there are none. */
   earlier: string | null = null;
+  /** The messages after this one that are not loaded: an older message was looked up. */
+  gap: { key: string; cursor: string } | null = null;
+
+  /** Facts that hold, and those that have ended. What was taken back counts as nothing. */
+  counts(): { active: number; ended: number } {
+    const counts = { active: 0, ended: 0 };
+    for (const { status } of this.facts.values()) if (status !== "retracted") counts[status] += 1;
+    return counts;
+  }
 
   load(session: NonNullable<SnapshotResult["session"]>, moreFacts: readonly FactRow[] = []): void {
     const unsent = [...this.messages.values()].filter((m) => m.stage === "sending" || m.stage === "unsent");
     this.messages.clear();
     this.#byServerId.clear();
     this.facts.clear();
+    this.gap = null;
     for (const row of [...session.facts.nodes, ...moreFacts].sort((a, b) => a.updatedAt.localeCompare(b.updatedAt))) this.#fact(row);
     for (const row of session.messages.nodes) this.#messageRow(row);
     // What the snapshot holds has arrived, though its answer or event is still on the way.
@@ -151,7 +73,7 @@ export class Memory {
     this.#turnedTo(session.messages.pageInfo);
   }
 
-  #turnedTo(page: NonNullable<SnapshotResult["session"]>["messages"]["pageInfo"]) {
+  #turnedTo(page: Around["older"]["pageInfo"]) {
     this.earlier = page.hasPreviousPage ? page.startCursor : null;
     this.#changed();
   }
@@ -163,6 +85,41 @@ export class Memory {
     for (const row of page.nodes) this.#messageRow(row);
     for (const message of here) if (!this.messages.has(message.key)) this.messages.set(message.key, message);
     this.#turnedTo(page.pageInfo);
+  }
+
+  /** Puts the messages around an older one before the newest ones; what an earlier look-up had brought goes. */
+  loadAround(rows: readonly MessageRow[], older: Around["older"]["pageInfo"], newer: Around["newer"]["pageInfo"]): void {
+    const [before, newest] = this.#atGap();
+    for (const { id } of this.gap ? before : []) if (id) this.#byServerId.delete(id);
+    this.messages.clear();
+    this.#join([], rows, newest, newer);
+    this.#turnedTo(older);
+  }
+
+  /** Puts a page of messages into the gap. */
+  loadLater(page: NonNullable<LaterResult["session"]>["messages"]): void {
+    const [before, newest] = this.#atGap();
+    this.messages.clear();
+    this.#join(before, page.nodes, newest, page.pageInfo);
+    this.#changed();
+  }
+
+  /** The messages before the gap and those after it; without a gap all are the newest. */
+  #atGap(): [Message[], Message[]] {
+    const all = [...this.messages.values()];
+    const at = this.gap ? all.findIndex((m) => m.key === this.gap?.key) + 1 : 0;
+    return [all.slice(0, at), all.slice(at)];
+  }
+
+  #join(before: readonly Message[], rows: readonly MessageRow[], newest: readonly Message[], page: Around["newer"]["pageInfo"]) {
+    const here = new Set(newest.map((m) => m.id));
+    for (const message of before) this.messages.set(message.key, message);
+    const missing = rows.filter((row) => !here.has(row.id));
+    for (const row of missing) this.#messageRow(row);
+    for (const message of newest) this.messages.set(message.key, message);
+    const last = missing.at(-1);
+    const whole = missing.length < rows.length || !page.hasNextPage || !page.endCursor || !last;
+    this.gap = whole ? null : { key: keyOf(last), cursor: page.endCursor ?? "" };
   }
 
   /** Takes over what a mutation answered, before its event comes. */
@@ -188,6 +145,7 @@ export class Memory {
       id: row.id, subject: this.#entity(row.subject), object: this.#entity(row.object),
       relation: row.relation, phrase: this.#phrases.get(row.relation) ?? phraseFromName(row.relation),
       weight: row.weight, belief: row.belief, uncertainty: row.uncertainty, relativeWeight: row.relativeWeight, status: lower(row.status), shared: row.shared,
+      validFrom: row.validFrom,
       rivals: known?.rivals ?? [], excerpt: known?.excerpt ?? null, change: known?.change ?? null,
       order: known?.order ?? order, pulse: known?.pulse ?? { count: 0, delay: 0, at: 0, kind: "learned" },
     };
@@ -195,13 +153,20 @@ export class Memory {
 
   #messageRow(row: MessageRow) {
     this.#put({
-      ...blank(row.externalId ?? row.id, row.text), id: row.id, role: lower(row.role), speaker: row.speaker, sentAt: row.sentAt,
+      ...blank(keyOf(row), row.text), id: row.id, role: lower(row.role), speaker: row.speaker, sentAt: row.sentAt,
       stage: row.status === "PROCESSED" ? "processed" : row.status === "FAILED" ? "failed" : "stored",
       kind: row.kind && lower(row.kind), answerTo: row.answerTo?.id ?? null,
       mentions: row.mentions.map((m) => ({ entityId: m.entity.id, name: m.entity.name, type: lower(m.entity.type), start: m.start, end: m.end })),
       citations: row.citations.map((c) => ({ index: c.index, messageId: c.message?.id ?? null, factId: c.fact?.id ?? null, excerpt: c.excerpt, sentAt: c.message?.sentAt ?? null, shared: c.shared })),
-      learned: new Map(row.facts.map((f) => [f.id, null])),
+      learned: new Map(row.evidence.map(({ fact, stance }) => [fact.id, this.#change(fact.id, stance, row.sentAt)])),
     });
+  }
+
+  /** What a message did to a fact, as its event said: the one that the fact holds since has brought it, later ones made it more certain. */
+  #change(factId: string, stance: MessageRow["evidence"][number]["stance"], sentAt: string): Change {
+    if (stance !== "SUPPORTS") return stance === "ENDS" ? "ended" : "opposed";
+    const since = this.facts.get(factId)?.validFrom;
+    return since && Date.parse(sentAt) > Date.parse(since) ? "reinforced" : "added";
   }
 
   #put(message: Message): Message {
@@ -327,13 +292,15 @@ export class Memory {
       return;
     }
     const known = this.facts.get(event.fact_id);
-    for (const [id, name] of [[event.entity_id, event.entity], [event.target_id, event.target]] as const) {
-      if (!this.entities.has(id)) this.entities.set(id, { id, name, type: "thing", mentionCount: 1, isViewer: false });
+    // One that only other sessions spoke of has no event of its own here.
+    for (const [id, name, type] of [[event.entity_id, event.entity, event.entity_type], [event.target_id, event.target, event.target_type]] as const) {
+      if (!this.entities.has(id)) this.entities.set(id, { id, name, type: type ?? "thing", mentionCount: 1, isViewer: false });
     }
     const faded = event.change === "ended" || event.change === "opposed" || event.change === "retracted";
     this.facts.set(event.fact_id, {
       id: event.fact_id, subject: event.entity_id, object: event.target_id, relation: event.relation_name, phrase: event.relation,
       weight: event.weight, belief: event.belief, uncertainty: event.uncertainty, relativeWeight: event.relative_weight, status: event.status, shared: this.shared,
+      validFrom: known?.validFrom ?? null,
       rivals: (event.rivals ?? []).map((r) => ({ factId: r.fact_id, target: r.target, share: r.relative_weight })),
       excerpt: event.excerpt ?? known?.excerpt ?? null, change: event.change,
       order: ++this.#order, pulse: this.#pulse(known?.pulse, faded ? "faded" : "learned", meta),
@@ -366,6 +333,7 @@ export class Memory {
   }
 }
 
+const keyOf = (row: MessageRow) => row.externalId ?? row.id;
 const streamKey = (questionId: string) => `answer:${questionId}`;
 
 const blank = (key: string, text: string): Message => ({

@@ -21,6 +21,17 @@ export const suggestions: Suggestion[] = [
   { step: "replay", title: "Restore it", hint: "What you missed is replayed, each event once." },
 ];
 
+/** Own messages after which somebody no longer follows the tour, and needs no sentences about John. */
+const OWN_WORDS = 3;
+const told = new Set(suggestions.map((s) => s.say));
+
+/** What to try next in a conversation with these own messages: with words of one's own, no more sentences are offered. */
+export function openSuggestions(own: readonly string[], tried: ReadonlySet<Step>, cut: boolean): Suggestion[] {
+  const talks = own.filter((text) => !told.has(text)).length >= OWN_WORDS;
+  // Cut, the step "cut" would send its sentence; before that it is the button.
+  return suggestions.filter((s) => !tried.has(s.step) && (s.step !== "replay" || cut) && !(talks && s.say && (s.step !== "cut" || cut)));
+}
+
 const KEY = "recall.tour";
 const read = (): Step[] => {
   try {

@@ -20,7 +20,7 @@ pub(crate) const SEND: &str =
     "mutation($s: ID!, $t: String!) { sendMessage(input: { sessionId: $s, text: $t }) { message { id } errors { code } } }";
 const SESSION: &str = "mutation { createSession(input: {}) { session { id head } } }";
 const IMPORT: &str = "mutation($i: ImportMessagesInput!) { importMessages(input: $i) { messages { id } errors { code } } }";
-/// As much as one operation may cost.
+/// Much, but less than one operation may cost.
 const EXPENSIVE: &str = "{ sessions(first: 20) { nodes { messages(first: 50) { nodes { id text status facts { id belief } } } } }
     entities(first: 50) { nodes { name facts(first: 20) { nodes { id belief weight } } } } }";
 const OFFER: &str = "v=0\r\no=- 4611731400430051336 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\
@@ -42,10 +42,37 @@ pub(crate) enum Kind {
     Queries,
     Messages,
     Offers,
+    Fragments,
+    Rivals,
+    Variables,
+    Operations,
+    Counts,
+    Searches,
+    Names,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 4] = [Self::Requests, Self::Queries, Self::Messages, Self::Offers];
+    pub(crate) const ALL: [Self; 11] = [
+        Self::Requests,
+        Self::Queries,
+        Self::Messages,
+        Self::Offers,
+        Self::Fragments,
+        Self::Rivals,
+        Self::Variables,
+        Self::Operations,
+        Self::Counts,
+        Self::Searches,
+        Self::Names,
+    ];
+
+    /// How many times longer others may wait than without the flood.
+    pub(crate) fn bound(self) -> f64 {
+        match self {
+            Self::Requests | Self::Queries | Self::Messages | Self::Offers => 2.0,
+            _ => 20.0,
+        }
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -53,7 +80,37 @@ impl Kind {
             Self::Queries => "queries",
             Self::Messages => "messages",
             Self::Offers => "offers",
+            Self::Fragments => "fragments",
+            Self::Rivals => "rivals",
+            Self::Variables => "variables",
+            Self::Operations => "operations",
+            Self::Counts => "counts",
+            Self::Searches => "searches",
+            Self::Names => "names",
         }
+    }
+}
+
+/// Documents that would cost much more than they say: some as dear as the server allows, some that it refuses.
+fn expensive(kind: Kind) -> Option<(String, Value)> {
+    let many = |one: &str, count: usize| (0..count).map(|n| one.replace('#', &n.to_string())).collect::<String>();
+    let plain = |query: String| Some((query, json!({})));
+    match kind {
+        Kind::Fragments => {
+            let spread = |n: usize| format!("fragment F{n} on Viewer {{ ...F{0} ...F{0} }} ", n + 1);
+            let fragments: String = (0..25).map(spread).collect();
+            plain(format!("{{ viewer {{ ...F0 }} }} {fragments} fragment F25 on Viewer {{ ...Unknown }}"))
+        }
+        Kind::Rivals => plain("{ facts(first: 50) { nodes { relativeWeight rivals { relativeWeight rivals { id } } } } }".to_owned()),
+        Kind::Variables => {
+            let query = format!("query($x: String) {{ context(input: {{ query: [{}] }}) {{ methodsUsed }} }}", "$x ".repeat(4_000));
+            Some((query, json!({ "x": "x".repeat(1_000) })))
+        }
+        Kind::Operations => plain(many("query Q# { facts(filter: { text: [$a $b $c $d $e $f] }) { totalCount } } ", 45)),
+        Kind::Counts => plain(format!("{{ {} }}", many("a#: facts(first: 1) { totalCount } ", 900))),
+        Kind::Searches => plain(format!("{{ {} }}", many("a#: context(input: { query: \"Where is everybody?\" }) { methodsUsed } ", 180))),
+        Kind::Names => plain(format!("{{ {} }}", many(&format!("{}# ", "unknown".repeat(15)), 1_500))),
+        Kind::Requests | Kind::Queries | Kind::Messages | Kind::Offers => None,
     }
 }
 
@@ -123,10 +180,11 @@ pub(crate) async fn run(words: &[&str]) -> anyhow::Result<()> {
     let sessions = listed["sessions"]["nodes"].as_array().context("no sessions")?.iter();
     let sessions: Arc<[String]> = sessions.filter_map(|s| s["id"].as_str().map(str::to_owned)).collect();
     let end = Instant::now() + Duration::from_secs(seconds.parse()?);
+    let document: Arc<Option<(String, Value)>> = Arc::new(expensive(kind));
     let counts = Arc::new([const { AtomicU64::new(0) }; 2]);
     let mut flood = JoinSet::new();
     for n in 0..AT_ONCE {
-        let (person, sessions, counts) = (person.clone(), sessions.clone(), counts.clone());
+        let (person, sessions, counts, document) = (person.clone(), sessions.clone(), counts.clone(), document.clone());
         flood.spawn(async move {
             let mut writer = Writer::another(n as u64);
             for turn in n.. {
@@ -134,11 +192,14 @@ pub(crate) async fn run(words: &[&str]) -> anyhow::Result<()> {
                     break;
                 }
                 let session = sessions.get(turn % sessions.len().max(1)).map_or("", String::as_str);
-                let request = match kind {
-                    Kind::Requests => person.operation("{ viewer { id } }", &json!({})),
-                    Kind::Queries => person.operation(EXPENSIVE, &json!({})),
-                    Kind::Messages => person.operation(SEND, &json!({ "s": session, "t": writer.statement().1 })),
-                    Kind::Offers => person.post(&format!("/signaling/{session}")).header("content-type", "application/sdp").body(OFFER),
+                let request = match (document.as_ref(), kind) {
+                    (Some((query, variables)), _) => person.operation(query, variables),
+                    (None, Kind::Queries) => person.operation(EXPENSIVE, &json!({})),
+                    (None, Kind::Messages) => person.operation(SEND, &json!({ "s": session, "t": writer.statement().1 })),
+                    (None, Kind::Offers) => {
+                        person.post(&format!("/signaling/{session}")).header("content-type", "application/sdp").body(OFFER)
+                    }
+                    (None, _) => person.operation("{ viewer { id } }", &json!({})),
                 };
                 // A connection that was cut is a refusal, too.
                 let served = match request.send().await {

@@ -3,15 +3,16 @@
 
 use std::{error::Error, sync::Arc, time::Duration};
 
-use async_graphql::{ErrorExtensionValues, ErrorExtensions};
+use async_graphql::ErrorExtensionValues;
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+use tokio::time::Instant;
 
-use super::auth::Permission;
+use super::{auth::Permission, sampler::Sampler};
 use crate::{conversation::UseCaseError, ports::StoreError};
 
 /// What `WWW-Authenticate` says (RFC 6750, section 3).
@@ -168,14 +169,20 @@ impl ApiError {
         }
         self
     }
+}
 
-    /// Writes the cause to the log, for errors that are not the client's.
-    fn report(&self) {
-        if !self.is_expected() {
-            let causes = self.cause.as_deref().map(|cause| chain(cause));
-            tracing::error!(code = self.code, cause = causes.as_deref(), "a request failed");
-        }
-    }
+/// Lines about failed requests: anybody can cause them as fast as they can send.
+static LINES: Sampler = Sampler::new();
+
+/// Writes the cause of a failed request to the log. Its first error stands for all: they mostly have one cause, and one small request
+/// can have thousands. Errors that the client can put right are not logged.
+pub(crate) fn report_all<'e>(errors: impl Iterator<Item = &'e ApiError>) {
+    let mut unexpected = errors.filter(|error| !error.is_expected());
+    let Some(first) = unexpected.next() else { return };
+    let Some(left_out) = LINES.line(Instant::now()) else { return };
+    let causes = first.cause.as_deref().map(|cause| chain(cause));
+    let further = unexpected.count();
+    tracing::error!(code = first.code, cause = causes.as_deref(), further, left_out, "a request failed");
 }
 
 fn split(path: &str) -> Vec<String> {
@@ -233,19 +240,19 @@ impl From<signaling::SourceError> for ApiError {
     }
 }
 
-/// The error as an entry of a GraphQL response's `errors`.
+/// The error as an entry of a GraphQL response's `errors`. It is its source, so that whoever completes the response can log it.
 impl From<ApiError> for async_graphql::Error {
     fn from(error: ApiError) -> Self {
-        error.report();
-        async_graphql::Error::new(error.message.clone()).extend_with(|_, values: &mut ErrorExtensionValues| {
-            values.set("code", error.code);
-            if !error.path.is_empty() {
-                values.set("path", error.path.clone());
-            }
-            if let Some(after) = error.retry_after {
-                values.set("retryAfterMs", u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
-            }
-        })
+        let mut values = ErrorExtensionValues::default();
+        values.set("code", error.code);
+        if !error.path.is_empty() {
+            values.set("path", error.path.clone());
+        }
+        if let Some(after) = error.retry_after {
+            values.set("retryAfterMs", u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
+        }
+        let message = error.message.clone();
+        async_graphql::Error { message, source: Some(Arc::new(error)), extensions: Some(values) }
     }
 }
 
@@ -263,7 +270,7 @@ struct Problem<'a> {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        self.report();
+        report_all(std::iter::once(&self));
         let problem = Problem {
             r#type: "about:blank",
             title: self.status.canonical_reason().unwrap_or("Error"),

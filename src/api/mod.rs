@@ -15,6 +15,7 @@ mod layers;
 mod operations;
 mod rate;
 mod rest;
+mod sampler;
 mod server;
 mod stream;
 mod tls;
@@ -142,10 +143,12 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Fields within fields of a GraphQL operation.
     pub query_depth: usize,
-    /// Cost of a GraphQL operation: a field counts 1, a list its page size times what is asked per item.
+    /// Cost of a GraphQL operation: a field costs 1, a list its page size times what is selected of an item, a statement of its own 40.
     pub query_complexity: usize,
-    /// Bounds of the document before it is parsed.
+    /// Bounds of a document before it is validated.
     pub document: graphql::document::DocumentLimits,
+    /// Bounds of an answer.
+    pub answer: graphql::AnswerLimits,
     /// Longest time of one operation.
     pub operation_timeout: Duration,
     /// How often one caller may ask.
@@ -175,8 +178,9 @@ impl Default for Limits {
         Self {
             body_bytes: 1024 * 1024,
             query_depth: 15,
-            query_complexity: 20_000,
+            query_complexity: 50_000,
             document: graphql::document::DocumentLimits::default(),
+            answer: graphql::AnswerLimits::default(),
             operation_timeout: Duration::from_secs(20),
             requests: None,
             websocket_frames: None,

@@ -138,7 +138,7 @@ impl Conversation {
             if fact.status == FactStatus::Retracted {
                 return Ok(fact);
             }
-            let rivals = store.facts_by_key(caller, &rival_keys(&fact, &self.parts.ontology)).await?;
+            let rivals = store.facts_by_key(caller, &rival_keys(&fact, &self.parts.ontology), u32::MAX).await?;
             let ids: Vec<FactId> = rivals.iter().chain([&fact]).map(|f| f.id).collect();
             let evidence = store.evidence_of(caller, &ids, MAX_EVIDENCE).await?;
             let mut named: Vec<EntityId> = rivals.iter().chain([&fact]).flat_map(|f| [f.subject, f.object]).collect();

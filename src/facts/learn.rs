@@ -189,7 +189,7 @@ impl Learner {
     }
 
     async fn known(&self, caller: &Caller, s: &Statement, cast: &Cast, version: u64, keys: &[FactKey]) -> Result<Known, StoreError> {
-        let facts = self.store.facts_by_key(caller, keys).await?;
+        let facts = self.store.facts_by_key(caller, keys, u32::MAX).await?;
         let counted: HashSet<FactId> = self.store.facts_in(caller, &[s.message]).await?.into_iter().map(|(_, fact)| fact).collect();
         // A fact that is new takes over what supports its rivals. Most messages repeat a fact, and then nobody asks for the
         // evidence, which may be a thousand rows.

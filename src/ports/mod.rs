@@ -11,6 +11,7 @@ pub mod embed;
 pub mod erase;
 pub mod errands;
 pub mod extract;
+pub mod fair;
 pub mod fetch;
 pub mod graph;
 pub mod ids;
@@ -34,6 +35,7 @@ pub use embed::{EmbedError, Embedder, Embedding};
 pub use erase::{Eraser, Erasure, ErasureStep};
 pub use errands::Errands;
 pub use extract::{ExtractError, ExtractInput, Extractor};
+pub use fair::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use graph::{
     Around, Between, Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphCopy, GraphEngine,

@@ -359,8 +359,8 @@ pub trait KnowledgeStore: Send + Sync {
     async fn decisions_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, u32, Decision)>, StoreError>;
     /// Entities by id; unknown ones are left out. An id that was merged away gives the entity that took over.
     async fn entities_by_id(&self, caller: &Caller, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError>;
-    /// Facts that match one of the keys, whatever their status.
-    async fn facts_by_key(&self, caller: &Caller, keys: &[FactKey]) -> Result<Vec<Fact>, StoreError>;
+    /// Facts that match one of the keys, whatever their status; `most` at most.
+    async fn facts_by_key(&self, caller: &Caller, keys: &[FactKey], most: u32) -> Result<Vec<Fact>, StoreError>;
     /// Facts by id; unknown ones are left out.
     async fn facts_by_id(&self, caller: &Caller, ids: &[FactId]) -> Result<Vec<Fact>, StoreError>;
     /// Facts with one of the entities on either side, strongest support first, at most `limit` per entity.

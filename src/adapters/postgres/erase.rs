@@ -268,7 +268,7 @@ mod tests {
     #[tokio::test]
     async fn what_counts_and_deletes_fits_every_table() {
         let Some(store) = store().await else { return };
-        let mut connection = store.pool.lend().await.unwrap();
+        let mut connection = store.pool.lend(Scope::Nobody).await.unwrap();
         for sql in ERASED.iter().flat_map(|table| [counting(table), deletion(table)]) {
             let prepared = connection.prepare(AssertSqlSafe(sql.clone()).into_sql_str()).await;
             assert!(prepared.is_ok(), "{sql}: {:?}", prepared.err());

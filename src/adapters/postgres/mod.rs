@@ -147,7 +147,7 @@ impl PostgresStore {
         F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
     {
         let (scope, access) = whose;
-        let mut connection = self.pool.lend().await?;
+        let mut connection = self.pool.lend(scope).await?;
         let whole = async {
             let mut transaction = connection.begin(scope.begin(access)).await?;
             // Dropped on an error, and then rolled back.

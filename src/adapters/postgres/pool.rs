@@ -3,6 +3,7 @@
 
 use std::{
     ops::{Deref, DerefMut},
+    sync::Arc,
     time::Duration,
 };
 
@@ -12,10 +13,10 @@ use sqlx::{
     pool::PoolConnection,
     postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
-use tokio::time::timeout;
+use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 use super::walls::{Access, Scope};
-use crate::domain::UserId;
+use crate::{domain::UserId, ports::FairShare};
 
 /// What the server has, past its own limit of a statement, to say that it ended one.
 const GRACE: Duration = Duration::from_secs(2);
@@ -25,12 +26,14 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Pool {
     pool: PgPool,
     patience: Duration,
+    share: Arc<FairShare>,
 }
 
 impl Pool {
     /// `limit` is how long the server lets a statement run.
     pub(super) fn new(pool: PgPool, limit: Duration) -> Self {
-        Self { pool, patience: limit.saturating_add(GRACE) }
+        let share = Arc::new(FairShare::half_of(pool.options().get_max_connections()));
+        Self { pool, patience: limit.saturating_add(GRACE), share }
     }
 
     /// The longest that a connection is lent.
@@ -38,9 +41,13 @@ impl Pool {
         self.patience
     }
 
-    /// A connection.
-    pub(super) async fn lend(&self) -> Result<Lent, Error> {
-        Ok(Lent { connection: Some(self.pool.acquire().await?), is_doubtful: false })
+    /// A connection for work in a scope. It counts for the caller until it goes back, so nobody may wait for another one meanwhile.
+    pub(super) async fn lend(&self, scope: Scope) -> Result<Lent, Error> {
+        let share = match scope {
+            Scope::Caller(user) => self.share.share(user).await,
+            _ => None,
+        };
+        Ok(Lent { connection: Some(self.pool.acquire().await?), is_doubtful: false, _share: share })
     }
 
     /// For a statement that reads.
@@ -75,6 +82,7 @@ pub(super) struct Lent {
     connection: Option<PoolConnection<Postgres>>,
     /// Whether a transaction may be open of which the library knows nothing.
     is_doubtful: bool,
+    _share: Option<OwnedSemaphorePermit>,
 }
 
 impl Lent {
@@ -82,7 +90,7 @@ impl Lent {
     /// not know that a transaction is open, and what the next one writes without a transaction of his own would be part of it and
     /// never be committed. So until the answer is there the connection does not go back.
     pub(super) async fn begin(&mut self, statement: AssertSqlSafe<String>) -> Result<Transaction<'_, Postgres>, Error> {
-        let Self { connection, is_doubtful } = self;
+        let Self { connection, is_doubtful, .. } = self;
         let connection = connection.as_mut().ok_or(Error::BeginFailed)?;
         *is_doubtful = true;
         let transaction = connection.begin_with(statement).await?;
@@ -139,7 +147,7 @@ pub(super) struct Rows<'p> {
 macro_rules! run {
     ($rows:expr, $connection:ident => $work:expr) => {{
         let rows = $rows;
-        let mut lent = rows.pool.lend().await?;
+        let mut lent = rows.pool.lend(rows.scope).await?;
         let whole = async {
             if matches!(rows.scope, Scope::Nobody) {
                 let $connection = &mut *lent;

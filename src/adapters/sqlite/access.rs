@@ -53,7 +53,7 @@ impl AccessTokenStore for SqliteStore {
     async fn access_tokens(&self, caller: &Caller) -> Result<Vec<AccessToken>, StoreError> {
         let found = sqlx::query("SELECT * FROM access_tokens WHERE user_id = ? ORDER BY created_at DESC, id DESC")
             .bind(bytes(&caller.user().0))
-            .fetch_all(&self.readers)
+            .fetch_all(self.readers.of(caller))
             .await
             .map_err(Failure::from)?;
         Ok(found.iter().map(token).collect::<Result<_, _>>()?)
@@ -74,7 +74,7 @@ impl AccessTokenStore for SqliteStore {
         let found = sqlx::query("SELECT * FROM access_tokens WHERE digest = ? AND expires_at > ?")
             .bind(digest.0.as_slice())
             .bind(millis(now))
-            .fetch_optional(&self.readers)
+            .fetch_optional(self.readers.for_server())
             .await
             .map_err(Failure::from)?;
         let Some(row) = found else { return Ok(None) };
@@ -115,7 +115,7 @@ impl RevocationStore for SqliteStore {
 
     async fn is_revoked(&self, token: TokenDigest) -> Result<bool, StoreError> {
         let found = sqlx::query("SELECT 1 FROM revoked_tokens WHERE digest = ?").bind(token.0.as_slice());
-        Ok(found.fetch_optional(&self.readers).await.map_err(Failure::from)?.is_some())
+        Ok(found.fetch_optional(self.readers.for_server()).await.map_err(Failure::from)?.is_some())
     }
 
     async fn forget_revoked(&self, now: Timestamp) -> Result<u64, StoreError> {

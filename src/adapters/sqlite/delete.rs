@@ -65,7 +65,7 @@ pub(super) async fn session(
 
 /// Reads the facts concerned in one snapshot and asks what becomes of each.
 async fn decide(store: &SqliteStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Decision, Failure> {
-    let mut snapshot = store.readers.begin().await?;
+    let mut snapshot = store.readers.for_server().begin().await?;
     let version = knowledge::version(&mut snapshot, user.0).await?;
     let facts = sqlx::query(
         "SELECT * FROM facts WHERE user_id = ?1

@@ -34,14 +34,14 @@ impl Eraser for SqliteStore {
     }
 
     async fn erasure(&self, caller: &Caller) -> Result<Option<Erasure>, StoreError> {
-        let mut reader = self.readers.acquire().await.map_err(Failure::from)?;
+        let mut reader = self.readers.for_server().acquire().await.map_err(Failure::from)?;
         Ok(read(&mut reader, caller.user().0).await?)
     }
 
     async fn unfinished_erasures(&self, since: Timestamp) -> Result<Vec<Caller>, StoreError> {
         let found = sqlx::query("SELECT user_id FROM erasures WHERE ended_at IS NULL AND touched_at < ? ORDER BY touched_at LIMIT 100")
             .bind(millis(since))
-            .fetch_all(&self.readers)
+            .fetch_all(self.readers.for_server())
             .await
             .map_err(Failure::from)?;
         let caller = |row| Ok(Caller::verified(UserId(Columns::of(row, "erasures").id("user_id")?), ViewerRole::User));
@@ -71,7 +71,7 @@ impl Eraser for SqliteStore {
     }
 
     async fn holdings(&self, caller: &Caller) -> Result<BTreeMap<String, u64>, StoreError> {
-        let mut snapshot = self.readers.begin().await.map_err(Failure::from)?;
+        let mut snapshot = self.readers.for_server().begin().await.map_err(Failure::from)?;
         let mut held = BTreeMap::new();
         for table in ERASED {
             let sql = format!("SELECT COUNT(*) FROM {table} WHERE user_id = ?");

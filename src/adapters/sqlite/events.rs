@@ -28,7 +28,7 @@ impl EventLog for SqliteStore {
         let row = sqlx::query("SELECT epoch, event_head, event_floor FROM sessions WHERE user_id = ? AND id = ? AND deletion_at IS NULL")
             .bind(bytes(&caller.user().0))
             .bind(bytes(&session.0))
-            .fetch_optional(&self.readers)
+            .fetch_optional(self.readers.of(caller))
             .await
             .map_err(Failure::from)?
             .ok_or(Failure::NotFound)?;
@@ -46,7 +46,7 @@ impl EventLog for SqliteStore {
         .bind(bytes(&session.0))
         .bind(signed(after))
         .bind(i64::from(limit))
-        .fetch_all(&self.readers)
+        .fetch_all(self.readers.of(caller))
         .await
         .map_err(Failure::from)?;
         if found.is_empty() {
@@ -69,8 +69,13 @@ impl EventLog for SqliteStore {
 
     async fn prune_events(&self, before: Timestamp, keep: u64) -> Result<u64, StoreError> {
         let (before, keep) = (millis(before), signed(keep));
-        let work: Option<i64> =
-            sqlx::query_scalar(CANDIDATE).bind(before).bind(keep).bind(1).fetch_optional(&self.readers).await.map_err(Failure::from)?;
+        let work: Option<i64> = sqlx::query_scalar(CANDIDATE)
+            .bind(before)
+            .bind(keep)
+            .bind(1)
+            .fetch_optional(self.readers.for_server())
+            .await
+            .map_err(Failure::from)?;
         if work.is_none() {
             return Ok(0);
         }

@@ -56,7 +56,7 @@ impl DeletionStore for SqliteStore {
     async fn hidden_sessions(&self, since: Timestamp) -> Result<Vec<(Caller, SessionId)>, StoreError> {
         let found = sqlx::query("SELECT user_id, id FROM sessions WHERE deletion_at < ? ORDER BY deletion_at LIMIT 100")
             .bind(millis(since))
-            .fetch_all(&self.readers)
+            .fetch_all(self.readers.for_server())
             .await
             .map_err(Failure::from)?;
         Ok(found.iter().map(sessions::owned).collect::<Result<_, _>>()?)
@@ -118,7 +118,7 @@ struct Piece {
 }
 
 async fn piece(store: &SqliteStore, user: Uuid, session: Uuid, limit: u32, reweigh: Reweigh<'_>) -> Result<Piece, Failure> {
-    let mut snapshot = store.readers.begin().await?;
+    let mut snapshot = store.readers.for_server().begin().await?;
     let version = knowledge::version(&mut snapshot, user).await?;
     let found = sqlx::query(
         "SELECT fact_id, message_id, stance FROM evidence INDEXED BY evidence_in_session

@@ -19,12 +19,15 @@ impl Inspect for SqliteStore {
         if !self.writer.is_open() {
             return Err(Failure::Closed.into());
         }
-        sqlx::query("SELECT 1").execute(&self.readers).await.map_err(Failure::from)?;
+        sqlx::query("SELECT 1").execute(self.readers.for_server()).await.map_err(Failure::from)?;
         Ok(())
     }
 
     async fn local_user(&self) -> Result<UserId, StoreError> {
-        let row = sqlx::query("SELECT local_user FROM installation WHERE id = 1").fetch_one(&self.readers).await.map_err(Failure::from)?;
+        let row = sqlx::query("SELECT local_user FROM installation WHERE id = 1")
+            .fetch_one(self.readers.for_server())
+            .await
+            .map_err(Failure::from)?;
         Ok(UserId(Columns::of(&row, "installation").id("local_user")?))
     }
 

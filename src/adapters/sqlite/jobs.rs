@@ -28,10 +28,10 @@ impl JobQueue for SqliteStore {
         let now = millis(now);
         // Workers ask often and mostly in vain; only a hit is worth a write.
         let due = sqlx::query("SELECT 1 FROM jobs WHERE head = 1 AND ready_at <= ? LIMIT 1").bind(now);
-        if due.fetch_optional(&self.readers).await.map_err(Failure::from)?.is_none() {
+        if due.fetch_optional(self.readers.for_server()).await.map_err(Failure::from)?.is_none() {
             return Ok(Vec::new());
         }
-        let line = self.turns.line(&mut *self.readers.acquire().await.map_err(Failure::from)?, now, limit).await?;
+        let line = self.turns.line(&mut *self.readers.for_server().acquire().await.map_err(Failure::from)?, now, limit).await?;
         let until = now.saturating_add(duration_millis(lease));
         // A claim need not outlive its claimant.
         let mut jobs = self
@@ -129,7 +129,8 @@ impl JobQueue for SqliteStore {
     }
 
     async fn next_due(&self, now: Timestamp) -> Result<Option<Duration>, StoreError> {
-        let due = sqlx::query("SELECT ready_at FROM jobs WHERE head = 1 ORDER BY ready_at LIMIT 1").fetch_optional(&self.readers);
+        let due =
+            sqlx::query("SELECT ready_at FROM jobs WHERE head = 1 ORDER BY ready_at LIMIT 1").fetch_optional(self.readers.for_server());
         let due = due.await.map_err(Failure::from)?;
         let due = due.map(|row| Columns::of(&row, "jobs").time("ready_at")).transpose()?;
         Ok(due.map(|at| (at - now).to_std().unwrap_or_default()))
@@ -139,7 +140,7 @@ impl JobQueue for SqliteStore {
         let row = sqlx::query(
             "SELECT (SELECT COUNT(*) FROM jobs WHERE state = 'live') AS live, (SELECT COUNT(*) FROM jobs WHERE state = 'dead') AS dead",
         );
-        let row = row.fetch_one(&self.readers).await.map_err(Failure::from)?;
+        let row = row.fetch_one(self.readers.for_server()).await.map_err(Failure::from)?;
         let c = Columns::of(&row, "jobs");
         Ok((c.count("live")?, c.count("dead")?))
     }

@@ -51,7 +51,7 @@ impl LoginStore for SqliteStore {
         let found = sqlx::query("SELECT * FROM logins WHERE digest = ? AND idle_until > ?")
             .bind(digest.0.as_slice())
             .bind(millis(now))
-            .fetch_optional(&self.readers)
+            .fetch_optional(self.readers.for_server())
             .await
             .map_err(Failure::from)?;
         Ok(found.map(|row| login(&row, digest)).transpose()?)

@@ -23,6 +23,7 @@ mod lock;
 mod logins;
 mod messages;
 mod migrate;
+mod readers;
 mod rows;
 mod sessions;
 #[cfg(test)]
@@ -40,13 +41,14 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use sqlx::{
-    ConnectOptions, Connection, SqliteConnection, SqlitePool,
+    ConnectOptions, Connection, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
 pub use self::lock::{LockError, ServerLock};
 use self::{
     failure::Failure,
+    readers::Readers,
     writer::{Durability, Writer},
 };
 use crate::{domain::Timestamp, ports::StoreError};
@@ -84,7 +86,7 @@ const ROWS_AHEAD: usize = 4096;
 
 /// The store in one SQLite file.
 pub struct SqliteStore {
-    readers: SqlitePool,
+    readers: Readers,
     writer: Writer,
     statements: &'static AtomicU64,
     turns: turns::Turns,
@@ -139,7 +141,7 @@ impl SqliteStore {
             // A write that strays onto a reader fails instead of competing with the writer.
             .connect_lazy_with(options.clone().pragma("query_only", "ON"));
         let writer = Writer::start(connection, options, opener);
-        Ok(Self { readers, writer, statements, turns: turns::Turns::default() })
+        Ok(Self { readers: Readers::new(readers), writer, statements, turns: turns::Turns::default() })
     }
 
     async fn close_inner(&self) {

@@ -54,7 +54,7 @@ impl SessionStore for SqliteStore {
         )
         .bind(bytes(&caller.user().0))
         .bind(id_list(ids.iter().map(|id| &id.0)))
-        .fetch_all(&self.readers)
+        .fetch_all(self.readers.of(caller))
         .await
         .map_err(Failure::from)?;
         Ok(found.iter().map(rows::session).collect::<Result<_, _>>()?)
@@ -77,7 +77,7 @@ impl SessionStore for SqliteStore {
                 .bind(bytes(&id))
             }
         };
-        let found = query.bind(keys::limit(page)).fetch_all(&self.readers).await.map_err(Failure::from)?;
+        let found = query.bind(keys::limit(page)).fetch_all(self.readers.of(caller)).await.map_err(Failure::from)?;
         let items = found.iter().map(|row| {
             let session = rows::session(row)?;
             Ok((keys::number_and_id(millis(session.updated_at), session.id.0), session))
@@ -88,7 +88,7 @@ impl SessionStore for SqliteStore {
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
         let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM sessions WHERE user_id = ? AND deletion_at IS NULL")
             .bind(bytes(&caller.user().0))
-            .fetch_one(&self.readers)
+            .fetch_one(self.readers.of(caller))
             .await
             .map_err(Failure::from)?;
         Ok(count.unsigned_abs())
@@ -117,7 +117,7 @@ impl SessionStore for SqliteStore {
                 .bind(session)
                 .bind(millis(since))
                 .bind(limit)
-                .fetch_all(&self.readers)
+                .fetch_all(self.readers.for_server())
                 .await
                 .map_err(Failure::from)?;
         Ok(found.iter().map(owned).collect::<Result<_, _>>()?)

@@ -37,16 +37,16 @@ async fn settings_are_in_force_on_writer_and_readers() {
             .map(text)
             .unwrap();
         assert_eq!(on_writer, writer, "{pragma} on the writer");
-        let on_reader = sqlx::query(AssertSqlSafe(sql)).fetch_one(&store.readers).await.map(text).unwrap();
+        let on_reader = sqlx::query(AssertSqlSafe(sql)).fetch_one(store.readers.for_server()).await.map(text).unwrap();
         assert_eq!(on_reader, reader, "{pragma} on a reader");
     }
-    let refused = sqlx::query("DELETE FROM users").execute(&store.readers).await;
+    let refused = sqlx::query("DELETE FROM users").execute(store.readers.for_server()).await;
     assert!(refused.is_err(), "a reader could write");
 }
 
 /// How SQLite would run a statement, one step a line.
 async fn explain(store: &SqliteStore, sql: &str) -> String {
-    let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"))).fetch_all(&store.readers).await.unwrap();
+    let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"))).fetch_all(store.readers.for_server()).await.unwrap();
     rows.iter().map(|r| r.get::<String, _>("detail")).collect::<Vec<_>>().join("\n")
 }
 
@@ -116,7 +116,7 @@ async fn every_foreign_key_can_be_followed_back_by_an_index() {
         r#"SELECT m.name AS child, f.id, f."table" AS parent, group_concat(f."from" || ' = ?', ' AND ') AS condition
            FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table' GROUP BY m.name, f.id"#,
     )
-    .fetch_all(&store.readers)
+    .fetch_all(store.readers.for_server())
     .await
     .unwrap();
     assert!(keys.len() >= 15, "found only {}", keys.len());
@@ -136,7 +136,7 @@ async fn primary_keys_begin_with_the_user() {
          WHERE m.type = 'table' AND c.pk = 1 AND m.name NOT IN
              ('installation', 'users', 'jobs', 'graph_feed', 'graph_changes', 'revoked_tokens', 'audit', '_sqlx_migrations', 'sqlite_sequence')",
     )
-    .fetch_all(&store.readers)
+    .fetch_all(store.readers.for_server())
     .await
     .unwrap();
     assert!(tables.len() >= 10);
@@ -162,6 +162,6 @@ async fn a_write_that_panics_or_fails_takes_no_other_with_it() {
     assert!(matches!((one, two, five), (Ok(1), Ok(2), Ok(5))));
     assert!(matches!(three, Err(super::failure::Failure::Panicked)));
     assert!(matches!(four, Err(super::failure::Failure::NotFound)));
-    let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM users").fetch_one(&store.readers).await.unwrap();
+    let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM users").fetch_one(store.readers.for_server()).await.unwrap();
     assert_eq!(count, 3);
 }

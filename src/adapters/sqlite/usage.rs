@@ -60,7 +60,7 @@ impl UsageStore for SqliteStore {
                     (SELECT COALESCE(SUM(input_tokens + output_tokens), 0) FROM usage_days WHERE day = ?2 AND visitor = 1) AS visitors,
                     (SELECT COALESCE(SUM(input_tokens + output_tokens), 0) FROM usage_days WHERE day = ?2) AS in_all",
         );
-        let row = row.bind(bytes(&caller.user().0)).bind(day.0).fetch_one(&self.readers).await.map_err(Failure::from)?;
+        let row = row.bind(bytes(&caller.user().0)).bind(day.0).fetch_one(self.readers.of(caller)).await.map_err(Failure::from)?;
         let c = Columns::of(&row, "usage_days");
         Ok(Spent { own: c.count("mine")?, visitors: c.count("visitors")?, all: c.count("in_all")? })
     }
@@ -69,7 +69,7 @@ impl UsageStore for SqliteStore {
         let found = sqlx::query("SELECT * FROM usage_days WHERE user_id = ? AND day >= ? ORDER BY day DESC, operation")
             .bind(bytes(&caller.user().0))
             .bind(since.0)
-            .fetch_all(&self.readers)
+            .fetch_all(self.readers.of(caller))
             .await
             .map_err(Failure::from)?;
         let days = found.iter().map(|row| {
@@ -88,7 +88,7 @@ impl UsageStore for SqliteStore {
         let found = sqlx::query("SELECT * FROM usage_messages WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?))")
             .bind(bytes(&caller.user().0))
             .bind(id_list(messages.iter().map(|id| &id.0)))
-            .fetch_all(&self.readers)
+            .fetch_all(self.readers.of(caller))
             .await
             .map_err(Failure::from)?;
         let usage = found.iter().map(|row| {

@@ -51,7 +51,7 @@ impl VisitStore for SqliteStore {
     }
 
     async fn visit(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, StoreError> {
-        let mut reader = self.readers.acquire().await.map_err(Failure::from)?;
+        let mut reader = self.readers.for_server().acquire().await.map_err(Failure::from)?;
         Ok(find(&mut reader, digest, now).await?)
     }
 
@@ -75,7 +75,7 @@ impl VisitStore for SqliteStore {
         let found =
             sqlx::query("SELECT user_id FROM visits WHERE ends_at <= ?1 UNION SELECT user_id FROM visits WHERE empty_until <= ?1 LIMIT ?2");
         let found = found.bind(millis(now)).bind(limit);
-        let found = found.fetch_all(&self.readers).await.map_err(Failure::from)?;
+        let found = found.fetch_all(self.readers.for_server()).await.map_err(Failure::from)?;
         Ok(found.iter().map(|row| Ok(visitor(Columns::of(row, "visits").id("user_id")?))).collect::<Result<_, Failure>>()?)
     }
 
@@ -99,7 +99,7 @@ impl VisitStore for SqliteStore {
         let found = sqlx::query("SELECT entity_id, is_viewer FROM adopted WHERE user_id = ? ORDER BY is_viewer DESC, entity_id LIMIT ?")
             .bind(bytes(&caller.user().0))
             .bind(limit)
-            .fetch_all(&self.readers)
+            .fetch_all(self.readers.of(caller))
             .await
             .map_err(Failure::from)?;
         let adopted = |row| {
@@ -123,7 +123,7 @@ impl VisitStore for SqliteStore {
 
     async fn unsettled_adoptions(&self, limit: u32) -> Result<Vec<Caller>, StoreError> {
         let found = sqlx::query("SELECT DISTINCT user_id FROM adopted LIMIT ?").bind(limit);
-        let found = found.fetch_all(&self.readers).await.map_err(Failure::from)?;
+        let found = found.fetch_all(self.readers.for_server()).await.map_err(Failure::from)?;
         let caller = |row| Ok(Caller::verified(UserId(Columns::of(row, "adopted").id("user_id")?), ViewerRole::User));
         Ok(found.iter().map(caller).collect::<Result<_, Failure>>()?)
     }

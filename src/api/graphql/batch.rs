@@ -3,6 +3,8 @@
 //! A batch should hold what all fields of a level ask for. The loader's usual way, a task that waits a millisecond for more,
 //! costs every level one or two of them. Here reads are begun as soon as the operation itself can go no further and no read is
 //! under way: then every field that could ask has asked, and what a level asks for does not hang on which read ended first.
+//!
+//! It also ends an operation whose answer exceeds its budget, and gives way to others between the slices of a large one.
 
 use std::{
     pin::Pin,
@@ -19,6 +21,9 @@ use futures_util::{
     stream::{FuturesUnordered, StreamExt},
 };
 
+use super::budget::AnswerBudget;
+use crate::api::error::ApiError;
+
 /// How often an operation that says it could go on is polled at once. Combinators over many fields pause every few dozen.
 const MOST_POLLS: usize = 64;
 
@@ -33,17 +38,38 @@ impl Batches {
     }
 
     /// Runs the operation and its reads; reads that nobody waits for any more are dropped with it.
-    pub(crate) async fn drive<T>(self, operation: impl Future<Output = T>) -> T {
+    ///
+    /// # Errors
+    /// `RESPONSE_TOO_LARGE`, when the answer exceeds its budget.
+    pub(crate) async fn drive<T>(self, budget: Arc<AnswerBudget>, operation: impl Future<Output = T>) -> Result<T, ApiError> {
         let mut operation = std::pin::pin!(operation);
-        let mut reads = Reads::of(self);
+        let mut reads = Reads::of(self, budget);
         std::future::poll_fn(move |context| reads.poll(context, |context| operation.as_mut().poll(context))).await
     }
 
-    /// The responses of a stream, with the reads that each of them needs.
-    pub(crate) fn drive_stream<S: Stream + Send + 'static>(self, responses: S) -> impl Stream<Item = S::Item> {
-        let mut responses = Box::pin(responses);
-        let mut reads = Reads::of(self);
-        futures_util::stream::poll_fn(move |context| reads.poll(context, |context| Pin::new(&mut responses).poll_next(context)))
+    /// The responses of a stream, with the reads that each of them needs. Each has the budget for itself; one that exceeds it is
+    /// the last.
+    pub(crate) fn drive_stream<S: Stream + Send + 'static>(
+        self,
+        budget: Arc<AnswerBudget>,
+        responses: S,
+    ) -> impl Stream<Item = Result<S::Item, ApiError>> {
+        let mut responses = Some(Box::pin(responses));
+        let mut reads = Reads::of(self, budget.clone());
+        futures_util::stream::poll_fn(move |context| {
+            let Some(open) = &mut responses else { return Poll::Ready(None) };
+            let next = reads.poll(context, |context| Pin::new(&mut *open).poll_next(context));
+            next.map(|next| match next {
+                Ok(next) => {
+                    budget.reset();
+                    next.map(Ok)
+                }
+                Err(exceeded) => {
+                    responses = None;
+                    Some(Err(exceeded))
+                }
+            })
+        })
     }
 }
 
@@ -64,23 +90,33 @@ struct Reads {
     queue: Batches,
     running: FuturesUnordered<BoxFuture<'static, ()>>,
     nudge: Arc<Nudge>,
+    budget: Arc<AnswerBudget>,
 }
 
 impl Reads {
-    fn of(queue: Batches) -> Self {
+    fn of(queue: Batches, budget: Arc<AnswerBudget>) -> Self {
         let nudge = Nudge { woken: AtomicBool::new(false), task: Mutex::new(Waker::noop().clone()) };
-        Self { queue, running: FuturesUnordered::new(), nudge: Arc::new(nudge) }
+        Self { queue, running: FuturesUnordered::new(), nudge: Arc::new(nudge), budget }
     }
 
     /// Polls the operation, and reads whenever it waits.
-    fn poll<T>(&mut self, context: &mut Context<'_>, mut operation: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
+    fn poll<T>(&mut self, context: &mut Context<'_>, mut operation: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<Result<T, ApiError>> {
+        self.budget.resume();
         self.nudge.task.lock().unwrap_or_else(PoisonError::into_inner).clone_from(context.waker());
         let waker = Waker::from(self.nudge.clone());
         loop {
             for _ in 0..MOST_POLLS {
                 self.nudge.woken.store(false, Ordering::Release);
-                if let Poll::Ready(output) = operation(&mut Context::from_waker(&waker)) {
-                    return Poll::Ready(output);
+                let output = operation(&mut Context::from_waker(&waker));
+                if let Err(exceeded) = self.budget.check() {
+                    return Poll::Ready(Err(exceeded));
+                }
+                if let Poll::Ready(output) = output {
+                    return Poll::Ready(Ok(output));
+                }
+                if self.budget.is_paused() {
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
                 }
                 if !self.nudge.woken.load(Ordering::Acquire) {
                     break;
@@ -135,6 +171,10 @@ mod tests {
         }
     }
 
+    fn budget() -> Arc<AnswerBudget> {
+        Arc::new(AnswerBudget::new(crate::api::graphql::AnswerLimits { nodes: 10, bytes: 1_000 }, 0))
+    }
+
     fn loader() -> (DataLoader<Doubling>, Batches, Arc<AtomicUsize>) {
         let (batches, count) = (Batches::default(), Arc::new(AtomicUsize::new(0)));
         let queue = batches.clone();
@@ -149,7 +189,7 @@ mod tests {
             let asked = (from..from + 100).map(|n| loader.load_one(n));
             futures_util::future::join_all(asked).await.into_iter().map(|r| r.unwrap().unwrap()).sum::<u32>()
         };
-        let sum = batches.drive(async { level(0).await + level(100).await }).await;
+        let sum = batches.drive(budget(), async { level(0).await + level(100).await }).await.unwrap();
         assert_eq!((sum, count.load(Ordering::Relaxed)), (2 * (0..200).sum::<u32>(), 2));
     }
 
@@ -161,7 +201,36 @@ mod tests {
             let loader = loader.clone();
             async move { loader.load_one(n).await.unwrap().unwrap() }
         });
-        let all: Vec<u32> = batches.drive_stream(responses).collect().await;
+        let all: Vec<u32> = batches.drive_stream(budget(), responses).map(Result::unwrap).collect().await;
         assert_eq!(all, [0, 2, 4]);
+    }
+
+    #[tokio::test]
+    async fn operation_that_exceeds_its_budget_is_dropped() {
+        let budget = budget();
+        let counting = budget.clone();
+        let operation = async move {
+            for _ in 0..11 {
+                counting.enter("field", false).await;
+            }
+        };
+        let refused = Batches::default().drive(budget, operation).await.unwrap_err();
+        assert_eq!(refused.code(), "RESPONSE_TOO_LARGE");
+    }
+
+    #[tokio::test]
+    async fn each_response_of_a_stream_has_the_budget_for_itself() {
+        let budget = budget();
+        let counting = budget.clone();
+        let responses = futures_util::stream::iter([8_usize, 8, 8, 11, 1]).then(move |fields| {
+            let counting = counting.clone();
+            async move {
+                for _ in 0..fields {
+                    counting.enter("field", false).await;
+                }
+            }
+        });
+        let codes: Vec<_> = Batches::default().drive_stream(budget, responses).map(|r| r.err().map(|e| e.code())).collect().await;
+        assert_eq!(codes, [None, None, None, Some("RESPONSE_TOO_LARGE")]);
     }
 }

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use async_graphql::{Request, Value};
+use async_graphql::{Request, Value, Variables};
 use aws_lc_rs::digest::{SHA256, digest};
 use axum::http::StatusCode;
 
@@ -52,7 +52,7 @@ impl Documents {
         let mut documents = Self { is_closed, ..Self::default() };
         for list in [Some(BUNDLED), list].into_iter().flatten() {
             for (id, text) in serde_json::from_str::<HashMap<String, String>>(list)? {
-                if let Err(error) = document::parse(&text, &DocumentLimits::default()) {
+                if let Err(error) = document::admit(&text, &Variables::default(), &DocumentLimits::default()) {
                     return Err(DocumentsError::Document { id, problem: error.message().to_owned() });
                 }
                 let text: Arc<str> = text.into();

@@ -1,27 +1,27 @@
-//! Runs operations: every transport hands its requests here, and here every limit applies. Documents are checked before
-//! they are parsed, an operation has a time limit, and every error leaves with a stable code.
+//! Runs operations: every transport hands its requests here, and here every limit applies. A document's work is bounded before
+//! it is validated, an operation has a cost, a budget and a time limit, and every error leaves with a stable code.
 
-use std::{
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use async_graphql::{
-    Data, ErrorExtensionValues, Executor, Request, Response, Schema, ServerError,
+    Data, Executor, Request, Response, Schema,
     parser::types::{ExecutableDocument, OperationType},
 };
+use axum::http::StatusCode;
 use futures_util::{
     StreamExt,
     stream::{self, BoxStream},
 };
 
 use super::{
-    batch::Batches,
+    answer::{self, refusal},
+    budget::AnswerBudget,
     cost::Cost,
-    document,
+    cpu::CpuBound,
+    document::{self, Admitted},
     documents::Documents,
     model::{AuditEntryNode, EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode},
     mutation::Mutation,
@@ -39,7 +39,7 @@ use crate::{
         rate::CallerLimits,
     },
     conversation::Conversation,
-    ports::GraphQueries,
+    ports::{GraphQueries, asked_by},
     streaming::EventHub,
 };
 
@@ -67,10 +67,9 @@ pub(crate) struct Behind {
 /// The schema with its limits.
 pub(crate) fn schema(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mutation, Subscription> {
     Schema::build(Query::default(), Mutation::default(), Subscription)
-        .limit_depth(limits.query_depth)
-        .limit_complexity(limits.query_complexity)
-        .limit_directives(8)
-        .limit_recursive_depth(48)
+        // `cost` compares depth and complexity with their limits, and says by how much they are exceeded.
+        .limit_directives(limits.document.directives)
+        .limit_recursive_depth(limits.document.nesting)
         .override_output_type_description::<Connection<SessionNode>>("A page of sessions.")
         .override_output_type_description::<Connection<MessageNode>>("A page of messages.")
         .override_output_type_description::<Connection<EntityNode>>("A page of entities.")
@@ -78,6 +77,9 @@ pub(crate) fn schema(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mut
         .override_output_type_description::<Connection<EvidenceNode>>("A page of evidence.")
         .override_output_type_description::<Connection<AuditEntryNode>>("A page of the audit log.")
 }
+
+/// Bytes of a text that take as long to parse as a step of validation.
+const BYTES_PER_STEP: usize = 4;
 
 /// Runs operations on behalf of callers.
 #[derive(Clone)]
@@ -87,6 +89,7 @@ pub(crate) struct Engine {
     limits: Arc<Limits>,
     limiter: Arc<CallerLimits>,
     documents: Arc<Documents>,
+    cpu: CpuBound,
 }
 
 /// What may be run.
@@ -112,17 +115,18 @@ impl Engine {
         limiter: Arc<CallerLimits>,
         admission: Admission,
     ) -> Self {
+        let cpu = CpuBound::new();
         let mut schema = schema(&limits)
             .data(behind.streams)
             .data(behind.issuers)
             .data(behind.auditor)
             .data(behind.graph)
             .data(limiter.clone())
-            .extension(Cost { limit: limits.query_complexity });
+            .extension(Cost { limit: limits.query_complexity, depth: limits.query_depth, cpu: cpu.clone() });
         if !admission.introspection {
             schema = schema.disable_introspection().disable_suggestions();
         }
-        Self { schema: schema.finish(), conversation, limits, limiter, documents: admission.documents }
+        Self { schema: schema.finish(), conversation, limits, limiter, documents: admission.documents, cpu }
     }
 
     /// How fast frames of one WebSocket are read.
@@ -140,20 +144,61 @@ impl Engine {
         Operations { engine: self.clone(), identity, concurrent, running: Arc::default() }
     }
 
-    fn prepare(&self, identity: Option<&Identity>, mut request: Request) -> Result<(Request, Batches, Option<OperationType>), ApiError> {
-        let identity = identity.ok_or(AuthError::Missing)?;
+    /// Bounds what the request costs and gives it what its fields need.
+    async fn prepare(&self, identity: Option<&Identity>, mut request: Request) -> Result<Prepared, ApiError> {
+        let identity = identity.ok_or(AuthError::Missing)?.clone();
         // A connection outlives its token by a moment.
         if identity.has_expired() {
             return Err(AuthError::Invalid.into());
         }
         self.documents.resolve(&mut request)?;
-        let document = document::parse(&request.query, &self.limits.document)?;
+        let limits = self.limits.document;
+        if request.operation_name.as_ref().is_some_and(|name| name.len() > limits.name_bytes) {
+            let message = format!("`operationName` may have at most {} bytes.", limits.name_bytes);
+            return Err(ApiError::refused(StatusCode::BAD_REQUEST, "QUERY_TOO_LARGE", message));
+        }
+        let request_bytes = request.query.len() / BYTES_PER_STEP;
+        let admit = move || (document::admit(&request.query, &request.variables, &limits), request);
+        let (admitted, mut request) = self.cpu.run(request_bytes, admit).await.ok_or_else(panicked)?;
+        let Admitted { document, work } = admitted?;
         let kind = operation_type(&document, request.operation_name.as_deref());
         request.set_parsed_query(document);
-        let scope = Scope::new(identity.clone(), self.conversation.clone());
-        let batches = scope.batches.clone();
-        Ok((request.data(scope), batches, kind))
+        let budget = AnswerBudget::new(self.limits.answer, work.typenames);
+        let scope = Scope::new(identity, self.conversation.clone(), budget);
+        Ok(Prepared { request: request.data(scope.clone()).data(work), scope, kind })
     }
+
+    /// Runs a query or a mutation to its end.
+    async fn run(&self, prepared: Prepared) -> Response {
+        let Prepared { request, scope, .. } = prepared;
+        let operation = scope.batches.clone().drive(scope.budget.clone(), self.schema.execute(request));
+        match tokio::time::timeout(self.limits.operation_timeout, asked_by(scope.caller.user(), operation)).await {
+            Ok(Ok(response)) => answer::finish(response),
+            Ok(Err(error)) => refusal(error),
+            Err(_) => refusal(ApiError::timeout()),
+        }
+    }
+}
+
+impl Engine {
+    /// The answers of a subscription.
+    fn follow(&self, prepared: Prepared, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
+        let Prepared { request, scope, .. } = prepared;
+        let responses = self.schema.execute_stream_with_session_data(request, session_data.unwrap_or_default());
+        let responses = scope.batches.clone().drive_stream(scope.budget.clone(), responses);
+        responses.map(|response| response.map_or_else(refusal, answer::finish)).boxed()
+    }
+}
+
+/// An operation that may run.
+struct Prepared {
+    request: Request,
+    scope: Arc<Scope>,
+    kind: Option<OperationType>,
+}
+
+fn panicked() -> ApiError {
+    ApiError::internal(Arc::new(std::io::Error::other("reading a document panicked")) as Arc<_>)
 }
 
 fn operation_type(document: &ExecutableDocument, name: Option<&str>) -> Option<OperationType> {
@@ -193,37 +238,35 @@ impl Operations {
     /// # Errors
     /// When it is another operation than a query.
     pub(crate) async fn query(&self, request: Request) -> Result<Response, ApiError> {
-        let (request, batches, kind) = match self.engine.prepare(self.identity.get(), request) {
+        let prepared = match self.engine.prepare(self.identity.get(), request).await {
             Ok(prepared) => prepared,
             Err(error) => return Ok(refusal(error)),
         };
-        if kind.is_some_and(|kind| kind != OperationType::Query) {
+        if prepared.kind.is_some_and(|kind| kind != OperationType::Query) {
             let message = "Only queries are run by GET; send this by POST.";
-            return Err(ApiError::refused(axum::http::StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message));
+            return Err(ApiError::refused(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message));
         }
-        Ok(within(self.engine.limits.operation_timeout, batches.drive(self.engine.schema.execute(request))).await)
+        Ok(self.engine.run(prepared).await)
     }
 }
 
 impl Executor for Operations {
     async fn execute(&self, request: Request) -> Response {
-        let (request, batches, kind) = match self.engine.prepare(self.identity.get(), request) {
+        let prepared = match self.engine.prepare(self.identity.get(), request).await {
             Ok(prepared) => prepared,
             Err(error) => return refusal(error),
         };
-        if kind == Some(OperationType::Subscription) {
-            let status = axum::http::StatusCode::BAD_REQUEST;
-            return refusal(ApiError::refused(status, "SUBSCRIPTION_NEEDS_WEBSOCKET", "Subscriptions are served over `/graphql/ws`."));
+        if prepared.kind == Some(OperationType::Subscription) {
+            let message = "Subscriptions are served over `/graphql/ws`.";
+            return refusal(ApiError::refused(StatusCode::BAD_REQUEST, "SUBSCRIPTION_NEEDS_WEBSOCKET", message));
         }
-        within(self.engine.limits.operation_timeout, batches.drive(self.engine.schema.execute(request))).await
+        self.engine.run(prepared).await
     }
 
     fn execute_stream(&self, request: Request, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
-        let one = |error| stream::once(async move { refusal(error) }).boxed();
         let Some(running) = self.start() else {
-            let status = axum::http::StatusCode::TOO_MANY_REQUESTS;
             let message = format!("A connection runs at most {} operations at once.", self.concurrent);
-            return one(ApiError::refused(status, "TOO_MANY_OPERATIONS", message));
+            return one(refusal(ApiError::refused(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_OPERATIONS", message)));
         };
         // A request over HTTP has been counted as such; what comes over a connection is counted here.
         let (this, limiter) = (self.clone(), self.engine.limiter.clone());
@@ -234,7 +277,7 @@ impl Executor for Operations {
             };
             match counted {
                 Ok(()) => this.respond(request, session_data),
-                Err(error) => stream::once(async move { refusal(error) }).boxed(),
+                Err(error) => one(refusal(error)),
             }
         };
         stream::once(begin)
@@ -248,64 +291,25 @@ impl Executor for Operations {
 }
 
 impl Operations {
-    /// What comes of an operation that may run.
+    /// What comes of an operation that was counted.
     fn respond(&self, request: Request, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
-        let one = |error| stream::once(async move { refusal(error) }).boxed();
-        let (request, batches, kind) = match self.engine.prepare(self.identity.get(), request) {
-            Ok(prepared) => prepared,
-            Err(error) => return one(error),
-        };
-        if kind != Some(OperationType::Subscription) {
-            let (engine, identity) = (self.engine.clone(), self.identity.clone());
-            let run = async move {
-                let operation = async {
-                    let _turn = match identity.get() {
-                        Some(identity) => engine.limiter.turn(identity.caller).await,
-                        None => None,
-                    };
-                    batches.drive(engine.schema.execute(request)).await
-                };
-                within(engine.limits.operation_timeout, operation).await
+        let this = self.clone();
+        let begin = async move {
+            let prepared = match this.engine.prepare(this.identity.get(), request).await {
+                Ok(prepared) => prepared,
+                Err(error) => return one(refusal(error)),
             };
-            return stream::once(run).boxed();
-        }
-        let responses = match session_data {
-            Some(data) => self.engine.schema.execute_stream_with_session_data(request, data).boxed(),
-            None => self.engine.schema.execute_stream(request).boxed(),
+            if prepared.kind == Some(OperationType::Subscription) {
+                return this.engine.follow(prepared, session_data);
+            }
+            let caller = prepared.scope.caller;
+            let _turn = this.engine.limiter.turn(caller).await;
+            one(this.engine.run(prepared).await)
         };
-        batches.drive_stream(responses).map(coded).boxed()
+        stream::once(begin).flatten().boxed()
     }
 }
 
-async fn within(limit: Duration, operation: impl Future<Output = Response>) -> Response {
-    match tokio::time::timeout(limit, operation).await {
-        Ok(response) => coded(response),
-        Err(_) => refusal(ApiError::timeout()),
-    }
-}
-
-/// A response that says only why nothing was run.
-pub(super) fn refusal(error: ApiError) -> Response {
-    Response::from_errors(vec![async_graphql::Error::from(error).into_server_error(Default::default())])
-}
-
-/// Gives each error that has no code yet the one of the stage in which it arose. Resolvers always set their own.
-fn coded(mut response: Response) -> Response {
-    for error in &mut response.errors {
-        if error.extensions.as_ref().is_none_or(|e| e.get("code").is_none()) {
-            let code = stage(error);
-            error.extensions.get_or_insert_with(ErrorExtensionValues::default).set("code", code);
-        }
-    }
-    response
-}
-
-fn stage(error: &ServerError) -> &'static str {
-    match error.message.as_str() {
-        "Query is too complex." => "QUERY_TOO_COMPLEX",
-        "Query is nested too deep." => "QUERY_TOO_DEEP",
-        // An argument that does not fit its type; everything else with a path comes from a resolver.
-        _ if !error.path.is_empty() => "INVALID_ARGUMENT",
-        _ => "GRAPHQL_VALIDATION_FAILED",
-    }
+fn one(response: Response) -> BoxStream<'static, Response> {
+    stream::once(std::future::ready(response)).boxed()
 }

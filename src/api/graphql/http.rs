@@ -11,8 +11,9 @@ use axum::{
 use serde::Deserialize;
 
 use super::{
+    answer::refusal,
     documents::{name, named},
-    engine::{Engine, refusal},
+    engine::Engine,
 };
 use crate::api::{auth::Authenticated, body, error::ApiError, web};
 

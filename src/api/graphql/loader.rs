@@ -4,14 +4,20 @@
 use std::{
     collections::{HashMap, HashSet},
     hash::{Hash, Hasher},
+    sync::Arc,
 };
 
 use async_graphql::dataloader;
+use axum::http::StatusCode;
 
+use super::budget::AnswerBudget;
 use crate::{
     api::error::ApiError,
     conversation::Conversation,
-    domain::{Caller, Decision, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Session, SessionId, TokenCount},
+    domain::{
+        Caller, Decision, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology, Session, SessionId,
+        Timestamp, TokenCount,
+    },
     facts::weigh,
     ports::Merged,
 };
@@ -20,11 +26,17 @@ use crate::{
 pub(crate) struct Loader {
     caller: Caller,
     conversation: Conversation,
+    budget: Arc<AnswerBudget>,
 }
 
+/// Facts that a batch of rivals may have. More would be in memory at once.
+const MOST_RIVALS: u32 = 10_000;
+/// Facts compared with another one in the time in which a field is resolved.
+const COMPARED_PER_FIELD: usize = 16;
+
 impl Loader {
-    pub(crate) fn new(caller: Caller, conversation: Conversation) -> Self {
-        Self { caller, conversation }
+    pub(crate) fn new(caller: Caller, conversation: Conversation, budget: Arc<AnswerBudget>) -> Self {
+        Self { caller, conversation, budget }
     }
 }
 
@@ -56,9 +68,33 @@ pub(crate) struct FactsIn(pub(crate) MessageId);
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct EvidenceOf(pub(crate) FactId, pub(crate) u32);
 
-/// The facts that contradict a fact.
+/// The facts that may contradict a fact.
 #[derive(Clone)]
 pub(crate) struct RivalsOf(pub(crate) Fact);
+
+/// Facts that may be rivals, shared by all facts of a batch: five thousand contradicting facts would otherwise be copied for each of
+/// them.
+#[derive(Clone)]
+pub(crate) struct Candidates {
+    facts: Arc<[Fact]>,
+    budget: Arc<AnswerBudget>,
+}
+
+impl Candidates {
+    /// The active facts that contradict a fact, at most so many.
+    pub(crate) fn rivals<'c>(&'c self, fact: &'c Fact, ontology: &'c Ontology, most: usize) -> impl Iterator<Item = &'c Fact> {
+        self.budget.work(self.facts.len() / COMPARED_PER_FIELD);
+        let is_rival =
+            move |other: &&Fact| other.id != fact.id && other.status == FactStatus::Active && weigh::is_rival(fact, other, ontology);
+        self.facts.iter().filter(is_rival).take(most)
+    }
+
+    /// The share of a fact in the support of itself and its rivals.
+    pub(crate) fn relative_weight(&self, fact: &Fact, ontology: &Ontology, now: Timestamp) -> f64 {
+        self.budget.work(self.facts.len() / COMPARED_PER_FIELD);
+        weigh::relative_weight(fact, &self.facts, ontology, now)
+    }
+}
 
 impl PartialEq for RivalsOf {
     fn eq(&self, other: &Self) -> bool {
@@ -70,6 +106,11 @@ impl Hash for RivalsOf {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.id.hash(state);
     }
+}
+
+/// Bytes of the texts of messages, which may be 64 KiB each.
+pub(crate) fn text_bytes<'m>(messages: impl IntoIterator<Item = &'m Message>) -> usize {
+    messages.into_iter().map(|message| message.text.as_str().len()).sum()
 }
 
 type Batch<K, V> = Result<HashMap<K, V>, ApiError>;
@@ -88,7 +129,9 @@ impl dataloader::Loader<MessageId> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[MessageId]) -> Batch<MessageId, Message> {
-        Ok(self.conversation.store().messages_by_id(&self.caller, keys).await?.into_iter().map(|m| (m.id, m)).collect())
+        let messages = self.conversation.store().messages_by_id(&self.caller, keys).await?;
+        self.budget.load(text_bytes(&messages));
+        Ok(messages.into_iter().map(|m| (m.id, m)).collect())
     }
 }
 
@@ -127,6 +170,7 @@ impl dataloader::Loader<AnswerTo> for Loader {
     async fn load(&self, keys: &[AnswerTo]) -> Batch<AnswerTo, Message> {
         let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
         let answers = self.conversation.store().answers_to(&self.caller, &ids).await?;
+        self.budget.load(text_bytes(answers.iter().map(|(_, answer)| answer)));
         Ok(answers.into_iter().map(|(question, answer)| (AnswerTo(question), answer)).collect())
     }
 }
@@ -219,15 +263,23 @@ impl dataloader::Loader<EvidenceOf> for Loader {
 }
 
 impl dataloader::Loader<RivalsOf> for Loader {
-    type Value = Vec<Fact>;
+    type Value = Candidates;
     type Error = ApiError;
 
     async fn load(&self, keys: &[RivalsOf]) -> Batch<RivalsOf, Self::Value> {
         let ontology = self.conversation.ontology();
         let patterns: HashSet<_> = keys.iter().flat_map(|k| weigh::rival_keys(&k.0, ontology)).collect();
         let patterns: Vec<_> = patterns.into_iter().collect();
-        let found = if patterns.is_empty() { Vec::new() } else { self.conversation.store().facts_by_key(&self.caller, &patterns).await? };
-        let rivals = |fact: &Fact| found.iter().filter(|f| f.id != fact.id && weigh::is_rival(fact, f, ontology)).cloned().collect();
-        Ok(keys.iter().map(|k| (k.clone(), rivals(&k.0))).collect())
+        let found = match patterns.is_empty() {
+            true => Vec::new(),
+            false => self.conversation.store().facts_by_key(&self.caller, &patterns, MOST_RIVALS).await?,
+        };
+        if found.len() >= MOST_RIVALS as usize {
+            let message =
+                format!("These facts have more than {MOST_RIVALS} rivals. Ask for fewer facts, or not for rivals and relative weights.");
+            return Err(ApiError::refused(StatusCode::BAD_REQUEST, "RESPONSE_TOO_LARGE", message));
+        }
+        let candidates = Candidates { facts: found.into(), budget: self.budget.clone() };
+        Ok(keys.iter().map(|k| (k.clone(), candidates.clone())).collect())
     }
 }

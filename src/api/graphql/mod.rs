@@ -1,8 +1,11 @@
 //! The GraphQL API: one schema, several transports, one engine with the limits. Resolvers call use cases and loaders;
 //! they must not decide anything themselves.
 
+mod answer;
 mod batch;
+mod budget;
 mod cost;
+mod cpu;
 pub mod document;
 pub mod documents;
 mod engine;
@@ -19,11 +22,14 @@ mod websocket;
 
 use async_graphql::SDLExportOptions;
 
+pub(crate) use budget::AnswerBudget;
+pub use budget::AnswerLimits;
 pub use engine::Admission;
 pub(crate) use engine::{Behind, Engine, Issuers, Streams};
 pub(crate) use http::{get, post};
 pub(crate) use loader::RivalsOf;
 pub use pace::WEBSOCKET_FRAMES;
+pub(crate) use page::MOST_CANDIDATES;
 pub(crate) use scope::{Memory, Scope};
 pub(crate) use websocket::open;
 

@@ -33,6 +33,7 @@ pub(crate) enum Total {
 #[Object(name = "ConnectionTotal")]
 impl Total {
     /// Number of items in the whole list, without regard to the page; null where counting would be expensive.
+    #[graphql(complexity = "COUNT")]
     async fn total_count(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<u64>> {
         let s = scope(ctx)?;
         let counted = match self {
@@ -46,11 +47,38 @@ impl Total {
     }
 }
 
-/// Complexity of a connection field: one statement, and its children for every item. Bounded, so that sums of products
-/// in hostile queries cannot overflow.
+/// What a statement of its own costs, in fields. Everybody's statements stand in one queue.
+pub(crate) const STATEMENT: usize = 40;
+/// What counting a list costs.
+const COUNT: usize = 10;
+/// What a change costs, in fields: it waits for the disk.
+pub(crate) const CHANGE: usize = 100;
+/// What looking for a question costs, in fields: several statements and a search of all messages.
+pub(crate) const SEARCH: usize = 200;
+/// Most things of one message, or candidates for one name, that are listed.
+pub(crate) const MOST_CANDIDATES: usize = 20;
+
+/// Cost of a connection field: one statement, and its children for every item. Bounded, so that sums of products in hostile
+/// queries cannot overflow.
 pub(crate) fn cost(first: Option<i32>, child: usize) -> usize {
+    STATEMENT.saturating_add(batched(first, child))
+}
+
+/// Cost of a list that is read together with those of other objects: its children for every item. An item costs something even
+/// if nothing is selected of it but its type.
+pub(crate) fn batched(first: Option<i32>, child: usize) -> usize {
     let items = usize::try_from(first.unwrap_or(DEFAULT_PAGE as i32)).unwrap_or(1).clamp(1, MAX_PAGE as usize);
-    5usize.saturating_add(items.saturating_mul(child)).min(1_000_000_000)
+    items.saturating_mul(child.max(1)).min(1_000_000_000)
+}
+
+/// Cost of a list with a bound of its own.
+pub(crate) fn bounded(most: usize, child: usize) -> usize {
+    most.saturating_mul(child.max(1)).min(1_000_000_000)
+}
+
+/// Checks `first` of a list without cursors: how many items at most.
+pub(crate) fn most(first: Option<i32>) -> Result<usize, ApiError> {
+    Ok(size(first, "first")? as usize)
 }
 
 /// Complexity of a connection field that can be read from both ends.
@@ -147,7 +175,7 @@ mod tests {
         for _ in 0..100 {
             child = cost(Some(i32::MAX), child);
         }
-        assert_eq!(child, 1_000_000_000);
-        assert_eq!(cost(Some(-5), 3), 8);
+        assert_eq!(child, 1_000_000_000 + STATEMENT);
+        assert_eq!(cost(Some(-5), 3), STATEMENT + 3);
     }
 }

@@ -10,7 +10,7 @@ use async_graphql::{
 
 use axum::http::StatusCode;
 
-use super::{batch::Batches, loader::Loader};
+use super::{batch::Batches, budget::AnswerBudget, loader::Loader};
 use crate::{
     api::{
         audit::Auditor,
@@ -51,22 +51,25 @@ pub(crate) struct Scope {
     being_erased: bool,
     /// Reads that the loaders put off. Whoever runs the operation drives them.
     pub(crate) batches: Batches,
+    /// What the answer may hold.
+    pub(crate) budget: Arc<AnswerBudget>,
 }
 
 impl Scope {
     /// A scope for an operation that begins now.
-    pub(crate) fn new(identity: Identity, conversation: Conversation) -> Arc<Self> {
-        let (caller, now) = (identity.caller, conversation.now());
+    pub(crate) fn new(identity: Identity, conversation: Conversation, budget: AnswerBudget) -> Arc<Self> {
+        let (caller, now, budget) = (identity.caller, conversation.now(), Arc::new(budget));
         // Without a cache: a later mutation of the same operation must not answer with what an earlier one saw.
         let batches = Batches::default();
         let memory = |caller: Caller| {
             let queue = batches.clone();
-            let load = DataLoader::new(Loader::new(caller, conversation.clone()), move |read| queue.push(read)).delay(Duration::ZERO);
+            let load = DataLoader::new(Loader::new(caller, conversation.clone(), budget.clone()), move |read| queue.push(read))
+                .delay(Duration::ZERO);
             Arc::new(Memory { caller, load })
         };
         let (own, shared) = (memory(caller), caller.shared_reader().filter(|shared| !conversation.is_being_erased(shared)).map(memory));
         let being_erased = conversation.is_being_erased(&caller);
-        Arc::new(Self { caller, identity, own, shared, conversation, now, being_erased, batches })
+        Arc::new(Self { caller, identity, own, shared, conversation, now, being_erased, batches, budget })
     }
 
     /// Who asks, with what their proof allows.

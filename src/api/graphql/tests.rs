@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 
+use async_graphql::Variables;
 use serde_json::Value;
 
 use super::{document, engine, sdl};
 use crate::api::Limits;
 
 /// The query that GraphiQL and code generators send.
-const INTROSPECTION: &str = "query IntrospectionQuery { __schema { description queryType { name } mutationType { name } subscriptionType { name }
+pub(super) const INTROSPECTION: &str = "query IntrospectionQuery { __schema { description queryType { name } mutationType { name } subscriptionType { name }
   types { ...FullType } directives { name description isRepeatable locations args(includeDeprecated: true) { ...InputValue } } } }
 fragment FullType on __Type { kind name description specifiedByURL
   fields(includeDeprecated: true) { name description args(includeDeprecated: true) { ...InputValue } type { ...TypeRef } isDeprecated deprecationReason }
@@ -21,7 +22,8 @@ fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofT
 
 async fn introspect() -> Value {
     let limits = Limits::default();
-    document::parse(INTROSPECTION, &limits.document).expect("the introspection query passes the limits of documents");
+    document::admit(INTROSPECTION, &Variables::default(), &limits.document)
+        .expect("the introspection query passes the limits of documents");
     let response = engine::schema(&limits).finish().execute(INTROSPECTION).await;
     assert!(response.errors.is_empty(), "{:?}", response.errors);
     response.data.into_json().unwrap()
@@ -131,10 +133,10 @@ const CONTRACT: &[&str] = &[
     "Message.session: Session!",
     "Message.answer: Message",
     "Message.answerTo: Message",
-    "Message.citations: [Citation!]!",
-    "Message.entities: [Entity!]!",
-    "Message.mentions: [Mention!]!",
-    "Message.facts: [Fact!]!",
+    "Message.citations(first: Int): [Citation!]!",
+    "Message.entities(first: Int): [Entity!]!",
+    "Message.mentions(first: Int): [Mention!]!",
+    "Message.facts(first: Int): [Fact!]!",
     "Message.externalId: String",
     "ContextInput.query: String!",
     "ContextInput.sessionId: ID",
@@ -191,7 +193,7 @@ const CONTRACT: &[&str] = &[
     "Fact.createdAt: DateTime!",
     "Fact.updatedAt: DateTime!",
     "Fact.evidence(first: Int, after: String): EvidenceConnection!",
-    "Fact.rivals: [Fact!]!",
+    "Fact.rivals(first: Int): [Fact!]!",
     "FactFilter.subjectId: ID",
     "FactFilter.objectId: ID",
     "FactFilter.entityId: ID",

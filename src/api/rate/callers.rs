@@ -26,7 +26,7 @@ use super::{
 use crate::{
     api::{Limits, auth::Authenticated, error::ApiError},
     domain::{Caller, UserId, ViewerRole},
-    ports::{Allowances, Bucket, Errands},
+    ports::{Allowances, Bucket, Errands, asked_by},
 };
 
 /// A limit by caller: of all servers where they share one, else of this one.
@@ -201,5 +201,5 @@ pub(crate) async fn limit(State(limits): State<Arc<CallerLimits>>, request: Requ
     let Ok(_turn) = timeout(LONGEST_TURN, limits.turn(caller)).await else {
         return ApiError::rate_limited(LONGEST_TURN).into_response();
     };
-    next.run(request).await
+    asked_by(caller.user(), next.run(request)).await
 }

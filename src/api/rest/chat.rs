@@ -13,7 +13,14 @@ use uuid::Uuid;
 
 use super::{read_session, renamed};
 use crate::{
-    api::{Auditor, auth::Writer, body, error::ApiError, graphql::Scope, rate::CallerLimits},
+    api::{
+        Auditor,
+        auth::Writer,
+        body,
+        error::ApiError,
+        graphql::{AnswerBudget, Scope},
+        rate::CallerLimits,
+    },
     conversation::{Conversation, SendMessage, Thing},
     domain::{AuditAction, MessageId, MessageStatus, Role, SessionId},
 };
@@ -69,7 +76,7 @@ pub(super) async fn post(
         source_metadata: None,
         client_message_id: None,
     };
-    let scope = Scope::new(identity, conversation.clone());
+    let scope = Scope::new(identity, conversation.clone(), AnswerBudget::default());
     let send = |whose| {
         let conversation = &conversation;
         async move { conversation.send(&whose, message).await.map_err(renamed) }

@@ -11,7 +11,11 @@ use super::{
     view::{EntityView, FactView, MessageView},
 };
 use crate::{
-    api::{auth::Reader, error::ApiError, graphql::Scope},
+    api::{
+        auth::Reader,
+        error::ApiError,
+        graphql::{AnswerBudget, Scope},
+    },
     conversation::{Conversation, Thing},
     domain::{
         SessionId,
@@ -57,7 +61,7 @@ pub(super) async fn get(
     Query(question): Query<Question>,
 ) -> Result<Json<Found>, ApiError> {
     let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
-    let asked = Scope::new(identity, conversation);
+    let asked = Scope::new(identity, conversation, AnswerBudget::default());
     let conversation = &asked.conversation;
     let found = |whose| async move { conversation.session(&whose, session).await.map_err(ApiError::from) };
     let (session, memory) = asked.look(&[Thing::Session(session)], found).await?;
@@ -75,6 +79,10 @@ pub(super) async fn get(
     // All of one's own is asked also from a session of shared memory.
     let whose = if matches!(query.scope, Where::User) { asked.caller } else { memory.caller };
     let context = conversation.context(&whose, query).await.map_err(renamed)?;
+    for found in &context.messages {
+        asked.budget.spend(found.message.text.as_str().len());
+    }
+    asked.budget.check()?;
     Ok(Json(Found {
         session_id: session.id,
         messages: context
@@ -85,8 +93,8 @@ pub(super) async fn get(
         facts: asked
             .batches
             .clone()
-            .drive(FactView::of(&asked, &context.facts))
-            .await?
+            .drive(asked.budget.clone(), FactView::of(&asked, &context.facts))
+            .await??
             .into_iter()
             .zip(&context.facts)
             .map(|(fact, ranked)| RankedFact { fact, score: ranked.score })

@@ -10,7 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{read_session, renamed, view::EntityView};
 use crate::{
-    api::{auth::Reader, body, error::ApiError, graphql::Scope},
+    api::{
+        auth::Reader,
+        body,
+        error::ApiError,
+        graphql::{AnswerBudget, MOST_CANDIDATES, Scope},
+    },
     conversation::{Conversation, Thing},
     domain::{EntityId, EntityType},
     facts::Likely,
@@ -56,7 +61,7 @@ pub(super) async fn resolve(
     };
     let wanted = request.r#type.map(|t| EntityType::parse(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
     let session = request.session_id.as_deref().map(read_session).transpose()?;
-    let (scope, mention) = (Scope::new(identity, conversation), &request.mention);
+    let (scope, mention) = (Scope::new(identity, conversation, AnswerBudget::default()), &request.mention);
     let things: Vec<Thing> = session.into_iter().map(Thing::Session).collect();
     let resolve = |whose| {
         let conversation = &scope.conversation;
@@ -69,6 +74,6 @@ pub(super) async fn resolve(
         canonical_form: found.canonical_form,
         entity_id: found.entity.as_ref().map(|e| e.id),
         confidence: found.confidence,
-        candidates: found.candidates.iter().map(candidate).collect(),
+        candidates: found.candidates.iter().take(MOST_CANDIDATES).map(candidate).collect(),
     }))
 }

@@ -96,7 +96,7 @@ impl FactView {
             let fact = &ranked.fact;
             let relation = ontology.get(&fact.relation);
             let standing = weigh::standing(fact, relation, scope.now);
-            let rivals = rivals.get(&RivalsOf(fact.clone())).map_or(&[][..], Vec::as_slice);
+            let candidates = rivals.get(&RivalsOf(fact.clone()));
             Self {
                 fact_id: fact.id,
                 entity: ranked.subject.name.clone(),
@@ -108,7 +108,7 @@ impl FactView {
                 weight: standing.weight,
                 belief: standing.belief,
                 uncertainty: standing.uncertainty,
-                relative_weight: weigh::relative_weight(fact, rivals, ontology, scope.now),
+                relative_weight: candidates.map_or(1.0, |of| of.relative_weight(fact, ontology, scope.now)),
                 status: fact.status,
                 valid_from: fact.valid_from,
                 valid_to: fact.valid_to,

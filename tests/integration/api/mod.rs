@@ -5,6 +5,7 @@ mod deletion;
 mod edge;
 mod erase;
 mod errors;
+mod expensive;
 pub(crate) mod harness;
 mod hostile;
 mod http2;

@@ -20,15 +20,15 @@ async fn on(stored: Stored) {
         server.fact(ANNA, &session, [&format!("Person {n}"), "LIVES_IN", &format!("Town {n}")]).await;
     }
     let messages = "query($id: ID!, $n: Int!) { session(id: $id) { messages(first: $n) { nodes {
-        id session { title } answer { id } answerTo { id } citations { index message { id } fact { id } }
-        entities { name type } mentions { surface entity { name } score reason }
-        facts { relation relativeWeight rivals { object { name } } subject { name } object { name }
+        id session { title } answer { id } answerTo { id } citations(first: 2) { index message { id } fact { id } }
+        entities(first: 3) { name type } mentions(first: 3) { surface entity { name } score reason }
+        facts(first: 3) { relation relativeWeight rivals(first: 3) { object { name } } subject { name } object { name }
                 evidence(first: 1) { nodes { message { text session { id } } } } } } } } }";
     let facts = "query($n: Int!) { facts(first: $n) { nodes { belief subject { name } object { name } relativeWeight
-        rivals { id subject { name } } evidence(first: 2) { nodes { stance message { text entities { name } } } } } } }";
+        rivals(first: 3) { id subject { name } } evidence(first: 2) { nodes { stance message { text entities(first: 3) { name } } } } } } }";
     let entities =
         "query($n: Int!) { entities(first: $n) { nodes { id name type aliases description mentionCount confidence createdAt updatedAt
-        merged { id name mergedAt score reason } } } }";
+        merged(first: 2) { id name mergedAt score reason } } } }";
     for (name, query, few, many) in [("messages", messages, 4, 40), ("facts", facts, 4, 80), ("entities", entities, 4, 80)] {
         let mut counts = Vec::new();
         for first in [few, many] {

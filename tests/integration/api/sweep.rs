@@ -148,7 +148,12 @@ impl Case {
     }
 
     pub(super) fn variables(&self, schema: &Schema, own: &Own, value: &Value) -> Value {
-        let filled = self.arguments.iter().filter_map(|a| Some((text(&a["name"]), schema.fill(a, own, &self.place, value)?)));
+        let fill = |a: &Value| match a["name"].as_str() {
+            // Much is asked of each item, so a few must do.
+            Some("first") => Some(json!(2)),
+            _ => schema.fill(a, own, &self.place, value),
+        };
+        let filled = self.arguments.iter().filter_map(|a| Some((text(&a["name"]), fill(a)?)));
         Value::Object(filled.collect())
     }
 }

@@ -28,10 +28,10 @@ mod measured;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{num::NonZeroUsize, sync::Arc};
 
 use async_trait::async_trait;
-use tokio::sync::OwnedRwLockReadGuard;
+use tokio::sync::{OwnedRwLockReadGuard, Semaphore};
 
 pub use self::rank::Tuning;
 use self::{
@@ -43,7 +43,7 @@ use crate::{
         Caller, MessageId,
         context::{Method, Scope},
     },
-    ports::{Embedder, FeedRow, IndexQuery, MessageIndex, MessageStore, StoreError, index::IndexResult},
+    ports::{Embedder, FairShare, FeedRow, IndexQuery, MessageIndex, MessageStore, StoreError, index::IndexResult},
     understand::index_terms,
 };
 
@@ -51,6 +51,8 @@ use crate::{
 const PAGE: u32 = 512;
 /// From this many rows on a search may take more than a millisecond and goes to the blocking pool.
 const INLINE_ROWS: usize = 2_000;
+/// Searches at once, half of them at most for one caller.
+const SEARCHES: u32 = 4;
 /// How many neighbours the store is asked for when vectors are not held here.
 const NEAREST: u32 = 400;
 
@@ -76,13 +78,19 @@ pub struct RecallIndex {
     model: String,
     options: RecallIndexOptions,
     cache: Cache,
+    /// Searches of one caller at once.
+    share: FairShare,
+    /// Large searches of all callers at once: as many as there are cores.
+    large: Semaphore,
 }
 
 impl RecallIndex {
     /// An index over `store`. Each user is searched by vectors of the model that the store names, or of `embedder`'s.
     pub fn new(store: Arc<dyn MessageStore>, embedder: &dyn Embedder, options: RecallIndexOptions) -> Self {
         let cache = Cache::new(options.budget_bytes);
-        Self { store, model: embedder.model().to_owned(), options, cache }
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let share = FairShare::half_of(SEARCHES);
+        Self { store, model: embedder.model().to_owned(), options, cache, share, large: Semaphore::new(cores) }
     }
 
     /// Bytes held for all users.
@@ -248,6 +256,7 @@ fn search(own: &Source, beside: Option<&Source>, tuning: &Tuning) -> IndexResult
 #[async_trait]
 impl MessageIndex for RecallIndex {
     async fn search(&self, caller: &Caller, query: &IndexQuery) -> Result<IndexResult, StoreError> {
+        let _share = self.share.share(caller.user()).await;
         let own = self.source(caller, query).await?;
         let beside = match query.beside {
             Some(beside) => Some(self.source(&beside, query).await?),
@@ -257,6 +266,7 @@ impl MessageIndex for RecallIndex {
             return Ok(search(&own, beside.as_ref(), &self.options.tuning));
         }
         let tuning = self.options.tuning.clone();
+        let _room = self.large.acquire().await.ok();
         let search = tokio::task::spawn_blocking(move || search(&own, beside.as_ref(), &tuning));
         search.await.map_err(|e| StoreError::Transient(Box::new(e)))
     }

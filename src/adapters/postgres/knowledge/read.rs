@@ -91,7 +91,7 @@ pub(super) async fn entities_by_id(store: &PostgresStore, user: UserId, ids: &[E
     found.fetch_all(store.pool.reading(user)).await?.into_iter().map(EntityRow::read).collect()
 }
 
-pub(super) async fn facts_by_key(store: &PostgresStore, user: UserId, keys: &[FactKey]) -> Result<Vec<Fact>, Failure> {
+pub(super) async fn facts_by_key(store: &PostgresStore, user: UserId, keys: &[FactKey], most: u32) -> Result<Vec<Fact>, Failure> {
     let (subjects, relations, objects): (Vec<_>, Vec<_>, Vec<_>) =
         keys.iter().map(|k| (k.subject.0, codec::text(&k.relation), k.object.map(|o| o.0))).collect();
     // Several keys may find one fact.
@@ -99,11 +99,13 @@ pub(super) async fn facts_by_key(store: &PostgresStore, user: UserId, keys: &[Fa
         FROM "facts WHERE user_id = $1 AND id IN (
              SELECT f.id FROM unnest($2::uuid[], $3::text[], $4::uuid[]) AS k (subject, relation, object)
              JOIN facts f ON f.user_id = $1 AND f.subject_id = k.subject AND f.relation = k.relation
-                  AND (k.object IS NULL OR f.object_id = k.object))",
+                  AND (k.object IS NULL OR f.object_id = k.object))
+         LIMIT $5",
         user.0,
         &subjects[..],
         &relations[..],
         &objects as &[Option<Uuid>],
+        i64::from(most),
     );
     read(found.fetch_all(store.pool.reading(user)).await?)
 }

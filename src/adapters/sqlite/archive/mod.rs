@@ -33,7 +33,7 @@ impl Archive for SqliteStore {
         let found = sqlx::query("SELECT id, visitor FROM users WHERE id > ? ORDER BY id LIMIT ?")
             .bind(after)
             .bind(i64::from(limit))
-            .fetch_all(&self.readers)
+            .fetch_all(self.readers.for_server())
             .await
             .map_err(Failure::from)?;
         let caller = |row| {

@@ -27,7 +27,7 @@ pub(super) struct Reading {
 
 impl Reading {
     pub(super) async fn begin(store: &SqliteStore, user: UserId) -> Result<Self, Failure> {
-        let mut transaction = store.readers.begin().await?;
+        let mut transaction = store.readers.for_server().begin().await?;
         // The first statement takes the snapshot.
         let row = sqlx::query("SELECT feed_head, knowledge_version, visitor FROM users WHERE id = ?")
             .bind(super::owner(&user.0))

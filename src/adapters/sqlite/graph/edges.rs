@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use sqlx::Row;
-use uuid::Uuid;
 
 use super::super::{
     SqliteStore,
@@ -11,20 +10,20 @@ use super::super::{
     rows::Columns,
 };
 use crate::{
-    domain::{Caller, EntityId, FactId, RelationName},
+    domain::{Caller, EntityId, FactId, RelationName, UserId},
     ports::{Connections, Edge, StoreError},
 };
 
 #[async_trait]
 impl Connections for SqliteStore {
     async fn edges(&self, caller: &Caller, of: &[EntityId], relations: &[RelationName]) -> Result<Vec<Edge>, StoreError> {
-        Ok(edges(self, caller.user().0, of, relations).await?)
+        Ok(edges(self, caller.user(), of, relations).await?)
     }
 }
 
 /// All active facts with one of the things on either side, seen from there. The indexes are named because SQLite, without
 /// statistics, takes any user to have ten rows.
-async fn edges(store: &SqliteStore, user: Uuid, of: &[EntityId], relations: &[RelationName]) -> Result<Vec<Edge>, Failure> {
+async fn edges(store: &SqliteStore, user: UserId, of: &[EntityId], relations: &[RelationName]) -> Result<Vec<Edge>, Failure> {
     let found = sqlx::query(
         "WITH asked AS (SELECT DISTINCT unhex(value) AS entity FROM json_each(?2))
          SELECT f.subject_id AS here, f.object_id AS there, f.id, f.support FROM asked a
@@ -37,10 +36,10 @@ async fn edges(store: &SqliteStore, user: Uuid, of: &[EntityId], relations: &[Re
              WHERE f.status = 'active' AND f.object_id <> f.subject_id
              AND (?3 = '[]' OR f.relation IN (SELECT value FROM json_each(?3)))",
     )
-    .bind(bytes(&user))
+    .bind(bytes(&user.0))
     .bind(id_list(of.iter().map(|e| &e.0)))
     .bind(json(relations, "relations")?)
-    .fetch_all(&store.readers)
+    .fetch_all(store.readers.of(user))
     .await?;
     let edges = found.iter().map(|row| {
         let c = Columns::of(row, "facts");

@@ -28,7 +28,7 @@ impl ChangeFeed for SqliteStore {
     async fn users_after(&self, mark: u64) -> Result<(Vec<Caller>, u64), StoreError> {
         let found = sqlx::query("SELECT user_id, MAX(number) AS number FROM graph_changes WHERE number > ? GROUP BY user_id")
             .bind(signed(mark))
-            .fetch_all(&self.readers)
+            .fetch_all(self.readers.for_server())
             .await
             .map_err(Failure::from)?;
         let (mut users, mut last) = (Vec::with_capacity(found.len()), mark);
@@ -43,7 +43,7 @@ impl ChangeFeed for SqliteStore {
     async fn head(&self, caller: &Caller) -> Result<u64, StoreError> {
         let head: Option<i64> = sqlx::query_scalar("SELECT MAX(number) FROM graph_changes WHERE user_id = ?")
             .bind(bytes(&caller.user().0))
-            .fetch_one(&self.readers)
+            .fetch_one(self.readers.of(caller))
             .await
             .map_err(Failure::from)?;
         Ok(head.unwrap_or(0).unsigned_abs())
@@ -79,7 +79,7 @@ struct Named {
 }
 
 async fn changes(store: &SqliteStore, user: Uuid, after: u64, limit: u32) -> Result<Vec<Change>, Failure> {
-    let mut snapshot = store.readers.begin().await?;
+    let mut snapshot = store.readers.for_server().begin().await?;
     let found = sqlx::query("SELECT number, kind, id FROM graph_changes WHERE user_id = ? AND number > ? ORDER BY number LIMIT ?")
         .bind(bytes(&user))
         .bind(signed(after))

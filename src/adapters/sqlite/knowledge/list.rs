@@ -29,7 +29,7 @@ pub(super) async fn entities(store: &SqliteStore, user: UserId, filter: &EntityF
         sql.push(" OR e.mention_count = ").push_bind(mentions).push(" AND e.id < ").push_bind(bytes(&id)).push(")");
     }
     sql.push(" ORDER BY e.mention_count DESC, e.id DESC LIMIT ").push_bind(keys::limit(page));
-    let found = sql.build().fetch_all(&store.readers).await?;
+    let found = sql.build().fetch_all(store.readers.of(user)).await?;
     let items = found.iter().map(|row| {
         let entity = rows::entity(row)?;
         Ok((keys::number_and_id(signed(entity.mention_count), entity.id.0), entity))
@@ -40,7 +40,7 @@ pub(super) async fn entities(store: &SqliteStore, user: UserId, filter: &EntityF
 pub(super) async fn count_entities(store: &SqliteStore, user: UserId, filter: &EntityFilter) -> Result<u64, Failure> {
     let mut sql = QueryBuilder::new("SELECT COUNT(*) FROM entities e");
     entity_conditions(&mut sql, user.0, filter);
-    let count: i64 = sql.build_query_scalar().fetch_one(&store.readers).await?;
+    let count: i64 = sql.build_query_scalar().fetch_one(store.readers.of(user)).await?;
     Ok(count.unsigned_abs())
 }
 
@@ -68,7 +68,7 @@ pub(super) async fn facts(store: &SqliteStore, user: UserId, filter: &FactFilter
         sql.push(" AND (f.updated_at, f.id) < (").push_bind(updated_at).push(", ").push_bind(bytes(&id)).push(")");
     }
     sql.push(" ORDER BY f.updated_at DESC, f.id DESC LIMIT ").push_bind(keys::limit(page));
-    let found = sql.build().fetch_all(&store.readers).await?;
+    let found = sql.build().fetch_all(store.readers.of(user)).await?;
     let items = found.iter().map(|row| {
         let fact = rows::fact(row)?;
         Ok((keys::number_and_id(millis(fact.updated_at), fact.id.0), fact))
@@ -79,7 +79,7 @@ pub(super) async fn facts(store: &SqliteStore, user: UserId, filter: &FactFilter
 pub(super) async fn count_facts(store: &SqliteStore, user: UserId, filter: &FactFilter) -> Result<u64, Failure> {
     let mut sql = QueryBuilder::new("SELECT COUNT(*) FROM facts f");
     fact_conditions(&mut sql, user.0, filter);
-    let count: i64 = sql.build_query_scalar().fetch_one(&store.readers).await?;
+    let count: i64 = sql.build_query_scalar().fetch_one(store.readers.of(user)).await?;
     Ok(count.unsigned_abs())
 }
 

@@ -156,7 +156,7 @@ pub(super) async fn undo(c: &mut SqliteConnection, user: Uuid, u: &Unmerge) -> R
 /// The record of a merge, with who holds the place of the one that went.
 pub(super) async fn recorded(store: &SqliteStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
     // One snapshot, so that no commit can take a part of the record away while the rest is read.
-    let mut c = store.readers.begin().await?;
+    let mut c = store.readers.for_server().begin().await?;
     let head = "SELECT m.merged_at, m.score, m.reason, e.into_id FROM merges m
          JOIN entity_merges e ON e.user_id = m.user_id AND e.gone_id = m.gone_id WHERE m.user_id = ? AND m.gone_id = ?";
     let Some(head) = sqlx::query(head).bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_optional(&mut *c).await? else { return Ok(None) };
@@ -216,7 +216,7 @@ pub(super) async fn merged_into(store: &SqliteStore, user: UserId, entities: &[E
     )
     .bind(bytes(&user.0))
     .bind(id_list(entities.iter().map(|id| &id.0)))
-    .fetch_all(&store.readers)
+    .fetch_all(store.readers.of(user))
     .await?;
     found
         .iter()

@@ -53,8 +53,8 @@ impl KnowledgeStore for SqliteStore {
         Ok(read::entities_by_id(self, caller.user(), ids).await?)
     }
 
-    async fn facts_by_key(&self, caller: &Caller, keys: &[FactKey]) -> Result<Vec<Fact>, StoreError> {
-        Ok(read::facts_by_key(self, caller.user(), keys).await?)
+    async fn facts_by_key(&self, caller: &Caller, keys: &[FactKey], most: u32) -> Result<Vec<Fact>, StoreError> {
+        Ok(read::facts_by_key(self, caller.user(), keys, most).await?)
     }
 
     async fn facts_by_id(&self, caller: &Caller, ids: &[FactId]) -> Result<Vec<Fact>, StoreError> {

@@ -29,13 +29,13 @@ pub(in super::super) async fn version(c: &mut SqliteConnection, user: Uuid) -> R
 }
 
 pub(super) async fn current_version(store: &SqliteStore, user: UserId) -> Result<u64, Failure> {
-    let version: Option<i64> = sqlx::query_scalar(VERSION).bind(bytes(&user.0)).fetch_optional(&store.readers).await?;
+    let version: Option<i64> = sqlx::query_scalar(VERSION).bind(bytes(&user.0)).fetch_optional(store.readers.of(user)).await?;
     Ok(version.unwrap_or(0).unsigned_abs())
 }
 
 pub(super) async fn viewer(store: &SqliteStore, user: UserId) -> Result<Option<Entity>, Failure> {
     let row = sqlx::query("SELECT * FROM entities WHERE user_id = ? AND is_viewer = 1").bind(bytes(&user.0));
-    row.fetch_optional(&store.readers).await?.as_ref().map(rows::entity).transpose()
+    row.fetch_optional(store.readers.of(user)).await?.as_ref().map(rows::entity).transpose()
 }
 
 pub(super) async fn entities_by_key(store: &SqliteStore, user: UserId, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, Failure> {
@@ -46,7 +46,7 @@ pub(super) async fn entities_by_key(store: &SqliteStore, user: UserId, keys: &[E
     )
     .bind(bytes(&user.0))
     .bind(json(&texts, "keys")?)
-    .fetch_all(&store.readers)
+    .fetch_all(store.readers.of(user))
     .await?;
     let asked: HashMap<&str, &EntityKey> = keys.iter().map(|key| (key.as_str(), key)).collect();
     let mut pairs = Vec::with_capacity(found.len());
@@ -65,8 +65,12 @@ pub(super) async fn entities_by_hint(
     hints: &[String],
     limit: u32,
 ) -> Result<Vec<(String, Entity)>, Failure> {
-    let found =
-        sqlx::query(HINTED).bind(bytes(&user.0)).bind(json(hints, "hints")?).bind(i64::from(limit)).fetch_all(&store.readers).await?;
+    let found = sqlx::query(HINTED)
+        .bind(bytes(&user.0))
+        .bind(json(hints, "hints")?)
+        .bind(i64::from(limit))
+        .fetch_all(store.readers.of(user))
+        .await?;
     found.iter().map(|row| Ok((row.try_get("found_hint")?, rows::entity(row)?))).collect()
 }
 
@@ -79,23 +83,25 @@ pub(super) async fn entities_by_id(store: &SqliteStore, user: UserId, ids: &[Ent
     )
     .bind(bytes(&user.0))
     .bind(id_list(ids.iter().map(|id| &id.0)))
-    .fetch_all(&store.readers)
+    .fetch_all(store.readers.of(user))
     .await?;
     found.iter().map(rows::entity).collect()
 }
 
-pub(super) async fn facts_by_key(store: &SqliteStore, user: UserId, keys: &[FactKey]) -> Result<Vec<Fact>, Failure> {
+pub(super) async fn facts_by_key(store: &SqliteStore, user: UserId, keys: &[FactKey], most: u32) -> Result<Vec<Fact>, Failure> {
     let hex = |id: &EntityId| id.0.as_simple().to_string();
     let asked: Vec<_> = keys.iter().map(|k| (hex(&k.subject), &k.relation, k.object.as_ref().map(hex))).collect();
     // The index is named because SQLite, without statistics, takes any user to have ten rows and would read all their facts.
     let found = sqlx::query(
         "SELECT DISTINCT f.* FROM json_each(?2) k CROSS JOIN facts f INDEXED BY facts_statement ON f.user_id = ?1
              AND f.subject_id = unhex(k.value ->> 0) AND f.relation = (k.value ->> 1)
-             AND ((k.value ->> 2) IS NULL OR f.object_id = unhex(k.value ->> 2))",
+             AND ((k.value ->> 2) IS NULL OR f.object_id = unhex(k.value ->> 2))
+         LIMIT ?3",
     )
     .bind(bytes(&user.0))
     .bind(json(&asked, "keys")?)
-    .fetch_all(&store.readers)
+    .bind(i64::from(most))
+    .fetch_all(store.readers.of(user))
     .await?;
     found.iter().map(rows::fact).collect()
 }
@@ -104,7 +110,7 @@ pub(super) async fn facts_by_id(store: &SqliteStore, user: UserId, ids: &[FactId
     let found = sqlx::query("SELECT * FROM facts WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
         .bind(bytes(&user.0))
         .bind(id_list(ids.iter().map(|id| &id.0)))
-        .fetch_all(&store.readers)
+        .fetch_all(store.readers.of(user))
         .await?;
     found.iter().map(rows::fact).collect()
 }
@@ -126,7 +132,7 @@ pub(super) async fn facts_of_entities(store: &SqliteStore, user: UserId, entitie
     .bind(bytes(&user.0))
     .bind(id_list(entities.iter().map(|id| &id.0)))
     .bind(i64::from(limit))
-    .fetch_all(&store.readers)
+    .fetch_all(store.readers.of(user))
     .await?;
     found.iter().map(rows::fact).collect()
 }
@@ -143,7 +149,7 @@ pub(super) async fn facts_between(store: &SqliteStore, user: UserId, some: &[Ent
         .bind(bytes(&user.0))
         .bind(id_list(some.iter().map(|id| &id.0)))
         .bind(id_list(others.iter().map(|id| &id.0)))
-        .fetch_all(&store.readers)
+        .fetch_all(store.readers.of(user))
         .await?;
     found.iter().map(rows::fact).collect()
 }

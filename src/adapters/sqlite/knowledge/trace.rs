@@ -32,7 +32,7 @@ pub(super) async fn evidence_of(store: &SqliteStore, user: UserId, facts: &[Fact
     .bind(bytes(&user.0))
     .bind(id_list(facts.iter().map(|id| &id.0)))
     .bind(i64::from(limit))
-    .fetch_all(&store.readers)
+    .fetch_all(store.readers.of(user))
     .await?;
     found.iter().map(rows::evidence).collect()
 }
@@ -64,7 +64,7 @@ pub(super) async fn list_evidence(store: &SqliteStore, user: UserId, fact: FactI
             .bind(stance.word())
         }
     };
-    let found = query.bind(keys::limit(page)).fetch_all(&store.readers).await?;
+    let found = query.bind(keys::limit(page)).fetch_all(store.readers.of(user)).await?;
     let items = found.iter().map(|row| {
         let evidence = rows::evidence(row)?;
         let place = keys::number_and_id(millis(evidence.created_at), evidence.message.0);
@@ -85,7 +85,7 @@ pub(super) async fn mentions_in(
     ))
     .bind(bytes(&user.0))
     .bind(id_list(messages.iter().map(|id| &id.0)))
-    .fetch_all(&store.readers)
+    .fetch_all(store.readers.of(user))
     .await?;
     found
         .iter()
@@ -108,7 +108,7 @@ pub(super) async fn decisions_in(
     )
     .bind(bytes(&user.0))
     .bind(id_list(messages.iter().map(|id| &id.0)))
-    .fetch_all(&store.readers)
+    .fetch_all(store.readers.of(user))
     .await?;
     found
         .iter()
@@ -124,7 +124,7 @@ pub(super) async fn mentions_of(store: &SqliteStore, user: UserId, entity: Entit
     let found = sqlx::query("SELECT * FROM mentions WHERE user_id = ? AND entity_id = ? ORDER BY message_id, ordinal")
         .bind(bytes(&user.0))
         .bind(bytes(&entity.0))
-        .fetch_all(&store.readers)
+        .fetch_all(store.readers.of(user))
         .await?;
     found
         .iter()
@@ -146,7 +146,7 @@ pub(super) async fn recently_mentioned(
         .bind(bytes(&user.0))
         .bind(bytes(&session.0))
         .bind(id_list(entities.iter().map(|id| &id.0)))
-        .fetch_all(&store.readers)
+        .fetch_all(store.readers.of(user))
         .await?;
     found.iter().map(|row| Ok(EntityId(Columns::of(row, "mentions").id("entity_id")?))).collect()
 }
@@ -160,7 +160,7 @@ pub(super) async fn facts_in(store: &SqliteStore, user: UserId, messages: &[Mess
     ))
     .bind(bytes(&user.0))
     .bind(id_list(messages.iter().map(|id| &id.0)))
-    .fetch_all(&store.readers)
+    .fetch_all(store.readers.of(user))
     .await?;
     found
         .iter()
@@ -189,7 +189,7 @@ pub(super) async fn list_mentions(
     sql.push(" AND ").push(FIRST_OF_MESSAGE);
     seen(&mut sql, "m.session_id", user.0);
     sql.push(" ORDER BY m.said_at DESC, m.message_id DESC LIMIT ").push_bind(keys::limit(page));
-    let found = sql.build().fetch_all(&store.readers).await?;
+    let found = sql.build().fetch_all(store.readers.of(user)).await?;
     let items = found.iter().map(|row| {
         let message = Columns::of(row, "mentions").id("message_id")?;
         Ok((keys::number_and_id(row.try_get("said_at")?, message), (MessageId(message), rows::mention(row)?)))
@@ -206,7 +206,7 @@ pub(super) async fn sessions_of_fact(store: &SqliteStore, user: UserId, fact: Fa
     .bind(bytes(&user.0))
     .bind(bytes(&fact.0))
     .bind(i64::from(limit))
-    .fetch_all(&store.readers)
+    .fetch_all(store.readers.of(user))
     .await?;
     found.iter().map(|row| Ok(SessionId(Columns::of(row, "evidence").id("session_id")?))).collect()
 }

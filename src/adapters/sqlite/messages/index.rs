@@ -28,7 +28,7 @@ pub(super) async fn feed(store: &SqliteStore, user: UserId, model: &str, after: 
     .bind(model)
     .bind(signed(after))
     .bind(i64::from(limit))
-    .fetch_all(&store.readers)
+    .fetch_all(store.readers.of(user))
     .await?;
     found
         .iter()
@@ -89,7 +89,7 @@ pub(super) async fn nearest(
     if let Some(session) = &session {
         query = query.bind(bytes(&session.0));
     }
-    let found = query.fetch_all(&store.readers).await?;
+    let found = query.fetch_all(store.readers.of(user)).await?;
     found
         .iter()
         .map(|row| {

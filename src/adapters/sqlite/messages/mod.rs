@@ -40,7 +40,7 @@ impl MessageStore for SqliteStore {
         ))
         .bind(bytes(&caller.user().0))
         .bind(id_list(ids.iter().map(|id| &id.0)))
-        .fetch_all(&self.readers)
+        .fetch_all(self.readers.of(caller))
         .await
         .map_err(Failure::from)?;
         Ok(found.iter().map(rows::message).collect::<Result<_, _>>()?)
@@ -64,7 +64,7 @@ impl MessageStore for SqliteStore {
             .bind(bytes(&session.0))
             .bind(after.unwrap_or(start))
             .bind(keys::limit(page))
-            .fetch_all(&self.readers)
+            .fetch_all(self.readers.of(caller))
             .await
             .map_err(Failure::from)?;
         let items = found.iter().map(|row| {
@@ -80,7 +80,7 @@ impl MessageStore for SqliteStore {
             .bind(bytes(&session.0))
             .bind(signed(position))
             .bind(i64::from(limit))
-            .fetch_all(&self.readers)
+            .fetch_all(self.readers.of(caller))
             .await
             .map_err(Failure::from)?;
         Ok(found.iter().rev().map(rows::message).collect::<Result<_, _>>()?)
@@ -96,7 +96,7 @@ impl MessageStore for SqliteStore {
         ))
         .bind(bytes(&caller.user().0))
         .bind(id_list(questions.iter().map(|id| &id.0)))
-        .fetch_all(&self.readers)
+        .fetch_all(self.readers.of(caller))
         .await
         .map_err(Failure::from)?;
         let pairs = found.iter().map(|row| Ok((MessageId(Columns::of(row, "messages").id("answer_to")?), rows::message(row)?)));
@@ -110,7 +110,7 @@ impl MessageStore for SqliteStore {
     async fn feed_state(&self, caller: &Caller) -> Result<FeedState, StoreError> {
         let found = sqlx::query("SELECT feed_generation, embedding_model FROM users WHERE id = ?")
             .bind(bytes(&caller.user().0))
-            .fetch_optional(&self.readers)
+            .fetch_optional(self.readers.of(caller))
             .await
             .map_err(Failure::from)?;
         let Some(row) = found else { return Ok(FeedState::default()) };

@@ -45,7 +45,8 @@ impl VectorStore for SqliteStore {
              AND (embedding_until IS NULL OR embedding_until <= ?2) AND (SELECT embedding_model FROM installation WHERE id = 1) = ?1
              LIMIT 1";
         // Mostly there is none, and then the writer is left alone.
-        let found = sqlx::query(due).bind(model).bind(millis(now)).fetch_optional(&self.readers).await.map_err(Failure::from)?;
+        let found =
+            sqlx::query(due).bind(model).bind(millis(now)).fetch_optional(self.readers.for_server()).await.map_err(Failure::from)?;
         if found.is_none() {
             return Ok(None);
         }
@@ -86,7 +87,7 @@ impl VectorStore for SqliteStore {
         .bind(model)
         .bind(signed(after))
         .bind(signed(upto))
-        .fetch_all(&self.readers)
+        .fetch_all(self.readers.of(caller))
         .await
         .map_err(Failure::from)?;
         let messages = found.iter().map(|row| {
@@ -227,7 +228,7 @@ impl VectorStore for SqliteStore {
              FROM users u WHERE (u.embedding_model < ?1 OR u.embedding_model > ?1 OR u.embedding_settled = 0) AND u.feed_head > 0",
         )
         .bind(model)
-        .fetch_one(&self.readers)
+        .fetch_one(self.readers.for_server())
         .await
         .map_err(Failure::from)?;
         let c = Columns::of(&row, "users");

@@ -6,7 +6,10 @@ use async_graphql::SimpleObject;
 
 use super::{EntityNode, FactNode, MessageNode, enums::RetrievalMethod};
 use crate::{
-    api::graphql::scope::{Memory, Scope},
+    api::graphql::{
+        page::{MOST_CANDIDATES, bounded},
+        scope::{Memory, Scope},
+    },
     conversation,
     domain::context::{Context, Timings},
     facts::Likely,
@@ -111,7 +114,8 @@ pub(crate) struct Resolution {
     canonical_form: Option<String>,
     /// How sure that is, 0 to 1; 0 when nothing was found.
     confidence: f64,
-    /// Everything that could be meant, best first.
+    /// What could be meant, best first, at most 20.
+    #[graphql(complexity = "bounded(MOST_CANDIDATES, child_complexity)")]
     candidates: Vec<EntityCandidate>,
 }
 
@@ -135,7 +139,7 @@ impl Resolution {
             entity: r.entity.map(entity),
             canonical_form: r.canonical_form,
             confidence: r.confidence,
-            candidates: r.candidates.into_iter().map(candidate).collect(),
+            candidates: r.candidates.into_iter().take(MOST_CANDIDATES).map(candidate).collect(),
         }
     }
 }

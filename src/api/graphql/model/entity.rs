@@ -14,7 +14,7 @@ use crate::{
         error::ApiError,
         graphql::{
             loader::MergedInto,
-            page::{self, Connection, Total, cost},
+            page::{self, Connection, Total, batched, cost},
             scope::{Memory, Needs, scope},
         },
     },
@@ -108,9 +108,14 @@ impl EntityNode {
     }
 
     /// What was merged into it and can be told apart again by `unmergeEntities`, the latest first.
-    async fn merged(&self) -> async_graphql::Result<Vec<MergedEntity>> {
+    #[graphql(complexity = "batched(first, child_complexity)")]
+    async fn merged(
+        &self,
+        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<MergedEntity>> {
+        let most = page::most(first)?;
         let merged = self.1.load.load_one(MergedInto(self.0.id)).await?.unwrap_or_default();
-        Ok(merged.into_iter().map(MergedEntity::from).collect())
+        Ok(merged.into_iter().take(most).map(MergedEntity::from).collect())
     }
 
     /// Facts with it on either side, latest change first.

@@ -13,11 +13,11 @@ use crate::{
         error::ApiError,
         graphql::{
             loader::{EvidenceOf, RivalsOf},
-            page::{self, Connection, Total, cost},
+            page::{self, Connection, Total, batched, cost},
             scope::{Memory, Needs, Scope, scope},
         },
     },
-    domain::{EntityId, Evidence, Fact, FactStatus as Status, MessageId, Page, Slice, Stance, Timestamp},
+    domain::{EntityId, Evidence, Fact, MessageId, Page, Slice, Stance, Timestamp},
     facts::weigh,
 };
 
@@ -78,8 +78,8 @@ impl FactNode {
     /// Share of the support among its rivals and itself, 0 to 1; 1 when nothing contradicts it.
     async fn relative_weight(&self, ctx: &Context<'_>) -> async_graphql::Result<f64> {
         let s = scope(ctx)?;
-        let rivals = self.1.load.load_one(RivalsOf(self.0.clone())).await?.unwrap_or_default();
-        Ok(weigh::relative_weight(&self.0, &rivals, s.conversation.ontology(), s.now))
+        let candidates = self.1.load.load_one(RivalsOf(self.0.clone())).await?;
+        Ok(candidates.map_or(1.0, |candidates| candidates.relative_weight(&self.0, s.conversation.ontology(), s.now)))
     }
 
     /// Whether it holds.
@@ -113,7 +113,7 @@ impl FactNode {
     }
 
     /// The messages that speak for or against it, latest first.
-    #[graphql(complexity = "cost(first, child_complexity)")]
+    #[graphql(complexity = "evidence_cost(first, after, child_complexity)")]
     async fn evidence(
         &self,
         ctx: &Context<'_>,
@@ -130,9 +130,16 @@ impl FactNode {
     }
 
     /// The active facts that contradict it: other objects of a relation that has one at a time, or the opposite relation.
-    async fn rivals(&self) -> async_graphql::Result<Vec<FactNode>> {
-        let rivals = self.1.load.load_one(RivalsOf(self.0.clone())).await?.unwrap_or_default();
-        Ok(rivals.into_iter().filter(|f| f.status == Status::Active).map(|f| FactNode(f, self.1.clone())).collect())
+    #[graphql(complexity = "batched(first, child_complexity)")]
+    async fn rivals(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<FactNode>> {
+        let (s, most) = (scope(ctx)?, page::most(first)?);
+        let Some(candidates) = self.1.load.load_one(RivalsOf(self.0.clone())).await? else { return Ok(Vec::new()) };
+        let rivals = candidates.rivals(&self.0, s.conversation.ontology(), most);
+        Ok(rivals.map(|f| FactNode(f.clone(), self.1.clone())).collect())
     }
 }
 
@@ -177,6 +184,11 @@ impl FactNode {
         items.truncate(first as usize);
         Ok(Slice { items, has_next })
     }
+}
+
+/// The first page is read together with those of other facts; a later one has statements of its own.
+fn evidence_cost(first: Option<i32>, after: Option<String>, child: usize) -> usize {
+    if after.is_some() { cost(first, child) } else { batched(first, child) }
 }
 
 /// Names one piece of evidence of a fact.

@@ -6,9 +6,12 @@ use async_graphql::{Context, SimpleObject};
 
 use super::{EntityNode, FactNode};
 use crate::{
-    api::{error::ApiError, graphql::scope::Memory},
+    api::{
+        error::ApiError,
+        graphql::{page::bounded, scope::Memory},
+    },
     domain::{EntityId, FactId},
-    ports::{GraphError, GraphQueries, Neighbour, Shared, Way},
+    ports::{GraphError, GraphQueries, Neighbour, Shared, Way, graph::MAX_HOPS},
 };
 
 /// A thing that active facts lead to.
@@ -28,8 +31,10 @@ pub(crate) struct NeighbourNode {
 #[graphql(name = "Path")]
 pub(crate) struct WayNode {
     /// The things, both ends included.
+    #[graphql(complexity = "bounded(MAX_HOPS as usize + 1, child_complexity)")]
     entities: Vec<EntityNode>,
     /// The facts between them, in order.
+    #[graphql(complexity = "bounded(MAX_HOPS as usize, child_complexity)")]
     facts: Vec<FactNode>,
 }
 
@@ -40,6 +45,7 @@ pub(crate) struct SharedNode {
     /// The thing.
     entity: EntityNode,
     /// The strongest fact that connects it to either, in the order of the arguments.
+    #[graphql(complexity = "bounded(2, child_complexity)")]
     facts: Vec<FactNode>,
 }
 
@@ -61,7 +67,7 @@ pub(crate) fn refused(error: GraphError) -> ApiError {
 
 /// How far to go.
 pub(crate) fn hops(asked: i32, path: &str) -> Result<u8, ApiError> {
-    let most = crate::ports::graph::MAX_HOPS;
+    let most = MAX_HOPS;
     u8::try_from(asked)
         .ok()
         .filter(|h| (1..=most).contains(h))

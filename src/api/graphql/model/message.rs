@@ -16,6 +16,7 @@ use crate::{
         error::ApiError,
         graphql::{
             loader::{AnswerTo, DecisionsIn, FactsIn, MentionsIn, UsageOf},
+            page::{self, batched},
             scope::{Memory, Needs, scope},
         },
     },
@@ -103,8 +104,13 @@ impl MessageNode {
     }
 
     /// What an answer rests on, by the numbers in its text.
-    async fn citations(&self) -> Vec<CitationNode> {
-        self.0.citations.iter().map(|c| CitationNode(c.clone(), self.1.clone())).collect()
+    #[graphql(complexity = "batched(first, child_complexity)")]
+    async fn citations(
+        &self,
+        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<CitationNode>> {
+        let cited = self.0.citations.iter().take(page::most(first)?);
+        Ok(cited.map(|c| CitationNode(c.clone(), self.1.clone())).collect())
     }
 
     /// Tokens that model servers used to read it and to answer it; null when none was asked.
@@ -113,16 +119,26 @@ impl MessageNode {
     }
 
     /// The things it mentions, each once, in order of appearance.
-    async fn entities(&self) -> async_graphql::Result<Vec<EntityNode>> {
+    #[graphql(complexity = "batched(first, child_complexity)")]
+    async fn entities(
+        &self,
+        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<EntityNode>> {
+        let most = page::most(first)?;
         let mentions = self.1.load.load_one(MentionsIn(self.0.id)).await?.unwrap_or_default();
         let entities = self.1.load.load_many(mentions.iter().map(|m| m.0)).await?;
         let mut seen = HashSet::new();
         let named = mentions.iter().filter_map(|(id, _)| entities.get(id)).filter(|e| seen.insert(e.id));
-        Ok(named.map(|e| EntityNode(e.clone(), self.1.clone())).collect())
+        Ok(named.take(most).map(|e| EntityNode(e.clone(), self.1.clone())).collect())
     }
 
     /// Where it mentions them.
-    async fn mentions(&self) -> async_graphql::Result<Vec<MentionNode>> {
+    #[graphql(complexity = "batched(first, child_complexity)")]
+    async fn mentions(
+        &self,
+        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<MentionNode>> {
+        let most = page::most(first)?;
         let mentions = self.1.load.load_one(MentionsIn(self.0.id)).await?.unwrap_or_default();
         let entities = self.1.load.load_many(mentions.iter().map(|m| m.0)).await?;
         let mut decisions = match mentions.is_empty() {
@@ -135,14 +151,19 @@ impl MessageNode {
             let (score, reason) = decisions.remove(&place).map(|d| (d.score, d.reason)).unzip();
             Some(MentionNode { entity, start, end, surface: cut(self.0.text.as_str(), mention.span), score, reason })
         };
-        Ok((0..).zip(mentions).filter_map(node).collect())
+        Ok((0..).zip(mentions).filter_map(node).take(most).collect())
     }
 
     /// The facts it is evidence for or against.
-    async fn facts(&self) -> async_graphql::Result<Vec<FactNode>> {
+    #[graphql(complexity = "batched(first, child_complexity)")]
+    async fn facts(
+        &self,
+        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<FactNode>> {
+        let most = page::most(first)?;
         let ids = self.1.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
         let facts = self.1.load.load_many(ids.iter().copied()).await?;
-        Ok(ids.iter().filter_map(|id| facts.get(id)).map(|f| FactNode(f.clone(), self.1.clone())).collect())
+        Ok(ids.iter().filter_map(|id| facts.get(id)).take(most).map(|f| FactNode(f.clone(), self.1.clone())).collect())
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
     api::{
         error::ApiError,
         graphql::{
+            loader::text_bytes,
             page::{self, Connection, Total, cost, cost_either},
             scope::{Memory, Needs, scope},
         },
@@ -68,6 +69,7 @@ impl SessionNode {
         let s = scope(ctx)?;
         let (page, backwards) = page::page_either(first, after, last, before)?;
         let slice = s.store().list_messages(&self.1.caller, self.0.id, &page, backwards).await.map_err(ApiError::from)?;
+        s.budget.load(text_bytes(slice.items.iter().map(|(_, message)| message)));
         let total = Total::Known(self.0.message_count);
         let node = |m| MessageNode(m, self.1.clone());
         Ok(if backwards { page::backwards(slice, &page, total, node) } else { page::forwards(slice, &page, total, node) })

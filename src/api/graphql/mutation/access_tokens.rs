@@ -12,6 +12,7 @@ use crate::{
         graphql::{
             engine::Issuers,
             model::{AccessTokenNode, UserError, settle},
+            page::CHANGE,
             scope::{Needs, note, read_id, scope},
         },
     },
@@ -83,6 +84,7 @@ pub(super) struct AccessTokenMutations;
 impl AccessTokenMutations {
     /// Makes a personal access token for a script or an agent. It may read and write, but not administer, and needs a login
     /// to be made: no access token makes others.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn create_access_token(
         &self,
         ctx: &Context<'_>,
@@ -100,6 +102,7 @@ impl AccessTokenMutations {
 
     /// Revokes a personal access token: the next request with it is refused, and a stream that was opened with it ends within
     /// ten seconds.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn revoke_access_token(
         &self,
         ctx: &Context<'_>,
@@ -122,7 +125,7 @@ impl AccessTokenMutations {
 
     /// Revokes an access token that an issuer gave out, such as one that was stolen, although it has not expired: requests with
     /// it are refused within five seconds, and streams that were opened with it end within ten. For administrators.
-    #[graphql(guard = "Needs::Admin")]
+    #[graphql(complexity = "CHANGE + child_complexity", guard = "Needs::Admin")]
     async fn revoke_token(
         &self,
         ctx: &Context<'_>,

@@ -7,6 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{EntityNode, UserError, settle},
+            page::CHANGE,
             scope::{Needs, note_shared, read_id, scope},
         },
     },
@@ -74,6 +75,7 @@ pub(super) struct EntityMutations;
 #[Object(guard = "Needs::Write")]
 impl EntityMutations {
     /// Gives an entity another name.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn rename_entity(
         &self,
         ctx: &Context<'_>,
@@ -92,6 +94,7 @@ impl EntityMutations {
     }
 
     /// Says that two entities are one and the same.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn merge_entities(
         &self,
         ctx: &Context<'_>,
@@ -112,6 +115,7 @@ impl EntityMutations {
 
     /// Undoes a merge: the entity comes back with its names, mentions and facts. What was learnt since stays with the one that
     /// stayed, unless the message names the one that was gone.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn unmerge_entities(
         &self,
         ctx: &Context<'_>,

@@ -9,6 +9,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{DeletionReceipt, UserError, settle},
+            page::CHANGE,
             scope::{Needs, Scope, note, scope},
         },
     },
@@ -49,6 +50,7 @@ impl EraseMutations {
     /// engine. It goes in steps; meanwhile whatever else the viewer asks for, reading too, is refused (`DATA_BEING_DELETED`), but for
     /// `viewer { deletion }`. If it takes longer than some seconds the receipt has no end yet: the deletion goes on, whatever becomes of the client and of the server, and
     /// calling again waits on. Open streams end with `bye deleted`.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn delete_my_data(
         &self,
         ctx: &Context<'_>,

@@ -7,6 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{EntityType, FactNode, UserError, settle},
+            page::CHANGE,
             scope::{Needs, note_shared, read_id, scope},
         },
     },
@@ -62,6 +63,7 @@ pub(super) struct FactMutations;
 #[Object(guard = "Needs::Write")]
 impl FactMutations {
     /// Records a fact that the viewer states directly, as a plain statement.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn assert_fact(
         &self,
         ctx: &Context<'_>,
@@ -88,6 +90,7 @@ impl FactMutations {
     }
 
     /// Takes a fact back: it stays readable but no longer counts, until a later message states it again.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn retract_fact(
         &self,
         ctx: &Context<'_>,

@@ -7,6 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{MessageNode, MessageRole, MessageStatus, UserError, settle},
+            page::CHANGE,
             scope::{Needs, limits, note_shared, read_id, scope},
         },
     },
@@ -103,6 +104,7 @@ pub(super) struct MessageMutations;
 #[Object(guard = "Needs::Write")]
 impl MessageMutations {
     /// Stores a message and answers at once; what it means is worked out afterwards and told by events.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn send_message(
         &self,
         ctx: &Context<'_>,
@@ -165,6 +167,7 @@ impl MessageMutations {
 
     /// Ends the answering of a question, wherever it has got to; the event `answer_failed` with the code `CANCELLED` says so. What
     /// the message states is remembered all the same.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn cancel_answer(
         &self,
         ctx: &Context<'_>,

@@ -7,6 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{SessionNode, UserError, settle},
+            page::CHANGE,
             scope::{Needs, note, note_shared, read_id, scope},
         },
     },
@@ -78,6 +79,7 @@ pub(super) struct SessionMutations;
 #[Object(guard = "Needs::Write")]
 impl SessionMutations {
     /// Starts a session. Administrators start those of shared memory too.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn create_session(
         &self,
         ctx: &Context<'_>,
@@ -97,6 +99,7 @@ impl SessionMutations {
     }
 
     /// Deletes a session with its messages, its events and all evidence from it. Facts are weighed anew without it.
+    #[graphql(complexity = "CHANGE + child_complexity")]
     async fn delete_session(
         &self,
         ctx: &Context<'_>,

@@ -7,7 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{ContextNode, ContextScope, EntityType, Resolution, RetrievalMethod},
-            page::MAX_PAGE,
+            page::{MAX_PAGE, SEARCH, STATEMENT, batched},
             scope::{Needs, read_optional_id, scope},
         },
     },
@@ -66,6 +66,14 @@ impl ContextInput {
     }
 }
 
+/// Facts and things that a context has at most.
+const MOST_KNOWN: i32 = 40;
+
+/// Cost of a search and of what it finds.
+fn context_cost(input: &ContextInput, child: usize) -> usize {
+    SEARCH.saturating_add(batched(Some(input.first.unwrap_or(0).max(MOST_KNOWN)), child))
+}
+
 /// A name to be resolved.
 #[derive(InputObject)]
 pub(crate) struct ResolveEntityInput {
@@ -83,7 +91,7 @@ pub(super) struct ContextQueries;
 #[Object(guard = "Needs::Read")]
 impl ContextQueries {
     /// What the memory knows about a question: messages, facts and things, best first.
-    #[graphql(complexity = "20 + 20 * child_complexity")]
+    #[graphql(complexity = "context_cost(&input, child_complexity)")]
     async fn context(
         &self,
         ctx: &Context<'_>,
@@ -104,6 +112,7 @@ impl ContextQueries {
     }
 
     /// The thing that a name means to the viewer.
+    #[graphql(complexity = "3 * STATEMENT + child_complexity")]
     async fn resolve_entity(
         &self,
         ctx: &Context<'_>,

@@ -7,7 +7,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{EntityNode, EntityType, FactNode, FactStatus, RelationNode},
-            page::{self, Connection, Total, cost},
+            page::{self, Connection, MAX_PAGE, Total, bounded, cost},
             scope::{Needs, read_id, read_optional_id, scope},
         },
     },
@@ -136,6 +136,7 @@ impl KnowledgeQueries {
     }
 
     /// The ontology in force: the verbs that facts may use.
+    #[graphql(complexity = "bounded(MAX_PAGE as usize, child_complexity)")]
     async fn relations(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<RelationNode>> {
         Ok(scope(ctx)?.conversation.ontology().iter().map(RelationNode::from).collect())
     }

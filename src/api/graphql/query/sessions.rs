@@ -8,7 +8,7 @@ use crate::{
         error::ApiError,
         graphql::{
             model::{AccessTokenNode, MessageNode, SessionNode, Viewer},
-            page::{self, Connection, Total, cost},
+            page::{self, Connection, STATEMENT, Total, bounded, cost},
             scope::{Needs, read_id, scope},
         },
     },
@@ -26,7 +26,7 @@ impl SessionQueries {
     }
 
     /// The viewer's personal access tokens, the newest first. Needs a login: no access token shows others.
-    #[graphql(complexity = "50 * child_complexity")]
+    #[graphql(complexity = "STATEMENT + bounded(50, child_complexity)")]
     async fn access_tokens(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<AccessTokenNode>> {
         let s = scope(ctx)?;
         personal::may_manage(s.identity())?;

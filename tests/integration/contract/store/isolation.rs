@@ -83,7 +83,7 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     assert!(s.merged_into(c, &[known.john.id]).await.unwrap().is_empty());
     assert!(s.entities_by_id(c, &[known.john.id]).await.unwrap().is_empty());
     let key = FactKey { subject: known.john.id, relation: "LIKES".into(), object: None };
-    assert!(s.facts_by_key(c, &[key]).await.unwrap().is_empty());
+    assert!(s.facts_by_key(c, &[key], 9).await.unwrap().is_empty());
     assert!(s.facts_by_id(c, &[known.fact.id]).await.unwrap().is_empty());
     assert!(s.facts_of_entities(c, &[known.john.id], 10).await.unwrap().is_empty());
     assert!(s.facts_between(c, &[known.john.id], &[known.fact.subject, known.fact.object]).await.unwrap().is_empty());

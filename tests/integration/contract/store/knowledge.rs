@@ -225,12 +225,13 @@ pub(super) async fn facts_are_found_by_key_and_by_entity(store: Arc<dyn Store>) 
         ids.sort();
         ids
     };
-    let one = store.facts_by_key(&w.caller, &[key(&john, Some(&mary))]).await.unwrap();
+    let one = store.facts_by_key(&w.caller, &[key(&john, Some(&mary))], 9).await.unwrap();
     assert_eq!(one, facts[..1]);
-    let any = store.facts_by_key(&w.caller, &[key(&john, None), key(&john, Some(&mary)), key(&mary, Some(&paris))]).await.unwrap();
+    let any = store.facts_by_key(&w.caller, &[key(&john, None), key(&john, Some(&mary)), key(&mary, Some(&paris))], 9).await.unwrap();
     assert_eq!(ids(any), [facts[0].id, facts[1].id, facts[3].id], "each fact once, however many keys find it");
-    assert!(store.facts_by_key(&w.caller, &[FactKey { relation: "HATES".into(), ..key(&john, None) }]).await.unwrap().is_empty());
-    assert!(store.facts_by_key(&w.caller, &[]).await.unwrap().is_empty());
+    assert!(store.facts_by_key(&w.caller, &[FactKey { relation: "HATES".into(), ..key(&john, None) }], 9).await.unwrap().is_empty());
+    assert!(store.facts_by_key(&w.caller, &[], 9).await.unwrap().is_empty());
+    assert_eq!(store.facts_by_key(&w.caller, &[key(&john, None)], 1).await.unwrap().len(), 1, "no more than asked for");
 
     let strongest = store.facts_of_entities(&w.caller, &[john.id], 3).await.unwrap();
     assert_eq!(strongest.iter().map(|f| f.support).collect::<Vec<_>>(), [9.0, 3.0, 2.0]);
@@ -412,7 +413,7 @@ pub(super) async fn any_text_reads_back_and_is_found(store: Arc<dyn Store>) {
         assert_eq!(store.mentions_in(c, &[said.id]).await.unwrap(), [(said.id, thing.id, mention(odd))]);
         assert_eq!(store.evidence_of(c, &[stated.id], 10).await.unwrap(), [proof]);
         let key = FactKey { subject: thing.id, relation: stated.relation.clone(), object: None };
-        assert_eq!(store.facts_by_key(c, &[key]).await.unwrap(), std::slice::from_ref(&stated));
+        assert_eq!(store.facts_by_key(c, &[key], 9).await.unwrap(), std::slice::from_ref(&stated));
         let filter = FactFilter { relation: Some(stated.relation.clone()), text: Some(odd.into()), ..FactFilter::default() };
         assert_eq!(store.count_facts(c, &filter).await.unwrap(), 1);
         let filter = EntityFilter { text: Some(odd.to_uppercase()), ..EntityFilter::default() };

@@ -1,0 +1,220 @@
+//! What one answer may hold, and how much of it is made at a time.
+//!
+//! Costs are estimated before an operation runs; the budget counts what it really finds. Every field that is resolved, and every
+//! item of a list, passes [`AnswerBudget::enter`]. Once the budget is spent no field goes further, and whoever drives the operation
+//! ([`super::batch`]) drops it, so memory is never spent on more than the budget. The same gate makes a large answer in slices, so
+//! that it holds no thread of the runtime.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    task::{Context, Poll},
+};
+
+use async_graphql::Value;
+use axum::http::StatusCode;
+
+use crate::api::error::ApiError;
+
+/// Fields that are resolved before the task lets others run: about a millisecond.
+const SLICE: usize = 500;
+/// Bytes that may be read for each byte of an answer: what is not asked for is read as well.
+const LOADED_PER_BYTE: usize = 10;
+/// Bytes that JSON adds to a field: quotes, colon and comma.
+const JSON_BYTES: usize = 4;
+
+/// Bounds of one answer.
+#[derive(Clone, Copy, Debug)]
+pub struct AnswerLimits {
+    /// Fields and items of lists.
+    pub nodes: usize,
+    /// Bytes of JSON, estimated.
+    pub bytes: usize,
+}
+
+impl Default for AnswerLimits {
+    fn default() -> Self {
+        // GraphiQL's introspection query has about 10,000 nodes and 200,000 bytes.
+        Self { nodes: 100_000, bytes: 2_000_000 }
+    }
+}
+
+/// The budget of one answer.
+#[derive(Debug)]
+pub(crate) struct AnswerBudget {
+    limits: AnswerLimits,
+    /// What the fields of an object cost that the library resolves by itself.
+    typenames: usize,
+    nodes: AtomicUsize,
+    bytes: AtomicUsize,
+    loaded: AtomicUsize,
+    slice: AtomicUsize,
+    is_paused: AtomicBool,
+}
+
+impl Default for AnswerBudget {
+    fn default() -> Self {
+        Self::new(AnswerLimits::default(), 0)
+    }
+}
+
+impl AnswerBudget {
+    /// `typenames` is how many `__typename` fields an object has at most.
+    pub(crate) fn new(limits: AnswerLimits, typenames: usize) -> Self {
+        let count = || AtomicUsize::new(0);
+        Self { limits, typenames, nodes: count(), bytes: count(), loaded: count(), slice: count(), is_paused: AtomicBool::new(false) }
+    }
+
+    /// Refuses an answer that exceeds the budget.
+    ///
+    /// # Errors
+    /// `RESPONSE_TOO_LARGE`.
+    pub(crate) fn check(&self) -> Result<(), ApiError> {
+        if self.is_exceeded() { Err(self.refusal()) } else { Ok(()) }
+    }
+
+    /// Counts a field under a name and lets it be resolved, now or in a later slice; never, once the budget is spent.
+    pub(crate) async fn enter(&self, name: &str, is_object: bool) {
+        let mut is_counted = false;
+        std::future::poll_fn(|context| {
+            if !std::mem::replace(&mut is_counted, true) {
+                let typenames = if is_object { self.typenames } else { 0 };
+                self.work(1 + typenames);
+                // "__typename":"Session"
+                self.spend(name.len() + JSON_BYTES + typenames * 24);
+            }
+            self.poll(context)
+        })
+        .await;
+    }
+
+    fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
+        if self.is_exceeded() {
+            return Poll::Pending;
+        }
+        if self.slice.load(Ordering::Relaxed) >= SLICE {
+            self.is_paused.store(true, Ordering::Relaxed);
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.slice.fetch_add(1, Ordering::Relaxed);
+        Poll::Ready(())
+    }
+
+    /// Counts work that was as much as resolving so many fields.
+    pub(crate) fn work(&self, nodes: usize) {
+        self.nodes.fetch_add(nodes, Ordering::Relaxed);
+    }
+
+    /// Counts a value of the answer.
+    pub(crate) fn value(&self, value: &Value) {
+        self.spend(size(value));
+    }
+
+    /// Counts bytes of the answer.
+    pub(crate) fn spend(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts bytes that were read from the store, whether they become part of the answer or not.
+    pub(crate) fn load(&self, bytes: usize) {
+        self.loaded.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Begins a slice.
+    pub(super) fn resume(&self) {
+        self.slice.store(0, Ordering::Relaxed);
+        self.is_paused.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether fields wait for the next slice.
+    pub(super) fn is_paused(&self) -> bool {
+        self.is_paused.load(Ordering::Relaxed)
+    }
+
+    /// Begins another answer of the same operation.
+    pub(super) fn reset(&self) {
+        self.nodes.store(0, Ordering::Relaxed);
+        self.bytes.store(0, Ordering::Relaxed);
+        self.loaded.store(0, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_exceeded(&self) -> bool {
+        self.nodes.load(Ordering::Relaxed) > self.limits.nodes
+            || self.bytes.load(Ordering::Relaxed) > self.limits.bytes
+            || self.loaded.load(Ordering::Relaxed) > self.limits.bytes.saturating_mul(LOADED_PER_BYTE)
+    }
+
+    /// Says what was exceeded.
+    pub(super) fn refusal(&self) -> ApiError {
+        let (count, what) = match self.nodes.load(Ordering::Relaxed) > self.limits.nodes {
+            true => (self.limits.nodes, "fields"),
+            false => (self.limits.bytes, "bytes"),
+        };
+        let message = format!("The answer has more than {count} {what}, which is the limit. Ask for smaller pages or fewer fields.");
+        ApiError::refused(StatusCode::BAD_REQUEST, "RESPONSE_TOO_LARGE", message)
+    }
+}
+
+/// Bytes of a value as JSON, about.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Enum(name) => name.len() + 2,
+        Value::Binary(bytes) => bytes.len() * 4,
+        Value::Number(_) => 8,
+        Value::Null | Value::Boolean(_) => 4,
+        Value::List(items) => items.iter().map(|item| size(item) + 1).sum::<usize>() + 2,
+        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + size(value) + JSON_BYTES).sum::<usize>() + 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_graphql::{Name, indexmap::IndexMap};
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn budget(nodes: usize, bytes: usize) -> AnswerBudget {
+        AnswerBudget::new(AnswerLimits { nodes, bytes }, 0)
+    }
+
+    #[test]
+    fn spent_budget_lets_no_field_further() {
+        let budget = budget(2, 1_000);
+        assert!(budget.enter("a", false).now_or_never().is_some());
+        assert!(budget.enter("b", true).now_or_never().is_some());
+        assert!(!budget.is_exceeded());
+        assert!(budget.enter("c", false).now_or_never().is_none());
+        assert!(budget.is_exceeded());
+        assert!(budget.refusal().message().contains("more than 2 fields"));
+    }
+
+    #[test]
+    fn bytes_are_counted_as_json() {
+        let budget = budget(1_000, 50);
+        budget.value(&Value::from("x".repeat(49)));
+        assert!(budget.is_exceeded());
+        assert!(budget.refusal().message().contains("more than 50 bytes"));
+        let nested = Value::Object(IndexMap::from_iter([(Name::new("list"), Value::List(vec![Value::from(1); 100]))]));
+        assert!(size(&nested) >= 900);
+    }
+
+    #[test]
+    fn large_answer_is_made_in_slices() {
+        let budget = budget(SLICE * 3, usize::MAX);
+        for _ in 0..SLICE {
+            assert!(budget.enter("a", false).now_or_never().is_some());
+        }
+        assert!(budget.enter("a", false).now_or_never().is_none() && budget.is_paused());
+        budget.resume();
+        assert!(budget.enter("a", false).now_or_never().is_some() && !budget.is_paused());
+    }
+
+    #[test]
+    fn typename_fields_of_an_object_are_counted() {
+        let budget = AnswerBudget::new(AnswerLimits { nodes: 10, bytes: 10_000 }, 9);
+        assert!(budget.enter("leaf", false).now_or_never().is_some());
+        assert!(budget.enter("object", true).now_or_never().is_none());
+    }
+}

@@ -90,7 +90,7 @@ enum Command {
         /// Takes the data of the one user in the archive as this user's: an id, `local`, or `shared` for shared memory
         #[arg(long, value_name = "ID")]
         into: Option<String>,
-        /// Lets the archive say whose its data is, shared memory included: for an archive that nobody else could change
+        /// Writes for every owner that the archive names, shared memory included; for an archive that nobody else could edit
         #[arg(long, conflicts_with = "into")]
         trust_owners: bool,
     },

@@ -78,7 +78,7 @@ pub(super) struct Opened {
     shared: Option<Arc<PostgresStore>>,
 }
 
-/// Makes this process the only server of a SQLite file, as long as the lock is held. Servers share a PostgreSQL.
+/// Locks a SQLite file against a second server, as long as the lock is held. Servers share a PostgreSQL.
 pub(super) fn sole_server(config: &Config) -> anyhow::Result<Option<ServerLock>> {
     let Engine::Sqlite(path) = config.storage.engine() else { return Ok(None) };
     create_parent(&path)?;

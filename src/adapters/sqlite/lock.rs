@@ -1,5 +1,5 @@
-//! The lock that keeps a second server off a database file. The operating system holds it, so it ends with the process, however that
-//! ends. Commands that work next to a server do not take it.
+//! The lock that keeps a second server off a database file. The operating system holds it, so it ends with the process, also after
+//! `kill -9`. Commands that work next to a server do not take it.
 
 use std::{
     ffi::OsString,

@@ -1,4 +1,4 @@
-//! Which exports run: one for each user, and so many in all. Who takes an export slowly gives way to who begins one.
+//! Places for exports: one for each user, and a limit for all. When all are taken, a new export ends the slowest one.
 
 use std::{
     collections::HashMap,
@@ -45,7 +45,8 @@ impl Places {
         Arc::new(Self { limit, running: Mutex::default() })
     }
 
-    /// A place, unless the user has one, or all are taken and none is slow. The slowest export gives way.
+    /// Takes a place, unless the user has one. When all are taken, ends the slowest export that is not new; without one there is no
+    /// place.
     pub(super) fn take(self: &Arc<Self>, user: UserId, now: Instant) -> Option<Place> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if running.contains_key(&user) {

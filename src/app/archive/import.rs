@@ -26,14 +26,14 @@ pub struct Taken {
     pub new: u64,
 }
 
-/// Whose data an archive may become.
+/// The users for whom an archive may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owners {
-    /// The local user's, if it comes from the local user of an installation.
+    /// The local user here, for the data of an installation's local user.
     Local,
-    /// That of whomever it names.
+    /// Every owner that the archive names.
     Trusted,
-    /// This user's.
+    /// This user.
     Into(UserId),
 }
 
@@ -77,10 +77,10 @@ pub enum Reason {
     /// For `into`.
     #[error("it has more than one user, who cannot all become one")]
     ManyUsers,
-    /// Without `into`, and not from whom the archive is trusted to name.
+    /// An owner that is not the local user, without [`Owners::Trusted`].
     #[error(
-        "it names the user {0} as its owner; --into ID takes it as the data of a user of your choice, and --trust-owners believes every \
-         owner that it names"
+        "it names the user {0} as its owner; --into ID writes it for a user of your choice, and --trust-owners believes every owner \
+         that it names"
     )]
     Owner(UserId),
     /// Without `into`.
@@ -119,7 +119,7 @@ impl Reason {
     }
 }
 
-/// Takes an archive in. `owners` says whose data it may become, `told` hears of each user before anything is written for them, and
+/// Takes an archive in. `owners` are the users for whom it may write, `told` is called with each user before anything is written, and
 /// `epoch` names the new logs.
 ///
 /// # Errors

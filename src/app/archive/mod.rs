@@ -65,7 +65,7 @@ pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Resul
     Ok(())
 }
 
-/// Reads an archive from standard input into the configured store: as the data of the user `into`, or of whom `owners` allows.
+/// Reads an archive from standard input into the configured store, for the user `into` or for those that `owners` allows.
 pub(super) async fn import(config: &Config, into: Option<&str>, owners: Owners) -> anyhow::Result<()> {
     let store = wiring::store(config, config.storage.migrate).await?.store;
     let done = async {

@@ -111,7 +111,7 @@ async fn tokens_of_others_for_others_and_of_other_times() {
     }
 }
 
-/// RFC 9449 and RFC 8705: such a token is worth nothing to who has stolen it, unless somebody takes it as a plain one.
+/// RFC 9449 and RFC 8705: a stolen token of this sort is worth nothing, unless a server takes it as a plain bearer token.
 #[tokio::test]
 async fn a_token_that_is_bound_to_a_key_is_refused_with_the_reason() {
     let (issuer, server) = world().await;

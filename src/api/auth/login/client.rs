@@ -111,8 +111,8 @@ impl Client {
         client.exchange_refresh_token(&token).request_async(&self.http()).await.map(tokens).map_err(failure)
     }
 
-    /// What the issuer says of whom an access token names (OpenID Connect Core, section 5.3). `None` when it says nothing that can be
-    /// read. By POST, which every issuer takes here.
+    /// The claims of the userinfo endpoint (OpenID Connect Core, section 5.3); `None` without a readable answer. By POST, which every
+    /// issuer takes there.
     pub(super) async fn userinfo(&self, places: &Places, access: &str) -> Option<Map<String, Value>> {
         let url = places.userinfo_endpoint.as_deref()?;
         let bearer = format!("Bearer {access}");

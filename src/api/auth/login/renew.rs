@@ -89,7 +89,7 @@ impl Inner {
         Ok(self.role(&person, &claims, tokens).await)
     }
 
-    /// The role that a renewal without an ID token proves: by its access token, else by what the issuer says at its userinfo endpoint.
+    /// The role that a renewal without an ID token proves, by its access token or by the issuer's userinfo endpoint.
     /// The role of before proves nothing, because the issuer may have taken it back. Without an answer the caller is a user until
     /// the next renewal.
     async fn role_without_id_token(&self, caller: Caller, places: &Places, tokens: &Tokens) -> Result<ViewerRole, AuthError> {

@@ -100,7 +100,7 @@ impl Rules {
         if ["nonce", "at_hash", "c_hash"].iter().any(|name| claims.contains_key(*name)) {
             return Err(Problem::IdToken);
         }
-        // Whoever stole it could use it as a plain bearer token.
+        // A thief could use it as a plain bearer token.
         if claims.contains_key("cnf") {
             return Err(Problem::Bound);
         }

@@ -324,7 +324,7 @@ export interface EntityResolution {
   canonicalForm: string | null;
   /** How sure that is, 0 to 1; 0 when nothing was found. */
   confidence: number;
-  /** Everything that could be meant, best first. */
+  /** What could be meant, best first, at most 20. */
   candidates: EntityCandidate[];
 }
 

@@ -288,3 +288,20 @@ test("the logo is no box, and the badge of a shared session stands beside its ti
   assert.ok(apart);
   await tab.context.close();
 });
+
+test("a conversation of long messages opens with fewer of them", async () => {
+  const session = await server.newSession();
+  const long = "A sentence that goes on and on. ".repeat(1_900);
+  for (let at = 0; at < 40; at += 10) {
+    const messages = Array.from({ length: 10 }, (_, i) => ({ text: `Number ${at + i}. ${long}`, role: "ASSISTANT" }));
+    await server.graphql("mutation ($i: ImportMessagesInput!) { importMessages(input: $i) { errors { message } } }", { i: { sessionId: session.id, messages } });
+  }
+  const tab = await browser.visit(`${server.url}/#/s/${session.id}`);
+  const { page } = tab;
+  await phase(tab, "live");
+  await shown(page.locator(".message", { hasText: "Number 39." }).first(), "the newest message");
+  assert.equal(await page.locator(".message").count(), 10, "a page that fits into an answer");
+  await page.locator("button.earlier").click();
+  await until(async () => (await page.locator(".message").count()) === 20, "the ten before");
+  await tab.context.close();
+});

@@ -138,7 +138,7 @@ async function open(id: string): Promise<void> {
     }
     if (!session) return lost(id);
     const load = async () => {
-      const snapshot = await client.graphql(Snapshot, { id });
+      const snapshot = await fewerIfTooLarge((count) => client.graphql(Snapshot, { id, count }));
       if (!snapshot.session) return;
       mine.load(snapshot.session, await furtherFacts(id, snapshot.session.facts.pageInfo));
       for (const { externalId } of snapshot.session.messages.nodes) if (externalId) outbox.remove(id, externalId);
@@ -175,6 +175,16 @@ function leave() {
   memory.value = null;
 }
 
+/** Asks for a page of messages, and for a smaller one when long messages exceed what an answer may hold. */
+async function fewerIfTooLarge<Result>(ask: (count: number) => Promise<Result>): Promise<Result> {
+  try {
+    return await ask(50);
+  } catch (error) {
+    if (error instanceof RecallError && error.code === "RESPONSE_TOO_LARGE") return ask(10);
+    throw error;
+  }
+}
+
 /** The facts after the first page. The page shows some hundreds well; past that the entity pages and the API are the place. */
 async function furtherFacts(id: string, first: { hasNextPage: boolean; endCursor: string | null }): Promise<FactRow[]> {
   const rows: FactRow[] = [];
@@ -191,7 +201,8 @@ export async function showEarlier(): Promise<void> {
   const [id, mine] = [sessionId.value, memory.value];
   if (!id || !mine?.earlier) return;
   try {
-    const { session } = await client.graphql(Earlier, { id, before: mine.earlier });
+    const before = mine.earlier;
+    const { session } = await fewerIfTooLarge((count) => client.graphql(Earlier, { id, before, count }));
     if (session) mine.loadEarlier(session.messages);
   } catch (error) {
     problem.value = sentence(error);
@@ -203,7 +214,8 @@ export async function showLater(): Promise<void> {
   const [id, mine] = [sessionId.value, memory.value];
   if (!id || !mine?.gap) return;
   try {
-    const { session } = await client.graphql(Later, { id, after: mine.gap.cursor });
+    const after = mine.gap.cursor;
+    const { session } = await fewerIfTooLarge((count) => client.graphql(Later, { id, after, count }));
     if (session) mine.loadLater(session.messages);
   } catch (error) {
     problem.value = sentence(error);
@@ -289,7 +301,8 @@ export async function showMessage(id: string): Promise<void> {
 async function loadAround(id: string, mine: Memory, message: string): Promise<void> {
   const place = (await client.graphql(Place, { id: message })).message;
   if (place?.session.id !== id) return;
-  const around = await client.graphql(Around, { id, message, at: place.cursor });
+  const at = place.cursor;
+  const around = await fewerIfTooLarge((count) => client.graphql(Around, { id, message, at, count: count / 2 }));
   if (!around.session || !around.message) return;
   const { older, newer } = around.session;
   mine.loadAround([...older.nodes, around.message, ...newer.nodes], older.pageInfo, newer.pageInfo);

@@ -24,7 +24,7 @@ use crate::{
     domain::{AuditAction, UserId, ViewerRole},
     ports::{
         StoreError,
-        archive::{Header, Line, Snapshot},
+        archive::{Header, Line, Lines, Snapshot, line::VERSION},
     },
 };
 
@@ -97,7 +97,7 @@ pub(crate) async fn get(State(exports): State<Arc<Exports>>, Reader(identity): R
     let now = exports.conversation.now();
     exports.auditor.of_request(now, &identity, AuditAction::DataExported, Some(user.to_string())).await;
 
-    let header = Header { program: env!("CARGO_PKG_VERSION").to_owned(), exported_at: now, local_user };
+    let header = Header { version: VERSION, program: env!("CARGO_PKG_VERSION").to_owned(), exported_at: now, local_user };
     let (pages, taken) = mpsc::channel(AHEAD);
     exports.conversation.errands().run(async move {
         let _place = place;
@@ -119,24 +119,19 @@ pub(crate) async fn get(State(exports): State<Arc<Exports>>, Reader(identity): R
 type Pages = mpsc::Sender<Result<Bytes, std::io::Error>>;
 
 async fn write(header: Header, snapshot: Option<Box<dyn Snapshot>>, pages: &Pages) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let send = async |lines: &[Line]| {
-        let text: String = lines.iter().map(|line| line.write() + "\n").collect();
-        timeout(SILENCE, pages.send(Ok(text.into()))).await
-    };
-    send(&[Line::Header(header)]).await??;
-    let mut lines = 0;
+    let send = async |text: String| timeout(SILENCE, pages.send(Ok(text.into()))).await;
+    let (mut lines, first) = Lines::begin(header);
+    send(first).await??;
     if let Some(mut snapshot) = snapshot {
-        send(&[Line::User(snapshot.owner())]).await??;
-        lines += 1;
+        send(lines.next(&Line::User(snapshot.owner()))).await??;
         loop {
-            let page: Vec<Line> = snapshot.next(PAGE).await?.into_iter().map(Line::Record).collect();
+            let page = snapshot.next(PAGE).await?;
             if page.is_empty() {
                 break;
             }
-            lines += page.len() as u64;
-            send(&page).await??;
+            send(page.into_iter().map(|record| lines.next(&Line::Record(record))).collect()).await??;
         }
     }
-    send(&[Line::End(lines)]).await??;
+    send(lines.end()).await??;
     Ok(())
 }

@@ -73,6 +73,9 @@ pub enum StoreError {
     /// All that the store has of the caller is being deleted; until that is done nothing new is taken.
     #[error("the data is being deleted")]
     BeingErased,
+    /// An archive is being imported for the caller; until the import ends nothing else is stored.
+    #[error("the data is being imported")]
+    BeingImported,
     /// A session of the caller's is being deleted in steps; until that is done the whole cannot be exported.
     #[error("a session is being deleted")]
     SessionBeingDeleted,

@@ -183,7 +183,9 @@ async fn one_takes_away_ones_own_data_and_nothing_else() {
     let elsewhere = crate::stored::Stored::sqlite().await;
     let into = elsewhere.store.local_user().await.unwrap();
     let embedder = Same(text(&model["model"]));
-    let taken = recall::app::archive::read(elsewhere.store.as_ref(), &embedder, Some(into), "epoch", archive.as_bytes()).await.unwrap();
+    let ontology = recall::domain::Ontology::parse(recall::understand::default_ontology()).unwrap();
+    let input = std::io::Cursor::new(archive.as_bytes());
+    let taken = recall::app::archive::read(elsewhere.store.as_ref(), &embedder, &ontology, Some(into), "epoch", input).await.unwrap();
     assert!(taken.users == 1 && taken.records > 5 && taken.new == taken.records);
 
     // Who has nothing gets an archive of nothing, and who is being deleted none.

@@ -25,7 +25,10 @@ use crate::adapters::{
 use crate::api::Auditor;
 use crate::config::{Config, Engine};
 use crate::domain::{AuditAction, UserId};
-use crate::ports::{Clock, Embedder, Ids, Store, archive::{Header, line::VERSION}};
+use crate::ports::{
+    Clock, Embedder, Ids, Store,
+    archive::{Header, line::VERSION},
+};
 
 /// What stands for the user of an installation without login.
 const LOCAL: &str = "local";

@@ -158,7 +158,7 @@ fn header(format: &RawValue, mut fields: Fields<'_>) -> Result<Line, Damage> {
     // Before anything else: what else a newer version says is not known.
     let version = match fields.must::<u64>("version")? {
         version @ OLDEST..=VERSION => version,
-        version @ VERSION.. => return Err(Damage::TooNew(version)),
+        version if version > VERSION => return Err(Damage::TooNew(version)),
         _ => return Err(Damage::Field("version")),
     };
     let header = Header {

@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use recall::{
     adapters::sqlite::{SqliteConfig, SqliteStore},
     app::archive::{Kept, Refused, Taken, read, write},
-    domain::{Caller, Citation, Decision, Entity, EntityKey, Fact, MessageKind, Ontology, Role, SessionId, Stance, UserId, UserText, ViewerRole},
+    domain::{
+        Caller, Citation, Decision, Entity, EntityKey, Fact, MessageKind, Ontology, Role, SessionId, Stance, UserId, UserText, ViewerRole,
+    },
     ports::{
         AnswerCommit, EmbedError, Embedder, Embedding, JobWork, KnowledgeCommit, Mining, NewMessage, Store, StoreError,
         archive::{Header, SHAPES, line::VERSION},

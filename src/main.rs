@@ -4,7 +4,7 @@ fn main() -> std::process::ExitCode {
     match recall::app::run() {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("recall: {error:#}");
+            eprintln!("recall: {}", recall::app::told(&error));
             std::process::ExitCode::FAILURE
         }
     }

@@ -17,4 +17,4 @@ mod tls;
 mod user;
 mod wiring;
 
-pub use cli::run;
+pub use cli::{run, told};

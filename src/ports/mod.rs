@@ -37,12 +37,12 @@ pub use extract::{ExtractError, ExtractInput, Extractor};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use graph::{
     Around, Between, Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphCopy, GraphEngine,
-    GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, Shared, Thing, ThingId, Way,
+    GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, Shared, Stray, Thing, ThingId, Way,
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use login::{LoggedOut, LoginStore, Renewed};
-pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
+pub use queue::{Claim, Connected, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
     AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, KnowledgeStore, MessageStore, Mining, NewMessage,
     Prepared, Reweigh, SessionDeleted, SessionStore, Store, StoreError,

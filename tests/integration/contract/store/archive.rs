@@ -306,7 +306,7 @@ pub(super) async fn an_interrupted_import_keeps_its_user_from_writing_until_it_i
 
         let denied = store.create_session(&caller, SessionId(fresh()), None, "epoch".into(), at(0)).await;
         assert!(matches!(denied, Err(StoreError::BeingImported)), "{denied:?}");
-        let denied = store.append(&caller, &new_message(third, "early")).await;
+        let denied = store.append(&caller, third, vec![new_message(third, "early")]).await;
         assert!(matches!(denied, Err(StoreError::BeingImported | StoreError::NotFound)), "{denied:?}");
         let denied = store.delete_session(&caller, third, &|_, _| None).await;
         assert!(matches!(denied, Err(StoreError::BeingImported | StoreError::NotFound)), "{denied:?}");
@@ -323,7 +323,7 @@ pub(super) async fn an_interrupted_import_keeps_its_user_from_writing_until_it_i
         assert_eq!(refused.what.code(), "ARCHIVE_UNFINISHED");
         import_as(&store, &archive, Some(caller.user())).await.unwrap();
         assert_eq!(body(&export(&store, caller.user()).await)[1..], body(&archive)[1..]);
-        store.append(&caller, &new_message(third, "now")).await.unwrap();
+        store.append(&caller, third, vec![new_message(third, "now")]).await.unwrap();
     }
     // Who wants none of it deletes the part, and begins anew.
     let caller = Caller::verified(UserId(fresh()), ViewerRole::User);
@@ -556,7 +556,7 @@ async fn every_column_of_every_user_is_in_the_archive() {
     let columns = [
         ("sessions", vec!["epoch", "event_head", "event_floor", "oldest_event_at", "deletion_at", "deletion"]),
         ("entities", vec!["search"]),
-        ("jobs", vec!["id", "head", "ready_at", "token", "attempts"]),
+        ("jobs", vec!["id", "head", "ready_at", "token", "attempts", "held"]),
     ];
     let (folder, store) = other().await;
     store.close().await;

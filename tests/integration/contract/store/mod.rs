@@ -45,6 +45,7 @@ macro_rules! store_contract {
             jobs::an_expired_lease_is_due_again_and_the_late_worker_is_fenced,
             jobs::a_retried_job_waits_and_keeps_its_place,
             jobs::a_released_job_loses_no_attempt,
+            jobs::leases_that_nobody_works_on_are_given_back,
             jobs::a_buried_job_never_blocks,
             jobs::a_long_backlog_does_not_starve_another_session,
             jobs::users_take_turns_however_many_sessions_each_has,

@@ -89,5 +89,7 @@ fn describe() {
     counter!("recall_reembedded_messages_total", "Vectors made for messages that had none of the configured embedding model");
     gauge!("recall_reembedding_users", "Users not all of whose vectors are of the configured embedding model, counted once a minute");
     gauge!("recall_reembedding_messages", "Their messages without such a vector, counted once a minute");
+    counter!("recall_visits_expired_total", "Visits that were deleted because they were over");
+    counter!("recall_session_limits_reached_total", "Entities and facts that were left out because their session has enough, by which");
     counter!("recall_events_pruned_total", "Events removed from the logs after their time");
 }

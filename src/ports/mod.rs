@@ -29,7 +29,7 @@ pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use archive::{Archive, ArchiveError};
 pub use audit::AuditLog;
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
-pub use deletion::{DeletionLeft, DeletionStep, DeletionStore};
+pub use deletion::{DeletionLeft, DeletionStep, DeletionStore, Reweigh};
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use erase::{Eraser, Erasure, ErasureStep};
 pub use errands::Errands;
@@ -45,7 +45,7 @@ pub use login::{LoggedOut, LoginStore, Renewed};
 pub use queue::{Claim, Connected, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
     AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, KnowledgeStore, MessageStore, Mining, NewMessage,
-    Prepared, Reweigh, SessionDeleted, SessionStore, Store, StoreError,
+    Prepared, SessionDeleted, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
 pub use usage::{Spent, UsageStore};

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 
 use super::{
     AccessTokenStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, DeletionStore, Embedding, Eraser, EventLog, Inspect,
-    JobQueue, KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, UsageStore, VectorStore, VisitStore,
+    JobQueue, KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, Reweigh, UsageStore, VectorStore, VisitStore,
 };
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
@@ -89,10 +89,6 @@ pub enum StoreError {
     #[error("the store failed: {0}")]
     Permanent(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
-
-/// What becomes of a fact that loses evidence, given all that is left, oldest first; `None` deletes it. An alias, because
-/// `async_trait` would otherwise name the lifetimes of its arguments and no store could call it with its own rows.
-pub type Reweigh<'a> = &'a (dyn Fn(&Fact, &[Evidence]) -> Option<Fact> + Send + Sync);
 
 /// Sessions.
 #[async_trait]

@@ -39,6 +39,13 @@ impl Database {
         let folder = Self::folder();
         let url = service(&["standby", folder.to_str().unwrap(), self.folder.to_str().unwrap()]);
         self.set("synchronous_standby_names", "standby").await;
+        let mut connection = PgConnection::connect(&self.url).await.unwrap();
+        let started = Instant::now();
+        let state = || sqlx::query_scalar::<_, String>("SELECT sync_state FROM pg_stat_replication");
+        while state().fetch_optional(&mut connection).await.unwrap().as_deref() != Some("sync") {
+            assert!(started.elapsed() < PATIENCE, "the standby does not follow");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         Self { folder, url }
     }
 

@@ -76,7 +76,8 @@ fn documentation_names_only_metrics_that_exist() {
 #[test]
 fn every_metric_of_the_server_is_described() {
     let used = named("src", &["metrics::gauge!(", "metrics::counter!(", "metrics::histogram!("]);
-    let described = named("src", &["describe_gauge!(", "describe_counter!(", "describe_histogram!(", " gauge!(", " counter!(", " histogram!("]);
+    let described =
+        named("src", &["describe_gauge!(", "describe_counter!(", "describe_histogram!(", " gauge!(", " counter!(", " histogram!("]);
     let missing: Vec<_> = used.difference(&described).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }

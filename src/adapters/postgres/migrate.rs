@@ -24,6 +24,8 @@ const FILES: [(i64, &str, &str); 11] = [
     (13, "visits", include_str!("../../../migrations/postgres/0013_visits.sql")),
     (14, "visitors", include_str!("../../../migrations/postgres/0014_visitors.sql")),
     (15, "deletions", include_str!("../../../migrations/postgres/0015_deletions.sql")),
+    (20, "imports", include_str!("../../../migrations/postgres/0020_imports.sql")),
+    (21, "holders", include_str!("../../../migrations/postgres/0021_holders.sql")),
 ];
 
 /// Applies what is missing, each file in a transaction of its own, under an advisory lock of the database.

@@ -82,7 +82,7 @@ pub(super) async fn restore(c: &mut PgConnection, user: Uuid, records: &[Record]
 }
 
 pub(super) fn insertion(user: Uuid, shape: &Shape, records: &[Record], epoch: &str) -> QueryBuilder<Postgres> {
-    let mut sql = QueryBuilder::<Postgres>::new(format!("INSERT INTO {} AS old (user_id, {}", shape.table, names(shape)));
+    let mut sql = QueryBuilder::<Postgres>::new(format!("INSERT INTO {} AS present (user_id, {}", shape.table, names(shape)));
     if let Some(column) = computed(shape) {
         sql.push(format!(", {column}"));
     }
@@ -114,7 +114,7 @@ fn replacement(shape: &Shape) -> String {
     let set: Vec<_> = columns.map(|name| format!("{name} = excluded.{name}")).collect();
     let differs = others().map(|f| {
         let text = if matches!(f.holds, Holds::Json(_)) { "::text" } else { "" };
-        format!("old.{0}{text} IS DISTINCT FROM excluded.{0}{text}", f.name)
+        format!("present.{0}{text} IS DISTINCT FROM excluded.{0}{text}", f.name)
     });
     let differs: Vec<_> = differs.collect();
     // A row that was inserted was never changed.

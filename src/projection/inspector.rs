@@ -47,11 +47,11 @@ impl Inspector {
         Self { projection, marker: None, marker_due, checkpoints_due, count_due, uncounted: VecDeque::new(), hopeless: None }
     }
 
-    /// Remembers whose graph it is.
-    pub(super) async fn begin(&mut self) -> Result<(), GraphError> {
+    /// Remembers whose graph it is; users whose graph is missing or of another feed.
+    pub(super) async fn begin(&mut self, feed: &str) -> Result<Vec<UserId>, GraphError> {
         self.marker = self.projection.engine().marker().await?;
-        self.checkpoints_due = Instant::now();
-        Ok(())
+        self.checkpoints_due = Instant::now() + CHECKPOINTS;
+        self.without_checkpoint(feed).await
     }
 
     /// Looks at whatever is due.

@@ -1,7 +1,7 @@
 //! The loop that follows the feed while the server runs.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
     time::Duration,
 };
@@ -115,38 +115,38 @@ impl Following {
 
     /// Returns when the engine cannot be used any more, when its graph was wiped, or at the end.
     async fn follow(&mut self, feed: &str) -> Result<(), GraphError> {
-        self.inspector.begin().await?;
+        self.lost.extend(self.inspector.begin(feed).await?);
+        self.status.found(self.behind());
         loop {
             let started = Instant::now();
+            let (users, mark) = self.projection.feed().users_after(self.mark).await?;
+            let due: Vec<Caller> = self.parked.iter().filter(|(_, at)| **at <= started).map(|(c, _)| *c).collect();
+            let lost: Vec<UserId> = self.missed.take().into_iter().chain(self.lost.iter().copied()).collect();
+            let (mut told, mut asked) = (0, HashSet::new());
+            for caller in users.into_iter().chain(lost.into_iter().map(of)).chain(due) {
+                if self.stop.is_cancelled() {
+                    return Ok(());
+                }
+                let is_parked = self.parked.get(&caller).is_some_and(|at| *at > started);
+                if !is_parked && asked.insert(caller.user()) {
+                    told += self.user(feed, &caller).await?;
+                }
+            }
+            // Only now: what failed before is looked at again from the old mark.
+            self.mark = mark;
+            self.status.told(started, self.behind());
             match self.inspector.inspect(feed).await? {
                 Inspected::Wiped => {
                     warn!("the graph was wiped or replaced, and is made again");
                     return Ok(());
                 }
+                Inspected::Lost(users) if users.is_empty() => {}
                 Inspected::Lost(users) => {
-                    if !users.is_empty() {
-                        warn!(users = users.len(), "graphs of users are missing or damaged, and are made again");
-                    }
+                    info!(users = users.len(), "graphs of users are missing or damaged, and are made again");
                     self.lost.extend(users);
                     self.status.found(self.behind());
                 }
             }
-            let (users, mark) = self.projection.feed().users_after(self.mark).await?;
-            let mut told = 0;
-            let due: Vec<Caller> = self.parked.iter().filter(|(_, at)| **at <= started).map(|(c, _)| *c).collect();
-            let lost: Vec<UserId> = self.lost.iter().copied().collect();
-            for caller in users.into_iter().chain(self.missed.take().into_iter().chain(lost).map(of)).chain(due) {
-                if self.stop.is_cancelled() {
-                    return Ok(());
-                }
-                if self.parked.get(&caller).is_some_and(|at| *at > started) {
-                    continue;
-                }
-                told += self.user(feed, &caller).await?;
-            }
-            // Only now: what failed before is looked at again from the old mark.
-            self.mark = mark;
-            self.status.told(started, self.behind());
             if told == 0 {
                 self.pause(POLL).await;
             }

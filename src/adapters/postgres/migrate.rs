@@ -12,7 +12,7 @@ use sqlx::{
 use super::failure::Failure;
 
 /// (number, name, text) of each file in `migrations/postgres`.
-const FILES: [(i64, &str, &str); 11] = [
+const FILES: &[(i64, &str, &str)] = &[
     (1, "memory", include_str!("../../../migrations/postgres/0001_memory.sql")),
     (2, "graph", include_str!("../../../migrations/postgres/0002_graph.sql")),
     (5, "usage", include_str!("../../../migrations/postgres/0005_usage.sql")),

@@ -11,7 +11,7 @@ use sqlx::{
 use super::failure::Failure;
 
 /// (number, name, text) of each file in `migrations/sqlite`.
-const FILES: [(i64, &str, &str); 12] = [
+const FILES: &[(i64, &str, &str)] = &[
     (1, "memory", include_str!("../../../migrations/sqlite/0001_memory.sql")),
     (2, "entities", include_str!("../../../migrations/sqlite/0002_entities.sql")),
     (3, "pairs", include_str!("../../../migrations/sqlite/0003_pairs.sql")),

@@ -17,7 +17,7 @@ use super::Projection;
 use crate::domain::{Caller, UserId};
 use crate::ports::{GraphContents, GraphError};
 
-/// How often what differs is looked at again. A thing that changes all the time is settled at some point.
+/// How often what differs is looked at again, while it is different in other ways than before.
 const LOOKS: u32 = 10;
 /// A graph that is told nothing for so long is not followed.
 const QUIET: Duration = Duration::from_secs(5);
@@ -78,8 +78,10 @@ async fn settled(projection: &Projection, feed: &str, caller: &Caller) -> Result
         }
         let (compared, again) = look(projection, feed, caller).await?;
         things = compared;
-        let is_settled = again.iter().all(|difference| seen.contains(difference));
-        seen = again;
+        // What was not different before is news that the graph has still to be told.
+        let still: Vec<Seen> = again.into_iter().filter(|(difference, _)| seen.iter().any(|(before, _)| before == difference)).collect();
+        let is_settled = still.iter().all(|difference| seen.contains(difference));
+        seen = still;
         if is_settled {
             break;
         }

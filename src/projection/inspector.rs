@@ -17,7 +17,7 @@ const MARKER: Duration = Duration::from_secs(2);
 const CHECKPOINTS: Duration = Duration::from_secs(10);
 const COUNT: Duration = Duration::from_millis(200);
 /// A look that took some time is followed by so many times as long without one.
-const REST: u32 = 50;
+const REST: u32 = 10;
 
 /// What was found.
 pub(super) enum Inspected {

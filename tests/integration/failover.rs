@@ -3,6 +3,7 @@
 use std::{
     path::PathBuf,
     process::Command,
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -51,7 +52,9 @@ impl Database {
 
     /// Not below a folder of the test, which is its user's alone: PostgreSQL does not run as root.
     fn folder() -> PathBuf {
-        std::env::temp_dir().join(format!("recall-failover-{}", uuid::Uuid::new_v4().as_simple()))
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::SeqCst);
+        std::env::temp_dir().join(format!("recall-failover-{}-{number}", std::process::id()))
     }
 
     async fn set(&self, name: &str, value: &str) {

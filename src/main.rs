@@ -8,7 +8,7 @@ fn main() -> std::process::ExitCode {
         // As programs end that SIGPIPE ends, which is ignored here for the sake of connections.
         Err(error) if error.is::<recall::app::OutputClosed>() => std::process::ExitCode::from(128 + 13),
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "recall: {error:#}");
+            let _ = writeln!(std::io::stderr(), "recall: {}", recall::app::told(&error));
             std::process::ExitCode::FAILURE
         }
     }

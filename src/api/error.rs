@@ -226,7 +226,9 @@ impl From<StoreError> for ApiError {
         match error {
             StoreError::NotFound => Self::not_found("object"),
             StoreError::BadCursor => Self::invalid("BAD_CURSOR", "The cursor is not one of this list. Take one from `pageInfo`.", "after"),
-            StoreError::BeingErased | StoreError::SessionBeingDeleted | StoreError::QuotaUsed => UseCaseError::from(error).into(),
+            StoreError::BeingErased | StoreError::BeingImported | StoreError::SessionBeingDeleted | StoreError::QuotaUsed => {
+                UseCaseError::from(error).into()
+            }
             StoreError::Transient(_) => Self::unavailable(Duration::from_secs(1), Arc::new(error) as Arc<_>),
             StoreError::Permanent(_) => Self::internal(Arc::new(error) as Arc<_>),
         }

@@ -178,6 +178,17 @@ pub fn describe_metrics() {
         "recall_http_answers_untaken_total",
         "Answers over HTTP/2 that were ended because nothing of them was taken"
     );
+    metrics::describe_counter!("recall_requests_limited_total", "Requests refused because a caller or an address asked too often");
+    metrics::describe_counter!(
+        "recall_shared_limits_missed_total",
+        "Limits that this server counted alone because the database gave no answer"
+    );
+    metrics::describe_counter!("recall_tokens_refused_total", "Tokens refused, by reason");
+    metrics::describe_counter!("recall_introspections_total", "Opaque tokens that their issuer was asked about, by result");
+    metrics::describe_counter!("recall_issuer_reads_total", "Times that the keys of an issuer were read, by result");
+    metrics::describe_counter!("recall_logins_total", "Logins with a browser, by how they ended");
+    metrics::describe_counter!("recall_login_renewals_total", "Logins renewed at their issuer, by result");
+    metrics::describe_counter!("recall_visits_total", "Visits begun without a login");
     metrics::describe_counter!("recall_tls_handshakes_failed_total", "Connections that ended before TLS was agreed on");
     metrics::describe_counter!("recall_requests_limited_total", "Requests refused because a caller or an address made too many");
     metrics::describe_counter!("recall_shared_limits_missed_total", "Times the limits that servers share could not be read");

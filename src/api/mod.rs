@@ -46,7 +46,7 @@ pub use error::ApiError;
 pub use graphql::{Admission, WEBSOCKET_FRAMES, documents::Documents, sdl};
 pub use ice::{IceServer, IceServers, TurnConfig};
 pub use layers::describe_metrics;
-pub use operations::Check;
+pub use operations::{Check, Problem};
 pub use rate::RateLimit;
 pub use server::{Listener, ServerConfig, serve};
 pub use tls::{Tls, TlsError};
@@ -230,6 +230,8 @@ pub fn router(state: ApiState) -> Router {
         is_tls: config.is_tls,
         public: config.public_url,
         allowed: config.cors_origins,
+        // Without a login anybody may read them who comes to the right host.
+        by_token: if config.login.is_some() { &["/metrics"] } else { &[] },
     });
     let attempts = rate::Addresses::new(limits.logins, config.trusted_proxies.clone());
     let addresses = rate::Addresses::new(limits.address_requests, config.trusted_proxies);

@@ -39,6 +39,11 @@ pub trait Check: Send + Sync {
     async fn check(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 }
 
+/// Why a service that answers cannot be used, in words for operators that hold nothing of the configuration.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Problem(pub &'static str);
+
 /// Checks the store.
 pub(crate) struct StoreCheck(pub(crate) Arc<dyn Store>);
 
@@ -110,7 +115,7 @@ async fn asked(check: &dyn Check) -> CheckResult {
         Ok(Ok(())) => None,
         Ok(Err(error)) => {
             tracing::warn!(service = check.name(), %error, "not ready");
-            Some("failed")
+            Some(error.downcast_ref::<Problem>().map_or("failed", |problem| problem.0))
         }
         Err(_) => Some("did not answer in time"),
     };

@@ -169,6 +169,33 @@ pub fn run() -> anyhow::Result<()> {
     }
 }
 
+/// An error with its causes, each once: many of ours have the text of their cause in their own.
+pub fn told(error: &anyhow::Error) -> String {
+    let mut all = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !all.contains(&cause) {
+            all.push_str(if all.is_empty() { "" } else { ": " });
+            all.push_str(&cause);
+        }
+    }
+    all
+}
+
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    #[test]
+    fn each_cause_is_told_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("the store is not available: {0}")]
+        struct Outer(#[source] std::io::Error);
+        let refused = || Outer(std::io::Error::other("connection refused"));
+        let error = Err::<(), _>(refused()).context("the database cannot be opened").unwrap_err();
+        assert_eq!(super::told(&error), "the database cannot be opened: the store is not available: connection refused");
+    }
 }

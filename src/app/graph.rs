@@ -7,37 +7,50 @@ use async_trait::async_trait;
 
 use super::{output::say, wiring};
 use crate::adapters::neo4j::{Neo4jConfig, Neo4jGraph};
-use crate::api::Check;
+use crate::api::{Check, Problem};
 use crate::config::{Config, Secret};
 use crate::domain::{Caller, Ontology};
 use crate::ports::{GraphEngine, GraphQueries, Store};
-use crate::projection::{GraphReader, Missed, Projection, Projector, StoreGraph, compare};
+use crate::projection::{GraphReader, GraphStatus, Missed, Projection, Projector, StoreGraph, compare};
 
 /// Longest time that a question waits for the engine before the store answers it.
 const WITHIN: Duration = Duration::from_millis(750);
 /// Differences that are printed one by one.
 const PRINTED: u64 = 100;
+/// Strays of each kind that are looked for.
+const STRAYS: u32 = 100;
 
 /// What the server needs of the graph.
 pub(super) struct GraphParts {
     /// Who is asked.
     pub(super) queries: Arc<dyn GraphQueries>,
     engine: Option<(Projection, Arc<Missed>)>,
+    /// How far the engine is behind.
+    pub(super) status: Option<Arc<GraphStatus>>,
 }
 
 impl GraphParts {
     /// Starts keeping the engine in step, if there is one.
     pub(super) fn follow(&self) -> Option<Projector> {
-        self.engine.as_ref().map(|(projection, missed)| Projector::start(projection.clone(), missed.clone()))
+        let status = self.status.clone()?;
+        self.engine.as_ref().map(|(projection, missed)| Projector::start(projection.clone(), missed.clone(), status))
     }
 
     /// What must be reachable.
     pub(super) fn checks(&self) -> Vec<Arc<dyn Check>> {
-        self.engine.iter().map(|(projection, _)| Arc::new(EngineCheck(projection.engine().clone())) as Arc<dyn Check>).collect()
+        let engine = self.engine.as_ref().map(|(projection, _)| projection.engine().clone());
+        engine
+            .zip(self.status.clone())
+            .map(|(engine, status)| Arc::new(EngineCheck { engine, status }) as Arc<dyn Check>)
+            .into_iter()
+            .collect()
     }
 }
 
-struct EngineCheck(Arc<dyn GraphEngine>);
+struct EngineCheck {
+    engine: Arc<dyn GraphEngine>,
+    status: Arc<GraphStatus>,
+}
 
 #[async_trait]
 impl Check for EngineCheck {
@@ -51,7 +64,11 @@ impl Check for EngineCheck {
     }
 
     async fn check(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        Ok(self.0.ping().await?)
+        self.engine.ping().await?;
+        match self.status.behind() {
+            0 => Ok(()),
+            _ => Err(Problem("is behind").into()),
+        }
     }
 }
 
@@ -68,11 +85,11 @@ pub(super) fn engine(config: &Config, ontology: &Ontology) -> anyhow::Result<Opt
 /// Joins store and engine.
 pub(super) fn parts(config: &Config, ontology: &Ontology, store: &Arc<dyn Store>) -> anyhow::Result<GraphParts> {
     let queries: Arc<dyn GraphQueries> = Arc::new(StoreGraph::new(store.clone(), store.engine()));
-    let Some(engine) = engine(config, ontology)? else { return Ok(GraphParts { queries, engine: None }) };
+    let Some(engine) = engine(config, ontology)? else { return Ok(GraphParts { queries, engine: None, status: None }) };
     let projection = Projection::new(store.clone(), engine.clone());
     let reader = GraphReader::new(projection.clone(), engine, queries, WITHIN);
     let missed = reader.missed();
-    Ok(GraphParts { queries: Arc::new(reader), engine: Some((projection, missed)) })
+    Ok(GraphParts { queries: Arc::new(reader), engine: Some((projection, missed)), status: Some(Arc::default()) })
 }
 
 /// Store and projection for a command; `None` when no engine is configured.
@@ -115,6 +132,12 @@ pub(super) async fn check(config: &Config) -> anyhow::Result<()> {
         }
     })
     .await?;
+    for stray in projection.engine().strays(STRAYS).await? {
+        found += 1;
+        if found <= PRINTED && printed.is_ok() {
+            printed = say!("{} {} in the graph is not of this program", stray.kind, stray.element);
+        }
+    }
     store.close().await;
     printed?;
     if found > PRINTED {

@@ -5,14 +5,22 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use super::telemetry;
 use crate::config::StreamConfig;
 use crate::ports::{Clock, Store};
+use crate::projection::GraphStatus;
 
 const MEASURE_EVERY: Duration = Duration::from_secs(5);
 const PRUNE_EVERY: Duration = Duration::from_secs(600);
 
 /// Runs until `stop`.
-pub(super) async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: StreamConfig, stop: CancellationToken) {
+pub(super) async fn run(
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    config: StreamConfig,
+    graph: Option<Arc<GraphStatus>>,
+    stop: CancellationToken,
+) {
     let mut measure = tokio::time::interval(MEASURE_EVERY);
     let mut prune = tokio::time::interval(PRUNE_EVERY);
     for interval in [&mut measure, &mut prune] {
@@ -21,13 +29,7 @@ pub(super) async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: St
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            _ = measure.tick() => match store.depth().await {
-                Ok((waiting, dead)) => {
-                    metrics::gauge!("recall_jobs_waiting").set(waiting as f64);
-                    metrics::gauge!("recall_jobs_dead").set(dead as f64);
-                }
-                Err(e) => warn!(error = %e, "the queue could not be measured"),
-            },
+            _ = measure.tick() => measure_all(store.as_ref(), clock.as_ref(), graph.as_deref()).await,
             _ = prune.tick() => {
                 if let Err(e) = store.forget_revoked(clock.now()).await {
                     warn!(error = %e, "revoked tokens could not be forgotten");
@@ -53,5 +55,33 @@ pub(super) async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: St
                 }
             }
         }
+    }
+}
+
+/// Brings the gauges up to date that nothing else does.
+async fn measure_all(store: &dyn Store, clock: &dyn Clock, graph: Option<&GraphStatus>) {
+    if let Some(graph) = graph {
+        metrics::gauge!("recall_graph_lag_seconds").set(graph.lag().as_secs_f64());
+        metrics::gauge!("recall_graph_behind_users").set(graph.behind() as f64);
+    }
+    if let Some(bytes) = telemetry::resident_bytes() {
+        metrics::gauge!("process_resident_memory_bytes").set(bytes as f64);
+    }
+    let connections = store.connections();
+    for (state, count) in [("idle", connections.idle), ("used", connections.open.saturating_sub(connections.idle))] {
+        metrics::gauge!("recall_database_connections", "state" => state).set(f64::from(count));
+    }
+    metrics::gauge!("recall_database_connections_max").set(f64::from(connections.most));
+    metrics::gauge!("recall_database_waiting").set(f64::from(connections.waiting));
+    match store.depth().await {
+        Ok((waiting, dead)) => {
+            metrics::gauge!("recall_jobs_waiting").set(waiting as f64);
+            metrics::gauge!("recall_jobs_dead").set(dead as f64);
+        }
+        Err(e) => warn!(error = %e, "the queue could not be measured"),
+    }
+    match store.oldest(clock.now()).await {
+        Ok(age) => metrics::gauge!("recall_jobs_oldest_seconds").set(age.unwrap_or_default().as_secs_f64()),
+        Err(e) => warn!(error = %e, "the oldest job could not be found"),
     }
 }

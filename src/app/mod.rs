@@ -18,5 +18,5 @@ mod tls;
 mod user;
 mod wiring;
 
-pub use cli::run;
+pub use cli::{run, told};
 pub use output::OutputClosed;

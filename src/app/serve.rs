@@ -79,7 +79,13 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     let projector = house.graph.follow();
     let stop = CancellationToken::new();
     let reembedding = tokio::spawn(house.reembedder.run(stop.clone()));
-    let maintenance = tokio::spawn(maintenance::run(house.store.clone(), house.clock.clone(), config.stream.clone(), stop.clone()));
+    let maintenance = tokio::spawn(maintenance::run(
+        house.store.clone(),
+        house.clock.clone(),
+        config.stream.clone(),
+        house.graph.status.clone(),
+        stop.clone(),
+    ));
     let instance = wiring::instance(address);
     let retention = Retention {
         conversation: house.conversation.clone(),

@@ -39,8 +39,21 @@ pub(super) fn metrics() -> anyhow::Result<PrometheusHandle> {
     Ok(handle)
 }
 
+/// Resident memory of this process, where the system tells it.
+pub(super) fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
 fn describe() {
     use metrics::{describe_counter as counter, describe_gauge as gauge, describe_histogram as histogram};
+    gauge!("process_resident_memory_bytes", "Resident memory of this process in bytes");
+    gauge!("recall_database_connections", "Connections to the database, by whether they are used");
+    gauge!("recall_database_connections_max", "Most connections to the database");
+    gauge!("recall_database_waiting", "Calls that wait for a connection to the database, or for their turn to write");
+    gauge!("recall_jobs_oldest_seconds", "Age of the oldest job that is not done");
     counter!("recall_messages_total", "Messages stored");
     counter!("recall_answers_total", "Questions answered, by whether something known supports the answer");
     counter!("recall_jobs_total", "Jobs ended, by outcome");
@@ -53,6 +66,8 @@ fn describe() {
     histogram!("recall_context_seconds", "Time to find the context of a question");
     histogram!("recall_context_part_seconds", "Time spent on one way of finding");
     gauge!("recall_graph_up", "Whether the graph engine is followed: 1 or 0");
+    gauge!("recall_graph_lag_seconds", "Age of the oldest change that the graph engine may not have been told");
+    gauge!("recall_graph_behind_users", "Users whose graph is known to be missing or behind");
     counter!("recall_graph_changes_total", "Things told to the graph engine");
     histogram!("recall_graph_batch_seconds", "Time the graph engine took for one batch");
     counter!("recall_graph_queries_total", "Questions about connections, by who answered and why");
@@ -75,6 +90,8 @@ fn describe() {
     counter!("recall_reembedded_messages_total", "Vectors made for messages that had none of the configured embedding model");
     gauge!("recall_reembedding_users", "Users not all of whose vectors are of the configured embedding model, counted once a minute");
     gauge!("recall_reembedding_messages", "Their messages without such a vector, counted once a minute");
+    counter!("recall_visits_expired_total", "Visits that were deleted because they were over");
+    counter!("recall_session_limits_reached_total", "Entities and facts that were left out because their session has enough, by which");
     counter!("recall_events_pruned_total", "Events removed from the logs after their time");
     counter!("recall_visits_expired_total", "Visits without a login that have ended");
     counter!("recall_session_limits_reached_total", "Entities and facts not stored because their session has too many");

@@ -17,7 +17,7 @@ use super::{
 pub struct StorageConfig {
     /// Folder for everything this server writes.
     pub data: PathBuf,
-    /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; a SQLite file in the data folder when absent.
+    /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE`; a SQLite file in the data folder when absent.
     pub database_url: Option<Secret>,
     /// Whether `serve` applies migrations.
     #[serde(deserialize_with = "flexible")]

@@ -82,6 +82,10 @@ impl UseCaseError {
             StoreError::BeingErased => {
                 Self::Refused { code: "DATA_BEING_DELETED", message: "Your data is being deleted. Try again when that is done." }
             }
+            StoreError::BeingImported => Self::Refused {
+                code: "DATA_BEING_IMPORTED",
+                message: "An archive is being imported for you. Try again when the import is done, or ask the operator to finish it.",
+            },
             StoreError::SessionBeingDeleted => {
                 Self::Refused { code: "DATA_BEING_DELETED", message: "A session of yours is being deleted. Try again when that is done." }
             }

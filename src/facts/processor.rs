@@ -1,7 +1,11 @@
 //! The durable processor: claims jobs from the queue, hands them to workers, keeps their leases alive, retries with
 //! backoff, buries what cannot be done, and drains on shutdown. It does not know what the work is.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
@@ -14,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::domain::EventDraft;
-use crate::ports::{Announcer, Clock, CommitError, Job, JobQueue};
+use crate::ports::{Announcer, Claim, Clock, CommitError, Job, JobQueue, StoreError};
 
 /// What became of a job.
 #[derive(Debug)]
@@ -83,6 +87,38 @@ const WATCH: Duration = Duration::from_secs(1);
 const LAST_WORD: Duration = Duration::from_secs(1);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 
+/// Jobs that this process works on, and until when the queue may say that it holds others: a claim that was cut off may have been
+/// committed, and a job that could not be given back has its lease. Without an end to that, their sessions would wait for the lease.
+#[derive(Default)]
+struct Running {
+    claims: Mutex<Vec<Claim>>,
+    doubtful_until: Mutex<Option<Instant>>,
+}
+
+impl Running {
+    fn claims(&self) -> MutexGuard<'_, Vec<Claim>> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call of the queue failed. What it began may happen later, too, so it is looked after for as long as a lease.
+    fn doubt(&self, lease: Duration) {
+        *self.doubtful_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + lease);
+    }
+
+    fn is_doubtful(&self) -> bool {
+        self.doubtful_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
+    }
+}
+
+/// Takes a job off the running ones, also when its task panics.
+struct Ends<'i>(&'i Running, &'i Claim);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.claims().retain(|claim| claim != self.1);
+    }
+}
+
 /// A running processor. Dropping it stops it at once; [`Processor::shutdown`] drains it.
 #[derive(Debug)]
 pub struct Processor {
@@ -93,6 +129,7 @@ pub struct Processor {
 }
 
 struct Inner {
+    running: Running,
     queue: Arc<dyn JobQueue>,
     work: Arc<dyn Work>,
     clock: Arc<dyn Clock>,
@@ -111,7 +148,7 @@ impl Processor {
         config: ProcessorConfig,
     ) -> Self {
         let (stop, abort) = (CancellationToken::new(), CancellationToken::new());
-        let inner = Arc::new(Inner { queue, work, clock, announcer, config });
+        let inner = Arc::new(Inner { running: Running::default(), queue, work, clock, announcer, config });
         let task = tokio::spawn(dispatch(inner, wake.clone(), stop.clone(), abort.clone()));
         Self { wake, stop, abort, task: Some(task) }
     }
@@ -146,16 +183,18 @@ async fn dispatch(inner: Arc<Inner>, wake: Arc<Notify>, stop: CancellationToken,
         let free = inner.config.workers.saturating_sub(running.len());
         let mut claimed = 0;
         if free > 0 {
-            match inner.queue.claim(inner.clock.now(), inner.config.lease, free as u32).await {
+            match claim(&inner, free).await {
                 Ok(jobs) => {
                     failures = 0;
                     claimed = jobs.len();
+                    inner.running.claims().extend(jobs.iter().map(|job| job.claim.clone()));
                     for job in jobs {
                         running.spawn(attempt(inner.clone(), job, abort.clone()));
                     }
                 }
                 Err(e) => {
                     failures += 1;
+                    inner.running.doubt(inner.config.lease);
                     warn!(error = %e, failures, "the queue could not be read");
                 }
             }
@@ -177,10 +216,22 @@ async fn dispatch(inner: Arc<Inner>, wake: Arc<Notify>, stop: CancellationToken,
     while running.join_next().await.is_some() {}
 }
 
+/// Claims jobs; after trouble gives back first what this process holds and does not work on.
+async fn claim(inner: &Inner, free: usize) -> Result<Vec<Job>, StoreError> {
+    if inner.running.is_doubtful() {
+        let held = inner.running.claims().clone();
+        let lost = inner.queue.release_lost(&held, inner.clock.now()).await?;
+        if lost > 0 {
+            info!(lost, "jobs whose claim or return was cut off are due again");
+        }
+    }
+    inner.queue.claim(inner.clock.now(), inner.config.lease, free as u32).await
+}
+
 /// How long to sleep when nobody wakes us: until the next retry is due, at most a second.
 async fn nap(inner: &Inner, failures: u32) -> Duration {
     if failures > 0 {
-        return (inner.config.backoff * 2u32.saturating_pow(failures.min(8))).min(Duration::from_secs(5));
+        return (inner.config.backoff * 2u32.saturating_pow(failures.min(8))).min(LONGEST_NAP);
     }
     match inner.queue.next_due(inner.clock.now()).await {
         // What is due but not claimable waits for a running job of its session, which wakes us.
@@ -191,6 +242,7 @@ async fn nap(inner: &Inner, failures: u32) -> Duration {
 
 async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
     let started = Instant::now();
+    let _ends = Ends(&inner.running, &job.claim);
     // Its last attempt ended without a word: the process died over it. Without this it would be tried for ever.
     if job.attempts > inner.config.attempts {
         return bury(&inner, &job, "CRASHED", "every attempt ended without an outcome").await;
@@ -215,7 +267,8 @@ async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
     match outcome {
         None => {
             if let Err(e) = inner.queue.release(std::slice::from_ref(&job.claim)).await {
-                warn!(error = %e, "a job could not be given back; its lease will expire");
+                inner.running.doubt(inner.config.lease);
+                warn!(error = %e, "a job could not be given back; it is tried again");
             }
         }
         Some(Outcome::Done) => {
@@ -228,8 +281,12 @@ async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
             metrics::counter!("recall_jobs_total", "outcome" => "retried").increment(1);
             warn!(job = job.claim.job, attempt = job.attempts, code, cause, "a job failed and will be tried again");
             let delay = (inner.config.backoff * 2u32.saturating_pow(job.attempts.saturating_sub(1).min(16))).min(LONGEST_BACKOFF);
-            if let Err(e) = inner.queue.retry(&job.claim, inner.clock.now(), delay, code).await {
-                warn!(error = %e, "a job could not be given back; its lease will expire");
+            match inner.queue.retry(&job.claim, inner.clock.now(), delay, code).await {
+                Ok(()) | Err(CommitError::NotOurs) => {}
+                Err(e) => {
+                    inner.running.doubt(inner.config.lease);
+                    warn!(error = %e, "a job could not be given back; it is tried again");
+                }
             }
         }
         Some(Outcome::Retry { code, cause } | Outcome::Hopeless { code, cause }) => bury(&inner, &job, code, &cause).await,
@@ -261,7 +318,10 @@ async fn bury(inner: &Inner, job: &Job, code: &str, cause: &str) {
     match inner.queue.bury(&job.caller, &job.claim, &event, code, inner.clock.now()).await {
         Ok(()) => inner.announcer.committed(&job.caller, job.session),
         Err(CommitError::NotOurs) => {}
-        Err(e) => warn!(error = %e, "a dead letter could not be written; its lease will expire"),
+        Err(e) => {
+            inner.running.doubt(inner.config.lease);
+            warn!(error = %e, "a dead letter could not be written; the job is tried again");
+        }
     }
 }
 

@@ -2,8 +2,12 @@
 
 use async_trait::async_trait;
 
-use super::{Reweigh, SessionDeleted, StoreError};
-use crate::domain::{Caller, SessionId, Timestamp};
+use super::{SessionDeleted, StoreError};
+use crate::domain::{Caller, Evidence, Fact, SessionId, Timestamp};
+
+/// What becomes of a fact that loses evidence, given all that is left, oldest first; `None` deletes it. An alias, because
+/// `async_trait` would otherwise name the lifetimes of its arguments and no store could call it with its own rows.
+pub type Reweigh<'a> = &'a (dyn Fn(&Fact, &[Evidence]) -> Option<Fact> + Send + Sync);
 
 /// What is left of a hidden session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

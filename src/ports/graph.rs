@@ -3,6 +3,8 @@
 //! The store is the truth. A graph engine is a projection: it is told what changed, in order, and may be behind, wiped or
 //! gone. [`GraphQueries`] is answered from the store itself and by an engine, with the same results.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use uuid::Uuid;
 
@@ -267,6 +269,8 @@ pub trait ChangeFeed: Send + Sync {
     async fn users_after(&self, mark: u64) -> Result<(Vec<Caller>, u64), StoreError>;
     /// Number of the user's latest change, 0 when there is none.
     async fn head(&self, caller: &Caller) -> Result<u64, StoreError>;
+    /// How many nodes and relationships a graph of the user has that knows everything.
+    async fn size(&self, caller: &Caller) -> Result<(u64, u64), StoreError>;
     /// Up to `limit` changes after `after`, ascending, with things as they are now, all read at one moment.
     async fn changes(&self, caller: &Caller, after: u64, limit: u32) -> Result<Vec<Change>, StoreError>;
 }
@@ -325,13 +329,28 @@ pub struct Damaged {
     pub id: Option<Uuid>,
 }
 
+/// Something in a graph that this program did not write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray {
+    /// `node` or `relationship`.
+    pub kind: &'static str,
+    /// By which name the engine knows it.
+    pub element: String,
+}
+
 /// A graph engine that is told what changed.
 #[async_trait]
 pub trait GraphEngine: Send + Sync {
     /// Whether it answers now.
     async fn ping(&self) -> Result<(), GraphError>;
-    /// Makes constraints and indexes. Safe to repeat.
+    /// Makes constraints and indexes, and the marker if there is none. Safe to repeat.
     async fn prepare(&self) -> Result<(), GraphError>;
+    /// Names the graph from [`GraphEngine::prepare`] until somebody wipes it; `None` then.
+    async fn marker(&self) -> Result<Option<String>, GraphError>;
+    /// Where the graphs of all users stand; those that are being cleared have no checkpoint.
+    async fn checkpoints(&self) -> Result<BTreeMap<UserId, Checkpoint>, GraphError>;
+    /// What is in the graph and belongs to no user as this program writes it, at most `limit`.
+    async fn strays(&self, limit: u32) -> Result<Vec<Stray>, GraphError>;
     /// Users of whom it holds something.
     async fn users(&self) -> Result<Vec<UserId>, GraphError>;
     /// Where the caller's graph stands; `None` when there is none.

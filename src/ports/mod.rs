@@ -30,7 +30,7 @@ pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
 pub use archive::{Archive, ArchiveError};
 pub use audit::AuditLog;
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
-pub use deletion::{DeletionLeft, DeletionStep, DeletionStore};
+pub use deletion::{DeletionLeft, DeletionStep, DeletionStore, Reweigh};
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use erase::{Eraser, Erasure, ErasureStep};
 pub use errands::Errands;
@@ -39,15 +39,15 @@ pub use fair::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use graph::{
     Around, Between, Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphCopy, GraphEngine,
-    GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, Shared, Thing, ThingId, Way,
+    GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, Shared, Stray, Thing, ThingId, Way,
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use login::{LoggedOut, LoginStore, Renewed};
-pub use queue::{Claim, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
+pub use queue::{Claim, Connected, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use store::{
     AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, KnowledgeStore, MessageStore, Mining, NewMessage,
-    Prepared, Reweigh, SessionDeleted, SessionStore, Store, StoreError,
+    Prepared, SessionDeleted, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
 pub use usage::{Spent, UsageStore};

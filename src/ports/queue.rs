@@ -65,6 +65,9 @@ pub trait JobQueue: Send + Sync {
     async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError>;
     /// Gives jobs back untouched, on shutdown; the attempt does not count.
     async fn release(&self, claims: &[Claim]) -> Result<(), StoreError>;
+    /// Makes due what this process holds by the account of the queue and not by its own, without counting the attempt: claims that
+    /// were committed and never confirmed, and jobs that could not be given back. `held` is all that it works on. Returns how many.
+    async fn release_lost(&self, held: &[Claim], now: Timestamp) -> Result<u64, StoreError>;
     /// Ends a job as a dead letter: the message becomes `failed` (for `Understand`), the event is written, the queue goes on.
     async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError>;
     /// Ends the answering of a question, whether it waits, runs, or follows only once the message is understood, and writes the
@@ -74,6 +77,8 @@ pub trait JobQueue: Send + Sync {
     async fn next_due(&self, now: Timestamp) -> Result<Option<Duration>, StoreError>;
     /// Jobs waiting or running, and dead letters.
     async fn depth(&self) -> Result<(u64, u64), StoreError>;
+    /// How long the oldest job that is not done has been there.
+    async fn oldest(&self, now: Timestamp) -> Result<Option<Duration>, StoreError>;
 }
 
 /// Where a session's log stands.
@@ -107,13 +112,28 @@ pub trait EventLog: Send + Sync {
     async fn prune_events(&self, before: Timestamp, keep: u64) -> Result<u64, StoreError>;
 }
 
+/// The connections of this process to its database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Connected {
+    /// Open ones.
+    pub open: u32,
+    /// Open ones that nobody uses.
+    pub idle: u32,
+    /// As many as there may be.
+    pub most: u32,
+    /// Calls that wait for one, or for their turn to write.
+    pub waiting: u32,
+}
+
 /// What operators ask.
 #[async_trait]
 pub trait Inspect: Send + Sync {
     /// Names the engine: `sqlite`.
     fn engine(&self) -> &'static str;
-    /// Whether it answers now.
+    /// Whether it answers now and takes writes.
     async fn ping(&self) -> Result<(), StoreError>;
+    /// How many connections there are.
+    fn connections(&self) -> Connected;
     /// The id of this installation's local user, made at the first start.
     async fn local_user(&self) -> Result<UserId, StoreError>;
     /// Flushes and closes.

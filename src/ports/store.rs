@@ -10,7 +10,7 @@ use async_trait::async_trait;
 
 use super::{
     AccessTokenStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, DeletionStore, Embedding, Eraser, EventLog, Inspect,
-    JobQueue, KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, UsageStore, VectorStore, VisitStore,
+    JobQueue, KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, Reweigh, UsageStore, VectorStore, VisitStore,
 };
 use crate::domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
@@ -73,6 +73,9 @@ pub enum StoreError {
     /// All that the store has of the caller is being deleted; until that is done nothing new is taken.
     #[error("the data is being deleted")]
     BeingErased,
+    /// An archive is being imported for the caller; until the import ends nothing else is stored.
+    #[error("the data is being imported")]
+    BeingImported,
     /// A session of the caller's is being deleted in steps; until that is done the whole cannot be exported.
     #[error("a session is being deleted")]
     SessionBeingDeleted,
@@ -86,10 +89,6 @@ pub enum StoreError {
     #[error("the store failed: {0}")]
     Permanent(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
-
-/// What becomes of a fact that loses evidence, given all that is left, oldest first; `None` deletes it. An alias, because
-/// `async_trait` would otherwise name the lifetimes of its arguments and no store could call it with its own rows.
-pub type Reweigh<'a> = &'a (dyn Fn(&Fact, &[Evidence]) -> Option<Fact> + Send + Sync);
 
 /// Sessions.
 #[async_trait]

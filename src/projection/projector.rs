@@ -1,6 +1,10 @@
 //! The loop that follows the feed while the server runs.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::{
     task::JoinHandle,
@@ -9,8 +13,13 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::{Projection, reader::Missed, step::of};
-use crate::domain::Caller;
+use super::{
+    GraphStatus, Projection,
+    inspector::{Inspected, Inspector},
+    reader::Missed,
+    step::of,
+};
+use crate::domain::{Caller, UserId};
 use crate::ports::GraphError;
 
 /// Longest time that a change waits to be noticed.
@@ -29,9 +38,11 @@ pub struct Projector {
 
 impl Projector {
     /// Starts following. `missed` are users whose graph a reader found behind; see [`super::GraphReader`].
-    pub fn start(projection: Projection, missed: Arc<Missed>) -> Self {
+    pub fn start(projection: Projection, missed: Arc<Missed>, status: Arc<GraphStatus>) -> Self {
         let stop = CancellationToken::new();
-        let mut following = Following { projection, missed, mark: 0, parked: HashMap::new(), stop: stop.clone() };
+        let inspector = Inspector::new(projection.clone());
+        let (mark, parked, lost, failed) = (0, HashMap::new(), BTreeSet::new(), BTreeSet::new());
+        let mut following = Following { projection, missed, status, inspector, mark, parked, lost, failed, stop: stop.clone() };
         Self { stop, task: Some(tokio::spawn(async move { following.run().await })) }
     }
 
@@ -57,8 +68,13 @@ impl Drop for Projector {
 struct Following {
     projection: Projection,
     missed: Arc<Missed>,
+    status: Arc<GraphStatus>,
+    inspector: Inspector,
     mark: u64,
     parked: HashMap<Caller, Instant>,
+    /// Users whose graph was found to be gone or damaged, and those whose graph could not be written.
+    lost: BTreeSet<UserId>,
+    failed: BTreeSet<UserId>,
     stop: CancellationToken,
 }
 
@@ -97,24 +113,40 @@ impl Following {
         }
     }
 
-    /// Returns when the engine cannot be used any more, or at the end.
+    /// Returns when the engine cannot be used any more, when its graph was wiped, or at the end.
     async fn follow(&mut self, feed: &str) -> Result<(), GraphError> {
+        self.lost.extend(self.inspector.begin(feed).await?);
+        self.status.found(self.behind());
         loop {
+            let started = Instant::now();
             let (users, mark) = self.projection.feed().users_after(self.mark).await?;
-            let mut told = 0;
-            let now = Instant::now();
-            let due: Vec<Caller> = self.parked.iter().filter(|(_, at)| **at <= now).map(|(c, _)| *c).collect();
-            for caller in users.into_iter().chain(self.missed.take().into_iter().map(of)).chain(due) {
+            let due: Vec<Caller> = self.parked.iter().filter(|(_, at)| **at <= started).map(|(c, _)| *c).collect();
+            let lost: Vec<UserId> = self.missed.take().into_iter().chain(self.lost.iter().copied()).collect();
+            let (mut told, mut asked) = (0, HashSet::new());
+            for caller in users.into_iter().chain(lost.into_iter().map(of)).chain(due) {
                 if self.stop.is_cancelled() {
                     return Ok(());
                 }
-                if self.parked.get(&caller).is_some_and(|at| *at > now) {
-                    continue;
+                let is_parked = self.parked.get(&caller).is_some_and(|at| *at > started);
+                if !is_parked && asked.insert(caller.user()) {
+                    told += self.user(feed, &caller).await?;
                 }
-                told += self.user(feed, &caller).await?;
             }
             // Only now: what failed before is looked at again from the old mark.
             self.mark = mark;
+            self.status.told(started, self.behind());
+            match self.inspector.inspect(feed).await? {
+                Inspected::Wiped => {
+                    warn!("the graph was wiped or replaced, and is made again");
+                    return Ok(());
+                }
+                Inspected::Lost(users) if users.is_empty() => {}
+                Inspected::Lost(users) => {
+                    info!(users = users.len(), "graphs of users are missing or damaged, and are made again");
+                    self.lost.extend(users);
+                    self.status.found(self.behind());
+                }
+            }
             if told == 0 {
                 self.pause(POLL).await;
             }
@@ -122,6 +154,11 @@ impl Following {
                 return Ok(());
             }
         }
+    }
+
+    /// How many users have a graph that is known to be missing or behind. One that another server is at is in good hands.
+    fn behind(&self) -> usize {
+        self.lost.union(&self.failed).count()
     }
 
     /// How many changes were told. One user's trouble must not hold up the others; only an engine or a store that is gone ends the
@@ -140,6 +177,8 @@ impl Following {
         match outcome {
             Ok(told) => {
                 self.parked.remove(caller);
+                self.lost.remove(&caller.user());
+                self.failed.remove(&caller.user());
                 Ok(told)
             }
             // Another server is at it; it is looked at again, in case that one stops.
@@ -149,6 +188,7 @@ impl Following {
             }
             Err(e @ GraphError::Failed(_)) => {
                 error!(error = %e, user = %caller.user(), "a graph is left behind for a while");
+                self.failed.insert(caller.user());
                 self.parked.insert(*caller, Instant::now() + PARKED);
                 Ok(0)
             }

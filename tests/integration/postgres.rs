@@ -1,5 +1,7 @@
 //! PostgreSQL for tests: a schema of its own per test, on the server that RECALL_TEST_POSTGRES names.
 
+use std::time::Duration;
+
 use recall::{
     adapters::postgres::{PostgresConfig, PostgresStore},
     domain::Timestamp,
@@ -10,6 +12,12 @@ use tokio::sync::OnceCell;
 
 /// What the program is to the server: the owner of its tables and nothing more, so that row-level security holds in every test.
 pub(crate) const ROLE: &str = "recall_tests";
+
+/// Limits that a machine keeps which is many times slower than usual; tests that are not about limits know no others.
+pub(crate) fn patient() -> PostgresConfig {
+    let long = Duration::from_secs(600);
+    PostgresConfig { acquire_timeout: long, statement_timeout: long, lock_timeout: long, ..PostgresConfig::default() }
+}
 
 /// A schema that only one test uses.
 pub(crate) struct Schema {

@@ -12,7 +12,10 @@ use recall::{
 };
 use tempfile::TempDir;
 
-use crate::{postgres::Schema, proxy::Proxy};
+use crate::{
+    postgres::{Schema, patient},
+    proxy::Proxy,
+};
 
 /// A store and what it lives in.
 pub(crate) struct Stored {
@@ -37,7 +40,7 @@ impl Stored {
     pub(crate) async fn postgres() -> Option<Self> {
         let schema = Schema::new().await?;
         let (proxy, url) = Proxy::to(&schema.url).await;
-        let store = PostgresStore::open(&url, PostgresConfig { connections: 4, ..PostgresConfig::default() }, SystemClock.now()).await;
+        let store = PostgresStore::open(&url, PostgresConfig { connections: 4, ..patient() }, SystemClock.now()).await;
         Some(Self { store: Arc::new(store.unwrap()), engine: Engine::Postgres(proxy) })
     }
 

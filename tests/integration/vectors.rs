@@ -9,10 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use clusters::{Clusters, nearest};
 use recall::{
-    adapters::{
-        local::{RecallIndex, RecallIndexOptions, Tuning},
-        postgres::PostgresConfig,
-    },
+    adapters::local::{RecallIndex, RecallIndexOptions, Tuning},
     domain::{
         Caller, EventId, MessageId, Role, SessionId, Timestamp, UserId, UserText, ViewerRole,
         context::{Method, Scope},
@@ -22,7 +19,10 @@ use recall::{
 use sqlx::{AssertSqlSafe, Executor};
 use uuid::Uuid;
 
-use crate::{postgres::Schema, stored::Stored};
+use crate::{
+    postgres::{Schema, patient},
+    stored::Stored,
+};
 
 const MODEL: &str = "clusters";
 const DIMENSION: usize = 256;
@@ -143,7 +143,7 @@ async fn the_nearest_of_many_users_and_of_a_large_one_are_found() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_approximate_index_that_somebody_makes_is_not_used() {
     let Some(schema) = Schema::new().await else { return };
-    let store: Arc<dyn Store> = Arc::new(schema.open(PostgresConfig::default(), Timestamp::default()).await.unwrap());
+    let store: Arc<dyn Store> = Arc::new(schema.open(patient(), Timestamp::default()).await.unwrap());
     let mut clusters = Clusters::new(DIMENSION, 12);
     let mut people = Vec::new();
     for number in 0..50 {

@@ -1,5 +1,7 @@
 //! Reading back where a graph stands and what it holds.
 
+use std::collections::BTreeMap;
+
 use neo4rs::{Query, Row, query};
 use uuid::Uuid;
 
@@ -20,15 +22,32 @@ pub(super) async fn users(client: &Client) -> Result<Vec<UserId>, Failure> {
          WITH DISTINCT id WHERE id IS NOT NULL RETURN id ORDER BY id",
     );
     let rows = client.read(client.write_timeout, statement).await?;
-    rows.iter().map(|row| Ok(UserId(Columns(row).id("id")?))).collect()
+    // What names nobody is a stray.
+    Ok(rows.iter().filter_map(|row| Columns(row).id("id").ok()).map(UserId).collect())
+}
+
+pub(super) async fn marker(client: &Client) -> Result<Option<String>, Failure> {
+    let rows = client.read(LOOK, query("MATCH (m:ProjectionMarker {id: 'recall'}) RETURN m.epoch AS epoch")).await?;
+    rows.first().map_or(Ok(None), |row| Columns(row).get("epoch"))
+}
+
+/// Those that cannot be read are not there.
+pub(super) async fn checkpoints(client: &Client) -> Result<BTreeMap<UserId, Checkpoint>, Failure> {
+    let statement = query("MATCH (p:Projection) WHERE p.maker IS NULL RETURN p.user_id AS id, p.feed AS feed, p.position AS position");
+    let rows = client.read(client.write_timeout, statement).await?;
+    let read = |row: &Row| {
+        let c = Columns(row);
+        Some((UserId(c.id("id").ok()?), Checkpoint { feed: c.get("feed").ok()?, position: c.count("position").ok()? }))
+    };
+    Ok(rows.iter().filter_map(read).collect())
 }
 
 pub(super) async fn checkpoint(client: &Client, user: UserId) -> Result<Option<Checkpoint>, Failure> {
     let statement =
         of_user("MATCH (p:Projection {user_id: $user}) WHERE p.maker IS NULL RETURN p.feed AS feed, p.position AS position", user);
     let rows = client.read(LOOK, statement).await?;
-    let Some(row) = rows.first().map(Columns) else { return Ok(None) };
-    Ok(Some(Checkpoint { feed: row.get("feed")?, position: row.count("position")? }))
+    // One that somebody changed so that it cannot be read is none: the graph is made anew.
+    Ok(rows.first().map(Columns).and_then(|row| Some(Checkpoint { feed: row.get("feed").ok()?, position: row.count("position").ok()? })))
 }
 
 /// Nodes and relationships. Every relationship begins at an entity or a message.
@@ -65,9 +84,11 @@ fn readable<T>(rows: Vec<Row>, kind: &'static str, damaged: &mut Vec<Damaged>, r
     let mut things = Vec::with_capacity(rows.len());
     for row in &rows {
         let columns = Columns(row);
+        // It has what this program does not write.
+        let has_more = columns.get::<bool>("has_more").unwrap_or(true);
         match read(&columns) {
-            Ok(thing) => things.push(thing),
-            Err(_) => damaged.push(Damaged { kind, id: columns.opt_id("id").ok().flatten() }),
+            Ok(thing) if !has_more => things.push(thing),
+            _ => damaged.push(Damaged { kind, id: columns.opt_id("id").ok().flatten() }),
         }
     }
     things
@@ -80,7 +101,8 @@ fn of_user(text: &str, user: UserId) -> Query {
 async fn sessions(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
     let statement = of_user(
         "MATCH (n:Session) WHERE n.user_id = $user AND n.id IS NOT NULL
-         RETURN n.id AS id, n.title AS title, n.created_at.epochMillis AS created_at ORDER BY id",
+         RETURN n.id AS id, n.title AS title, n.created_at.epochMillis AS created_at,
+             any(k IN keys(n) WHERE NOT k IN ['user_id', 'id', 'title', 'created_at']) AS has_more ORDER BY id",
         user,
     );
     client.read(client.write_timeout, statement).await
@@ -96,7 +118,9 @@ async fn entities(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
         "MATCH (n:Entity) WHERE n.user_id = $user AND n.id IS NOT NULL
          RETURN n.id AS id, n.name AS name, n.type AS type, n.aliases AS aliases, n.description AS description,
              n.mention_count AS mention_count, n.confidence AS confidence, n.is_viewer AS is_viewer, n.first_message AS first_message,
-             n.created_at.epochMillis AS created_at, n.updated_at.epochMillis AS updated_at ORDER BY id",
+             n.created_at.epochMillis AS created_at, n.updated_at.epochMillis AS updated_at,
+             any(k IN keys(n) WHERE NOT k IN ['user_id', 'id', 'name', 'type', 'aliases', 'description', 'mention_count', 'confidence',
+                 'is_viewer', 'first_message', 'created_at', 'updated_at']) AS has_more ORDER BY id",
         user,
     );
     client.read(client.write_timeout, statement).await
@@ -124,7 +148,9 @@ async fn messages(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
         "MATCH (n:Message) WHERE n.user_id = $user AND n.id IS NOT NULL
          RETURN n.id AS id, [(n)-[:PART_OF]->(s:Session) | s.id] AS sessions, n.position AS position, n.role AS role,
              n.speaker AS speaker, n.kind AS kind, n.sent_at.epochMillis AS sent_at,
-             [(n)<-[:MENTIONED_IN]-(e:Entity) | e.id] AS mentions ORDER BY id",
+             [(n)<-[:MENTIONED_IN]-(e:Entity) | e.id] AS mentions, n.session_id AS session_id,
+             any(k IN keys(n) WHERE NOT k IN ['user_id', 'id', 'session_id', 'position', 'role', 'speaker', 'kind', 'sent_at']) AS has_more
+         ORDER BY id",
         user,
     );
     client.read(client.write_timeout, statement).await
@@ -134,6 +160,9 @@ fn message(c: &Columns) -> Result<GraphMessage, Failure> {
     let mut mentions: Vec<Uuid> = c.ids("mentions")?;
     mentions.sort();
     let &[session] = c.ids("sessions")?.as_slice() else { return Err(Failure::Damaged("sessions")) };
+    if c.id("session_id")? != session {
+        return Err(Failure::Damaged("session_id"));
+    }
     Ok(GraphMessage {
         id: MessageId(c.id("id")?),
         session: SessionId(session),
@@ -153,7 +182,9 @@ async fn facts(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
          RETURN r.id AS id, s.id AS subject, coalesce(r.relation, type(r)) AS relation, o.id AS object, r.weight AS weight,
              r.opposition AS opposition, r.belief AS belief, r.status AS status, r.flagged AS flagged, r.source AS source,
              r.session_id AS session, r.timestamp.epochMillis AS timestamp, r.valid_from.epochMillis AS valid_from,
-             r.valid_to.epochMillis AS valid_to, r.created_at.epochMillis AS created_at, r.updated_at.epochMillis AS updated_at
+             r.valid_to.epochMillis AS valid_to, r.created_at.epochMillis AS created_at, r.updated_at.epochMillis AS updated_at,
+             any(k IN keys(r) WHERE NOT k IN ['user_id', 'id', 'relation', 'weight', 'opposition', 'belief', 'status', 'flagged', 'source',
+                 'session_id', 'timestamp', 'valid_from', 'valid_to', 'created_at', 'updated_at']) AS has_more
          ORDER BY id",
         user,
     );

@@ -8,18 +8,19 @@ mod client;
 mod contents;
 mod failure;
 mod queries;
+mod strays;
 mod values;
 mod verbs;
 mod write;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 
 use self::{client::Client, verbs::Verbs};
 use crate::{
     domain::{Caller, Ontology, UserId},
-    ports::{Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError},
+    ports::{Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, Stray},
 };
 
 /// How Neo4j is reached.
@@ -84,6 +85,18 @@ impl GraphEngine for Neo4jGraph {
 
     async fn prepare(&self) -> Result<(), GraphError> {
         Ok(write::prepare(&self.client, &self.verbs).await?)
+    }
+
+    async fn marker(&self) -> Result<Option<String>, GraphError> {
+        Ok(contents::marker(&self.client).await?)
+    }
+
+    async fn checkpoints(&self) -> Result<BTreeMap<UserId, Checkpoint>, GraphError> {
+        Ok(contents::checkpoints(&self.client).await?)
+    }
+
+    async fn strays(&self, limit: u32) -> Result<Vec<Stray>, GraphError> {
+        Ok(strays::find(&self.client, limit).await?)
     }
 
     async fn users(&self) -> Result<Vec<UserId>, GraphError> {

@@ -29,6 +29,7 @@ const LABELS: [&str; 3] = ["Message", "Session", "Entity"];
 pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failure> {
     let mut statements = vec![
         "CREATE CONSTRAINT recall_projection IF NOT EXISTS FOR (n:Projection) REQUIRE n.user_id IS UNIQUE".to_owned(),
+        "CREATE CONSTRAINT recall_marker IF NOT EXISTS FOR (n:ProjectionMarker) REQUIRE n.id IS UNIQUE".to_owned(),
         // For people: they look for names.
         "CREATE INDEX recall_entity_name IF NOT EXISTS FOR (n:Entity) ON (n.name)".to_owned(),
     ];
@@ -49,6 +50,9 @@ pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failur
             done => drop(done?),
         }
     }
+    // Another name after every wipe, so that whoever follows notices.
+    let marker = query("MERGE (m:ProjectionMarker {id: 'recall'}) ON CREATE SET m.epoch = randomUUID() RETURN m.epoch AS epoch");
+    client.read(client.write_timeout, marker).await?;
     Ok(())
 }
 

@@ -1,13 +1,15 @@
 //! Connections: what the URL and the configuration say, the limits in force on each, and how one is tested before use.
 
-use std::{str::FromStr, time::Duration};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use sqlx::{
-    ConnectOptions, Connection, PgConnection, PgPool,
+    ConnectOptions, Connection, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use super::failure::Failure;
+use tokio::sync::Notify;
+
+use super::{failure::Failure, servers::Wanted};
 
 /// A connection that rested longer than this is asked whether it is still there before a statement is given to it, and has as long
 /// to answer.
@@ -47,8 +49,8 @@ impl Default for PostgresConfig {
     }
 }
 
-/// Parses the URL. Its query may hold `sslmode` (`verify-full` checks the certificate), `sslrootcert`, `sslcert`, `sslkey`,
-/// `application_name` and `options`.
+/// Parses the URL of one server. Its query may hold `sslmode` (`verify-full` checks the certificate), `sslrootcert`, `sslcert`,
+/// `sslkey`, `application_name` and `options`.
 pub(super) fn options(url: &str) -> Result<PgConnectOptions, Failure> {
     // The parser's own error may quote the password.
     let options = PgConnectOptions::from_str(url).map_err(|_| Failure::Url("expected postgres://user:password@host:port/database"))?;
@@ -58,28 +60,11 @@ pub(super) fn options(url: &str) -> Result<PgConnectOptions, Failure> {
     Ok(options.disable_statement_logging())
 }
 
-/// A connection of its own, waited for: at start the server may be starting too.
-pub(super) async fn patiently(options: &PgConnectOptions, patience: Duration) -> Result<PgConnection, Failure> {
-    let connecting = async {
-        let mut pause = Duration::from_millis(50);
-        loop {
-            match PgConnection::connect_with(options).await {
-                Err(sqlx::Error::Io(e)) => {
-                    tracing::debug!(error = %e, "the database server cannot be reached yet");
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(Duration::from_secs(1));
-                }
-                Err(sqlx::Error::Database(e)) if e.code().is_some_and(|c| c == "57P03") => tokio::time::sleep(pause).await,
-                done => return done,
-            }
-        }
-    };
-    Ok(tokio::time::timeout(patience, connecting).await.map_err(|_| Failure::NoAnswer(patience))??)
-}
-
-/// The pool. Opens connections when they are needed.
-pub(super) fn pool(options: &PgConnectOptions, config: &PostgresConfig) -> PgPool {
-    PgPoolOptions::new()
+/// The pool of one server, which opens connections when they are needed. Where there are other servers, `choice` has what is
+/// demanded of this one, and who is told when it does not meet that any more.
+pub(super) fn pool(options: &PgConnectOptions, choice: Option<(Wanted, Arc<Notify>)>, config: &PostgresConfig) -> PgPool {
+    let options = limited(options, config);
+    let pool = PgPoolOptions::new()
         .max_connections(config.connections.max(1))
         .acquire_timeout(config.acquire_timeout)
         .idle_timeout(Duration::from_secs(600))
@@ -91,8 +76,22 @@ pub(super) fn pool(options: &PgConnectOptions, config: &PostgresConfig) -> PgPoo
                 // One that is silent is replaced; waiting for it would use up the time there is to find another.
                 Ok(meta.idle_for < TRUSTED || matches!(tokio::time::timeout(TRUSTED, connection.ping()).await, Ok(Ok(()))))
             })
+        });
+    let Some((wanted, trouble)) = choice else { return pool.connect_lazy_with(options) };
+    let checked = pool.after_connect(move |connection, _| {
+        let trouble = trouble.clone();
+        Box::pin(async move {
+            match wanted.is_met(connection).await {
+                Ok(true) => Ok(()),
+                Ok(false) => {
+                    trouble.notify_one();
+                    Err(sqlx::Error::Io(std::io::Error::other("the server takes no writes")))
+                }
+                Err(e) => Err(e),
+            }
         })
-        .connect_lazy_with(limited(options, config))
+    });
+    checked.connect_lazy_with(options)
 }
 
 /// With the limits. They travel in the first packet, so they cost no statement and hold from the beginning.

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::{
     PostgresStore,
     codec::{signed, time},
+    erase,
     failure::Failure,
     knowledge,
     rows::{self, EvidenceRow, FactRow},
@@ -121,11 +122,12 @@ async fn apply(
     let messages = messages.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
     let current = sqlx::query!(
         "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
-         WHERE id = $1 AND knowledge_version = $2",
+         WHERE id = $1 AND knowledge_version = $2 AND NOT importing",
         user,
         signed(decision.version),
     );
     if current.execute(&mut *c).await?.rows_affected() == 0 {
+        erase::refuse_while_locked(c, user).await?;
         return Err(Failure::Stale);
     }
 

@@ -123,10 +123,21 @@ fn count(deleted: &mut BTreeMap<String, u64>, table: &str, rows: u64) {
     }
 }
 
+/// Refuses writes for a user whose data is being deleted or imported.
+pub(super) async fn refuse_while_locked(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+    let row = sqlx::query!("SELECT erasing, importing FROM users WHERE id = $1", user).fetch_optional(c).await?;
+    match row {
+        Some(row) if row.erasing => Err(Failure::BeingErased),
+        Some(row) if row.importing => Err(Failure::BeingImported),
+        _ => Ok(()),
+    }
+}
+
 /// Marks the user. Whatever was made from the data before is void from here on, and once more at the end.
 async fn mark(c: &mut PgConnection, user: Uuid, erasing: bool) -> Result<(), Failure> {
     let marked = sqlx::query!(
-        "UPDATE users SET erasing = $2, feed_generation = feed_generation + 1, knowledge_version = knowledge_version + 1 WHERE id = $1",
+        "UPDATE users SET erasing = $2, importing = false, feed_generation = feed_generation + 1,
+             knowledge_version = knowledge_version + 1 WHERE id = $1",
         user,
         erasing,
     );

@@ -11,6 +11,8 @@ pub(super) enum Failure {
     BadCursor,
     #[error("the data is being deleted")]
     BeingErased,
+    #[error("the data is being imported")]
+    BeingImported,
     #[error("a session is being deleted")]
     SessionBeingDeleted,
     #[error("the visit may store no more")]
@@ -51,6 +53,11 @@ pub(super) enum Failure {
     NoAnswer(std::time::Duration),
     #[error("the database URL cannot be used: {0}")]
     Url(&'static str),
+    #[error("the server takes no writes: it is a standby, or is set to read-only")]
+    ReadOnly,
+    /// Why none of the servers can be used, each with its address.
+    #[error("{0}")]
+    NoServer(String),
 }
 
 impl From<sqlx::Error> for Failure {
@@ -79,11 +86,21 @@ impl Failure {
         match self {
             Self::Refused { code, .. } => code_is_transient(code),
             Self::Sql(e) => link_is_lost(e) || matches!(e, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed),
-            Self::NotConfirmed(_) | Self::NeverStill(_) | Self::NoAnswer(_) => true,
+            Self::NotConfirmed(_) | Self::NeverStill(_) | Self::NoAnswer(_) | Self::ReadOnly | Self::NoServer(_) => true,
             Self::Migration(sqlx::migrate::MigrateError::Execute(e) | sqlx::migrate::MigrateError::ExecuteMigration(e, _)) => {
                 let code = e.as_database_error().and_then(sqlx::error::DatabaseError::code);
                 link_is_lost(e) || code.is_some_and(|c| code_is_transient(&c))
             }
+            _ => false,
+        }
+    }
+
+    /// See [`is_wrong_server`].
+    pub(super) fn is_wrong_server(&self) -> bool {
+        match self {
+            Self::Sql(e) | Self::NotConfirmed(e) => is_wrong_server(e),
+            Self::Refused { code, .. } => matches!(code.as_str(), "25006" | "57P01" | "57P02" | "57P03"),
+            Self::NoAnswer(_) => true,
             _ => false,
         }
     }
@@ -99,6 +116,13 @@ impl Failure {
             _ => false,
         }
     }
+}
+
+/// Whether the server that answered takes no writes, or none answers: another of the servers may be the right one by now.
+pub(super) fn is_wrong_server(e: &sqlx::Error) -> bool {
+    let code = e.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    // 25006 read only, 57P01..03 shutdown and start.
+    link_is_lost(e) || matches!(e, sqlx::Error::PoolTimedOut) || code.is_some_and(|c| matches!(&*c, "25006" | "57P01" | "57P02" | "57P03"))
 }
 
 /// Whether the connection ended under a statement.
@@ -121,6 +145,7 @@ impl From<Failure> for StoreError {
             Failure::NotFound => Self::NotFound,
             Failure::BadCursor => Self::BadCursor,
             Failure::BeingErased => Self::BeingErased,
+            Failure::BeingImported => Self::BeingImported,
             Failure::SessionBeingDeleted => Self::SessionBeingDeleted,
             Failure::QuotaUsed => Self::QuotaUsed,
             f if f.is_transient() => Self::Transient(Box::new(f)),

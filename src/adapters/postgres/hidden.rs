@@ -12,6 +12,7 @@ use super::{
     PostgresStore,
     codec::{self, JsonText, json, signed},
     delete::{self, Decision},
+    erase,
     failure::Failure,
     knowledge,
     rows::Of,
@@ -51,6 +52,7 @@ impl DeletionStore for PostgresStore {
 }
 
 async fn hide(c: &mut PgConnection, user: Uuid, session: Uuid, since: Option<Timestamp>, now: Timestamp) -> Result<u64, Failure> {
+    erase::refuse_while_locked(c, user).await?;
     let messages = sqlx::query_scalar!(
         "UPDATE sessions SET deletion_at = $4, event_floor = event_head + 1, oldest_event_at = NULL
          WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL AND ($3::timestamptz IS NULL OR updated_at < $3) RETURNING message_count",

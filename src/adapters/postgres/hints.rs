@@ -79,7 +79,7 @@ impl Hint {
 /// Sends and receives hints until it is stopped or dropped.
 pub(super) struct Hints {
     queue: mpsc::Sender<Hint>,
-    options: PgConnectOptions,
+    pool: Pool,
     instance: Uuid,
     stop: CancellationToken,
 }
@@ -92,12 +92,12 @@ impl Drop for Hints {
 
 impl Hints {
     /// `instance` tells this process from the others.
-    pub(super) fn start(pool: Pool, options: PgConnectOptions, instance: Uuid) -> Self {
+    pub(super) fn start(pool: Pool, instance: Uuid) -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let stop = CancellationToken::new();
-        let sending = send(pool, waiting, instance);
+        let sending = send(pool.clone(), waiting, instance);
         tokio::spawn(stop.clone().run_until_cancelled_owned(sending));
-        Self { queue, options, instance, stop }
+        Self { queue, pool, instance, stop }
     }
 
     pub(super) fn stop(&self) {
@@ -126,7 +126,7 @@ impl Hints {
 
     /// Passes on what others send.
     pub(super) fn follow(&self, announcer: Arc<dyn Announcer>, wake: Arc<Notify>) {
-        let receiver = Receiver { options: self.options.clone(), instance: self.instance, announcer, wake };
+        let receiver = Receiver { pool: self.pool.clone(), instance: self.instance, announcer, wake };
         tokio::spawn(self.stop.clone().run_until_cancelled_owned(receiver.run()));
     }
 }
@@ -145,7 +145,7 @@ async fn send(pool: Pool, mut waiting: mpsc::Receiver<Hint>, instance: Uuid) {
 
 /// Listens on a connection of its own.
 struct Receiver {
-    options: PgConnectOptions,
+    pool: Pool,
     instance: Uuid,
     announcer: Arc<dyn Announcer>,
     wake: Arc<Notify>,
@@ -155,24 +155,31 @@ impl Receiver {
     async fn run(self) {
         let mut retry = FIRST_RETRY;
         loop {
-            let lost = match self.connect().await {
+            let mut server = self.pool.server();
+            let options = server.borrow_and_update().options.clone();
+            let lost = match self.connect(options).await {
                 Ok(listener) => {
                     retry = FIRST_RETRY;
                     // Work that was queued while nobody listened.
                     self.wake.notify_one();
-                    self.listen(listener).await
+                    tokio::select! {
+                        lost = self.listen(listener) => lost,
+                        // The others are at the new server, too.
+                        Ok(()) = server.changed() => continue,
+                    }
                 }
                 Err(e) => e,
             };
+            self.pool.report_trouble();
             tracing::warn!(error = %lost, retry_ms = retry.as_millis(), "other processes are not heard; their news arrive later");
             tokio::time::sleep(retry).await;
             retry = (retry * 2).min(LAST_RETRY);
         }
     }
 
-    async fn connect(&self) -> Result<PgListener, Failure> {
+    async fn connect(&self, options: PgConnectOptions) -> Result<PgListener, Failure> {
         let connecting = async {
-            let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(ANSWER).connect_lazy_with(self.options.clone());
+            let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(ANSWER).connect_lazy_with(options);
             let mut listener = PgListener::connect_with(&pool).await?;
             listener.ignore_pool_close_event(true);
             listener.eager_reconnect(false);

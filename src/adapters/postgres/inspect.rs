@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{PostgresStore, codec, failure::Failure, walls::Scope};
 use crate::{
     domain::{Timestamp, UserId},
-    ports::{Inspect, StoreError},
+    ports::{Connected, Inspect, StoreError},
 };
 
 #[async_trait]
@@ -17,8 +17,18 @@ impl Inspect for PostgresStore {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query_scalar!("SELECT 1").fetch_one(self.pool.reading(Scope::Nobody)).await.map_err(Failure::from)?;
-        Ok(())
+        let asked = sqlx::query_scalar!(r#"SELECT current_setting('transaction_read_only') = 'on' OR pg_is_in_recovery() AS "read_only!""#);
+        match asked.fetch_one(self.pool.reading(Scope::Nobody)).await.map_err(Failure::from)? {
+            true => {
+                self.pool.report_trouble();
+                Err(Failure::ReadOnly.into())
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn connections(&self) -> Connected {
+        self.pool.connections()
     }
 
     async fn local_user(&self) -> Result<UserId, StoreError> {

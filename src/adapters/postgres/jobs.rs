@@ -78,7 +78,7 @@ impl JobQueue for PostgresStore {
     async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError> {
         let (job, token) = numbers(claim);
         let done = sqlx::query!(
-            "UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, code = $3
+            "UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, code = $3, holder = NULL
              WHERE id = $4 AND token = $5 AND state = 'live'",
             time(now),
             interval(delay),
@@ -96,7 +96,7 @@ impl JobQueue for PostgresStore {
     async fn release(&self, claims: &[Claim]) -> Result<(), StoreError> {
         let (jobs, tokens): (Vec<_>, Vec<_>) = claims.iter().map(numbers).unzip();
         let released = sqlx::query!(
-            "UPDATE jobs SET ready_at = queued_at, token = jobs.token + 1, attempts = attempts - 1
+            "UPDATE jobs SET ready_at = queued_at, token = jobs.token + 1, attempts = attempts - 1, holder = NULL
              FROM unnest($1::bigint[], $2::bigint[]) AS c (id, token)
              WHERE jobs.id = c.id AND jobs.token = c.token AND state = 'live'",
             &jobs[..],
@@ -104,6 +104,18 @@ impl JobQueue for PostgresStore {
         );
         released.execute(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?;
         Ok(())
+    }
+
+    async fn release_lost(&self, held: &[Claim], now: Timestamp) -> Result<u64, StoreError> {
+        let held: Vec<_> = held.iter().map(|claim| numbers(claim).0).collect();
+        let released = sqlx::query!(
+            "UPDATE jobs SET ready_at = queue_time($1), token = token + 1, attempts = greatest(attempts - 1, 0), holder = NULL
+             WHERE head AND ready_at > queue_time($1) AND holder = $2 AND id <> ALL ($3)",
+            time(now),
+            self.instance,
+            &held[..],
+        );
+        Ok(released.execute(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?.rows_affected())
     }
 
     async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError> {
@@ -140,6 +152,15 @@ impl JobQueue for PostgresStore {
         );
         let row = row.fetch_one(self.pool.reading(Scope::Queue)).await.map_err(Failure::from)?;
         Ok((row.live.unsigned_abs(), row.dead.unsigned_abs()))
+    }
+
+    async fn oldest(&self, now: Timestamp) -> Result<Option<Duration>, StoreError> {
+        let age = sqlx::query_scalar!(
+            "SELECT floor(extract(epoch FROM queue_time($1) - min(queued_at)) * 1000)::bigint FROM jobs WHERE head",
+            time(now)
+        );
+        let age = age.fetch_one(self.pool.reading(Scope::Queue)).await.map_err(Failure::from)?;
+        Ok(age.map(|ms| Duration::from_millis(ms.try_into().unwrap_or(0))))
     }
 }
 
@@ -277,7 +298,7 @@ async fn bury(
     now: Timestamp,
 ) -> Result<SessionId, Failure> {
     let held = held(c, user, claim).await?;
-    sqlx::query!("UPDATE jobs SET state = 'dead', head = false, token = token + 1, code = $1 WHERE id = $2", code, held.id)
+    sqlx::query!("UPDATE jobs SET state = 'dead', head = false, token = token + 1, code = $1, holder = NULL WHERE id = $2", code, held.id)
         .execute(&mut *c)
         .await?;
     promote(c, &held, now).await?;
@@ -319,7 +340,8 @@ async fn cancel_answer(
         // Whoever reads the message now would have it answered; it is read again, by whom that is not asked of. The attempt does
         // not count.
         let again = sqlx::query!(
-            "UPDATE jobs SET answer = false, token = token + 1, attempts = greatest(attempts - 1, 0), ready_at = least(ready_at, queue_time($1))
+            "UPDATE jobs SET answer = false, token = token + 1, attempts = greatest(attempts - 1, 0), holder = NULL,
+                 ready_at = least(ready_at, queue_time($1))
              WHERE id = $2",
             time(now),
             job.id,

@@ -12,7 +12,7 @@ use sqlx::{
 use super::failure::Failure;
 
 /// (number, name, text) of each file in `migrations/postgres`.
-const FILES: [(i64, &str, &str); 11] = [
+const FILES: &[(i64, &str, &str)] = &[
     (1, "memory", include_str!("../../../migrations/postgres/0001_memory.sql")),
     (2, "graph", include_str!("../../../migrations/postgres/0002_graph.sql")),
     (5, "usage", include_str!("../../../migrations/postgres/0005_usage.sql")),
@@ -24,6 +24,8 @@ const FILES: [(i64, &str, &str); 11] = [
     (13, "visits", include_str!("../../../migrations/postgres/0013_visits.sql")),
     (14, "visitors", include_str!("../../../migrations/postgres/0014_visitors.sql")),
     (15, "deletions", include_str!("../../../migrations/postgres/0015_deletions.sql")),
+    (20, "imports", include_str!("../../../migrations/postgres/0020_imports.sql")),
+    (21, "holders", include_str!("../../../migrations/postgres/0021_holders.sql")),
 ];
 
 /// Applies what is missing, each file in a transaction of its own, under an advisory lock of the database.

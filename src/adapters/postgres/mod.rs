@@ -27,6 +27,7 @@ mod messages;
 mod migrate;
 mod pool;
 mod rows;
+mod servers;
 mod sessions;
 mod statistics;
 #[cfg(test)]
@@ -41,12 +42,14 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::BoxFuture;
 use sqlx::PgConnection;
 use tokio::sync::Notify;
+use uuid::Uuid;
 
 pub use self::connect::PostgresConfig;
 use self::{
     failure::{Failure, link_is_lost},
     hints::Hints,
     pool::Pool,
+    servers::Servers,
     statistics::Growth,
     walls::{Access, Scope},
 };
@@ -66,6 +69,8 @@ pub struct PostgresStore {
     pool: Pool,
     hints: Hints,
     growth: Growth,
+    /// Names this process.
+    instance: Uuid,
     turns: turns::Turns,
 }
 
@@ -81,8 +86,8 @@ impl PostgresStore {
     }
 
     async fn open_inner(url: &str, config: PostgresConfig, now: Timestamp) -> Result<Self, Failure> {
-        let options = connect::options(url)?;
-        let mut connection = connect::patiently(&options, config.acquire_timeout).await?;
+        let servers = Servers::parse(url)?;
+        let (server, mut connection) = servers.first(config.acquire_timeout).await?;
         match config.migrate {
             true => migrate::run(&mut connection).await?,
             false => migrate::verify(&mut connection).await?,
@@ -90,8 +95,9 @@ impl PostgresStore {
         walls::check(&mut connection, config.require_row_security).await?;
         let instance = inspect::found_installation(&mut connection, now).await?;
         drop(connection);
-        let pool = Pool::new(connect::pool(&options, &config), config.statement_timeout);
-        Ok(Self { hints: Hints::start(pool.clone(), options, instance), pool, growth: Growth::default(), turns: turns::Turns::default() })
+        let pool = Pool::start(servers, server, config);
+        let hints = Hints::start(pool.clone(), instance);
+        Ok(Self { hints, pool, growth: Growth::default(), instance, turns: turns::Turns::default() })
     }
 
     /// From now on tells `announcer` what other processes commit to this database, and wakes `wake` for work that they queue.
@@ -159,6 +165,12 @@ impl PostgresStore {
         };
         let patience = self.pool.patience();
         match tokio::time::timeout(patience, whole).await {
+            Ok(Err(e)) => {
+                if e.is_wrong_server() {
+                    connection.blame_server();
+                }
+                Err(e)
+            }
             Ok(done) => done,
             Err(_) => {
                 connection.give_up();

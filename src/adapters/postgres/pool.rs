@@ -3,7 +3,10 @@
 
 use std::{
     ops::{Deref, DerefMut},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -11,34 +14,96 @@ use futures_util::{TryStreamExt, future::BoxFuture, stream, stream::BoxStream};
 use sqlx::{
     AssertSqlSafe, Connection, Describe, Either, Error, Execute, Executor, PgConnection, PgPool, Postgres, SqlStr, Transaction,
     pool::PoolConnection,
-    postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
+    postgres::{PgConnectOptions, PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
-use tokio::{sync::OwnedSemaphorePermit, time::timeout};
+use tokio::{
+    sync::{Notify, OwnedSemaphorePermit, watch},
+    time::timeout,
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::walls::{Access, Scope};
-use crate::{domain::UserId, ports::FairShare};
+use super::{
+    connect::{self, PostgresConfig},
+    failure::is_wrong_server,
+    servers::{Servers, address},
+    walls::{Access, Scope},
+};
+use crate::{
+    domain::UserId,
+    ports::{Connected, FairShare},
+};
 
 /// What the server has, past its own limit of a statement, to say that it ended one.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Connections, each lent for a bounded time.
+/// A call that waits longer for a connection makes the choice of the server be looked at: a machine that was switched off says
+/// nothing.
+const SLOW: Duration = Duration::from_secs(1);
+/// Wait between two looks at servers of which none will do.
+const FIRST_LOOK: Duration = Duration::from_millis(250);
+const LAST_LOOK: Duration = Duration::from_secs(2);
+
+/// Connections to the server that was chosen, each lent for a bounded time.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
-    pool: PgPool,
+    current: watch::Receiver<Current>,
+    /// Told when the server that was chosen may not be the right one any more.
+    trouble: Arc<Notify>,
+    waiting: Arc<AtomicU32>,
     patience: Duration,
+    /// Of one caller at once.
     share: Arc<FairShare>,
+    /// Ends the choosing with the last of the pools.
+    _choosing: Arc<DropGuard>,
+}
+
+/// The server that was chosen.
+#[derive(Clone, Debug)]
+pub(super) struct Current {
+    server: usize,
+    /// How to connect to it past the pool.
+    pub(super) options: PgConnectOptions,
+    pool: PgPool,
 }
 
 impl Pool {
-    /// `limit` is how long the server lets a statement run.
-    pub(super) fn new(pool: PgPool, limit: Duration) -> Self {
-        let share = Arc::new(FairShare::half_of(pool.options().get_max_connections()));
-        Self { pool, patience: limit.saturating_add(GRACE), share }
+    /// Begins with `server`, and goes over to another one when that one will not do any more.
+    pub(super) fn start(servers: Servers, server: usize, config: PostgresConfig) -> Self {
+        let (trouble, stop) = (Arc::new(Notify::new()), CancellationToken::new());
+        let patience = config.statement_timeout.saturating_add(GRACE);
+        let share = Arc::new(FairShare::half_of(config.connections));
+        let choosing = Choosing { servers, config, trouble: trouble.clone() };
+        let (sender, current) = watch::channel(choosing.current(server));
+        if choosing.servers.are_several() {
+            tokio::spawn(stop.clone().run_until_cancelled_owned(choosing.run(sender)));
+        }
+        Self { current, trouble, waiting: Arc::default(), patience, share, _choosing: Arc::new(stop.drop_guard()) }
     }
 
     /// The longest that a connection is lent.
     pub(super) fn patience(&self) -> Duration {
         self.patience
+    }
+
+    /// The server that is used, and whoever holds it learns of the next one.
+    pub(super) fn server(&self) -> watch::Receiver<Current> {
+        self.current.clone()
+    }
+
+    /// The server that is used may not be the right one any more.
+    pub(super) fn report_trouble(&self) {
+        self.trouble.notify_one();
+    }
+
+    /// How many connections there are, and who waits for one.
+    pub(super) fn connections(&self) -> Connected {
+        let pool = self.current.borrow().pool.clone();
+        Connected {
+            open: pool.size(),
+            idle: u32::try_from(pool.num_idle()).unwrap_or(u32::MAX),
+            most: pool.options().get_max_connections(),
+            waiting: self.waiting.load(Ordering::Relaxed),
+        }
     }
 
     /// A connection for work in a scope. It counts for the caller until it goes back, so nobody may wait for another one meanwhile.
@@ -47,7 +112,42 @@ impl Pool {
             Scope::Caller(user) => self.share.share(user).await,
             _ => None,
         };
-        Ok(Lent { connection: Some(self.pool.acquire().await?), is_doubtful: false, _share: share })
+        let connection = Some(self.take().await?);
+        Ok(Lent { connection, is_doubtful: false, trouble: self.trouble.clone(), _share: share })
+    }
+
+    async fn take(&self) -> Result<PoolConnection<Postgres>, Error> {
+        let _waits = Waits::begin(&self.waiting);
+        let mut current = self.current.clone();
+        loop {
+            let pool = current.borrow_and_update().pool.clone();
+            // Whoever waits for one of a server that was left takes one of the next.
+            tokio::select! {
+                biased;
+                acquired = self.acquire(&pool) => match acquired {
+                    Err(Error::PoolClosed) if current.has_changed().unwrap_or(false) => {}
+                    acquired => return acquired,
+                },
+                Ok(()) = current.changed() => {}
+            }
+        }
+    }
+
+    async fn acquire(&self, pool: &PgPool) -> Result<PoolConnection<Postgres>, Error> {
+        let acquiring = pool.acquire();
+        tokio::pin!(acquiring);
+        let acquired = match timeout(SLOW, &mut acquiring).await {
+            Ok(acquired) => acquired,
+            Err(_) => {
+                self.report_trouble();
+                acquiring.await
+            }
+        };
+        acquired.inspect_err(|e| {
+            if is_wrong_server(e) {
+                self.report_trouble();
+            }
+        })
     }
 
     /// For a statement that reads.
@@ -62,7 +162,7 @@ impl Pool {
 
     /// A read transaction that lasts as long as whoever takes what it reads: for the archive, at the command line.
     pub(super) async fn snapshot(&self, user: UserId) -> Result<Transaction<'static, Postgres>, Error> {
-        let (pool, begin) = (self.pool.clone(), Scope::Caller(user).begin(Access::Snapshot));
+        let (pool, begin) = (self.current.borrow().pool.clone(), Scope::Caller(user).begin(Access::Snapshot));
         // In a task, so that it ends whoever waits for it: see `Lent::begin`.
         match tokio::spawn(async move { pool.begin_with(begin).await }).await {
             Ok(begun) => begun,
@@ -71,8 +171,71 @@ impl Pool {
     }
 
     pub(super) async fn close(&self) {
+        let pool = self.current.borrow().pool.clone();
         // A silent connection says no goodbye.
-        let _ = timeout(self.patience, self.pool.close()).await;
+        let _ = timeout(self.patience, pool.close()).await;
+    }
+}
+
+/// Counts a call that waits.
+struct Waits<'p>(&'p AtomicU32);
+
+impl<'p> Waits<'p> {
+    fn begin(waiting: &'p AtomicU32) -> Self {
+        waiting.fetch_add(1, Ordering::Relaxed);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Chooses among several servers.
+struct Choosing {
+    servers: Servers,
+    config: PostgresConfig,
+    trouble: Arc<Notify>,
+}
+
+impl Choosing {
+    fn current(&self, server: usize) -> Current {
+        let options = self.servers.options(server).cloned().unwrap_or_default();
+        let choice = self.servers.are_several().then(|| (self.servers.wanted, self.trouble.clone()));
+        Current { server, pool: connect::pool(&options, choice, &self.config), options }
+    }
+
+    /// Looks whenever there is trouble, until a server will do.
+    async fn run(self, current: watch::Sender<Current>) {
+        loop {
+            self.trouble.notified().await;
+            let mut pause = FIRST_LOOK;
+            loop {
+                let old = current.borrow().clone();
+                match self.servers.choose(old.server, self.config.acquire_timeout).await {
+                    Ok((server, connection)) => {
+                        let _ = timeout(GRACE, connection.close()).await;
+                        if server != old.server {
+                            let next = self.current(server);
+                            tracing::warn!(from = address(&old.options), to = address(&next.options), "another database server is used");
+                            current.send_replace(next);
+                            // Ends when the last of its connections comes back.
+                            tokio::spawn(async move { old.pool.close().await });
+                        }
+                        break;
+                    }
+                    Err(e) => {
+                        tracing::warn!(error = %e, "no database server takes writes");
+                        tokio::time::sleep(pause).await;
+                        pause = (pause * 2).min(LAST_LOOK);
+                    }
+                }
+            }
+            // What else went wrong meanwhile had the same cause.
+            tokio::time::sleep(FIRST_LOOK).await;
+        }
     }
 }
 
@@ -82,6 +245,7 @@ pub(super) struct Lent {
     connection: Option<PoolConnection<Postgres>>,
     /// Whether a transaction may be open of which the library knows nothing.
     is_doubtful: bool,
+    trouble: Arc<Notify>,
     _share: Option<OwnedSemaphorePermit>,
 }
 
@@ -98,9 +262,15 @@ impl Lent {
         Ok(transaction)
     }
 
+    /// Its server takes no writes or is gone: it does not go back, and the choice of the server is looked at.
+    pub(super) fn blame_server(&mut self) {
+        self.is_doubtful = true;
+        self.trouble.notify_one();
+    }
+
     /// It fell silent, and does not go back.
     pub(super) fn give_up(mut self) -> Error {
-        self.is_doubtful = true;
+        self.blame_server();
         Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the database server does not answer"))
     }
 }
@@ -162,6 +332,12 @@ macro_rules! run {
             Ok(done)
         };
         match timeout(rows.pool.patience, whole).await {
+            Ok(Err(e)) => {
+                if is_wrong_server(&e) {
+                    lent.blame_server();
+                }
+                Err(e)
+            }
             Ok(done) => done,
             Err(_) => Err(lent.give_up()),
         }

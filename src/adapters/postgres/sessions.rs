@@ -34,7 +34,7 @@ impl SessionStore for PostgresStore {
             Box::pin(async move {
                 let user = caller.user().0;
                 sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
-                erase::refuse_while_erasing(c, user).await?;
+                erase::refuse_while_locked(c, user).await?;
                 visits::take_session(c, caller).await?;
                 let title = codec::opt_text(title.as_ref().map(UserText::as_str));
                 let row = sqlx::query_as!(

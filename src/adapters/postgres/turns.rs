@@ -66,13 +66,14 @@ pub(super) async fn claim(store: &PostgresStore, now: Timestamp, lease: std::tim
              SELECT id FROM jobs WHERE head AND ready_at <= queue_time($1) AND id <> ALL (ARRAY(SELECT id FROM fair))
              ORDER BY ready_at, id LIMIT greatest($3 - (SELECT count(*) FROM due), 0) FOR UPDATE SKIP LOCKED),
          loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
-         UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, attempts = attempts + 1
+         UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, attempts = attempts + 1, holder = $5
          FROM (SELECT id, true AS fair FROM due UNION ALL SELECT id, false FROM rest) AS taken, loosely WHERE jobs.id = taken.id
          RETURNING jobs.id, token, user_id, role, session_id, lane, message_id, answer, attempts, queued_at, taken.fair AS "fair!""#,
         time(now),
         interval(lease),
         i64::from(limit),
         last,
+        store.instance,
     );
     let rows = rows.fetch_all(store.pool.writing(Scope::Queue)).await?;
     store.turns.served(last, rows.iter().filter(|row| row.fair).map(|row| row.user_id));

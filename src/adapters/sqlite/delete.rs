@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::{
     SqliteStore,
     codec::{bytes, id_list, millis, signed},
+    erase,
     failure::Failure,
     knowledge, rows,
     rows::Columns,
@@ -128,11 +129,12 @@ async fn apply(
     .ok_or(Failure::NotFound)?;
     let current = sqlx::query(
         "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
-         WHERE id = ? AND knowledge_version = ?",
+         WHERE id = ? AND knowledge_version = ? AND importing = 0",
     )
     .bind(bytes(&user))
     .bind(signed(decision.version));
     if current.execute(&mut *c).await?.rows_affected() == 0 {
+        erase::refuse_while_locked(c, user).await?;
         return Err(Failure::Stale);
     }
 

@@ -94,10 +94,22 @@ fn count(deleted: &mut BTreeMap<String, u64>, table: &str, rows: u64) {
     }
 }
 
+/// Refuses writes for a user whose data is being deleted or imported.
+pub(super) async fn refuse_while_locked(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
+    let found = sqlx::query("SELECT erasing, importing FROM users WHERE id = ?").bind(bytes(&user)).fetch_optional(c).await?;
+    let Some(row) = found else { return Ok(()) };
+    let row = Columns::of(&row, "users");
+    if row.flag("erasing")? {
+        return Err(Failure::BeingErased);
+    }
+    if row.flag("importing")? { Err(Failure::BeingImported) } else { Ok(()) }
+}
+
 /// Marks the user. Whatever was made from the data before is void from here on, and once more at the end.
 async fn mark(c: &mut SqliteConnection, user: Uuid, erasing: bool) -> Result<(), Failure> {
     let marked = sqlx::query(
-        "UPDATE users SET erasing = ?2, feed_generation = feed_generation + 1, knowledge_version = knowledge_version + 1 WHERE id = ?1",
+        "UPDATE users SET erasing = ?2, importing = 0, feed_generation = feed_generation + 1,
+             knowledge_version = knowledge_version + 1 WHERE id = ?1",
     )
     .bind(bytes(&user))
     .bind(erasing);

@@ -13,6 +13,8 @@ pub(super) enum Failure {
     BadCursor,
     #[error("the data is being deleted")]
     BeingErased,
+    #[error("the data is being imported")]
+    BeingImported,
     #[error("a session is being deleted")]
     SessionBeingDeleted,
     #[error("the visit may store no more")]
@@ -98,6 +100,7 @@ impl From<Failure> for StoreError {
             Failure::NotFound => Self::NotFound,
             Failure::BadCursor => Self::BadCursor,
             Failure::BeingErased => Self::BeingErased,
+            Failure::BeingImported => Self::BeingImported,
             Failure::SessionBeingDeleted => Self::SessionBeingDeleted,
             Failure::QuotaUsed => Self::QuotaUsed,
             f if f.is_transient() => Self::Transient(Box::new(f)),

@@ -11,6 +11,7 @@ use super::{
     SqliteStore,
     codec::{bytes, id_list, json, millis},
     delete::{self, Decision},
+    erase,
     failure::Failure,
     knowledge,
     rows::{self, Columns},
@@ -64,6 +65,7 @@ impl DeletionStore for SqliteStore {
 }
 
 async fn hide(c: &mut SqliteConnection, user: Uuid, session: Uuid, since: Option<Timestamp>, now: Timestamp) -> Result<u64, Failure> {
+    erase::refuse_while_locked(c, user).await?;
     let messages: i64 = sqlx::query_scalar(
         "UPDATE sessions SET deletion_at = ?4, event_floor = event_head + 1, oldest_event_at = NULL
          WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND (?3 IS NULL OR updated_at < ?3) RETURNING message_count",

@@ -6,7 +6,7 @@ use sqlx::SqliteConnection;
 use super::{SqliteStore, codec, failure::Failure, rows::Columns};
 use crate::{
     domain::{Timestamp, UserId},
-    ports::{Inspect, StoreError},
+    ports::{Connected, Inspect, StoreError},
 };
 
 #[async_trait]
@@ -21,6 +21,16 @@ impl Inspect for SqliteStore {
         }
         sqlx::query("SELECT 1").execute(self.readers.for_server()).await.map_err(Failure::from)?;
         Ok(())
+    }
+
+    fn connections(&self) -> Connected {
+        Connected {
+            // With that of the writer, which is in use always.
+            open: self.readers.for_server().size() + 1,
+            idle: u32::try_from(self.readers.for_server().num_idle()).unwrap_or(u32::MAX),
+            most: self.readers.for_server().options().get_max_connections() + 1,
+            waiting: self.writer.waiting(),
+        }
     }
 
     async fn local_user(&self) -> Result<UserId, StoreError> {

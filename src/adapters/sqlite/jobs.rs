@@ -62,7 +62,7 @@ impl JobQueue for SqliteStore {
         // Whoever held a claim is dead; if not, its token is void now and its commit will be refused.
         let recovered = self.write(move |c| {
             Box::pin(async move {
-                let due = sqlx::query("UPDATE jobs SET ready_at = ?1, token = token + 1 WHERE head = 1 AND ready_at > ?1");
+                let due = sqlx::query("UPDATE jobs SET ready_at = ?1, token = token + 1, held = 0 WHERE head = 1 AND ready_at > ?1");
                 Ok(due.bind(millis(now)).execute(c).await?.rows_affected())
             })
         });
@@ -87,8 +87,9 @@ impl JobQueue for SqliteStore {
         let code = code.to_owned();
         let done = self.write(move |c| {
             Box::pin(async move {
-                let done =
-                    sqlx::query("UPDATE jobs SET ready_at = ?, token = token + 1, code = ? WHERE id = ? AND token = ? AND state = 'live'");
+                let done = sqlx::query(
+                    "UPDATE jobs SET ready_at = ?, token = token + 1, code = ?, held = 0 WHERE id = ? AND token = ? AND state = 'live'",
+                );
                 match done.bind(due).bind(code).bind(job).bind(token).execute(c).await?.rows_affected() {
                     0 => Err(Failure::NotOurs),
                     _ => Ok(()),
@@ -104,7 +105,7 @@ impl JobQueue for SqliteStore {
             Box::pin(async move {
                 for (job, token) in claims {
                     sqlx::query(
-                        "UPDATE jobs SET ready_at = queued_at, token = token + 1, attempts = attempts - 1
+                        "UPDATE jobs SET ready_at = queued_at, token = token + 1, attempts = attempts - 1, held = 0
                          WHERE id = ? AND token = ? AND state = 'live'",
                     )
                     .bind(job)
@@ -116,6 +117,20 @@ impl JobQueue for SqliteStore {
             })
         });
         Ok(done.await?)
+    }
+
+    async fn release_lost(&self, held: &[Claim], now: Timestamp) -> Result<u64, StoreError> {
+        let held = serde_json::Value::from(held.iter().map(|claim| claim.job).collect::<Vec<_>>()).to_string();
+        let released = self.write(move |c| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "UPDATE jobs SET ready_at = ?1, token = token + 1, attempts = max(attempts - 1, 0), held = 0
+                     WHERE head = 1 AND ready_at > ?1 AND held = 1 AND id NOT IN (SELECT value FROM json_each(?2))",
+                );
+                Ok(done.bind(millis(now)).bind(held).execute(c).await?.rows_affected())
+            })
+        });
+        Ok(released.await?)
     }
 
     async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError> {
@@ -143,6 +158,12 @@ impl JobQueue for SqliteStore {
         let row = row.fetch_one(self.readers.for_server()).await.map_err(Failure::from)?;
         let c = Columns::of(&row, "jobs");
         Ok((c.count("live")?, c.count("dead")?))
+    }
+
+    async fn oldest(&self, now: Timestamp) -> Result<Option<Duration>, StoreError> {
+        let row = sqlx::query("SELECT min(queued_at) AS queued_at FROM jobs WHERE head = 1").fetch_one(self.readers.for_server());
+        let queued = Columns::of(&row.await.map_err(Failure::from)?, "jobs").opt_time("queued_at")?;
+        Ok(queued.map(|at| (now - at).to_std().unwrap_or_default()))
     }
 }
 

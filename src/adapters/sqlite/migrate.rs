@@ -11,7 +11,7 @@ use sqlx::{
 use super::failure::Failure;
 
 /// (number, name, text) of each file in `migrations/sqlite`.
-const FILES: [(i64, &str, &str); 12] = [
+const FILES: &[(i64, &str, &str)] = &[
     (1, "memory", include_str!("../../../migrations/sqlite/0001_memory.sql")),
     (2, "entities", include_str!("../../../migrations/sqlite/0002_entities.sql")),
     (3, "pairs", include_str!("../../../migrations/sqlite/0003_pairs.sql")),
@@ -24,6 +24,8 @@ const FILES: [(i64, &str, &str); 12] = [
     (13, "visits", include_str!("../../../migrations/sqlite/0013_visits.sql")),
     (14, "visitors", include_str!("../../../migrations/sqlite/0014_visitors.sql")),
     (15, "deletions", include_str!("../../../migrations/sqlite/0015_deletions.sql")),
+    (20, "imports", include_str!("../../../migrations/sqlite/0020_imports.sql")),
+    (21, "holders", include_str!("../../../migrations/sqlite/0021_holders.sql")),
 ];
 
 /// Applies what is missing, each file in a transaction of its own.

@@ -30,7 +30,7 @@ impl SessionStore for SqliteStore {
         let session = self.write(move |c| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
-                erase::refuse_while_erasing(c, user).await?;
+                erase::refuse_while_locked(c, user).await?;
                 visits::take_session(c, &caller).await?;
                 let row = sqlx::query(
                     "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch) VALUES (?1, ?2, ?3, ?4, ?4, ?5) RETURNING *",

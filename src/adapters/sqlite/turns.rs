@@ -25,7 +25,7 @@ pub(super) const WALK: &str = "WITH RECURSIVE walk (found, user_id, due) AS (
     SELECT user_id, due FROM walk";
 
 /// Takes heads of some users in turn. `?1` now, `?2` end of the lease, `?3` how many, `?4` the users.
-pub(super) const CLAIM: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1
+pub(super) const CLAIM: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1, held = 1
     WHERE id IN (
         SELECT id FROM (
             SELECT j.id, u.key AS place, row_number() OVER (PARTITION BY j.user_id ORDER BY j.ready_at, j.id) AS turn
@@ -36,7 +36,7 @@ pub(super) const CLAIM: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1
     RETURNING *";
 
 /// Takes the heads that have been ready longest, where the users whose turn it is could not all be found. As [`CLAIM`], `?4` apart.
-pub(super) const OLDEST: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1
+pub(super) const OLDEST: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1, held = 1
     WHERE id IN (SELECT id FROM jobs WHERE head = 1 AND ready_at <= ?1 ORDER BY ready_at, id LIMIT ?3)
     RETURNING *";
 

@@ -80,6 +80,11 @@ impl Writer {
         !self.queue.is_closed()
     }
 
+    /// How many writes wait for their turn.
+    pub(super) fn waiting(&self) -> u32 {
+        u32::try_from(self.queue.max_capacity() - self.queue.capacity()).unwrap_or(u32::MAX)
+    }
+
     /// Finishes the writes that wait, then closes the connection.
     pub(super) async fn close(&self) {
         self.stop.cancel();

@@ -24,7 +24,7 @@ use crate::{
     domain::{AuditAction, UserId, ViewerRole},
     ports::{
         StoreError,
-        archive::{Header, Line, Snapshot},
+        archive::{Header, Line, Lines, Snapshot, line::VERSION},
     },
 };
 
@@ -92,7 +92,7 @@ pub(crate) async fn get(State(exports): State<Arc<Exports>>, Reader(identity): R
     let spooled = spool::open(exports.folder.clone()).await;
     let (writer, reader) = spooled.map_err(|e| ApiError::internal(Arc::new(e) as Arc<_>))?;
 
-    let header = Header { program: env!("CARGO_PKG_VERSION").to_owned(), exported_at: now, local_user };
+    let header = Header { version: VERSION, program: env!("CARGO_PKG_VERSION").to_owned(), exported_at: now, local_user };
     let (pieces, taken) = mpsc::channel(AHEAD);
     exports.conversation.errands().run(async move {
         let write = async {
@@ -126,22 +126,20 @@ type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 /// Reads the snapshot into the file. Its connection is free when this has ended.
 async fn write(header: Header, snapshot: Option<Box<dyn Snapshot>>, mut file: spool::Writer) -> Result<(), Failed> {
-    let text = |lines: &[Line]| lines.iter().map(|line| line.write() + "\n").collect::<String>();
-    file.append(&text(&[Line::Header(header)])).await?;
-    let mut lines = 0;
+    let (mut lines, first) = Lines::begin(header);
+    file.append(&first).await?;
     if let Some(mut snapshot) = snapshot {
-        file.append(&text(&[Line::User(snapshot.owner())])).await?;
-        lines += 1;
+        file.append(&lines.next(&Line::User(snapshot.owner()))).await?;
         loop {
-            let page: Vec<Line> = snapshot.next(PAGE).await?.into_iter().map(Line::Record).collect();
+            let page = snapshot.next(PAGE).await?;
             if page.is_empty() {
                 break;
             }
-            lines += page.len() as u64;
-            file.append(&text(&page)).await?;
+            let page: String = page.into_iter().map(|record| lines.next(&Line::Record(record))).collect();
+            file.append(&page).await?;
         }
     }
-    file.append(&text(&[Line::End(lines)])).await?;
+    file.append(&lines.end()).await?;
     file.finish();
     Ok(())
 }

@@ -7,7 +7,7 @@ use anyhow::Context;
 use crate::domain::{UserId, ViewerRole};
 use crate::ports::{
     Store, StoreError,
-    archive::{Header, Line},
+    archive::{Header, Line, Lines},
 };
 
 /// Records read at once. Each holds at most a long message.
@@ -32,9 +32,10 @@ pub struct Written {
 /// When the store fails, `out` takes no more, or there is no such user.
 pub async fn run(store: &dyn Store, header: Header, only: Option<UserId>, out: &mut impl Write) -> anyhow::Result<Written> {
     let mut written = Written::default();
-    line(out, &Line::Header(header))?;
+    let (mut lines, first) = Lines::begin(header);
+    out.write_all(first.as_bytes())?;
     match only {
-        Some(user) => owner(store, user, out, &mut written).await.context("the user cannot be exported")?,
+        Some(user) => owner(store, user, out, &mut lines, &mut written).await.context("the user cannot be exported")?,
         None => {
             let mut after = None;
             loop {
@@ -46,7 +47,7 @@ pub async fn run(store: &dyn Store, header: Header, only: Option<UserId>, out: &
                         written.visitors += 1;
                         continue;
                     }
-                    match owner(store, user.user(), out, &mut written).await {
+                    match owner(store, user.user(), out, &mut lines, &mut written).await {
                         // Deleted since they were listed.
                         Err(e) if matches!(e.downcast_ref(), Some(StoreError::NotFound)) => {}
                         done => done?,
@@ -55,14 +56,14 @@ pub async fn run(store: &dyn Store, header: Header, only: Option<UserId>, out: &
             }
         }
     }
-    line(out, &Line::End(written.users + written.records))?;
+    out.write_all(lines.end().as_bytes())?;
     out.flush()?;
     Ok(written)
 }
 
-async fn owner(store: &dyn Store, user: UserId, out: &mut impl Write, written: &mut Written) -> anyhow::Result<()> {
+async fn owner(store: &dyn Store, user: UserId, out: &mut impl Write, lines: &mut Lines, written: &mut Written) -> anyhow::Result<()> {
     let mut snapshot = store.snapshot(user).await?;
-    line(out, &Line::User(snapshot.owner()))?;
+    out.write_all(lines.next(&Line::User(snapshot.owner())).as_bytes())?;
     written.users += 1;
     loop {
         let page = snapshot.next(PAGE).await?;
@@ -70,14 +71,8 @@ async fn owner(store: &dyn Store, user: UserId, out: &mut impl Write, written: &
             return Ok(());
         }
         for record in page {
-            line(out, &Line::Record(record))?;
+            out.write_all(lines.next(&Line::Record(record)).as_bytes())?;
             written.records += 1;
         }
     }
-}
-
-fn line(out: &mut impl Write, line: &Line) -> std::io::Result<()> {
-    let mut text = line.write();
-    text.push('\n');
-    out.write_all(text.as_bytes())
 }

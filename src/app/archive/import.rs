@@ -1,16 +1,15 @@
-//! Reading: line by line in small transactions, each of which may be repeated, so that an import that was interrupted is begun
-//! again and ends whole.
+//! Importing: the archive is verified as a whole before anything is written, then written in small transactions, each of which
+//! may be repeated, so that an import that was interrupted is finished by the next.
 
-use std::io::{BufRead, Read};
+use std::io::{BufRead, Seek, SeekFrom};
 
-use crate::domain::{Caller, MessageId, UserId, UserText};
+use super::verify::{self, LONGEST_LINE, Reader};
+use crate::domain::{Caller, MessageId, Ontology, UserId, UserText};
 use crate::ports::{
     Embedder, Store,
-    archive::{ArchiveError, Damage, Line, Owner, Record, SHAPES, Value},
+    archive::{ArchiveError, Damage, Line, Owner, Record, Restored, SHAPES, Value, lines::Mismatch},
 };
 
-/// Longest line in bytes: far more than the longest message needs with all its terms.
-const LONGEST_LINE: usize = 16 * 1024 * 1024;
 /// Records, and bytes of their lines, written at once.
 const BATCH: usize = 200;
 const BATCH_BYTES: usize = 1024 * 1024;
@@ -24,6 +23,10 @@ pub struct Taken {
     pub records: u64,
     /// Those that were not there before.
     pub new: u64,
+    /// Vectors and terms that were different, and were replaced.
+    pub repaired: u64,
+    /// Whether the archive had a checksum.
+    pub has_checksum: bool,
 }
 
 /// The users for whom an archive may write.
@@ -39,23 +42,53 @@ pub enum Owners {
 
 /// Why an archive was not taken, and where. Never quotes it.
 #[derive(Debug, thiserror::Error)]
-#[error("line {line}: {what} ({})", .what.code())]
+#[error("line {line}: {what} ({}). {kept}", .what.code())]
 pub struct Refused {
     /// The line, from 1.
     pub line: u64,
     /// Why. No source of the error: its text is in ours.
     pub what: Reason,
+    /// What was written before.
+    pub kept: Kept,
+}
+
+/// What an import that was refused left in the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Users who were imported whole.
+    pub users: u64,
+    /// Records that were written, of these and of the unfinished one.
+    pub records: u64,
+    /// Who cannot store anything until the import of the rest.
+    pub unfinished: Option<UserId>,
+}
+
+impl std::fmt::Display for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.users, self.records) {
+            (0, 0) => f.write_str("Nothing was written.")?,
+            (users, records) => write!(f, "Up to {records} records were written and stay; {users} users are whole.")?,
+        }
+        match self.unfinished {
+            None => Ok(()),
+            Some(user) => write!(
+                f,
+                " User {user} is imported in part and can store nothing until the import is finished: import the archive again, or \
+                 delete the part with `recall user delete {user} --yes`."
+            ),
+        }
+    }
 }
 
 /// Why.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
-    /// The line.
+    /// The line, or what the lines add up to.
     #[error("{0}")]
-    Damaged(#[from] Damage),
-    /// The first line is something else.
-    #[error("the archive has no first line that says what it is")]
-    NoHeader,
+    Damaged(#[from] Mismatch),
+    /// A fact of a relation that is not in the ontology.
+    #[error("the relation of the fact is not in the ontology; set understanding.ontology to the one that the archive was made with")]
+    UnknownRelation,
     /// Longer than any record.
     #[error("the line is longer than {} MiB", LONGEST_LINE / 1024 / 1024)]
     TooLong,
@@ -66,14 +99,8 @@ pub enum Reason {
     #[error("a record that belongs to nobody")]
     NoOwner,
     /// No last line, or no end of a line.
-    #[error("the archive ends too early; what was read is kept, and importing the whole one adds the rest")]
+    #[error("the archive ends too early; import a whole copy of it")]
     Truncated,
-    /// Lines are missing in between.
-    #[error("the last line counts other records than there are")]
-    Miscounted,
-    /// More than the archive.
-    #[error("there is something after the last line")]
-    AfterEnd,
     /// For `into`.
     #[error("it has more than one user, who cannot all become one")]
     ManyUsers,
@@ -101,15 +128,18 @@ impl Reason {
     /// A stable name, for programs.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Damaged(Damage::TooNew(_)) => "ARCHIVE_TOO_NEW",
-            Self::Damaged(Damage::NotAnArchive) | Self::NoHeader => "ARCHIVE_UNKNOWN",
-            Self::Damaged(_) | Self::NotText | Self::NoOwner | Self::Miscounted | Self::AfterEnd => "ARCHIVE_DAMAGED",
+            Self::Damaged(Mismatch::Damaged(Damage::TooNew(_))) => "ARCHIVE_TOO_NEW",
+            Self::Damaged(Mismatch::Damaged(Damage::NotAnArchive) | Mismatch::NoHeader) => "ARCHIVE_UNKNOWN",
+            Self::Damaged(Mismatch::WrongChecksum) => "ARCHIVE_CHECKSUM",
+            Self::Damaged(_) | Self::NotText | Self::NoOwner => "ARCHIVE_DAMAGED",
+            Self::UnknownRelation => "ARCHIVE_UNKNOWN_RELATION",
             Self::TooLong => "ARCHIVE_LINE_TOO_LONG",
             Self::Truncated => "ARCHIVE_TRUNCATED",
             Self::ManyUsers => "ARCHIVE_MANY_USERS",
             Self::Owner(_) => "ARCHIVE_OWNER",
             Self::Visitor => "ARCHIVE_VISITOR",
             Self::Refused(ArchiveError::OtherData) => "ARCHIVE_OTHER_DATA",
+            Self::Refused(ArchiveError::Unfinished) => "ARCHIVE_UNFINISHED",
             Self::Refused(ArchiveError::Conflict(_)) => "ARCHIVE_CONFLICT",
             Self::Refused(ArchiveError::Inconsistent(_) | ArchiveError::Counters) => "ARCHIVE_INCONSISTENT",
             Self::Refused(ArchiveError::Store(_)) => "STORE_FAILED",
@@ -119,19 +149,27 @@ impl Reason {
     }
 }
 
-/// Takes an archive in. `owners` are the users for whom it may write, `told` is called with each user before anything is written, and
-/// `epoch` names the new logs.
+/// Imports an archive. `owners` are the users for whom it may write, `told` is called with each user before anything is written, and
+/// `epoch` names the new logs. The archive is read twice: once to verify all of it, and once to write it.
 ///
 /// # Errors
-/// When the archive or what is in the store refuses it. What was written until then is right and stays.
+/// When the archive or what is in the store refuses it. An archive that is damaged writes nothing; otherwise the error says what
+/// was written.
 pub async fn run(
     store: &dyn Store,
     embedder: &dyn Embedder,
+    ontology: &Ontology,
     owners: Owners,
     told: impl FnMut(UserId) + Send,
     epoch: &str,
-    input: impl BufRead,
+    mut input: impl BufRead + Seek,
 ) -> Result<Taken, Refused> {
+    let unreadable = |e: std::io::Error| Refused { line: 0, what: e.into(), kept: Kept::default() };
+    let start = input.stream_position().map_err(unreadable)?;
+    let expected = verify::Expected { ontology, model: embedder.model(), dimension: embedder.dimension(), owners };
+    let has_checksum = verify::whole(&mut input, &expected)?;
+    input.seek(SeekFrom::Start(start)).map_err(unreadable)?;
+
     let mut import = Import {
         store,
         embedder,
@@ -143,10 +181,11 @@ pub async fn run(
         batch: Vec::new(),
         bytes: 0,
         line: 0,
-        taken: Taken::default(),
+        taken: Taken { has_checksum, ..Taken::default() },
+        kept: Kept::default(),
     };
     let done = import.all(input).await;
-    done.map_err(|what| Refused { line: import.line, what })
+    done.map(|()| import.taken).map_err(|what| Refused { line: import.line, what, kept: import.kept })
 }
 
 /// The user whose records come now.
@@ -171,59 +210,41 @@ struct Import<'a> {
     /// The line that was read last, or is to blame.
     line: u64,
     taken: Taken,
+    kept: Kept,
 }
 
 impl Import<'_> {
-    async fn all(&mut self, mut input: impl BufRead) -> Result<Taken, Reason> {
-        let mut text = Vec::new();
-        let mut ended = false;
-        while read_line(&mut input, &mut text).inspect_err(|_| self.line += 1)? {
-            self.line += 1;
-            if ended {
-                return Err(Reason::AfterEnd);
-            }
-            let line = std::str::from_utf8(&text).map_err(|_| Reason::NotText)?;
-            match (Line::parse(line)?, self.local) {
-                (Line::Header(header), None) => self.local = Some((header.local_user, self.local_user().await?)),
-                (Line::Header(_), Some(_)) => return Err(Damage::UnknownType.into()),
-                (_, None) => return Err(Reason::NoHeader),
-                (Line::User(owner), Some(local)) => self.owner(owner, local).await?,
-                (Line::Record(record), Some(_)) => self.record(record, text.len()).await?,
-                (Line::End(records), Some(_)) => {
-                    self.finish().await?;
-                    if records != self.taken.users + self.taken.records {
-                        return Err(Reason::Miscounted);
-                    }
-                    ended = true;
-                }
+    async fn all(&mut self, input: impl BufRead) -> Result<(), Reason> {
+        let mut lines = Reader::new(input);
+        loop {
+            let next = lines.next();
+            self.line = lines.line;
+            let Some((line, bytes)) = next? else { return Ok(()) };
+            match line {
+                Line::Header(header) => self.local = Some((header.local_user, self.local_user().await?)),
+                Line::User(owner) => self.owner(owner).await?,
+                Line::Record(record) => self.record(record, bytes).await?,
+                Line::End(_) => self.finish().await?,
             }
         }
-        if !ended {
-            // What was read is right; the next attempt need not write it again.
-            self.flush().await?;
-            return Err(if self.local.is_some() { Reason::Truncated } else { Reason::NoHeader });
-        }
-        Ok(self.taken)
     }
 
     async fn local_user(&self) -> Result<UserId, Reason> {
         Ok(self.store.local_user().await.map_err(ArchiveError::Store)?)
     }
 
-    async fn owner(&mut self, owner: Owner, (there, here): (UserId, UserId)) -> Result<(), Reason> {
+    async fn owner(&mut self, owner: Owner) -> Result<(), Reason> {
         self.finish().await?;
-        let user = match self.owners {
-            Owners::Into(_) if self.taken.users > 0 => return Err(Reason::ManyUsers),
-            Owners::Into(user) => user,
-            _ if owner.visitor => return Err(Reason::Visitor),
+        let user = match (self.owners, self.local) {
+            (Owners::Into(user), _) => user,
             // Each installation without login has one user, with an id of its own.
-            _ if owner.user == there && owner.user != UserId::SHARED => here,
-            Owners::Trusted => owner.user,
-            Owners::Local => return Err(Reason::Owner(owner.user)),
+            (_, Some((there, here))) if owner.user == there && owner.user != UserId::SHARED => here,
+            _ => owner.user,
         };
         (self.told)(user);
-        let caller = self.store.admit(&Owner { user, visitor: false, ..owner }).await?;
-        self.user = Some(User { caller, counts: vec![0; SHAPES.len()] });
+        let admitted = self.store.admit(&Owner { user, visitor: false, ..owner }).await?;
+        self.user = Some(User { caller: admitted.caller, counts: vec![0; SHAPES.len()] });
+        self.kept.unfinished = admitted.is_importing.then_some(user);
         self.taken.users += 1;
         Ok(())
     }
@@ -257,10 +278,15 @@ impl Import<'_> {
         }
         self.embed(&caller, &mut records).await?;
         match self.store.restore(&caller, &records, self.epoch).await {
-            Ok(new) => self.taken.new += new,
+            Ok(Restored { new, repaired }) => {
+                self.taken.new += new;
+                self.taken.repaired += repaired;
+                self.kept.records += new + repaired;
+            }
             Err(e) => {
                 if let ArchiveError::Conflict(at) | ArchiveError::Inconsistent(at) = e {
                     self.line = lines.get(at).copied().unwrap_or(self.line);
+                    self.kept.records += at as u64;
                 }
                 return Err(e.into());
             }
@@ -273,6 +299,8 @@ impl Import<'_> {
         self.flush().await?;
         if let Some(user) = self.user.take() {
             self.store.restored(&user.caller, &user.counts).await?;
+            self.kept.users += 1;
+            self.kept.unfinished = None;
         }
         Ok(())
     }
@@ -295,23 +323,5 @@ impl Import<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Reads one line without its end into `line`; false at the end of the input. A last line without an end was cut off.
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bool, Reason> {
-    line.clear();
-    let limit = LONGEST_LINE as u64 + 1;
-    let read = input.by_ref().take(limit).read_until(b'\n', line)?;
-    if read == 0 {
-        return Ok(false);
-    }
-    match line.pop_if(|last| *last == b'\n') {
-        Some(_) => {
-            line.pop_if(|last| *last == b'\r');
-            Ok(true)
-        }
-        None if line.len() > LONGEST_LINE => Err(Reason::TooLong),
-        None => Err(Reason::Truncated),
     }
 }

@@ -2,13 +2,18 @@
 
 mod export;
 mod import;
+mod verify;
 
 pub use self::{
     export::{Written, run as write},
-    import::{Owners, Reason, Refused, Taken, run as read},
+    import::{Kept, Owners, Reason, Refused, Taken, run as read},
 };
 
-use std::io::{BufReader, BufWriter, Write};
+use std::{
+    fs::File,
+    io::{BufReader, BufWriter, Seek, Write},
+    os::fd::AsFd,
+};
 
 use anyhow::Context;
 
@@ -24,7 +29,10 @@ use crate::adapters::{
 use crate::api::Auditor;
 use crate::config::{Config, Engine};
 use crate::domain::{AuditAction, UserId};
-use crate::ports::{Clock, Embedder, Ids, Store, archive::Header};
+use crate::ports::{
+    Clock, Embedder, Ids, Store,
+    archive::{Header, line::VERSION},
+};
 
 /// What stands for the user of an installation without login.
 const LOCAL: &str = "local";
@@ -37,8 +45,12 @@ pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Resul
     anyhow::ensure!(!matches!(&engine, Engine::Sqlite(path) if !path.exists()), "database: {engine} does not exist");
     let store = wiring::store(config, config.storage.migrate).await?.store;
     let done = async {
-        let header =
-            Header { program: env!("CARGO_PKG_VERSION").to_owned(), exported_at: SystemClock.now(), local_user: store.local_user().await? };
+        let header = Header {
+            version: VERSION,
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            exported_at: SystemClock.now(),
+            local_user: store.local_user().await?,
+        };
         let only = named(store.as_ref(), user).await?;
         let whose = only.map_or_else(|| "everybody".to_owned(), |user| user.to_string());
         let auditor = Auditor::new(store.clone(), super::user::INSTANCE);
@@ -82,14 +94,31 @@ pub(super) async fn import(config: &Config, into: Option<&str>, owners: Owners) 
         };
         // Other than every log that these sessions had before.
         let epoch = RandomIds::default().fresh().as_simple().to_string();
-        let input = BufReader::with_capacity(1 << 20, std::io::stdin());
-        anyhow::Ok(import::run(store.as_ref(), embedder.as_ref(), owners, told, &epoch, input).await?)
+        let ontology = wiring::ontology(config)?;
+        let input = tokio::task::spawn_blocking(standard_input).await?.context("the archive cannot be read")?;
+        let input = BufReader::with_capacity(1 << 20, input);
+        anyhow::Ok(import::run(store.as_ref(), embedder.as_ref(), &ontology, owners, told, &epoch, input).await?)
     };
     let done = done.await;
     store.close().await;
     let done = done?;
-    say!("{} users imported: {} records, {} of them new", done.users, done.records, done.new)?;
+    say!("{} users imported: {} records, {} of them new, {} repaired", done.users, done.records, done.new, done.repaired)?;
+    if !done.has_checksum {
+        output::note(format_args!("warning: the archive is of an older version and has no checksum; damage to it cannot be noticed"));
+    }
     Ok(())
+}
+
+/// Standard input as a file, because an archive is read twice. What comes through a pipe is kept in a temporary file without a name.
+fn standard_input() -> std::io::Result<File> {
+    let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    if input.metadata()?.is_file() {
+        return Ok(input);
+    }
+    let mut copy = tempfile::tempfile()?;
+    std::io::copy(&mut &input, &mut copy)?;
+    copy.rewind()?;
+    Ok(copy)
 }
 
 /// A user as given on the command line.

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Mutex,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use uuid::Uuid;
@@ -104,6 +104,14 @@ impl JobQueue for Queue {
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
         Ok((0, 0))
     }
+
+    async fn oldest(&self, _now: Timestamp) -> Result<Option<Duration>, StoreError> {
+        Ok(None)
+    }
+
+    async fn release_lost(&self, _held: &[Claim], _now: Timestamp) -> Result<u64, StoreError> {
+        Ok(0)
+    }
 }
 
 struct Still;
@@ -122,18 +130,21 @@ impl Announcer for Silent {
     fn deleted(&self, _: &Caller, _: SessionId) {}
 }
 
-/// Runs one job, and says whether its work came to its end or was dropped before.
-async fn finishes(play: impl Play) -> bool {
-    let scene = Arc::new(Scene::default());
-    let job = Job {
-        claim: Claim { job: 1, token: 1 },
+fn job(token: u64) -> Job {
+    Job {
+        claim: Claim { job: 1, token },
         caller: Caller::verified(UserId(Uuid::nil()), ViewerRole::User),
         session: SessionId(Uuid::nil()),
         work: JobWork::Answer(MessageId(Uuid::nil())),
         attempts: 1,
         queued_at: Timestamp::UNIX_EPOCH,
-    };
-    let queue = Arc::new(Queue { scene: scene.clone(), job: Mutex::new(Some(job)) });
+    }
+}
+
+/// Runs one job, and says whether its work came to its end or was dropped before.
+async fn finishes(play: impl Play) -> bool {
+    let scene = Arc::new(Scene::default());
+    let queue = Arc::new(Queue { scene: scene.clone(), job: Mutex::new(Some(job(1))) });
     let work = Arc::new(Stage { scene: scene.clone(), play });
     // A beat every few milliseconds; nothing here ends by its timeout.
     let config = ProcessorConfig { lease: Duration::from_millis(15), timeout: Duration::from_secs(600), ..ProcessorConfig::default() };
@@ -200,4 +211,102 @@ impl Play for LosesItsLease {
 #[tokio::test]
 async fn work_that_lost_its_lease_is_dropped() {
     assert!(!finishes(LosesItsLease).await);
+}
+
+/// A queue whose claim is committed and whose answer is lost, and to which a job cannot be given back.
+#[derive(Default)]
+struct CutOff {
+    is_leased: AtomicBool,
+    claims: AtomicUsize,
+    returns: AtomicUsize,
+}
+
+impl CutOff {
+    fn lost<T>() -> Result<T, StoreError> {
+        Err(StoreError::Transient("the connection was lost".into()))
+    }
+}
+
+#[async_trait]
+impl JobQueue for CutOff {
+    async fn claim(&self, _now: Timestamp, _lease: Duration, _limit: u32) -> Result<Vec<Job>, StoreError> {
+        if self.is_leased.swap(true, Ordering::SeqCst) {
+            return Ok(Vec::new());
+        }
+        match self.claims.fetch_add(1, Ordering::SeqCst) {
+            0 => Self::lost(),
+            n => Ok(vec![job(n as u64)]),
+        }
+    }
+
+    async fn extend(&self, _claim: &Claim, _now: Timestamp, _lease: Duration) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
+    async fn recover(&self, _now: Timestamp) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    async fn retry(&self, _claim: &Claim, _now: Timestamp, _delay: Duration, _code: &str) -> Result<(), CommitError> {
+        self.returns.fetch_add(1, Ordering::SeqCst);
+        Self::lost().map_err(CommitError::Store)
+    }
+
+    async fn release(&self, _claims: &[Claim]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn release_lost(&self, held: &[Claim], _now: Timestamp) -> Result<u64, StoreError> {
+        Ok(u64::from(held.is_empty() && self.is_leased.swap(false, Ordering::SeqCst)))
+    }
+
+    async fn bury(&self, _: &Caller, _: &Claim, _: &EventDraft, code: &str, _: Timestamp) -> Result<(), CommitError> {
+        panic!("nothing is buried here: {code}")
+    }
+
+    async fn cancel_answer(&self, _: &Caller, _: MessageId, _: &EventDraft, _: Timestamp) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    async fn next_due(&self, _now: Timestamp) -> Result<Option<Duration>, StoreError> {
+        Ok(None)
+    }
+
+    async fn depth(&self) -> Result<(u64, u64), StoreError> {
+        Ok((0, 0))
+    }
+
+    async fn oldest(&self, _now: Timestamp) -> Result<Option<Duration>, StoreError> {
+        Ok(None)
+    }
+}
+
+/// Fails once.
+struct FailsOnce(AtomicBool, Notify);
+
+#[async_trait]
+impl Work for FailsOnce {
+    async fn run(&self, _job: &Job) -> Outcome {
+        if !self.0.swap(true, Ordering::SeqCst) {
+            return Outcome::Retry { code: "STORE", cause: "the connection was lost".into() };
+        }
+        self.1.notify_one();
+        Outcome::Done
+    }
+
+    fn gave_up(&self, _job: &Job, code: &str) -> EventDraft {
+        panic!("nothing is given up here: {code}")
+    }
+}
+
+#[tokio::test]
+async fn jobs_that_trouble_left_leased_are_done_before_the_lease_ends() {
+    let queue = Arc::new(CutOff::default());
+    let work = Arc::new(FailsOnce(AtomicBool::new(false), Notify::new()));
+    let config = ProcessorConfig { lease: Duration::from_secs(3_600), backoff: Duration::from_millis(1), ..ProcessorConfig::default() };
+    let processor = Processor::start(queue.clone(), work.clone(), Arc::new(Still), Arc::new(Silent), Arc::new(Notify::new()), config);
+    tokio::time::timeout(Duration::from_secs(60), work.1.notified()).await.expect("the job waits for its lease");
+    // One claim was lost, one attempt could not be given back, and the next did the job.
+    assert!(queue.claims.load(Ordering::SeqCst) >= 3 && queue.returns.load(Ordering::SeqCst) == 1);
+    drop(processor);
 }

@@ -16,12 +16,20 @@ use crate::domain::{Citation, Timestamp, UserId};
 
 /// Names the format in its first line.
 pub const FORMAT: &str = "recall-archive";
-/// The version of the format that this program writes, and the newest that it reads.
-pub const VERSION: u64 = 1;
+/// The version of the format that this program writes, and the newest that it reads. Since 2 the last line has a checksum.
+pub const VERSION: u64 = 2;
+/// The oldest version that this program reads.
+pub const OLDEST: u64 = 1;
+/// The largest number: JSON readers take larger ones for others, and a counter must have room to grow.
+pub const MOST: i64 = 1 << 53;
+/// The largest weight, far above what a user can say of one fact.
+pub const HEAVIEST: f64 = 1e9;
 
 /// What the first line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
+    /// Version of the format.
+    pub version: u64,
     /// Version of the program that wrote it.
     pub program: String,
     /// When it was begun.
@@ -39,8 +47,17 @@ pub enum Line {
     User(Owner),
     /// A record.
     Record(Record),
-    /// The last, with the number of lines between the first and it.
-    End(u64),
+    /// The last.
+    End(End),
+}
+
+/// What the last line says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Lines between the first and it.
+    pub records: u64,
+    /// SHA-256 of all lines before it, in hexadecimal digits; archives of version 1 have none.
+    pub sha256: Option<String>,
 }
 
 /// What is wrong with a line.
@@ -71,7 +88,8 @@ impl Line {
     pub fn write(&self) -> String {
         match self {
             Self::Header(h) => format!(
-                r#"{{"format":"{FORMAT}","version":{VERSION},"program":{},"exported_at":{},"local_user":"{}"}}"#,
+                r#"{{"format":"{FORMAT}","version":{},"program":{},"exported_at":{},"local_user":"{}"}}"#,
+                h.version,
                 text(&h.program),
                 h.exported_at.timestamp_millis(),
                 h.local_user
@@ -82,7 +100,8 @@ impl Line {
                 format!(r#"{{"type":"user","id":"{user}","feed_head":{feed_head},"knowledge_version":{version}{visitor}}}"#)
             }
             Self::Record(record) => written(record),
-            Self::End(records) => format!(r#"{{"type":"end","records":{records}}}"#),
+            Self::End(End { records, sha256: None }) => format!(r#"{{"type":"end","records":{records}}}"#),
+            Self::End(End { records, sha256: Some(sum) }) => format!(r#"{{"type":"end","records":{records},"sha256":{}}}"#, text(sum)),
         }
     }
 
@@ -112,12 +131,21 @@ impl Line {
             }
             "end" => {
                 let records = fields.count("records")?.unsigned_abs();
-                fields.end("end", Self::End(records))
+                let sha256 = match fields.take("sha256") {
+                    Some(raw) => Some(read(raw).ok_or(Damage::Field("sha256"))?),
+                    None => None,
+                };
+                fields.end("end", Self::End(End { records, sha256 }))
             }
             name => {
                 let shape = Shape::named(name).ok_or(Damage::UnknownType)?;
                 let values = shape.fields.iter().map(|f| fields.value(f)).collect::<Result<Vec<_>, _>>()?;
-                fields.end(shape.name, Self::Record(Record { shape, values }))
+                let record = Record { shape, values };
+                match (record.get("span_start"), record.get("span_end")) {
+                    (Value::Count(start), Value::Count(end)) if start > end => return Err(Damage::Field("span_end")),
+                    _ => {}
+                }
+                fields.end(shape.name, Self::Record(record))
             }
         }
     }
@@ -128,12 +156,13 @@ fn header(format: &RawValue, mut fields: Fields<'_>) -> Result<Line, Damage> {
         return Err(Damage::NotAnArchive);
     }
     // Before anything else: what else a newer version says is not known.
-    match fields.must::<u64>("version")? {
-        VERSION => {}
-        version @ VERSION.. => return Err(Damage::TooNew(version)),
+    let version = match fields.must::<u64>("version")? {
+        version @ OLDEST..=VERSION => version,
+        version if version > VERSION => return Err(Damage::TooNew(version)),
         _ => return Err(Damage::Field("version")),
-    }
+    };
     let header = Header {
+        version,
         program: fields.must("program")?,
         exported_at: moment(fields.must("exported_at")?).ok_or(Damage::Field("exported_at"))?,
         local_user: fields.must("local_user")?,
@@ -156,7 +185,7 @@ impl<'l> Fields<'l> {
     }
 
     fn count(&mut self, name: &'static str) -> Result<i64, Damage> {
-        self.must::<i64>(name).and_then(|n| if n >= 0 { Ok(n) } else { Err(Damage::Field(name)) })
+        self.must::<i64>(name).and_then(|n| if (0..=MOST).contains(&n) { Ok(n) } else { Err(Damage::Field(name)) })
     }
 
     fn value(&mut self, field: &Field) -> Result<Value, Damage> {
@@ -183,17 +212,22 @@ fn moment(millis: i64) -> Option<Timestamp> {
 fn parsed(holds: Holds, raw: &RawValue) -> Option<Value> {
     match holds {
         Holds::Id => read::<Uuid>(raw).map(Value::Id),
-        Holds::Count => read::<i64>(raw).filter(|n| *n >= 0).map(Value::Count),
+        Holds::Count => read::<i64>(raw).filter(|n| (0..=MOST).contains(n)).map(Value::Count),
         Holds::Small => read::<i32>(raw).filter(|n| *n >= 0).map(|n| Value::Count(n.into())),
         Holds::Time => read::<i64>(raw).filter(|ms| moment(*ms).is_some()).map(Value::Count),
-        // Not by the JSON parser, which may be off by the last bit.
-        Holds::Real => raw.get().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).map(Value::Real),
+        Holds::Weight => real(raw, HEAVIEST),
+        Holds::Share => real(raw, 1.0),
         Holds::Text | Holds::Key => read(raw).map(Value::Text),
         Holds::Word(words) => read::<String>(raw).filter(|w| words.contains(&w.as_str())).map(Value::Text),
         Holds::Flag => read(raw).map(Value::Flag),
         Holds::Json(form) => well_formed(form, raw).then(|| Value::Json(raw.get().to_owned())),
         Holds::Vector => read::<Vec<f32>>(raw).filter(|v| v.iter().all(|x| x.is_finite())).map(Value::Vector),
     }
+}
+
+/// Not by the JSON parser, which may be off by the last bit.
+fn real(raw: &RawValue, most: f64) -> Option<Value> {
+    raw.get().parse::<f64>().ok().filter(|n| (0.0..=most).contains(n)).map(Value::Real)
 }
 
 /// Whether a store can read the value back, which also bounds how deeply it is nested.

@@ -7,12 +7,14 @@
 
 pub mod handover;
 pub mod line;
+pub mod lines;
 pub mod shape;
 
 use async_trait::async_trait;
 
 pub use self::{
-    line::{Damage, Header, Line},
+    line::{Damage, End, Header, Line},
+    lines::Lines,
     shape::{Record, SHAPES, Shape, Value},
 };
 use super::StoreError;
@@ -37,6 +39,9 @@ pub enum ArchiveError {
     /// The user has data that is not of this archive.
     #[error("the user has other data here")]
     OtherData,
+    /// The import of another archive for this user has not ended.
+    #[error("the import of another archive for this user is unfinished; finish it with that archive, or delete the user's data first")]
+    Unfinished,
     /// This record of the batch is here already, with other contents, or something else has its place.
     #[error("what is here is different")]
     Conflict(usize),
@@ -51,6 +56,31 @@ pub enum ArchiveError {
     Store(#[from] StoreError),
 }
 
+/// A user whose import has begun.
+#[derive(Clone, Copy, Debug)]
+pub struct Admitted {
+    /// On whose behalf records are restored.
+    pub caller: Caller,
+    /// Whether the user is marked as being imported; one who had all the data before is not.
+    pub is_importing: bool,
+}
+
+/// What became of some records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// Those that were not there.
+    pub new: u64,
+    /// Those that were there with other contents, and were replaced.
+    pub repaired: u64,
+}
+
+impl std::ops::AddAssign for Restored {
+    fn add_assign(&mut self, other: Self) {
+        self.new += other.new;
+        self.repaired += other.repaired;
+    }
+}
+
 /// Reading and writing archives.
 #[async_trait]
 pub trait Archive: Send + Sync {
@@ -61,12 +91,14 @@ pub trait Archive: Send + Sync {
     /// # Errors
     /// `NotFound` when there is no such user.
     async fn snapshot(&self, user: UserId) -> Result<Box<dyn Snapshot>, StoreError>;
-    /// Begins to take in the data of a user, who is none on a visit, or goes on after an interruption. The user must have no data yet, or exactly the counters
-    /// of the archive: every message and every change of knowledge raises one of them.
-    async fn admit(&self, owner: &Owner) -> Result<Caller, ArchiveError>;
-    /// Writes records of one shape in ONE transaction. Those that are there already, equal, are left alone. The logs of new
-    /// sessions are empty and named `epoch`, so that no cursor of another store is taken for one of this. Returns how many were new.
-    async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<u64, ArchiveError>;
+    /// Begins or resumes the import of a user, who is no visitor. The user must have no data yet, or exactly the counters of the
+    /// archive: every message and every change of knowledge raises one of them. A user without data is marked as being imported:
+    /// until [`Archive::restored`] nothing else is stored for this user ([`StoreError::BeingImported`]).
+    async fn admit(&self, owner: &Owner) -> Result<Admitted, ArchiveError>;
+    /// Writes records of one shape in ONE transaction. Equal records are left alone, and derived ones that differ are replaced.
+    /// The logs of new sessions are empty and named `epoch`, so that no cursor of another store is taken for one of this. Jobs
+    /// wait until the import ends.
+    async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError>;
     /// Ends what [`Archive::admit`] began: there must be exactly this many records of each shape, in the order of [`SHAPES`].
     async fn restored(&self, caller: &Caller, counts: &[u64]) -> Result<(), ArchiveError>;
 }

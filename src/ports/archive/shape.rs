@@ -10,12 +10,14 @@ use uuid::Uuid;
 pub enum Holds {
     /// An id.
     Id,
-    /// A whole number from 0.
+    /// A whole number from 0 to [`MOST`](super::line::MOST).
     Count,
     /// A whole number from 0 that 31 bits hold.
     Small,
-    /// A finite number from 0.
-    Real,
+    /// A number from 0 to [`HEAVIEST`](super::line::HEAVIEST).
+    Weight,
+    /// A number from 0 to 1.
+    Share,
     /// Text.
     Text,
     /// A key by which an entity is found. A store may keep a digest of a very long one.
@@ -69,7 +71,7 @@ pub struct Shape {
     pub order: &'static [Field],
     /// What names one record of the user.
     pub identity: &'static [&'static str],
-    /// Made from other records by whatever model is configured, so what is here already is right even if it is different.
+    /// Made from other records by the configured model, so one that differs from the archive's may be replaced.
     pub derived: bool,
 }
 
@@ -205,7 +207,7 @@ pub static SHAPES: &[Shape] = &[
     }),
     shape!("entity" in "entities" by ["id"] ordered [id("id")] derived false {
         id("id"), one("name", Holds::Text), one("entity_type", TYPES), one("aliases", Holds::Json(Form::Names)),
-        maybe("description", Holds::Text), one("mention_count", Holds::Count), one("confidence", Holds::Real),
+        maybe("description", Holds::Text), one("mention_count", Holds::Count), one("confidence", Holds::Share),
         one("is_viewer", Holds::Flag), maybe("first_message", Holds::Id), time("created_at"), time("updated_at"),
     }),
     shape!("key" in "entity_keys" by ["key", "entity_id"] ordered [one("key", Holds::Key), id("entity_id")] derived false {
@@ -216,28 +218,28 @@ pub static SHAPES: &[Shape] = &[
     }),
     shape!("mention" in "mentions" by ["message_id", "ordinal"] ordered [id("message_id"), one("ordinal", Holds::Small)] derived false {
         id("message_id"), one("ordinal", Holds::Small), id("entity_id"), id("session_id"), time("said_at"), one("name", Holds::Text),
-        one("entity_type", TYPES), one("span_start", Holds::Small), one("span_end", Holds::Small), one("confidence", Holds::Real),
-        maybe("description", Holds::Text), maybe("score", Holds::Real), maybe("reason", Holds::Text),
+        one("entity_type", TYPES), one("span_start", Holds::Small), one("span_end", Holds::Small), one("confidence", Holds::Share),
+        maybe("description", Holds::Text), maybe("score", Holds::Share), maybe("reason", Holds::Text),
     }),
     shape!("fact" in "facts" by ["id"] ordered [id("id")] derived false {
-        id("id"), id("subject_id"), one("relation", Holds::Text), id("object_id"), one("support", Holds::Real),
-        one("opposition", Holds::Real), time("weighed_at"), one("status", STATUS), one("flagged", Holds::Flag),
+        id("id"), id("subject_id"), one("relation", Holds::Text), id("object_id"), one("support", Holds::Weight),
+        one("opposition", Holds::Weight), time("weighed_at"), one("status", STATUS), one("flagged", Holds::Flag),
         maybe("valid_from", Holds::Time), maybe("valid_to", Holds::Time), maybe("last_support", Holds::Time), time("created_at"),
         time("updated_at"),
     }),
     shape!("evidence" in "evidence" by ["fact_id", "message_id", "stance"]
         ordered [id("fact_id"), id("message_id"), one("stance", STANCE)] derived false {
-        id("fact_id"), id("message_id"), one("stance", STANCE), id("session_id"), one("confidence", Holds::Real),
+        id("fact_id"), id("message_id"), one("stance", STANCE), id("session_id"), one("confidence", Holds::Share),
         maybe("span_start", Holds::Small), maybe("span_end", Holds::Small), one("excerpt", Holds::Text), time("created_at"),
     }),
     shape!("merged" in "entity_merges" by ["gone_id"] ordered [id("gone_id")] derived false { id("gone_id"), id("into_id") }),
     shape!("merge" in "merges" by ["gone_id"] ordered [id("gone_id")] derived false {
-        id("gone_id"), time("merged_at"), one("score", Holds::Real), one("reason", Holds::Text), one("feed_head", Holds::Count),
+        id("gone_id"), time("merged_at"), one("score", Holds::Share), one("reason", Holds::Text), one("feed_head", Holds::Count),
     }),
     shape!("merge_entity" in "merged_entities" by ["gone_id", "side"] ordered [id("gone_id"), one("side", SIDE)] derived false {
         id("gone_id"), one("side", SIDE), id("id"), one("name", Holds::Text), one("entity_type", TYPES),
         one("aliases", Holds::Json(Form::Names)), maybe("description", Holds::Text), one("mention_count", Holds::Count),
-        one("confidence", Holds::Real), one("is_viewer", Holds::Flag), maybe("first_message", Holds::Id), time("created_at"),
+        one("confidence", Holds::Share), one("is_viewer", Holds::Flag), maybe("first_message", Holds::Id), time("created_at"),
         time("updated_at"),
     }),
     shape!("merge_key" in "merged_keys" by ["gone_id", "kind", "word"]
@@ -252,14 +254,14 @@ pub static SHAPES: &[Shape] = &[
         id("gone_id"), id("message_id"), one("ordinal", Holds::Small),
     }),
     shape!("merge_fact" in "merged_facts" by ["gone_id", "id"] ordered [id("gone_id"), id("id")] derived false {
-        id("gone_id"), id("id"), id("subject_id"), one("relation", Holds::Text), id("object_id"), one("support", Holds::Real),
-        one("opposition", Holds::Real), time("weighed_at"), one("status", STATUS), one("flagged", Holds::Flag),
+        id("gone_id"), id("id"), id("subject_id"), one("relation", Holds::Text), id("object_id"), one("support", Holds::Weight),
+        one("opposition", Holds::Weight), time("weighed_at"), one("status", STATUS), one("flagged", Holds::Flag),
         maybe("valid_from", Holds::Time), maybe("valid_to", Holds::Time), maybe("last_support", Holds::Time), time("created_at"),
         time("updated_at"),
     }),
     shape!("merge_evidence" in "merged_evidence" by ["gone_id", "fact_id", "message_id", "stance"]
         ordered [id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE)] derived false {
-        id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE), id("session_id"), one("confidence", Holds::Real),
+        id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE), id("session_id"), one("confidence", Holds::Share),
         maybe("span_start", Holds::Small), maybe("span_end", Holds::Small), one("excerpt", Holds::Text), time("created_at"),
     }),
     shape!("job" in "jobs" by ["message_id", "lane"] ordered [one("id", Holds::Count)] derived false {

@@ -183,13 +183,15 @@ async fn one_takes_away_ones_own_data_and_nothing_else() {
     let elsewhere = crate::stored::Stored::sqlite().await;
     let into = elsewhere.store.local_user().await.unwrap();
     let embedder = Same(text(&model["model"]));
+    let ontology = recall::domain::Ontology::parse(recall::understand::default_ontology()).unwrap();
     let taken = recall::app::archive::read(
         elsewhere.store.as_ref(),
         &embedder,
+        &ontology,
         recall::app::archive::Owners::Into(into),
         |_| {},
         "epoch",
-        archive.as_bytes(),
+        std::io::Cursor::new(archive.as_bytes()),
     );
     let taken = taken.await.unwrap();
     assert!(taken.users == 1 && taken.records > 5 && taken.new == taken.records);

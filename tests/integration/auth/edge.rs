@@ -202,3 +202,24 @@ async fn readiness_names_an_issuer_that_is_gone() {
     assert_eq!(ready("http://127.0.0.1:9").await, [(503, no.clone()), (200, no.clone()), (200, no)]);
     assert_eq!(issuer.reads.load(std::sync::atomic::Ordering::Relaxed), 1, "not asked each time");
 }
+
+#[tokio::test]
+async fn metrics_answer_under_the_address_of_a_pod_to_who_shows_the_token() {
+    let (_folder, server) = start(&[("RECALL_PUBLIC_URL", "https://recall.example.org")]);
+    let get = |path: &str| server.http.get(server.url(path)).header("host", "10.42.0.7:8080");
+    assert_eq!(get("/metrics").bearer_auth(FIXED_TOKEN).send().await.unwrap().status(), 200);
+    assert_eq!(get("/metrics").bearer_auth("wrong").send().await.unwrap().status(), 401);
+    assert_eq!(get("/metrics").send().await.unwrap().status(), 403);
+    let of_a_page = get("/metrics").bearer_auth(FIXED_TOKEN).header("origin", "http://10.42.0.7:8080");
+    assert_eq!(of_a_page.send().await.unwrap().status(), 403);
+    assert_eq!(get("/sessions").bearer_auth(FIXED_TOKEN).send().await.unwrap().status(), 403);
+}
+
+#[tokio::test]
+async fn metrics_of_a_server_without_login_stay_closed_to_rebound_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let rebound = server.http.get(server.url("/metrics")).header("host", "evil.example:8080").bearer_auth("anything");
+    assert_eq!(rebound.send().await.unwrap().status(), 403);
+    assert_eq!(server.http.get(server.url("/metrics")).send().await.unwrap().status(), 200);
+}

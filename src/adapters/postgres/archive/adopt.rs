@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    super::{codec::Word, failure::Failure, walls},
+    super::{codec::Word, erase, failure::Failure, walls},
     read, write,
 };
 use crate::{
@@ -87,12 +87,15 @@ pub(in super::super) async fn adopt(c: &mut PgConnection, estate: Estate, accoun
     let head = sqlx::query_scalar!(
         "UPDATE users SET feed_head = feed_head + $2, knowledge_version = knowledge_version + 1,
              embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END, embedding_settled = false
-         WHERE id = $1 AND NOT erasing RETURNING feed_head",
+         WHERE id = $1 AND NOT erasing AND NOT importing RETURNING feed_head",
         to,
         estate.feed_head,
         estate.model,
     );
-    let head = head.fetch_optional(&mut *c).await?.ok_or(Failure::BeingErased)?;
+    let Some(head) = head.fetch_optional(&mut *c).await? else {
+        erase::refuse_while_locked(c, to).await?;
+        return Err(Failure::BeingErased);
+    };
     let viewer = sqlx::query_scalar!("SELECT id FROM entities WHERE user_id = $1 AND is_viewer", to);
     let has_viewer = viewer.fetch_optional(&mut *c).await?.is_some();
 
@@ -101,6 +104,7 @@ pub(in super::super) async fn adopt(c: &mut PgConnection, estate: Estate, accoun
         records.iter_mut().for_each(|record| handover.take(record));
         write::restore(c, to, &records, "").await?.map_err(|_| Failure::Unstorable("what a visitor had"))?;
     }
+    write::begin_lanes(c, to).await?;
     for log in estate.logs {
         let update = sqlx::query!(
             "UPDATE sessions SET epoch = $3, event_head = $4, event_floor = $5, oldest_event_at = $6 WHERE user_id = $1 AND id = $2",

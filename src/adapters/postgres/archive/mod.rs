@@ -14,7 +14,7 @@ use crate::{
     domain::{Caller, UserId, ViewerRole},
     ports::{
         StoreError,
-        archive::{Archive, ArchiveError, Owner, Record, SHAPES, Snapshot},
+        archive::{Admitted, Archive, ArchiveError, Owner, Record, Restored, SHAPES, Snapshot},
     },
 };
 
@@ -40,24 +40,24 @@ impl Archive for PostgresStore {
         Ok(Box::new(read::Reading::begin(self, user).await?))
     }
 
-    async fn admit(&self, owner: &Owner) -> Result<Caller, ArchiveError> {
-        settled(self.write(owner.user, owner, |c, owner| Box::pin(write::admit(c, owner))).await)?;
-        Ok(Caller::verified(owner.user, ViewerRole::User))
+    async fn admit(&self, owner: &Owner) -> Result<Admitted, ArchiveError> {
+        let is_importing = settled(self.write(owner.user, owner, |c, owner| Box::pin(write::admit(c, owner))).await)?;
+        Ok(Admitted { caller: Caller::verified(owner.user, ViewerRole::User), is_importing })
     }
 
-    async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<u64, ArchiveError> {
+    async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError> {
         match self.put(caller, records, epoch).await {
             // The server refused the statement as a whole, so it is found out which record it meant.
             Err(failure) if write::breaks_a_rule(&failure) => {
-                let mut new = 0;
+                let mut restored = Restored::default();
                 for (at, record) in records.iter().enumerate() {
                     match self.put(caller, std::slice::from_ref(record), epoch).await {
                         Err(failure) if write::breaks_a_rule(&failure) => return Err(ArchiveError::Inconsistent(at)),
                         Ok(Err(ArchiveError::Conflict(_))) => return Err(ArchiveError::Conflict(at)),
-                        done => new += settled(done)?,
+                        done => restored += settled(done)?,
                     }
                 }
-                Ok(new)
+                Ok(restored)
             }
             done => settled(done),
         }
@@ -71,7 +71,7 @@ impl Archive for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn put(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Outcome<u64>, Failure> {
+    async fn put(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Outcome<Restored>, Failure> {
         let input = (caller.user().0, records, epoch);
         let done = self.write(caller, &input, |c, &(user, records, epoch)| Box::pin(write::restore(c, user, records, epoch))).await;
         if matches!(done, Ok(Ok(_))) {

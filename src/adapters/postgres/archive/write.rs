@@ -1,6 +1,6 @@
 //! Writing: a row that is there already, equal, is left alone; one that is different is refused.
 
-use sqlx::{AssertSqlSafe, PgConnection, Postgres, QueryBuilder, query_builder::Separated};
+use sqlx::{AssertSqlSafe, PgConnection, Postgres, QueryBuilder, Row, query_builder::Separated};
 use uuid::Uuid;
 
 use super::{
@@ -9,7 +9,7 @@ use super::{
     read::{Bound, bind},
 };
 use crate::ports::archive::{
-    ArchiveError, Owner, Record, Shape, Value,
+    ArchiveError, Owner, Record, Restored, Shape, Value,
     shape::{Field, Holds},
 };
 
@@ -23,16 +23,17 @@ pub(super) fn breaks_a_rule(failure: &Failure) -> bool {
     }
 }
 
-/// Opens the door for one user's rows.
-pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<()>, Failure> {
+/// Begins the import of one user; whether the user is marked as being imported.
+pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<bool>, Failure> {
     let user = new.user.0;
     erase::refuse_while_erasing(c, user).await?;
-    let known = sqlx::query!("SELECT feed_head, knowledge_version FROM users WHERE id = $1 FOR UPDATE", user);
+    let known = sqlx::query!("SELECT feed_head, knowledge_version, importing FROM users WHERE id = $1 FOR UPDATE", user);
     if let Some(row) = known.fetch_optional(&mut *c).await? {
         let of = |column| Of("users", column);
         let counters = (of("feed_head").count(row.feed_head)?, of("knowledge_version").count(row.knowledge_version)?);
-        if counters == (new.feed_head, new.knowledge_version) {
-            return Ok(Ok(()));
+        let is_same = counters == (new.feed_head, new.knowledge_version);
+        if row.importing {
+            return Ok(if is_same { Ok(true) } else { Err(ArchiveError::Unfinished) });
         }
         // Everything else hangs on one of these.
         let data = sqlx::query_scalar!(
@@ -40,41 +41,48 @@ pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<(
             user
         );
         if data.fetch_one(&mut *c).await? {
-            return Ok(Err(ArchiveError::OtherData));
+            return Ok(if is_same { Ok(false) } else { Err(ArchiveError::OtherData) });
         }
     }
     let admitted = sqlx::query!(
-        "INSERT INTO users AS u (id, feed_head, knowledge_version) VALUES ($1, $2, $3)
-         ON CONFLICT (id) DO UPDATE SET feed_head = $2, knowledge_version = $3, feed_generation = u.feed_generation + 1",
+        "INSERT INTO users AS u (id, feed_head, knowledge_version, importing) VALUES ($1, $2, $3, true)
+         ON CONFLICT (id) DO UPDATE SET feed_head = $2, knowledge_version = $3, importing = true, feed_generation = u.feed_generation + 1",
         user,
         signed(new.feed_head),
         signed(new.knowledge_version),
     );
     admitted.execute(c).await?;
-    Ok(Ok(()))
+    Ok(Ok(true))
 }
 
 /// Writes records of one shape. Those before a refused one stay: they are right, and the next attempt finds them.
-pub(super) async fn restore(c: &mut PgConnection, user: Uuid, records: &[Record], epoch: &str) -> Result<Outcome<u64>, Failure> {
-    let Some(shape) = records.first().map(|r| r.shape) else { return Ok(Ok(0)) };
+pub(super) async fn restore(c: &mut PgConnection, user: Uuid, records: &[Record], epoch: &str) -> Result<Outcome<Restored>, Failure> {
+    let Some(shape) = records.first().map(|r| r.shape) else { return Ok(Ok(Restored::default())) };
     if shape.name == "job" {
         return jobs(c, user, records).await;
     }
     let mut sql = insertion(user, shape, records, epoch);
     // The text differs with the number of rows, so it is not worth keeping.
-    let new = sql.build().persistent(false).execute(&mut *c).await?.rows_affected();
-    if new < records.len() as u64 && !shape.derived {
+    let written = sql.build().persistent(false);
+    if shape.derived {
+        let written = written.fetch_all(&mut *c).await?;
+        let new = written.iter().map(|row| row.try_get::<bool, _>("is_new")).collect::<Result<Vec<_>, _>>()?;
+        let (new, all) = (new.iter().filter(|is_new| **is_new).count() as u64, new.len() as u64);
+        return Ok(Ok(Restored { new, repaired: all - new }));
+    }
+    let new = written.execute(&mut *c).await?.rows_affected();
+    if new < records.len() as u64 {
         for (at, record) in records.iter().enumerate() {
             if !is_there(c, user, record).await? {
                 return Ok(Err(ArchiveError::Conflict(at)));
             }
         }
     }
-    Ok(Ok(new))
+    Ok(Ok(Restored { new, repaired: 0 }))
 }
 
 pub(super) fn insertion(user: Uuid, shape: &Shape, records: &[Record], epoch: &str) -> QueryBuilder<Postgres> {
-    let mut sql = QueryBuilder::<Postgres>::new(format!("INSERT INTO {} (user_id, {}", shape.table, names(shape)));
+    let mut sql = QueryBuilder::<Postgres>::new(format!("INSERT INTO {} AS present (user_id, {}", shape.table, names(shape)));
     if let Some(column) = computed(shape) {
         sql.push(format!(", {column}"));
     }
@@ -91,8 +99,31 @@ pub(super) fn insertion(user: Uuid, shape: &Shape, records: &[Record], epoch: &s
             _ => {}
         }
     });
-    sql.push(" ON CONFLICT DO NOTHING");
+    if shape.derived {
+        sql.push(replacement(shape));
+    } else {
+        sql.push(" ON CONFLICT DO NOTHING");
+    }
     sql
+}
+
+/// What replaces a row that differs; says of each row that was written whether it is new.
+fn replacement(shape: &Shape) -> String {
+    let others = || shape.fields.iter().filter(|f| !shape.identity.contains(&f.name));
+    let columns = others().map(|f| f.name).chain(computed(shape));
+    let set: Vec<_> = columns.map(|name| format!("{name} = excluded.{name}")).collect();
+    let differs = others().map(|f| {
+        let text = if matches!(f.holds, Holds::Json(_)) { "::text" } else { "" };
+        format!("present.{0}{text} IS DISTINCT FROM excluded.{0}{text}", f.name)
+    });
+    let differs: Vec<_> = differs.collect();
+    // A row that was inserted was never changed.
+    format!(
+        " ON CONFLICT (user_id, {}) DO UPDATE SET {} WHERE {} RETURNING (xmax = 0) AS is_new",
+        shape.identity.join(", "),
+        set.join(", "),
+        differs.join(" OR ")
+    )
 }
 
 fn names(shape: &Shape) -> String {
@@ -138,8 +169,8 @@ fn dimensions(record: &Record) -> i32 {
     }
 }
 
-/// One by one: nothing of the table's own forbids a second job for one message, and the first of a lane is its head.
-async fn jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Outcome<u64>, Failure> {
+/// One by one: no constraint of the table forbids a second job for one message.
+async fn jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Outcome<Restored>, Failure> {
     let mut new = 0;
     for record in records {
         sessions::lock(c, user, record.id("session_id").unwrap_or_default()).await?;
@@ -153,19 +184,30 @@ async fn jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Ou
         }
         new += query.execute(&mut *c).await?.rows_affected();
     }
-    Ok(Ok(new))
+    Ok(Ok(Restored { new, repaired: 0 }))
 }
 
 pub(super) fn job_insertion(shape: &Shape) -> String {
     let places: Vec<_> = (0..shape.fields.len()).map(|n| format!("${}", n + 2)).collect();
-    let [session, lane, state, queued] = ["session_id", "lane", "state", "queued_at"].map(|n| shape.field(n).unwrap_or_default() + 2);
+    let queued = shape.field("queued_at").unwrap_or_default() + 2;
     format!(
-        "INSERT INTO jobs (user_id, {}, ready_at, head) VALUES ($1, {}, least(${queued}, queue_time(${queued})),
-             ${state} = 'live' AND NOT EXISTS (
-                 SELECT 1 FROM jobs WHERE user_id = $1 AND session_id = ${session} AND lane = ${lane} AND state = 'live'))",
+        "INSERT INTO jobs (user_id, {}, ready_at, head) VALUES ($1, {}, least(${queued}, queue_time(${queued})), false)",
         names(shape),
         places.join(", ")
     )
+}
+
+/// Makes the first job of each lane without a head its head: only then can a worker claim it.
+pub(super) async fn begin_lanes(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+    let begun = sqlx::query!(
+        "UPDATE jobs SET head = true WHERE user_id = $1 AND id IN (
+             SELECT min(j.id) FROM jobs j JOIN sessions s ON s.user_id = $1 AND s.id = j.session_id
+             WHERE j.user_id = $1 AND j.state = 'live' AND s.deletion_at IS NULL
+             GROUP BY j.session_id, j.lane HAVING NOT bool_or(j.head))",
+        user
+    );
+    begun.execute(c).await?;
+    Ok(())
 }
 
 /// Whether this very record is there.
@@ -221,9 +263,10 @@ pub(super) async fn settle(c: &mut PgConnection, user: Uuid, expected: &[(&'stat
     if wrong.fetch_one(&mut *c).await? {
         return Ok(Err(ArchiveError::Counters));
     }
+    begin_lanes(c, user).await?;
     // The reader of an archive brings all vectors to the model that is configured; whether it had its way is looked at later.
     let settled = sqlx::query!(
-        "UPDATE users SET feed_generation = feed_generation + 1, embedding_settled = false, embedding_model = (
+        "UPDATE users SET importing = false, feed_generation = feed_generation + 1, embedding_settled = false, embedding_model = (
              SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
              WHERE m.user_id = $1 ORDER BY m.feed_row DESC LIMIT 1)
          WHERE id = $1",

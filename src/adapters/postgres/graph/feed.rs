@@ -42,6 +42,19 @@ impl ChangeFeed for PostgresStore {
         Ok(head.unwrap_or(0).unsigned_abs())
     }
 
+    async fn size(&self, caller: &Caller) -> Result<(u64, u64), StoreError> {
+        let counted = sqlx::query!(
+            r#"SELECT
+                 (SELECT count(*) FROM sessions WHERE user_id = $1) + (SELECT count(*) FROM entities WHERE user_id = $1)
+                     + (SELECT count(*) FROM messages WHERE user_id = $1) AS "nodes!",
+                 (SELECT count(*) FROM facts WHERE user_id = $1) + (SELECT count(*) FROM messages WHERE user_id = $1)
+                     + (SELECT count(DISTINCT (message_id, entity_id)) FROM mentions WHERE user_id = $1) AS "relationships!""#,
+            caller.user().0
+        );
+        let counted = counted.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok((counted.nodes.unsigned_abs(), counted.relationships.unsigned_abs()))
+    }
+
     async fn changes(&self, caller: &Caller, after: u64, limit: u32) -> Result<Vec<Change>, StoreError> {
         Ok(changes(self, caller.user().0, after, limit).await?)
     }

@@ -32,12 +32,13 @@ pub(super) async fn plan(
     };
     sessions::lock(c, user, plan.session.0).await?;
     let current = sqlx::query!(
-        "UPDATE users SET knowledge_version = knowledge_version + 1 WHERE id = $1 AND knowledge_version = $2 AND NOT erasing",
+        "UPDATE users SET knowledge_version = knowledge_version + 1
+         WHERE id = $1 AND knowledge_version = $2 AND NOT erasing AND NOT importing",
         user,
         signed(plan.version),
     );
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        erase::refuse_while_erasing(c, user).await?;
+        erase::refuse_while_locked(c, user).await?;
         return Err(Failure::Stale);
     }
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::super::{
     codec::{self, Word, foreign_json, json, signed, time},
-    events,
+    erase, events,
     failure::Failure,
     jobs,
     rows::{self, MessageRow},
@@ -131,12 +131,15 @@ pub(in super::super) async fn store(
         "UPDATE users SET feed_head = feed_head + $2,
              embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END,
              embedding_settled = feed_head = 0 OR embedding_settled AND embedding_model IS NOT DISTINCT FROM $3
-         WHERE id = $1 AND NOT erasing RETURNING feed_head, embedding_model",
+         WHERE id = $1 AND NOT erasing AND NOT importing RETURNING feed_head, embedding_model",
         user,
         count,
         new.first().map(|n| n.message.prepared.model.as_str()),
     );
-    let counters = counters.fetch_optional(&mut *c).await?.ok_or(Failure::BeingErased)?;
+    let Some(counters) = counters.fetch_optional(&mut *c).await? else {
+        erase::refuse_while_locked(c, user).await?;
+        return Err(Failure::BeingErased);
+    };
     let (feed_head, in_use) = (counters.feed_head, counters.embedding_model);
 
     let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| stored(n, session, position)).collect();

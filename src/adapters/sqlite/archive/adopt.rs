@@ -5,6 +5,7 @@ use sqlx::SqliteConnection;
 use super::{
     super::{
         codec::{Word, bytes},
+        erase,
         failure::Failure,
         rows::Columns,
     },
@@ -27,14 +28,17 @@ pub(in super::super) async fn adopt(c: &mut SqliteConnection, visitor: UserId, a
     let row = sqlx::query(
         "UPDATE users SET feed_head = users.feed_head + v.feed_head, knowledge_version = users.knowledge_version + 1,
              embedding_model = CASE WHEN users.feed_head = 0 THEN v.embedding_model ELSE users.embedding_model END, embedding_settled = 0
-         FROM users v WHERE users.id = ?1 AND users.erasing = 0 AND v.id = ?2
+         FROM users v WHERE users.id = ?1 AND users.erasing = 0 AND users.importing = 0 AND v.id = ?2
          RETURNING feed_head",
     )
     .bind(bytes(&to))
     .bind(bytes(&from))
     .fetch_optional(&mut *c)
-    .await?
-    .ok_or(Failure::BeingErased)?;
+    .await?;
+    let Some(row) = row else {
+        erase::refuse_while_locked(c, to).await?;
+        return Err(Failure::BeingErased);
+    };
     let head = Columns::of(&row, "users").integer("feed_head")?;
     let came: i64 = sqlx::query_scalar("SELECT feed_head FROM users WHERE id = ?").bind(bytes(&from)).fetch_one(&mut *c).await?;
     let viewer = sqlx::query("SELECT 1 FROM entities WHERE user_id = ? AND is_viewer = 1").bind(bytes(&to));
@@ -52,6 +56,7 @@ pub(in super::super) async fn adopt(c: &mut SqliteConnection, visitor: UserId, a
             write::restore(c, to, &records, "").await?.map_err(|_| Failure::Unstorable("what a visitor had"))?;
         }
     }
+    write::begin_lanes(c, to).await?;
     for sql in [
         "UPDATE sessions SET epoch = v.epoch, event_head = v.event_head, event_floor = v.event_floor, oldest_event_at = v.oldest_event_at
          FROM sessions v WHERE sessions.user_id = ?1 AND v.user_id = ?2 AND v.id = sessions.id",

@@ -17,7 +17,7 @@ use crate::{
     domain::{Caller, UserId, ViewerRole},
     ports::{
         StoreError,
-        archive::{Archive, ArchiveError, Owner, Record, SHAPES, Snapshot},
+        archive::{Admitted, Archive, ArchiveError, Owner, Record, Restored, SHAPES, Snapshot},
     },
 };
 
@@ -48,13 +48,13 @@ impl Archive for SqliteStore {
         Ok(Box::new(read::Reading::begin(self, user).await?))
     }
 
-    async fn admit(&self, owner: &Owner) -> Result<Caller, ArchiveError> {
+    async fn admit(&self, owner: &Owner) -> Result<Admitted, ArchiveError> {
         let owner = *owner;
-        settled(self.write(move |c| Box::pin(async move { write::admit(c, &owner).await })).await)?;
-        Ok(Caller::verified(owner.user, ViewerRole::User))
+        let is_importing = settled(self.write(move |c| Box::pin(async move { write::admit(c, &owner).await })).await)?;
+        Ok(Admitted { caller: Caller::verified(owner.user, ViewerRole::User), is_importing })
     }
 
-    async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<u64, ArchiveError> {
+    async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError> {
         let (user, records, epoch) = (caller.user().0, records.to_vec(), epoch.to_owned());
         settled(self.write(move |c| Box::pin(async move { write::restore(c, user, &records, &epoch).await })).await)
     }

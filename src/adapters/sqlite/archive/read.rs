@@ -134,7 +134,7 @@ fn value(row: &SqliteRow, shape: &Shape, field: &Field) -> Result<Value, Failure
             None => None,
         },
         Holds::Count | Holds::Small | Holds::Time => row.try_get::<Option<i64>, _>(field.name)?.map(Value::Count),
-        Holds::Real => row.try_get::<Option<f64>, _>(field.name)?.map(Value::Real),
+        Holds::Weight | Holds::Share => row.try_get::<Option<f64>, _>(field.name)?.map(Value::Real),
         Holds::Text | Holds::Key | Holds::Word(_) => row.try_get::<Option<String>, _>(field.name)?.map(Value::Text),
         Holds::Flag => row.try_get::<Option<i64>, _>(field.name)?.map(|n| Value::Flag(n != 0)),
         Holds::Json(_) => row.try_get::<Option<String>, _>(field.name)?.map(Value::Json),

@@ -8,17 +8,18 @@ use super::{
     Outcome, owner,
     read::bind,
 };
-use crate::ports::archive::{ArchiveError, Owner, Record, Shape};
+use crate::ports::archive::{ArchiveError, Owner, Record, Restored, Shape};
 
-/// Opens the door for one user's rows.
-pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outcome<()>, Failure> {
+/// Begins the import of one user; whether the user is marked as being imported.
+pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outcome<bool>, Failure> {
     let user = new.user.0;
     erase::refuse_while_erasing(c, user).await?;
-    let known = sqlx::query("SELECT feed_head, knowledge_version FROM users WHERE id = ?").bind(owner(&user));
+    let known = sqlx::query("SELECT feed_head, knowledge_version, importing FROM users WHERE id = ?").bind(owner(&user));
     if let Some(row) = known.fetch_optional(&mut *c).await? {
         let row = Columns::of(&row, "users");
-        if (row.count("feed_head")?, row.count("knowledge_version")?) == (new.feed_head, new.knowledge_version) {
-            return Ok(Ok(()));
+        let is_same = (row.count("feed_head")?, row.count("knowledge_version")?) == (new.feed_head, new.knowledge_version);
+        if row.flag("importing")? {
+            return Ok(if is_same { Ok(true) } else { Err(ArchiveError::Unfinished) });
         }
         // Everything else hangs on one of these.
         let data: bool = sqlx::query_scalar(
@@ -28,32 +29,37 @@ pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outco
         .fetch_one(&mut *c)
         .await?;
         if data {
-            return Ok(Err(ArchiveError::OtherData));
+            return Ok(if is_same { Ok(false) } else { Err(ArchiveError::OtherData) });
         }
     }
     sqlx::query(
-        "INSERT INTO users (id, feed_head, knowledge_version) VALUES (?1, ?2, ?3)
-         ON CONFLICT (id) DO UPDATE SET feed_head = ?2, knowledge_version = ?3, feed_generation = feed_generation + 1",
+        "INSERT INTO users (id, feed_head, knowledge_version, importing) VALUES (?1, ?2, ?3, 1)
+         ON CONFLICT (id) DO UPDATE SET feed_head = ?2, knowledge_version = ?3, importing = 1, feed_generation = feed_generation + 1",
     )
     .bind(owner(&user))
     .bind(signed(new.feed_head))
     .bind(signed(new.knowledge_version))
     .execute(c)
     .await?;
-    Ok(Ok(()))
+    Ok(Ok(true))
 }
 
 /// Writes records of one shape. Those before a refused one stay: they are right, and the next attempt finds them.
-pub(super) async fn restore(c: &mut SqliteConnection, user: Uuid, records: &[Record], epoch: &str) -> Result<Outcome<u64>, Failure> {
-    let mut new = 0;
+pub(super) async fn restore(c: &mut SqliteConnection, user: Uuid, records: &[Record], epoch: &str) -> Result<Outcome<Restored>, Failure> {
+    let mut restored = Restored::default();
     for (at, record) in records.iter().enumerate() {
         // Nothing of the table's own forbids a second job for one message.
         if record.shape.name == "job" && is_known(c, user, record).await? {
             continue;
         }
         match insert(c, user, record, epoch).await {
-            Ok(true) => new += 1,
-            Ok(false) if record.shape.derived => {}
+            Ok(true) => restored.new += 1,
+            Ok(false) if record.shape.derived => {
+                if !is_there(c, user, record).await? {
+                    replace(c, user, record).await?;
+                    restored.repaired += 1;
+                }
+            }
             Ok(false) => {
                 if !is_there(c, user, record).await? {
                     return Ok(Err(ArchiveError::Conflict(at)));
@@ -63,7 +69,7 @@ pub(super) async fn restore(c: &mut SqliteConnection, user: Uuid, records: &[Rec
             Err(e) => return Err(e.into()),
         }
     }
-    Ok(Ok(new))
+    Ok(Ok(restored))
 }
 
 fn breaks_a_rule(e: &dyn sqlx::error::DatabaseError) -> bool {
@@ -76,13 +82,7 @@ fn computed(shape: &Shape) -> &'static [(&'static str, &'static str)] {
     match shape.name {
         "session" => &[("epoch", "?")],
         "entity" => &[("search", "?")],
-        "job" => &[
-            ("ready_at", "?"),
-            (
-                "head",
-                "(? = 'live' AND NOT EXISTS (SELECT 1 FROM jobs WHERE user_id = ? AND session_id = ? AND lane = ? AND state = 'live'))",
-            ),
-        ],
+        "job" => &[("ready_at", "?"), ("head", "0")],
         _ => &[],
     }
 }
@@ -101,18 +101,40 @@ async fn insert(c: &mut SqliteConnection, user: Uuid, record: &Record, epoch: &s
     match shape.name {
         "session" => query = query.bind(epoch.to_owned()),
         "entity" => query = query.bind(search(record)),
-        "job" => {
-            for name in ["queued_at", "state"] {
-                query = bind(query, record.get(name));
-            }
-            query = query.bind(owner(&user));
-            for name in ["session_id", "lane"] {
-                query = bind(query, record.get(name));
-            }
-        }
+        "job" => query = bind(query, record.get("queued_at")),
         _ => {}
     }
     Ok(query.execute(c).await?.rows_affected() > 0)
+}
+
+/// Gives a row that is there the values of the record.
+async fn replace(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<(), sqlx::Error> {
+    let shape = record.shape;
+    let fields = || shape.fields.iter().zip(&record.values);
+    let is_identity = |name: &str| shape.identity.contains(&name);
+    let set: Vec<_> = fields().filter(|(f, _)| !is_identity(f.name)).map(|(f, _)| format!("{} = ?", f.name)).collect();
+    let named: Vec<_> = fields().filter(|(f, _)| is_identity(f.name)).map(|(f, _)| format!("{} = ?", f.name)).collect();
+    let sql = format!("UPDATE {} SET {} WHERE {} AND user_id = ?", shape.table, set.join(", "), named.join(" AND "));
+    let mut query = sqlx::query(AssertSqlSafe(sql));
+    for (_, value) in fields().filter(|(f, _)| !is_identity(f.name)).chain(fields().filter(|(f, _)| is_identity(f.name))) {
+        query = bind(query, value);
+    }
+    query.bind(owner(&user)).execute(c).await?;
+    Ok(())
+}
+
+/// Makes the first job of each lane without a head its head: only then can a worker claim it.
+pub(super) async fn begin_lanes(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
+    sqlx::query(
+        "UPDATE jobs SET head = 1 WHERE id IN (
+             SELECT min(j.id) FROM jobs j JOIN sessions s ON s.user_id = ?1 AND s.id = j.session_id
+             WHERE j.user_id = ?1 AND j.state = 'live' AND s.deletion_at IS NULL
+             GROUP BY j.session_id, j.lane HAVING max(j.head) = 0)",
+    )
+    .bind(owner(&user))
+    .execute(c)
+    .await?;
+    Ok(())
 }
 
 /// The text in which an entity is searched.
@@ -163,9 +185,10 @@ pub(super) async fn settle(c: &mut SqliteConnection, user: Uuid, expected: &[(&'
     if wrong {
         return Ok(Err(ArchiveError::Counters));
     }
+    begin_lanes(c, user).await?;
     // The reader of an archive brings all vectors to the model that is configured; whether it had its way is looked at later.
     sqlx::query(
-        "UPDATE users SET feed_generation = feed_generation + 1, embedding_settled = 0, embedding_model = (
+        "UPDATE users SET importing = 0, feed_generation = feed_generation + 1, embedding_settled = 0, embedding_model = (
              SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
              WHERE m.user_id = ?1 ORDER BY m.feed_row DESC LIMIT 1)
          WHERE id = ?1",

@@ -49,6 +49,19 @@ impl ChangeFeed for SqliteStore {
         Ok(head.unwrap_or(0).unsigned_abs())
     }
 
+    async fn size(&self, caller: &Caller) -> Result<(u64, u64), StoreError> {
+        let counted = sqlx::query(
+            "SELECT
+                 (SELECT count(*) FROM sessions WHERE user_id = ?1) + (SELECT count(*) FROM entities WHERE user_id = ?1)
+                     + (SELECT count(*) FROM messages WHERE user_id = ?1) AS nodes,
+                 (SELECT count(*) FROM facts WHERE user_id = ?1) + (SELECT count(*) FROM messages WHERE user_id = ?1)
+                     + (SELECT count(*) FROM (SELECT DISTINCT message_id, entity_id FROM mentions WHERE user_id = ?1)) AS relationships",
+        );
+        let row = counted.bind(bytes(&caller.user().0)).fetch_one(self.readers.of(caller)).await.map_err(Failure::from)?;
+        let c = Columns::of(&row, "graph_changes");
+        Ok((c.count("nodes")?, c.count("relationships")?))
+    }
+
     async fn changes(&self, caller: &Caller, after: u64, limit: u32) -> Result<Vec<Change>, StoreError> {
         Ok(changes(self, caller.user().0, after, limit).await?)
     }

@@ -32,12 +32,14 @@ pub(super) async fn plan(
     };
     let session = sqlx::query("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&plan.session.0));
     session.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
-    let current =
-        sqlx::query("UPDATE users SET knowledge_version = knowledge_version + 1 WHERE id = ? AND knowledge_version = ? AND erasing = 0")
-            .bind(bytes(&user))
-            .bind(signed(plan.version));
+    let current = sqlx::query(
+        "UPDATE users SET knowledge_version = knowledge_version + 1
+         WHERE id = ? AND knowledge_version = ? AND erasing = 0 AND importing = 0",
+    )
+    .bind(bytes(&user))
+    .bind(signed(plan.version));
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        erase::refuse_while_erasing(c, user).await?;
+        erase::refuse_while_locked(c, user).await?;
         return Err(Failure::Stale);
     }
 

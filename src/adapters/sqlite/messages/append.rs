@@ -6,7 +6,7 @@ use sqlx::{QueryBuilder, Row, Sqlite, SqliteConnection};
 
 use super::super::{
     codec::{Word, bytes, cut, foreign_json, json, millis, signed, vector},
-    events,
+    erase, events,
     failure::Failure,
     jobs, rows, visits,
 };
@@ -133,14 +133,17 @@ pub(in super::super) async fn store(
         "UPDATE users SET feed_head = feed_head + ?2,
              embedding_model = CASE WHEN feed_head = 0 THEN ?3 ELSE embedding_model END,
              embedding_settled = CASE WHEN feed_head = 0 THEN 1 ELSE embedding_settled AND embedding_model IS ?3 END
-         WHERE id = ?1 AND erasing = 0 RETURNING feed_head, embedding_model",
+         WHERE id = ?1 AND erasing = 0 AND importing = 0 RETURNING feed_head, embedding_model",
     )
     .bind(bytes(&user))
     .bind(count)
     .bind(new.first().map(|n| n.message.prepared.model.as_str()))
     .fetch_optional(&mut *c)
-    .await?
-    .ok_or(Failure::BeingErased)?;
+    .await?;
+    let Some(counters) = counters else {
+        erase::refuse_while_locked(c, user).await?;
+        return Err(Failure::BeingErased);
+    };
     let feed_row = counters.try_get::<i64, _>("feed_head")? - count + 1;
     let in_use: Option<String> = counters.try_get("embedding_model")?;
 

@@ -9,10 +9,11 @@ use crate::ports::archive::SHAPES;
 fn value(field: &Field) -> BoxedStrategy<Value> {
     let there = match field.holds {
         Holds::Id => any::<u128>().prop_map(|n| Value::Id(Uuid::from_u128(n))).boxed(),
-        Holds::Count => (0..=i64::MAX).prop_map(Value::Count).boxed(),
+        Holds::Count => (0..=MOST).prop_map(Value::Count).boxed(),
         Holds::Small => (0..=i64::from(i32::MAX)).prop_map(Value::Count).boxed(),
         Holds::Time => (-8_334_601_228_800_000..=8_210_266_876_799_999i64).prop_map(Value::Count).boxed(),
-        Holds::Real => prop_oneof![0.0..1.0f64, 0.0..f64::MAX, Just(5e-324)].prop_map(Value::Real).boxed(),
+        Holds::Weight => prop_oneof![0.0..1.0f64, 0.0..HEAVIEST, Just(5e-324)].prop_map(Value::Real).boxed(),
+        Holds::Share => prop_oneof![0.0..=1.0f64, Just(5e-324)].prop_map(Value::Real).boxed(),
         Holds::Text | Holds::Key => any::<String>().prop_map(Value::Text).boxed(),
         Holds::Word(words) => proptest::sample::select(words).prop_map(|w| Value::Text(w.to_owned())).boxed(),
         Holds::Flag => any::<bool>().prop_map(Value::Flag).boxed(),
@@ -31,7 +32,14 @@ fn record() -> impl Strategy<Value = Record> {
     (0..SHAPES.len()).prop_flat_map(|n| {
         let shape = &SHAPES[n];
         let values: Vec<_> = shape.fields.iter().map(value).collect();
-        values.prop_map(move |values| Record { shape, values })
+        values.prop_map(move |values| {
+            let mut record = Record { shape, values };
+            if let (Value::Count(start), Value::Count(end)) = (record.get("span_start").clone(), record.get("span_end").clone()) {
+                record.set("span_start", Value::Count(start.min(end)));
+                record.set("span_end", Value::Count(start.max(end)));
+            }
+            record
+        })
     })
 }
 
@@ -47,10 +55,10 @@ proptest! {
     }
 
     #[test]
-    fn the_other_lines_read_back(program: String, ms in 0..4_000_000_000_000i64, user: u128, visitor: bool, a in 0..1u64 << 63, b in 0..1u64 << 63) {
+    fn the_other_lines_read_back(program: String, ms in 0..4_000_000_000_000i64, user: u128, visitor: bool, a in 0..1u64 << 53, b in 0..1u64 << 53, sum in proptest::option::of("[0-9a-f]{64}")) {
         let user = UserId(Uuid::from_u128(user));
-        let header = Header { program, exported_at: moment(ms).unwrap(), local_user: user };
-        for line in [Line::Header(header), Line::User(Owner { user, feed_head: a, knowledge_version: b, visitor }), Line::End(a)] {
+        let header = Header { version: VERSION, program, exported_at: moment(ms).unwrap(), local_user: user };
+        for line in [Line::Header(header), Line::User(Owner { user, feed_head: a, knowledge_version: b, visitor }), Line::End(End { records: a, sha256: sum })] {
             prop_assert_eq!(Line::parse(&line.write()).unwrap(), line);
         }
     }
@@ -118,7 +126,33 @@ fn what_a_store_could_not_read_back_is_refused() {
 
 #[test]
 fn a_newer_version_is_named_whatever_else_it_says() {
-    assert_eq!(refused(r#"{"format":"recall-archive","version":2,"new":true}"#), Damage::TooNew(2));
+    assert_eq!(refused(r#"{"format":"recall-archive","version":3,"new":true}"#), Damage::TooNew(3));
     assert_eq!(refused(r#"{"format":"recall-archive","version":0}"#), Damage::Field("version"));
     assert_eq!(refused(r#"{"format":"tar"}"#), Damage::NotAnArchive);
+}
+
+#[test]
+fn numbers_beyond_their_bounds_are_refused() {
+    let fact = |support: &str, created: &str| {
+        format!(
+            r#"{{"type":"fact","id":"{ID}","subject_id":"{ID}","relation":"LIKES","object_id":"{ID}","support":{support},"opposition":0.0,"weighed_at":1,"status":"active","flagged":false,"created_at":{created},"updated_at":1}}"#
+        )
+    };
+    assert!(Line::parse(&fact("1.5", "1")).is_ok());
+    for support in ["1e308", "1e10", "-0.5", "null"] {
+        assert_eq!(refused(&fact(support, "1")), Damage::Field("support"), "{support}");
+    }
+    assert_eq!(refused(&fact("1", "9223372036854775807")), Damage::Field("created_at"));
+    let owner = |head: &str| format!(r#"{{"type":"user","id":"{ID}","feed_head":{head},"knowledge_version":1}}"#);
+    assert!(Line::parse(&owner("7")).is_ok());
+    // A counter that cannot grow would refuse every message.
+    assert_eq!(refused(&owner("9223372036854775807")), Damage::Field("feed_head"));
+    let key = |confidence: &str, span: &str| {
+        format!(
+            r#"{{"type":"evidence","fact_id":"{ID}","message_id":"{ID}","stance":"supports","session_id":"{ID}","confidence":{confidence},{span}"excerpt":"x","created_at":1}}"#
+        )
+    };
+    assert!(Line::parse(&key("1.0", r#""span_start":1,"span_end":2,"#)).is_ok());
+    assert_eq!(refused(&key("1.1", "")), Damage::Field("confidence"));
+    assert_eq!(refused(&key("1.0", r#""span_start":3,"span_end":2,"#)), Damage::Field("span_end"));
 }

@@ -1,18 +1,24 @@
 //! All of a user's data out of one store and into another, between any two engines.
 
-use std::sync::Arc;
+use std::{
+    io::{BufReader, Cursor, Read, Seek, SeekFrom},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use recall::{
     adapters::sqlite::{SqliteConfig, SqliteStore},
-    app::archive::{Owners, Refused, Taken, read, write},
-    domain::{Caller, Citation, Decision, Entity, EntityKey, Fact, MessageKind, Role, SessionId, Stance, UserId, UserText, ViewerRole},
+    app::archive::{Kept, Owners, Refused, Taken, read, write},
+    domain::{
+        Caller, Citation, Decision, Entity, EntityKey, Fact, MessageKind, Ontology, Role, SessionId, Stance, UserId, UserText, ViewerRole,
+    },
     ports::{
         AnswerCommit, EmbedError, Embedder, Embedding, JobWork, KnowledgeCommit, Mining, NewMessage, Store, StoreError,
-        archive::{Header, SHAPES},
+        archive::{Header, SHAPES, line::VERSION},
     },
 };
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
@@ -42,15 +48,57 @@ pub(super) async fn other() -> (TempDir, Arc<dyn Store>) {
 }
 
 pub(super) async fn export(store: &Arc<dyn Store>, user: UserId) -> String {
-    let header = Header { program: "test".into(), exported_at: at(0), local_user: store.local_user().await.unwrap() };
+    let header = Header { version: VERSION, program: "test".into(), exported_at: at(0), local_user: store.local_user().await.unwrap() };
     let mut out = Vec::new();
     write(store.as_ref(), header, Some(user), &mut out).await.unwrap();
     String::from_utf8(out).unwrap()
 }
 
+fn ontology() -> Ontology {
+    Ontology::parse(recall::understand::default_ontology()).unwrap()
+}
+
 async fn import_as(store: &Arc<dyn Store>, archive: &str, into: Option<UserId>) -> Result<Taken, Refused> {
     let owners = into.map_or(Owners::Trusted, Owners::Into);
-    read(store.as_ref(), &Model(MODEL), owners, |_| {}, &fresh().to_string(), archive.as_bytes()).await
+    read(store.as_ref(), &Model(MODEL), &ontology(), owners, |_| {}, &fresh().to_string(), Cursor::new(archive)).await
+}
+
+/// Imports until only `left` bytes are not yet read, as if the process had been killed.
+async fn import_in_part(store: &Arc<dyn Store>, archive: &str, into: Option<UserId>, left: usize) -> Refused {
+    let input = BufReader::with_capacity(64, Dying { archive: Cursor::new(archive.as_bytes()), left, is_second: false });
+    let owners = into.map_or(Owners::Trusted, Owners::Into);
+    read(store.as_ref(), &Model(MODEL), &ontology(), owners, |_| {}, &fresh().to_string(), input).await.unwrap_err()
+}
+
+/// An input that ends early when it is read for the second time.
+struct Dying<'a> {
+    archive: Cursor<&'a [u8]>,
+    left: usize,
+    is_second: bool,
+}
+
+impl Read for Dying<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let end = self.archive.get_ref().len() - self.left;
+        let room = if self.is_second { end - self.archive.position() as usize } else { buffer.len() };
+        let size = room.min(buffer.len());
+        self.archive.read(&mut buffer[..size])
+    }
+}
+
+impl Seek for Dying<'_> {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.is_second |= matches!(to, SeekFrom::Start(_));
+        self.archive.seek(to)
+    }
+}
+
+/// The archive with the number of its lines and the checksum that fit them.
+fn sealed(archive: &str) -> String {
+    let lines = archive.lines().filter(|l| !l.starts_with("{\"type\":\"end\"")).map(|l| format!("{l}\n"));
+    let text: String = lines.collect();
+    let sum: String = Sha256::digest(&text).iter().map(|b| format!("{b:02x}")).collect();
+    format!("{text}{{\"type\":\"end\",\"records\":{},\"sha256\":\"{sum}\"}}\n", text.lines().count() - 1)
 }
 
 async fn import(store: &Arc<dyn Store>, archive: &str) -> Result<Taken, Refused> {
@@ -188,7 +236,7 @@ pub(super) async fn what_is_imported_is_found_answered_and_worked_on(store: Arc<
         true => line.replace(r#""role":"user""#, r#""role":"anonymous""#),
         false => line.to_owned(),
     };
-    let archive: String = archive.lines().map(|line| of_a_visitor(line) + "\n").collect();
+    let archive = sealed(&archive.lines().map(|line| of_a_visitor(line) + "\n").collect::<String>());
     assert!(archive.contains(r#""role":"anonymous""#));
     import_as(&store, &archive, Some(twin.user())).await.unwrap();
 
@@ -230,20 +278,108 @@ pub(super) async fn what_is_imported_is_found_answered_and_worked_on(store: Arc<
     assert_eq!(twin.store.log_state(&twin.caller, third).await.unwrap().head, 1);
 }
 
-pub(super) async fn an_import_that_was_cut_off_anywhere_is_ended_by_the_next(store: Arc<dyn Store>) {
+pub(super) async fn a_truncated_archive_writes_nothing(store: Arc<dyn Store>) {
     let (w, _) = rich(&store).await;
     let archive = export(&store, w.caller.user()).await;
     let lines = archive.lines().count();
     for cut in (1..lines).step_by(lines.div_ceil(7)) {
         let twin = UserId(fresh());
         let part: String = archive.lines().take(cut).flat_map(|l| [l, "\n"]).collect();
-        assert_eq!(code(import_as(&store, &part, Some(twin)).await).1, "ARCHIVE_TRUNCATED", "{cut}");
-        // In the middle of a line.
-        let torn = &archive[..archive.floor_char_boundary(part.len() + 10)];
-        assert_eq!(code(import_as(&store, torn, Some(twin)).await).1, "ARCHIVE_TRUNCATED", "{cut}");
-        import_as(&store, &archive, Some(twin)).await.unwrap();
-        assert_eq!(body(&export(&store, twin).await)[1..], body(&archive)[1..], "{cut}");
+        // Also in the middle of a line.
+        for part in [part.as_str(), &archive[..archive.floor_char_boundary(part.len() + 10)]] {
+            let refused = import_as(&store, part, Some(twin)).await.unwrap_err();
+            assert_eq!(refused.what.code(), "ARCHIVE_TRUNCATED", "{cut}");
+            assert!(refused.to_string().contains("Nothing was written"), "{refused}");
+        }
+        assert!(matches!(store.snapshot(twin).await.err(), Some(StoreError::NotFound)));
     }
+}
+
+pub(super) async fn an_interrupted_import_keeps_its_user_from_writing_until_it_is_finished(store: Arc<dyn Store>) {
+    let (w, third) = rich(&store).await;
+    let archive = export(&store, w.caller.user()).await;
+    for part in 1..6 {
+        let caller = Caller::verified(UserId(fresh()), ViewerRole::User);
+        let left = archive.len() * part / 6;
+        let refused = import_in_part(&store, &archive, Some(caller.user()), left).await;
+        assert_eq!(refused.what.code(), "ARCHIVE_TRUNCATED");
+        assert_eq!(refused.kept.unfinished, Some(caller.user()));
+        assert!(refused.to_string().contains(&format!("recall user delete {}", caller.user())), "{refused}");
+
+        let denied = store.create_session(&caller, SessionId(fresh()), None, "epoch".into(), at(0)).await;
+        assert!(matches!(denied, Err(StoreError::BeingImported)), "{denied:?}");
+        let denied = store.append(&caller, third, vec![new_message(third, "early")]).await;
+        assert!(matches!(denied, Err(StoreError::BeingImported | StoreError::NotFound)), "{denied:?}");
+        let denied = store.delete_session(&caller, third, &|_, _| None).await;
+        assert!(matches!(denied, Err(StoreError::BeingImported | StoreError::NotFound)), "{denied:?}");
+        let denied = store.hide_session(&caller, third, None, at(0)).await;
+        assert!(matches!(denied, Err(StoreError::BeingImported | StoreError::NotFound)), "{denied:?}");
+        // No work begins before everything it needs is there.
+        let claimed = store.claim(at(1_000), super::given::LEASE, 100).await.unwrap();
+        assert!(claimed.iter().all(|job| job.caller.user() != caller.user()));
+        store.release(&claimed.iter().map(|job| job.claim.clone()).collect::<Vec<_>>()).await.unwrap();
+
+        // Another archive of the same user is not mixed into it.
+        let other = archive.replacen("\"feed_head\":", "\"feed_head\":1", 1);
+        let refused = import_as(&store, &sealed(&other), Some(caller.user())).await.unwrap_err();
+        assert_eq!(refused.what.code(), "ARCHIVE_UNFINISHED");
+        import_as(&store, &archive, Some(caller.user())).await.unwrap();
+        assert_eq!(body(&export(&store, caller.user()).await)[1..], body(&archive)[1..]);
+        store.append(&caller, third, vec![new_message(third, "now")]).await.unwrap();
+    }
+    // Who wants none of it deletes the part, and begins anew.
+    let caller = Caller::verified(UserId(fresh()), ViewerRole::User);
+    import_in_part(&store, &archive, Some(caller.user()), archive.len() / 2).await;
+    store.begin_erasure(&caller, at(0)).await.unwrap();
+    while store.erase(&caller, at(0), 1_000).await.unwrap().erasure.ended_at.is_none() {}
+    store.create_session(&caller, SessionId(fresh()), None, "epoch".into(), at(0)).await.unwrap();
+}
+
+pub(super) async fn a_flipped_bit_is_never_imported(store: Arc<dyn Store>) {
+    let (w, _) = rich(&store).await;
+    let archive = export(&store, w.caller.user()).await.into_bytes();
+    let twin = UserId(fresh());
+    // A prime, so that all bits of a byte and all parts of a line have their turn.
+    for bit in (0..archive.len() * 8).step_by(7_919) {
+        let mut flipped = archive.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let done = read(store.as_ref(), &Model(MODEL), &ontology(), Owners::Into(twin), |_| {}, "epoch", Cursor::new(&flipped)).await;
+        let refused = done.expect_err("a damaged archive was imported");
+        assert_eq!(refused.kept, Kept::default());
+    }
+    assert!(matches!(store.snapshot(twin).await.err(), Some(StoreError::NotFound)));
+}
+
+pub(super) async fn an_archive_without_checksum_is_imported_and_told_of(store: Arc<dyn Store>) {
+    let (w, _) = rich(&store).await;
+    let archive = export(&store, w.caller.user()).await;
+    let lines = archive.lines().count() - 2;
+    let older = archive.replacen("\"version\":2", "\"version\":1", 1);
+    let older = older.rsplit_once("{\"type\":\"end\"").unwrap().0.to_owned() + &format!("{{\"type\":\"end\",\"records\":{lines}}}\n");
+    let taken = import_as(&store, &older, Some(UserId(fresh()))).await.unwrap();
+    assert!(!taken.has_checksum && taken.new == taken.records);
+    assert!(import_as(&store, &archive, Some(UserId(fresh()))).await.unwrap().has_checksum);
+}
+
+pub(super) async fn damaged_vectors_and_terms_are_repaired_by_the_next_import(store: Arc<dyn Store>) {
+    let (w, _) = rich(&store).await;
+    let archive = export(&store, w.caller.user()).await;
+    let twin = Caller::verified(UserId(fresh()), ViewerRole::User);
+    let mut damaged = 0;
+    let bad = changed(&archive, |_, record| {
+        if record["type"] == "index" {
+            record["terms"] = json!([["wrong", 1]]);
+            record["embedding"] = json!([0.5, 0.25]);
+            damaged += 1;
+        }
+    });
+    import_as(&store, &bad, Some(twin.user())).await.unwrap();
+    assert_ne!(store.feed(&twin, MODEL, 0, 100).await.unwrap(), store.feed(&w.caller, MODEL, 0, 100).await.unwrap());
+    let taken = import_as(&store, &archive, Some(twin.user())).await.unwrap();
+    assert_eq!((taken.new, taken.repaired), (0, damaged));
+    assert_eq!(body(&export(&store, twin.user()).await)[1..], body(&archive)[1..]);
+    assert_eq!(store.feed(&twin, MODEL, 0, 100).await.unwrap(), store.feed(&w.caller, MODEL, 0, 100).await.unwrap());
+    assert_eq!(import_as(&store, &archive, Some(twin.user())).await.unwrap().repaired, 0);
 }
 
 pub(super) async fn a_user_with_other_data_is_refused_and_left_alone(store: Arc<dyn Store>) {
@@ -322,7 +458,7 @@ pub(super) async fn records_that_do_not_fit_are_refused_by_their_line(store: Arc
         assert_eq!(found.1, expected, "{kind} {field} {}", last.1);
     }
     for (from, to, expected) in [
-        ("\"version\":1", "\"version\":2", (1, "ARCHIVE_TOO_NEW")),
+        ("\"version\":2", "\"version\":3", (1, "ARCHIVE_TOO_NEW")),
         ("recall-archive", "tar", (1, "ARCHIVE_UNKNOWN")),
         ("{\"format\"", "{\"type\":\"end\",\"records\":0}\n{\"format\"", (1, "ARCHIVE_UNKNOWN")),
         ("\"message_count\":2", "\"message_count\":-2", (3, "ARCHIVE_DAMAGED")),
@@ -331,10 +467,30 @@ pub(super) async fn records_that_do_not_fit_are_refused_by_their_line(store: Arc
         assert_ne!(changed, archive, "{from}");
         assert_eq!(code(import_as(&store, &changed, Some(UserId(fresh()))).await), expected, "{from}");
     }
+    for (kind, field, value, expected) in [
+        ("fact", "support", json!(1e308), "ARCHIVE_DAMAGED"),
+        ("fact", "relation", json!("BOGUS"), "ARCHIVE_UNKNOWN_RELATION"),
+        ("merge_fact", "relation", json!("likes"), "ARCHIVE_UNKNOWN_RELATION"),
+        ("evidence", "confidence", json!(1.5), "ARCHIVE_DAMAGED"),
+        ("index", "embedding", json!([1.0, 2.0, 3.0]), "ARCHIVE_DAMAGED"),
+        ("user", "feed_head", json!(i64::MAX), "ARCHIVE_DAMAGED"),
+    ] {
+        let mut bad = 0;
+        let changed = changed(&archive, |n, record| {
+            if bad == 0 && record["type"] == kind {
+                bad = n;
+                record[field] = value.clone();
+            }
+        });
+        let twin = UserId(fresh());
+        let refused = import_as(&store, &changed, Some(twin)).await.unwrap_err();
+        assert_eq!((refused.line, refused.what.code(), refused.kept), (bad, expected, Kept::default()), "{kind} {field}");
+        assert!(matches!(store.snapshot(twin).await.err(), Some(StoreError::NotFound)));
+    }
     assert_eq!(code(import(&store, "").await).1, "ARCHIVE_UNKNOWN");
     let more = format!("{archive}{{}}\n");
     assert_eq!(code(import_as(&store, &more, Some(UserId(fresh()))).await).1, "ARCHIVE_DAMAGED");
-    let two = archive.replace("{\"type\":\"end\"", &format!("{}\n{{\"type\":\"end\"", archive.lines().nth(1).unwrap()));
+    let two = sealed(&archive.replace("{\"type\":\"end\"", &format!("{}\n{{\"type\":\"end\"", archive.lines().nth(1).unwrap())));
     assert_eq!(code(import_as(&store, &two, Some(UserId(fresh()))).await).1, "ARCHIVE_MANY_USERS");
 }
 
@@ -347,7 +503,7 @@ fn changed(archive: &str, mut change: impl FnMut(u64, &mut Value)) -> String {
         change(n, &mut record);
         lines.push(if record == before { line.to_owned() } else { record.to_string() });
     }
-    lines.join("\n") + "\n"
+    sealed(&lines.join("\n"))
 }
 
 pub(super) async fn an_export_is_of_one_moment(store: Arc<dyn Store>) {
@@ -402,7 +558,7 @@ async fn every_column_of_every_user_is_in_the_archive() {
     let columns = [
         ("sessions", vec!["epoch", "event_head", "event_floor", "oldest_event_at", "deletion_at", "deletion"]),
         ("entities", vec!["search"]),
-        ("jobs", vec!["id", "head", "ready_at", "token", "attempts"]),
+        ("jobs", vec!["id", "head", "ready_at", "token", "attempts", "held"]),
     ];
     let (folder, store) = other().await;
     store.close().await;
@@ -427,7 +583,8 @@ pub(super) async fn vectors_of_another_model_are_made_anew(store: Arc<dyn Store>
     let archive = export(&store, w.caller.user()).await;
     let twin = Caller::verified(UserId(fresh()), ViewerRole::User);
     for _ in 0..2 {
-        read(store.as_ref(), &Model("another"), Owners::Into(twin.user()), |_| {}, "epoch", archive.as_bytes()).await.unwrap();
+        let input = Cursor::new(archive.as_bytes());
+        read(store.as_ref(), &Model("another"), &ontology(), Owners::Into(twin.user()), |_| {}, "epoch", input).await.unwrap();
         let all = store.feed(&twin, "another", 0, 100).await.unwrap();
         let before = store.feed(&w.caller, MODEL, 0, 100).await.unwrap();
         assert_eq!(all.iter().map(|r| &r.terms).collect::<Vec<_>>(), before.iter().map(|r| &r.terms).collect::<Vec<_>>());
@@ -440,7 +597,7 @@ pub(super) async fn the_user_without_login_stays_that_user(store: Arc<dyn Store>
     local.john_likes_mary().await;
     let somebody = World::new(&store);
     somebody.john_likes_mary().await;
-    let header = Header { program: "test".into(), exported_at: at(0), local_user: local.caller.user() };
+    let header = Header { version: VERSION, program: "test".into(), exported_at: at(0), local_user: local.caller.user() };
     let mut out = Vec::new();
     let written = write(store.as_ref(), header, None, &mut out).await.unwrap();
     assert!(written.users >= 2);

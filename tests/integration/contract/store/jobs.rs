@@ -102,6 +102,25 @@ pub(super) async fn a_released_job_loses_no_attempt(store: Arc<dyn Store>) {
     assert_ne!(job.claim.token, held.claim.token);
 }
 
+pub(super) async fn leases_that_nobody_works_on_are_given_back(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let (one, two, three) = (w.session().await, w.session().await, w.session().await);
+    for session in [one, two, three] {
+        w.say(session, "m").await;
+    }
+    let jobs = w.claim(0).await;
+    let of = |session| jobs.iter().find(|job| job.session == session).unwrap();
+    assert_eq!(store.oldest(at(5_000)).await.unwrap(), Some(Duration::from_secs(5)));
+    // One is worked on, one was claimed and nobody heard of it, one waits for its next attempt.
+    store.retry(&of(three).claim, at(0), Duration::from_secs(20), "TEST").await.unwrap();
+    assert_eq!(store.release_lost(std::slice::from_ref(&of(one).claim), at(1)).await.unwrap(), 1);
+    let again = w.claim(1).await;
+    assert_eq!(again.iter().map(|job| (job.session, job.attempts)).collect::<Vec<_>>(), [(two, 1)]);
+    assert!(store.extend(&of(one).claim, at(1), LEASE).await.unwrap(), "what is worked on stays");
+    assert!(!store.extend(&of(two).claim, at(1), LEASE).await.unwrap());
+    assert_eq!(store.release_lost(&[of(one).claim.clone(), again[0].claim.clone()], at(2)).await.unwrap(), 0);
+}
+
 pub(super) async fn a_buried_job_never_blocks(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;

@@ -97,7 +97,15 @@ async fn all_that_somebody_changed_by_hand_is_told_and_a_rebuild_puts_it_right()
         ("MATCH (a)-[r:KNOWS]->(b) CREATE (a)-[x:KNOWS]->(b) SET x = properties(r)", &["fact double"]),
         ("MATCH (a {name: 'John'}), (b {name: 'Bob'}) CREATE (a)-[:KNOWS]->(b)", &["fact extra"]),
         ("MATCH (e:Entity {name: 'Bob'}) CREATE (:Entity {user_id: e.user_id, id: randomUUID()})", &["entity extra"]),
-        ("MATCH (p:Projection) DETACH DELETE p", &[]),
+        ("MATCH (p:Projection) DETACH DELETE p", &["checkpoint missing"]),
+        ("MATCH (p:Projection) SET p.position = p.position + 1000", &["checkpoint different"]),
+        ("MATCH (p:Projection) SET p.position = 1", &["checkpoint behind"]),
+        ("MATCH (p:Projection) SET p.feed = 'another'", &["checkpoint different"]),
+        ("MATCH (e:Entity {name: 'Bob'}) SET e.salary = 7", &["entity different"]),
+        ("MATCH (s:Session) SET s.owner = 'x'", &["session different"]),
+        ("MATCH (m:Message) SET m.text = 'x'", &["message different"]),
+        ("MATCH ()-[r:KNOWS]->() SET r.note = 'x'", &["fact different"]),
+        ("MATCH (m:Message) SET m.session_id = randomUUID()", &["message different"]),
     ] {
         server.rows(&format!("{by_hand} RETURN 1")).await;
         let found: BTreeSet<String> = differences(&projection, &w.caller).await.into_iter().collect();
@@ -105,6 +113,48 @@ async fn all_that_somebody_changed_by_hand_is_told_and_a_rebuild_puts_it_right()
         projection.rebuild().await.unwrap();
         assert_eq!(differences(&projection, &w.caller).await, [""; 0], "{by_hand}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strays_of_every_kind_are_told() {
+    let Some(server) = Neo4jServer::start().await else { return };
+    let folder = Folder::new().await;
+    let w = folder.world();
+    w.john_likes_mary().await;
+    let projection = Projection::new(folder.feed(), server.graph());
+    projection.rebuild().await.unwrap();
+    let kinds = async || server.graph().strays(10).await.unwrap().into_iter().map(|stray| stray.kind).collect::<Vec<_>>();
+    assert_eq!(kinds().await, [""; 0]);
+    for (by_hand, undone, expected) in [
+        ("CREATE (:Foreign {x: 1})", "MATCH (n:Foreign) DELETE n", "node"),
+        ("CREATE ({x: 1})", "MATCH (n {x: 1}) DELETE n", "node"),
+        ("CREATE (:Entity {name: 'Nobody'})", "MATCH (n:Entity {name: 'Nobody'}) DELETE n", "node"),
+        ("CREATE (:Entity {user_id: 7, id: 'x'})", "MATCH (n:Entity {id: 'x'}) DELETE n", "node"),
+        ("MATCH (n:Entity {name: 'John'}) SET n:Person", "MATCH (n:Person) REMOVE n:Person", "node"),
+        ("MATCH (p:Projection) SET p.owner = 'x'", "MATCH (p:Projection) REMOVE p.owner", "node"),
+        ("MATCH (e:Entity {name: 'John'}), (s:Session) CREATE (e)-[:SAID_IN]->(s)", "MATCH ()-[r:SAID_IN]->() DELETE r", "relationship"),
+        ("MATCH ()-[r:PART_OF]->() SET r.x = 1", "MATCH ()-[r:PART_OF]->() REMOVE r.x", "relationship"),
+    ] {
+        server.rows(&format!("{by_hand} RETURN 1")).await;
+        assert_eq!(kinds().await, [expected], "{by_hand}");
+        server.rows(&format!("{undone} RETURN 1")).await;
+        assert_eq!(kinds().await, [""; 0], "{undone}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn marker_changes_with_a_wipe() {
+    let Some(server) = Neo4jServer::start().await else { return };
+    let graph = server.graph();
+    assert_eq!(graph.marker().await.unwrap(), None);
+    graph.prepare().await.unwrap();
+    let first = graph.marker().await.unwrap();
+    graph.prepare().await.unwrap();
+    assert!(first.is_some() && graph.marker().await.unwrap() == first);
+    server.rows("MATCH (n) DETACH DELETE n RETURN 1").await;
+    assert_eq!(graph.marker().await.unwrap(), None);
+    graph.prepare().await.unwrap();
+    assert_ne!(graph.marker().await.unwrap(), first);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

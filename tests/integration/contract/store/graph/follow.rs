@@ -9,7 +9,7 @@ use std::{
 use recall::{
     domain::{Caller, Entity, Stance},
     ports::{Around, GraphEngine, GraphQueries},
-    projection::{GraphReader, Projection, Projector, compare},
+    projection::{GraphReader, GraphStatus, Projection, Projector, compare},
 };
 
 use super::{
@@ -70,7 +70,9 @@ async fn what_was_told_is_not_told_again() {
     assert_eq!(pair.catch_up(&w).await, 0);
     assert_eq!(pair.differences().await, [""; 0]);
     know(&w, known.session, &[&entity("Bob")], &[]).await;
-    assert_eq!(pair.differences().await.len(), 1);
+    let differences = pair.differences().await;
+    assert!(differences.len() == 2 && differences[0].contains("is missing"), "{differences:?}");
+    assert!(differences[1].ends_with("checkpoint is behind in the graph"), "{differences:?}");
     assert_eq!(pair.catch_up(&w).await, 1);
     assert_eq!(pair.differences().await, [""; 0]);
 }
@@ -200,7 +202,7 @@ async fn a_rebuild_removes_what_the_store_does_not_know() {
     let foreign = World { caller: stranger.caller, ..other.folder.world() };
     foreign.john_likes_mary().await;
     Projection::new(other.folder.feed(), pair.engine.clone()).rebuild().await.unwrap();
-    assert_eq!(pair.differences().await.len(), 10, "5 are missing and 5 too many");
+    assert_eq!(pair.differences().await.len(), 12, "5 are missing and 5 too many, and so are the checkpoints");
     let done = pair.projection.rebuild().await.unwrap();
     assert_eq!((done.users, done.changes), (1, 5));
     assert_eq!(pair.differences().await, [""; 0]);
@@ -213,7 +215,7 @@ async fn the_projector_follows_catches_up_and_starts_over() {
     let known = w.john_likes_mary().await;
     pair.engine.down.store(true, Ordering::SeqCst);
     let reader = pair.reader(PATIENCE);
-    let projector = Projector::start(pair.projection.clone(), reader.missed());
+    let projector = Projector::start(pair.projection.clone(), reader.missed(), Arc::default());
     pair.folder.feed().start().await.unwrap();
     know(&w, known.session, &[&entity("Bob")], &[]).await;
     pair.engine.down.store(false, Ordering::SeqCst);
@@ -239,6 +241,74 @@ async fn the_projector_follows_catches_up_and_starts_over() {
     projector.shutdown(PATIENCE).await;
 }
 
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < PATIENCE, "{what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn damaged_graph_heals_while_nobody_writes_or_asks() {
+    let pair = Pair::new().await;
+    let users = [pair.folder.world(), pair.folder.world(), pair.folder.world()];
+    for w in &users {
+        w.john_likes_mary().await;
+    }
+    let status = Arc::new(GraphStatus::default());
+    let projector = Projector::start(pair.projection.clone(), Arc::default(), status.clone());
+    pair.until_equal().await;
+    let size = pair.engine.size(&users[0].caller).await.unwrap();
+    let damage: [(&str, &dyn Fn()); 3] = [
+        ("all is wiped", &|| pair.engine.forget()),
+        ("one user is gone", &|| pair.engine.forget_one(&users[1].caller)),
+        ("one user lost everything but the checkpoint", &|| pair.engine.hollow(&users[2].caller)),
+    ];
+    for (what, damage) in damage {
+        damage();
+        for w in &users {
+            let started = Instant::now();
+            while pair.engine.size(&w.caller).await.unwrap() != size {
+                assert!(started.elapsed() < PATIENCE, "{what}");
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+        pair.until_equal().await;
+        until(what, || status.behind() == 0).await;
+    }
+    projector.shutdown(PATIENCE).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn comparison_beside_writes_reports_nothing_and_real_damage() {
+    let pair = Arc::new(Pair::new().await);
+    let w = pair.folder.world();
+    let known = w.john_likes_mary().await;
+    let projector = Projector::start(pair.projection.clone(), Arc::default(), Arc::default());
+    pair.until_equal().await;
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let writing = tokio::spawn({
+        let (stop, w) = (stop.clone(), w.clone());
+        async move {
+            for round in 0.. {
+                if stop.load(Ordering::SeqCst) {
+                    return;
+                }
+                know(&w, known.session, &[&entity(&format!("Person {round}"))], &[]).await;
+            }
+        }
+    });
+    for _ in 0..6 {
+        assert_eq!(pair.differences().await, [""; 0]);
+    }
+    stop.store(true, Ordering::SeqCst);
+    writing.await.unwrap();
+    projector.shutdown(PATIENCE).await;
+    pair.engine.hollow(&w.caller);
+    assert!(pair.differences().await.len() >= 5);
+}
+
 #[tokio::test]
 async fn a_user_whose_graph_cannot_be_written_holds_up_nobody() {
     let pair = Pair::new().await;
@@ -247,7 +317,8 @@ async fn a_user_whose_graph_cannot_be_written_holds_up_nobody() {
     bad.john_likes_mary().await;
     // Refused at first and again after the new beginning.
     pair.engine.refusing.store(2, Ordering::SeqCst);
-    let projector = Projector::start(pair.projection.clone(), pair.reader(PATIENCE).missed());
+    let status = Arc::new(GraphStatus::default());
+    let projector = Projector::start(pair.projection.clone(), pair.reader(PATIENCE).missed(), status.clone());
     let at_head = async |caller: &Caller| pair.engine.position(caller) == Some(pair.folder.feed().head(caller).await.unwrap());
     let started = Instant::now();
     while pair.engine.refusing.load(Ordering::SeqCst) > 0 {
@@ -260,6 +331,7 @@ async fn a_user_whose_graph_cannot_be_written_holds_up_nobody() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert!(!at_head(&bad.caller).await);
+    until("it is told that a graph is behind", || status.behind() == 1).await;
     projector.shutdown(PATIENCE).await;
 }
 

@@ -13,7 +13,7 @@ use recall::{
     domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId},
     ports::{
         Around, Between, Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries,
-        GraphSession, Neighbour, Shared, ThingId, Way,
+        GraphSession, Neighbour, Shared, Stray, ThingId, Way,
     },
 };
 
@@ -29,6 +29,9 @@ struct One {
 #[derive(Default)]
 pub(super) struct MemoryEngine {
     users: Mutex<BTreeMap<UserId, One>>,
+    /// Names the graph until it is forgotten.
+    marker: Mutex<Option<u32>>,
+    made: AtomicU32,
     /// Nothing is answered.
     pub(super) down: AtomicBool,
     /// Answers come after a minute.
@@ -50,7 +53,20 @@ impl MemoryEngine {
 
     /// As if somebody deleted everything.
     pub(super) fn forget(&self) {
+        *self.marker.lock().unwrap() = None;
         self.users.lock().unwrap().clear();
+    }
+
+    /// As if somebody deleted the graph of one user and nothing else.
+    pub(super) fn forget_one(&self, caller: &Caller) {
+        self.users.lock().unwrap().remove(&caller.user());
+    }
+
+    /// As if somebody deleted the things of one user and left the checkpoint.
+    pub(super) fn hollow(&self, caller: &Caller) {
+        let mut users = self.users.lock().unwrap();
+        let one = users.get_mut(&caller.user()).unwrap();
+        *one = One { checkpoint: one.checkpoint.clone(), ..One::default() };
     }
 
     pub(super) fn position(&self, caller: &Caller) -> Option<u64> {
@@ -82,7 +98,21 @@ impl GraphEngine for MemoryEngine {
         self.check()
     }
     async fn prepare(&self) -> Result<(), GraphError> {
-        self.check()
+        self.check()?;
+        let made = self.made.fetch_add(1, Ordering::SeqCst);
+        self.marker.lock().unwrap().get_or_insert(made);
+        Ok(())
+    }
+    async fn marker(&self) -> Result<Option<String>, GraphError> {
+        self.check()?;
+        Ok(self.marker.lock().unwrap().map(|n| n.to_string()))
+    }
+    async fn checkpoints(&self) -> Result<BTreeMap<UserId, Checkpoint>, GraphError> {
+        self.check()?;
+        Ok(self.users.lock().unwrap().iter().filter_map(|(user, one)| Some((*user, one.checkpoint.clone()?))).collect())
+    }
+    async fn strays(&self, _limit: u32) -> Result<Vec<Stray>, GraphError> {
+        Ok(Vec::new())
     }
     async fn users(&self) -> Result<Vec<UserId>, GraphError> {
         Ok(self.users.lock().unwrap().keys().copied().collect())
@@ -131,7 +161,9 @@ impl GraphEngine for MemoryEngine {
     async fn size(&self, caller: &Caller) -> Result<(u64, u64), GraphError> {
         self.check()?;
         let one = self.users.lock().unwrap().get(&caller.user()).cloned().unwrap_or_default();
-        Ok(((one.sessions.len() + one.entities.len() + one.messages.len()) as u64, one.facts.len() as u64))
+        let mentions: usize = one.messages.values().map(|m| m.mentions.len()).sum();
+        let relationships = one.facts.len() + one.messages.len() + mentions;
+        Ok(((one.sessions.len() + one.entities.len() + one.messages.len()) as u64, relationships as u64))
     }
     async fn contents(&self, caller: &Caller) -> Result<GraphContents, GraphError> {
         let one = self.users.lock().unwrap().get(&caller.user()).cloned().unwrap_or_default();

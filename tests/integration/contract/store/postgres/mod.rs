@@ -20,7 +20,7 @@ use sqlx::Executor;
 use tokio::sync::OnceCell;
 
 use super::given::{LEASE, MODEL, World, at, entity, event, new_message};
-use crate::postgres::{Schema, as_role};
+use crate::postgres::{Schema, as_role, patient};
 
 /// One schema, made when it is first needed.
 struct Database(OnceCell<Option<Schema>>);
@@ -32,7 +32,7 @@ impl Database {
 
     /// Each call opens the database anew, as another process would.
     async fn store(&self) -> Option<Arc<dyn Store>> {
-        let config = PostgresConfig { connections: 8, ..PostgresConfig::default() };
+        let config = PostgresConfig { connections: 8, ..patient() };
         let made = async {
             let schema = Schema::new().await?;
             schema.open(config.clone(), at(0)).await.unwrap().close().await;

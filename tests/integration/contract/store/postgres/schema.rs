@@ -160,6 +160,25 @@ async fn the_statements_that_run_most_use_their_index() {
     }
 }
 
+/// Only tables whose unique keys all have the user can be partitioned by it.
+#[tokio::test]
+async fn documentation_names_the_tables_that_cannot_be_partitioned() {
+    let Some((schema, mut connection)) = migrated().await else { return };
+    let found: Vec<String> = sqlx::query_scalar(
+        "SELECT DISTINCT c.relname::text FROM pg_class c JOIN pg_index i ON i.indrelid = c.oid AND i.indisunique
+         JOIN pg_attribute u ON u.attrelid = c.oid AND u.attname = 'user_id'
+         WHERE c.relnamespace = $1::regnamespace AND u.attnum <> ALL (i.indkey::int2[]) ORDER BY 1",
+    )
+    .bind(&schema.name)
+    .fetch_all(&mut connection)
+    .await
+    .unwrap();
+    assert_eq!(found, ["access_tokens", "jobs", "logins", "visits"]);
+    let page = include_str!("../../../../../docs/scaling.md");
+    let partitions = page.lines().skip_while(|l| !l.starts_with("- **Partitions.**")).take(6).collect::<Vec<_>>().join(" ");
+    assert!(found.iter().all(|table| partitions.contains(&format!("`{table}`"))), "{partitions}");
+}
+
 #[tokio::test]
 async fn who_may_be_meant_is_found_without_reading_all_that_is_known() {
     let Some((schema, mut connection)) = migrated().await else { return };

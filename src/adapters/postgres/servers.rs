@@ -1,0 +1,243 @@
+//! The servers that a URL names, of which one takes writes, and the choice among them.
+//!
+//! As in libpq: hosts are tried in the order of the URL, and `target_session_attrs` says which will do. The driver knows one host,
+//! so each server has a pool of its own, and the [`pool`](super::pool) goes over to another one when this chooses it.
+
+use std::time::Duration;
+
+use sqlx::{Connection, PgConnection, postgres::PgConnectOptions};
+use tokio::time::{Instant, timeout};
+
+use super::{connect, failure::Failure};
+
+/// Longest time for one server to answer, where there are others to try.
+const LONGEST_TRY: Duration = Duration::from_secs(3);
+const SHORTEST_TRY: Duration = Duration::from_millis(500);
+
+/// Which servers will do: `target_session_attrs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Any that answers.
+    Any,
+    /// One that takes writes.
+    ReadWrite,
+    /// One that is no standby.
+    Primary,
+}
+
+impl Wanted {
+    fn parse(word: &str) -> Result<Self, Failure> {
+        match word {
+            "any" => Ok(Self::Any),
+            "read-write" => Ok(Self::ReadWrite),
+            "primary" => Ok(Self::Primary),
+            "read-only" | "standby" | "prefer-standby" => {
+                Err(Failure::Url("target_session_attrs must be read-write, primary or any, because this program writes"))
+            }
+            _ => Err(Failure::Url("target_session_attrs is read-write, primary or any")),
+        }
+    }
+
+    /// Whether a connection is to such a server.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub(super) async fn is_met(self, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+        match self {
+            Self::Any => Ok(true),
+            // Not prepared, as a pooler may give the next statement to another connection.
+            Self::ReadWrite => is(connection, "SELECT current_setting('transaction_read_only') = 'off' AND NOT pg_is_in_recovery()").await,
+            Self::Primary => is(connection, "SELECT NOT pg_is_in_recovery()").await,
+        }
+    }
+}
+
+async fn is(connection: &mut PgConnection, question: &'static str) -> Result<bool, sqlx::Error> {
+    use sqlx::{Executor, Row};
+    connection.fetch_one(sqlx::raw_sql(question)).await?.try_get(0)
+}
+
+/// The servers of a URL.
+#[derive(Clone, Debug)]
+pub(super) struct Servers {
+    all: Vec<PgConnectOptions>,
+    pub(super) wanted: Wanted,
+}
+
+impl Servers {
+    /// Parses `postgres://user:password@host:port,host:port/database?target_session_attrs=read-write`.
+    pub(super) fn parse(url: &str) -> Result<Self, Failure> {
+        let (url, wanted) = without_target(url)?;
+        let all = each_host(&url)?.iter().map(|url| connect::options(url)).collect::<Result<Vec<_>, _>>()?;
+        // Of several all but one take no writes.
+        let wanted = wanted.unwrap_or(if all.len() > 1 { Wanted::ReadWrite } else { Wanted::Any });
+        Ok(Self { all, wanted })
+    }
+
+    /// Whether there is a choice.
+    pub(super) fn are_several(&self) -> bool {
+        self.all.len() > 1
+    }
+
+    /// How to connect to one of them.
+    pub(super) fn options(&self, server: usize) -> Option<&PgConnectOptions> {
+        self.all.get(server)
+    }
+
+    /// A server that will do: `current` if it does, else the first in order.
+    pub(super) async fn choose(&self, current: usize, patience: Duration) -> Result<(usize, PgConnection), Failure> {
+        let within = match self.are_several() {
+            true => (patience / u32::try_from(self.all.len()).unwrap_or(u32::MAX)).clamp(SHORTEST_TRY, LONGEST_TRY),
+            false => patience,
+        };
+        let order = std::iter::once(current).chain((0..self.all.len()).filter(|server| *server != current));
+        let mut failures = Vec::new();
+        for server in order {
+            let Some(options) = self.options(server) else { continue };
+            match self.connect(options, within).await {
+                Ok(connection) => return Ok((server, connection)),
+                Err(e) => failures.push((address(options), e)),
+            }
+        }
+        // A single one is told as it is, so that whoever looks at it knows whether it may pass.
+        match failures.pop() {
+            Some((_, e)) if failures.is_empty() && !may_pass(&e) => Err(e),
+            last => {
+                let all = failures.into_iter().chain(last);
+                Err(Failure::NoServer(all.map(|(address, e)| format!("{address}: {e}")).collect::<Vec<_>>().join("; ")))
+            }
+        }
+    }
+
+    async fn connect(&self, options: &PgConnectOptions, within: Duration) -> Result<PgConnection, Failure> {
+        let connecting = async {
+            let mut connection = PgConnection::connect_with(options).await?;
+            match self.wanted.is_met(&mut connection).await? {
+                true => Ok(connection),
+                false => {
+                    let _ = connection.close().await;
+                    Err(Failure::ReadOnly)
+                }
+            }
+        };
+        timeout(within, connecting).await.map_err(|_| Failure::NoAnswer(within))?
+    }
+
+    /// The first connection, waited for: at start the servers may be starting too.
+    pub(super) async fn first(&self, patience: Duration) -> Result<(usize, PgConnection), Failure> {
+        let until = Instant::now() + patience;
+        let mut pause = Duration::from_millis(50);
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.choose(0, left).await {
+                Err(e) if may_pass(&e) && pause < until.saturating_duration_since(Instant::now()) => {
+                    tracing::debug!(error = %e, "the database cannot be reached yet");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(Duration::from_secs(1));
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+/// Whether a server that could not be used may be able to in a moment.
+fn may_pass(e: &Failure) -> bool {
+    match e {
+        Failure::Sql(sqlx::Error::Io(_)) | Failure::NoAnswer(_) | Failure::NoServer(_) | Failure::ReadOnly => true,
+        Failure::Refused { code, .. } => code == "57P03",
+        _ => false,
+    }
+}
+
+/// For people.
+pub(super) fn address(options: &PgConnectOptions) -> String {
+    match options.get_socket() {
+        Some(socket) => socket.display().to_string(),
+        None => format!("{}:{}", options.get_host(), options.get_port()),
+    }
+}
+
+/// Takes `target_session_attrs` out of the URL, which the driver does not know.
+fn without_target(url: &str) -> Result<(String, Option<Wanted>), Failure> {
+    let Some((base, query)) = url.split_once('?') else { return Ok((url.to_owned(), None)) };
+    let mut wanted = None;
+    let mut rest = Vec::new();
+    for pair in query.split('&') {
+        match pair.strip_prefix("target_session_attrs=") {
+            Some(word) => wanted = Some(Wanted::parse(word)?),
+            None => rest.push(pair),
+        }
+    }
+    let url = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
+    Ok((url, wanted))
+}
+
+/// A URL for each host.
+fn each_host(url: &str) -> Result<Vec<String>, Failure> {
+    const EXPECTED: Failure = Failure::Url("expected postgres://user:password@host:port,host:port/database");
+    let (scheme, rest) = url.split_once("://").ok_or(EXPECTED)?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
+    if hosts.contains(',') && hosts.split(',').any(str::is_empty) {
+        return Err(EXPECTED);
+    }
+    let at = if authority.contains('@') { "@" } else { "" };
+    Ok(hosts.split(',').map(|host| format!("{scheme}://{user}{at}{host}{path}")).collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    fn addresses(url: &str) -> (Vec<String>, Wanted) {
+        let servers = Servers::parse(url).unwrap();
+        (servers.all.iter().map(address).collect(), servers.wanted)
+    }
+
+    #[test]
+    fn hosts_are_tried_in_the_order_of_the_url() {
+        for (url, hosts, wanted) in [
+            ("postgres://u:p@a/d", &["a:5432"][..], Wanted::Any),
+            ("postgres://u:p@a,b:5433/d", &["a:5432", "b:5433"], Wanted::ReadWrite),
+            ("postgres://a:1,[::1]:2/d?target_session_attrs=any", &["a:1", "[::1]:2"], Wanted::Any),
+            (
+                "postgres://u:p%2C%40@a,b,c/d?sslmode=disable&target_session_attrs=primary&application_name=x",
+                &["a:5432", "b:5432", "c:5432"],
+                Wanted::Primary,
+            ),
+            ("postgres://a/d?target_session_attrs=read-write", &["a:5432"], Wanted::ReadWrite),
+        ] {
+            assert_eq!(addresses(url), (hosts.iter().map(|h| (*h).to_owned()).collect(), wanted), "{url}");
+        }
+        let servers = Servers::parse("postgres://u:p%2C%40@a,b/d?application_name=x").unwrap();
+        assert!(
+            servers.all.iter().all(|o| o.get_username() == "u" && o.get_database() == Some("d") && o.get_application_name() == Some("x"))
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_without_quoting_the_password() {
+        for bad in [
+            "postgres://u:geheim@a,,b/d",
+            "postgres://u:geheim@a,b:x/d",
+            "postgres://u:geheim@a/d?target_session_attrs=standby",
+            "postgres://u:geheim@a/d?target_session_attrs=geheim",
+        ] {
+            let Err(e) = Servers::parse(bad) else { panic!("{bad} was taken") };
+            assert!(!e.to_string().contains("geheim") && !format!("{e:?}").contains("geheim"), "{e:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn refused_ports_are_told_with_their_addresses() {
+        // Nobody listens on it any more.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        for url in [format!("postgres://u@127.0.0.1:{port}/d"), format!("postgres://u@127.0.0.1:{port},localhost:{port}/d")] {
+            let Err(e) = Servers::parse(&url).unwrap().first(Duration::from_millis(200)).await else { panic!("connected") };
+            assert!(e.to_string().contains(&format!("127.0.0.1:{port}: ")) && e.to_string().contains("refused"), "{e}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Every metric is described, and the documentation names none that does not exist.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+/// Names like those of metrics that are something else: a role of a database, and how personal access tokens begin.
+const OTHERS: [&str; 2] = ["recall_server", "recall_pat_"];
+
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, ending));
+        } else if path.extension().is_some_and(|e| e == ending) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The first strings within calls of these macros.
+fn named(folder: &str, macros: &[&str]) -> BTreeSet<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut names = BTreeSet::new();
+    for path in files(&root.join(folder), "rs") {
+        let text = std::fs::read_to_string(path).unwrap();
+        for called in macros {
+            for (at, _) in text.match_indices(called) {
+                let rest = text[at + called.len()..].trim_start();
+                names.extend(rest.strip_prefix('"').and_then(|rest| rest.split('"').next()).map(str::to_owned));
+            }
+        }
+    }
+    names
+}
+
+/// Words of the documentation that look like metrics, whatever follows.
+fn mentioned() -> BTreeSet<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages = files(&root.join("docs"), "md");
+    pages.push(root.join("README.md"));
+    let mut names = BTreeSet::new();
+    for page in pages {
+        let text = std::fs::read_to_string(page).unwrap();
+        for prefix in ["recall_", "process_"] {
+            for (at, _) in text.match_indices(prefix) {
+                let before = text[..at].chars().next_back();
+                if before.is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.')) {
+                    continue;
+                }
+                names.insert(text[at..].chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect());
+            }
+        }
+    }
+    names
+}
+
+#[test]
+fn documentation_names_only_metrics_that_exist() {
+    let calls = ["gauge!(", "counter!(", "histogram!("];
+    let mut exist = named("src", &calls);
+    exist.extend(named("signaling/src", &calls));
+    assert!(exist.len() > 30, "{exist:?}");
+    let mentioned = mentioned();
+    assert!(mentioned.contains("recall_jobs_oldest_seconds"), "{mentioned:?}");
+    for name in mentioned.iter().filter(|name| !OTHERS.contains(&name.as_str())) {
+        // With an ellipsis it stands for several.
+        let is_there = exist.contains(name) || (name.ends_with('_') && exist.iter().any(|e| e.starts_with(name)));
+        assert!(is_there, "{name} does not exist");
+    }
+}
+
+#[test]
+fn every_metric_of_the_server_is_described() {
+    let used = named("src", &["metrics::gauge!(", "metrics::counter!(", "metrics::histogram!("]);
+    let described =
+        named("src", &["describe_gauge!(", "describe_counter!(", "describe_histogram!(", " gauge!(", " counter!(", " histogram!("]);
+    let missing: Vec<_> = used.difference(&described).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

@@ -87,7 +87,9 @@ export async function settleVisit(take: boolean): Promise<void> {
     await answerOffer(take);
     await refreshSessions();
     // What stands on the page may have got facts from the other memory.
-    if (take && sessionId.value) await open(sessionId.value);
+    // The address may be that of the visit, which was nobody's until now.
+    const id = route.value.page === "session" ? route.value.id : sessionId.value;
+    if (take && id) await open(id);
   } catch (error) {
     problem.value = sentence(error);
   }

@@ -50,6 +50,8 @@ impl fmt::Display for Difference {
 
 /// What says up to where the graph of a user was told.
 const CHECKPOINT: &str = "checkpoint";
+/// Of a checkpoint: the graph was not told all that the store holds.
+const BEHIND: &str = "behind";
 
 /// Compares the graphs of all users with the store and hands each difference to `report`. Returns how many things were compared.
 ///
@@ -72,15 +74,20 @@ type Seen = (Difference, u64);
 /// How many things of a user were compared, and what of them is different.
 async fn settled(projection: &Projection, feed: &str, caller: &Caller) -> Result<(u64, Vec<Difference>), GraphError> {
     let (mut things, mut seen) = look(projection, feed, caller).await?;
-    for _ in 0..LOOKS {
+    for round in 1..=LOOKS {
         if seen.is_empty() || !reaches_head(projection, feed, caller).await? {
             break;
         }
         let (compared, again) = look(projection, feed, caller).await?;
         things = compared;
-        // What was not different before is news that the graph has still to be told.
-        let still: Vec<Seen> = again.into_iter().filter(|(difference, _)| seen.iter().any(|(before, _)| before == difference)).collect();
+        // The graph was told what the store held. What was not different before, and what it has to be told now, came since.
+        let is_old = |(difference, _): &Seen| difference.what != BEHIND && seen.iter().any(|(before, _)| before == difference);
+        let mut still: Vec<Seen> = again.into_iter().filter(is_old).collect();
         let is_settled = still.iter().all(|difference| seen.contains(difference));
+        if round == LOOKS {
+            // What is different in another way each time is being changed, and the graph follows.
+            still.retain(|difference| seen.contains(difference));
+        }
         seen = still;
         if is_settled {
             break;
@@ -119,7 +126,7 @@ async fn look(projection: &Projection, feed: &str, caller: &Caller) -> Result<(u
     let what = match &at {
         None if head > 0 => Some("missing"),
         Some(at) if at.feed != feed || at.position > head => Some("different"),
-        Some(at) if at.position < head => Some("behind"),
+        Some(at) if at.position < head => Some(BEHIND),
         _ => None,
     };
     let number = fingerprint(&(head, at.map(|at| at.position)));

@@ -302,6 +302,16 @@ test("a conversation of long messages opens with fewer of them", async () => {
   await shown(page.locator(".message", { hasText: "Number 39." }).first(), "the newest message");
   assert.equal(await page.locator(".message").count(), 10, "a page that fits into an answer");
   await page.locator("button.earlier").click();
-  await until(async () => (await page.locator(".message").count()) === 20, "the ten before");
+  await until(async () => (await page.locator(".message").count()) === 40, "the thirty before, which fit");
+  await tab.context.close();
+});
+
+test("a session that another program made is in the list once its address is opened", async () => {
+  const tab = await browser.visit(`${server.url}/`);
+  const { page } = tab;
+  await phase(tab, "live");
+  const session = await server.newSession();
+  await page.goto(`${server.url}/#/s/${session.id}`);
+  await shown(page.locator(`nav li.on a[href="#/s/${session.id}"]`), "the session in the list, without any event");
   await tab.context.close();
 });

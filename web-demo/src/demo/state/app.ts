@@ -155,6 +155,8 @@ async function open(id: string): Promise<void> {
       memory.value = mine;
     });
     listen(id, session.head, mine, load);
+    // A session of another page, such as GraphiQL's, is not in the list yet.
+    if (!sessions.value.some((s) => s.id === id)) await refreshSessions();
   } catch (error) {
     if (wanted !== id) return;
     if (error instanceof RecallError && error.code === "INVALID_ID") lost(id);

@@ -1,7 +1,7 @@
 //! Shares what is scarce between callers: statements at once, searches at once.
 //!
-//! A pool of connections knows no callers: whoever asks for a thousand things at once stands a thousand times in its queue, and
-//! everybody else behind them. With a [`FairShare`] before it nobody stands there more than a few times.
+//! A pool of connections has one queue for all callers. A caller with a thousand statements has a thousand places in it, and
+//! everybody else waits behind them. A [`FairShare`] before the pool leaves each caller a few places.
 
 use std::{
     num::NonZeroUsize,
@@ -20,7 +20,7 @@ tokio::task_local! {
     static ASKER: UserId;
 }
 
-/// Does work on behalf of a user, whoever's data it reads: what many people read of shared memory is counted for each of them.
+/// Does work on behalf of a user. What it reads counts for that user, shared memory included.
 pub async fn asked_by<F: Future>(user: UserId, work: F) -> F::Output {
     ASKER.scope(user, work).await
 }

@@ -1,4 +1,4 @@
-//! Connections for reading, shared fairly: a caller who asks for much at once waits for themselves.
+//! Connections for reading, shared fairly between callers.
 
 use futures_util::{TryStreamExt, future::BoxFuture, stream, stream::BoxStream};
 use sqlx::{

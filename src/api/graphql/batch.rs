@@ -7,12 +7,13 @@
 //! It also ends an operation whose answer exceeds its budget, and gives way to others between the slices of a large one.
 
 use std::{
+    num::NonZeroUsize,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, LazyLock, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll, Wake, Waker, ready},
 };
 
 use futures_util::{
@@ -20,6 +21,8 @@ use futures_util::{
     future::BoxFuture,
     stream::{FuturesUnordered, StreamExt},
 };
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::PollSemaphore;
 
 use super::budget::AnswerBudget;
 use crate::api::error::ApiError;
@@ -62,6 +65,7 @@ impl Batches {
             next.map(|next| match next {
                 Ok(next) => {
                     budget.reset();
+                    reads.has_room = None;
                     next.map(Ok)
                 }
                 Err(exceeded) => {
@@ -91,16 +95,28 @@ struct Reads {
     running: FuturesUnordered<BoxFuture<'static, ()>>,
     nudge: Arc<Nudge>,
     budget: Arc<AnswerBudget>,
+    /// Room for large answers, and whether this one has it.
+    large: PollSemaphore,
+    has_room: Option<OwnedSemaphorePermit>,
 }
+
+/// Large answers that are made at a time in this process.
+static LARGE_ANSWERS: LazyLock<Arc<Semaphore>> =
+    LazyLock::new(|| Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))));
 
 impl Reads {
     fn of(queue: Batches, budget: Arc<AnswerBudget>) -> Self {
         let nudge = Nudge { woken: AtomicBool::new(false), task: Mutex::new(Waker::noop().clone()) };
-        Self { queue, running: FuturesUnordered::new(), nudge: Arc::new(nudge), budget }
+        let large = PollSemaphore::new(LARGE_ANSWERS.clone());
+        Self { queue, running: FuturesUnordered::new(), nudge: Arc::new(nudge), budget, large, has_room: None }
     }
 
     /// Polls the operation, and reads whenever it waits.
     fn poll<T>(&mut self, context: &mut Context<'_>, mut operation: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<Result<T, ApiError>> {
+        if self.budget.is_large() && self.has_room.is_none() {
+            // Never closed, so there is always a permit in the end.
+            self.has_room = ready!(self.large.poll_acquire(context));
+        }
         self.budget.resume();
         self.nudge.task.lock().unwrap_or_else(PoisonError::into_inner).clone_from(context.waker());
         let waker = Waker::from(self.nudge.clone());
@@ -114,6 +130,7 @@ impl Reads {
                 if let Poll::Ready(output) = output {
                     return Poll::Ready(Ok(output));
                 }
+                // Between two slices others run, and a large answer waits for its turn.
                 if self.budget.is_paused() {
                     context.waker().wake_by_ref();
                     return Poll::Pending;

@@ -6,8 +6,12 @@
 //! that it holds no thread of the runtime.
 
 use std::{
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    task::{Context, Poll},
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Waker},
 };
 
 use async_graphql::Value;
@@ -17,6 +21,8 @@ use crate::api::error::ApiError;
 
 /// Fields that are resolved before the task lets others run: about a millisecond.
 const SLICE: usize = 500;
+/// Fields from which on an answer is large: few large ones are made at a time, because each takes megabytes.
+const LARGE: usize = 5_000;
 /// Bytes that may be read for each byte of an answer: what is not asked for is read as well.
 const LOADED_PER_BYTE: usize = 10;
 /// Bytes that JSON adds to a field: quotes, colon and comma.
@@ -34,7 +40,7 @@ pub struct AnswerLimits {
 impl Default for AnswerLimits {
     fn default() -> Self {
         // GraphiQL's introspection query has about 10,000 nodes and 200,000 bytes.
-        Self { nodes: 100_000, bytes: 2_000_000 }
+        Self { nodes: 50_000, bytes: 2_000_000 }
     }
 }
 
@@ -48,7 +54,8 @@ pub(crate) struct AnswerBudget {
     bytes: AtomicUsize,
     loaded: AtomicUsize,
     slice: AtomicUsize,
-    is_paused: AtomicBool,
+    /// Fields that wait for a slice, each with whether it still does.
+    waiting: Mutex<VecDeque<(Waker, Arc<AtomicBool>)>>,
 }
 
 impl Default for AnswerBudget {
@@ -61,7 +68,7 @@ impl AnswerBudget {
     /// `typenames` is how many `__typename` fields an object has at most.
     pub(crate) fn new(limits: AnswerLimits, typenames: usize) -> Self {
         let count = || AtomicUsize::new(0);
-        Self { limits, typenames, nodes: count(), bytes: count(), loaded: count(), slice: count(), is_paused: AtomicBool::new(false) }
+        Self { limits, typenames, nodes: count(), bytes: count(), loaded: count(), slice: count(), waiting: Mutex::default() }
     }
 
     /// Refuses an answer that exceeds the budget.
@@ -74,30 +81,30 @@ impl AnswerBudget {
 
     /// Counts a field under a name and lets it be resolved, now or in a later slice; never, once the budget is spent.
     pub(crate) async fn enter(&self, name: &str, is_object: bool) {
-        let mut is_counted = false;
-        std::future::poll_fn(|context| {
-            if !std::mem::replace(&mut is_counted, true) {
-                let typenames = if is_object { self.typenames } else { 0 };
-                self.work(1 + typenames);
-                // "__typename":"Session"
-                self.spend(name.len() + JSON_BYTES + typenames * 24);
-            }
-            self.poll(context)
-        })
-        .await;
+        let typenames = if is_object { self.typenames } else { 0 };
+        self.work(1 + typenames);
+        // "__typename":"Session"
+        self.spend(name.len() + JSON_BYTES + typenames * 24);
+        let mut waits = None;
+        std::future::poll_fn(|context| self.poll(context, &mut waits)).await;
     }
 
-    fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
-        if self.is_exceeded() {
+    fn poll(&self, context: &mut Context<'_>, waits: &mut Option<Arc<AtomicBool>>) -> Poll<()> {
+        if self.is_exceeded() || waits.as_ref().is_some_and(|waits| waits.load(Ordering::Relaxed)) {
             return Poll::Pending;
         }
         if self.slice.load(Ordering::Relaxed) >= SLICE {
-            self.is_paused.store(true, Ordering::Relaxed);
-            context.waker().wake_by_ref();
+            // In a queue, so that the next slice polls the fields that it resolves and no others.
+            let still = waits.insert(Arc::new(AtomicBool::new(true))).clone();
+            self.waiting().push_back((context.waker().clone(), still));
             return Poll::Pending;
         }
         self.slice.fetch_add(1, Ordering::Relaxed);
         Poll::Ready(())
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, VecDeque<(Waker, Arc<AtomicBool>)>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts work that was as much as resolving so many fields.
@@ -123,12 +130,25 @@ impl AnswerBudget {
     /// Begins a slice.
     pub(super) fn resume(&self) {
         self.slice.store(0, Ordering::Relaxed);
-        self.is_paused.store(false, Ordering::Relaxed);
+        let next: Vec<_> = {
+            let mut waiting = self.waiting();
+            let count = waiting.len().min(SLICE);
+            waiting.drain(..count).collect()
+        };
+        for (waker, still) in next {
+            still.store(false, Ordering::Relaxed);
+            waker.wake();
+        }
     }
 
     /// Whether fields wait for the next slice.
     pub(super) fn is_paused(&self) -> bool {
-        self.is_paused.load(Ordering::Relaxed)
+        !self.waiting().is_empty()
+    }
+
+    /// Whether the answer is one of those of which few are made at a time.
+    pub(super) fn is_large(&self) -> bool {
+        self.nodes.load(Ordering::Relaxed) > LARGE
     }
 
     /// Begins another answer of the same operation.

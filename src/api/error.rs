@@ -244,7 +244,7 @@ impl From<signaling::SourceError> for ApiError {
     }
 }
 
-/// The error as an entry of a GraphQL response's `errors`. It is its source, so that whoever completes the response can log it.
+/// The error as an entry of a GraphQL response's `errors`. The error stays its source for the log.
 impl From<ApiError> for async_graphql::Error {
     fn from(error: ApiError) -> Self {
         let mut values = ErrorExtensionValues::default();

@@ -1,7 +1,7 @@
 //! What one answer may hold, and how much of it is made at a time.
 //!
 //! Costs are estimated before an operation runs; the budget counts what it really finds. Every field that is resolved, and every
-//! item of a list, passes [`AnswerBudget::enter`]. Once the budget is spent no field goes further, and whoever drives the operation
+//! item of a list, passes [`AnswerBudget::enter`]. Once the budget is spent no field goes further, and the driver of the operation
 //! ([`super::batch`]) drops it, so memory is never spent on more than the budget. The same gate makes a large answer in slices, so
 //! that it holds no thread of the runtime.
 
@@ -19,7 +19,7 @@ use axum::http::StatusCode;
 
 use crate::api::error::ApiError;
 
-/// Fields that are resolved before the task lets others run: about a millisecond.
+/// Fields that are resolved before the task lets others run.
 const SLICE: usize = 250;
 /// Fields from which on an answer is large: few large ones are made at a time, because each takes megabytes.
 const LARGE: usize = 5_000;
@@ -39,7 +39,7 @@ pub struct AnswerLimits {
 
 impl Default for AnswerLimits {
     fn default() -> Self {
-        // GraphiQL's introspection query has about 10,000 nodes and 200,000 bytes.
+        // GraphiQL's introspection query passes; the browser tests run it.
         Self { nodes: 50_000, bytes: 2_000_000 }
     }
 }

@@ -1,13 +1,13 @@
 //! Runs what keeps a core busy so that it holds no thread of the runtime.
 //!
-//! Reading a document is bounded ([`super::document`]), but the largest one takes some tens of milliseconds, and the runtime has as
+//! Reading a document is bounded ([`super::document`]), but a large one still keeps a core busy, and the runtime has as
 //! many threads as the machine has cores. Large documents wait for each other, and one core stays free for everybody else.
 
 use std::{num::NonZeroUsize, pin::pin, sync::Arc};
 
 use tokio::{runtime::RuntimeFlavor, sync::Semaphore};
 
-/// Work that is done where it stands: a millisecond at most.
+/// Steps of work that is done where it stands.
 const SMALL: usize = 2_000;
 
 /// Room for work that keeps a core busy. A clone is the same room.

@@ -87,10 +87,10 @@ pub fn rival_keys(fact: &Fact, ontology: &Ontology) -> Vec<FactKey> {
 /// or was taken back has 0 while a rival holds, and 1 when it stands alone.
 ///
 /// `others` may hold any facts; those that are no rivals are ignored.
-pub fn relative_weight(fact: &Fact, others: &[Fact], ontology: &Ontology, now: Timestamp) -> f64 {
+pub fn relative_weight<'f>(fact: &Fact, others: impl IntoIterator<Item = &'f Fact>, ontology: &Ontology, now: Timestamp) -> f64 {
     let weight = |f: &Fact| f.support * decay(f.weighed_at, now, half_life(ontology.get(&f.relation)));
     let rivals: Vec<f64> = others
-        .iter()
+        .into_iter()
         .filter(|o| o.id != fact.id && o.status == FactStatus::Active && is_rival(fact, o, ontology))
         .map(weight)
         .filter(|w| *w > 0.0)

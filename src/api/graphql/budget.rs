@@ -19,7 +19,7 @@ use axum::http::StatusCode;
 
 use crate::api::error::ApiError;
 
-/// Fields that are resolved before the task lets others run.
+/// Fields that are resolved, or as much other work, before the task lets others run.
 const SLICE: usize = 250;
 /// Fields from which on an answer is large: few large ones are made at a time, because each takes megabytes.
 const LARGE: usize = 5_000;
@@ -82,14 +82,20 @@ impl AnswerBudget {
     /// Counts a field under a name and lets it be resolved, now or in a later slice; never, once the budget is spent.
     pub(crate) async fn enter(&self, name: &str, is_object: bool) {
         let typenames = if is_object { self.typenames } else { 0 };
-        self.work(1 + typenames);
         // "__typename":"Session"
         self.spend(name.len() + JSON_BYTES + typenames * 24);
-        let mut waits = None;
-        std::future::poll_fn(|context| self.poll(context, &mut waits)).await;
+        self.work(1 + typenames).await;
     }
 
-    fn poll(&self, context: &mut Context<'_>, waits: &mut Option<Arc<AtomicBool>>) -> Poll<()> {
+    /// Counts work that is as much as resolving so many fields, and waits until a slice has room for it; for ever, once the budget
+    /// is spent. What a field does after it has waited for a read passes here, because all that waited go on at once.
+    pub(crate) async fn work(&self, fields: usize) {
+        self.nodes.fetch_add(fields, Ordering::Relaxed);
+        let mut waits = None;
+        std::future::poll_fn(|context| self.poll(context, &mut waits, fields)).await;
+    }
+
+    fn poll(&self, context: &mut Context<'_>, waits: &mut Option<Arc<AtomicBool>>, fields: usize) -> Poll<()> {
         if self.is_exceeded() || waits.as_ref().is_some_and(|waits| waits.load(Ordering::Relaxed)) {
             return Poll::Pending;
         }
@@ -99,17 +105,12 @@ impl AnswerBudget {
             self.waiting().push_back((context.waker().clone(), still));
             return Poll::Pending;
         }
-        self.slice.fetch_add(1, Ordering::Relaxed);
+        self.slice.fetch_add(fields, Ordering::Relaxed);
         Poll::Ready(())
     }
 
     fn waiting(&self) -> std::sync::MutexGuard<'_, VecDeque<(Waker, Arc<AtomicBool>)>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Counts work that was as much as resolving so many fields.
-    pub(crate) fn work(&self, nodes: usize) {
-        self.nodes.fetch_add(nodes, Ordering::Relaxed);
     }
 
     /// Counts a value of the answer.

@@ -70,29 +70,32 @@ pub(crate) struct EvidenceOf(pub(crate) FactId, pub(crate) u32);
 
 /// The facts that may contradict a fact.
 #[derive(Clone)]
-pub(crate) struct RivalsOf(pub(crate) Fact);
+pub(crate) struct RivalsOf(pub(crate) Arc<Fact>);
 
 /// Facts that may be rivals, shared by all facts of a batch: five thousand contradicting facts would otherwise be copied for each of
 /// them.
 #[derive(Clone)]
 pub(crate) struct Candidates {
-    facts: Arc<[Fact]>,
+    facts: Arc<[Arc<Fact>]>,
     budget: Arc<AnswerBudget>,
 }
 
 impl Candidates {
+    /// Waits for its turn to compare a fact with all of them.
+    pub(crate) async fn turn(&self) {
+        self.budget.work(self.facts.len() / COMPARED_PER_FIELD).await;
+    }
+
     /// The active facts that contradict a fact, at most so many.
-    pub(crate) fn rivals<'c>(&'c self, fact: &'c Fact, ontology: &'c Ontology, most: usize) -> impl Iterator<Item = &'c Fact> {
-        self.budget.work(self.facts.len() / COMPARED_PER_FIELD);
+    pub(crate) fn rivals<'c>(&'c self, fact: &'c Fact, ontology: &'c Ontology, most: usize) -> impl Iterator<Item = &'c Arc<Fact>> {
         let is_rival =
-            move |other: &&Fact| other.id != fact.id && other.status == FactStatus::Active && weigh::is_rival(fact, other, ontology);
+            move |other: &&Arc<Fact>| other.id != fact.id && other.status == FactStatus::Active && weigh::is_rival(fact, other, ontology);
         self.facts.iter().filter(is_rival).take(most)
     }
 
     /// The share of a fact in the support of itself and its rivals.
     pub(crate) fn relative_weight(&self, fact: &Fact, ontology: &Ontology, now: Timestamp) -> f64 {
-        self.budget.work(self.facts.len() / COMPARED_PER_FIELD);
-        weigh::relative_weight(fact, &self.facts, ontology, now)
+        weigh::relative_weight(fact, self.facts.iter().map(|other| &**other), ontology, now)
     }
 }
 
@@ -155,11 +158,11 @@ impl dataloader::Loader<EntityId> for Loader {
 }
 
 impl dataloader::Loader<FactId> for Loader {
-    type Value = Fact;
+    type Value = Arc<Fact>;
     type Error = ApiError;
 
-    async fn load(&self, keys: &[FactId]) -> Batch<FactId, Fact> {
-        Ok(self.conversation.store().facts_by_id(&self.caller, keys).await?.into_iter().map(|f| (f.id, f)).collect())
+    async fn load(&self, keys: &[FactId]) -> Batch<FactId, Arc<Fact>> {
+        Ok(self.conversation.store().facts_by_id(&self.caller, keys).await?.into_iter().map(|f| (f.id, Arc::new(f))).collect())
     }
 }
 
@@ -280,7 +283,7 @@ impl dataloader::Loader<RivalsOf> for Loader {
                 format!("These facts have more than {MOST_RIVALS} rivals. Ask for fewer facts, or not for rivals and relative weights.");
             return Err(ApiError::refused(StatusCode::BAD_REQUEST, "RESPONSE_TOO_LARGE", message));
         }
-        let candidates = Candidates { facts: found.into(), budget: self.budget.clone() };
+        let candidates = Candidates { facts: found.into_iter().map(Arc::new).collect(), budget: self.budget.clone() };
         Ok(keys.iter().map(|k| (k.clone(), candidates.clone())).collect())
     }
 }

@@ -1,6 +1,6 @@
 //! Domain objects as the JSON of the REST endpoints.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use serde::Serialize;
 
@@ -89,14 +89,15 @@ impl FactView {
         let ontology = scope.conversation.ontology();
         let mut rivals = HashMap::new();
         for shared in [false, true] {
-            let of = facts.iter().filter(|f| f.shared == shared).map(|f| RivalsOf(f.fact.clone()));
-            rivals.extend(scope.found_in(shared).load.load_many(of).await?);
+            let of = facts.iter().filter(|f| f.shared == shared).map(|f| RivalsOf(Arc::new(f.fact.clone())));
+            let found = scope.found_in(shared).load.load_many(of).await?;
+            rivals.extend(found.into_iter().map(|(of, candidates)| (of.0.id, candidates)));
         }
         let view = |ranked: &RankedFact| {
             let fact = &ranked.fact;
             let relation = ontology.get(&fact.relation);
             let standing = weigh::standing(fact, relation, scope.now);
-            let candidates = rivals.get(&RivalsOf(fact.clone()));
+            let candidates = rivals.get(&fact.id);
             Self {
                 fact_id: fact.id,
                 entity: ranked.subject.name.clone(),

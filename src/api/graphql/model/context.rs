@@ -86,7 +86,7 @@ impl ContextNode {
             shared: m.shared,
         };
         let fact = |f: crate::domain::context::RankedFact| RankedFact {
-            fact: FactNode(f.fact, s.found_in(f.shared).clone()),
+            fact: FactNode(f.fact.into(), s.found_in(f.shared).clone()),
             score: f.score,
             shared: f.shared,
         };

@@ -131,7 +131,7 @@ impl EntityNode {
         let page = page::page(first, after)?;
         let filter = FactFilter { entity: Some(self.0.id), status: status.map(Into::into), ..FactFilter::default() };
         let slice = s.store().list_facts(&self.1.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forwards(slice, &page, Total::Facts(self.1.caller, filter), |f| FactNode(f, self.1.clone())))
+        Ok(page::forwards(slice, &page, Total::Facts(self.1.caller, filter), |f| FactNode(f.into(), self.1.clone())))
     }
 
     /// Things that active facts lead to, in either direction: nearest first, then by the strength of the fact that leads there.

@@ -23,7 +23,7 @@ use crate::{
 
 /// Subject, relation, object, with what speaks for and against it.
 #[derive(Clone)]
-pub(crate) struct FactNode(pub(crate) Fact, pub(crate) Arc<Memory>);
+pub(crate) struct FactNode(pub(crate) Arc<Fact>, pub(crate) Arc<Memory>);
 
 /// Subject, relation, object, with what speaks for and against it.
 #[Object(name = "Fact", guard = "Needs::Read")]
@@ -79,7 +79,9 @@ impl FactNode {
     async fn relative_weight(&self, ctx: &Context<'_>) -> async_graphql::Result<f64> {
         let s = scope(ctx)?;
         let candidates = self.1.load.load_one(RivalsOf(self.0.clone())).await?;
-        Ok(candidates.map_or(1.0, |candidates| candidates.relative_weight(&self.0, s.conversation.ontology(), s.now)))
+        let Some(candidates) = candidates else { return Ok(1.0) };
+        candidates.turn().await;
+        Ok(candidates.relative_weight(&self.0, s.conversation.ontology(), s.now))
     }
 
     /// Whether it holds.
@@ -138,6 +140,7 @@ impl FactNode {
     ) -> async_graphql::Result<Vec<FactNode>> {
         let (s, most) = (scope(ctx)?, page::most(first)?);
         let Some(candidates) = self.1.load.load_one(RivalsOf(self.0.clone())).await? else { return Ok(Vec::new()) };
+        candidates.turn().await;
         let rivals = candidates.rivals(&self.0, s.conversation.ontology(), most);
         Ok(rivals.map(|f| FactNode(f.clone(), self.1.clone())).collect())
     }

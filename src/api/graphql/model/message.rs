@@ -161,9 +161,10 @@ impl MessageNode {
         #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<FactNode>> {
         let most = page::most(first)?;
-        let ids = self.1.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
+        let mut ids = self.1.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
+        ids.truncate(most);
         let facts = self.1.load.load_many(ids.iter().map(|(id, _)| *id)).await?;
-        Ok(ids.iter().filter_map(|(id, _)| facts.get(id)).take(most).map(|f| FactNode(f.clone(), self.1.clone())).collect())
+        Ok(ids.iter().filter_map(|(id, _)| facts.get(id)).map(|f| FactNode(f.clone(), self.1.clone())).collect())
     }
 
     /// What it says of facts, each fact once.

@@ -88,6 +88,6 @@ impl SessionNode {
         let page = page::page(first, after)?;
         let filter = FactFilter { session: Some(self.0.id), status: status.map(Into::into), ..FactFilter::default() };
         let slice = s.store().list_facts(&self.1.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forwards(slice, &page, Total::Facts(self.1.caller, filter), |f| FactNode(f, self.1.clone())))
+        Ok(page::forwards(slice, &page, Total::Facts(self.1.caller, filter), |f| FactNode(f.into(), self.1.clone())))
     }
 }

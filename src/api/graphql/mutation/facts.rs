@@ -83,7 +83,7 @@ impl FactMutations {
             let assert = |whose| async move { s.conversation.assert_fact(&whose, fact).await.map_err(ApiError::from) };
             let (fact, memory) = s.change(&[Thing::Session(session)], assert).await.map_err(|e| e.at("input.sessionId"))?;
             note_shared(ctx, memory, AuditAction::SharedFactAsserted, fact.id).await?;
-            Ok(FactNode(fact, memory.clone()))
+            Ok(FactNode(fact.into(), memory.clone()))
         };
         let (fact, errors) = settle(assert.await)?;
         Ok(AssertFactPayload { fact, errors })
@@ -102,7 +102,7 @@ impl FactMutations {
             let retract = |whose| async move { s.conversation.retract_fact(&whose, id).await.map_err(ApiError::from) };
             let (fact, memory) = s.change(&[Thing::Fact(id)], retract).await.map_err(|e| e.at("input.id"))?;
             note_shared(ctx, memory, AuditAction::SharedFactRetracted, id).await?;
-            Ok(FactNode(fact, memory.clone()))
+            Ok(FactNode(fact.into(), memory.clone()))
         };
         let (fact, errors) = settle(retract.await)?;
         Ok(RetractFactPayload { fact, errors })

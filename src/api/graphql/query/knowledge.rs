@@ -132,7 +132,7 @@ impl KnowledgeQueries {
         let (page, filter) = (page::page(first, after)?, filter.unwrap_or_default().read(&scope(ctx)?.conversation)?);
         let memory = s.memory(shared)?;
         let slice = s.store().list_facts(&memory.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forwards(slice, &page, Total::Facts(memory.caller, filter), |f| FactNode(f, memory.clone())))
+        Ok(page::forwards(slice, &page, Total::Facts(memory.caller, filter), |f| FactNode(f.into(), memory.clone())))
     }
 
     /// The ontology in force: the verbs that facts may use.

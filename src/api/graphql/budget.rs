@@ -20,7 +20,7 @@ use axum::http::StatusCode;
 use crate::api::error::ApiError;
 
 /// Fields that are resolved, or as much other work, before the task lets others run.
-const SLICE: usize = 250;
+const SLICE: usize = 50;
 /// Fields from which on an answer is large: few large ones are made at a time, because each takes megabytes.
 const LARGE: usize = 5_000;
 /// Bytes that may be read for each byte of an answer: what is not asked for is read as well.

@@ -127,7 +127,7 @@ async fn others_write_while_large_session_is_deleted() {
             waits.sort();
             let at = |share: usize| waits.get(waits.len() * share / 100).or(waits.last()).copied().unwrap_or_default();
             println!(
-                "{engine}, {messages} messages, {}: answered after {:?}, wait_until_deleted after {:?}; {} messages of another: median {:?}, p99 {:?}, longest {:?}",
+                "{engine}, {messages} messages, {}: answered after {:?}, gone after {:?}; {} messages of another: median {:?}, p99 {:?}, longest {:?}",
                 if at_once { "in one transaction" } else { "in steps" },
                 answered.unwrap_or_else(|| started.elapsed()),
                 started.elapsed(),

@@ -288,7 +288,10 @@ async fn reads_during_deletion_are_refused() {
     assert!(said.to_text().unwrap().contains("DATA_BEING_DELETED"), "{said}");
     server.data(BORIS, "{ sessions { totalCount } }", json!({})).await;
     let shown = server.data(ANNA, "{ viewer { id role deletion { begunAt endedAt } } }", json!({})).await;
-    assert!(shown["viewer"]["deletion"]["begunAt"].is_string() && shown["viewer"]["deletion"]["endedAt"].is_null(), "the deletion state is not shown");
+    assert!(
+        shown["viewer"]["deletion"]["begunAt"].is_string() && shown["viewer"]["deletion"]["endedAt"].is_null(),
+        "the deletion state is not shown"
+    );
     let done = delete(&server, ANNA, "DELETE").await;
     assert!(done["receipt"]["endedAt"].is_string(), "{done}");
     let left = server.data(ANNA, "{ sessions { totalCount } }", json!({})).await;

@@ -51,7 +51,7 @@ async fn next(socket: &mut TcpStream) -> Option<(u8, u8, u32, Vec<u8>)> {
     }
 }
 
-/// Reads read_until this stream has a frame of this type.
+/// Reads until this stream has a frame of this type.
 async fn read_until(socket: &mut TcpStream, kind: u8, stream: u32) {
     let come = async {
         loop {
@@ -85,7 +85,7 @@ async fn script(server: &Server) -> (String, Vec<u8>) {
     (path, content)
 }
 
-/// Waits read_until the one stream that the caller may have here has ended.
+/// Waits until the one stream that the caller may have here has ended.
 async fn wait_until_stream_ends(server: &Server, events: &str) {
     let over = async {
         while server.get(ANNA, events).send().await.unwrap().status() != 200 {

@@ -58,7 +58,11 @@ async fn only_allowed_origins_get_cors_headers() {
     assert_eq!((answer.status().as_u16(), header(answer.headers(), "access-control-allow-origin")), (200, PAGE));
     assert!(header(answer.headers(), "access-control-expose-headers").contains("location"));
     let refused = ask(&open, PAGE, "wrong").await;
-    assert_eq!((refused.status().as_u16(), header(refused.headers(), "access-control-allow-origin")), (401, PAGE), "the page cannot read the reason");
+    assert_eq!(
+        (refused.status().as_u16(), header(refused.headers(), "access-control-allow-origin")),
+        (401, PAGE),
+        "the page cannot read the reason"
+    );
     for other in ["https://evil.example", "http://app.example.org", "null"] {
         let answer = ask(&open, other, FIXED_TOKEN).await;
         assert_eq!(answer.status(), 403, "{other}");

@@ -25,7 +25,11 @@ async fn login_code_works_once_and_in_its_browser_only() {
     let thief = Browser::at(&server);
     let (victims, thiefs) = (browser.begin("").await, thief.begin("").await);
     let code = issuer.op.code("anna", &victims, json!({}));
-    assert_eq!(code_of(thief.back(&code, &thiefs["state"], &issuer.url).await).await, refused("LOGIN_CODE_REFUSED"), "PKCE does not bind the code");
+    assert_eq!(
+        code_of(thief.back(&code, &thiefs["state"], &issuer.url).await).await,
+        refused("LOGIN_CODE_REFUSED"),
+        "PKCE does not bind the code"
+    );
     assert_eq!(thief.session().await["user"], Value::Null);
 }
 
@@ -71,7 +75,11 @@ async fn login_response_of_another_issuer_is_refused() {
     let asked = browser.begin("").await;
     let nameless =
         browser.get(&format!("/auth/callback?code={}&state={}", issuer.op.code("anna", &asked, json!({})), asked["state"])).await;
-    assert_eq!(code_of(nameless).await, refused("LOGIN_WRONG_ISSUER"), "a missing issuer is accepted, although the issuer always names itself");
+    assert_eq!(
+        code_of(nameless).await,
+        refused("LOGIN_WRONG_ISSUER"),
+        "a missing issuer is accepted, although the issuer always names itself"
+    );
     let denied = browser.get(&format!("/auth/callback?error=access_denied&state={}&iss={}", asked["state"], issuer.url)).await;
     assert_eq!(code_of(denied).await, refused("LOGIN_DENIED"));
 

@@ -88,5 +88,9 @@ async fn allowed_foreign_origin_cannot_use_login_cookie() {
     by_page(browser.request(Method::POST, "/auth/logout")).await.unwrap();
     assert!(browser.viewer().await.is_some(), "the page logged the user out");
     let token = browser.request(Method::POST, "/graphql").bearer_auth(issuer.token("anna", json!({})));
-    assert_eq!(by_page(token.json(&json!({ "query": "{ viewer { id } }" }))).await.unwrap().status(), 200, "a bearer token of the page is refused");
+    assert_eq!(
+        by_page(token.json(&json!({ "query": "{ viewer { id } }" }))).await.unwrap().status(),
+        200,
+        "a bearer token of the page is refused"
+    );
 }

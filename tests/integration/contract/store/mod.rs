@@ -1,4 +1,5 @@
-//! The contract of `ports::store`. Each test takes a fresh store and knows no engine; an adapter runs them all with one line.
+//! The contract of `ports::store`.
+//! Each test takes a fresh store of any engine; an adapter runs all tests with one macro call.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod access;
@@ -21,8 +22,8 @@ mod usage;
 mod vectors;
 mod visits;
 
-/// Runs the whole contract against the stores of a factory with `async fn store(&self) -> Option<Arc<dyn Store>>`; `None` where
-/// the engine is not there to be tested.
+/// Runs the contract against the stores of a factory with `async fn store(&self) -> Option<Arc<dyn Store>>`.
+/// The factory returns `None` where the engine is not available.
 macro_rules! store_contract {
     ($factory:expr) => {
         $crate::contract::store::store_contract! { @tests $factory;

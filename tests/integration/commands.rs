@@ -22,7 +22,7 @@ fn health_command_reports_server_readiness() {
     assert!(String::from_utf8_lossy(&gone.stderr).contains(&format!("nothing answers on {address}")));
 }
 
-/// Follows `promtool check metrics`. `metrics::every_server_metric_is_described` checks the code.
+/// Follows `promtool check metrics`. `metrics::every_server_metric_is_described` checks that the code describes each.
 #[tokio::test]
 async fn every_shown_metric_has_help_text() {
     let folder = tempfile::tempdir().unwrap();

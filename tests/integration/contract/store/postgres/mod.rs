@@ -55,7 +55,7 @@ async fn export_may_outlast_statement_timeout() {
     let Some(schema) = Schema::new().await else { return };
     let config = PostgresConfig { statement_timeout: Duration::from_millis(500), ..CONFIG() };
     let store = Arc::new(schema.open(config, at(0)).await.unwrap());
-    super::archive::a_snapshot_outlives_a_pause(store, Duration::from_millis(1_500)).await;
+    super::archive::snapshot_survives_a_pause(store, Duration::from_millis(1_500)).await;
 }
 
 /// Opens two stores on one database, like two servers.

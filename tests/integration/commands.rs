@@ -68,7 +68,7 @@ async fn operator_manages_users_next_to_running_server() {
     assert!(!well && refused.contains("--yes"), "{refused}");
     let (well, deleted) = user(folder.path(), &["delete", &id, "--yes"]);
     assert!(well && deleted.contains("sessions 1") && deleted.contains("messages 1"), "{deleted}");
-    assert_eq!(user(folder.path(), &["show", &id]).1.lines().count(), 2, "only the time of the deletion is left");
+    assert_eq!(user(folder.path(), &["show", &id]).1.lines().count(), 2, "more than the time of the deletion is left");
     let (well, tokens) = user(folder.path(), &["tokens", "revoke", &id]);
     assert!(well && tokens.contains("0 access tokens"), "{tokens}");
     for stranger in ["00000000-0000-4000-8000-000000000001", "nobody"] {

@@ -114,7 +114,7 @@ async fn writes_during_deletion_are_refused() {
     let chat = server.post(ANNA, "/chat").json(&json!({ "session_id": session, "message": "Hello" })).send().await.unwrap();
     assert_eq!((chat.status().as_u16(), chat.json::<Value>().await.unwrap()["code"].clone()), (409, json!("DATA_BEING_DELETED")));
     let done = delete(&server, ANNA, "DELETE").await;
-    assert_eq!(done["receipt"]["begunAt"], "1970-01-01T00:00:00+00:00", "the same deletion is resumed: {done}");
+    assert_eq!(done["receipt"]["begunAt"], "1970-01-01T00:00:00+00:00", "another deletion was begun: {done}");
     assert!(done["receipt"]["endedAt"].is_string());
     server.session(ANNA).await;
 }
@@ -242,7 +242,7 @@ async fn slow_export_readers_do_not_block_others() {
         let session = server.session(&user).await;
         for n in 0..12 {
             let messages: Vec<Value> = (0..100).map(|i| json!({ "text": format!("{n} {i} {}", "word ".repeat(1_000)) })).collect();
-            server.data(&user, query, json!({ "input": { "sessionId": session, "the archive is incomplete": messages } })).await;
+            server.data(&user, query, json!({ "input": { "sessionId": session, "messages": messages } })).await;
         }
         let export = server.get(&user, "/export").send().await.unwrap();
         assert_eq!(export.status(), 200);
@@ -251,7 +251,7 @@ async fn slow_export_readers_do_not_block_others() {
     let session = server.session(BORIS).await;
     server.say(BORIS, &session, "Mary lives in Lyon.").await;
     let archive = server.get(BORIS, "/export").send().await.unwrap().text().await.unwrap();
-    assert!(archive.contains("Mary lives in Lyon.") && archive.lines().last().unwrap().contains("\"end\""), "it is whole");
+    assert!(archive.contains("Mary lives in Lyon.") && archive.lines().last().unwrap().contains("\"end\""), "the archive is incomplete");
     // The slow readers also get complete archives.
     for export in slow {
         let archive = export.text().await.unwrap();

@@ -6,7 +6,7 @@
 //! cargo bench --bench workload -- scale [N] [--no-wait]               N generated messages of one user, then questions
 //! cargo bench --bench workload -- users [USERS EACH]                  many users in one store, then questions of all
 //! cargo bench --bench workload -- spread TURNS.jsonl [SERVERS]        several servers on one PostgreSQL (3)
-//! cargo bench --bench workload -- flood [PEOPLE SECONDS]              200 people at a modest pace while one floods the server
+//! cargo bench --bench workload -- flood [PEOPLE SECONDS]              200 users at a moderate rate while one floods the server
 //! cargo bench --bench workload -- idle                                start-up time and memory at rest
 //! ```
 //! `--database-url postgres://…` also runs `real`, `scale`, `users` and `flood` on that PostgreSQL, in new schemas.

@@ -24,13 +24,13 @@ struct Scenario {
     /// Imported as a recorded conversation; otherwise sent message by message.
     #[serde(default)]
     recorded: bool,
-    told: Vec<Told>,
+    told: Vec<Statement>,
     ask: Vec<Ask>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told {
+struct Statement {
     on: String,
     by: Option<String>,
     text: String,

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use crate::server::Server;
 
-struct Told {
+struct Chat {
     server: Server,
     session: String,
     _folder: tempfile::TempDir,
 }
 
-impl Told {
+impl Chat {
     async fn all(texts: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let server = Server::start(folder.path());
@@ -51,7 +51,7 @@ impl Told {
 
 #[tokio::test]
 async fn merge_removes_fact_between_merged_entities() {
-    let told = Told::all(&["John knows Johnny.", "Johnny likes Mary."]).await;
+    let told = Chat::all(&["John knows Johnny.", "Johnny likes Mary."]).await;
     let merged = told.merge("John", "Johnny").await;
     assert_eq!(merged["aliases"], json!(["Johnny"]));
     assert_eq!(told.facts().await, ["John LIKES Mary ACTIVE 0.67"]);
@@ -61,7 +61,7 @@ async fn merge_removes_fact_between_merged_entities() {
 
 #[tokio::test]
 async fn repeated_renames_keep_latest_aliases() {
-    let told = Told::all(&["John likes Mary."]).await;
+    let told = Chat::all(&["John likes Mary."]).await;
     let john = told.entity("John").await;
     let query = "mutation($id: ID!, $name: String!) { renameEntity(input: { id: $id, name: $name }) {
         entity { aliases } errors { code message } } }";
@@ -77,7 +77,7 @@ async fn repeated_renames_keep_latest_aliases() {
 
 #[tokio::test]
 async fn viewer_entity_can_be_merged_into_own_name() {
-    let told = Told::all(&["I like tea.", "Anna likes coffee."]).await;
+    let told = Chat::all(&["I like tea.", "Anna likes coffee."]).await;
     let merged = told.merge("Anna", "You").await;
     assert_eq!((merged["isViewer"].clone(), merged["aliases"].clone()), (json!(true), json!([])));
     told.say("I like tea.").await;
@@ -87,7 +87,7 @@ async fn viewer_entity_can_be_merged_into_own_name() {
 
 #[tokio::test]
 async fn merged_place_names_no_longer_contradict() {
-    let told = Told::all(&["I live in Gent.", "I live in Ghent."]).await;
+    let told = Chat::all(&["I live in Gent.", "I live in Ghent."]).await;
     assert_eq!(told.facts().await, ["You LIVES_IN Gent ACTIVE 0.50", "You LIVES_IN Ghent ACTIVE 0.50"]);
     told.merge("Ghent", "Gent").await;
     assert_eq!(told.facts().await, ["You LIVES_IN Ghent ACTIVE 0.75"]);
@@ -95,7 +95,7 @@ async fn merged_place_names_no_longer_contradict() {
 
 #[tokio::test]
 async fn retracted_fact_is_restored_when_stated_again() {
-    let told = Told::all(&["John likes Mary."]).await;
+    let told = Chat::all(&["John likes Mary."]).await;
     let data = told.server.graphql("{ facts(first: 1) { nodes { id } } }", json!({})).await;
     let id = data["facts"]["nodes"][0]["id"].clone();
     let retract = "mutation($id: ID!) { retractFact(input: { id: $id }) { fact { status } errors { code } } }";
@@ -112,7 +112,7 @@ async fn retracted_fact_is_restored_when_stated_again() {
 
 #[tokio::test]
 async fn deleted_session_leaves_no_facts_or_entities() {
-    let told = Told::all(&["I live in Paris."]).await;
+    let told = Chat::all(&["I live in Paris."]).await;
     let other = told.server.create_session().await;
     told.server.send(json!({ "sessionId": other, "text": "I live in Lyon." })).await.unwrap();
     told.server.settle(&other).await;
@@ -126,14 +126,14 @@ async fn deleted_session_leaves_no_facts_or_entities() {
 
 #[tokio::test]
 async fn both_rival_facts_of_one_message_are_added() {
-    let told = Told::all(&["I live in Paris and I live in Lyon."]).await;
+    let told = Chat::all(&["I live in Paris and I live in Lyon."]).await;
     let added = told.server.events(&told.session).await.iter().filter(|e| e["type"] == "fact_update" && e["change"] == "added").count();
     assert_eq!(added, 2);
 }
 
 #[tokio::test]
 async fn undated_imported_messages_keep_their_order() {
-    let told = Told::all(&[]).await;
+    let told = Chat::all(&[]).await;
     let query = "mutation($s: ID!, $m: [ImportedMessage!]!) { importMessages(input: { sessionId: $s, messages: $m }) { errors { code } } }";
     let texts = ["I use Vim.", "I no longer use Vim.", "I use Vim."];
     let messages: Vec<Value> = texts.iter().map(|t| json!({ "text": t })).collect();
@@ -144,7 +144,7 @@ async fn undated_imported_messages_keep_their_order() {
 
 #[tokio::test]
 async fn retracted_fact_no_longer_weakens_rivals() {
-    let told = Told::all(&["I live in Lyon.", "I live in Ghent."]).await;
+    let told = Chat::all(&["I live in Lyon.", "I live in Ghent."]).await;
     assert_eq!(told.facts().await, ["You LIVES_IN Ghent ACTIVE 0.50", "You LIVES_IN Lyon ACTIVE 0.50"]);
     let data = told.server.graphql("{ facts(first: 10) { nodes { id object { name } } } }", json!({})).await;
     let nodes = data["facts"]["nodes"].as_array().unwrap();
@@ -160,7 +160,7 @@ async fn retracted_fact_no_longer_weakens_rivals() {
 
 #[tokio::test]
 async fn undone_merge_restores_entity_and_emits_events() {
-    let told = Told::all(&["Hannah likes tea.", "Susanna likes tea.", "Susanna lives in Ghent."]).await;
+    let told = Chat::all(&["Hannah likes tea.", "Susanna likes tea.", "Susanna lives in Ghent."]).await;
     let susanna = told.entity("Susanna").await;
     told.merge("Hannah", "Susanna").await;
     let merged = "{ entities(first: 10, filter: { text: \"Hannah\" }) { nodes { id merged { id name score reason } } } }";
@@ -185,7 +185,7 @@ async fn undone_merge_restores_entity_and_emits_events() {
 
 #[tokio::test]
 async fn user_name_identifies_viewer_but_not_namesakes() {
-    let told = Told::all(&["I'm John.", "I like tea.", "John called me.", "John likes coffee.", "Call me Jo."]).await;
+    let told = Chat::all(&["I'm John.", "I like tea.", "John called me.", "John likes coffee.", "Call me Jo."]).await;
     let data = told.server.graphql("{ viewer { entity { name aliases } } }", json!({})).await;
     assert_eq!(data["viewer"]["entity"], json!({ "name": "John", "aliases": ["Jo"] }));
     assert_eq!(told.facts().await, ["John LIKES coffee ACTIVE 0.67", "John LIKES tea ACTIVE 0.67"]);
@@ -196,7 +196,7 @@ async fn user_name_identifies_viewer_but_not_namesakes() {
 
 #[tokio::test]
 async fn resolved_name_has_reason() {
-    let told = Told::all(&["My brother John plays chess.", "Anna Schmidt likes tea."]).await;
+    let told = Chat::all(&["My brother John plays chess.", "Anna Schmidt likes tea."]).await;
     let other = told.server.create_session().await;
     told.server.send(json!({ "sessionId": other, "text": "John from accounting likes coffee." })).await.unwrap();
     told.server.settle(&other).await;

@@ -26,7 +26,7 @@ struct World {
 
 /// Everything that a merge may change, without timestamps.
 #[derive(Debug, PartialEq, Clone)]
-struct Picture {
+struct MemoryState {
     entities: BTreeMap<EntityId, Entity>,
     keys: Vec<(EntityKey, EntityId)>,
     hints: Vec<(String, EntityId)>,
@@ -103,7 +103,7 @@ impl World {
         plan
     }
 
-    async fn picture(&self) -> Picture {
+    async fn memory_state(&self) -> MemoryState {
         let store = &self.house.store;
         let epoch = chrono::DateTime::UNIX_EPOCH;
         let entities: BTreeMap<EntityId, Entity> =
@@ -136,12 +136,12 @@ impl World {
         for e in entities.keys() {
             mentions.extend(store.mentions_of(&self.caller, *e).await.unwrap().into_iter().map(|m| format!("{e} {m:?}")));
         }
-        Picture { entities, keys, hints, facts, evidence, mentions }
+        MemoryState { entities, keys, hints, facts, evidence, mentions }
     }
 
     /// Returns facts as "subject relation object status support/opposition".
     async fn told(&self) -> Vec<String> {
-        let p = self.picture().await;
+        let p = self.memory_state().await;
         let name = |id: &EntityId| p.entities[id].name.clone();
         let mut told: Vec<String> = p
             .facts
@@ -157,8 +157,8 @@ async fn all_stores() -> Vec<Arc<House>> {
     House::all().await.into_iter().map(Arc::new).collect()
 }
 
-impl Picture {
-    /// Returns the differing lines of two pictures.
+impl MemoryState {
+    /// Returns the differing lines of two states.
     fn differences(&self, other: &Self) -> Vec<String> {
         let lines = |p: &Self| {
             let mut lines: Vec<String> = p.entities.values().map(|e| format!("{e:?}")).collect();
@@ -216,19 +216,19 @@ fn merge_undone_at_once_restores_everything() {
                     if into.id == from.id {
                         continue;
                     }
-                    let before = w.picture().await;
+                    let before = w.memory_state().await;
                     w.merge(into, from).await;
                     // A second merge on top that is undone first changes nothing either.
                     let third = w.entities().await.into_iter().find(|e| e.id != into.id);
                     if let (true, Some(third)) = (twice, third) {
-                        let between = w.picture().await;
+                        let between = w.memory_state().await;
                         let survivor = w.house.store.entities_by_id(&w.caller, &[into.id]).await.unwrap().remove(0);
                         w.merge(&third, &survivor).await;
                         w.unmerge(survivor.id).await;
-                        prop_assert_eq!(between.differences(&w.picture().await), Vec::<String>::new());
+                        prop_assert_eq!(between.differences(&w.memory_state().await), Vec::<String>::new());
                     }
                     w.unmerge(from.id).await;
-                    prop_assert_eq!(before.differences(&w.picture().await), Vec::<String>::new());
+                    prop_assert_eq!(before.differences(&w.memory_state().await), Vec::<String>::new());
                 }
                 Ok(())
             })
@@ -259,13 +259,13 @@ fn merges_undone_in_any_order_lose_no_evidence() {
                     for (subject, claim) in &then[1..] {
                         w.tell(&sentence(*subject, *claim)).await;
                     }
-                    let mentions = |p: &Picture| p.mentions.len();
-                    let own = |p: &Picture| p.evidence.iter().filter(|e| e.contains("span: Some")).count();
-                    let before = w.picture().await;
+                    let mentions = |p: &MemoryState| p.mentions.len();
+                    let own = |p: &MemoryState| p.evidence.iter().filter(|e| e.contains("span: Some")).count();
+                    let before = w.memory_state().await;
                     for gone in if in_order { [a.id, b.id] } else { [b.id, a.id] } {
                         w.unmerge(gone).await;
                     }
-                    let after = w.picture().await;
+                    let after = w.memory_state().await;
                     prop_assert_eq!(mentions(&before), mentions(&after));
                     prop_assert!(own(&after) >= own(&before), "{:?}\n{:?}", before.evidence, after.evidence);
                     for f in after.facts.values() {

@@ -66,7 +66,7 @@ impl Schema {
     }
 
     /// Makes the queue use the callers' times instead of the database's, so that a test can set the time.
-    pub(crate) async fn believe_callers(&self) {
+    pub(crate) async fn use_callers_time(&self) {
         let clock = "CREATE OR REPLACE FUNCTION queue_time(asking timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT asking'";
         self.connection().await.execute(clock).await.unwrap();
     }

@@ -147,7 +147,7 @@ async fn carry(client: TcpStream, wire: Arc<Wire>) {
     tokio::select! {
         () = up(&mut from_client, &mut to_server, &wire, &deaf) => {}
         () = down(&mut from_server, &mut to_client, &deaf) => {}
-        // The sockets stay open: they are not moved into what carries.
+        // The sockets stay open, because the cancelled futures only borrow them.
         () = silence.cancelled() => std::future::pending().await,
     }
 }

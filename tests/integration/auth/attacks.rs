@@ -164,7 +164,7 @@ async fn rotated_key_replaces_old_key() {
     let new = Key::new("new", Algorithm::ES256);
     issuer.keys.lock().unwrap().clear();
     issuer.keys.lock().unwrap().insert("new".to_owned(), new.clone());
-    issuer.clock.wait(11);
+    issuer.clock.advance(11);
     assert_eq!(viewer(&server, &old).await, anna, "the old key is refused before the new one was read");
     assert_eq!(viewer(&server, &new.sign(&new.header(), &issuer.claims("anna"))).await, anna);
     refused(&server, "signed with the old key", &old).await;

@@ -100,15 +100,15 @@ pub(crate) fn sign(header: &Value, claims: &Value, key: &EncodingKey, algorithm:
 
 /// A clock that tests can advance.
 #[derive(Default)]
-pub(crate) struct Ahead(AtomicI64);
+pub(crate) struct AdjustableClock(AtomicI64);
 
-impl Ahead {
-    pub(crate) fn wait(&self, seconds: i64) {
+impl AdjustableClock {
+    pub(crate) fn advance(&self, seconds: i64) {
         self.0.fetch_add(seconds, Ordering::Relaxed);
     }
 }
 
-impl Clock for Ahead {
+impl Clock for AdjustableClock {
     fn now(&self) -> Timestamp {
         SystemClock.now() + chrono::TimeDelta::seconds(self.0.load(Ordering::Relaxed))
     }
@@ -119,7 +119,7 @@ pub(crate) struct Issuer {
     pub(crate) url: String,
     pub(crate) keys: Mutex<BTreeMap<String, Key>>,
     pub(crate) reads: AtomicUsize,
-    pub(crate) clock: Arc<Ahead>,
+    pub(crate) clock: Arc<AdjustableClock>,
     pub(crate) op: Op,
 }
 
@@ -173,7 +173,7 @@ async fn discovery(State(issuer): State<Arc<Issuer>>) -> Json<Value> {
     let place = |path: &str| format!("{}{path}", issuer.url);
     let mut document = json!({ "issuer": issuer.url, "jwks_uri": place("/jwks"), "authorization_endpoint": place("/authorize"),
         "token_endpoint": place("/token"), "userinfo_endpoint": place("/userinfo"), "end_session_endpoint": place("/end") });
-    document["authorization_response_iss_parameter_supported"] = json!(issuer.op.names_itself());
+    document["authorization_response_iss_parameter_supported"] = json!(issuer.op.names_issuer());
     Json(document)
 }
 

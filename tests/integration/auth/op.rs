@@ -51,12 +51,12 @@ pub(super) fn routes() -> Router<Arc<Issuer>> {
 }
 
 impl Op {
-    pub(super) fn names_itself(&self) -> bool {
+    pub(super) fn names_issuer(&self) -> bool {
         !self.silent.load(Ordering::Relaxed)
     }
 
     /// Stops sending `iss` in authorization responses.
-    pub(crate) fn be_silent(&self) {
+    pub(crate) fn stop_naming_issuer(&self) {
         self.silent.store(true, Ordering::Relaxed);
     }
 

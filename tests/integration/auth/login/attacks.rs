@@ -51,7 +51,7 @@ async fn login_ends_only_in_browser_that_began_it() {
         assert_eq!(answer.status(), 400, "{query}");
     }
     assert_eq!(victim.session().await["user"], Value::Null);
-    issuer.clock.wait(601);
+    issuer.clock.advance(601);
     let late = attacker.back(&code, &asked["state"], &issuer.url).await;
     assert_eq!(code_of(late).await, refused("LOGIN_NOT_BEGUN"), "the login attempt is still valid after ten minutes");
 
@@ -85,7 +85,7 @@ async fn login_response_of_another_issuer_is_refused() {
 
     // An issuer that never names itself in its responses is accepted.
     let silent = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
-    silent.op.be_silent();
+    silent.op.stop_naming_issuer();
     let of_silent = super::server(&silent, Stored::sqlite().await).await;
     let browser = Browser::at(&of_silent);
     let asked = browser.begin("").await;

@@ -17,7 +17,7 @@ async fn concurrent_requests_renew_login_once_across_servers() {
         assert!(id.is_some() && there.viewer().await == id, "the second server does not know the login");
         issuer.op.refreshes.store(0, Ordering::Relaxed);
         let before = issuer.op.refresh_tokens();
-        issuer.clock.wait(301);
+        issuer.clock.advance(301);
         let ask = |browser: &Browser| {
             let request = browser.request(Method::POST, "/graphql").header("x-csrf-token", csrf.as_str());
             request.json(&json!({ "query": "{ viewer { id } }" })).send()
@@ -27,7 +27,7 @@ async fn concurrent_requests_renew_login_once_across_servers() {
         assert_eq!(issuer.op.refreshes.load(Ordering::Relaxed), 1);
         assert_ne!(issuer.op.refresh_tokens(), before, "the refresh token was not replaced");
         for _ in 0..3 {
-            issuer.clock.wait(301);
+            issuer.clock.advance(301);
             assert_eq!(there.viewer().await, id);
         }
         assert_eq!(issuer.op.refreshes.load(Ordering::Relaxed), 4);
@@ -41,7 +41,7 @@ async fn reused_refresh_token_ends_login() {
     assert!(browser.viewer().await.is_some());
     assert!(issuer.op.steal().is_some());
     assert!(browser.viewer().await.is_some(), "the login ended before the server used the token");
-    issuer.clock.wait(301);
+    issuer.clock.advance(301);
     assert_eq!(browser.viewer().await, None);
     assert_eq!(browser.session().await["user"], Value::Null);
     assert!(issuer.op.refresh_tokens().is_empty(), "the issuer did not revoke the thief's token");
@@ -58,12 +58,12 @@ async fn renewal_takes_over_changes_at_issuer() {
     let id = browser.viewer().await;
     // The access token for this server now has no role.
     *issuer.op.answer.lock().unwrap() = Some(json!({ "id_token": null, "access_token": issuer.token("root", json!({})) }));
-    issuer.clock.wait(301);
+    issuer.clock.advance(301);
     assert_eq!(browser.session().await["user"]["role"], "USER");
     assert_eq!(browser.viewer().await, id);
     // A renewal without ID token and refresh token: the server keeps the old refresh token.
     *issuer.op.answer.lock().unwrap() = Some(json!({ "id_token": null }));
-    issuer.clock.wait(301);
+    issuer.clock.advance(301);
     assert_eq!(browser.viewer().await, id);
 
     // A renewal with the tokens of another user or client ends the login.
@@ -76,7 +76,7 @@ async fn renewal_takes_over_changes_at_issuer() {
         let claims = json!({ "iss": issuer.url, "sub": subject, "aud": audience, "iat": now, "exp": now + 60 });
         let other = key.sign(&json!({ "alg": "ES256", "kid": "a", "typ": "JWT" }), &claims);
         *issuer.op.answer.lock().unwrap() = Some(json!({ "id_token": other }));
-        issuer.clock.wait(301);
+        issuer.clock.advance(301);
         assert_eq!(browser.viewer().await, None, "{subject}");
     }
 }
@@ -91,7 +91,7 @@ async fn renewal_without_id_token_drops_unproved_role() {
     let renewed = async |userinfo: Option<Value>| {
         *issuer.op.answer.lock().unwrap() = Some(json!({ "id_token": null }));
         *issuer.op.userinfo.lock().unwrap() = userinfo;
-        issuer.clock.wait(301);
+        issuer.clock.advance(301);
         browser.session().await["user"]["role"].clone()
     };
     // The userinfo endpoint still confirms the role.
@@ -110,7 +110,7 @@ async fn renewal_without_id_token_drops_unproved_role() {
         assert_eq!(browser.session().await["user"]["role"], "ADMIN");
         *issuer.op.answer.lock().unwrap() = Some(json!({ "id_token": null }));
         *issuer.op.userinfo.lock().unwrap() = userinfo.clone();
-        issuer.clock.wait(301);
+        issuer.clock.advance(301);
         assert_eq!(browser.session().await["user"]["role"], role, "{userinfo:?}");
     }
 }
@@ -122,14 +122,14 @@ async fn login_survives_issuer_outage_of_an_hour() {
     let csrf = browser.csrf().await;
     issuer.op.down.store(true, Ordering::Relaxed);
     for _ in 0..3 {
-        issuer.clock.wait(301);
+        issuer.clock.advance(301);
         assert!(browser.viewer().await.is_some());
     }
-    issuer.clock.wait(3_000);
+    issuer.clock.advance(3_000);
     let request = browser.request(Method::POST, "/graphql").header("x-csrf-token", csrf).json(&json!({ "query": "{ viewer { id } }" }));
     assert_eq!(request.send().await.unwrap().status(), 503, "the login is accepted without confirmation");
     issuer.op.down.store(false, Ordering::Relaxed);
-    issuer.clock.wait(21);
+    issuer.clock.advance(21);
     assert!(browser.viewer().await.is_some(), "the outage ended the login");
 }
 
@@ -139,13 +139,13 @@ async fn login_ends_when_idle_and_at_maximum_lifetime() {
     let (idle, busy) = (Browser::logged_in(&server, &issuer, "anna").await, Browser::logged_in(&server, &issuer, "anna").await);
     let mut waited = 0;
     while waited + IDLE / 2 < LIFETIME {
-        issuer.clock.wait(IDLE / 2);
+        issuer.clock.advance(IDLE / 2);
         waited += IDLE / 2;
         assert!(busy.viewer().await.is_some(), "after {waited} s");
         if waited == IDLE {
             assert_eq!(idle.viewer().await, None, "an idle login is still valid after an hour");
         }
     }
-    issuer.clock.wait(IDLE / 2);
+    issuer.clock.advance(IDLE / 2);
     assert_eq!((busy.viewer().await, busy.session().await["user"].clone()), (None, Value::Null), "a login is still valid after a day");
 }

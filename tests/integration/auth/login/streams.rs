@@ -75,14 +75,14 @@ async fn stream_survives_renewal_and_ends_on_refused_renewal() {
     let (_, made) = browser.graphql("mutation { createSession(input: {}) { session { id } } }").await;
     let session = made["data"]["createSession"]["session"]["id"].as_str().unwrap().to_owned();
     let mut events = browser.get(&format!("/sessions/{session}/events")).await;
-    issuer.clock.wait(301);
+    issuer.clock.advance(301);
     while issuer.op.refreshes.load(std::sync::atomic::Ordering::Relaxed) == 0 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     say(&browser, &session, "One.").await;
     until(&mut events, "message_stored").await;
     issuer.op.forget("anna");
-    issuer.clock.wait(301);
+    issuer.clock.advance(301);
     assert_eq!(
         until(&mut events, "bye").await.last().unwrap().2["code"],
         "auth_expired",
@@ -127,7 +127,7 @@ async fn backchannel_logout_accepts_only_valid_tokens() {
     assert_eq!(noted["data"]["auditLog"]["nodes"][0]["action"], "logout.issuer", "{noted}");
 
     // The same token has no effect on a later login.
-    issuer.clock.wait(60);
+    issuer.clock.advance(60);
     let again = Browser::logged_in(&server, &issuer, "anna").await;
     assert_eq!(tell(&server, &good).await, 200);
     assert!(again.viewer().await.is_some());

@@ -231,13 +231,13 @@ async fn visit_ends_when_idle_or_left_and_is_deleted() {
     let browser = Browser::visiting(&server).await;
     let session = browser.new_session().await;
     browser.say(&session, "Mine.").await;
-    issuer.clock.wait(LASTS - 10);
+    issuer.clock.advance(LASTS - 10);
     let user = browser.viewer().await.unwrap();
-    issuer.clock.wait(LASTS - 10);
+    issuer.clock.advance(LASTS - 10);
     assert_eq!(browser.viewer().await, Some(user.clone()), "use did not extend the visit");
     let visitor = Caller::verified(user.parse::<UserId>().unwrap(), ViewerRole::Anonymous);
     assert!(server.store.ended_visits(issuer.clock.now(), 10).await.unwrap().is_empty());
-    issuer.clock.wait(LASTS + 1);
+    issuer.clock.advance(LASTS + 1);
     assert_eq!(browser.viewer().await, None);
     assert_eq!(server.store.ended_visits(issuer.clock.now(), 10).await.unwrap(), [visitor], "the ended visit is not listed for deletion");
 
@@ -284,13 +284,13 @@ async fn empty_visit_ends_early_and_makes_room() {
     assert_eq!(code_of(fourth.visit().await).await, (429, "TOO_MANY_VISITS".to_owned()));
 
     // Requests extend an empty visit; without them it ends.
-    issuer.clock.wait(LASTS + 1);
+    issuer.clock.advance(LASTS + 1);
     let browser = Browser::visiting(&server).await;
     for _ in 0..3 {
-        issuer.clock.wait(LASTS / 10 - 10);
+        issuer.clock.advance(LASTS / 10 - 10);
         assert!(browser.viewer().await.is_some());
     }
-    issuer.clock.wait(LASTS / 10 + 1);
+    issuer.clock.advance(LASTS / 10 + 1);
     assert_eq!(browser.viewer().await, None);
 }
 
@@ -332,12 +332,12 @@ async fn expired_login_does_not_fall_back_to_visit() {
     let anna = browser.viewer().await.unwrap();
     assert_ne!(anna, visitor, "the visit takes precedence over the login");
     assert_eq!(code_of(browser.visit().await).await, (409, "ALREADY_LOGGED_IN".to_owned()));
-    issuer.clock.wait(IDLE - 100);
+    issuer.clock.advance(IDLE - 100);
     let kept = browser.cookie("__Host-recall").unwrap();
     browser.jar.lock().unwrap().remove("__Host-recall");
     assert_eq!(browser.viewer().await, Some(visitor.clone()));
     browser.plant("__Host-recall", &kept);
-    issuer.clock.wait(200);
+    issuer.clock.advance(200);
     assert_eq!(browser.viewer().await, None, "the request fell back to the visit, although it was meant for the account");
     let asked = browser.session().await;
     assert_eq!((&asked["user"], &asked["csrfToken"]), (&Value::Null, &Value::Null));

@@ -62,7 +62,7 @@ impl Announcer for Recorder {
 }
 
 /// Writes until a notification arrives: only then do both listen.
-async fn settled(speaker: &super::World, ear: &Recorder) {
+async fn wait_until_listening(speaker: &super::World, ear: &Recorder) {
     *ear.user.lock().unwrap() = Some(speaker.caller.user());
     let session = speaker.session().await;
     loop {
@@ -81,7 +81,7 @@ async fn commits_jobs_and_deletions_notify_other_servers_only() {
     let (own, others) = (Arc::new(Recorder::default()), Arc::new(Recorder::default()));
     stores[0].follow(own.clone(), own.wake.clone());
     stores[1].follow(others.clone(), others.wake.clone());
-    settled(&a, &others).await;
+    wait_until_listening(&a, &others).await;
 
     let session = a.session().await;
     a.store.append_events(&a.caller, session, &[event(session)], at(0)).await.unwrap();
@@ -108,7 +108,7 @@ async fn notification_listener_reconnects_after_lost_connection() {
     let listener = PostgresStore::open(&url, CONFIG(), at(0)).await.unwrap();
     let ear = Arc::new(Recorder::default());
     listener.follow(ear.clone(), ear.wake.clone());
-    settled(&a, &ear).await;
+    wait_until_listening(&a, &ear).await;
     let mut other = schema.connection().await;
     for _ in 0..3 {
         let ended: i64 = sqlx::query_scalar(
@@ -120,7 +120,7 @@ async fn notification_listener_reconnects_after_lost_connection() {
         .await
         .unwrap();
         assert_eq!(ended, 1, "not exactly one connection listens");
-        settled(&a, &ear).await;
+        wait_until_listening(&a, &ear).await;
     }
     listener.close().await;
 }

@@ -36,7 +36,7 @@ impl Database {
         let made = async {
             let schema = Schema::new().await?;
             schema.open(config.clone(), at(0)).await.unwrap().close().await;
-            schema.believe_callers().await;
+            schema.use_callers_time().await;
             Some(schema)
         };
         let schema = self.0.get_or_init(|| made).await.as_ref()?;

@@ -255,7 +255,7 @@ fn run(data: &Path, args: &[&str], input: &[u8]) -> Output {
 }
 
 #[tokio::test]
-async fn visitor_is_exported_by_id_and_imported_into_account_only() {
+async fn visitor_archive_needs_id_and_target_account() {
     let folder = tempfile::tempdir().unwrap();
     let [here, there, another] = ["here", "there", "another"].map(|name| folder.path().join(name));
     let server = Server::start_with(&here, &environment());

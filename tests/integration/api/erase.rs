@@ -209,7 +209,7 @@ async fn export_contains_only_own_data() {
 }
 
 #[tokio::test]
-async fn second_export_of_user_waits_until_first_ends() {
+async fn second_concurrent_export_of_user_is_refused() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     // More than the socket buffers take.

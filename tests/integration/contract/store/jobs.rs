@@ -11,7 +11,7 @@ use super::given::{LEASE, World, at, event, fresh, new_message};
 
 const LEASE_MS: i64 = 30_000;
 
-pub(super) async fn jobs_of_lane_run_one_at_a_time_in_order(store: Arc<dyn Store>) {
+pub(super) async fn lane_runs_one_job_at_a_time_in_order(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let batch = (0..3).map(|_| new_message(session, "m")).collect();
@@ -201,7 +201,7 @@ pub(super) async fn users_take_turns_regardless_of_session_count(store: Arc<dyn 
     assert!(store.claim(at(2_000), LEASE, 1_000).await.unwrap().is_empty());
 }
 
-pub(super) async fn users_with_delayed_jobs_lose_no_turn(store: Arc<dyn Store>) {
+pub(super) async fn turns_skip_users_without_due_jobs(store: Arc<dyn Store>) {
     let worlds: Vec<_> = (0..5).map(|_| World::new(&store)).collect();
     for w in &worlds {
         let session = w.session().await;

@@ -1,4 +1,4 @@
-//! How long the store takes on this disk. `cargo bench --bench store [-- FOLDER]`; prints JSON, times in milliseconds.
+//! Times of the store on this disk. `cargo bench --bench store [-- FOLDER]` prints JSON, in milliseconds.
 
 use std::{path::Path, sync::Arc, time::Instant};
 

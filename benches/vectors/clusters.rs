@@ -1,11 +1,11 @@
-//! Vectors like those of texts: of a mixture of topics, with a few directions that matter most, and a part that all have in common.
+//! Vectors that resemble those of texts: mixtures of topics, a few important directions, and a common part.
 //! Users share topics, but each prefers others.
 
-/// Topics of all users together, and the fields that they lie in.
+/// Number of topics of all users, and of the fields that contain them.
 const TOPICS: usize = 2_000;
 const FIELDS: usize = 40;
 
-/// Draws vectors, the same ones for the same seed.
+/// Draws vectors; the same seed gives the same vectors.
 pub(crate) struct Clusters {
     dimension: usize,
     topics: Vec<Vec<f32>>,
@@ -15,7 +15,7 @@ pub(crate) struct Clusters {
     random: Random,
 }
 
-/// A linear congruential sequence; any will do.
+/// A linear congruential sequence.
 struct Random(u64);
 
 impl Random {
@@ -24,7 +24,7 @@ impl Random {
         (self.0 >> 40) as f32 / 16_777_216.0
     }
 
-    /// Nearly normal, with variance 1.
+    /// Approximately normal, with variance 1.
     fn normal(&mut self) -> f32 {
         (0..4).map(|_| self.uniform() - 0.5).sum::<f32>() * 3.0_f32.sqrt()
     }
@@ -49,9 +49,9 @@ impl Clusters {
         Self { dimension, topics, scale, signs, common, random }
     }
 
-    /// A unit vector as one user's message or question would have it.
+    /// Draws a unit vector for a message or query of one user.
     pub(crate) fn draw(&mut self, user: usize) -> Vec<f32> {
-        // The square makes few topics frequent; each user begins at another.
+        // The square makes few topics frequent; each user starts with another topic.
         let u = self.random.uniform();
         let topic = (user * 37 + (u * u * TOPICS as f32) as usize) % TOPICS;
         let spread = 0.3 + 0.2 * self.random.below(3) as f32;
@@ -62,7 +62,7 @@ impl Clusters {
         v.iter().map(|x| x / norm).collect()
     }
 
-    /// A rotation, so that no number of a vector matters more than others: Hadamard's transform over parts that overlap.
+    /// A rotation that spreads the variance over all dimensions: Hadamard transforms over overlapping parts.
     fn turn(&self, v: &mut [f32]) {
         let part = if self.dimension.is_power_of_two() { self.dimension } else { 1 << (usize::BITS - 1 - self.dimension.leading_zeros()) };
         for start in [0, self.dimension - part, 0] {
@@ -82,7 +82,7 @@ impl Clusters {
     }
 }
 
-/// Which of `all` are the `count` nearest, by the definition.
+/// Returns the `count` nearest of `all` by exhaustive search.
 pub(crate) fn nearest(all: &[Vec<f32>], asked: &[f32], count: usize) -> Vec<usize> {
     let mut scored: Vec<(f32, usize)> =
         all.iter().enumerate().map(|(i, v)| (v.iter().zip(asked).map(|(a, b)| a * b).sum::<f32>(), i)).collect();

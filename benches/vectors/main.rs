@@ -1,7 +1,8 @@
-//! How much of the exact nearest is found, and how fast: `cargo bench --bench vectors [-- --database-url postgres://… --questions N --small]`.
+//! Recall and speed of vector search: `cargo bench --bench vectors [-- --database-url postgres://… --questions N
+//! --small]`.
 //! 50 users with 2,000 vectors each, and one with 200,000; prints lines of JSON, times in milliseconds.
 //!
-//! Both ways of production are measured: the index in memory, and the store for users who are too large for the memory.
+//! Measures both paths of production: the index in memory, and the store for users who are too large for it.
 
 mod clusters;
 
@@ -21,7 +22,7 @@ use uuid::Uuid;
 const MODEL: &str = "clusters";
 const COUNT: usize = 10;
 
-/// Names the model; nobody asks it for a vector.
+/// Only names the model; nothing embeds with it.
 struct Model(usize);
 
 #[async_trait::async_trait]
@@ -63,7 +64,7 @@ fn message(session: SessionId, embedding: Vec<f32>) -> NewMessage {
     }
 }
 
-/// Meaning alone decides, so that nothing but the search for vectors is measured.
+/// Only vectors influence the ranking, so that nothing else is measured.
 fn meaning_alone() -> Tuning {
     Tuning { speaker: 0.0, neighbour: 0.0, graph: 0.0, names: 0.0, length: 0.0, asks: 0.0, ..Tuning::default() }
 }
@@ -120,7 +121,7 @@ async fn measure(
                 beside: None,
             };
             if q < users {
-                // Made on first use.
+                // The index is built at the first use.
                 index.search(&person.caller, &query).await?;
             }
             let started = Instant::now();

@@ -1,4 +1,4 @@
-//! Recorded conversations and questions about them, as JSON lines. The files are the caller's; none is kept here.
+//! Recorded conversations with questions about them, as JSON lines in files of the caller.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 pub(crate) struct Turn {
     pub(crate) conversation: String,
     pub(crate) session: u32,
-    /// Such as `1:56 pm on 8 May, 2023`; the same for all turns of a session.
+    /// For example `1:56 pm on 8 May, 2023`; the same for all turns of a session.
     pub(crate) date: String,
     /// Unique within the conversation.
     pub(crate) turn: String,
@@ -20,7 +20,7 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// The date as an instant, taken to be in UTC.
+    /// Parses the date as UTC.
     pub(crate) fn said_at(&self) -> anyhow::Result<DateTime<Utc>> {
         let date = NaiveDateTime::parse_from_str(&self.date, "%I:%M %p on %d %B, %Y");
         Ok(date.with_context(|| format!("{:?} is no date", self.date))?.and_utc())
@@ -33,11 +33,11 @@ pub(crate) struct Question {
     pub(crate) conversation: String,
     pub(crate) question: String,
     pub(crate) category: String,
-    /// Turns that hold the answer.
+    /// Turns that contain the answer.
     pub(crate) evidence: Vec<String>,
 }
 
-/// All lines of a file.
+/// Parses all lines of a file.
 pub(crate) fn lines<T: for<'a> Deserialize<'a>>(file: &Path) -> anyhow::Result<Vec<T>> {
     let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
     let parsed = text.lines().filter(|l| !l.trim().is_empty()).map(serde_json::from_str);

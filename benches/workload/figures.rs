@@ -1,4 +1,4 @@
-//! What was measured: a table for people, JSON for machines, and how it compares with the limits. Measures nothing itself.
+//! Results: a table for people, JSON for programs, and a comparison with limits.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ impl Times {
         self.0.extend(other.0);
     }
 
-    /// The value that a share `q` of all times do not exceed (nearest rank); not a number when there is none.
+    /// Returns the quantile `q` by nearest rank; NaN without times.
     pub(crate) fn quantile(&self, q: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -30,22 +30,22 @@ impl Times {
     }
 }
 
-/// Figures in the order in which they came.
+/// Figures in order of arrival.
 #[derive(Default)]
 pub(crate) struct Figures {
-    /// Put before each name: what is measured now.
+    /// A prefix of each name: what is being measured.
     of: &'static str,
     rows: Vec<(String, Value, String)>,
     limits: Vec<(String, f64, f64, &'static str)>,
 }
 
 impl Figures {
-    /// What comes now is of this.
+    /// Sets the prefix of the next figures.
     pub(crate) fn of(&mut self, of: &'static str) {
         self.of = of;
     }
 
-    /// A distribution.
+    /// Adds a distribution.
     pub(crate) fn times(&mut self, name: &str, times: &Times) {
         if times.0.is_empty() {
             return;
@@ -55,20 +55,20 @@ impl Figures {
         self.row(name, value, format!("p50 {p50:>9.2} ms   p99 {p99:>9.2} ms   max {most:>9.2} ms   n {}", times.0.len()));
     }
 
-    /// A single number.
+    /// Adds a number.
     pub(crate) fn number(&mut self, name: &str, value: f64, unit: &str) {
         let value = rounded(value);
         self.row(name, json!({ "unit": unit, "value": value }), format!("    {value:>9} {unit}"));
     }
 
-    /// Notes a limit, so that a figure above it is named as missed. Never ends the program: machines differ.
+    /// Adds a limit and reports a figure above it. Never ends the program, because machines differ.
     pub(crate) fn limit(&mut self, name: &str, value: f64, limit: f64, unit: &'static str) {
         self.limits.push((format!("{}{name}", self.of), rounded(value), limit, unit));
     }
 
     fn row(&mut self, name: &str, value: Value, text: String) {
         let name = format!("{}{name}", self.of);
-        // As it comes, because a long run that is stopped should have said something.
+        // Printed at once, so that an interrupted run has shown something.
         eprintln!("{name:<58}{text}");
         self.rows.push((name, value, text));
     }

@@ -1,5 +1,5 @@
-//! Many people at a modest pace, alone and while one more of them asks for as much as the server will take: what the others then wait.
-//! Limits are the server's defaults. Everybody comes by way of a trusted proxy, which is this program, from an address of their own.
+//! Latency of many users at a moderate rate, alone and while another user floods the server.
+//! Limits have their defaults. Every user comes through a trusted proxy, which is this program, from another address.
 
 use std::{
     collections::HashMap,
@@ -29,34 +29,34 @@ use crate::{
     server::Server,
 };
 
-/// Who asks besides the one who floods.
+/// Number of users besides the flooding one.
 const OTHERS: usize = 200;
-/// Between two requests of one person.
+/// Interval between two requests of one user.
 const PACE: Duration = Duration::from_secs(4);
-/// How long is measured, alone and under each flood.
+/// Duration of each measurement.
 const PHASE: Duration = Duration::from_secs(20);
-/// Between two phases: what is left of one shall not be counted for the next.
+/// Pause between two phases, so that one does not affect the next.
 const PAUSE: Duration = Duration::from_secs(5);
-/// Messages that each has before.
+/// Messages of each user at the start.
 const BEFORE: usize = 5;
 
 const CONTEXT: &str = "query($q: String!) { context(input: { query: $q, first: 5 }) { facts { score } messages { score } } }";
 const LISTS: &str =
     "{ sessions(first: 5) { nodes { id title messages(last: 5) { nodes { text status } } } } facts(first: 10) { nodes { id belief } } }";
 
-/// One of those who ask at a modest pace.
+/// A user with a moderate rate.
 struct Other {
     person: Person,
     session: String,
     follower: Follower,
 }
 
-/// What they waited.
+/// The measured latencies.
 #[derive(Default)]
 struct Waits {
     asked: Times,
     sent: Times,
-    /// When each message was sent.
+    /// Time at which each message was sent.
     messages: HashMap<String, DateTime<Utc>>,
 }
 
@@ -68,7 +68,7 @@ impl Waits {
     }
 }
 
-/// Measures `others` people, for `phase` each time.
+/// Measures with `others` users, for `phase` each time.
 pub(crate) async fn run(words: &[&str], engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
     let mut numbers = words.iter().map(|word| word.parse::<u32>().with_context(|| format!("{word} is no number")));
     let others = numbers.next().transpose()?.map_or(OTHERS, |n| n as usize);
@@ -140,7 +140,7 @@ pub(crate) async fn run(words: &[&str], engine: &Engine, figures: &mut Figures) 
     drop(crowd);
     match Arc::into_inner(server) {
         Some(server) => server.stop()?,
-        None => bail!("somebody still holds the server"),
+        None => bail!("the server is still in use"),
     }
     place.remove().await
 }
@@ -159,12 +159,12 @@ fn tell(phase: &str, waits: &Waits, crowd: &[Arc<Other>], figures: &mut Figures)
     figures.times(&format!("{phase}: message sent -> understood"), &understood);
 }
 
-/// Lets everybody ask for a while.
+/// Lets all users send requests for a while.
 async fn measure(crowd: &[Arc<Other>], phase: Duration, round: u64) -> anyhow::Result<Waits> {
     let begun = Instant::now();
     let mut asking = JoinSet::new();
     for (n, other) in crowd.iter().enumerate() {
-        // Spread evenly: who would all ask at the same moment would wait for each other.
+        // Spread evenly, because simultaneous requests would wait for each other.
         let first = begun + PACE.mul_f64(n as f64 / crowd.len() as f64);
         asking.spawn(ask(other.clone(), n, first, begun + phase, round));
     }
@@ -175,7 +175,7 @@ async fn measure(crowd: &[Arc<Other>], phase: Duration, round: u64) -> anyhow::R
         all.sent.extend(waits.sent);
         all.messages.extend(waits.messages);
     }
-    // So that the last messages have been understood.
+    // Waits until the last messages are processed.
     sleep(Duration::from_secs(2)).await;
     Ok(all)
 }

@@ -1,5 +1,5 @@
-//! One caller over HTTP, and what one does who wants to keep others from being served. Runs as a process of its own and of the lowest
-//! priority: what it costs to ask is not what the server is measured by.
+//! A user over HTTP, and the floods with which one user tries to block others.
+//! Floods run in a separate process of the lowest priority, so that their own cost does not affect the measurement.
 
 use std::{
     sync::{
@@ -20,7 +20,7 @@ pub(crate) const SEND: &str =
     "mutation($s: ID!, $t: String!) { sendMessage(input: { sessionId: $s, text: $t }) { message { id } errors { code } } }";
 const SESSION: &str = "mutation { createSession(input: {}) { session { id head } } }";
 const IMPORT: &str = "mutation($i: ImportMessagesInput!) { importMessages(input: $i) { messages { id } errors { code } } }";
-/// Much, but less than one operation may cost.
+/// An expensive operation within the limit.
 const EXPENSIVE: &str = "{ sessions(first: 20) { nodes { messages(first: 50) { nodes { id text status facts { id belief } } } } }
     entities(first: 50) { nodes { name facts(first: 20) { nodes { id belief weight } } } } }";
 const OFFER: &str = "v=0\r\no=- 4611731400430051336 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\
@@ -28,14 +28,14 @@ const OFFER: &str = "v=0\r\no=- 4611731400430051336 2 IN IP4 127.0.0.1\r\ns=-\r\
     a=ice-pwd:abcdefghijklmnopqrstuvwx\r\na=ice-options:trickle\r\na=fingerprint:sha-256 \
     00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF:00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF\r\n\
     a=setup:actpass\r\na=mid:0\r\na=sctp-port:5000\r\na=max-message-size:262144\r\n";
-/// Requests at a time.
+/// Number of concurrent requests.
 const AT_ONCE: usize = 64;
-/// Sessions that the messages and offers go to in turn.
+/// Number of sessions for messages and offers, in turn.
 const SESSIONS: usize = 20;
-/// Messages that there are to be listed.
+/// Number of messages to list.
 const LISTED: usize = 500;
 
-/// What is asked for without end.
+/// The kind of flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Requests,
@@ -66,7 +66,7 @@ impl Kind {
         Self::Names,
     ];
 
-    /// How many times longer others may wait than without the flood.
+    /// The maximum factor by which others may wait longer than without the flood.
     pub(crate) fn bound(self) -> f64 {
         match self {
             Self::Requests | Self::Queries | Self::Messages | Self::Offers => 2.0,
@@ -91,7 +91,7 @@ impl Kind {
     }
 }
 
-/// Documents that would cost much more than they say: some as dear as the server allows, some that it refuses.
+/// Documents that are expensive for their size: some at the limit, some beyond it.
 fn expensive(kind: Kind) -> Option<(String, Value)> {
     let many = |one: &str, count: usize| (0..count).map(|n| one.replace('#', &n.to_string())).collect::<String>();
     let plain = |query: String| Some((query, json!({})));
@@ -114,7 +114,7 @@ fn expensive(kind: Kind) -> Option<(String, Value)> {
     }
 }
 
-/// Somebody with a token and an address of their own.
+/// A user with a token and an address.
 #[derive(Clone)]
 pub(crate) struct Person {
     http: Client,
@@ -150,7 +150,7 @@ impl Person {
         }
     }
 
-    /// Opens a session: its id and the cursor before its first event.
+    /// Creates a session; returns its id and the cursor before its first event.
     pub(crate) async fn session(&self) -> anyhow::Result<(String, String)> {
         let data = self.graphql(SESSION, json!({})).await?;
         let text = |v: &Value| v.as_str().map(str::to_owned).context("no session");
@@ -159,7 +159,7 @@ impl Person {
     }
 }
 
-/// Stores what is listed later.
+/// Stores the messages that are listed later.
 pub(crate) async fn prepare(person: &Person) -> anyhow::Result<()> {
     let mut writer = Writer::another(7);
     let (session, _) = person.session().await?;
@@ -171,7 +171,7 @@ pub(crate) async fn prepare(person: &Person) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks for `kind` for so many seconds, and prints what came of it.
+/// Sends requests of `kind` for this many seconds and prints the result.
 pub(crate) async fn run(words: &[&str]) -> anyhow::Result<()> {
     let [server, token, kind, seconds] = words else { bail!("flooder SERVER TOKEN KIND SECONDS") };
     let kind = Kind::ALL.into_iter().find(|k| k.name() == *kind).context("what kind?")?;
@@ -201,7 +201,7 @@ pub(crate) async fn run(words: &[&str]) -> anyhow::Result<()> {
                     }
                     (None, _) => person.operation("{ viewer { id } }", &json!({})),
                 };
-                // A connection that was cut is a refusal, too.
+                // A closed connection counts as a refusal.
                 let served = match request.send().await {
                     Ok(answer) => {
                         let good = [StatusCode::OK, StatusCode::CREATED].contains(&answer.status());

@@ -1,5 +1,5 @@
-//! A client that follows one session over a WebSocket and notes when which event came. Judges only numbers and order; what
-//! the events mean is for others.
+//! A WebSocket client that follows one session and records when each event arrives.
+//! Checks only numbers and order; callers interpret the events.
 
 use std::{
     collections::HashSet,
@@ -21,29 +21,29 @@ use tokio_tungstenite::{
 
 const EVENTS: &str = "subscription($id: ID!, $after: String) { sessionEvents(sessionId: $id, after: $after) { seq type createdAt data } }";
 
-/// An event as it arrived.
+/// An event as received.
 pub(crate) struct Seen {
     seq: u64,
     pub(crate) kind: String,
     pub(crate) message: String,
-    /// The server's time: taken just before the transaction, and cut to milliseconds.
+    /// The server's time: just before the transaction, truncated to milliseconds.
     pub(crate) created: DateTime<Utc>,
     pub(crate) received: DateTime<Utc>,
 }
 
 impl Seen {
-    /// From the server's note to the client, in milliseconds. Contains the commit and its fsync.
+    /// Milliseconds from the server's time to the arrival. Includes the commit and its fsync.
     pub(crate) fn delay_ms(&self) -> f64 {
         millis(self.received - self.created)
     }
 }
 
-/// Milliseconds, with fractions.
+/// Converts to milliseconds, with fractions.
 pub(crate) fn millis(span: chrono::TimeDelta) -> f64 {
     span.num_microseconds().unwrap_or(i64::MAX) as f64 / 1e3
 }
 
-/// The wall clock, which the server shares.
+/// The wall clock, which client and server share.
 #[allow(clippy::disallowed_methods, reason = "the server's own clock is cut to milliseconds")]
 pub(crate) fn now() -> DateTime<Utc> {
     Utc::now()
@@ -57,7 +57,7 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    /// Connects and follows from the cursor on. `processed` counts messages that came to an end.
+    /// Connects and follows from the cursor. `processed` counts finished messages.
     pub(crate) async fn start(
         address: &str,
         token: Option<&str>,
@@ -105,22 +105,22 @@ impl Follower {
         Ok(Self { task, seen, last })
     }
 
-    /// Number of the newest event that came.
+    /// Returns the number of the newest event.
     pub(crate) fn last(&self) -> u64 {
         self.last.load(Ordering::Acquire)
     }
 
-    /// Messages that came to an end, and when that was heard.
+    /// Returns the finished messages with the time of their event.
     pub(crate) fn ended(&self) -> Vec<(String, DateTime<Utc>)> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let ended = seen.iter().filter(|e| matches!(e.kind.as_str(), "message_processed" | "message_failed"));
         ended.map(|e| (e.message.clone(), e.received)).collect()
     }
 
-    /// Ends, and checks what came against the messages `sent`, in order, and the number of the log's newest event.
+    /// Stops, and compares the events with the messages `sent`, in order, and with the head of the log.
     ///
     /// # Errors
-    /// When an event is missing, came twice or in another order, or a message was not stored, or not processed, exactly once.
+    /// When an event is missing, duplicated or out of order, or a message was not stored or processed exactly once.
     pub(crate) async fn finish(self, sent: &[String], head: u64) -> anyhow::Result<Vec<Seen>> {
         if self.task.is_finished() {
             self.task.await??;

@@ -1,4 +1,4 @@
-//! How long a start takes and what a server at rest holds.
+//! Start-up time, and memory of an idle server.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{
 const STARTS: usize = 20;
 const REST: Duration = Duration::from_secs(2);
 
-/// Starts over empty folders and over one that exists.
+/// Measures starts with empty folders and with an existing one.
 pub(crate) async fn run(figures: &mut Figures) -> anyhow::Result<()> {
     let (mut fresh, mut existing) = (Times::default(), Times::default());
     let kept = tempfile::tempdir()?;

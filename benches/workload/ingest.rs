@@ -1,4 +1,4 @@
-//! Sends turns one by one, each session in order, with a follower per session, and checks that no event was lost or doubled.
+//! Sends turns one by one, each session in order, with a follower per session that detects lost or duplicated events.
 
 use std::{
     collections::HashMap,
@@ -23,18 +23,18 @@ use crate::{
 const SEND: &str = "mutation($input: SendMessageInput!) { sendMessage(input: $input) { status message { id } errors { code message } } }";
 const HEAD: &str = "query($id: ID!) { session(id: $id) { head } }";
 
-/// What sending turns came to.
+/// The results of an ingest.
 #[derive(Default)]
 pub(crate) struct Ingest {
-    /// `sendMessage`, as its client waits for it.
+    /// Time of `sendMessage` as seen by the client.
     pub(crate) send: Times,
-    /// From the server's note to the client: the message itself.
+    /// From the server's time of a message event to its arrival.
     pub(crate) stored: Times,
-    /// From the server's note to the client: a fact. Contains the commit.
+    /// From the server's time of a fact event to its arrival. Includes the commit.
     pub(crate) fact: Times,
-    /// From the answer to `sendMessage` to the event of the same commit; negative when the event was first.
+    /// From the response of `sendMessage` to the event of the same commit; negative when the event was first.
     pub(crate) after_answer: Times,
-    /// From the start of the request to the first fact found in the message.
+    /// From the start of the request to the first fact of the message.
     pub(crate) send_to_fact: Times,
     events: usize,
     sending: Duration,
@@ -44,7 +44,7 @@ pub(crate) struct Ingest {
     pub(crate) turns: HashMap<String, (String, String)>,
 }
 
-/// Id of a session, whose it is, and what is to be sent.
+/// A session: its id, its user, and the turns to send.
 type Work = (String, Option<String>, Vec<Turn>);
 
 struct Open {
@@ -54,7 +54,7 @@ struct Open {
     follower: Follower,
 }
 
-/// A message as its sender saw it.
+/// A message from its sender's view.
 struct Sent {
     session: usize,
     id: String,
@@ -64,11 +64,12 @@ struct Sent {
     took: Duration,
 }
 
-/// Sends `turns`, `at_once` sessions at a time, each message after the answer to the one before it, or one per `pace`. Of several
-/// servers each session is sent to one and followed at the next; with tokens the sessions are those of their bearers in turn.
+/// Sends `turns` in `at_once` concurrent sessions, each message after the last response, or one per `pace`.
+/// With several servers, each session is sent to one and followed at the next. With tokens, sessions alternate
+/// between users.
 ///
 /// # Errors
-/// When a server refuses something, or events are lost, doubled or out of order.
+/// When a server refuses something, or events are lost, duplicated or out of order.
 pub(crate) async fn run(
     servers: &[Arc<Server>],
     tokens: &[String],
@@ -144,7 +145,7 @@ async fn send_sessions(
     }
 }
 
-/// Waits until as many messages came to an end; gives up when nothing happens any more.
+/// Waits until this many messages are processed; fails without progress.
 async fn settle(processed: &AtomicU64, expected: u64) -> anyhow::Result<()> {
     let (mut before, mut since) = (0, Instant::now());
     loop {
@@ -155,7 +156,7 @@ async fn settle(processed: &AtomicU64, expected: u64) -> anyhow::Result<()> {
         if done != before {
             (before, since) = (done, Instant::now());
         }
-        ensure!(since.elapsed() < PATIENCE / 4, "lost: only {done} of {expected} messages were heard to be processed");
+        ensure!(since.elapsed() < PATIENCE / 4, "lost: only {done} of {expected} messages were reported as processed");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
@@ -185,7 +186,7 @@ async fn judge(server: &Server, sessions: Vec<Open>, sent: Vec<Sent>, mut ingest
                 }
                 "fact_update" => {
                     ingest.fact.push(event.delay_ms());
-                    // The first fact only: the others of a message come in the same breath.
+                    // Only the first fact, because the others of a message arrive at the same time.
                     if let Some(sent) = known.remove(event.message.as_str()) {
                         ingest.send_to_fact.push(millis(event.received - sent.asked));
                     }
@@ -202,7 +203,7 @@ async fn judge(server: &Server, sessions: Vec<Open>, sent: Vec<Sent>, mut ingest
 }
 
 impl Ingest {
-    /// Tells the figures under a heading.
+    /// Adds the figures under a heading.
     pub(crate) fn tell(&self, heading: &str, figures: &mut Figures) {
         let n = self.turns.len() as f64;
         figures.times(&format!("{heading}: sendMessage"), &self.send);
@@ -217,7 +218,7 @@ impl Ingest {
     }
 }
 
-/// Reads the message ids of a list of ranked messages, best first.
+/// Returns the message ids of a ranked list, best first.
 pub(crate) fn ranked(context: &Value) -> Vec<&str> {
     context["messages"].as_array().into_iter().flatten().filter_map(|m| m["message"]["id"].as_str()).collect()
 }

@@ -1,16 +1,16 @@
-//! Workloads against the built server, as a client sees them. Starts the binary itself on free ports and in folders of its own;
-//! must not reach into the server's code for anything that is measured. Only `users` runs inside the process.
+//! Workloads against the built server, as seen by a client. Starts the binary on free ports with its own folders.
+//! Measured code is never called directly; only `users` runs inside this process.
 //!
 //! ```text
 //! cargo bench --bench workload -- real TURNS.jsonl QUESTIONS.jsonl    a recorded conversation: ingest, events, recall
 //! cargo bench --bench workload -- scale [N] [--no-wait]               N generated messages of one user, then questions
 //! cargo bench --bench workload -- users [USERS EACH]                  many users in one store, then questions of all
 //! cargo bench --bench workload -- spread TURNS.jsonl [SERVERS]        several servers on one PostgreSQL (3)
-//! cargo bench --bench workload -- flood [PEOPLE SECONDS]              200 people at a modest pace while one floods the server
+//! cargo bench --bench workload -- flood [PEOPLE SECONDS]              200 users at a moderate rate while one floods the server
 //! cargo bench --bench workload -- idle                                start-up time and memory at rest
 //! ```
-//! `--database-url postgres://…` runs `real`, `scale`, `users` and `flood` on that PostgreSQL too, after the embedded store, in schemas of their own.
-//! `--json FILE` writes the figures as well. `real` ends with status 1 when an event was lost, doubled or out of order.
+//! `--database-url postgres://…` also runs `real`, `scale`, `users` and `flood` on that PostgreSQL, in new schemas.
+//! `--json FILE` also writes the figures. `real` exits with 1 when an event was lost, duplicated or out of order.
 
 mod data;
 mod figures;
@@ -35,7 +35,7 @@ use anyhow::{Context, bail, ensure};
 use figures::Figures;
 use place::Engine;
 
-/// What was asked for on the command line.
+/// The command line.
 struct Asked {
     words: Vec<String>,
     json: Option<PathBuf>,
@@ -49,7 +49,7 @@ impl Asked {
         let mut arguments = arguments;
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
-                // Cargo adds this by itself.
+                // Cargo adds this option.
                 "--bench" => {}
                 "--no-wait" => asked.wait = false,
                 "--database-url" => asked.engines.push(Engine::Postgres(arguments.next().context("--database-url needs a URL")?)),
@@ -94,9 +94,9 @@ async fn run(asked: &Asked, engine: &Engine, figures: &mut Figures) -> anyhow::R
         ["spread", turns, n] => spread::run(turns.as_ref(), n.parse().context("how many servers")?, engine, figures).await?,
         ["idle"] => idle::run(figures).await?,
         ["flood", ref words @ ..] => flood::run(words, engine, figures).await?,
-        // The other half of `flood`, in a process of its own.
+        // The flooding half of `flood`, in a separate process.
         ["flooder", ref words @ ..] => flooder::run(words).await?,
-        // `cargo bench` without arguments runs every target; this one needs to know what to do.
+        // `cargo bench` without arguments runs every target; this one needs arguments.
         [] => {
             println!(
                 "usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | users [N EACH] | spread TURNS.jsonl [SERVERS] | flood [PEOPLE SECONDS] | idle   [--database-url URL] [--json FILE]"

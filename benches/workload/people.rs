@@ -1,4 +1,4 @@
-//! An issuer of tokens in this process, so that a server has many users.
+//! A token issuer in this process, for servers with many users.
 
 use anyhow::Context;
 use aws_lc_rs::{
@@ -14,10 +14,10 @@ use crate::follow::now;
 
 const AUDIENCE: &str = "https://recall.example.org";
 const KEY: &str = "one";
-/// Seconds that a token lives, longer than any workload.
+/// Lifetime of a token in seconds, longer than any workload.
 const LIFE: i64 = 6 * 3600;
 
-/// The issuer; stopped when dropped.
+/// The issuer; stops when dropped.
 pub(crate) struct People {
     url: String,
     key: EncodingKey,
@@ -31,7 +31,7 @@ impl Drop for People {
 }
 
 impl People {
-    /// Makes a key and serves its public half.
+    /// Generates a key and serves its public half.
     pub(crate) async fn start() -> anyhow::Result<Self> {
         let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new())?;
         let key = EncodingKey::from_ec_der(made.as_ref());
@@ -52,7 +52,7 @@ impl People {
         Ok(Self { url, key, serving })
     }
 
-    /// What a server must be told to believe the tokens, and to hold nobody back.
+    /// Returns server settings that accept the tokens and set no limits.
     pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
         let mut settings = self.identities();
         settings.extend([
@@ -60,19 +60,19 @@ impl People {
             ("RECALL_ADDRESS_REQUESTS_PER_MINUTE", "0".to_owned()),
             ("RECALL_MESSAGES_PER_MINUTE", "0".to_owned()),
             ("RECALL_MESSAGES_PER_DAY", "0".to_owned()),
-            // Else less would be understood, and counted for it, than on a server without a login.
+            // Without these, fewer facts would be extracted and counted than on a server without login.
             ("RECALL_ENTITIES_PER_SESSION", "0".to_owned()),
             ("RECALL_FACTS_PER_SESSION", "0".to_owned()),
         ]);
         settings
     }
 
-    /// What a server must be told to believe the tokens.
+    /// Returns server settings that accept the tokens.
     pub(crate) fn identities(&self) -> Vec<(&'static str, String)> {
         vec![("RECALL_OIDC_ISSUER", self.url.clone()), ("RECALL_OIDC_AUDIENCE", AUDIENCE.to_owned())]
     }
 
-    /// Tokens of `n` people.
+    /// Returns tokens of `n` users.
     pub(crate) fn tokens(&self, n: usize) -> anyhow::Result<Vec<String>> {
         let mut header = Header::new(Algorithm::ES256);
         (header.typ, header.kid) = (Some("at+jwt".to_owned()), Some(KEY.to_owned()));

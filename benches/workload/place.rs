@@ -1,20 +1,20 @@
-//! Where a server keeps its data: a folder, or a schema of its own in a PostgreSQL database. Empty at first, gone at the end.
+//! The data of a server: a folder, or a new PostgreSQL schema. Empty at first, removed at the end.
 
 use anyhow::Context;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tempfile::TempDir;
 
-/// What serves as the store.
+/// The storage engine.
 #[derive(Clone, Debug)]
 pub(crate) enum Engine {
-    /// SQLite in the server's own folder.
+    /// SQLite in the server's folder.
     Embedded,
-    /// The PostgreSQL of this URL.
+    /// PostgreSQL at this URL.
     Postgres(String),
 }
 
 impl Engine {
-    /// How figures are told apart.
+    /// Returns the name of the engine in figures.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Embedded => "",
@@ -22,7 +22,7 @@ impl Engine {
         }
     }
 
-    /// The limit for this engine.
+    /// Returns the limit for this engine.
     pub(crate) fn either(&self, embedded: f64, postgres: f64) -> f64 {
         match self {
             Self::Embedded => embedded,
@@ -31,7 +31,7 @@ impl Engine {
     }
 }
 
-/// Room for one installation.
+/// The data of one installation.
 pub(crate) struct Place {
     pub(crate) folder: TempDir,
     /// URL of the schema, URL of the database, name of the schema.
@@ -43,7 +43,7 @@ impl Place {
         let folder = tempfile::tempdir()?;
         let Engine::Postgres(url) = engine else { return Ok(Self { folder, schema: None }) };
         let mut connection = PgConnection::connect(url).await.context("the database cannot be reached")?;
-        // In a schema of its own, so that it does not go with that of the first server.
+        // In its own schema, because the schema of the first server is removed.
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public").await?;
         let name: String =
             sqlx::query_scalar("SELECT 'bench_' || replace(gen_random_uuid()::text, '-', '')").fetch_one(&mut connection).await?;
@@ -53,12 +53,12 @@ impl Place {
         Ok(Self { folder, schema: Some((schema, url.clone(), name)) })
     }
 
-    /// What the server is told to use, if it is not its folder.
+    /// Returns the database URL for the server; `None` for its folder.
     pub(crate) fn database_url(&self) -> Option<&str> {
         self.schema.as_ref().map(|(url, ..)| url.as_str())
     }
 
-    /// How large the data are on disk.
+    /// Returns the size of the data on disk.
     pub(crate) async fn bytes(&self) -> anyhow::Result<u64> {
         let Some((url, _, name)) = &self.schema else {
             return Ok(std::fs::read_dir(self.folder.path())?.filter_map(|f| f.ok()?.metadata().ok()).map(|m| m.len()).sum());

@@ -1,4 +1,4 @@
-//! Recorded conversations: how fast they are kept, how soon clients hear of it, and whether questions find the right turns.
+//! Recorded conversations: time to store, time to notify clients, and whether questions find the right turns.
 
 use std::{
     collections::BTreeMap,
@@ -18,22 +18,22 @@ use crate::{
     server::Server,
 };
 
-/// What a chat front end asks for.
+/// The query of a chat front end.
 pub(crate) const CONTEXT: &str = "query($q: String!) { context(input: { query: $q, first: 10, scope: USER }) {
     messages { score message { id text speaker sentAt } }
     facts { score fact { id relation belief subject { name } object { name } } }
     timings { embedMs vectorMs keywordMs graphMs totalMs } } }";
 
-/// Senders at a time when throughput is measured.
+/// Number of concurrent senders for throughput.
 const AT_ONCE: usize = 4;
-/// How many turns are sent at the pace of a busy chat rather than as fast as possible.
+/// Number of turns that are sent at the rate of a busy chat instead of as fast as possible.
 pub(crate) const PACED: usize = 400;
 pub(crate) const PACE: Duration = Duration::from_millis(50);
 
-/// Runs everything.
+/// Runs the whole workload.
 ///
 /// # Errors
-/// When an event was lost, doubled or out of order, or the server refused something.
+/// When an event was lost, duplicated or out of order, or the server refused something.
 pub(crate) async fn run(turns: &Path, questions: &Path, engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
     let turns: Vec<Turn> = data::lines(turns)?;
     let questions: Vec<Question> = data::lines(questions)?;
@@ -52,7 +52,7 @@ pub(crate) async fn run(turns: &Path, questions: &Path, engine: &Engine, figures
     Ok(())
 }
 
-/// Sends turns to a server of their own.
+/// Sends turns to a new server.
 async fn whole(
     turns: &[Turn],
     at_once: usize,
@@ -85,7 +85,7 @@ struct Shares {
     questions: u32,
 }
 
-/// One server per conversation, because a local server has one user and a question is about one conversation.
+/// Measures recall with one server per conversation, because a local server has one user.
 async fn recall(turns: &[Turn], questions: &[Question], engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
     let mut shares: BTreeMap<&str, Shares> = BTreeMap::new();
     let (mut requests, mut crowded) = (Times::default(), Times::default());
@@ -99,7 +99,7 @@ async fn recall(turns: &[Turn], questions: &[Question], engine: &Engine, figures
         let turns: Vec<Turn> = turns.iter().filter(|t| t.conversation == conversation).cloned().collect();
         let asked: Vec<&Question> = questions.iter().filter(|q| q.conversation == conversation).collect();
         let ingest = ingest::run(std::slice::from_ref(&server), &[], &turns, AT_ONCE, None).await?;
-        // The first question makes the index.
+        // The first question builds the index.
         server.graphql(CONTEXT, json!({ "q": "Who went hiking?" })).await?;
         for question in &asked {
             let started = Instant::now();
@@ -141,7 +141,7 @@ async fn recall(turns: &[Turn], questions: &[Question], engine: &Engine, figures
     Ok(())
 }
 
-/// Asks all questions, a few at a time.
+/// Asks all questions, several at a time.
 pub(crate) async fn ask_at_once(server: &Arc<Server>, questions: Vec<String>) -> anyhow::Result<Times> {
     let share = questions.len().div_ceil(AT_ONCE).max(1);
     let mut asking = tokio::task::JoinSet::new();
@@ -164,7 +164,7 @@ pub(crate) async fn ask_at_once(server: &Arc<Server>, questions: Vec<String>) ->
     Ok(all)
 }
 
-/// Milliseconds that the server says it took.
+/// Returns the milliseconds that the server reports.
 pub(crate) fn server_ms(data: &Value) -> f64 {
     data["context"]["timings"]["totalMs"].as_f64().unwrap_or(f64::NAN)
 }

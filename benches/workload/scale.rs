@@ -1,4 +1,4 @@
-//! Many generated messages of one user: how fast they are taken in, and how long a question takes then.
+//! Many generated messages of one user: ingest rate, and latency of questions afterwards.
 
 use std::{
     sync::Arc,
@@ -17,12 +17,12 @@ use crate::{
     server::{PATIENCE, Server},
 };
 
-/// Messages of one call, which is also one session.
+/// Messages per call, which is one session.
 const CALL: usize = 500;
 const QUESTIONS: usize = 300;
 const IMPORT: &str = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code message } } }";
 
-/// Imports `n` messages, waits until they are understood if asked to, and asks.
+/// Imports `n` messages, optionally waits until they are processed, and asks questions.
 pub(crate) async fn run(n: usize, wait: bool, engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
     let place = Place::new(engine).await?;
     let server = Arc::new(Server::start_at(&place)?);
@@ -97,7 +97,7 @@ pub(crate) async fn run(n: usize, wait: bool, engine: &Engine, figures: &mut Fig
     place.remove().await
 }
 
-/// Waits until the queue is empty; gives up when nothing happens any more.
+/// Waits until the queue is empty; fails without progress.
 async fn settle(server: &Server, expected: usize) -> anyhow::Result<()> {
     let (mut before, mut since, mut told) = (0.0, Instant::now(), Instant::now());
     loop {

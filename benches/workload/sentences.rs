@@ -1,5 +1,5 @@
-//! Made-up chat: statements with facts in them and questions about the same world. The same seed gives the same text; words
-//! are drawn unevenly, as in speech, from lists that are long enough for postings of every length.
+//! Generated chat: statements with facts, and questions about the same people and things.
+//! A seed determines the text. Words have uneven frequencies, as in speech, for postings of every length.
 
 const FIRST: &[&str] = &[
     "Anna", "Boris", "Clara", "David", "Emma", "Felix", "Grace", "Henry", "Irene", "James", "Karin", "Lukas", "Maria", "Nora", "Oscar",
@@ -170,10 +170,10 @@ const DAYS: &[&str] = &["yesterday", "last week", "on Monday", "in March", "this
 const SYLLABLES: &[&str] = &[
     "ar", "bel", "cor", "dan", "el", "fin", "gor", "hal", "is", "jun", "kal", "lor", "mir", "nor", "os", "pel", "quor", "ras", "sol", "tav",
 ];
-/// People who take part in the conversations.
+/// Number of speakers in the conversations.
 const SPEAKERS: usize = 40;
 
-/// Writes statements and questions.
+/// Generates statements and questions.
 pub(crate) struct Writer(u64);
 
 impl Writer {
@@ -181,7 +181,7 @@ impl Writer {
         Self::another(0)
     }
 
-    /// One that writes other sentences for each `n`.
+    /// Returns a writer with other sentences for each `n`.
     pub(crate) fn another(n: u64) -> Self {
         Self(0x5eed ^ (n << 32))
     }
@@ -195,7 +195,7 @@ impl Writer {
         z ^ (z >> 31)
     }
 
-    /// Below `n`, small numbers more often: the product of two even draws.
+    /// Returns a number below `n`; smaller numbers are more frequent (product of two uniform draws).
     fn skewed(&mut self, n: usize) -> usize {
         let unit = |v: u64| (v >> 11) as f64 / (1_u64 << 53) as f64;
         let (a, b) = (unit(self.next()), unit(self.next()));
@@ -211,7 +211,7 @@ impl Writer {
         format!("{} {}", self.of(FIRST), self.of(LAST))
     }
 
-    /// One of a few thousand invented names.
+    /// Returns one of a few thousand invented company names.
     fn company(&mut self) -> String {
         let name: String = (0..3).map(|_| self.of(SYLLABLES)).collect();
         let mut letters = name.chars();
@@ -219,7 +219,7 @@ impl Writer {
         initial.into_iter().chain(letters).collect()
     }
 
-    /// Where somebody lives, the same place almost always: people who live everywhere contradict themselves all the time.
+    /// Returns a person's home, almost always the same: otherwise people would contradict themselves all the time.
     fn home(&mut self, name: &str) -> &'static str {
         if self.next().is_multiple_of(20) {
             return self.of(PLACES);
@@ -228,7 +228,7 @@ impl Writer {
         PLACES.get(at).copied().unwrap_or_default()
     }
 
-    /// Who speaks, and what.
+    /// Returns a speaker and a statement.
     pub(crate) fn statement(&mut self) -> (String, String) {
         let speaker = self.skewed(SPEAKERS);
         let speaker = FIRST.get(speaker % FIRST.len()).copied().unwrap_or_default().to_owned();
@@ -263,7 +263,7 @@ impl Writer {
         (speaker, text)
     }
 
-    /// A question about something that may have been said.
+    /// Returns a question about something that may have been said.
     pub(crate) fn question(&mut self) -> String {
         match self.next() % 8 {
             0 => format!("Where does {} live?", self.person()),

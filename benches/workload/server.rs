@@ -1,4 +1,4 @@
-//! The release binary as a child: free ports, a folder of its own, stopped by its process id. Knows no workload.
+//! The release binary as a child process: free port, own folder, stopped by process id.
 
 use std::{
     io::{BufRead, BufReader},
@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 
 use crate::place::Place;
 
-/// Longest wait for any answer; only a hang takes as long.
+/// The longest wait for an answer; only a hang takes this long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running server.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
-    /// From the call that starts the process until its line was read.
+    /// Time from the start of the process to its first line.
     pub(crate) started_in: Duration,
     http: reqwest::Client,
 }
@@ -27,33 +27,33 @@ pub(crate) struct Server {
 /// Memory of a process in megabytes (10^6 bytes).
 #[derive(Clone, Copy)]
 pub(crate) struct Memory {
-    /// Resident now.
+    /// Resident memory.
     pub(crate) resident: f64,
-    /// Of these not backed by a file: heap and stacks.
+    /// Resident memory without files: heap and stacks.
     pub(crate) anonymous: f64,
-    /// Most that was ever resident.
+    /// Peak of resident memory.
     pub(crate) peak: f64,
 }
 
 impl Server {
-    /// Starts the binary over a data folder and waits for its line.
+    /// Starts the binary with a data folder and waits for its first line.
     pub(crate) fn start(data: &Path) -> anyhow::Result<Self> {
         Self::spawn(data, None, &[])
     }
 
-    /// As [`Server::start`], on whatever engine the place is.
+    /// Like [`Server::start`], with the engine of `place`.
     pub(crate) fn start_at(place: &Place) -> anyhow::Result<Self> {
         Self::spawn(place.folder.path(), place.database_url(), &[])
     }
 
-    /// As [`Server::start_at`], with more settings.
+    /// Like [`Server::start_at`], with more settings.
     pub(crate) fn start_with(place: &Place, settings: &[(&str, String)]) -> anyhow::Result<Self> {
         Self::spawn(place.folder.path(), place.database_url(), settings)
     }
 
     fn spawn(data: &Path, database: Option<&str>, settings: &[(&str, String)]) -> anyhow::Result<Self> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
-        // Settings of the machine that measures must not reach the server.
+        // Settings in the environment must not reach the server.
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("RECALL_")) {
             command.env_remove(name);
         }
@@ -74,7 +74,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Ends it by SIGTERM and waits for the end.
+    /// Stops the server with SIGTERM and waits for its exit.
     pub(crate) fn stop(mut self) -> anyhow::Result<()> {
         ensure!(Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?.success(), "kill failed");
         let status = self.child.wait()?;
@@ -87,7 +87,7 @@ impl Server {
         self.graphql_as(None, query, variables).await
     }
 
-    /// As [`Server::graphql`], for the bearer of a token.
+    /// Like [`Server::graphql`], with a token.
     pub(crate) async fn graphql_as(&self, token: Option<&str>, query: &str, variables: Value) -> anyhow::Result<Value> {
         let body = json!({ "query": query, "variables": variables });
         let mut request = self.http.post(format!("http://{}/graphql", self.address)).json(&body);
@@ -101,7 +101,7 @@ impl Server {
         }
     }
 
-    /// Opens a session and returns its id and the cursor before its first event.
+    /// Creates a session; returns its id and the cursor before its first event.
     pub(crate) async fn session(&self, token: Option<&str>, title: &str) -> anyhow::Result<(String, String)> {
         let query = "mutation($t: String) { createSession(input: { title: $t }) { session { id head } errors { code } } }";
         let data = self.graphql_as(token, query, json!({ "t": title })).await?;
@@ -110,12 +110,12 @@ impl Server {
         Ok((text(&session["id"])?, text(&session["head"])?))
     }
 
-    /// The sum of all series of a metric whose labels hold `label`; 0 when there is none.
+    /// Returns the sum of all series of a metric whose labels contain `label`; 0 without any.
     pub(crate) async fn metric(&self, name: &str, label: &str) -> anyhow::Result<f64> {
         let text = self.http.get(format!("http://{}/metrics", self.address)).send().await?.text().await?;
         let series = text.lines().filter_map(|line| line.strip_prefix(name)?.rsplit_once(' '));
         let ours = series.filter(|(labels, _)| (labels.is_empty() || labels.starts_with('{')) && labels.contains(label));
-        // Not `sum`, which makes -0 of nothing.
+        // Not `sum`, which returns -0 for no values.
         Ok(ours.filter_map(|(_, value)| value.parse::<f64>().ok()).fold(0.0, |sum, value| sum + value))
     }
 
@@ -128,10 +128,11 @@ impl Server {
         Ok(Memory { resident: field("VmRSS:")?, anonymous: field("RssAnon:")?, peak: field("VmHWM:")? })
     }
 
-    /// Processor time used so far, user and system.
+    /// Returns the processor time so far, user and system.
     pub(crate) fn processor_time(&self) -> anyhow::Result<Duration> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // Fields 14 and 15 of proc_pid_stat(5), in ticks of 10 ms; the name before them ends with the last parenthesis.
+        // Fields 14 and 15 of proc_pid_stat(5), in ticks of 10 ms; the name before them ends with the last
+        // parenthesis.
         let rest = stat.rsplit_once(')').context("no stat")?.1;
         let ticks: u64 = rest.split_whitespace().skip(11).take(2).flat_map(str::parse::<u64>).sum();
         Ok(Duration::from_millis(ticks * 10))

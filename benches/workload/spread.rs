@@ -1,4 +1,5 @@
-//! Several servers on one PostgreSQL: messages go to one and are followed at another, so that each event crosses between them.
+//! Several servers on one PostgreSQL: messages are sent to one and followed at another, so each event crosses
+//! servers.
 
 use std::{path::Path, sync::Arc};
 
@@ -14,16 +15,16 @@ use crate::{
     server::Server,
 };
 
-/// Sessions that are sent at a time, over all servers, when throughput is measured.
+/// Number of concurrent sessions on all servers, for throughput.
 const AT_ONCE: usize = 12;
 
-/// Whose messages they are: commits of one user wait for each other, those of many do not.
+/// Number of users: commits of one user wait for each other, those of different users do not.
 const PEOPLE: usize = 40;
 
-/// Starts `servers` servers, sends turns at the pace of a chat, and then all of them as fast as they are taken.
+/// Starts `servers` servers, sends turns at the rate of a chat, and then all turns as fast as possible.
 ///
 /// # Errors
-/// When an event was lost, doubled or out of order, or a server refused something.
+/// When an event was lost, duplicated or out of order, or a server refused something.
 pub(crate) async fn run(turns: &Path, servers: usize, engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
     ensure!(servers > 0, "how many servers?");
     let turns: Vec<Turn> = data::lines(turns)?;

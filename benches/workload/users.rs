@@ -1,5 +1,5 @@
-//! Many users in one store, each with messages of their own. Runs inside the process, through the use cases and not over
-//! HTTP: a server without a login serves one user.
+//! Many users in one store, each with messages.
+//! Runs inside this process through the use cases, because a server without login has one user.
 
 use std::{
     sync::Arc,
@@ -33,13 +33,13 @@ use crate::{
     sentences::Writer,
 };
 
-/// Messages of one call, which is also one session.
+/// Messages per call, which is one session.
 const CALL: usize = 500;
 const QUESTIONS: usize = 2_000;
-/// So many users have facts taken from their messages, which takes far longer than keeping them.
+/// Number of users whose messages are processed for facts, which takes far longer than storing them.
 const LEARNING: usize = 50;
 
-/// Keeps `each` messages of each of `users` users, and asks as users drawn at random.
+/// Stores `each` messages for each of `users` users, and asks questions as random users.
 pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
     let place = Place::new(engine).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -83,12 +83,12 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
         let took = ask(&conversation, caller, writer.question()).await?;
         figures.number(&format!("first context of {name}, which makes the index"), took.as_secs_f64() * 1e3, "ms");
     }
-    // Users come back in no order, so most of them find their index evicted: together they need more than its memory.
+    // Users return in random order, and their indexes exceed the memory, so most indexes are evicted.
     let (mut all, mut of_facts) = (Times::default(), Times::default());
     for i in 0..QUESTIONS {
         let Some(caller) = callers.get(i.wrapping_mul(7919) % users.max(1)) else { break };
         all.note(ask(&conversation, caller, writer.question()).await?);
-        // In between one of those who have facts, of whom few would be drawn.
+        // Adds a user with facts from time to time, because few of them would be drawn.
         if i.is_multiple_of(4)
             && let Some(caller) = callers.get(i / 4 % LEARNING * learn_every)
         {

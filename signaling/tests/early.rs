@@ -1,4 +1,4 @@
-//! A client that begins the DTLS handshake before it nominates its candidate pair, as libdatachannel does.
+//! A client that begins the DTLS handshake before it nominates its candidate pair, like libdatachannel.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -28,7 +28,7 @@ const OFFER: &str = "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:
 const HANDSHAKE: u8 = 22;
 const HELLO_VERIFY_REQUEST: u8 = 3;
 
-/// A client written by hand: one socket and the credentials of both sides.
+/// A handwritten client: one socket, and the credentials of both sides.
 struct Peer {
     socket: UdpSocket,
     server: SocketAddr,
@@ -88,7 +88,7 @@ impl Peer {
         self.send(&answer.raw).await;
     }
 
-    /// The next datagram that `wanted` takes; checks of the server on the way to it are answered.
+    /// Receives until `wanted` accepts a datagram; meanwhile it answers checks of the server.
     async fn expect(&self, what: &str, wanted: impl Fn(&[u8]) -> bool) {
         let mut buffer = [0; 2048];
         loop {
@@ -130,14 +130,14 @@ fn client_hello() -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn handshake_before_the_nomination_is_answered_without_a_repetition() {
+async fn dtls_handshake_before_nomination_is_answered() {
     let server = Server::start(SignalingConfig::default()).await;
     let peer = Peer::offer(&server).await;
     peer.check(false).await;
     peer.expect("check of the server", |datagram| datagram.starts_with(&[0, 1])).await;
     peer.send(&client_hello()).await;
     peer.check(true).await;
-    // The ClientHello was sent once. A server that dropped it stays silent.
+    // The client sends the ClientHello once, so a server that drops it never answers.
     peer.expect("HelloVerifyRequest", |datagram| datagram.first() == Some(&HANDSHAKE) && datagram.get(13) == Some(&HELLO_VERIFY_REQUEST))
         .await;
 }

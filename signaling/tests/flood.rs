@@ -1,4 +1,4 @@
-//! Datagrams of strangers, and of somebody who has a peer and lies about where they are.
+//! Datagrams of strangers, and of a peer's owner with a spoofed address.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -14,7 +14,7 @@ fn value<'s>(sdp: &'s str, name: &str) -> &'s str {
     sdp.lines().find_map(|line| line.strip_prefix(name)).unwrap()
 }
 
-/// A binding request (RFC 8489) with `padding` bytes that say nothing.
+/// Builds a binding request (RFC 8489) with `padding` meaningless bytes.
 fn request(user: &str, password: &str, padding: usize) -> Vec<u8> {
     let provider = rtc::crypto::default_provider().unwrap();
     let mut datagram = vec![0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42];
@@ -40,8 +40,8 @@ fn request(user: &str, password: &str, padding: usize) -> Vec<u8> {
     datagram
 }
 
-/// Bytes that come within a while.
-async fn heard(socket: &UdpSocket, within: Duration) -> usize {
+/// Returns the number of bytes received within this time.
+async fn received_bytes(socket: &UdpSocket, within: Duration) -> usize {
     let (begun, mut bytes, mut buffer) = (Instant::now(), 0, [0; 2048]);
     while let Ok(Ok(length)) = timeout(within.saturating_sub(begun.elapsed()), socket.recv(&mut buffer)).await {
         bytes += length;
@@ -50,7 +50,7 @@ async fn heard(socket: &UdpSocket, within: Duration) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flood_of_datagrams_is_answered_by_nothing_and_keeps_nobody_out() {
+async fn datagram_flood_gets_no_answer_and_blocks_nobody() {
     let server = Server::start(SignalingConfig::default()).await;
     let (_client, offer) = Client::new("events").await;
     let answer = server.signaling.offer("s".into(), &offer).await.unwrap();
@@ -74,33 +74,33 @@ async fn a_flood_of_datagrams_is_answered_by_nothing_and_keeps_nobody_out() {
         tokio::task::yield_now().await;
     }
     let client = Client::open(&server).await;
-    assert_eq!(heard(&stranger, Duration::from_secs(1)).await, 0);
+    assert_eq!(received_bytes(&stranger, Duration::from_secs(1)).await, 0);
     let seen = server.signaling.stats().udp;
     assert!(seen.unroutable > 0 && seen.bad_integrity > 0, "{seen:?}");
     drop(client);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn before_consent_no_more_bytes_go_out_than_came_in() {
+async fn unverified_address_receives_no_more_than_it_sent() {
     let server = Server::start(SignalingConfig::default()).await;
     let (_client, offer) = Client::new("events").await;
     let answer = server.signaling.offer("s".into(), &offer).await.unwrap();
     let user = format!("{}:{}", value(&answer.sdp, "a=ice-ufrag:"), value(&offer, "a=ice-ufrag:"));
     let password = value(&answer.sdp, "a=ice-pwd:");
-    // Somebody else's address, as far as the server knows: nothing that it asks is ever answered.
+    // The address may be spoofed, as far as the server knows: it never answers a check.
     let victim = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     victim.connect(server.signaling.udp_addr()).await.unwrap();
     let (mut sent, mut got) = (0, 0);
     for (padding, pause) in [(0, 1_500), (0, 100), (0, 0), (0, 0), (0, 500), (600, 500)] {
         let request = request(&user, password, padding);
         sent += victim.send(&request).await.unwrap();
-        got += heard(&victim, Duration::from_millis(pause)).await;
+        got += received_bytes(&victim, Duration::from_millis(pause)).await;
         assert!(got <= sent, "{got} bytes for {sent}");
     }
-    // As if a handshake had begun.
+    // Datagrams like the start of a handshake.
     for _ in 0..20 {
         sent += victim.send(&[22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).await.unwrap();
     }
-    got += heard(&victim, Duration::from_secs(2)).await;
+    got += received_bytes(&victim, Duration::from_secs(2)).await;
     assert!(got > 0 && got <= sent, "{got} bytes for {sent}");
 }

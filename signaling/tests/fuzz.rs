@@ -1,5 +1,5 @@
-//! Fuzz targets for everything that reads a stranger's bytes. As ordinary tests they run briefly;
-//! `cargo bolero test -p recall-signaling NAME` runs one for as long as wanted.
+//! Fuzz targets for everything that parses a stranger's bytes.
+//! As ordinary tests they run briefly; `cargo bolero test -p recall-signaling NAME` runs one without limit.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use signaling::{ClientFrame, Cursor, MAX_FRAME_BYTES, Offer, Patch, fuzzing};
@@ -13,8 +13,8 @@ const OFFER: &str = "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:
     a=setup:actpass\r\na=mid:0\r\na=sctp-port:5000\r\na=max-message-size:262144\r\n";
 const HELLO: &str = r#"{"t":"hello","v":1,"stream":"s","resume":{"epoch":"e","seq":7}}"#;
 
-/// `seed` with the edits that `bytes` describe, four bytes each: where, how many to remove, what
-/// to put there. Random bytes alone would never get past the first check of a parser.
+/// Applies edits to `seed`, four bytes each: position, number of bytes to remove, and a byte to insert.
+/// Random bytes alone never get past the first check of a parser.
 fn edited(seed: &str, bytes: &[u8]) -> Vec<u8> {
     let mut text = seed.as_bytes().to_vec();
     for edit in bytes.chunks_exact(4) {
@@ -42,7 +42,7 @@ fn fuzz_offer() {
         for text in [bytes.to_vec(), edited(OFFER, bytes)] {
             let text = String::from_utf8_lossy(&text);
             if let Ok(offer) = Offer::parse(&text, LIMIT) {
-                // What is accepted is what is understood: written again, it reads the same.
+                // An accepted offer round-trips: written again, it parses the same.
                 let written = offer.to_sdp(1);
                 assert_eq!(Offer::parse(&written, LIMIT).unwrap(), offer);
                 webrtc::peer_connection::RTCSessionDescription::offer(written).unwrap();

@@ -1,4 +1,4 @@
-//! The stream over a network that loses datagrams, by a relay that drops with a fixed seed.
+//! The stream over a network with loss: a relay drops datagrams with a fixed seed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -16,12 +16,12 @@ use tokio::net::UdpSocket;
 /// A UDP relay in front of the server: one socket to the server per client address.
 struct Relay {
     address: SocketAddr,
-    /// Datagrams of a thousand that are lost, each way.
+    /// Lost datagrams per thousand, in each direction.
     loss: AtomicU32,
     random: AtomicU64,
     dropped: AtomicU64,
-    /// Beginnings of server datagrams to lose: DTLS content type and, for a handshake message in
-    /// clear, its type. Each is used once.
+    /// Server datagrams to lose: DTLS content type, and the handshake type of an unencrypted handshake message.
+    /// Each entry is used once.
     losing: Mutex<Vec<(u8, Option<u8>)>>,
     upstream: Mutex<HashMap<SocketAddr, Arc<UdpSocket>>>,
 }
@@ -38,7 +38,7 @@ impl Relay {
         })
     }
 
-    /// Steele, Lea, Flood: SplitMix64.
+    /// SplitMix64 (Steele, Lea and Flood).
     fn loses(&self) -> bool {
         let mut z = self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -48,7 +48,7 @@ impl Relay {
         lost
     }
 
-    /// Whether a server's datagram is one of those to lose.
+    /// Whether a server datagram is one of those to lose.
     fn picks(&self, datagram: &[u8]) -> bool {
         let mut losing = self.losing.lock().unwrap();
         let found = losing.iter().position(|(content, handshake)| {
@@ -97,7 +97,7 @@ async fn server_behind_relay() -> (Server, Arc<Relay>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_lost_with_the_datagrams() {
+async fn lost_datagrams_lose_no_events() {
     let (server, relay) = server_behind_relay().await;
     let client = Client::hello(&server, Value::Null).await;
     client.expect("welcome").await;
@@ -107,11 +107,11 @@ async fn nothing_is_lost_with_the_datagrams() {
         server.say(json!({"n": n, "text": "x".repeat(500)}));
     }
     client.expect_events(1, 300).await;
-    assert!(relay.dropped.load(Ordering::Relaxed) > 0, "there was loss");
+    assert!(relay.dropped.load(Ordering::Relaxed) > 0, "no datagram was lost");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outage_ends_and_the_same_peer_goes_on() {
+async fn peer_survives_network_outage() {
     let (server, relay) = server_behind_relay().await;
     let client = Client::hello(&server, Value::Null).await;
     client.expect("welcome").await;
@@ -124,9 +124,9 @@ async fn an_outage_ends_and_the_same_peer_goes_on() {
     assert_eq!(server.signaling.stats().open, 1);
 }
 
-/// A server flight of the DTLS handshake that is lost must come again.
+/// A lost server flight of the DTLS handshake must be sent again.
 #[tokio::test(flavor = "multi_thread")]
-async fn lost_handshake_flights_are_repeated() {
+async fn lost_handshake_flights_are_retransmitted() {
     const HANDSHAKE: u8 = 22;
     const CHANGE_CIPHER_SPEC: u8 = 20;
     const HELLO_VERIFY_REQUEST: u8 = 3;
@@ -147,7 +147,7 @@ async fn lost_handshake_flights_are_repeated() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "an experiment: how many of 60 opens succeed under loss, and how fast"]
-async fn opens_under_loss() {
+async fn measure_opens_under_loss() {
     let (server, relay) = server_behind_relay().await;
     let server = Arc::new(server);
     relay.loss.store(50, Ordering::Relaxed);

@@ -15,7 +15,7 @@ async fn refusal(server: &Server, stream: &str, offer: &str) -> &'static str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn offers_are_refused_with_a_reason() {
+async fn refused_offers_have_an_error_code() {
     let server = Server::start(SignalingConfig::default()).await;
     let (_client, offer) = Client::new("events").await;
     assert_eq!(refusal(&server, "s", "nonsense").await, "BAD_SDP");
@@ -24,11 +24,11 @@ async fn offers_are_refused_with_a_reason() {
     assert_eq!(refusal(&server, "nobody's", &offer).await, "UNKNOWN_STREAM");
     server.log.failing.store(true, Ordering::Relaxed);
     assert_eq!(refusal(&server, "s", &offer).await, "UNAVAILABLE");
-    assert_eq!(server.signaling.stats().peers, 0, "a refused offer leaves nothing behind");
+    assert_eq!(server.signaling.stats().peers, 0, "a refused offer left a peer");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn peers_are_limited() {
+async fn number_of_peers_is_limited() {
     let config = SignalingConfig { max_peers: 3, max_peers_per_stream: 2, ..SignalingConfig::default() };
     let server = Server::start(config).await;
     server.log.logs.lock().unwrap().insert("t".into(), Default::default());
@@ -38,14 +38,14 @@ async fn peers_are_limited() {
     assert_eq!(refusal(&server, "s", &offer).await, "TOO_MANY_PEERS_FOR_STREAM");
     assert_eq!(refusal(&server, "t", &offer).await, "ANSWERED");
     assert_eq!(refusal(&server, "t", &offer).await, "TOO_MANY_PEERS");
-    assert!(!server.signaling.delete(&"t".into(), &first.peer_id), "not under a foreign stream");
+    assert!(!server.signaling.delete(&"t".into(), &first.peer_id), "a peer of another stream was deleted");
     assert!(server.signaling.delete(&"s".into(), &first.peer_id));
     server.until_peers(2).await;
     assert_eq!(refusal(&server, "s", &offer).await, "ANSWERED");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_name_the_public_addresses() {
+async fn answers_contain_public_addresses() {
     let config = SignalingConfig {
         udp_listen: "0.0.0.0:0".parse().unwrap(),
         public_addresses: vec!["203.0.113.9:0".parse().unwrap(), "127.0.0.1:0".parse().unwrap()],
@@ -58,7 +58,7 @@ async fn answers_name_the_public_addresses() {
     let candidates: Vec<_> = answer.sdp.lines().filter(|line| line.starts_with("a=candidate")).collect();
     assert_eq!(candidates.len(), 2);
     assert!(candidates[0].contains(&format!(" 203.0.113.9 {port} typ host")));
-    // On a wildcard socket the answers must come from the address that was asked.
+    // On a wildcard socket the server must send from the address that the client used.
     client.accept(answer).await;
     client.until_open().await;
 
@@ -69,7 +69,7 @@ async fn answers_name_the_public_addresses() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
-async fn port_of_one_machine_is_offered_at_loopback_and_own_address() {
+async fn local_server_offers_loopback_and_own_address() {
     let config = SignalingConfig { this_machine: true, ..SignalingConfig::default() };
     let server = Server::start(config).await;
     let port = server.signaling.udp_addr().port();
@@ -77,7 +77,7 @@ async fn port_of_one_machine_is_offered_at_loopback_and_own_address() {
     let answer = server.signaling.offer("s".into(), &offer).await.unwrap();
     let candidates: Vec<_> = answer.sdp.lines().filter(|line| line.starts_with("a=candidate")).collect();
     assert!(candidates[0].contains(&format!(" 127.0.0.1 {port} typ host")), "{candidates:?}");
-    // The second one is there only on a machine with a network.
+    // The second candidate exists only on a machine with a network.
     assert!(candidates.len() <= 2);
     assert!(!candidates.iter().any(|line| line.contains(" 0.0.0.0 ")), "{candidates:?}");
     client.accept(answer).await;
@@ -85,7 +85,7 @@ async fn port_of_one_machine_is_offered_at_loopback_and_own_address() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn works_over_ipv6() {
+async fn peer_connects_over_ipv6() {
     let config = SignalingConfig { udp_listen: "[::1]:0".parse().unwrap(), ..SignalingConfig::default() };
     let server = Server::start(config).await;
     let (mut client, offer) = Client::at("events", "[::1]:0").await;
@@ -94,7 +94,7 @@ async fn works_over_ipv6() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fragments_need_the_entity_tag() {
+async fn trickle_fragments_require_entity_tag() {
     let server = Server::start(SignalingConfig::default()).await;
     let client = Client::open(&server).await;
     let answer = client.answer.clone().unwrap();
@@ -113,7 +113,7 @@ async fn fragments_need_the_entity_tag() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ice_restarts_and_the_stream_goes_on() {
+async fn ice_restart_keeps_the_stream() {
     let server = Server::start(SignalingConfig::default()).await;
     let client = Client::hello(&server, Value::Null).await;
     client.expect("welcome").await;
@@ -128,7 +128,7 @@ async fn ice_restarts_and_the_stream_goes_on() {
         panic!("no restart");
     };
     assert_ne!(etag, answer.etag);
-    // What a browser client does: the old answer with the new credentials and candidates.
+    // A browser client uses the old answer with the new credentials and candidates.
     let value = |text: &str, name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name));
         line.unwrap().to_owned()

@@ -1,4 +1,4 @@
-//! The stream over a real WebRTC connection: a native client on loopback, through the one UDP port.
+//! The stream over a real WebRTC connection: a native client on loopback, through one UDP port.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -14,7 +14,7 @@ fn resume(seq: u64) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_live_client_gets_what_comes() {
+async fn live_client_receives_new_events() {
     let server = Server::start(SignalingConfig::default()).await;
     server.say(json!("before"));
     let client = Client::hello(&server, Value::Null).await;
@@ -40,7 +40,7 @@ async fn a_live_client_gets_what_comes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_returning_client_gets_what_it_missed() {
+async fn returning_client_receives_missed_events() {
     let ring = HubConfig { ring_events: 16, page: 50, ..HubConfig::default() };
     let server = Server::with_hub(SignalingConfig::default(), ring).await;
     server.say_many(1000);
@@ -48,7 +48,7 @@ async fn a_returning_client_gets_what_it_missed() {
     assert_eq!(client.expect("welcome").await["recovered"], true);
     client.expect_events(11, 500).await;
     server.say_many(100);
-    // Whether the replay had reached the head before there was more is a matter of speed.
+    // Whether the replay reaches the head before more events arrive depends on speed.
     let (mut last, mut caught_up) = (500, 0);
     while last < 1100 || caught_up < 1100 {
         let frame = client.next().await.unwrap();
@@ -61,7 +61,7 @@ async fn a_returning_client_gets_what_it_missed() {
                 caught_up = frame["seq"].as_u64().unwrap();
                 assert_eq!(caught_up, last);
                 if last == 1000 {
-                    // Live from here on, so it is not said again.
+                    // The client is live from here on, so there is no second `caught_up`.
                     client.expect_events(1001, 1100).await;
                     break;
                 }
@@ -72,7 +72,7 @@ async fn a_returning_client_gets_what_it_missed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_replayed_is_a_gap() {
+async fn unavailable_replay_is_a_gap() {
     let server = Server::start(SignalingConfig::default()).await;
     server.say_many(20);
     server.log.logs.lock().unwrap().get_mut("s").unwrap().floor = 8;
@@ -90,7 +90,7 @@ async fn what_cannot_be_replayed_is_a_gap() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_event_too_large_for_a_frame_is_a_gap() {
+async fn event_too_large_for_a_frame_is_a_gap() {
     let server = Server::start(SignalingConfig::default()).await;
     let client = Client::hello(&server, Value::Null).await;
     client.expect("welcome").await;
@@ -105,21 +105,21 @@ async fn an_event_too_large_for_a_frame_is_a_gap() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_takes_nothing_is_cut_and_loses_nothing() {
+async fn slow_client_is_disconnected_and_resumes_without_loss() {
     let config = SignalingConfig { slow_after: Duration::from_secs(4), ..SignalingConfig::default() };
     let server = Server::start(config).await;
     let mut client = Client::hello(&server, Value::Null).await;
     client.expect("welcome").await;
     client.expect("caught_up").await;
-    // Far more than the client's buffers and the server's limit hold together.
+    // Far more than the client's buffers and the server's limit together.
     for _ in 0..400 {
         server.say(json!("x".repeat(30_000)));
     }
     server.until_peers(0).await;
     let cut_after = take(&client, 0).await;
     assert!(cut_after < 400);
-    // It comes back as it was told to. Lost packets can make a busy machine's line stand still for
-    // seconds, so that it is cut again: what matters is that it gets further.
+    // The client reconnects as told. On a busy machine lost packets can stall it for seconds, and it is
+    // disconnected again; only progress matters.
     let mut last = cut_after;
     while last < 400 {
         client = Client::hello(&server, resume(last)).await;
@@ -130,8 +130,7 @@ async fn a_client_that_takes_nothing_is_cut_and_loses_nothing() {
     }
 }
 
-/// Takes events up to the 400th, or until the server cuts the client for being slow. Returns the
-/// number of the last one.
+/// Receives events up to the 400th, or until the server disconnects the slow client. Returns the number of the last.
 async fn take(client: &Client, mut last: u64) -> u64 {
     while last < 400
         && let Some(frame) = client.next().await
@@ -150,7 +149,7 @@ async fn take(client: &Client, mut last: u64) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_closes_is_gone_at_once() {
+async fn closed_client_is_removed_at_once() {
     let server = Server::start(SignalingConfig::default()).await;
     let client = Client::hello(&server, Value::Null).await;
     client.expect("welcome").await;
@@ -165,7 +164,7 @@ async fn a_client_that_closes_is_gone_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_silent_client_counts_as_dead() {
+async fn silent_client_is_removed() {
     let config =
         SignalingConfig { heartbeat: Duration::from_secs(1), dead_after: Duration::from_millis(2500), ..SignalingConfig::default() };
     let server = Server::start(config).await;
@@ -192,7 +191,7 @@ async fn a_silent_client_counts_as_dead() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_hello_the_channel_is_closed() {
+async fn channel_without_hello_is_closed() {
     let config = SignalingConfig { hello_timeout: Duration::from_millis(200), ..SignalingConfig::default() };
     let server = Server::start(config).await;
     Client::open(&server).await.expect_bye("timeout").await;
@@ -200,7 +199,7 @@ async fn without_hello_the_channel_is_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_channel_the_peer_is_removed() {
+async fn peer_without_channel_is_removed() {
     let config = SignalingConfig { open_timeout: Duration::from_millis(200), ..SignalingConfig::default() };
     let server = Server::start(config).await;
     let (_client, offer) = Client::new("events").await;
@@ -210,7 +209,7 @@ async fn without_channel_the_peer_is_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_channel_of_another_name_is_not_served() {
+async fn channel_with_other_label_is_not_served() {
     let config = SignalingConfig { open_timeout: Duration::from_secs(2), ..SignalingConfig::default() };
     let server = Server::start(config).await;
     let (mut client, offer) = Client::new("files").await;
@@ -221,11 +220,11 @@ async fn a_channel_of_another_name_is_not_served() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn broken_frames_end_the_stream_with_their_reason() {
+async fn invalid_frames_end_stream_with_reason() {
     async fn expect_bye(client: &Client, reason: &str) {
         let bye = client.expect("bye").await;
         assert_eq!(bye, json!({"t": "bye", "code": "protocol", "reason": reason, "reconnect": false, "after_ms": 0}));
-        assert_eq!(client.next().await, None, "nothing follows a bye");
+        assert_eq!(client.next().await, None, "a frame follows a bye");
     }
     let server = Server::start(SignalingConfig::default()).await;
     let hello = json!({"t": "hello", "v": 1, "stream": "s", "resume": null}).to_string();
@@ -258,7 +257,7 @@ async fn broken_frames_end_the_stream_with_their_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ends_are_told() {
+async fn stream_end_and_shutdown_send_bye() {
     let server = Server::start(SignalingConfig::default()).await;
     let client = Client::hello(&server, Value::Null).await;
     client.expect("welcome").await;
@@ -279,7 +278,7 @@ async fn ends_are_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rebuilt_log_sends_everybody_back() {
+async fn rebuilt_log_restarts_every_client() {
     let hub = HubConfig { poll: Duration::from_millis(50), ..HubConfig::default() };
     let server = Server::with_hub(SignalingConfig::default(), hub).await;
     server.say_many(5);
@@ -297,7 +296,7 @@ async fn a_rebuilt_log_sends_everybody_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_permission_that_ends_ends_the_peer_and_a_new_one_goes_on() {
+async fn expired_permission_ends_peer_and_new_one_resumes() {
     let server = Server::start(SignalingConfig::default()).await;
     let (mut client, offer) = Client::new("events").await;
     let (end, ended) = tokio::sync::oneshot::channel::<()>();

@@ -1,6 +1,6 @@
-//! Answers without a model, end to end: composed conversations are told to a server, questions are asked as messages, and
-//! the answers are compared with what a person would accept. Every third question is held: its answer is never printed,
-//! so that nobody mends for it.
+//! Answers without a model, end to end.
+//! Each test tells a server composed conversations, asks questions as messages, and compares the answers with
+//! accepted ones. Every third question is held out: its answer is never printed, so that nobody tunes for it.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use crate::server::{PATIENCE, Server};
 
-/// Least share of answers with what was asked for, over all questions that have an answer.
+/// Minimum share of right answers over all answerable questions.
 const LEAST_RIGHT: f64 = 0.94;
-/// The same over the held ones.
+/// Minimum share of right answers over the held-out questions.
 const LEAST_RIGHT_HELD: f64 = 0.87;
-/// Most answers to questions that have none.
+/// Maximum number of answers to unanswerable questions.
 const MOST_FALSE: usize = 1;
 
 #[derive(Deserialize)]
@@ -21,16 +21,16 @@ const MOST_FALSE: usize = 1;
 struct Scenario {
     /// When the questions are asked.
     asked: String,
-    /// Told by import, as a recorded conversation; else message by message.
+    /// Imported as a recorded conversation; otherwise sent message by message.
     #[serde(default)]
     recorded: bool,
-    told: Vec<Told>,
+    told: Vec<Statement>,
     ask: Vec<Ask>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told {
+struct Statement {
     on: String,
     by: Option<String>,
     text: String,
@@ -41,13 +41,13 @@ struct Told {
 struct Ask {
     kind: String,
     q: String,
-    /// One of these is in the answer.
+    /// The answer contains at least one of these.
     #[serde(default)]
     gold: Vec<String>,
-    /// All of these are in the answer.
+    /// The answer contains all of these.
     #[serde(default)]
     all: Vec<String>,
-    /// None of these is.
+    /// The answer contains none of these.
     #[serde(default)]
     never: Vec<String>,
 }
@@ -60,7 +60,7 @@ impl Ask {
     }
 }
 
-/// Whether a text has these words, not as part of other words ("no" is not in "know").
+/// Whether a text contains these words as whole words ("no" is not in "know").
 fn has_words(text: &str, words: &str) -> bool {
     let (text, words) = (text.to_lowercase(), words.to_lowercase());
     let inside = |c: Option<char>, edge: Option<char>| c.is_some_and(char::is_alphanumeric) && edge.is_some_and(char::is_alphanumeric);
@@ -72,7 +72,7 @@ fn has_words(text: &str, words: &str) -> bool {
 
 struct Answer {
     text: String,
-    /// It rests on something, and says on what.
+    /// Whether the answer cites at least one source.
     cited: bool,
 }
 
@@ -95,14 +95,14 @@ async fn ask(server: &Server, session: &str, text: &str, at: &str) -> Answer {
     }
 }
 
-/// Numbered from 1 in the order of the text, each once in the list.
+/// Checks that marks are numbered from 1 in text order, each once in the list.
 fn check_marks(text: &str, marks: &[u64]) {
     assert_eq!(marks, (1..=marks.len() as u64).collect::<Vec<_>>(), "{text}");
     let places: Vec<usize> = marks.iter().map(|m| text.find(&format!("[{m}]")).unwrap_or_else(|| panic!("no [{m}] in {text}"))).collect();
     assert!(places.is_sorted(), "{text}");
 }
 
-/// Tells a server of its own everything, then asks.
+/// Starts a server, tells it the conversation, and asks the questions.
 async fn play(scenario: &Scenario) -> Vec<Answer> {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
@@ -147,7 +147,7 @@ impl Tally {
 }
 
 #[tokio::test]
-async fn answers_contain_what_was_asked_for_and_nothing_is_made_up() {
+async fn answers_are_right_and_not_invented() {
     let mut files: Vec<_> =
         std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/answers")).unwrap().map(|f| f.unwrap().path()).collect();
     files.sort();
@@ -202,9 +202,9 @@ async fn answers_contain_what_was_asked_for_and_nothing_is_made_up() {
     }
     let all = Tally { right: parts[0].right + parts[1].right, asked: parts[0].asked + parts[1].asked };
     println!("all      answers with the gold {:.3}, false answers {}", all.share(), made_up[0] + made_up[1]);
-    assert!(only.is_empty() || all.asked > 0, "no scenario of that name");
+    assert!(only.is_empty() || all.asked > 0, "no scenario has that name");
     if only.is_empty() {
         assert!(all.share() >= LEAST_RIGHT && parts[1].share() >= LEAST_RIGHT_HELD, "too few right answers");
-        assert!(made_up[0] + made_up[1] <= MOST_FALSE, "answers were made up");
+        assert!(made_up[0] + made_up[1] <= MOST_FALSE, "too many answers to unanswerable questions");
     }
 }

@@ -1,4 +1,4 @@
-//! `recall export` and `recall import`, run as programs.
+//! `recall export` and `recall import` as programs.
 
 use std::{
     io::Write,
@@ -39,12 +39,12 @@ fn export(store: &Path, url: Option<&str>) -> Vec<u8> {
 
 fn import(store: &Path, url: Option<&str>, archive: &[u8]) -> Output {
     let mut child = with(store, url, &["import"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // It may end before it has read everything.
+    // The command may end before it has read everything.
     let _ = child.stdin.take().unwrap().write_all(archive);
     child.wait_with_output().unwrap()
 }
 
-/// What is found and answered, without what depends on the moment.
+/// Returns search results and messages, without values that depend on the time.
 async fn found(server: &Server, session: &str) -> Vec<Value> {
     let mut all = Vec::new();
     for question in ["Who does John like?", "Where does Mary live?", "Where is my sister?", "What do I play?"] {
@@ -63,7 +63,7 @@ async fn found(server: &Server, session: &str) -> Vec<Value> {
     all
 }
 
-/// Asks, and returns the answer with what it cites.
+/// Asks a question and returns the answer with its citations.
 async fn answer(server: &Server, session: &str, question: &str) -> Value {
     server.send(json!({ "sessionId": session, "text": question })).await.unwrap();
     let started = std::time::Instant::now();
@@ -78,9 +78,9 @@ async fn answer(server: &Server, session: &str, question: &str) -> Value {
     }
 }
 
-/// From SQLite over every engine there is and back, exported while the server runs.
+/// Moves data from SQLite over every available engine and back, with an export while the server runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_told_moves_from_store_to_store() {
+async fn archive_moves_data_between_all_stores() {
     let folder = tempfile::tempdir().unwrap();
     let first = folder.path().join("first");
     let server = Server::start(&first);
@@ -109,11 +109,11 @@ async fn what_was_told_moves_from_store_to_store() {
         let rest = |a: &[u8]| {
             String::from_utf8(a.to_vec()).unwrap().lines().skip(2).filter(|l| !l.contains("\"sha256\"")).collect::<Vec<_>>().join("\n")
         };
-        assert!(rest(&again) == rest(&archive), "{name} is not the same");
+        assert!(rest(&again) == rest(&archive), "{name} differs");
         let env: Vec<_> = url.iter().map(|url| ("RECALL_DATABASE_URL", *url)).collect();
         let server = Server::start_with(&data, &env);
         assert_eq!(found(&server, &session).await, before, "{name}");
-        // The events of before are not here, and no others stand in their place.
+        // The old events are not here, and no new ones replace them.
         assert!(server.events(&session).await.is_empty());
         assert_eq!(answer(&server, &session, "Who does John like?").await, asked, "{name}");
         assert!(server.stop().0);
@@ -122,7 +122,7 @@ async fn what_was_told_moves_from_store_to_store() {
 }
 
 #[test]
-fn what_is_wrong_is_told_by_line_and_code_and_without_what_it_holds() {
+fn bad_archive_error_names_line_and_code_without_content() {
     let folder = tempfile::tempdir().unwrap();
     let done = import(folder.path(), None, b"{\"format\":\"recall-archive\",\"version\":7}\n");
     let text = String::from_utf8(done.stderr).unwrap();
@@ -137,7 +137,7 @@ fn what_is_wrong_is_told_by_line_and_code_and_without_what_it_holds() {
     assert!(!text.contains("Geheimnis"));
 }
 
-/// An archive of one user, as whoever writes the file may write it.
+/// An archive of one user, with any owner.
 fn archive_of(owner: uuid::Uuid, local: uuid::Uuid) -> Vec<u8> {
     let lines = [
         json!({ "format": "recall-archive", "version": 1, "program": "x", "exported_at": 1, "local_user": local }),
@@ -149,7 +149,7 @@ fn archive_of(owner: uuid::Uuid, local: uuid::Uuid) -> Vec<u8> {
 }
 
 #[test]
-fn an_archive_writes_for_nobody_that_the_operator_did_not_name() {
+fn untrusted_archive_owner_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (stranger, shared) = (uuid::Uuid::from_u128(77), recall_domain::UserId::SHARED.0);
     let import_with = |name: &str, args: &[&str], archive: &[u8]| {
@@ -162,7 +162,7 @@ fn an_archive_writes_for_nobody_that_the_operator_did_not_name() {
         let said = String::from_utf8(done.stderr).unwrap();
         (done.status.success(), said, String::from_utf8(listed.stdout).unwrap())
     };
-    // Also where it calls shared memory, or nobody, its own local user.
+    // Also if the archive calls shared memory or the nil user its local user.
     for (owner, local) in [(stranger, uuid::Uuid::nil()), (shared, uuid::Uuid::nil()), (shared, shared)] {
         let (well, said, listed) = import_with("refused", &[], &archive_of(owner, local));
         assert!(!well && said.contains("line 2") && said.contains("ARCHIVE_OWNER") && said.contains("--trust-owners"), "{said}");
@@ -178,13 +178,13 @@ fn an_archive_writes_for_nobody_that_the_operator_did_not_name() {
     assert!(well && said.contains("writes the local user") && !said.contains(&stranger.to_string()), "{said}");
     let (well, said, _) = import_with("local", &[], &archive_of(stranger, stranger));
     assert!(well && said.contains("writes the local user"), "{said}");
-    assert!(!import_with("both", &["--into", "local", "--trust-owners"], b"").0, "one excludes the other");
+    assert!(!import_with("both", &["--into", "local", "--trust-owners"], b"").0, "both options are accepted together");
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_the_export() {
+fn export_ends_when_reader_closes_pipe() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(!with(folder.path(), None, &["export"]).output().unwrap().status.success(), "there is nothing to export");
+    assert!(!with(folder.path(), None, &["export"]).output().unwrap().status.success(), "an empty folder was exported");
     assert!(with(folder.path(), None, &["migrate"]).output().unwrap().status.success());
     let mut child = with(folder.path(), None, &["export"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());

@@ -1,5 +1,5 @@
-//! Backups as docs/deployment.md says, taken while messages arrive: what was acknowledged before is there after the restore, and the
-//! restored server works on.
+//! Backups as in docs/deployment.md, taken while messages arrive.
+//! The restore contains every message that was acknowledged before the backup, and the restored server works.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,7 +18,7 @@ use crate::server::{Server, recall};
 
 const PEOPLE: [&str; 4] = ["Mary", "John", "Anna", "Tom"];
 
-/// Sends until told to stop; notes what was acknowledged.
+/// Sends messages until stopped, and records those that were acknowledged.
 struct Load {
     acknowledged: Arc<Mutex<Vec<String>>>,
     stop: Arc<AtomicBool>,
@@ -44,7 +44,7 @@ impl Load {
         Self { acknowledged, stop, task }
     }
 
-    /// What was acknowledged until now, once it is some.
+    /// Waits until at least this many messages are acknowledged, and returns all of them.
     async fn so_far(&self, at_least: usize) -> Vec<String> {
         loop {
             let known = self.acknowledged.lock().unwrap().clone();
@@ -76,8 +76,8 @@ async fn messages(server: &Server, session: &str) -> Vec<String> {
     }
 }
 
-/// Takes a backup with `backup` in the middle of the load and starts a server on what it gave.
-async fn is_whole_after_a_restore(data: &Path, env: &[(&str, &str)], backup: impl AsyncFnOnce() -> (PathBuf, Vec<(String, String)>)) {
+/// Takes a backup under load, starts a server on the restored data, and checks it.
+async fn assert_backup_is_complete(data: &Path, env: &[(&str, &str)], backup: impl AsyncFnOnce() -> (PathBuf, Vec<(String, String)>)) {
     let server = Arc::new(Server::start_with(data, env));
     let session = server.create_session().await;
     let load = Load::on(&server, &session);
@@ -94,7 +94,7 @@ async fn is_whole_after_a_restore(data: &Path, env: &[(&str, &str)], backup: imp
     let server = Server::start_with(&restored, &env);
     let there = messages(&server, &session).await;
     assert!(before.iter().all(|id| there.contains(id)), "{} of {} are there", there.len(), before.len());
-    // Jobs that waited then are done now; the log has no holes and goes on.
+    // The restored server finishes waiting jobs, and its event log continues without gaps.
     server.settle(&session).await;
     server.send(json!({ "sessionId": session, "text": "Zoe likes Mary." })).await.unwrap();
     server.settle(&session).await;
@@ -106,13 +106,13 @@ async fn is_whole_after_a_restore(data: &Path, env: &[(&str, &str)], backup: imp
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_of_sqlite_while_messages_arrive_is_whole() {
+async fn sqlite_backup_under_load_is_complete() {
     let folder = tempfile::tempdir().unwrap();
     let (data, restored) = (folder.path().join("data"), folder.path().join("restored"));
     let from = data.join("recall.db");
-    is_whole_after_a_restore(&data, &[], async || {
+    assert_backup_is_complete(&data, &[], async || {
         std::fs::create_dir(&restored).unwrap();
-        // What `.backup` of the shell does, without the shell.
+        // Does the same as the shell's `.backup`.
         let program = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).backup(sqlite3.connect(sys.argv[2]))";
         let done = Command::new("python3").args(["-c", program]).arg(&from).arg(restored.join("recall.db")).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -121,7 +121,7 @@ async fn a_backup_of_sqlite_while_messages_arrive_is_whole() {
     .await;
 }
 
-/// Where `tests/services/postgres` has its programs from.
+/// Returns the folder of the PostgreSQL programs that `tests/services/postgres` uses.
 fn postgres_programs() -> Option<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target"), PathBuf::from);
     let lib = std::fs::read_dir(target.join("services/python/lib")).ok()?;
@@ -130,7 +130,7 @@ fn postgres_programs() -> Option<PathBuf> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_of_postgres_while_messages_arrive_is_whole() {
+async fn postgres_backup_under_load_is_complete() {
     let (Ok(url), Some(bin)) = (std::env::var("RECALL_TEST_POSTGRES"), postgres_programs()) else {
         eprintln!("skipped: RECALL_TEST_POSTGRES names no server of tests/services/postgres");
         return;
@@ -144,7 +144,7 @@ async fn a_backup_of_postgres_while_messages_arrive_is_whole() {
         connection.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.unwrap();
     }
     let (from, to, file) = (url(&name), url(&again), folder.path().join("backup"));
-    is_whole_after_a_restore(&folder.path().join("data"), &[("RECALL_DATABASE_URL", &from)], async || {
+    assert_backup_is_complete(&folder.path().join("data"), &[("RECALL_DATABASE_URL", &from)], async || {
         let run = |program: &str, args: &[&str]| {
             let done = Command::new(bin.join(program)).args(args).output().unwrap();
             assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));

@@ -8,7 +8,7 @@ use sqlx::{Connection, Executor};
 use super::server::{Server, recall};
 
 #[test]
-fn health_is_what_the_server_says_of_itself() {
+fn health_command_reports_server_readiness() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let health = || recall().args(["health", "--listen", &server.address]).output().unwrap();
@@ -23,9 +23,9 @@ fn health_is_what_the_server_says_of_itself() {
     assert!(String::from_utf8_lossy(&gone.stderr).contains(&format!("nothing answers on {address}")));
 }
 
-/// As `promtool check metrics` wants it. That no metric was forgotten is told by `house::every_metric_has_a_description`.
+/// Follows `promtool check metrics`. `metrics::every_server_metric_is_described` checks that the code describes each.
 #[tokio::test]
-async fn every_metric_that_is_shown_has_help() {
+async fn every_shown_metric_has_help_text() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let session = server.create_session().await;
@@ -45,14 +45,14 @@ async fn every_metric_that_is_shown_has_help() {
     assert!(bare.is_empty(), "{bare:?}");
 }
 
-/// `recall user …` over a folder; what it says, and whether it was content.
+/// Runs `recall user …` on a folder and returns success and output.
 fn user(folder: &std::path::Path, args: &[&str]) -> (bool, String) {
     let done = recall().arg("user").args(args).arg("--data").arg(folder).output().unwrap();
     (done.status.success(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
 }
 
 #[tokio::test]
-async fn an_operator_lists_shows_and_deletes_users_beside_a_running_server() {
+async fn operator_manages_users_next_to_running_server() {
     let folder = tempfile::tempdir().unwrap();
     assert!(user(folder.path(), &["list"]).1.contains("does not exist"));
     let server = Server::start(folder.path());
@@ -69,14 +69,14 @@ async fn an_operator_lists_shows_and_deletes_users_beside_a_running_server() {
     assert!(!well && refused.contains("--yes"), "{refused}");
     let (well, deleted) = user(folder.path(), &["delete", &id, "--yes"]);
     assert!(well && deleted.contains("sessions 1") && deleted.contains("messages 1"), "{deleted}");
-    assert_eq!(user(folder.path(), &["show", &id]).1.lines().count(), 2, "nothing but when it was deleted");
+    assert_eq!(user(folder.path(), &["show", &id]).1.lines().count(), 2, "more than the time of the deletion is left");
     let (well, tokens) = user(folder.path(), &["tokens", "revoke", &id]);
     assert!(well && tokens.contains("0 access tokens"), "{tokens}");
     for stranger in ["00000000-0000-4000-8000-000000000001", "nobody"] {
         assert!(!user(folder.path(), &["delete", stranger, "--yes"]).0);
     }
 
-    // The server knows at once, also its index.
+    // The running server sees it at once, also in its index.
     let found = server
         .graphql(
             "{ sessions { totalCount } context(input: { query: \"What does John like?\" }) { messages { score } facts { score } } }",
@@ -91,11 +91,11 @@ async fn an_operator_lists_shows_and_deletes_users_beside_a_running_server() {
     assert!(told.iter().all(|n| n["actorId"].is_null() && n["target"] == id.as_str()));
 }
 
-/// `recall user list | head -1`, with a reader that is gone from the beginning.
+/// As `recall user list | head -1` with a reader that has already closed the pipe.
 #[tokio::test]
-async fn commands_end_quietly_when_nobody_reads_their_output() {
+async fn commands_end_quietly_on_closed_pipe() {
     let folder = tempfile::tempdir().unwrap();
-    // So that there is something to print.
+    // Creates data, so that there is something to print.
     let server = Server::start(folder.path());
     server.create_session().await;
     assert!(server.stop().0);
@@ -127,9 +127,9 @@ async fn commands_end_quietly_when_nobody_reads_their_output() {
     }
 }
 
-/// Two servers on one SQLite file would work on each other's jobs, and neither would hear of the other's events.
+/// Two servers on one SQLite file would process each other's jobs and miss each other's events.
 #[tokio::test]
-async fn second_server_on_a_sqlite_file_is_refused_until_the_first_is_gone() {
+async fn second_server_on_sqlite_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let session = server.create_session().await;
@@ -140,7 +140,7 @@ async fn second_server_on_a_sqlite_file_is_refused_until_the_first_is_gone() {
         assert!(!refused.status.success() && refused.stdout.is_empty(), "{said}");
         assert!(said.contains(&format!("another server (process {})", server.pid())) && said.contains("--data"), "{said}");
     }
-    // What is no server works next to it.
+    // Commands other than `serve` work next to the server.
     for args in [&["user", "list"][..], &["export"], &["check"], &["migrate"], &["graph", "check"], &["embed"]] {
         let done = recall().args(args).arg("--data").arg(folder.path()).output().unwrap();
         assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
@@ -148,7 +148,7 @@ async fn second_server_on_a_sqlite_file_is_refused_until_the_first_is_gone() {
     server.send(json!({ "sessionId": session, "text": "John likes Mary." })).await.unwrap();
     server.settle(&session).await;
 
-    // Killed: the lock file stays, and nothing holds it.
+    // After a kill the lock file stays, but nothing holds the lock.
     drop(server);
     let server = Server::start(folder.path());
     assert_eq!(server.facts().await.len(), 1);
@@ -156,9 +156,9 @@ async fn second_server_on_a_sqlite_file_is_refused_until_the_first_is_gone() {
     assert!(Server::start(folder.path()).stop().0);
 }
 
-/// Sessions that nobody used go by themselves; they come in by an archive, because nobody can wait for them to age.
+/// Unused sessions come from an archive, because a test cannot wait for them to age.
 #[tokio::test]
-async fn sessions_that_nobody_used_are_deleted_after_their_days() {
+async fn unused_sessions_are_deleted_after_configured_days() {
     let folder = tempfile::tempdir().unwrap();
     let user = uuid::Uuid::from_u128(1);
     let now = SystemClock.now().timestamp_millis();
@@ -185,26 +185,26 @@ async fn sessions_that_nobody_used_are_deleted_after_their_days() {
         data["sessions"]["nodes"].as_array().unwrap().iter().map(|n| n["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let server = Server::start(folder.path());
-    assert_eq!(titles(&server).await.len(), 3, "kept, unless something else is said");
+    assert_eq!(titles(&server).await.len(), 3, "sessions are deleted by default");
     server.stop();
 
     let server = Server::start_with(folder.path(), &[("RECALL_SESSION_DAYS", "30")]);
     let started = std::time::Instant::now();
     while titles(&server).await.len() > 1 {
-        assert!(started.elapsed() < super::server::PATIENCE, "nothing is deleted");
+        assert!(started.elapsed() < super::server::PATIENCE, "the sessions are not deleted");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     assert_eq!(titles(&server).await, [uuid::Uuid::from_u128(3).to_string()]);
     let log = "{ auditLog(everybody: true, first: 5) { nodes { actorId action target } } }";
     let noted = json!({ "actorId": null, "action": "sessions.expired", "target": "2" });
     while !server.graphql(log, json!({})).await["auditLog"]["nodes"].as_array().unwrap().contains(&noted) {
-        assert!(started.elapsed() < super::server::PATIENCE, "nothing is noted");
+        assert!(started.elapsed() < super::server::PATIENCE, "the deletion is not in the audit log");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
 }
 
 #[tokio::test]
-async fn shared_memory_outlives_retention_and_is_a_user_of_its_own_for_operators() {
+async fn shared_memory_outlives_retention_and_is_listed_separately() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let made = server.graphql("mutation { createSession(input: { shared: true }) { session { id } } }", json!({})).await;
@@ -217,7 +217,7 @@ async fn shared_memory_outlives_retention_and_is_a_user_of_its_own_for_operators
     let asked = server.send(json!({ "sessionId": own, "text": "Where does Mary live?" })).await.unwrap();
     let query = "query($id: ID!) { message(id: $id) { answer { text citations { shared fact { id shared } message { shared } } } } }";
     let started = std::time::Instant::now();
-    // It comes after the question was understood.
+    // The answer comes after the question is processed.
     let answer = loop {
         let answer = server.graphql(query, json!({ "id": asked["id"] })).await["message"]["answer"].clone();
         if !answer.is_null() {
@@ -227,7 +227,7 @@ async fn shared_memory_outlives_retention_and_is_a_user_of_its_own_for_operators
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     };
     let text = answer["text"].as_str().unwrap();
-    assert!(text.contains("Lyon") && text.contains("Ghent"), "both are told, neither is weighed against the other: {answer}");
+    assert!(text.contains("Lyon") && text.contains("Ghent"), "the answer does not name both, or weighs one against the other: {answer}");
     let mut shared: Vec<bool> = answer["citations"].as_array().unwrap().iter().map(|c| c["shared"] == true).collect();
     shared.sort_unstable();
     assert_eq!(shared, [false, true], "{answer}");
@@ -253,8 +253,8 @@ async fn shared_memory_outlives_retention_and_is_a_user_of_its_own_for_operators
         if left["own"]["totalCount"] == 0 {
             break left;
         }
-        assert!(started.elapsed() < super::server::PATIENCE, "the old session of one's own is still there");
+        assert!(started.elapsed() < super::server::PATIENCE, "the old own session is still there");
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     };
-    assert_eq!(left["shared"]["totalCount"], 1, "nobody writes there for long, and it is read all the same");
+    assert_eq!(left["shared"]["totalCount"], 1, "shared memory expired, although it is still read");
 }

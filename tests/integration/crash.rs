@@ -1,5 +1,5 @@
-//! `kill -9` at random moments under load: what was acknowledged is there, processed once, and the facts are those of a
-//! run that nobody disturbed.
+//! `kill -9` at random moments under load.
+//! Acknowledged messages survive and are processed once, and the facts equal those of an undisturbed run.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::server::Server;
 pub(crate) const SESSIONS: usize = 4;
 pub(crate) const MESSAGES: usize = 15;
 
-/// What session `s` says as its `i`th message. Facts repeat, contradict each other and end, across sessions.
+/// Message `i` of session `s`. Facts repeat, contradict each other and end, across sessions.
 fn text(s: usize, i: usize) -> String {
     let people = ["John", "Mary", "Dave", "Sarah"];
     let tools = ["React", "Vue", "Docker", "PostgreSQL", "Rust"];
@@ -19,7 +19,8 @@ fn text(s: usize, i: usize) -> String {
     match i % 5 {
         0 => format!("{a} likes {b}."),
         1 => format!("I use {t}."),
-        // Names in one order: a symmetric fact is kept in the direction first stated, and sessions run side by side.
+        // Names in a fixed order: a symmetric fact keeps the direction of its first statement, and sessions run
+        // concurrently.
         2 => format!("{} knows {}.", a.min(b), a.max(b)),
         3 => format!("I no longer use {t}."),
         _ => format!("{a} works on Project Apollo."),
@@ -27,12 +28,13 @@ fn text(s: usize, i: usize) -> String {
 }
 
 pub(crate) fn input(session: &str, s: usize, i: usize) -> Value {
-    // Fixed moments: weights must not depend on when the test ran, or in which order the sessions were worked on.
+    // Fixed times: weights must not depend on when the test runs, or on the order of the sessions.
     let sent_at = format!("2026-01-{:02}T{:02}:{:02}:00Z", 1 + i, s, i);
     json!({ "sessionId": session, "text": text(s, i), "sentAt": sent_at, "clientMessageId": format!("{s}-{i}") })
 }
 
-/// Sends everything from several tasks until it is acknowledged or the server is gone. Returns what was acknowledged.
+/// Sends all messages from several tasks until they are acknowledged or the server is gone. Records acknowledged
+/// ones.
 async fn load(server: &Arc<Server>, sessions: &[String], done: &mut BTreeMap<(usize, usize), String>) -> bool {
     let mut tasks = Vec::new();
     for (s, session) in sessions.iter().cloned().enumerate() {
@@ -51,13 +53,13 @@ async fn load(server: &Arc<Server>, sessions: &[String], done: &mut BTreeMap<(us
     for task in tasks {
         for (key, id) in task.await.unwrap() {
             let known = done.insert(key, id.clone());
-            assert!(known.is_none_or(|k| k == id), "a repeated clientMessageId must give the first message");
+            assert!(known.is_none_or(|k| k == id), "a repeated clientMessageId does not return the first message");
         }
     }
     done.len() == SESSIONS * MESSAGES
 }
 
-/// A message may be caught by several kills; here that is no reason to give it up.
+/// Several kills may hit one message, so the server gets enough attempts.
 fn start(data: &std::path::Path) -> Server {
     Server::start_with(data, &[("RECALL_ATTEMPTS", "100")])
 }
@@ -79,7 +81,7 @@ pub(crate) async fn undisturbed() -> Vec<(String, f64, f64, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kill_nine_loses_nothing_and_doubles_nothing() {
+async fn kill_nine_under_load_loses_and_duplicates_nothing() {
     let kills: usize = std::env::var("CRASH_KILLS").ok().and_then(|v| v.parse().ok()).unwrap_or(20);
     let expected = undisturbed().await;
     let mut state = std::time::Instant::now().elapsed().as_nanos() as u64 ^ u64::from(std::process::id()) ^ 0x9e37_79b9_7f4a_7c15;
@@ -96,7 +98,7 @@ async fn kill_nine_loses_nothing_and_doubles_nothing() {
             sessions.push(server.create_session().await);
         }
         let mut done = BTreeMap::new();
-        // Several kills into one database: the later ones meet the leases and the half-done work of the earlier ones.
+        // Several kills per database, so that later ones meet leases and unfinished work of earlier ones.
         for _ in 0..5.min(kills - killed) {
             let loader = {
                 let server = server.clone();
@@ -129,7 +131,7 @@ async fn kill_nine_loses_nothing_and_doubles_nothing() {
     }
 }
 
-/// Each acknowledged message is in the log once as stored and once as processed, and the log has no holes.
+/// Checks that the log has no gaps and contains each message once as stored and once as processed.
 pub(crate) async fn check_log(server: &Server, session: &str, s: usize, done: &BTreeMap<(usize, usize), String>) {
     let events = server.events(session).await;
     let numbers: Vec<u64> = events.iter().map(|e| e["seq"].as_u64().unwrap()).collect();
@@ -142,11 +144,11 @@ pub(crate) async fn check_log(server: &Server, session: &str, s: usize, done: &B
         }
     }
     let stored = events.iter().filter(|e| e["type"] == "message_stored").count();
-    assert_eq!(stored, MESSAGES, "a message was doubled");
+    assert_eq!(stored, MESSAGES, "a message was duplicated");
 }
 
 #[tokio::test]
-async fn a_server_asked_to_stop_ends_in_order_and_goes_on_later() {
+async fn stopped_server_exits_cleanly_and_resumes_later() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path());
     let session = server.create_session().await;
@@ -154,26 +156,26 @@ async fn a_server_asked_to_stop_ends_in_order_and_goes_on_later() {
         server.send(input(&session, 0, i)).await.unwrap();
     }
     let (well, _) = server.stop();
-    assert!(well, "the exit status tells that it stopped in order");
+    assert!(well, "the exit status reports a failure");
     let server = Server::start(data.path());
     server.settle(&session).await;
     let events = server.events(&session).await;
     assert_eq!(events.iter().filter(|e| e["type"] == "message_processed").count(), 10);
 }
 
-/// Everything of the one user, begun and cut off at a random moment, is gone after the next start, and was counted once.
+/// A deletion of all data that was killed continues after the next start and counts each row once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_deletion_of_everything_goes_on_after_kill_nine() {
-    a_deletion_is_cut_off_by("-9").await;
+async fn data_deletion_resumes_after_kill_nine() {
+    interrupt_data_deletion("-9").await;
 }
 
-/// As everything that outlives its request: it has an end in this process before that ends.
+/// Like all work that outlives its request, the deletion stops before the process ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_deletion_of_everything_stops_with_the_server_and_goes_on_with_the_next() {
-    a_deletion_is_cut_off_by("-TERM").await;
+async fn data_deletion_stops_with_server_and_resumes() {
+    interrupt_data_deletion("-TERM").await;
 }
 
-/// Imports so many messages, 500 at a time.
+/// Imports this many messages, 500 at a time.
 async fn import_sentences(server: &Server, session: &str, count: usize) {
     for chunk in 0..count / 500 {
         let messages: Vec<Value> = (0..500).map(|i| json!({ "text": format!("Sentence {chunk} {i}.") })).collect();
@@ -183,7 +185,7 @@ async fn import_sentences(server: &Server, session: &str, count: usize) {
     }
 }
 
-async fn a_deletion_is_cut_off_by(signal: &str) {
+async fn interrupt_data_deletion(signal: &str) {
     const SENTENCES: usize = 2_000;
     let data = tempfile::tempdir().unwrap();
     let server = Arc::new(Server::start(data.path()));
@@ -196,7 +198,7 @@ async fn a_deletion_is_cut_off_by(signal: &str) {
         })
     };
     let shown = "{ viewer { deletion { begunAt endedAt deleted { kind count } } } }";
-    // In the middle of it.
+    // Waits until the deletion is in progress.
     loop {
         let deletion = server.graphql(shown, json!({})).await["viewer"]["deletion"].clone();
         if deletion["deleted"].as_array().is_some_and(|d| !d.is_empty()) {
@@ -206,20 +208,20 @@ async fn a_deletion_is_cut_off_by(signal: &str) {
     assert!(std::process::Command::new("kill").args([signal, &server.pid().to_string()]).status().unwrap().success());
     deleting.await.unwrap();
     if signal == "-TERM" {
-        assert!(server.wait(), "it does not end well");
+        assert!(server.wait(), "the server does not exit cleanly");
     }
     drop(server);
 
     let server = Server::start(data.path());
     let begun = server.graphql(shown, json!({})).await["viewer"]["deletion"].clone();
-    assert!(begun["begunAt"].is_string() && begun["endedAt"].is_null(), "the test came too late to cut it off: {begun}");
+    assert!(begun["begunAt"].is_string() && begun["endedAt"].is_null(), "the deletion ended before the signal: {begun}");
     let started = std::time::Instant::now();
     let state = loop {
         let state = server.graphql(shown, json!({})).await;
         if state["viewer"]["deletion"]["endedAt"].is_string() {
             break state;
         }
-        assert!(started.elapsed() < crate::server::PATIENCE, "nobody goes on with it");
+        assert!(started.elapsed() < crate::server::PATIENCE, "the deletion does not continue");
         tokio::time::sleep(Duration::from_millis(200)).await;
     };
     let count = |kind: &str| {
@@ -236,9 +238,9 @@ async fn a_deletion_is_cut_off_by(signal: &str) {
     assert_eq!(again["deleteMyData"]["receipt"]["deleted"], json!([]));
 }
 
-/// A large session, whose deletion was begun and cut off, is not seen again, and the next process deletes the rest of it.
+/// A large session whose deletion was killed stays hidden, and the next process deletes the rest.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_deletion_of_a_session_goes_on_after_kill_nine() {
+async fn session_deletion_resumes_after_kill_nine() {
     const SENTENCES: usize = 3_000;
     let data = tempfile::tempdir().unwrap();
     let server = Arc::new(Server::start(data.path()));
@@ -261,13 +263,13 @@ async fn the_deletion_of_a_session_goes_on_after_kill_nine() {
         let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM messages").fetch_one(&mut c).await.unwrap();
         rows
     };
-    assert!(rows().await > 0, "the test came too late to cut it off");
+    assert!(rows().await > 0, "the deletion ended before the signal");
 
     let server = Server::start(data.path());
     assert_eq!(server.graphql(count, json!({})).await["sessions"]["totalCount"], 0);
     let started = std::time::Instant::now();
     while rows().await > 0 {
-        assert!(started.elapsed() < crate::server::PATIENCE, "nobody goes on with it");
+        assert!(started.elapsed() < crate::server::PATIENCE, "the deletion does not continue");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

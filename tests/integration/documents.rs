@@ -1,5 +1,5 @@
-//! What may be run over GraphQL: documents by id, nothing but listed ones, no schema; and what an answer says it cost. By the built
-//! binary, because the operator's file and settings are part of it.
+//! Operations by document id, allow-listed documents, hidden schema, and the cost in answers.
+//! The tests run the built binary, because they need the operator's file and settings.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn code(body: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn an_answer_says_what_it_cost_and_an_open_server_shows_its_schema() {
+async fn answer_contains_cost_and_schema_is_visible_by_default() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let (_, one) = post(&server, json!({ "query": "{ viewer { id } }" })).await;
@@ -32,7 +32,7 @@ async fn an_answer_says_what_it_cost_and_an_open_server_shows_its_schema() {
 }
 
 #[tokio::test]
-async fn a_closed_server_runs_what_its_operator_listed_by_id_or_text_and_nothing_else() {
+async fn only_listed_documents_run_when_required() {
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("documents.json");
     let text = "query Who { viewer { id role } }";
@@ -62,7 +62,7 @@ async fn a_closed_server_runs_what_its_operator_listed_by_id_or_text_and_nothing
         let (status, answer) = post(&server, body.clone()).await;
         assert_eq!((status, code(&answer)), (400, expected), "{body}: {answer}");
     }
-    // By GET a query and no mutation, named or not.
+    // GET runs a query and no mutation, by id or text.
     let get = async |query: &str| {
         let answer = server.http.get(server.url(&format!("/graphql?{query}"))).send().await.unwrap();
         (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
@@ -71,11 +71,11 @@ async fn a_closed_server_runs_what_its_operator_listed_by_id_or_text_and_nothing
     assert_eq!(get("documentId=open").await.0, 405);
     let bundled: Value = serde_json::from_str(include_str!("../../web-demo/documents.json")).unwrap();
     let start = bundled.as_object().unwrap().values().find(|t| t.as_str().unwrap().starts_with("query Start")).unwrap();
-    assert!(post(&server, json!({ "query": start })).await.1["data"]["relations"].is_array(), "the demo works");
+    assert!(post(&server, json!({ "query": start })).await.1["data"]["relations"].is_array(), "the demo does not work");
 }
 
 #[tokio::test]
-async fn without_introspection_the_schema_is_not_told_nor_guessed_from_errors() {
+async fn disabled_introspection_hides_schema_and_suggestions() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_with(folder.path(), &[("RECALL_GRAPHQL_INTROSPECTION", "false")]);
     let (_, schema) = post(&server, json!({ "query": "{ __schema { types { name } } __type(name: \"Viewer\") { name } }" })).await;

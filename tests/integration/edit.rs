@@ -1,16 +1,16 @@
-//! Changes by hand, end to end: merging, renaming, retracting and deleting do what a person means by them.
+//! Manual changes, end to end: merging, renaming, retracting and deleting.
 
 use serde_json::{Value, json};
 
 use crate::server::Server;
 
-struct Told {
+struct Chat {
     server: Server,
     session: String,
     _folder: tempfile::TempDir,
 }
 
-impl Told {
+impl Chat {
     async fn all(texts: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let server = Server::start(folder.path());
@@ -43,15 +43,15 @@ impl Told {
         data["mergeEntities"]["entity"].clone()
     }
 
-    /// Facts as "subject relation object status belief".
+    /// Returns facts as "subject relation object status belief".
     async fn facts(&self) -> Vec<String> {
         self.server.facts().await.into_iter().map(|(words, _, belief, status)| format!("{words} {status} {belief:.2}")).collect()
     }
 }
 
 #[tokio::test]
-async fn a_fact_between_two_names_of_one_thing_goes_with_the_merge() {
-    let told = Told::all(&["John knows Johnny.", "Johnny likes Mary."]).await;
+async fn merge_removes_fact_between_merged_entities() {
+    let told = Chat::all(&["John knows Johnny.", "Johnny likes Mary."]).await;
     let merged = told.merge("John", "Johnny").await;
     assert_eq!(merged["aliases"], json!(["Johnny"]));
     assert_eq!(told.facts().await, ["John LIKES Mary ACTIVE 0.67"]);
@@ -60,8 +60,8 @@ async fn a_fact_between_two_names_of_one_thing_goes_with_the_merge() {
 }
 
 #[tokio::test]
-async fn a_thing_that_is_renamed_again_and_again_keeps_the_latest_names() {
-    let told = Told::all(&["John likes Mary."]).await;
+async fn repeated_renames_keep_latest_aliases() {
+    let told = Chat::all(&["John likes Mary."]).await;
     let john = told.entity("John").await;
     let query = "mutation($id: ID!, $name: String!) { renameEntity(input: { id: $id, name: $name }) {
         entity { aliases } errors { code message } } }";
@@ -76,8 +76,8 @@ async fn a_thing_that_is_renamed_again_and_again_keeps_the_latest_names() {
 }
 
 #[tokio::test]
-async fn the_users_own_node_may_be_merged_into_their_name_and_stays_found() {
-    let told = Told::all(&["I like tea.", "Anna likes coffee."]).await;
+async fn viewer_entity_can_be_merged_into_own_name() {
+    let told = Chat::all(&["I like tea.", "Anna likes coffee."]).await;
     let merged = told.merge("Anna", "You").await;
     assert_eq!((merged["isViewer"].clone(), merged["aliases"].clone()), (json!(true), json!([])));
     told.say("I like tea.").await;
@@ -86,16 +86,16 @@ async fn the_users_own_node_may_be_merged_into_their_name_and_stays_found() {
 }
 
 #[tokio::test]
-async fn two_names_of_one_place_do_not_contradict_each_other_after_a_merge() {
-    let told = Told::all(&["I live in Gent.", "I live in Ghent."]).await;
+async fn merged_place_names_no_longer_contradict() {
+    let told = Chat::all(&["I live in Gent.", "I live in Ghent."]).await;
     assert_eq!(told.facts().await, ["You LIVES_IN Gent ACTIVE 0.50", "You LIVES_IN Ghent ACTIVE 0.50"]);
     told.merge("Ghent", "Gent").await;
     assert_eq!(told.facts().await, ["You LIVES_IN Ghent ACTIVE 0.75"]);
 }
 
 #[tokio::test]
-async fn a_retracted_fact_comes_back_when_it_is_said_again() {
-    let told = Told::all(&["John likes Mary."]).await;
+async fn retracted_fact_is_restored_when_stated_again() {
+    let told = Chat::all(&["John likes Mary."]).await;
     let data = told.server.graphql("{ facts(first: 1) { nodes { id } } }", json!({})).await;
     let id = data["facts"]["nodes"][0]["id"].clone();
     let retract = "mutation($id: ID!) { retractFact(input: { id: $id }) { fact { status } errors { code } } }";
@@ -111,8 +111,8 @@ async fn a_retracted_fact_comes_back_when_it_is_said_again() {
 }
 
 #[tokio::test]
-async fn a_deleted_session_leaves_no_trace_of_what_was_said_in_it() {
-    let told = Told::all(&["I live in Paris."]).await;
+async fn deleted_session_leaves_no_facts_or_entities() {
+    let told = Chat::all(&["I live in Paris."]).await;
     let other = told.server.create_session().await;
     told.server.send(json!({ "sessionId": other, "text": "I live in Lyon." })).await.unwrap();
     told.server.settle(&other).await;
@@ -125,15 +125,15 @@ async fn a_deleted_session_leaves_no_trace_of_what_was_said_in_it() {
 }
 
 #[tokio::test]
-async fn each_of_two_rivals_in_one_message_is_added() {
-    let told = Told::all(&["I live in Paris and I live in Lyon."]).await;
+async fn both_rival_facts_of_one_message_are_added() {
+    let told = Chat::all(&["I live in Paris and I live in Lyon."]).await;
     let added = told.server.events(&told.session).await.iter().filter(|e| e["type"] == "fact_update" && e["change"] == "added").count();
     assert_eq!(added, 2);
 }
 
 #[tokio::test]
-async fn undated_messages_of_one_import_were_said_one_after_the_other() {
-    let told = Told::all(&[]).await;
+async fn undated_imported_messages_keep_their_order() {
+    let told = Chat::all(&[]).await;
     let query = "mutation($s: ID!, $m: [ImportedMessage!]!) { importMessages(input: { sessionId: $s, messages: $m }) { errors { code } } }";
     let texts = ["I use Vim.", "I no longer use Vim.", "I use Vim."];
     let messages: Vec<Value> = texts.iter().map(|t| json!({ "text": t })).collect();
@@ -143,8 +143,8 @@ async fn undated_messages_of_one_import_were_said_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn taking_a_fact_back_takes_what_it_said_against_its_rivals() {
-    let told = Told::all(&["I live in Lyon.", "I live in Ghent."]).await;
+async fn retracted_fact_no_longer_weakens_rivals() {
+    let told = Chat::all(&["I live in Lyon.", "I live in Ghent."]).await;
     assert_eq!(told.facts().await, ["You LIVES_IN Ghent ACTIVE 0.50", "You LIVES_IN Lyon ACTIVE 0.50"]);
     let data = told.server.graphql("{ facts(first: 10) { nodes { id object { name } } } }", json!({})).await;
     let nodes = data["facts"]["nodes"].as_array().unwrap();
@@ -159,8 +159,8 @@ async fn taking_a_fact_back_takes_what_it_said_against_its_rivals() {
 }
 
 #[tokio::test]
-async fn a_merge_is_undone_over_the_api_and_every_change_is_told() {
-    let told = Told::all(&["Hannah likes tea.", "Susanna likes tea.", "Susanna lives in Ghent."]).await;
+async fn undone_merge_restores_entity_and_emits_events() {
+    let told = Chat::all(&["Hannah likes tea.", "Susanna likes tea.", "Susanna lives in Ghent."]).await;
     let susanna = told.entity("Susanna").await;
     told.merge("Hannah", "Susanna").await;
     let merged = "{ entities(first: 10, filter: { text: \"Hannah\" }) { nodes { id merged { id name score reason } } } }";
@@ -178,14 +178,14 @@ async fn a_merge_is_undone_over_the_api_and_every_change_is_told() {
     assert!(facts[2].starts_with("Susanna LIVES_IN Ghent ACTIVE"), "{facts:?}");
     let changes: Vec<Value> = told.server.events(&told.session).await.iter().rev().take(5).map(|e| e["change"].clone()).collect();
     assert!(changes.contains(&json!("unmerged")) && changes.contains(&json!("restored")), "{changes:?}");
-    // There is nothing more to undo.
+    // A second undo finds nothing.
     let data = told.server.graphql(unmerge, json!({ "id": susanna })).await;
     assert_eq!(data["unmergeEntities"]["errors"], json!([{ "code": "NOT_MERGED", "path": ["input", "entityId"] }]));
 }
 
 #[tokio::test]
-async fn who_says_their_name_is_the_user_and_another_of_the_name_is_not() {
-    let told = Told::all(&["I'm John.", "I like tea.", "John called me.", "John likes coffee.", "Call me Jo."]).await;
+async fn user_name_identifies_viewer_but_not_namesakes() {
+    let told = Chat::all(&["I'm John.", "I like tea.", "John called me.", "John likes coffee.", "Call me Jo."]).await;
     let data = told.server.graphql("{ viewer { entity { name aliases } } }", json!({})).await;
     assert_eq!(data["viewer"]["entity"], json!({ "name": "John", "aliases": ["Jo"] }));
     assert_eq!(told.facts().await, ["John LIKES coffee ACTIVE 0.67", "John LIKES tea ACTIVE 0.67"]);
@@ -195,8 +195,8 @@ async fn who_says_their_name_is_the_user_and_another_of_the_name_is_not() {
 }
 
 #[tokio::test]
-async fn resolving_a_name_says_why() {
-    let told = Told::all(&["My brother John plays chess.", "Anna Schmidt likes tea."]).await;
+async fn resolved_name_has_reason() {
+    let told = Chat::all(&["My brother John plays chess.", "Anna Schmidt likes tea."]).await;
     let other = told.server.create_session().await;
     told.server.send(json!({ "sessionId": other, "text": "John from accounting likes coffee." })).await.unwrap();
     told.server.settle(&other).await;

@@ -1,9 +1,11 @@
-//! Who is meant, measured: composed dialogues go through the extractor, the learner and the store as messages do, and the
-//! entities of their mentions are compared with the labels.
+//! Quality of entity resolution: composed dialogues go through extractor, learner and store like messages.
+//! The entities of their mentions are compared with labels.
 //!
-//! Pairwise: of the pairs of mentions that were taken for one thing, how many are (precision); of those that are, how many were
-//! taken so (recall). B-cubed (Bagga and Baldwin 1998): the same per mention, averaged, so that a thing named often does not
-//! outweigh the others.
+//! Pairwise precision: the share of resolved pairs of mentions that are correct. Pairwise recall: the share of
+//! correct
+//! pairs that were resolved. B-cubed (Bagga and Baldwin 1998) averages the same per mention, so that an entity with
+//! many
+//! mentions does not outweigh the others.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -16,10 +18,10 @@ use serde::Deserialize;
 
 use crate::stored::Stored;
 
-/// Just below what is reached: precision and recall by B-cubed.
+/// Minimum B-cubed precision and recall, just below the current values.
 const FLOOR_WORKED: (f64, f64) = (0.985, 0.96);
 const FLOOR_ASIDE: (f64, f64) = (0.985, 0.95);
-/// How many of the labelled mentions the extractor must find for the rest to mean anything.
+/// Minimum share of labelled mentions that the extractor finds; otherwise the other figures mean nothing.
 const FOUND: f64 = 0.9;
 
 #[derive(Deserialize)]
@@ -33,21 +35,21 @@ struct Dialogue {
     sessions: Vec<Vec<String>>,
 }
 
-/// A mention as labelled: where it stands, and whom it means.
+/// A labelled mention: its position and its entity.
 struct Label {
     start: u32,
     end: u32,
     who: String,
 }
 
-/// What a labelled mention was taken for, if it was found.
-struct Taken {
+/// The entity that a labelled mention was resolved to, if it was found.
+struct Resolved {
     who: String,
     entity: Option<EntityId>,
     key: Option<String>,
 }
 
-/// "[John|boss] called" as text and labels.
+/// Parses "[John|boss] called" into text and labels.
 fn read(marked: &str) -> (String, Vec<Label>) {
     let (mut text, mut labels, mut rest) = (String::new(), Vec::new(), marked);
     while let Some((before, tail)) = rest.split_once('[') {
@@ -63,7 +65,7 @@ fn read(marked: &str) -> (String, Vec<Label>) {
     (text, labels)
 }
 
-/// The way of a message into the memory, without a server around it.
+/// Extracts and learns messages on a store, without a server.
 pub(crate) struct House {
     pub(crate) store: Arc<dyn Store>,
     stored: Stored,
@@ -72,7 +74,7 @@ pub(crate) struct House {
 }
 
 impl House {
-    /// One on each engine that is there.
+    /// Creates one for each available engine.
     pub(crate) async fn all() -> Vec<Self> {
         Stored::all().await.into_iter().map(Self::build_on).collect()
     }
@@ -84,8 +86,8 @@ impl House {
         Self { store, extractor: LocalExtractor::new(Arc::new(Pipeline::new(ontology))), learner, stored }
     }
 
-    /// Tells a dialogue as one user; per labelled mention its label and the entity it was taken for, if it was found.
-    async fn tell(&self, dialogue: &Dialogue, show: bool) -> Vec<Taken> {
+    /// Plays a dialogue as a new user; returns each labelled mention with its entity, if it was found.
+    async fn tell(&self, dialogue: &Dialogue, show: bool) -> Vec<Resolved> {
         let ids = RandomIds::default();
         let caller = Caller::verified(UserId(ids.fresh()), ViewerRole::User);
         let (mut labels, mut messages): (Vec<(MessageId, Label)>, Vec<MessageId>) = Default::default();
@@ -99,7 +101,7 @@ impl House {
                     None => (None, marked.as_str()),
                 };
                 let (text, found) = read(marked);
-                // Sessions are a week apart and messages a minute.
+                // Sessions are a week apart, and messages a minute.
                 let at = SystemClock.now() - Duration::from_secs(((10 - i as u64) * 7 * 24 * 60 - j as u64) * 60);
                 let message = self.say(&caller, id, speaker, text, &previous, at).await;
                 previous.push(message.1);
@@ -129,7 +131,7 @@ impl House {
                 println!("{:>10} {name:<20} {} {why:?}", label.who, short.unwrap_or_default());
             }
             let key = place.and_then(|p| EntityKey::of(&of_message[p].2.name)).map(|k| k.as_str().to_owned());
-            out.push(Taken { who: format!("{}/{}", dialogue.name, label.who), entity, key });
+            out.push(Resolved { who: format!("{}/{}", dialogue.name, label.who), entity, key });
         }
         out
     }
@@ -211,7 +213,7 @@ fn measure<E: PartialEq>(all: &[(String, Option<E>)]) -> Figures {
     }
 }
 
-/// The figures, and those that the same name alone would reach.
+/// Returns the figures, and those of a baseline that compares only names.
 async fn figures(house: &House, file: &str) -> (Figures, Figures) {
     let dialogues: File = toml::from_str(file).unwrap();
     let show = std::env::var_os("SHOW").is_some();
@@ -262,26 +264,26 @@ async fn check_on(house: &House, name: &str, file: &str, floor: (f64, f64)) {
     assert!(f.b_cubed.0 >= floor.0 && f.b_cubed.1 >= floor.1, "{f:?}");
 }
 
-/// `cargo test --test integration entities -- --nocapture` prints the figures, with `SHOW=1` every decision.
+/// `cargo test --test integration entities -- --nocapture` prints the figures; with `SHOW=1` also every decision.
 #[tokio::test]
-async fn dialogues_worked_on() {
+async fn entity_resolution_meets_floors_on_worked_dialogues() {
     check("worked", include_str!("../data/entities/worked.toml"), FLOOR_WORKED).await;
 }
 
 #[tokio::test]
-async fn dialogues_set_aside() {
+async fn entity_resolution_meets_floors_on_held_out_dialogues() {
     check("aside", include_str!("../data/entities/aside.toml"), FLOOR_ASIDE).await;
 }
 
-/// Statements that learning one message takes must not grow with what is known.
+/// The number of statements per message must not grow with the stored knowledge.
 #[tokio::test]
-async fn a_message_takes_no_more_statements_when_much_is_known() {
+async fn statements_per_message_do_not_grow_with_knowledge() {
     for house in House::all().await {
-        statements_of_a_message(&house).await;
+        assert_constant_statements(&house).await;
     }
 }
 
-async fn statements_of_a_message(house: &House) {
+async fn assert_constant_statements(house: &House) {
     let ids = RandomIds::default();
     let caller = Caller::verified(UserId(ids.fresh()), ViewerRole::User);
     let session = SessionId(ids.fresh());
@@ -289,7 +291,7 @@ async fn statements_of_a_message(house: &House) {
     let tell = async |text: &str| drop(house.say(&caller, session, None, text.into(), &[], SystemClock.now()).await);
     tell("My friend John likes tea.").await;
     let mut taken = Vec::new();
-    // Once all names are known, further rounds only add to what is known of them.
+    // Once all names are known, further rounds only add facts about them.
     for round in ["tea coffee Ghent chess Mary", "jazz opera Lyon golf Anna", "rum cider Porto judo Vera", "soup bread Graz yoga Nora"] {
         for name in ["Johnny", "John Smith", "John Miller", "John from work", "Jonathan", "Mary Smith", "Mary", "Jon"] {
             for thing in round.split(' ') {
@@ -301,7 +303,8 @@ async fn statements_of_a_message(house: &House) {
         taken.push(house.stored.statements().await - before);
     }
     println!("{}: statements of a message by round: {taken:?}", house.store.engine());
-    // Two more where the names do not decide, on PostgreSQL each with its beginning and end; another when the news of the two
-    // commits go to other processes one by one.
+    // Names alone may not decide: two more statements, on PostgreSQL each with BEGIN and COMMIT. One more when the
+    // two
+    // commits notify other processes separately.
     assert!(taken.iter().all(|n| *n <= taken[0] + 7), "statements by round: {taken:?}");
 }

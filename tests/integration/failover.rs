@@ -1,4 +1,4 @@
-//! Two PostgreSQL servers, of which one follows the other, and a server of ours that is told of both.
+//! A PostgreSQL primary with a synchronous standby, and a server that knows both.
 
 use std::{
     path::PathBuf,
@@ -12,13 +12,13 @@ use sqlx::{Connection, Executor, PgConnection};
 
 use crate::server::{PATIENCE, Server};
 
-/// A PostgreSQL of the test's own.
+/// A PostgreSQL server of this test.
 struct Database {
     folder: PathBuf,
     url: String,
 }
 
-/// `tests/services/postgres ACTION …`; what it prints.
+/// Runs `tests/services/postgres ACTION …` and returns its output.
 fn service(arguments: &[&str]) -> String {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/services/postgres");
     let done = Command::new(script).args(arguments).output().unwrap();
@@ -27,7 +27,7 @@ fn service(arguments: &[&str]) -> String {
 }
 
 impl Database {
-    /// `None` where the tests have no PostgreSQL.
+    /// Returns `None` where PostgreSQL is not available for tests.
     fn start() -> Option<Self> {
         std::env::var_os("RECALL_TEST_POSTGRES")?;
         let folder = Self::folder();
@@ -35,7 +35,7 @@ impl Database {
         Some(Self { folder, url })
     }
 
-    /// One that follows this one, and without which this one confirms nothing.
+    /// Starts a synchronous standby; without it the primary confirms nothing.
     async fn standby(&self) -> Self {
         let folder = Self::folder();
         let url = service(&["standby", folder.to_str().unwrap(), self.folder.to_str().unwrap()]);
@@ -50,7 +50,7 @@ impl Database {
         Self { folder, url }
     }
 
-    /// Not below a folder of the test, which is its user's alone: PostgreSQL does not run as root.
+    /// Not below a test's own folder, which only its user can read: PostgreSQL does not run as root.
     fn folder() -> PathBuf {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::SeqCst);
@@ -86,16 +86,16 @@ async fn send(server: &Server, session: &str, n: usize) -> Option<Value> {
     answer["data"]["sendMessage"]["message"]["id"].is_string().then_some(answer)
 }
 
-/// Sends until it is acknowledged, as a client does.
+/// Sends until acknowledged, as a client does.
 async fn send_until_acknowledged(server: &Server, session: &str, n: usize) {
     let started = Instant::now();
     while send(server, session, n).await.is_none() {
-        assert!(started.elapsed() < PATIENCE, "message {n} is not taken");
+        assert!(started.elapsed() < PATIENCE, "message {n} is not accepted");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
-async fn until_ready(server: &Server, expected: u16) -> Value {
+async fn wait_until_ready(server: &Server, expected: u16) -> Value {
     let started = Instant::now();
     loop {
         let answer = server.http.get(server.url("/readyz")).send().await.unwrap();
@@ -116,7 +116,7 @@ async fn texts(server: &Server, session: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn acknowledged_messages_survive_the_primary_and_sends_go_on_at_the_standby() {
+async fn acknowledged_messages_survive_failover_to_standby() {
     let Some(primary) = Database::start() else { return };
     let standby = primary.standby().await;
     let url = format!("postgres://recall@{},{}/recall?target_session_attrs=read-write", primary.address(), standby.address());
@@ -126,11 +126,11 @@ async fn acknowledged_messages_survive_the_primary_and_sends_go_on_at_the_standb
     for n in 0..5 {
         send_until_acknowledged(&server, &session, n).await;
     }
-    until_ready(&server, 200).await;
+    wait_until_ready(&server, 200).await;
 
-    // Gone without a word, with jobs in flight.
+    // The primary is killed with jobs in flight.
     primary.ask("kill");
-    assert!(send(&server, &session, 5).await.is_none(), "nobody takes writes");
+    assert!(send(&server, &session, 5).await.is_none(), "a write was accepted without a primary");
     standby.ask("promote");
     for n in 5..10 {
         send_until_acknowledged(&server, &session, n).await;
@@ -139,24 +139,24 @@ async fn acknowledged_messages_survive_the_primary_and_sends_go_on_at_the_standb
     let expected: Vec<_> = (0..10).map(|n| format!("Person{n} likes Mary.")).collect();
     assert_eq!(texts(&server, &session).await, expected);
     assert_eq!(server.facts().await.len(), 10);
-    until_ready(&server, 200).await;
+    wait_until_ready(&server, 200).await;
     assert!(server.stop().0);
 
-    // A start finds the one that is left, and a server that only reads is told of.
+    // After a restart the server finds the remaining database, and its readiness probe reports a read-only one.
     let server = Server::start_with(folder.path(), &[("RECALL_DATABASE_URL", &url)]);
     assert_eq!(texts(&server, &session).await, expected);
     standby.set("default_transaction_read_only", "on").await;
-    let body = until_ready(&server, 503).await;
+    let body = wait_until_ready(&server, 503).await;
     assert!(body["checks"].as_array().unwrap().iter().any(|c| c["name"] == "postgres" && c["ready"] == false), "{body}");
     assert!(send(&server, &session, 10).await.is_none());
     standby.set("default_transaction_read_only", "off").await;
     send_until_acknowledged(&server, &session, 10).await;
-    until_ready(&server, 200).await;
+    wait_until_ready(&server, 200).await;
     assert!(server.stop().0);
 }
 
 #[test]
-fn refused_port_is_told_once_and_as_it_is() {
+fn refused_database_port_is_reported_once() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let folder = tempfile::tempdir().unwrap();
     let url = format!("postgres://u:geheim@127.0.0.1:{port}/d");

@@ -1,4 +1,4 @@
-//! The built server with a real Neo4j beside it, through everything that can happen to that.
+//! The built server with a real Neo4j under faults.
 
 use std::{
     process::Command,
@@ -14,13 +14,13 @@ use crate::{
     server::{PATIENCE, Server},
 };
 
-/// Where a server keeps its data: a folder, or a database elsewhere.
+/// A server's data folder and settings.
 struct Place {
     folder: TempDir,
     settings: Vec<(&'static str, String)>,
 }
 
-/// `recall graph …` over the same data; its words, and whether it was content.
+/// Runs `recall graph …` on the same data and returns success and output.
 fn graph(command: &str, place: &Place) -> (bool, String) {
     let mut recall = Command::new(env!("CARGO_BIN_EXE_recall"));
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("RECALL_")) {
@@ -30,7 +30,7 @@ fn graph(command: &str, place: &Place) -> (bool, String) {
     (done.status.success(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
 }
 
-async fn until_equal(place: &Place) {
+async fn wait_until_equal(place: &Place) {
     let started = Instant::now();
     loop {
         let (equal, words) = graph("check", place);
@@ -47,7 +47,7 @@ async fn tell(server: &Server, session: &str, text: &str) {
     server.settle(session).await;
 }
 
-/// Whom John leads to, by name.
+/// Returns the neighbours of John by name.
 async fn around_john(server: &Server) -> Vec<String> {
     let query =
         "{ entities(filter: {text: \"John\"}, first: 1) { nodes { neighbours(hops: 2) { distance entity { name } fact { relation } } } } }";
@@ -61,8 +61,8 @@ async fn ready(server: &Server, query: &str) -> (u16, Value) {
     (answer.status().as_u16(), answer.json().await.unwrap())
 }
 
-/// Waits for what `/readyz` says to change: it tells what it found within the last second.
-async fn until_it_says(server: &Server, expected: &str) {
+/// Waits until `/readyz` reports this status; it caches its checks for a second.
+async fn wait_until_status(server: &Server, expected: &str) {
     let started = Instant::now();
     while ready(server, "").await.1["status"] != expected {
         assert!(started.elapsed() < PATIENCE, "{expected}");
@@ -76,21 +76,21 @@ async fn metric(server: &Server, name: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_engine_that_dies_comes_back_or_loses_everything_changes_no_answer() {
+async fn neo4j_faults_change_no_answer_on_sqlite() {
     if let Some(neo4j) = Neo4jServer::start().await {
-        faults(neo4j, "sqlite", None).await;
+        assert_faults_change_no_answer(neo4j, "sqlite", None).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_engine_beside_postgres_changes_no_answer_either() {
+async fn neo4j_faults_change_no_answer_on_postgres() {
     let Some(schema) = Schema::new().await else { return };
     if let Some(neo4j) = Neo4jServer::start().await {
-        faults(neo4j, "postgres", Some(schema.url)).await;
+        assert_faults_change_no_answer(neo4j, "postgres", Some(schema.url)).await;
     }
 }
 
-async fn faults(mut neo4j: Neo4jServer, store: &str, database: Option<String>) {
+async fn assert_faults_change_no_answer(mut neo4j: Neo4jServer, store: &str, database: Option<String>) {
     let settings = neo4j.settings().into_iter().chain(database.map(|url| ("RECALL_DATABASE_URL", url))).collect();
     let place = Place { folder: tempfile::tempdir().unwrap(), settings };
     let env: Vec<(&str, &str)> = place.settings.iter().map(|(k, v)| (*k, v.as_str())).collect();
@@ -101,28 +101,28 @@ async fn faults(mut neo4j: Neo4jServer, store: &str, database: Option<String>) {
     let before = around_john(&server).await;
     assert_eq!(before.len(), 2, "{before:?}");
     assert!(before[0] == "1 Mary" && before[1].starts_with("2 "), "{before:?}");
-    until_equal(&place).await;
+    wait_until_equal(&place).await;
     assert_eq!(around_john(&server).await, before);
-    until_it_says(&server, "ready").await;
+    wait_until_status(&server, "ready").await;
 
-    // What an analyst sees, with the words of the documentation.
+    // The query of an analyst from the documentation.
     let names = neo4j.names("MATCH (:Entity {name: 'John'})-[:LIKES]->(e:Entity) RETURN e.name AS name").await;
     assert_eq!(names, ["Mary"]);
     let names =
         neo4j.names("MATCH (e:Entity {name: 'Mary'})-[:MENTIONED_IN]->(m:Message)-[:PART_OF]->(:Session) RETURN m.role AS name").await;
     assert_eq!(names, ["user", "user"]);
 
-    // Gone without a word.
+    // Neo4j is killed.
     neo4j.kill();
-    assert_eq!(around_john(&server).await, before, "the store answers");
-    until_it_says(&server, "not_ready").await;
+    assert_eq!(around_john(&server).await, before, "the store does not answer");
+    wait_until_status(&server, "not_ready").await;
     let (status, body) = ready(&server, "").await;
     assert_eq!(status, 503, "{body}");
     let checks = body["checks"].as_array().unwrap();
     assert!(checks.iter().any(|c| c["name"] == "neo4j" && c["ready"] == false), "{body}");
     for query in ["?exclude=neo4j", "?exclude=model,neo4j", "?exclude=model&exclude=neo4j", "?exclude=optional"] {
         let (status, body) = ready(&server, query).await;
-        assert_eq!((status, &body["status"]), (200, &json!("degraded")), "it serves on without: {query}");
+        assert_eq!((status, &body["status"]), (200, &json!("degraded")), "not degraded with status 200: {query}");
     }
     assert_eq!(ready(&server, "?exclude=model").await.0, 503);
     tell(&server, &session, "John likes Bob.").await;
@@ -130,28 +130,28 @@ async fn faults(mut neo4j: Neo4jServer, store: &str, database: Option<String>) {
     let answered = metric(&server, "recall_graph_queries_total").await;
     assert!(answered.iter().any(|l| l.contains(&format!("answered_by=\"{store}\""))), "{answered:?}");
 
-    // Back with what it had.
+    // Neo4j starts again with its data.
     neo4j.restart().await;
-    until_equal(&place).await;
-    until_it_says(&server, "ready").await;
+    wait_until_equal(&place).await;
+    wait_until_status(&server, "ready").await;
 
-    // Back with nothing.
+    // Neo4j starts again without its data.
     neo4j.kill();
     neo4j.wipe();
     tell(&server, &session, "John likes Chess.").await;
     neo4j.restart().await;
-    until_equal(&place).await;
+    wait_until_equal(&place).await;
     assert_eq!(around_john(&server).await.len(), 4);
 
-    // There, but deaf.
+    // Neo4j accepts connections and does not answer.
     neo4j.freeze(true);
     assert_eq!(around_john(&server).await.len(), 4);
-    until_it_says(&server, "not_ready").await;
+    wait_until_status(&server, "not_ready").await;
     neo4j.freeze(false);
     tell(&server, &session, "John likes Tea.").await;
-    until_equal(&place).await;
+    wait_until_equal(&place).await;
 
-    // A person deletes things by hand, or everything: the running server puts it right, though nobody writes or asks.
+    // Somebody deletes data in Neo4j: the running server repairs it without writes or queries.
     for by_hand in ["MATCH (e:Entity {name: 'Mary'}) DETACH DELETE e", "MATCH (p:Projection) DELETE p", "MATCH (n) DETACH DELETE n"] {
         neo4j.rows(&format!("{by_hand} RETURN 1")).await;
         let started = Instant::now();
@@ -159,27 +159,27 @@ async fn faults(mut neo4j: Neo4jServer, store: &str, database: Option<String>) {
             assert!(started.elapsed() < PATIENCE * 10, "{by_hand}");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        until_equal(&place).await;
-        until_it_says(&server, "ready").await;
+        wait_until_equal(&place).await;
+        wait_until_status(&server, "ready").await;
     }
-    // A rebuild beside the running server changes nothing, and what is not of this program is told.
+    // A rebuild next to the running server changes nothing, and foreign nodes are reported.
     let (done, words) = graph("rebuild", &place);
     assert!(done, "{words}");
-    until_equal(&place).await;
+    wait_until_equal(&place).await;
     neo4j.rows("CREATE (:Foreign) RETURN 1").await;
     let (equal, words) = graph("check", &place);
     assert!(!equal && words.contains("is not of this program"), "{words}");
     neo4j.rows("MATCH (n:Foreign) DELETE n RETURN 1").await;
 
-    // A conversation that is deleted leaves nothing.
+    // A deleted session leaves nothing.
     server.graphql("mutation($id: ID!) { deleteSession(input: {id: $id}) { errors { code } } }", json!({ "id": session })).await;
-    until_equal(&place).await;
+    wait_until_equal(&place).await;
     assert_eq!(neo4j.names("MATCH (n:Message) RETURN n.role AS name").await, [""; 0]);
 
-    // Nor does somebody who deletes everything, and the receipt says what there was.
+    // A deletion of all data leaves nothing either, and the receipt lists what was deleted.
     let session = server.create_session().await;
     tell(&server, &session, "John likes Mary.").await;
-    until_equal(&place).await;
+    wait_until_equal(&place).await;
     let delete = "mutation { deleteMyData(input: { confirm: \"DELETE\" }) { receipt { endedAt pending deleted { engine kind count } } errors { code } } }";
     let receipt = server.graphql(delete, json!({})).await["deleteMyData"]["receipt"].clone();
     assert_eq!(receipt["pending"], json!([]), "{receipt}");
@@ -188,13 +188,13 @@ async fn faults(mut neo4j: Neo4jServer, store: &str, database: Option<String>) {
         assert!(receipt["deleted"].as_array().unwrap().contains(&row), "{receipt}");
     }
     assert_eq!(neo4j.names("MATCH (n) WHERE n:Entity OR n:Message OR n:Session RETURN n.id AS name").await, [""; 0]);
-    until_equal(&place).await;
+    wait_until_equal(&place).await;
     let (well, _) = server.stop();
     assert!(well);
 }
 
 #[tokio::test]
-async fn connections_are_answered_without_an_engine() {
+async fn graph_queries_work_without_engine() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path());
     let session = server.create_session().await;

@@ -1,14 +1,14 @@
-//! What people write never reaches a log, whatever the level and whatever goes wrong.
+//! Texts of users never reach a log, at any level and with any error.
 
 use serde_json::json;
 
 use crate::server::Server;
 
-/// Looks like an entry of its own, in both formats, and colours a terminal.
+/// Looks like a log entry in both formats, and changes terminal colours.
 const INJECTED: &str = "a\r\n2026-01-01T00:00:00Z ERROR injected: \u{1b}[35;5mall is lost\n{\"level\":\"ERROR\",\"message\":\"injected\"}";
 
 #[tokio::test]
-async fn text_of_users_is_in_no_log() {
+async fn user_text_is_in_no_log() {
     const SECRET: &str = "Xylophagia";
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
@@ -21,7 +21,7 @@ async fn text_of_users_is_in_no_log() {
     server.settle(&session).await;
     let query = "query($q: String!) { context(input: { query: $q }) { facts { score } messages { score } } }";
     server.graphql(query, json!({ "q": format!("What about {SECRET}?") })).await;
-    // Things that are refused are the likeliest to be quoted.
+    // Refused input is the most likely to be quoted.
     let broken = format!("{{ session(id: \"{SECRET}\") {{ id }} }} {SECRET} {{{{");
     server.try_graphql(&broken, json!({ SECRET: SECRET })).await.unwrap();
     server
@@ -54,7 +54,7 @@ async fn text_of_users_is_in_no_log() {
 }
 
 #[tokio::test]
-async fn nobody_writes_entries_of_a_log() {
+async fn clients_cannot_inject_log_entries() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     for format in ["json", "text"] {
         let folder = tempfile::tempdir().unwrap();
@@ -71,7 +71,7 @@ async fn nobody_writes_entries_of_a_log() {
             let request = server.http.get(server.url(&path)).header("user-agent", "injected").header("x-request-id", "injected entry");
             request.send().await.unwrap();
         }
-        // What no client library would send.
+        // Requests that no client library sends.
         for line in
             ["GET /\u{1b}[35;5minjected HTTP/1.1", "INJECTED\n / HTTP/1.1", "GET / HTTP/1.1\r\nx-request-id: a\u{1b}[35;5m\ninjected"]
         {
@@ -83,7 +83,7 @@ async fn nobody_writes_entries_of_a_log() {
         server.stop();
         let text = std::fs::read_to_string(&log).unwrap();
         assert!(text.len() > 1000, "the log must have been written");
-        assert!(!text.contains('\u{1b}') || format == "text", "an escape sequence in a log of JSON");
+        assert!(!text.contains('\u{1b}') || format == "text", "an escape sequence in a JSON log");
         for line in text.lines() {
             let plain = !line.contains("[35;5m") && !line.starts_with("2026-01-01T00:00:00Z");
             let whole = format == "text" || serde_json::from_str::<serde_json::Value>(line).is_ok_and(|v| v["message"] != "injected");

@@ -1,4 +1,4 @@
-//! Merging and telling apart again, on the store: undone at once, everything is as it was.
+//! Merging entities and undoing merges on the store.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -22,9 +22,9 @@ struct World {
     ids: RandomIds,
 }
 
-/// Everything that a merge may touch, without when it was touched.
+/// Everything that a merge may change, without timestamps.
 #[derive(Debug, PartialEq, Clone)]
-struct Picture {
+struct MemoryState {
     entities: BTreeMap<EntityId, Entity>,
     keys: Vec<(EntityKey, EntityId)>,
     hints: Vec<(String, EntityId)>,
@@ -34,7 +34,7 @@ struct Picture {
 }
 
 impl World {
-    /// A new user of a house.
+    /// Creates a new user.
     async fn new(house: &Arc<House>) -> Self {
         let (house, ids) = (house.clone(), RandomIds::default());
         let caller = Caller::verified(UserId(ids.fresh()), ViewerRole::User);
@@ -101,7 +101,7 @@ impl World {
         plan
     }
 
-    async fn picture(&self) -> Picture {
+    async fn memory_state(&self) -> MemoryState {
         let store = &self.house.store;
         let epoch = chrono::DateTime::UNIX_EPOCH;
         let entities: BTreeMap<EntityId, Entity> =
@@ -134,12 +134,12 @@ impl World {
         for e in entities.keys() {
             mentions.extend(store.mentions_of(&self.caller, *e).await.unwrap().into_iter().map(|m| format!("{e} {m:?}")));
         }
-        Picture { entities, keys, hints, facts, evidence, mentions }
+        MemoryState { entities, keys, hints, facts, evidence, mentions }
     }
 
-    /// Facts as "subject relation object status support/opposition".
+    /// Returns facts as "subject relation object status support/opposition".
     async fn told(&self) -> Vec<String> {
-        let p = self.picture().await;
+        let p = self.memory_state().await;
         let name = |id: &EntityId| p.entities[id].name.clone();
         let mut told: Vec<String> = p
             .facts
@@ -151,12 +151,12 @@ impl World {
     }
 }
 
-async fn houses() -> Vec<Arc<House>> {
+async fn all_stores() -> Vec<Arc<House>> {
     House::all().await.into_iter().map(Arc::new).collect()
 }
 
-impl Picture {
-    /// What one has and the other has not, a line each.
+impl MemoryState {
+    /// Returns the differing lines of two states.
     fn differences(&self, other: &Self) -> Vec<String> {
         let lines = |p: &Self| {
             let mut lines: Vec<String> = p.entities.values().map(|e| format!("{e:?}")).collect();
@@ -196,15 +196,15 @@ fn sentence(subject: usize, claim: usize) -> String {
 }
 
 #[test]
-fn undone_at_once_a_merge_leaves_everything_as_it_was() {
+fn merge_undone_at_once_restores_everything() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let houses = runtime.block_on(houses());
+    let all_stores = runtime.block_on(all_stores());
     let mut runner = TestRunner::new(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() });
     let history = prop::collection::vec((0..SUBJECTS.len(), 0..CLAIMS.len()), 2..14);
     runner
         .run(&(history, any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<bool>()), |(said, a, b, twice)| {
             runtime.block_on(async {
-                for house in &houses {
+                for house in &all_stores {
                     let w = World::new(house).await;
                     for (subject, claim) in &said {
                         w.tell(&sentence(*subject, *claim)).await;
@@ -214,19 +214,19 @@ fn undone_at_once_a_merge_leaves_everything_as_it_was() {
                     if into.id == from.id {
                         continue;
                     }
-                    let before = w.picture().await;
+                    let before = w.memory_state().await;
                     w.merge(into, from).await;
-                    // A second merge on top, undone first, changes nothing either.
+                    // A second merge on top that is undone first changes nothing either.
                     let third = w.entities().await.into_iter().find(|e| e.id != into.id);
                     if let (true, Some(third)) = (twice, third) {
-                        let between = w.picture().await;
+                        let between = w.memory_state().await;
                         let survivor = w.house.store.entities_by_id(&w.caller, &[into.id]).await.unwrap().remove(0);
                         w.merge(&third, &survivor).await;
                         w.unmerge(survivor.id).await;
-                        prop_assert_eq!(between.differences(&w.picture().await), Vec::<String>::new());
+                        prop_assert_eq!(between.differences(&w.memory_state().await), Vec::<String>::new());
                     }
                     w.unmerge(from.id).await;
-                    prop_assert_eq!(before.differences(&w.picture().await), Vec::<String>::new());
+                    prop_assert_eq!(before.differences(&w.memory_state().await), Vec::<String>::new());
                 }
                 Ok(())
             })
@@ -235,15 +235,15 @@ fn undone_at_once_a_merge_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn undone_in_any_order_and_with_more_said_between_no_mention_or_evidence_is_lost() {
+fn merges_undone_in_any_order_lose_no_evidence() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let houses = runtime.block_on(houses());
+    let all_stores = runtime.block_on(all_stores());
     let mut runner = TestRunner::new(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() });
     let said = || prop::collection::vec((0..SUBJECTS.len(), 0..CLAIMS.len()), 2..8);
     runner
         .run(&(said(), said(), any::<bool>()), |(first, then, in_order)| {
             runtime.block_on(async {
-                for house in &houses {
+                for house in &all_stores {
                     let w = World::new(house).await;
                     for (subject, claim) in &first {
                         w.tell(&sentence(*subject, *claim)).await;
@@ -257,13 +257,13 @@ fn undone_in_any_order_and_with_more_said_between_no_mention_or_evidence_is_lost
                     for (subject, claim) in &then[1..] {
                         w.tell(&sentence(*subject, *claim)).await;
                     }
-                    let mentions = |p: &Picture| p.mentions.len();
-                    let own = |p: &Picture| p.evidence.iter().filter(|e| e.contains("span: Some")).count();
-                    let before = w.picture().await;
+                    let mentions = |p: &MemoryState| p.mentions.len();
+                    let own = |p: &MemoryState| p.evidence.iter().filter(|e| e.contains("span: Some")).count();
+                    let before = w.memory_state().await;
                     for gone in if in_order { [a.id, b.id] } else { [b.id, a.id] } {
                         w.unmerge(gone).await;
                     }
-                    let after = w.picture().await;
+                    let after = w.memory_state().await;
                     prop_assert_eq!(mentions(&before), mentions(&after));
                     prop_assert!(own(&after) >= own(&before), "{:?}\n{:?}", before.evidence, after.evidence);
                     for f in after.facts.values() {
@@ -277,13 +277,13 @@ fn undone_in_any_order_and_with_more_said_between_no_mention_or_evidence_is_lost
 }
 
 #[tokio::test]
-async fn what_was_learnt_since_stays_unless_it_names_the_one_that_was_gone() {
-    for house in houses().await {
-        names_decide(World::new(&house).await).await;
+async fn undone_merge_assigns_later_facts_by_name() {
+    for house in all_stores().await {
+        assert_later_facts_follow_names(World::new(&house).await).await;
     }
 }
 
-async fn names_decide(w: World) {
+async fn assert_later_facts_follow_names(w: World) {
     for text in ["Hannah likes tea.", "Susanna lives in Ghent.", "Susanna likes tea."] {
         w.tell(text).await;
     }
@@ -292,7 +292,7 @@ async fn names_decide(w: World) {
     assert_eq!(
         kinds(&plan),
         ["entity_update merged", "fact_update revised", "fact_update revised", "fact_update removed"],
-        "each fact that the merge changed is told"
+        "a fact changed without an event"
     );
     assert_eq!(w.told().await, ["Hannah LIKES tea Active 2.00/0.00", "Hannah LIVES_IN Ghent Active 0.90/0.00"]);
     for text in ["Hannah likes coffee.", "Susanna likes wine.", "Susanna lives in Ghent.", "Hannah lives in Ghent."] {
@@ -314,19 +314,19 @@ async fn names_decide(w: World) {
     let (hannah, susanna) = (w.entity("Hannah").await, w.entity("Susanna").await);
     assert_eq!((hannah.mention_count, susanna.mention_count), (3, 4));
     assert!(hannah.aliases.is_empty() && susanna.aliases.is_empty());
-    // Each name finds its own again.
+    // Each name resolves to its own entity again.
     w.tell("Susanna likes beer.").await;
     assert!(w.told().await.contains(&"Susanna LIKES beer Active 1.00/0.00".to_owned()));
 }
 
 #[tokio::test]
-async fn a_deleted_session_leaves_nothing_of_it_in_the_record_of_a_merge() {
-    for house in houses().await {
-        deletion_reaches_the_record(World::new(&house).await).await;
+async fn deleted_session_is_removed_from_merge_record() {
+    for house in all_stores().await {
+        assert_deletion_removes_merge_record(World::new(&house).await).await;
     }
 }
 
-async fn deletion_reaches_the_record(w: World) {
+async fn assert_deletion_removes_merge_record(w: World) {
     w.tell("Hannah likes tea.").await;
     let other = SessionId(w.ids.fresh());
     w.house.store.create_session(&w.caller, other, None, "epoch".into(), SystemClock.now()).await.unwrap();

@@ -1,11 +1,11 @@
-//! Every metric is described, and the documentation names none that does not exist.
+//! Every metric is described, and the documentation names only existing metrics.
 
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
 };
 
-/// Names like those of metrics that are something else: a role of a database, and how personal access tokens begin.
+/// Names that only look like metrics: a database role, and the prefix of personal access tokens.
 const OTHERS: [&str; 2] = ["recall_server", "recall_pat_"];
 
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
@@ -21,7 +21,7 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The first strings within calls of these macros.
+/// Collects the first strings in calls of these macros.
 fn named(macros: &[&str]) -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut names = BTreeSet::new();
@@ -38,7 +38,7 @@ fn named(macros: &[&str]) -> BTreeSet<String> {
     names
 }
 
-/// Words of the documentation that look like metrics, whatever follows.
+/// Collects words of the documentation that look like metrics.
 fn mentioned() -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut pages = files(&root.join("docs"), "md");
@@ -60,21 +60,21 @@ fn mentioned() -> BTreeSet<String> {
 }
 
 #[test]
-fn documentation_names_only_metrics_that_exist() {
+fn docs_name_only_existing_metrics() {
     let calls = ["gauge!(", "counter!(", "histogram!("];
     let exist = named(&calls);
     assert!(exist.len() > 30, "{exist:?}");
     let mentioned = mentioned();
     assert!(mentioned.contains("recall_jobs_oldest_seconds"), "{mentioned:?}");
     for name in mentioned.iter().filter(|name| !OTHERS.contains(&name.as_str())) {
-        // With an ellipsis it stands for several.
+        // A name that ends with an underscore stands for several.
         let is_there = exist.contains(name) || (name.ends_with('_') && exist.iter().any(|e| e.starts_with(name)));
         assert!(is_there, "{name} does not exist");
     }
 }
 
 #[test]
-fn every_metric_of_the_server_is_described() {
+fn every_server_metric_is_described() {
     let used = named(&["metrics::gauge!(", "metrics::counter!(", "metrics::histogram!("]);
     let described = named(&["describe_gauge!(", "describe_counter!(", "describe_histogram!(", " gauge!(", " counter!(", " histogram!("]);
     let missing: Vec<_> = used.difference(&described).collect();

@@ -1,4 +1,4 @@
-//! PostgreSQL for tests: a schema of its own per test, on the server that RECALL_TEST_POSTGRES names.
+//! PostgreSQL for tests: each test gets its own schema on the server of RECALL_TEST_POSTGRES.
 
 use std::time::Duration;
 
@@ -8,37 +8,38 @@ use recall_store_postgres::{PostgresConfig, PostgresStore};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tokio::sync::OnceCell;
 
-/// What the program is to the server: the owner of its tables and nothing more, so that row-level security holds in every test.
+/// The role of the program: it owns the tables and nothing more, so that row-level security applies in every test.
 pub(crate) const ROLE: &str = "recall_tests";
 
-/// Limits that a machine keeps which is many times slower than usual; tests that are not about limits know no others.
+/// Long time-outs for a slow machine, for tests that are not about time-outs.
 pub(crate) fn patient() -> PostgresConfig {
     let long = Duration::from_secs(600);
     PostgresConfig { acquire_timeout: long, statement_timeout: long, lock_timeout: long, ..PostgresConfig::default() }
 }
 
-/// A schema that only one test uses.
+/// A schema for one test.
 pub(crate) struct Schema {
-    /// Names server, database and schema, for the role of the tests.
+    /// Names server, database and schema, with the role of the program.
     pub(crate) url: String,
-    /// The same for the role that may do everything.
+    /// The same with a superuser.
     admin: String,
-    /// The schema alone.
+    /// The name of the schema.
     pub(crate) name: String,
 }
 
 impl Schema {
-    /// An empty schema; `None`, and a word about it, where no server is named. `./test` always names one.
+    /// Creates an empty schema; `None`, with a message, without a server. `./test` always provides one.
     pub(crate) async fn new() -> Option<Self> {
         static PREPARED: OnceCell<()> = OnceCell::const_new();
         let Ok(server) = std::env::var("RECALL_TEST_POSTGRES") else {
             eprintln!("skipped: RECALL_TEST_POSTGRES names no server (tests/services/postgres starts one)");
             return None;
         };
-        let mut connection = PgConnection::connect(&server).await.expect("the server of RECALL_TEST_POSTGRES answers");
+        let mut connection = PgConnection::connect(&server).await.expect("the server of RECALL_TEST_POSTGRES does not answer");
         PREPARED
             .get_or_init(|| async {
-                // Once for all schemas; in the first one of them the others would not find it. The lock is for other test runs.
+                // Once for all schemas: in the first schema the others would not find it. The lock is for other test
+                // runs.
                 let mut connection = PgConnection::connect(&server).await.unwrap();
                 connection
                     .execute(AssertSqlSafe(format!(
@@ -57,29 +58,29 @@ impl Schema {
         Some(Self { url: as_role(&admin, ROLE), admin, name })
     }
 
-    /// A store of its own: what another process would open.
+    /// Opens another store, as another process would.
     pub(crate) async fn open(&self, config: PostgresConfig, now: Timestamp) -> Result<PostgresStore, StoreError> {
         PostgresStore::open(&self.url, config, now).await
     }
 
-    /// From now on the queue goes by what each caller takes the time to be, so that a test can say it.
-    pub(crate) async fn believe_callers(&self) {
+    /// Makes the queue use the callers' times instead of the database's, so that a test can set the time.
+    pub(crate) async fn use_callers_time(&self) {
         let clock = "CREATE OR REPLACE FUNCTION queue_time(asking timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT asking'";
         self.connection().await.execute(clock).await.unwrap();
     }
 
-    /// A connection past the store, and past row-level security.
+    /// Connects without the store and without row-level security.
     pub(crate) async fn connection(&self) -> PgConnection {
         PgConnection::connect(&self.admin).await.unwrap()
     }
 
-    /// The URL for a role that may do everything.
+    /// The URL with a superuser.
     pub(crate) fn admin(&self) -> &str {
         &self.admin
     }
 }
 
-/// The URL for a role whose password is its name.
+/// Replaces the role in a URL; its password is its name.
 pub(crate) fn as_role(url: &str, role: &str) -> String {
     let (scheme, rest) = url.split_once("://").expect("a URL");
     let server = rest.split_once('@').map_or(rest, |(_, server)| server);

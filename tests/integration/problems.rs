@@ -1,11 +1,11 @@
-//! Refusals outside of GraphQL have one shape, and a server without login serves this machine only.
+//! Errors outside of GraphQL have one shape, and a server without login serves only local requests.
 
 use serde_json::{Value, json};
 
 use crate::server::Server;
 
 #[tokio::test]
-async fn whatever_is_refused_has_a_code() {
+async fn refused_requests_have_a_code() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let session = server.create_session().await;
@@ -27,7 +27,7 @@ async fn whatever_is_refused_has_a_code() {
 }
 
 #[tokio::test]
-async fn requests_that_a_proxy_brings_are_not_the_local_user() {
+async fn proxied_request_is_not_the_local_user() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let body = json!({ "query": "{ viewer { role } }" });
@@ -38,7 +38,7 @@ async fn requests_that_a_proxy_brings_are_not_the_local_user() {
 }
 
 #[tokio::test]
-async fn arguments_with_a_default_may_be_null() {
+async fn arguments_with_default_accept_null() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let session = server.create_session().await;

@@ -1,4 +1,5 @@
-//! A wire to PostgreSQL that tests hold in their hands: it counts statements, and can be cut, silenced, or lose the answer to a COMMIT.
+//! A controllable connection to PostgreSQL.
+//! It counts statements, and can break, fall silent, or lose the answer to a COMMIT.
 
 use std::{
     net::SocketAddr,
@@ -22,13 +23,13 @@ use tokio_util::sync::CancellationToken;
 /// Where a COMMIT gets lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Lost {
-    /// It never arrives at the server.
+    /// It never reaches the server.
     Request,
-    /// The server commits, and nobody hears of it.
+    /// The server commits, and the answer is lost.
     Answer,
 }
 
-/// Stops with its last handle.
+/// The proxy. It stops when dropped.
 pub(crate) struct Proxy {
     address: SocketAddr,
     wire: Arc<Wire>,
@@ -39,11 +40,11 @@ struct Wire {
     server: String,
     statements: AtomicU64,
     commits_to_lose: Mutex<Vec<Lost>>,
-    /// Ends every connection there is.
+    /// Ends every open connection.
     cut: Mutex<CancellationToken>,
-    /// Connections there are carry nothing any more, for ever, and do not end; as behind a router that was switched off.
+    /// Open connections carry nothing any more and do not end, as behind a router that lost power.
     silence: Mutex<CancellationToken>,
-    /// New connections are taken, and carry nothing until this is false.
+    /// New connections are accepted, and carry nothing until this is false.
     away: watch::Sender<bool>,
 }
 
@@ -55,7 +56,7 @@ impl Drop for Proxy {
 }
 
 impl Proxy {
-    /// A wire to the server of a URL, and the URL that leads over it.
+    /// Starts a proxy to the server of a URL; returns it with the URL through it.
     pub(crate) async fn to(url: &str) -> (Self, String) {
         let (before, rest) = url.split_once('@').unwrap();
         let (server, after) = rest.split_once('/').unwrap();
@@ -75,12 +76,12 @@ impl Proxy {
         (proxy, url)
     }
 
-    /// How many statements went to the server so far, those that begin and end transactions included.
+    /// Returns the number of statements so far, including those that begin and end transactions.
     pub(crate) fn statements(&self) -> u64 {
         self.wire.statements.load(SeqCst)
     }
 
-    /// As [`Proxy::statements`], once nothing comes any more.
+    /// Returns [`Proxy::statements`] when no more arrive.
     pub(crate) async fn statements_at_rest(&self) -> u64 {
         loop {
             let before = self.statements();
@@ -91,17 +92,17 @@ impl Proxy {
         }
     }
 
-    /// Ends every connection. New ones are taken.
+    /// Ends every connection. New ones work.
     pub(crate) fn cut(&self) {
         std::mem::take(&mut *self.wire.cut.lock().unwrap()).cancel();
     }
 
-    /// Every connection falls silent for ever. New ones are taken.
+    /// Silences every connection forever. New ones work.
     pub(crate) fn silence(&self) {
         std::mem::take(&mut *self.wire.silence.lock().unwrap()).cancel();
     }
 
-    /// No connection carries anything, and new ones do not until [`Proxy::heal`]. Those there were stay silent then.
+    /// Silences every connection forever, and new ones until [`Proxy::heal`].
     pub(crate) fn part(&self) {
         self.wire.away.send_replace(true);
         self.silence();
@@ -111,7 +112,7 @@ impl Proxy {
         self.wire.away.send_replace(false);
     }
 
-    /// The next COMMITs get lost, with their connections, in this order.
+    /// Loses the next COMMITs, and their connections, in this order.
     pub(crate) fn lose_commits(&self, how: &[Lost]) {
         self.wire.commits_to_lose.lock().unwrap().extend(how.iter().rev());
     }
@@ -132,7 +133,7 @@ async fn accept(listener: TcpListener, wire: Arc<Wire>) {
     }
 }
 
-/// Carries one connection until either side, or a test, ends it.
+/// Carries one connection until either side or a test ends it.
 async fn carry(client: TcpStream, wire: Arc<Wire>) {
     if wire.away.subscribe().wait_for(|away| !away).await.is_err() {
         return;
@@ -146,12 +147,12 @@ async fn carry(client: TcpStream, wire: Arc<Wire>) {
     tokio::select! {
         () = up(&mut from_client, &mut to_server, &wire, &deaf) => {}
         () = down(&mut from_server, &mut to_client, &deaf) => {}
-        // The sockets stay open: they are not moved into what carries.
+        // The sockets stay open, because the cancelled futures only borrow them.
         () = silence.cancelled() => std::future::pending().await,
     }
 }
 
-/// From the client, message by message: <https://www.postgresql.org/docs/current/protocol-message-formats.html>.
+/// Forwards client messages: <https://www.postgresql.org/docs/current/protocol-message-formats.html>.
 async fn up(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf, wire: &Wire, deaf: &AtomicBool) {
     let mut waiting = Vec::new();
     let mut typed = false;
@@ -170,7 +171,7 @@ async fn up(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf, wire: &Wire, deaf
                     }
                 }
             } else {
-                // Before it, a client may ask for encryption, which the server of the tests declines.
+                // A client may first request encryption, which the test server declines.
                 typed = message.get(4..8) == Some(&[0, 3, 0, 0]) || message.get(4..6) == Some(&[0, 3]);
             }
             if to.write_all(&message).await.is_err() {
@@ -183,7 +184,7 @@ async fn up(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf, wire: &Wire, deaf
     }
 }
 
-/// Of the first message, when it is there whole.
+/// Returns the length of the first message when it is complete.
 fn length(waiting: &[u8], typed: bool) -> Option<usize> {
     let at = usize::from(typed);
     let bytes: [u8; 4] = waiting.get(at..at + 4)?.try_into().ok()?;
@@ -191,7 +192,7 @@ fn length(waiting: &[u8], typed: bool) -> Option<usize> {
     (waiting.len() >= length).then_some(length)
 }
 
-/// From the server; an answer that is to be lost ends the connection, once it is known that it was given.
+/// Forwards server messages. A lost answer ends the connection once the server has sent it.
 async fn down(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf, deaf: &AtomicBool) {
     let mut bytes = vec![0; 16 * 1024];
     loop {

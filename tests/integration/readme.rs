@@ -1,22 +1,22 @@
-//! The README's examples, run as pasted.
+//! Runs the examples of the README.
 
 use std::process::Command;
 
 use crate::server::Server;
 
 #[test]
-fn the_examples_of_the_readme_work_when_pasted() {
+fn readme_examples_work_as_pasted() {
     let readme = include_str!("../../README.md");
     let block = readme.split("<!-- examples -->").nth(1).and_then(|t| t.split("<!-- /examples -->").next()).expect("the marks are there");
     let script = block.trim().trim_start_matches("```sh").trim_end_matches("```");
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
-    // A person waits a second; a machine that runs all tests at once may need more.
+    // One second is enough for a person; a machine that runs all tests at once may need more.
     let script = script.replace("127.0.0.1:8080", &server.address).replace("sleep 1\n", "sleep 8\n");
     let done = Command::new("bash").args(["-euo", "pipefail", "-c", &script]).output().expect("bash runs");
     let out = String::from_utf8(done.stdout).unwrap();
     assert!(done.status.success(), "{out}\n{}", String::from_utf8_lossy(&done.stderr));
-    // By value and not by text: GraphQL answers may name their fields in any order.
+    // Compares values and not text, because GraphQL answers may order fields freely.
     let answers: Vec<serde_json::Value> =
         out.lines().filter(|l| l.starts_with('{')).map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{e}: {l}"))).collect();
     for a in &answers {
@@ -38,7 +38,7 @@ fn the_examples_of_the_readme_work_when_pasted() {
 }
 
 #[test]
-fn the_example_of_shared_memory_works_when_pasted() {
+fn readme_shared_memory_example_works_as_pasted() {
     let readme = include_str!("../../README.md");
     let block = readme.split("<!-- shared -->").nth(1).and_then(|t| t.split("<!-- /shared -->").next()).expect("the marks are there");
     let script = block.trim().trim_start_matches("```sh").trim_end_matches("```");

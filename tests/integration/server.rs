@@ -1,4 +1,4 @@
-//! The built binary as tests start it: free ports, a folder of its own, killed when dropped.
+//! Starts the built binary for tests: free port, own folder, killed when dropped.
 
 use std::{
     io::{BufRead, BufReader},
@@ -10,10 +10,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// Longest wait for anything; far more than ever needed, so that only a hang fails.
+/// The longest wait for anything, much longer than needed, so that only a hang fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The program, without the settings of whoever runs the tests.
+/// Returns the command without the RECALL_ variables of the environment.
 pub(crate) fn recall() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("RECALL_")) {
@@ -24,7 +24,7 @@ pub(crate) fn recall() -> Command {
 
 /// A running server.
 pub(crate) struct Server {
-    /// Locked, because many hold a server of which one waits for the end.
+    /// In a mutex, because several owners share a server and one waits for its exit.
     child: Mutex<Child>,
     pid: u32,
     pub(crate) address: String,
@@ -32,23 +32,23 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts the binary over a data folder and waits for its line.
+    /// Starts the binary with a data folder and waits until it prints its address.
     pub(crate) fn start(data: &Path) -> Self {
         Self::start_with(data, &[])
     }
 
-    /// As [`Server::start`], with more environment variables.
+    /// Like [`Server::start`], with more environment variables.
     pub(crate) fn start_with(data: &Path, env: &[(&str, &str)]) -> Self {
         Self::spawn(data, env, Stdio::inherit(), "warn")
     }
 
-    /// As [`Server::start`], with everything that can be logged going to a file.
+    /// Like [`Server::start`], with logs of this level in a file.
     pub(crate) fn start_logging(data: &Path, log: &Path, filter: &str) -> Self {
         let log = std::fs::File::create(log).unwrap();
         Self::spawn(data, &[("RECALL_LOG_FORMAT", "json")], Stdio::from(log), filter)
     }
 
-    /// As [`Server::start_logging`], with more environment variables.
+    /// Like [`Server::start_logging`], with more environment variables.
     pub(crate) fn start_logging_with(data: &Path, log: &Path, filter: &str, env: &[(&str, &str)]) -> Self {
         Self::spawn(data, env, Stdio::from(std::fs::File::create(log).unwrap()), filter)
     }
@@ -62,7 +62,7 @@ impl Server {
             .envs(env.iter().copied())
             .stdout(Stdio::piped())
             .stderr(stderr);
-        let mut child = command.spawn().expect("the binary starts");
+        let mut child = command.spawn().expect("the binary does not start");
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().rsplit_once("http://").unwrap_or_else(|| panic!("no address in {line:?}")).1.to_owned();
@@ -78,29 +78,29 @@ impl Server {
         self.pid
     }
 
-    /// Waits for the end of the process; whether it ended well.
+    /// Waits for the exit of the process; returns whether it was successful.
     pub(crate) fn wait(&self) -> bool {
         self.child.lock().unwrap().wait().unwrap().success()
     }
 
-    /// SIGTERM, and waits for the end of the process; whether it ended well.
+    /// Sends SIGTERM and waits; returns whether the exit was successful.
     pub(crate) fn interrupt(&self) -> bool {
         assert!(Command::new("kill").args(["-TERM", &self.pid().to_string()]).status().unwrap().success());
         self.wait()
     }
 
-    /// SIGTERM; returns whether it ended well, and how long that took.
+    /// Sends SIGTERM; returns whether the exit was successful, and how long it took.
     pub(crate) fn stop(self) -> (bool, Duration) {
         let started = Instant::now();
         (self.interrupt(), started.elapsed())
     }
 
-    /// Runs an operation that must succeed. What only reads is asked again when the server says that it cannot just now, as clients
-    /// do: after wires were cut, each connection of a pool may be a broken one.
+    /// Runs an operation that must succeed.
+    /// Retries queries on `UNAVAILABLE`, as clients do: after an outage every connection of a pool may be broken.
     pub(crate) async fn graphql(&self, query: &str, variables: Value) -> Value {
         let started = Instant::now();
         let answer = loop {
-            let answer = self.try_graphql(query, variables.clone()).await.expect("the server answers");
+            let answer = self.try_graphql(query, variables.clone()).await.expect("the server does not answer");
             let again = answer["errors"][0]["extensions"]["code"] == "UNAVAILABLE" && !query.trim_start().starts_with("mutation");
             if !again || started.elapsed() > PATIENCE {
                 break answer;
@@ -111,7 +111,7 @@ impl Server {
         answer["data"].clone()
     }
 
-    /// Runs an operation; `None` when the server is gone.
+    /// Runs an operation; `None` without an answer.
     pub(crate) async fn try_graphql(&self, query: &str, variables: Value) -> Option<Value> {
         let body = json!({ "query": query, "variables": variables });
         self.http.post(self.url("/graphql")).json(&body).send().await.ok()?.json().await.ok()
@@ -122,7 +122,7 @@ impl Server {
         data["createSession"]["session"]["id"].as_str().unwrap().to_owned()
     }
 
-    /// Sends a message; `None` when it was not acknowledged.
+    /// Sends a message; `None` without an acknowledgement.
     pub(crate) async fn send(&self, input: Value) -> Option<Value> {
         let query = "mutation($input: SendMessageInput!) { sendMessage(input: $input) { status message { id } errors { code message } } }";
         let answer = self.try_graphql(query, json!({ "input": input })).await?;
@@ -131,7 +131,7 @@ impl Server {
         Some(message)
     }
 
-    /// All events of a session after `after`, read from the SSE endpoint until the log's head.
+    /// Returns all events of a session, read from the SSE endpoint up to the head of the log.
     pub(crate) async fn events(&self, session: &str) -> Vec<Value> {
         let data = self.graphql("query($id: ID!) { session(id: $id) { head } }", json!({ "id": session })).await;
         let head = data["session"]["head"].as_str().unwrap().to_owned();
@@ -146,8 +146,8 @@ impl Server {
         assert!(answer.status().is_success(), "{}", answer.status());
         let mut text = String::new();
         while found.last().and_then(|e| e["seq"].as_u64()) != Some(head) {
-            let chunk = tokio::time::timeout(PATIENCE, answer.chunk()).await.expect("events arrive").unwrap();
-            text.push_str(std::str::from_utf8(&chunk.expect("the stream goes on")).unwrap());
+            let chunk = tokio::time::timeout(PATIENCE, answer.chunk()).await.expect("no event arrives").unwrap();
+            text.push_str(std::str::from_utf8(&chunk.expect("the stream ended")).unwrap());
             while let Some(end) = text.find("\n\n") {
                 let block: String = text.drain(..end + 2).collect();
                 let field = |name: &str| block.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
@@ -185,7 +185,7 @@ impl Server {
         }
     }
 
-    /// Facts by their words, with weight, belief and status, in order.
+    /// Returns the sorted facts as words, with weight, belief and status.
     pub(crate) async fn facts(&self) -> Vec<(String, f64, f64, String)> {
         let query = "query($after: String) { facts(first: 100, after: $after) {
             nodes { subject { name } relation object { name } weight belief status } pageInfo { hasNextPage endCursor } } }";

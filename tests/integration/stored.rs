@@ -1,4 +1,4 @@
-//! A store of its own for one test, on either engine, with its statements counted.
+//! A store for one test on either engine, with a statement counter.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     proxy::Proxy,
 };
 
-/// A store and what it lives in.
+/// A store with its engine.
 pub(crate) struct Stored {
     pub(crate) store: Arc<dyn Store>,
     engine: Engine,
@@ -32,7 +32,7 @@ impl Stored {
         Self { store: store.clone(), engine: Engine::Sqlite { store, _folder: folder } }
     }
 
-    /// `None` where no server is there to be tested.
+    /// Creates a PostgreSQL store; `None` if there is no server for tests.
     pub(crate) async fn postgres() -> Option<Self> {
         let schema = Schema::new().await?;
         let (proxy, url) = Proxy::to(&schema.url).await;
@@ -40,14 +40,14 @@ impl Stored {
         Some(Self { store: Arc::new(store.unwrap()), engine: Engine::Postgres(proxy) })
     }
 
-    /// One of each engine that is there.
+    /// Creates a store on each available engine.
     pub(crate) async fn all() -> Vec<Self> {
         let mut all = vec![Self::sqlite().await];
         all.extend(Self::postgres().await);
         all
     }
 
-    /// Statements so far, those that begin and end transactions included where they travel.
+    /// Returns the number of statements so far, including BEGIN and COMMIT where they are sent.
     pub(crate) async fn statements(&self) -> u64 {
         match &self.engine {
             Engine::Sqlite { store, .. } => store.statements(),

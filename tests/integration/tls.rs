@@ -1,4 +1,4 @@
-//! The built binary with a certificate of its own.
+//! The built binary with TLS.
 
 use std::{
     io::{BufRead, BufReader},
@@ -26,7 +26,7 @@ use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest, http::H
 
 use crate::server::{PATIENCE, recall};
 
-/// Who signs certificates.
+/// A certificate authority.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -36,7 +36,7 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// Writes a new certificate for this machine, and its key.
+    /// Writes a new certificate for localhost and its key.
     fn write(&self, folder: &Path) -> CertificateDer<'static> {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
@@ -89,7 +89,7 @@ impl Server {
         self.connector.connect(ServerName::try_from("localhost").unwrap(), socket).await.unwrap()
     }
 
-    /// The certificate that a new connection is shown.
+    /// Returns the certificate that a new connection receives.
     async fn shown(&self) -> CertificateDer<'static> {
         self.open().await.get_ref().1.peer_certificates().unwrap()[0].clone().into_owned()
     }
@@ -113,7 +113,7 @@ impl Server {
     }
 }
 
-/// A subscription that is open: it answers pings.
+/// Opens a WebSocket that answers pings.
 async fn subscribe(server: &Server) -> tokio_tungstenite::WebSocketStream<TlsStream<TcpStream>> {
     let mut request = format!("wss://{}/graphql/ws", server.address).into_client_request().unwrap();
     request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static("graphql-transport-ws"));
@@ -126,7 +126,7 @@ async fn subscribe(server: &Server) -> tokio_tungstenite::WebSocketStream<TlsStr
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_is_shown_and_a_renewed_one_after_it_while_streams_go_on() {
+async fn renewed_certificate_is_served_and_open_streams_survive() {
     let (authority, folder) = (Authority::new(), tempfile::tempdir().unwrap());
     let first = authority.write(folder.path());
     let server = Server::start(&authority, folder);
@@ -134,7 +134,7 @@ async fn a_certificate_is_shown_and_a_renewed_one_after_it_while_streams_go_on()
     assert!(server.get("/healthz").await.starts_with("HTTP/1.1 200"));
     let mut socket = subscribe(&server).await;
 
-    // Half of a renewal: what is shown stays whole.
+    // After half of a renewal the server keeps the old certificate.
     let other = KeyPair::generate().unwrap();
     std::fs::write(server.folder.path().join("tls.key"), other.serialize_pem()).unwrap();
     tokio::time::sleep(Duration::from_secs(6)).await;
@@ -143,7 +143,7 @@ async fn a_certificate_is_shown_and_a_renewed_one_after_it_while_streams_go_on()
     let second = authority.write(server.folder.path());
     let started = Instant::now();
     while server.shown().await != second {
-        assert!(started.elapsed() < PATIENCE, "the renewed certificate is not shown");
+        assert!(started.elapsed() < PATIENCE, "the renewed certificate is not served");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     socket.send(Message::text(json!({ "type": "ping" }).to_string())).await.unwrap();
@@ -154,7 +154,7 @@ async fn a_certificate_is_shown_and_a_renewed_one_after_it_while_streams_go_on()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_handshake_nothing_is_answered_and_nobody_waits() {
+async fn missing_tls_handshake_gets_nothing_and_blocks_nobody() {
     let (authority, folder) = (Authority::new(), tempfile::tempdir().unwrap());
     authority.write(folder.path());
     let server = Server::start(&authority, folder);
@@ -168,15 +168,15 @@ async fn without_a_handshake_nothing_is_answered_and_nobody_waits() {
     let _ = plain.read_to_end(&mut answer).await;
     assert!(!answer.starts_with(b"HTTP"), "{}", String::from_utf8_lossy(&answer));
     assert!(server.get("/healthz").await.starts_with("HTTP/1.1 200"));
-    // A silent client is sent away in the end.
+    // A silent client is disconnected in the end.
     let mut nothing = Vec::new();
     let first = silent.first_mut().unwrap();
-    let ended = tokio::time::timeout(PATIENCE, first.read_to_end(&mut nothing)).await.expect("a handshake that never comes ends");
+    let ended = tokio::time::timeout(PATIENCE, first.read_to_end(&mut nothing)).await.expect("a connection without a handshake stays open");
     assert!(ended.is_err() || nothing.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_of_the_same_place_without_tls_is_another() {
+async fn plain_http_origin_of_same_host_is_refused() {
     let (authority, folder) = (Authority::new(), tempfile::tempdir().unwrap());
     authority.write(folder.path());
     let server = Server::start(&authority, folder);
@@ -196,7 +196,7 @@ async fn a_page_of_the_same_place_without_tls_is_another() {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_shown_is_refused_at_start_by_name() {
+fn unusable_certificate_is_refused_at_start() {
     let (authority, folder) = (Authority::new(), tempfile::tempdir().unwrap());
     authority.write(folder.path());
     let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));

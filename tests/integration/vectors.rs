@@ -1,5 +1,6 @@
-//! How much of the exact nearest is found: by the index in memory, and by the store for users who are too large for the memory. A
-//! small size of what `benches/vectors` measures.
+//! Recall of vector search, compared with the exact result.
+//! Covers the index in memory, and the store for users who are too large for it; a small version of
+//! `benches/vectors`.
 
 #[path = "../../benches/vectors/clusters.rs"]
 mod clusters;
@@ -77,7 +78,7 @@ async fn person(store: &Arc<dyn Store>, number: usize, count: usize, clusters: &
     person
 }
 
-/// Questions with the messages that are nearest by definition.
+/// Draws queries with their exact nearest messages.
 fn questions<'a>(people: &'a [Person], count: usize, clusters: &mut Clusters) -> Vec<(&'a Person, Vec<f32>, Vec<MessageId>)> {
     (0..count)
         .map(|q| {
@@ -93,9 +94,9 @@ fn share(found: &[MessageId], exact: &[MessageId]) -> f64 {
     exact.iter().filter(|id| found.contains(id)).count() as f64 / exact.len() as f64
 }
 
-/// The mean share of the nearest that the production path finds.
+/// Returns the mean share of the exact nearest messages that a search finds.
 async fn recall(store: &Arc<dyn Store>, budget_bytes: usize, questions: &[(&Person, Vec<f32>, Vec<MessageId>)]) -> f64 {
-    // Meaning alone decides, so that nothing else is measured.
+    // Only vectors influence the ranking, so that nothing else is measured.
     let tuning = Tuning { speaker: 0.0, neighbour: 0.0, graph: 0.0, names: 0.0, length: 0.0, asks: 0.0, ..Tuning::default() };
     let index = RecallIndex::new(store.clone(), &Model, RecallIndexOptions { budget_bytes, tuning });
     let mut sum = 0.0;
@@ -119,7 +120,7 @@ async fn recall(store: &Arc<dyn Store>, budget_bytes: usize, questions: &[(&Pers
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_nearest_of_many_users_and_of_a_large_one_are_found() {
+async fn vector_search_finds_98_percent_of_exact_results() {
     for stored in Stored::all().await {
         let store = &stored.store;
         let mut clusters = Clusters::new(DIMENSION, 11);
@@ -139,7 +140,7 @@ async fn the_nearest_of_many_users_and_of_a_large_one_are_found() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_approximate_index_that_somebody_makes_is_not_used() {
+async fn approximate_index_is_never_used() {
     let Some(schema) = Schema::new().await else { return };
     let store: Arc<dyn Store> = Arc::new(schema.open(patient(), Timestamp::default()).await.unwrap());
     let mut clusters = Clusters::new(DIMENSION, 12);
@@ -153,7 +154,7 @@ async fn an_approximate_index_that_somebody_makes_is_not_used() {
     );
     connection.execute(AssertSqlSafe(index)).await.unwrap();
     let questions = questions(&people, 100, &mut clusters);
-    // What would be found by it: the nearest of all users, less those of others.
+    // Queries by this index find the nearest messages of all users, and then drop those of others.
     connection.execute("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off").await.unwrap();
     let mut by_it = 0.0;
     for (person, asked, exact) in &questions {
@@ -168,7 +169,7 @@ async fn an_approximate_index_that_somebody_makes_is_not_used() {
         let found: Vec<MessageId> = found.into_iter().map(MessageId).collect();
         by_it += share(&found, exact) / questions.len() as f64;
     }
-    assert!(by_it < 0.9, "the vectors are such that this test could see it: {by_it}");
+    assert!(by_it < 0.9, "the data cannot show the fault of such an index: {by_it}");
     let kept = recall(&store, 1, &questions).await;
     assert!(kept >= 0.98, "{kept}");
 }

@@ -1,5 +1,4 @@
-//! Visits at the built binary: they are deleted when they are over, adopted whole however often the server is killed, and neither
-//! their secrets nor the credentials of TURN servers are in its log.
+//! Visits on the built binary: deletion at their end, adoption despite kills, and no secrets in the log.
 
 use std::{
     collections::BTreeMap,
@@ -34,7 +33,7 @@ fn environment() -> Vec<(&'static str, &'static str)> {
     ]
 }
 
-/// Somebody without a login, or the holder of the token.
+/// A visitor, or the holder of the static token.
 struct Person {
     http: reqwest::Client,
     headers: Vec<(&'static str, String)>,
@@ -64,7 +63,7 @@ impl Person {
         answer["data"].clone()
     }
 
-    /// Tells everything in a new session, and waits until it is understood.
+    /// Sends all texts in a new session and waits until they are processed.
     async fn tell(&self, server: &Server) -> String {
         let made = self.graphql(server, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
         let session = made["createSession"]["session"]["id"].as_str().unwrap().to_owned();
@@ -74,7 +73,7 @@ impl Person {
             assert_eq!(self.graphql(server, query, json!({ "i": input })).await["sendMessage"]["errors"], json!([]));
         }
         let query = "query($id: ID!) { session(id: $id) { messages(first: 50) { nodes { status } } } }";
-        patiently("the messages to be understood", async || {
+        wait_until("the messages to be understood", async || {
             let data = self.graphql(server, query, json!({ "id": session })).await;
             data["session"]["messages"]["nodes"].as_array().unwrap().iter().all(|m| m["status"] == "PROCESSED")
         })
@@ -82,7 +81,7 @@ impl Person {
         session
     }
 
-    /// Facts by their words, with how many messages are evidence of each, those against it included.
+    /// Returns the facts with the number of messages for or against each.
     async fn facts(&self, server: &Server) -> BTreeMap<String, u64> {
         let query =
             "{ facts(first: 40) { nodes { subject { name } relation object { name } evidence(first: 100) { nodes { stance } } } } }";
@@ -94,15 +93,15 @@ impl Person {
             (words, f["evidence"]["nodes"].as_array().unwrap().len() as u64)
         });
         let facts: BTreeMap<_, _> = facts.collect();
-        // A statement that is there twice, as two things of one name.
+        // A duplicate statement means two entities with one name.
         if facts.len() < nodes.len() { BTreeMap::new() } else { facts }
     }
 }
 
-async fn patiently(what: &str, mut done: impl AsyncFnMut() -> bool) {
+async fn wait_until(what: &str, mut done: impl AsyncFnMut() -> bool) {
     let end = std::time::Instant::now() + PATIENCE;
     while !done().await {
-        assert!(std::time::Instant::now() < end, "waited for {what}");
+        assert!(std::time::Instant::now() < end, "timed out: {what}");
         tokio::time::sleep(Duration::from_millis(30)).await;
     }
 }
@@ -112,7 +111,7 @@ async fn database(data: &Path) -> SqliteConnection {
 }
 
 #[tokio::test]
-async fn a_visit_that_is_over_is_deleted_with_everything_and_no_secret_is_in_the_log() {
+async fn ended_visit_is_deleted_and_log_contains_no_secret() {
     let folder = tempfile::tempdir().unwrap();
     let (data, log) = (folder.path().join("data"), folder.path().join("log"));
     let server = Server::start_logging_with(&data, &log, "trace", &environment());
@@ -121,7 +120,7 @@ async fn a_visit_that_is_over_is_deleted_with_everything_and_no_secret_is_in_the
     let stays = Person::with_token(&server);
     stays.tell(&server).await;
 
-    // Who is named is told which relays there are, and nobody else.
+    // Only an authenticated caller receives the relays.
     let place = server.url(&format!("/signaling/{session}"));
     let strangers = server.http.request(reqwest::Method::OPTIONS, &place).send().await.unwrap();
     assert_eq!((strangers.status().as_u16(), strangers.headers().get("link")), (401, None));
@@ -142,7 +141,7 @@ async fn a_visit_that_is_over_is_deleted_with_everything_and_no_secret_is_in_the
         assert!(!written.contains(&hidden), "{hidden} is in the log");
     }
 
-    // Time goes by.
+    // Lets the visit end.
     let mut rows = database(&data).await;
     sqlx::query("UPDATE visits SET ends_at = 1").execute(&mut rows).await.unwrap();
     let server = Server::start_with(&data, &environment());
@@ -152,15 +151,15 @@ async fn a_visit_that_is_over_is_deleted_with_everything_and_no_secret_is_in_the
         + (SELECT COUNT(*) FROM events WHERE user_id = ?1) + (SELECT COUNT(*) FROM message_index WHERE user_id = ?1)
         + (SELECT COUNT(*) FROM entities WHERE user_id = ?1) + (SELECT COUNT(*) FROM visits WHERE user_id = ?1)";
     let id: uuid::Uuid = me.parse().unwrap();
-    patiently("everything of the visitor to go", async || {
+    wait_until("everything of the visitor to go", async || {
         sqlx::query_scalar::<_, i64>(of_visitor).bind(id.as_bytes().as_slice()).fetch_one(&mut rows).await.unwrap() == 0
     })
     .await;
-    assert!(!Person::with_token(&server).facts(&server).await.is_empty(), "and nothing of others");
+    assert!(!Person::with_token(&server).facts(&server).await.is_empty(), "another user's data is gone");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kill_nine_in_an_adoption_loses_nothing_and_doubles_nothing() {
+async fn kill_nine_during_adoption_loses_and_duplicates_nothing() {
     let kills: u64 = std::env::var("CRASH_KILLS").ok().and_then(|v| v.parse().ok()).unwrap_or(8);
     let folder = tempfile::tempdir().unwrap();
     let mut server = Server::start_with(folder.path(), &environment());
@@ -174,21 +173,21 @@ async fn kill_nine_in_an_adoption_loses_nothing_and_doubles_nothing() {
         let adopt =
             |server: &Server| account.request(reqwest::Method::POST, server.url("/auth/adopt")).header("cookie", &visitor.headers[0].1);
         let asked = tokio::spawn(adopt(&server).send());
-        // From before the first statement to after the last.
+        // The kill happens between before the first statement and after the last.
         tokio::time::sleep(Duration::from_millis(round * 97 % 60)).await;
         drop(server);
         drop(asked.await);
         server = Server::start_with(folder.path(), &environment());
-        assert_eq!(adopt(&server).send().await.unwrap().status(), 200, "asked again, it is done or has been done");
+        assert_eq!(adopt(&server).send().await.unwrap().status(), 200, "the repeated adoption failed");
         let expected: BTreeMap<_, _> = once.iter().map(|(words, count)| (words.clone(), count * (round + 1))).collect();
-        patiently("one knowledge", async || account.facts(&server).await == expected).await;
+        wait_until("one knowledge", async || account.facts(&server).await == expected).await;
         let all = account.graphql(&server, "{ sessions(first: 99) { nodes { messages { totalCount } } } }", json!({})).await;
         let counts: Vec<_> =
             all["sessions"]["nodes"].as_array().unwrap().iter().map(|s| s["messages"]["totalCount"].as_u64().unwrap()).collect();
         assert_eq!(counts, vec![SAID.len() as u64; usize::try_from(round).unwrap() + 1], "round {round}");
     }
     let mut rows = database(folder.path()).await;
-    patiently("the visitors to go", async || {
+    wait_until("the visitors to go", async || {
         let left: i64 = sqlx::query_scalar("SELECT COUNT(DISTINCT user_id) FROM messages").fetch_one(&mut rows).await.unwrap();
         left == 1
     })
@@ -196,7 +195,7 @@ async fn kill_nine_in_an_adoption_loses_nothing_and_doubles_nothing() {
 }
 
 #[tokio::test]
-async fn visitors_are_held_back_by_address_by_number_and_by_day() {
+async fn visitors_are_limited_by_address_number_and_day() {
     let folder = tempfile::tempdir().unwrap();
     let limits = [("RECALL_ANONYMOUS_VISITS", "3"), ("RECALL_ANONYMOUS_MESSAGES_PER_DAY", "4"), ("RECALL_ANONYMOUS_STREAMS", "1")];
     let server = Server::start_with(folder.path(), &[&environment()[..], &limits].concat());
@@ -216,7 +215,7 @@ async fn visitors_are_held_back_by_address_by_number_and_by_day() {
     let open = events().await.unwrap();
     assert_eq!((open.status().as_u16(), events().await.unwrap().status().as_u16()), (200, 429));
 
-    // Whoever says nothing makes room, and whoever says something keeps the place.
+    // An empty visit is replaced by a new one; a visit with messages stays.
     let silent = Person::visiting(&server).await;
     for _ in 0..2 {
         let speaks = Person::visiting(&server).await;
@@ -237,18 +236,18 @@ async fn visitors_are_held_back_by_address_by_number_and_by_day() {
             break;
         }
     }
-    assert!(limited, "a flood from one address is held back");
-    assert!(server.http.get(server.url("/auth/session")).send().await.unwrap().status().is_success(), "the page still opens");
+    assert!(limited, "a flood from one address is not limited");
+    assert!(server.http.get(server.url("/auth/session")).send().await.unwrap().status().is_success(), "the page does not open");
 }
 
-/// Runs a command of the program over a folder.
+/// Runs a command on a data folder.
 fn run(data: &Path, args: &[&str], input: &[u8]) -> Output {
     let mut child = recall();
     child.args(args).arg("--data").arg(data).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = child.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // It may end before it has read everything.
+    // The command may end before it has read everything.
     let writing = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let done = child.wait_with_output().unwrap();
     writing.join().unwrap();
@@ -256,7 +255,7 @@ fn run(data: &Path, args: &[&str], input: &[u8]) -> Output {
 }
 
 #[tokio::test]
-async fn a_visitor_leaves_in_no_archive_but_by_name_and_enters_as_somebody_only() {
+async fn visitor_archive_needs_id_and_target_account() {
     let folder = tempfile::tempdir().unwrap();
     let [here, there, another] = ["here", "there", "another"].map(|name| folder.path().join(name));
     let server = Server::start_with(&here, &environment());
@@ -271,12 +270,12 @@ async fn a_visitor_leaves_in_no_archive_but_by_name_and_enters_as_somebody_only(
 
     let all = run(&here, &["export"], b"");
     let (archive, said) = (String::from_utf8(all.stdout.clone()).unwrap(), String::from_utf8(all.stderr).unwrap());
-    assert!(archive.contains(&other) && !archive.contains(&id) && !archive.contains(&session), "nothing that is kept for hours only");
+    assert!(archive.contains(&other) && !archive.contains(&id) && !archive.contains(&session), "data of a visitor was exported");
     assert!(said.contains("1 visitors left out"), "{said}");
     assert!(String::from_utf8(run(&here, &["user", "list"], b"").stdout).unwrap().contains(&format!("{id} (visitor)")));
     assert!(run(&there, &["import", "--trust-owners"], &all.stdout).status.success());
 
-    // Whoever asks for what is kept of them gets it, and it is nobody's elsewhere unless it is said whose.
+    // A visitor can be exported by id, and imported only into an account.
     let one = run(&here, &["export", "--user", &id], b"");
     assert!(String::from_utf8(one.stdout.clone()).unwrap().contains("\"visitor\":true"));
     let refused = run(&there, &["import"], &one.stdout);
@@ -291,7 +290,7 @@ async fn a_visitor_leaves_in_no_archive_but_by_name_and_enters_as_somebody_only(
 }
 
 #[tokio::test]
-async fn receipts_of_a_day_with_many_visits_are_all_forgotten_when_it_is_over() {
+async fn receipts_of_many_visits_are_forgotten_after_the_day() {
     const MANY: i64 = 2_345;
     let folder = tempfile::tempdir().unwrap();
     drop(Server::start_with(folder.path(), &environment()));
@@ -305,7 +304,7 @@ async fn receipts_of_a_day_with_many_visits_are_all_forgotten_when_it_is_over() 
     .unwrap();
     let server = Server::start_with(folder.path(), &environment());
     let left = "SELECT (SELECT count(*) FROM erasures) + (SELECT count(*) FROM users WHERE visitor)";
-    patiently("SQLite to forget", async || sqlx::query_scalar::<_, i64>(left).fetch_one(&mut rows).await.unwrap() == 0).await;
+    wait_until("SQLite to forget", async || sqlx::query_scalar::<_, i64>(left).fetch_one(&mut rows).await.unwrap() == 0).await;
     drop(server);
 
     let Some(schema) = Schema::new().await else { return };
@@ -320,11 +319,11 @@ async fn receipts_of_a_day_with_many_visits_are_all_forgotten_when_it_is_over() 
     .await
     .unwrap();
     let _server = Server::start_with(folder.path(), &settings);
-    patiently("PostgreSQL to forget", async || sqlx::query_scalar::<_, i64>(left).fetch_one(&mut rows).await.unwrap() == 0).await;
+    wait_until("PostgreSQL to forget", async || sqlx::query_scalar::<_, i64>(left).fetch_one(&mut rows).await.unwrap() == 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_visitor_told_is_the_accounts_in_neo4j_too_and_nothing_of_the_visitor_stays() {
+async fn adopted_visit_moves_to_account_in_neo4j() {
     let Some(neo4j) = Neo4jServer::start().await else { return };
     let folder = tempfile::tempdir().unwrap();
     let settings = neo4j.settings();
@@ -336,19 +335,19 @@ async fn what_a_visitor_told_is_the_accounts_in_neo4j_too_and_nothing_of_the_vis
     let theirs = who(visitor.graphql(&server, "{ viewer { id } }", json!({})).await);
     let own = who(account.graphql(&server, "{ viewer { id } }", json!({})).await);
     let likes = |user: &str| format!("MATCH (:Entity {{user_id: '{user}', name: 'Maren'}})-[:LIKES]->(e:Entity) RETURN e.name AS name");
-    patiently("the visitor's graph", async || neo4j.names(&likes(&theirs)).await == ["Tom"]).await;
+    wait_until("the visitor's graph", async || neo4j.names(&likes(&theirs)).await == ["Tom"]).await;
     assert_eq!(neo4j.names(&likes(&own)).await, [""; 0]);
 
     let adopt = account.request(reqwest::Method::POST, server.url("/auth/adopt")).header("cookie", &visitor.headers[0].1);
     assert_eq!(adopt.send().await.unwrap().status(), 200);
-    patiently("the account's graph", async || neo4j.names(&likes(&own)).await == ["Tom"]).await;
+    wait_until("the account's graph", async || neo4j.names(&likes(&own)).await == ["Tom"]).await;
     let query = "{ entities(filter: {text: \"Maren\"}, first: 1) { nodes { neighbours(hops: 1) { entity { name } fact { relation } } } } }";
     let found = account.graphql(&server, query, json!({})).await;
     let names: Vec<_> =
         found["entities"]["nodes"][0]["neighbours"].as_array().unwrap().iter().map(|n| n["entity"]["name"].clone()).collect();
     assert!(names.contains(&json!("Tom")), "{found}");
     let left = format!("MATCH (n) WHERE n.user_id = '{theirs}' AND NOT n:Projection RETURN labels(n)[0] AS name");
-    patiently("the visitor's graph to go", async || neo4j.names(&left).await.is_empty()).await;
+    wait_until("the visitor's graph to go", async || neo4j.names(&left).await.is_empty()).await;
     let lines = format!("MATCH ()-[r]->() WHERE r.user_id = '{theirs}' RETURN type(r) AS name");
     assert_eq!(neo4j.names(&lines).await, [""; 0]);
     assert_eq!(neo4j.names(&likes(&own)).await, ["Tom"]);

@@ -1,4 +1,4 @@
-//! A log in memory and a native WebRTC client, for tests over loopback.
+//! An event log in memory and a native WebRTC client, for tests over loopback.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use webrtc::data_channel::{DataChannel, DataChannelEvent};
 use webrtc::peer_connection::*;
 
-/// Long enough for a busy machine; no test passes by waiting for it.
+/// Long enough for a busy machine; no passing test waits this long.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
@@ -83,7 +83,7 @@ impl EventSource for MemoryLog {
     }
 }
 
-/// A service over one stream `s`.
+/// A signaling service with one stream, `s`.
 pub struct Server {
     pub log: Arc<MemoryLog>,
     pub hub: Arc<Hub<MemoryLog>>,
@@ -115,7 +115,7 @@ impl Server {
         self.hub.wake(&"s".to_owned());
     }
 
-    /// Waits until the number of peers is `count`.
+    /// Waits until there are `count` peers.
     pub async fn until_peers(&self, count: usize) {
         let reached = async {
             while self.signaling.stats().peers != count {
@@ -143,7 +143,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that has gathered, and its offer.
+    /// Creates a client that has gathered its candidates, and returns its offer.
     pub async fn new(label: &str) -> (Self, String) {
         Self::at(label, "127.0.0.1:0").await
     }
@@ -175,7 +175,7 @@ impl Client {
         self.answer = Some(answer);
     }
 
-    /// A client with an open channel.
+    /// Creates a client with an open channel.
     pub async fn open(server: &Server) -> Self {
         let (mut client, offer) = Self::new("events").await;
         let answer = server.signaling.offer("s".into(), &offer).await.unwrap();
@@ -186,7 +186,7 @@ impl Client {
 
     pub async fn until_open(&self) {
         loop {
-            match timeout(PATIENCE, self.channel.poll()).await.expect("the channel opens") {
+            match timeout(PATIENCE, self.channel.poll()).await.expect("the channel does not open") {
                 Some(DataChannelEvent::OnOpen) => return,
                 Some(_) => {}
                 None => panic!("the channel closed before it opened"),
@@ -194,7 +194,7 @@ impl Client {
         }
     }
 
-    /// A client that said hello; its welcome is the next frame.
+    /// Creates a client that sent its hello; the next frame is its welcome.
     pub async fn hello(server: &Server, resume: Value) -> Self {
         let client = Self::open(server).await;
         client.say(json!({"t": "hello", "v": 1, "stream": "s", "resume": resume})).await;
@@ -205,10 +205,10 @@ impl Client {
         self.channel.send_text(&frame.to_string()).await.unwrap();
     }
 
-    /// The next frame other than a ping, which is answered; `None` when the channel has closed.
+    /// Returns the next frame except pings, which it answers; `None` when the channel is closed.
     pub async fn next(&self) -> Option<Value> {
         loop {
-            match timeout(PATIENCE, self.channel.poll()).await.expect("a frame or the end") {
+            match timeout(PATIENCE, self.channel.poll()).await.expect("neither a frame nor the end") {
                 Some(DataChannelEvent::OnMessage(message)) => {
                     assert!(message.data.len() <= MAX_FRAME_BYTES && message.is_string);
                     let frame: Value = serde_json::from_slice(&message.data).unwrap();
@@ -230,7 +230,7 @@ impl Client {
         frame
     }
 
-    /// Expects the numbers `from..=to` in order and nothing else.
+    /// Expects exactly the events `from..=to`, in order.
     pub async fn expect_events(&self, from: u64, to: u64) {
         for seq in from..=to {
             let frame = self.expect("ev").await;
@@ -241,6 +241,6 @@ impl Client {
     pub async fn expect_bye(&self, code: &str) {
         let frame = self.expect("bye").await;
         assert_eq!(frame["code"], code, "{frame}");
-        assert_eq!(self.next().await, None, "nothing follows a bye");
+        assert_eq!(self.next().await, None, "a frame follows a bye");
     }
 }

@@ -1,4 +1,4 @@
-//! How WebSockets begin and end for the client libraries of graphql-transport-ws.
+//! How graphql-transport-ws connections begin and end.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::{
     streams::{Socket, connect, event, follow, frame, head, hear, say, try_connect},
 };
 
-/// Follows a session from its beginning, and hears its first event.
+/// Follows a session from its start and checks the first event.
 async fn follow_from_start(server: &Server, socket: &mut Socket, id: &str, session: &str) {
     let start = head(server, session).await;
     follow(socket, id, session, Some(&start)).await;
@@ -27,17 +27,17 @@ async fn follow_from_start(server: &Server, socket: &mut Socket, id: &str, sessi
     assert_eq!(event(socket).await["data"]["message_id"], message.as_str());
 }
 
-/// Expects the connection to close, and nothing before it.
+/// Expects a close frame with this code, and no frame before or after it.
 async fn expect_close(socket: &mut Socket, code: u16) {
     match frame(socket).await {
         Some(Message::Close(Some(close))) => assert_eq!(u16::from(close.code), code, "{close:?}"),
         other => panic!("no close frame: {other:?}"),
     }
-    assert!(socket.next().await.is_none(), "nothing follows");
+    assert!(socket.next().await.is_none(), "a frame follows the close frame");
 }
 
 #[tokio::test]
-async fn restart_closes_without_complete() {
+async fn server_restart_closes_websocket_without_complete() {
     let server = Server::start().await;
     let (one, other) = (server.session(ANNA).await, server.session(ANNA).await);
     let mut socket = connect(&server, ANNA).await;
@@ -54,7 +54,7 @@ async fn restart_closes_without_complete() {
 }
 
 #[tokio::test]
-async fn idle_websocket_closes_at_once_when_the_server_stops() {
+async fn idle_websocket_closes_when_server_stops() {
     let server = Server::start().await;
     let mut socket = connect(&server, ANNA).await;
     let stopped = tokio::spawn(server.stop());
@@ -63,7 +63,7 @@ async fn idle_websocket_closes_at_once_when_the_server_stops() {
 }
 
 #[tokio::test]
-async fn unavailable_log_closes_without_complete() {
+async fn unavailable_event_log_closes_websocket_without_complete() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let mut socket = connect(&server, ANNA).await;
@@ -80,7 +80,7 @@ async fn unavailable_log_closes_without_complete() {
 }
 
 #[tokio::test]
-async fn finished_operations_complete_before_the_connection_closes() {
+async fn finished_operation_completes_before_websocket_closes() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let mut socket = connect(&server, ANNA).await;
@@ -94,7 +94,7 @@ async fn finished_operations_complete_before_the_connection_closes() {
     stopped.await.unwrap();
 }
 
-/// Cannot tell who asks for the moment, as with an issuer that does not answer.
+/// Cannot authenticate anybody at the moment, as with an issuer that does not answer.
 struct Unreachable;
 
 #[async_trait]
@@ -113,14 +113,14 @@ impl Authenticator for Unreachable {
 }
 
 #[tokio::test]
-async fn unavailable_authentication_asks_to_try_again() {
+async fn unavailable_authentication_closes_websocket_with_try_again() {
     let server = Server::start_as(ServerConfig::default(), Arc::new(Unreachable), None).await;
     let mut socket = try_connect(&server, &[("sec-websocket-protocol", "graphql-transport-ws")]).await.unwrap();
     say(&mut socket, json!({ "type": "connection_init", "payload": { "authorization": "Bearer x" } })).await;
     expect_close(&mut socket, 1013).await;
 }
 
-/// The head of the answer to a handshake whose headers are written as given.
+/// Sends a handshake with these header lines and returns the response head.
 async fn handshake(server: &Server, protocol: &str) -> String {
     let mut socket = TcpStream::connect(server.address).await.unwrap();
     let request = format!(
@@ -136,9 +136,9 @@ async fn handshake(server: &Server, protocol: &str) -> String {
     String::from_utf8(head).unwrap()
 }
 
-/// Python's gql looks for `Sec-WebSocket-Protocol` and takes another protocol where it does not find the header in that case.
+/// Python's gql expects the response header in the case of its request, and otherwise assumes another protocol.
 #[tokio::test]
-async fn handshake_is_answered_in_the_case_of_its_request() {
+async fn handshake_response_keeps_header_case_of_request() {
     let server = Server::start().await;
     for name in ["Sec-WebSocket-Protocol", "sec-websocket-protocol", "SEC-WEBSOCKET-PROTOCOL"] {
         let head = handshake(&server, &format!("{name}: graphql-ws, graphql-transport-ws")).await;

@@ -1,4 +1,4 @@
-//! Connections: each item once, in order, from both ends, with truthful page information.
+//! Connections return each item once, in order, from both ends, with correct page information.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ fn nodes(connection: &Value) -> Vec<String> {
     connection["nodes"].as_array().unwrap().iter().map(|n| text(&n["id"])).collect()
 }
 
-/// Reads a whole list by pages; `path` leads to the connection.
+/// Reads a whole list page by page; `path` leads to the connection.
 async fn walk(server: &Server, query: &str, mut variables: Value, path: &[&str], backwards: bool) -> Vec<String> {
     let (cursor, more, argument) =
         if backwards { ("startCursor", "hasPreviousPage", "before") } else { ("endCursor", "hasNextPage", "after") };
@@ -17,7 +17,7 @@ async fn walk(server: &Server, query: &str, mut variables: Value, path: &[&str],
         let data = server.data(ANNA, query, variables.clone()).await;
         let connection = path.iter().fold(&data, |value, key| &value[key]);
         let page = nodes(connection);
-        assert!(!page.is_empty() || all.is_empty(), "an empty page after a full one");
+        assert!(!page.is_empty() || all.is_empty(), "an empty page follows a full one");
         if backwards {
             all.splice(0..0, page);
         } else {
@@ -31,7 +31,7 @@ async fn walk(server: &Server, query: &str, mut variables: Value, path: &[&str],
 }
 
 #[tokio::test]
-async fn messages_can_be_read_from_both_ends() {
+async fn messages_are_paged_from_both_ends() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let mut sent = Vec::new();
@@ -58,15 +58,15 @@ async fn messages_can_be_read_from_both_ends() {
     let place = format!("{{ message(id: \"{}\") {{ cursor }} }}", sent[9]);
     let cursor = text(&server.data(ANNA, &place, json!({})).await["message"]["cursor"]);
     let data = server.data(ANNA, forwards, json!({ "id": session, "after": cursor })).await;
-    assert_eq!(nodes(&data["session"]["messages"]), sent[10..17], "those after a message");
+    assert_eq!(nodes(&data["session"]["messages"]), sent[10..17], "the messages after the cursor");
     let data = server.data(ANNA, backwards, json!({ "id": session, "before": cursor })).await;
-    assert_eq!(nodes(&data["session"]["messages"]), sent[2..9], "those before it");
+    assert_eq!(nodes(&data["session"]["messages"]), sent[2..9], "the messages before the cursor");
     let both = format!("{{ session(id: \"{session}\") {{ messages(first: 1, last: 1) {{ totalCount }} }} }}");
     assert_eq!(server.code(ANNA, &both, json!({})).await, "INVALID_PAGE");
 }
 
 #[tokio::test]
-async fn sessions_entities_facts_and_evidence_are_complete() {
+async fn paged_lists_return_every_item_once() {
     let server = Server::start().await;
     let mut sessions = Vec::new();
     for _ in 0..5 {
@@ -112,7 +112,7 @@ async fn sessions_entities_facts_and_evidence_are_complete() {
 }
 
 #[tokio::test]
-async fn rivals_share_their_weight() {
+async fn rival_facts_share_relative_weight() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let lyon = server.fact(ANNA, &session, ["Mary", "LIVES_IN", "Lyon"]).await;
@@ -136,7 +136,7 @@ async fn rivals_share_their_weight() {
 }
 
 #[tokio::test]
-async fn message_tells_its_stance_on_a_fact() {
+async fn message_lists_its_stance_on_fact() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let fact = server.fact(ANNA, &session, ["Mary", "LIKES", "sushi"]).await;

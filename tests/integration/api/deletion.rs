@@ -1,4 +1,4 @@
-//! Deleting a session that is too large for one transaction, as a client does it.
+//! Deletion, by a client, of a session that is too large for one transaction.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ fn caller(user: &str) -> Caller {
     Caller::verified(user.parse().unwrap(), ViewerRole::User)
 }
 
-/// Stores so many messages, which nobody is to read for facts.
+/// Imports this many messages with a role that is not processed for facts.
 async fn fill(server: &Server, user: &str, session: &str, messages: usize) {
     let id: SessionId = session.parse().unwrap();
     for chunk in (0..messages).collect::<Vec<_>>().chunks(500) {
@@ -35,17 +35,17 @@ async fn fill(server: &Server, user: &str, session: &str, messages: usize) {
     }
 }
 
-/// Waits until nothing of a user's session is left in the store.
-async fn gone(server: &Server, user: &str, messages: u64) {
+/// Waits until only `messages` messages of this user are left in the store.
+async fn wait_until_deleted(server: &Server, user: &str, messages: u64) {
     let started = Instant::now();
     while server.store.holdings(&caller(user)).await.unwrap().get("messages").copied().unwrap_or(0) != messages {
-        assert!(started.elapsed() < crate::server::PATIENCE, "the rows of the session stay");
+        assert!(started.elapsed() < crate::server::PATIENCE, "the rows of the session are still there");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_large_session_is_gone_at_once_for_whoever_looks() {
+async fn deleted_large_session_disappears_at_once() {
     let server = Server::start().await;
     let (large, small) = (server.session(ANNA).await, server.session(ANNA).await);
     server.fact(ANNA, &large, ["Mary", "LIVES_IN", "Lyon"]).await;
@@ -82,15 +82,15 @@ async fn a_large_session_is_gone_at_once_for_whoever_looks() {
         let again = server.data(user, DELETE, json!({ "id": id })).await["deleteSession"].clone();
         assert_eq!((&again["errors"][0]["code"], &again["deletedId"]), (&json!("NOT_FOUND"), &Value::Null));
     }
-    gone(&server, ANNA, 1).await;
+    wait_until_deleted(&server, ANNA, 1).await;
     assert_eq!(server.data(ANNA, "{ sessions { nodes { id } } }", json!({})).await["sessions"]["nodes"], json!([{ "id": small }]));
 }
 
-/// How long somebody else's messages wait while a large session is deleted, to be read by people:
+/// Measures how long another user's messages wait while a large session is deleted. For people:
 /// `RECALL_TEST_MESSAGES=100000 cargo test --release --test integration -- --ignored --nocapture others_write_while`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a measurement"]
-async fn others_write_while_a_large_session_is_deleted() {
+async fn others_write_while_large_session_is_deleted() {
     let messages: usize = std::env::var("RECALL_TEST_MESSAGES").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000);
     for stored in crate::stored::Stored::all().await {
         let engine = stored.store.engine();

@@ -1,4 +1,4 @@
-//! Connections as attackers make them, byte by byte: they end, and others are served meanwhile.
+//! Attacks on connections, byte by byte: the connection ends and other clients are served.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(super) const RESET: u8 = 3;
 const CONTINUATION: u8 = 9;
 pub(super) const END_STREAM: u8 = 1;
 pub(super) const END_HEADERS: u8 = 4;
-/// `GET http://localhost/healthz`, by RFC 7541: three names of the static table, and two literals.
+/// `GET http://localhost/healthz` in RFC 7541: three indexed names and two literals.
 const HEALTH: &[u8] = b"\x82\x86\x04\x08/healthz\x01\x09localhost";
 
 pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -30,12 +30,12 @@ pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     frame
 }
 
-/// The beginning of a connection that speaks HTTP/2.
+/// The client preface and settings of an HTTP/2 connection, and these frames.
 pub(super) fn http2(frames: &[Vec<u8>]) -> Vec<u8> {
     [PREFACE.to_vec(), frame(SETTINGS, 0, 0, &[]), frames.concat()].concat()
 }
 
-/// Kinds of the frames that came.
+/// Returns the types of the received frames.
 fn kinds(mut bytes: &[u8]) -> Vec<u8> {
     let mut kinds = Vec::new();
     while let [a, b, c, kind, ..] = *bytes {
@@ -45,10 +45,10 @@ fn kinds(mut bytes: &[u8]) -> Vec<u8> {
     kinds
 }
 
-/// All that the server says until it ends the connection, which it must.
-async fn until_the_end(socket: &mut TcpStream, what: &str) -> Vec<u8> {
+/// Reads until the server ends the connection; fails if it does not.
+async fn read_until_closed(socket: &mut TcpStream, what: &str) -> Vec<u8> {
     let mut said = Vec::new();
-    // An end by reset is an end, too.
+    // A reset also counts as an end.
     let _ = timeout(PATIENCE, socket.read_to_end(&mut said)).await.unwrap_or_else(|_| panic!("{what} does not end"));
     said
 }
@@ -64,7 +64,7 @@ pub(super) async fn others_are_served(server: &Server) {
 }
 
 #[tokio::test]
-async fn a_connection_that_asks_for_nothing_ends_in_every_version_of_http() {
+async fn idle_connection_ends_in_every_http_version() {
     let head_timeout = Duration::from_millis(200);
     let write_timeout = Duration::from_millis(50);
     let server = Server::start_with(ServerConfig { head_timeout, write_timeout, ..ServerConfig::default() }).await;
@@ -88,24 +88,24 @@ async fn a_connection_that_asks_for_nothing_ends_in_every_version_of_http() {
     }
     others_are_served(&server).await;
     for (what, socket) in &mut open {
-        let said = until_the_end(socket, what).await;
+        let said = read_until_closed(socket, what).await;
         assert_eq!(what.contains("answered") || what.contains("request"), String::from_utf8_lossy(&said).contains("ok"), "{what}");
     }
-    // Who drips is no better off.
+    // A dripping client gains no time.
     let mut socket = say(&server, &http2(&[frame(HEADERS, END_STREAM, 1, &HEALTH[..3])])).await;
     let dripping = async {
         while socket.write_all(&frame(CONTINUATION, 0, 1, b"")).await.is_ok() {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(PATIENCE, dripping).await.expect("a head that drips does not end");
+    timeout(PATIENCE, dripping).await.expect("a dripping request head does not end");
     let more = timeout(3 * head_timeout, stream.chunk()).await;
-    assert!(matches!(more, Err(_) | Ok(Ok(Some(_)))), "a stream goes on: {more:?}");
+    assert!(matches!(more, Err(_) | Ok(Ok(Some(_)))), "the stream ended: {more:?}");
     others_are_served(&server).await;
 }
 
 #[tokio::test]
-async fn a_body_that_drips_ends() {
+async fn dripping_request_body_times_out() {
     let limits = Limits { operation_timeout: Duration::from_millis(1), ..Limits::default() };
     let server = Server::start_within(limits).await;
     let head = format!(
@@ -128,7 +128,7 @@ async fn a_body_that_drips_ends() {
 }
 
 #[tokio::test]
-async fn streams_that_are_opened_and_taken_back_end_the_connection() {
+async fn http2_rapid_reset_ends_connection() {
     let server = Server::start().await;
     let mut socket = say(&server, &http2(&[])).await;
     let (mut reader, mut writer) = socket.split();
@@ -139,18 +139,18 @@ async fn streams_that_are_opened_and_taken_back_end_the_connection() {
                 return;
             }
         }
-        panic!("a hundred thousand streams were opened and taken back");
+        panic!("the server accepted 100,000 streams that were opened and reset");
     };
     let mut said = Vec::new();
     let (_, ended) = tokio::join!(flood, timeout(PATIENCE, reader.read_to_end(&mut said)));
-    assert!(ended.is_ok(), "the connection goes on");
+    assert!(ended.is_ok(), "the connection is still open");
     let answered = kinds(&said).into_iter().filter(|kind| *kind == HEADERS).count();
-    assert!(answered < 2_000, "{answered} were answered");
+    assert!(answered < 2_000, "the server answered {answered} streams");
     others_are_served(&server).await;
 }
 
 #[tokio::test]
-async fn a_head_without_end_ends_the_connection() {
+async fn endless_request_head_ends_connection() {
     let server = Server::start().await;
     let flood = async |first: Vec<u8>, next: Vec<u8>| {
         let mut socket = say(&server, &first).await;
@@ -163,10 +163,10 @@ async fn a_head_without_end_ends_the_connection() {
         };
         let mut said = Vec::new();
         let _ = tokio::join!(flood, timeout(PATIENCE, reader.read_to_end(&mut said)));
-        assert!(sent < 16 * 1024 * 1024, "{sent} bytes of one head were taken");
+        assert!(sent < 16 * 1024 * 1024, "the server read {sent} bytes of one request head");
         said
     };
-    // A literal that no table remembers.
+    // A literal that is never indexed.
     let literal = [&b"\x00\x01a\x7f\x81\x7c"[..], &[b'x'; 16_000]].concat();
     for (name, next) in [("empty", frame(CONTINUATION, 0, 1, b"")), ("long", frame(CONTINUATION, 0, 1, &literal))] {
         let said = flood(http2(&[frame(HEADERS, END_STREAM, 1, HEALTH)]), next).await;
@@ -181,7 +181,7 @@ async fn a_head_without_end_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn one_address_has_its_share_of_the_connections() {
+async fn connections_per_address_are_limited() {
     let config = ServerConfig { connections_per_address: Some(2), ..ServerConfig::default() };
     let server = Server::start_with(config).await;
     let request = format!("GET /healthz HTTP/1.1\r\nhost: {}\r\n\r\n", server.address);
@@ -194,11 +194,11 @@ async fn one_address_has_its_share_of_the_connections() {
     let (mut first, mut second) = (connect().await.unwrap(), connect().await.unwrap());
     assert!(ask(&mut first).await && ask(&mut second).await);
     let mut third = connect().await.unwrap();
-    assert!(!ask(&mut third).await, "a third is closed");
+    assert!(!ask(&mut third).await, "a third connection is served");
     drop(first);
     let begun = std::time::Instant::now();
     while !ask(&mut connect().await.unwrap()).await {
-        assert!(begun.elapsed() < PATIENCE, "a connection that was closed still counts");
+        assert!(begun.elapsed() < PATIENCE, "a closed connection still counts");
         sleep(Duration::from_millis(20)).await;
     }
     let proxy =
@@ -209,7 +209,7 @@ async fn one_address_has_its_share_of_the_connections() {
 }
 
 #[tokio::test]
-async fn a_packed_body_is_not_unpacked() {
+async fn compressed_body_is_rejected() {
     let server = Server::start().await;
     for encoding in ["gzip", "br", "deflate", "zstd", "identity, gzip", "GZIP"] {
         let request = server.post(ANNA, "/graphql").header("content-type", "application/json").header("content-encoding", encoding);
@@ -222,7 +222,7 @@ async fn a_packed_body_is_not_unpacked() {
 }
 
 #[tokio::test]
-async fn pages_are_served_from_the_binary_and_no_path_leads_out_of_it() {
+async fn path_traversal_is_rejected() {
     let server = Server::start().await;
     for path in [
         "/../Cargo.toml",
@@ -247,7 +247,7 @@ async fn pages_are_served_from_the_binary_and_no_path_leads_out_of_it() {
         "/graphiql/../../src/main.rs",
     ] {
         let request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", server.address);
-        let said = until_the_end(&mut say(&server, request.as_bytes()).await, path).await;
+        let said = read_until_closed(&mut say(&server, request.as_bytes()).await, path).await;
         let said = String::from_utf8_lossy(&said).into_owned();
         assert!(said.starts_with("HTTP/1.1 4"), "{path}: {said}");
         assert!(!said.contains("[package]") && !said.contains("root:") && !said.contains("fn main"), "{path}");

@@ -1,4 +1,4 @@
-//! Deleting everything of oneself, as a client does it.
+//! Deletion of all of a user's data, as a client does it.
 
 use recall_domain::{Caller, ViewerRole};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ async fn delete(server: &Server, user: &str, word: &str) -> Value {
     server.data(user, DELETE, json!({ "word": word })).await["deleteMyData"].clone()
 }
 
-/// Everything that somebody can see at once.
+/// Everything that a user can read.
 async fn state(server: &Server, user: &str) -> Value {
     let query = "{ sessions { totalCount } facts { nodes { id weight } } entities { nodes { id name } } accessTokens { id }
         context(input: { query: \"Where does Mary live?\" }) { facts { fact { id } } messages { message { id text } } } }";
@@ -23,7 +23,7 @@ async fn state(server: &Server, user: &str) -> Value {
 }
 
 #[tokio::test]
-async fn everything_of_the_viewer_goes_with_a_receipt() {
+async fn delete_my_data_removes_everything_with_receipt() {
     let server = Server::start().await;
     for user in [ANNA, BORIS] {
         let session = server.session(user).await;
@@ -59,7 +59,7 @@ async fn everything_of_the_viewer_goes_with_a_receipt() {
     );
     assert_eq!(count("message_index"), 2);
     assert!(count("events") > 2 && count("entities") == 2);
-    // Whoever follows is told.
+    // Followers receive a bye.
     let bye = loop {
         let heard = streams::hear(&mut socket).await;
         if heard["payload"]["data"]["sessionEvents"]["type"] == "bye" {
@@ -71,33 +71,33 @@ async fn everything_of_the_viewer_goes_with_a_receipt() {
     let nothing = json!({ "sessions": { "totalCount": 0 }, "facts": { "nodes": [] }, "entities": { "nodes": [] }, "accessTokens": [],
         "context": { "facts": [], "messages": [] } });
     assert_eq!(state(&server, ANNA).await, nothing);
-    assert_eq!(state(&server, BORIS).await, others, "the neighbour keeps everything");
+    assert_eq!(state(&server, BORIS).await, others, "another user's data changed");
     let shown = server.data(ANNA, "{ viewer { deletion { begunAt endedAt deleted { count } } } }", json!({})).await;
     assert_eq!(shown["viewer"]["deletion"]["endedAt"], receipt["endedAt"]);
     assert_eq!(server.data(BORIS, "{ viewer { deletion { begunAt } } }", json!({})).await["viewer"]["deletion"], Value::Null);
 
     let again = delete(&server, ANNA, "DELETE").await;
-    assert_eq!((&again["receipt"]["deleted"], &again["errors"]), (&json!([]), &json!([])), "a second time there is nothing");
-    // And a new beginning.
+    assert_eq!((&again["receipt"]["deleted"], &again["errors"]), (&json!([]), &json!([])), "the second deletion found something");
+    // The user can start again.
     let session = server.session(ANNA).await;
     server.say(ANNA, &session, "Hello again.").await;
     assert_eq!(state(&server, ANNA).await["sessions"]["totalCount"], 1);
 }
 
 #[tokio::test]
-async fn who_has_nothing_gets_an_empty_receipt() {
+async fn user_without_data_gets_empty_receipt() {
     let server = Server::start().await;
     let done = delete(&server, ANNA, "DELETE").await;
     assert_eq!(done, json!({ "receipt": { "begunAt": null, "endedAt": null, "deleted": [], "pending": [] }, "errors": [] }));
 }
 
 #[tokio::test]
-async fn writing_meanwhile_is_refused_with_a_code_of_its_own() {
+async fn writes_during_deletion_are_refused() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let fact = server.fact(ANNA, &session, ["Mary", "LIVES_IN", "Lyon"]).await;
     let caller = recall_domain::Caller::verified(ANNA.parse().unwrap(), recall_domain::ViewerRole::User);
-    // Begun by another process, which has not got further.
+    // Another process began the deletion and has not continued it.
     server.store.begin_erasure(&caller, recall_domain::Timestamp::UNIX_EPOCH).await.unwrap();
     let sent = server.send(ANNA, json!({ "sessionId": session, "text": "Hello" })).await;
     assert_eq!(sent["errors"][0]["code"], "DATA_BEING_DELETED", "{sent}");
@@ -114,13 +114,13 @@ async fn writing_meanwhile_is_refused_with_a_code_of_its_own() {
     let chat = server.post(ANNA, "/chat").json(&json!({ "session_id": session, "message": "Hello" })).send().await.unwrap();
     assert_eq!((chat.status().as_u16(), chat.json::<Value>().await.unwrap()["code"].clone()), (409, json!("DATA_BEING_DELETED")));
     let done = delete(&server, ANNA, "DELETE").await;
-    assert_eq!(done["receipt"]["begunAt"], "1970-01-01T00:00:00+00:00", "the same deletion is gone on with: {done}");
+    assert_eq!(done["receipt"]["begunAt"], "1970-01-01T00:00:00+00:00", "another deletion was begun: {done}");
     assert!(done["receipt"]["endedAt"].is_string());
     server.session(ANNA).await;
 }
 
 #[tokio::test]
-async fn what_was_done_is_noted_without_texts() {
+async fn audit_log_records_actions_without_texts() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     server.say(ANNA, &session, "Xylophagia").await;
@@ -140,18 +140,18 @@ async fn what_was_done_is_noted_without_texts() {
     assert!(entries.iter().all(|e| e["actorId"] == ANNA && e["address"] == "127.0.0.1" && e["instance"] == "recall"), "{entries:?}");
     let all = json!(entries).to_string();
     assert!(!all.contains("Xylophagia") && !all.contains(&secret));
-    // Of others nothing, not even with the cursor of another.
+    // Another user sees nothing, even with somebody else's cursor.
     for after in [Value::Null, first["pageInfo"]["endCursor"].clone()] {
         assert_eq!(server.data(BORIS, query, json!({ "after": after })).await["auditLog"]["nodes"], json!([]));
     }
     assert_eq!(server.code(BORIS, "{ auditLog(everybody: true) { nodes { id } } }", json!({})).await, "FORBIDDEN");
 }
 
-/// An embedder that is not asked: the archive has vectors of its model.
-struct Same(String);
+/// An embedder that is never called: the archive contains vectors of its model.
+struct UnusedEmbedder(String);
 
 #[async_trait::async_trait]
-impl recall_ports::Embedder for Same {
+impl recall_ports::Embedder for UnusedEmbedder {
     fn model(&self) -> &str {
         &self.0
     }
@@ -159,12 +159,12 @@ impl recall_ports::Embedder for Same {
         256
     }
     async fn embed(&self, _: &[recall_domain::UserText]) -> Result<Vec<recall_ports::Embedding>, recall_ports::EmbedError> {
-        unreachable!("the vectors are there")
+        unreachable!("the archive contains the vectors")
     }
 }
 
 #[tokio::test]
-async fn one_takes_away_ones_own_data_and_nothing_else() {
+async fn export_contains_only_own_data() {
     let server = Server::start().await;
     for (user, word) in [(ANNA, "Anna"), (BORIS, "Xylophagia")] {
         let session = server.session(user).await;
@@ -178,11 +178,11 @@ async fn one_takes_away_ones_own_data_and_nothing_else() {
     assert!(
         archive.contains("Anna lives in Lyon.") && !archive.contains("Xylophagia") && !archive.contains(BORIS) && !archive.contains(&local)
     );
-    // What came out goes in elsewhere.
+    // The archive can be imported elsewhere.
     let model = archive.lines().filter_map(|l| serde_json::from_str::<Value>(l).ok()).find(|l| l["type"] == "index").unwrap();
     let elsewhere = crate::stored::Stored::sqlite().await;
     let into = elsewhere.store.local_user().await.unwrap();
-    let embedder = Same(text(&model["model"]));
+    let embedder = UnusedEmbedder(text(&model["model"]));
     let ontology = recall_domain::Ontology::parse(recall_understand::default_ontology()).unwrap();
     let taken = recall::app::archive::read(
         elsewhere.store.as_ref(),
@@ -196,7 +196,7 @@ async fn one_takes_away_ones_own_data_and_nothing_else() {
     let taken = taken.await.unwrap();
     assert!(taken.users == 1 && taken.records > 5 && taken.new == taken.records);
 
-    // Who has nothing gets an archive of nothing, and who is being deleted none.
+    // A user without data gets an empty archive; a user whose data is being deleted gets none.
     server.data(ANNA, DELETE, json!({ "word": "DELETE" })).await;
     let stranger = "00000000-0000-4000-8000-00000000000c";
     let empty = server.get(stranger, "/export").send().await.unwrap().text().await.unwrap();
@@ -209,10 +209,10 @@ async fn one_takes_away_ones_own_data_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn one_export_of_a_user_runs_at_a_time_and_a_client_that_hangs_up_frees_its_place() {
+async fn second_concurrent_export_of_user_is_refused() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
-    // More than the connection takes by itself.
+    // More than the socket buffers take.
     for n in 0..12 {
         let messages: Vec<Value> = (0..100).map(|i| json!({ "text": format!("{n} {i} {}", "word ".repeat(1_000)) })).collect();
         let query = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
@@ -222,21 +222,21 @@ async fn one_export_of_a_user_runs_at_a_time_and_a_client_that_hangs_up_frees_it
     assert_eq!(slow.status(), 200);
     let second = server.get(ANNA, "/export").send().await.unwrap();
     assert_eq!((second.status().as_u16(), second.headers()["retry-after"].to_str().unwrap()), (429, "30"));
-    assert_eq!(server.get(BORIS, "/export").send().await.unwrap().status(), 200, "others are served");
+    assert_eq!(server.get(BORIS, "/export").send().await.unwrap().status(), 200, "other users can export");
     drop(slow);
     let started = std::time::Instant::now();
     while server.get(ANNA, "/export").send().await.unwrap().status() != 200 {
-        assert!(started.elapsed() < std::time::Duration::from_secs(60), "the place is never freed");
+        assert!(started.elapsed() < std::time::Duration::from_secs(60), "the export slot is never freed");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
 }
 
 #[tokio::test]
-async fn slow_readers_of_exports_keep_nobody_from_exporting() {
+async fn slow_export_readers_do_not_block_others() {
     let server = Server::start().await;
     let query = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
     let mut slow = Vec::new();
-    // More of them than are read from the database at a time.
+    // More exports than the server reads from the database at a time.
     for user in 1..=4 {
         let user = uuid::Uuid::from_u128(user).to_string();
         let session = server.session(&user).await;
@@ -251,8 +251,8 @@ async fn slow_readers_of_exports_keep_nobody_from_exporting() {
     let session = server.session(BORIS).await;
     server.say(BORIS, &session, "Mary lives in Lyon.").await;
     let archive = server.get(BORIS, "/export").send().await.unwrap().text().await.unwrap();
-    assert!(archive.contains("Mary lives in Lyon.") && archive.lines().last().unwrap().contains("\"end\""), "it is whole");
-    // And those who were slow get all of theirs in the end.
+    assert!(archive.contains("Mary lives in Lyon.") && archive.lines().last().unwrap().contains("\"end\""), "the archive is incomplete");
+    // The slow readers also get complete archives.
     for export in slow {
         let archive = export.text().await.unwrap();
         assert!(archive.lines().count() > 1_200 && archive.lines().last().unwrap().contains("\"end\""));
@@ -260,7 +260,7 @@ async fn slow_readers_of_exports_keep_nobody_from_exporting() {
 }
 
 #[tokio::test]
-async fn who_is_being_deleted_is_shown_nothing_of_what_is_left() {
+async fn reads_during_deletion_are_refused() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let message = server.say(ANNA, &session, "Mary lives in Lyon.").await;
@@ -288,9 +288,12 @@ async fn who_is_being_deleted_is_shown_nothing_of_what_is_left() {
     assert!(said.to_text().unwrap().contains("DATA_BEING_DELETED"), "{said}");
     server.data(BORIS, "{ sessions { totalCount } }", json!({})).await;
     let shown = server.data(ANNA, "{ viewer { id role deletion { begunAt endedAt } } }", json!({})).await;
-    assert!(shown["viewer"]["deletion"]["begunAt"].is_string() && shown["viewer"]["deletion"]["endedAt"].is_null(), "how far it has got");
+    assert!(
+        shown["viewer"]["deletion"]["begunAt"].is_string() && shown["viewer"]["deletion"]["endedAt"].is_null(),
+        "the deletion state is not shown"
+    );
     let done = delete(&server, ANNA, "DELETE").await;
     assert!(done["receipt"]["endedAt"].is_string(), "{done}");
     let left = server.data(ANNA, "{ sessions { totalCount } }", json!({})).await;
-    assert_eq!(left["sessions"]["totalCount"], 0, "and then there is nothing");
+    assert_eq!(left["sessions"]["totalCount"], 0, "data is left after the deletion");
 }

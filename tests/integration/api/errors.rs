@@ -1,10 +1,10 @@
-//! What errors say: a stable code, a sentence that says what to do, and the path of the argument as its interface names it.
+//! Errors have a stable code, a sentence that says what to do, and the argument's path in its interface.
 
 use serde_json::{Value, json};
 
 use super::harness::{ANNA, Server, text};
 
-/// One style for all sentences.
+/// Whether a message follows the style of all error sentences.
 fn is_sentence(message: &Value) -> bool {
     let message = text(message);
     let begins = message.starts_with(|c: char| c.is_uppercase() || c == '`');
@@ -12,7 +12,7 @@ fn is_sentence(message: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn refused_mutations_name_the_argument_within_input() {
+async fn refused_mutation_names_argument_within_input() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     server.fact(ANNA, &session, ["John", "LIKES", "Mary"]).await;
@@ -56,7 +56,7 @@ async fn refused_mutations_name_the_argument_within_input() {
 }
 
 #[tokio::test]
-async fn refused_queries_name_the_argument_in_extensions() {
+async fn refused_query_names_argument_in_extensions() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let nowhere = uuid::Uuid::nil();
@@ -84,7 +84,7 @@ async fn refused_queries_name_the_argument_in_extensions() {
 }
 
 #[tokio::test]
-async fn an_unknown_relation_is_refused_with_the_nearest_one() {
+async fn unknown_relation_error_suggests_nearest_relation() {
     let server = Server::start().await;
     for (given, near) in [("LIKE", "LIKES"), ("lives_in", "LIVES_IN"), ("DISLIKE", "DISLIKES"), ("BOGUS", "LIKES")] {
         let query = "query($r: String) { facts(filter: { relation: $r }) { totalCount } }";
@@ -92,11 +92,11 @@ async fn an_unknown_relation_is_refused_with_the_nearest_one() {
         assert!(text(&error["message"]).contains(&format!("Did you mean `{near}`?")), "{given}: {error}");
     }
     let none = server.data(ANNA, "{ facts(filter: { relation: \"LIKES\" }) { totalCount } }", json!({})).await;
-    assert_eq!(none["facts"]["totalCount"], 0, "a relation without facts is not unknown");
+    assert_eq!(none["facts"]["totalCount"], 0, "a relation without facts counts as unknown");
 }
 
 #[tokio::test]
-async fn rest_errors_name_the_fields_of_rest() {
+async fn refused_rest_request_names_rest_field() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let nowhere = uuid::Uuid::nil();

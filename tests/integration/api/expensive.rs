@@ -1,4 +1,4 @@
-//! Small requests that would cost much: refused by what they cost, over every transport, and others are served meanwhile.
+//! Small requests with a high cost are refused over every transport, and other clients are served.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn error(response: &Value) -> (&str, &str) {
     (error["extensions"]["code"].as_str().unwrap_or_default(), error["message"].as_str().unwrap_or_default())
 }
 
-/// Documents that would cost much, with their variables, and what they are refused for.
+/// Expensive documents with their variables, error code and part of the message.
 fn shapes() -> Vec<(&'static str, String, Value, &'static str, &'static str)> {
     let laughs: String = (0..27).map(|n| format!("fragment F{n} on Viewer {{ ...F{0} ...F{0} }} ", n + 1)).collect();
     let uses: String = many("$v# ", 600);
@@ -116,7 +116,7 @@ async fn expensive_documents_are_refused_over_every_transport() {
         let posted = server.graphql(ANNA, &query, variables.clone()).await;
         let (got, message) = error(&posted);
         assert!(got == code && message.contains(figure), "{name}: {posted}");
-        assert!(posted.to_string().len() < 2_000, "{name}: the answer is short");
+        assert!(posted.to_string().len() < 2_000, "{name}: the answer is long");
 
         let mut socket = connect(&server, ANNA).await;
         say(&mut socket, json!({ "id": "1", "type": "subscribe", "payload": { "query": query, "variables": variables } })).await;
@@ -133,7 +133,7 @@ async fn expensive_documents_are_refused_over_every_transport() {
 }
 
 #[tokio::test]
-async fn operation_name_is_bounded_too() {
+async fn oversized_operation_name_is_refused() {
     let server = Server::start().await;
     let body = json!({ "query": VIEWER, "operationName": "x".repeat(500_000) });
     let answer: Value = server.post(ANNA, "/graphql").json(&body).send().await.unwrap().json().await.unwrap();
@@ -141,7 +141,7 @@ async fn operation_name_is_bounded_too() {
 }
 
 #[tokio::test]
-async fn errors_of_an_answer_are_bounded() {
+async fn error_count_and_length_are_bounded() {
     let server = Server::start().await;
     let unknown = server.graphql(ANNA, &format!("{{ {} }}", many("unknown# ", 2_500)), json!({})).await;
     assert_eq!(unknown["errors"].as_array().unwrap().len(), 21);
@@ -151,11 +151,11 @@ async fn errors_of_an_answer_are_bounded() {
     let long = server
         .graphql(ANNA, "query($s: EntityType) { entities(filter: { type: $s }) { totalCount } }", json!({ "s": "x".repeat(500_000) }))
         .await;
-    assert!(long.to_string().len() < 1_500, "what the client sent is not repeated whole");
+    assert!(long.to_string().len() < 1_500, "the answer repeats the whole input");
 }
 
 #[tokio::test]
-async fn answer_beyond_its_budget_ends_the_operation() {
+async fn oversized_answer_ends_operation() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     for _ in 0..40 {
@@ -164,17 +164,17 @@ async fn answer_beyond_its_budget_ends_the_operation() {
     let page = "query($id: ID!, $n: Int!) { session(id: $id) { messages(first: $n) { nodes { text } } } }";
     let whole = server.graphql(ANNA, page, json!({ "id": session, "n": 40 })).await;
     assert_eq!(error(&whole).0, "RESPONSE_TOO_LARGE");
-    assert!(whole.to_string().len() < 1_000 && whole.get("data").is_none_or(Value::is_null), "nothing of it is sent");
+    assert!(whole.to_string().len() < 1_000 && whole.get("data").is_none_or(Value::is_null), "part of the answer is sent");
     assert!(error(&whole).1.contains("Ask for smaller pages"));
     server.data(ANNA, page, json!({ "id": session, "n": 20 })).await;
 
-    // Introspection has no price but its nodes.
+    // Introspection costs only its nodes.
     let deep = format!("types {{ {} name {} }}", "fields { type { ofType { ".repeat(4), "} } }".repeat(4));
     let types = format!("{{ __schema {{ {} }} }}", many(&format!("a#: {deep} "), 100));
     assert_eq!(server.code(ANNA, &types, json!({})).await, "RESPONSE_TOO_LARGE");
     let rest = server.get(ANNA, &format!("/context/{session}?q=long+words&first=40")).send().await.unwrap();
     assert_eq!(rest.json::<Value>().await.unwrap()["code"], "RESPONSE_TOO_LARGE");
-    // A connection outlives it.
+    // The connection survives the error.
     let mut socket = connect(&server, ANNA).await;
     for (id, n, kind) in [("1", 40, "RESPONSE_TOO_LARGE"), ("2", 1, "")] {
         say(&mut socket, json!({ "id": id, "type": "subscribe", "payload": { "query": page, "variables": { "id": session, "n": n } } }))
@@ -188,7 +188,7 @@ async fn answer_beyond_its_budget_ends_the_operation() {
 }
 
 #[tokio::test]
-async fn rivals_are_listed_up_to_their_bound_and_weighed_whole() {
+async fn rivals_are_listed_up_to_limit_and_all_weighed() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let mut id = String::new();
@@ -201,14 +201,14 @@ async fn rivals_are_listed_up_to_their_bound_and_weighed_whole() {
         let rivals = data["fact"]["rivals"].as_array().unwrap();
         assert_eq!(rivals.len(), expected);
         let share = data["fact"]["relativeWeight"].as_f64().unwrap();
-        assert!((share - 0.02).abs() < 0.001, "one of fifty: {share}");
+        assert!((share - 0.02).abs() < 0.001, "not one of fifty: {share}");
     }
     let code = server.code(ANNA, query, json!({ "id": id, "n": 101 })).await;
     assert_eq!(code, "INVALID_PAGE_SIZE");
 }
 
 #[tokio::test]
-async fn documents_of_the_bundled_pages_cost_little() {
+async fn bundled_page_documents_cost_under_half_the_limit() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let bundled: std::collections::HashMap<String, String> =

@@ -1,5 +1,6 @@
-//! Starts servers for tests and talks to them. Who asks is said by a header, which only the tests' authenticator reads.
-//! No worker runs unless a test starts one: nothing is mined or answered, and facts are asserted.
+//! Starts servers for tests and talks to them.
+//! A header names the user; only the tests' authenticator reads it. No worker runs unless a test starts one,
+//! so nothing is extracted or answered, and tests assert facts themselves.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -26,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::stored::Stored;
 
-/// Two users of every server.
+/// Two users that every server has.
 pub(crate) const ANNA: &str = "00000000-0000-4000-8000-00000000000a";
 pub(crate) const BORIS: &str = "00000000-0000-4000-8000-00000000000b";
 
@@ -79,7 +80,7 @@ pub(crate) struct Server {
     stop: CancellationToken,
     serving: Option<tokio::task::JoinHandle<()>>,
     pub(crate) stored: Stored,
-    /// The use cases behind it.
+    /// The use cases behind the server.
     pub(crate) conversation: Conversation,
     announcer: Arc<HubAnnouncer>,
 }
@@ -99,7 +100,7 @@ impl Server {
         Self::start_as(connections, Arc::new(ByHeader), None).await
     }
 
-    /// A server that asks `authenticator` who asks.
+    /// Starts a server with this authenticator.
     pub(crate) async fn start_as(
         connections: api::ServerConfig,
         authenticator: Arc<dyn Authenticator>,
@@ -108,22 +109,22 @@ impl Server {
         Self::build(Stored::sqlite().await, connections, |_, _| (authenticator, None, None), login, api::Limits::default()).await
     }
 
-    /// A server with bounds of its own.
+    /// Starts a server with these limits.
     pub(crate) async fn start_within(limits: api::Limits) -> Self {
         Self::start_bounded(api::ServerConfig::default(), limits).await
     }
 
-    /// The same, for connections as well.
+    /// Starts a server with these connection settings and limits.
     pub(crate) async fn start_bounded(connections: api::ServerConfig, limits: api::Limits) -> Self {
         Self::build(Stored::sqlite().await, connections, |_, _| (Arc::new(ByHeader), None, None), None, limits).await
     }
 
-    /// A server on a store of the caller's choice.
+    /// Starts a server on this store.
     pub(crate) async fn start_on(stored: Stored) -> Self {
         Self::build(stored, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None, None), None, api::Limits::default()).await
     }
 
-    /// As [`Server::start_as`], with an authenticator that needs the store.
+    /// Like [`Server::start_as`], with an authenticator that needs the store.
     pub(crate) async fn start_over(
         connections: api::ServerConfig,
         authenticator: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Authenticator>,
@@ -132,7 +133,7 @@ impl Server {
         Self::build(Stored::sqlite().await, connections, |store, _| (authenticator(store), None, None), login, api::Limits::default()).await
     }
 
-    /// A server that people log in to with a browser; it is reached at the address that `logins` is given.
+    /// Starts a server with browser logins; `logins` receives the server's address.
     pub(crate) async fn start_for_people(
         stored: Stored,
         logins: impl FnOnce(Arc<dyn Store>, SocketAddr) -> Logins,
@@ -145,7 +146,7 @@ impl Server {
         Self::build(stored, api::ServerConfig::default(), build, Some(login), api::Limits::default()).await
     }
 
-    /// The same, and people may also go on without a login.
+    /// Like [`Server::start_for_people`], and visitors may also use the server without a login.
     pub(crate) async fn start_for_visitors(
         stored: Stored,
         who: impl FnOnce(Arc<dyn Store>, SocketAddr) -> (Logins, Visits),
@@ -219,7 +220,7 @@ impl Server {
         &self.announcer.0
     }
 
-    /// Stops as the program does, and waits until every connection has ended or the grace is over.
+    /// Stops as the program does, and waits until all connections end or the grace period is over.
     pub(crate) async fn stop(mut self) {
         self.stop.cancel();
         self.hub().shutdown(Bye::from(ByeCode::Restart));
@@ -228,7 +229,7 @@ impl Server {
         }
     }
 
-    /// Understands and answers messages, until dropped.
+    /// Processes and answers messages until dropped.
     pub(crate) fn work(&self) -> Processor {
         Processor::start(
             self.store.clone(),
@@ -252,20 +253,20 @@ impl Server {
         self.http.post(self.url(path)).header("x-test-user", user)
     }
 
-    /// The whole GraphQL response.
+    /// Returns the whole GraphQL response.
     pub(crate) async fn graphql(&self, user: &str, query: &str, variables: Value) -> Value {
         let body = json!({ "query": query, "variables": variables });
         self.post(user, "/graphql").json(&body).send().await.unwrap().json().await.unwrap()
     }
 
-    /// The data of a GraphQL response that must succeed.
+    /// Returns the data of a GraphQL response that must succeed.
     pub(crate) async fn data(&self, user: &str, query: &str, variables: Value) -> Value {
         let response = self.graphql(user, query, variables).await;
         assert!(response.get("errors").is_none(), "{response:#}");
         response["data"].clone()
     }
 
-    /// The code of a GraphQL response that must fail.
+    /// Returns the error code of a GraphQL response that must fail.
     pub(crate) async fn code(&self, user: &str, query: &str, variables: Value) -> String {
         let response = self.graphql(user, query, variables).await;
         response["errors"][0]["extensions"]["code"].as_str().unwrap_or_else(|| panic!("no error with a code: {response:#}")).to_owned()
@@ -276,7 +277,7 @@ impl Server {
         text(&data["createSession"]["session"]["id"])
     }
 
-    /// A session of shared memory.
+    /// Creates a session of shared memory.
     pub(crate) async fn shared_session(&self) -> String {
         let query = "mutation { createSession(input: { shared: true, title: \"Handbook\" }) { session { id shared } errors { code } } }";
         let data = self.data(ADMIN, query, json!({})).await;
@@ -284,7 +285,7 @@ impl Server {
         text(&data["createSession"]["session"]["id"])
     }
 
-    /// The payload of `sendMessage`.
+    /// Returns the payload of `sendMessage`.
     pub(crate) async fn send(&self, user: &str, input: Value) -> Value {
         let query = "mutation($input: SendMessageInput!) { sendMessage(input: $input) {
             status message { id text status role externalId } errors { code message path } } }";
@@ -295,7 +296,7 @@ impl Server {
         text(&self.send(user, json!({ "sessionId": session, "text": words })).await["message"]["id"])
     }
 
-    /// Lets [`VISITOR`] store things.
+    /// Begins a visit, so that [`VISITOR`] can store data.
     pub(crate) async fn begin_visit(&self) {
         let now = self.conversation.now();
         let visit = Visit {

@@ -1,4 +1,4 @@
-//! Bad input: a clear error with a code each, the server alive, nothing lost.
+//! Bad input gets an error with a stable code, and the server keeps running without data loss.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ async fn problem(request: reqwest::RequestBuilder) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn texts_that_cannot_be_kept_are_named_in_the_payload() {
+async fn invalid_texts_are_refused_with_code() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     for (words, code) in [
@@ -42,7 +42,7 @@ async fn texts_that_cannot_be_kept_are_named_in_the_payload() {
 }
 
 #[tokio::test]
-async fn bodies_that_cannot_be_read_are_refused() {
+async fn unreadable_bodies_are_refused() {
     let server = Server::start().await;
     let post = |body: Vec<u8>| server.post(ANNA, "/graphql").header("content-type", "application/json").body(body);
     let megabyte = json!({ "query": VIEWER, "variables": { "text": "x".repeat(1024 * 1024) } }).to_string();
@@ -66,7 +66,7 @@ async fn bodies_that_cannot_be_read_are_refused() {
 }
 
 #[tokio::test]
-async fn queries_that_cost_too_much_are_refused() {
+async fn too_deep_or_too_complex_queries_are_refused() {
     let server = Server::start().await;
     let code = async |query: String| server.code(ANNA, &query, json!({})).await;
     assert_eq!(code(format!("{}{}", "{a".repeat(10_000), "}".repeat(10_000))).await, "QUERY_TOO_DEEP");
@@ -85,7 +85,7 @@ async fn queries_that_cost_too_much_are_refused() {
     }
     let same: String =
         (0..60).map(|n| format!("a{n}: sessions(first: 100) {{ nodes {{ messages(first: 100) {{ totalCount }} }} }} ")).collect();
-    assert_eq!(code(format!("{{ {same} }}")).await, "QUERY_TOO_COMPLEX", "the same thing under other names");
+    assert_eq!(code(format!("{{ {same} }}")).await, "QUERY_TOO_COMPLEX", "aliases of one field");
     let schema = format!("{{ __schema {{ types {{ {} name {} }} }} }}", "fields { type { ".repeat(20), "} }".repeat(20));
     assert_eq!(code(schema).await, "QUERY_TOO_DEEP");
     let variables: String = (0..5_000).map(|n| format!("$v{n}: Int ")).collect();
@@ -96,7 +96,7 @@ async fn queries_that_cost_too_much_are_refused() {
 }
 
 #[tokio::test]
-async fn every_error_has_a_code() {
+async fn every_graphql_error_has_a_code() {
     let server = Server::start().await;
     let nowhere = uuid::Uuid::nil().to_string();
     for (query, code) in [
@@ -137,7 +137,7 @@ async fn every_error_has_a_code() {
 }
 
 #[tokio::test]
-async fn a_message_sent_twice_is_one() {
+async fn message_with_known_client_id_is_stored_once() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let input = json!({ "sessionId": session, "text": "Once.", "clientMessageId": "c-1" });
@@ -155,14 +155,14 @@ async fn a_message_sent_twice_is_one() {
     assert_eq!(data["importMessages"], json!({ "messages": [], "errors": [{ "code": "IMPORT_SIZE" }] }));
 }
 
-/// A bucket that does not fill while a test runs.
-fn few(burst: u32) -> Limits {
+/// A bucket that does not refill while a test runs.
+fn limits_with_burst(burst: u32) -> Limits {
     Limits { requests: Some(RateLimit { per_second: 1e-3, burst }), ..Limits::default() }
 }
 
 #[tokio::test]
-async fn what_costs_much_counts_as_several_requests() {
-    let server = Server::start_within(few(20)).await;
+async fn expensive_query_counts_as_several_requests() {
+    let server = Server::start_within(limits_with_burst(20)).await;
     let much = "{ sessions(first: 100) { nodes { messages(first: 50) { nodes { id text } } } } }";
     let answer = server.graphql(ANNA, much, json!({})).await;
     let cost = answer["extensions"]["cost"]["requested"].as_u64().unwrap();
@@ -179,8 +179,8 @@ async fn what_costs_much_counts_as_several_requests() {
 }
 
 #[tokio::test]
-async fn a_flood_of_offers_is_held_back_before_it_is_read() {
-    let server = Server::start_within(few(40)).await;
+async fn flood_of_offers_is_rate_limited() {
+    let server = Server::start_within(limits_with_burst(40)).await;
     let session = server.session(ANNA).await;
     let path = format!("/signaling/{session}");
     let offer = |sdp: &'static str| server.post(ANNA, &path).header("content-type", "application/sdp").body(sdp);
@@ -192,7 +192,7 @@ async fn a_flood_of_offers_is_held_back_before_it_is_read() {
     assert!(seen.iter().filter(|status| **status == 201).count() <= 3 && seen[6] == 429, "{seen:?}");
     let others = server.session(BORIS).await;
     let theirs = server.post(BORIS, &format!("/signaling/{others}")).header("content-type", "application/sdp").body(OFFER);
-    assert_eq!(theirs.send().await.unwrap().status(), 201, "others are answered");
+    assert_eq!(theirs.send().await.unwrap().status(), 201, "other users are limited");
 }
 
 async fn problem_status(request: reqwest::RequestBuilder) -> u16 {

@@ -1,4 +1,4 @@
-//! HTTP/2 clients that let answers lie: they read all else, and hold back the window of an answer.
+//! HTTP/2 clients that read everything except one answer, whose flow-control window they keep closed.
 
 use std::time::Duration;
 
@@ -21,12 +21,12 @@ const WINDOW_UPDATE: u8 = 8;
 const ACK: u8 = 1;
 const PROBE: &str = "/healthz";
 
-/// So many bytes of each answer may be sent, and no more.
+/// A settings frame that lets the server send this many bytes of each answer.
 fn window(bytes: u32) -> Vec<u8> {
     frame(SETTINGS, 0, 0, &[&[0, 4][..], &bytes.to_be_bytes()].concat())
 }
 
-/// A GET, by RFC 7541: names of the static table, and literals.
+/// A GET request in RFC 7541: indexed names and literals.
 fn get(server: &Server, stream: u32, path: &str) -> Vec<u8> {
     let literal = |text: &str| [&[u8::try_from(text.len()).unwrap()][..], text.as_bytes()].concat();
     let (path, authority) = (literal(path), literal(&server.address.to_string()));
@@ -35,7 +35,7 @@ fn get(server: &Server, stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &head)
 }
 
-/// The next frame, pings answered: kind, flags, stream, payload. None when the connection has ended.
+/// Returns the next frame as type, flags, stream and payload; answers pings. None after the end of the connection.
 async fn next(socket: &mut TcpStream) -> Option<(u8, u8, u32, Vec<u8>)> {
     loop {
         let mut head = [0; 9];
@@ -51,21 +51,21 @@ async fn next(socket: &mut TcpStream) -> Option<(u8, u8, u32, Vec<u8>)> {
     }
 }
 
-/// Reads until a frame of a kind of a stream.
-async fn until(socket: &mut TcpStream, kind: u8, stream: u32) {
+/// Reads until this stream has a frame of this type.
+async fn read_until(socket: &mut TcpStream, kind: u8, stream: u32) {
     let come = async {
         loop {
-            let (came, _, of, _) = next(socket).await.expect("the connection goes on");
+            let (came, _, of, _) = next(socket).await.expect("the connection ended");
             if (came, of) == (kind, stream) {
                 return;
             }
             assert_ne!(came, RESET, "of {of}");
         }
     };
-    timeout(PATIENCE, come).await.unwrap_or_else(|_| panic!("no {kind} of {stream}"));
+    timeout(PATIENCE, come).await.unwrap_or_else(|_| panic!("no frame of type {kind} on stream {stream}"));
 }
 
-/// The beginning of a session's events, of which there are some.
+/// Returns the address of an event stream that starts with stored events.
 async fn events(server: &Server) -> String {
     let session = server.session(ANNA).await;
     for n in 0..50 {
@@ -76,7 +76,7 @@ async fn events(server: &Server) -> String {
     format!("/sessions/{session}/events?after={epoch}:0")
 }
 
-/// A file of many pieces.
+/// Returns the address and content of a file that needs many frames.
 async fn script(server: &Server) -> (String, Vec<u8>) {
     let page = server.get(ANNA, "/").send().await.unwrap().text().await.unwrap();
     let path = page.split('"').find(|part| part.starts_with("/assets/") && part.ends_with(".js")).unwrap().to_owned();
@@ -85,17 +85,17 @@ async fn script(server: &Server) -> (String, Vec<u8>) {
     (path, content)
 }
 
-/// Waits until the one stream that a caller may have open here is none any more.
-async fn until_the_stream_is_over(server: &Server, events: &str) {
+/// Waits until the one stream that the caller may have here has ended.
+async fn wait_until_stream_ends(server: &Server, events: &str) {
     let over = async {
         while server.get(ANNA, events).send().await.unwrap().status() != 200 {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(PATIENCE, over).await.expect("the stream goes on");
+    timeout(PATIENCE, over).await.expect("the stream did not end");
 }
 
-/// Nothing but an answer that lies can end a connection soon.
+/// Settings under which only an unread answer can end a connection soon.
 fn bounds(trusted_proxies: &[&str]) -> (ServerConfig, Limits) {
     let config = ServerConfig {
         head_timeout: Duration::from_secs(3_600),
@@ -107,7 +107,7 @@ fn bounds(trusted_proxies: &[&str]) -> (ServerConfig, Limits) {
 }
 
 #[tokio::test]
-async fn who_takes_nothing_of_an_answer_is_cut_whatever_else_they_do() {
+async fn slow_http2_reader_is_disconnected() {
     let (config, limits) = bounds(&[]);
     let server = Server::start_bounded(config, limits).await;
     let (events, (script, _)) = (events(&server).await, script(&server).await);
@@ -132,14 +132,14 @@ async fn who_takes_nothing_of_an_answer_is_cut_whatever_else_they_do() {
                 () = reading => {}
             }
         };
-        timeout(PATIENCE, ended).await.unwrap_or_else(|_| panic!("{path} lies for ever, of {given} bytes"));
+        timeout(PATIENCE, ended).await.unwrap_or_else(|_| panic!("{path} stays open with a window of {given} bytes"));
         others_are_served(&server).await;
     }
-    until_the_stream_is_over(&server, &events).await;
+    wait_until_stream_ends(&server, &events).await;
 }
 
 #[tokio::test]
-async fn who_takes_what_they_asked_for_gets_all_of_it_and_may_wait_for_more() {
+async fn http2_reader_with_open_window_gets_everything() {
     let (config, limits) = bounds(&[]);
     let long = 4 * config.write_timeout;
     let server = Server::start_bounded(config, limits).await;
@@ -149,7 +149,7 @@ async fn who_takes_what_they_asked_for_gets_all_of_it_and_may_wait_for_more() {
     let (mut heard, mut got) = (String::new(), Vec::new());
     let mut is_whole = false;
     while !is_whole || !heard.contains("event: caught_up") {
-        match timeout(PATIENCE, next(&mut socket)).await.unwrap().expect("the connection goes on") {
+        match timeout(PATIENCE, next(&mut socket)).await.unwrap().expect("the connection ended") {
             (DATA, _, 1, payload) => heard.push_str(&String::from_utf8(payload).unwrap()),
             (DATA, flags, 3, payload) => {
                 got.extend(payload);
@@ -160,24 +160,24 @@ async fn who_takes_what_they_asked_for_gets_all_of_it_and_may_wait_for_more() {
     }
     assert!(got == content, "{} bytes of {}", got.len(), content.len());
     assert_eq!(heard.matches("event: message_stored").count(), 50);
-    // Nothing happens on the stream meanwhile.
+    // The stream is idle meanwhile.
     sleep(long).await;
     socket.write_all(&get(&server, 5, PROBE)).await.unwrap();
-    until(&mut socket, DATA, 5).await;
+    read_until(&mut socket, DATA, 5).await;
 }
 
 #[tokio::test]
-async fn of_a_trusted_proxy_the_one_answer_ends_and_the_others_go_on() {
+async fn slow_answer_of_trusted_proxy_ends_alone() {
     let (config, limits) = bounds(&["127.0.0.0/8"]);
     let server = Server::start_bounded(config, limits).await;
     let events = events(&server).await;
     let mut socket = say(&server, &http2(&[window(500), get(&server, 1, &events)])).await;
-    until(&mut socket, DATA, 1).await;
-    until_the_stream_is_over(&server, &events).await;
+    read_until(&mut socket, DATA, 1).await;
+    wait_until_stream_ends(&server, &events).await;
     socket.write_all(&get(&server, 3, PROBE)).await.unwrap();
-    until(&mut socket, DATA, 3).await;
+    read_until(&mut socket, DATA, 3).await;
     socket.write_all(&frame(WINDOW_UPDATE, 0, 1, &(1u32 << 24).to_be_bytes())).await.unwrap();
-    until(&mut socket, RESET, 1).await;
+    read_until(&mut socket, RESET, 1).await;
     socket.write_all(&get(&server, 5, PROBE)).await.unwrap();
-    until(&mut socket, DATA, 5).await;
+    read_until(&mut socket, DATA, 5).await;
 }

@@ -1,11 +1,11 @@
-//! Two users of one server: neither sees, changes or counts anything of the other, and foreign ids look like unknown ones.
+//! Two users of one server: neither can see, change or count data of the other.
 
 use serde_json::{Value, json};
 
 use super::harness::{ANNA, BORIS, Server, text};
 
 #[tokio::test]
-async fn foreign_ids_look_like_unknown_ones() {
+async fn foreign_ids_look_like_unknown_ids() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let message = server.say(ANNA, &session, "The code of the safe is 4711.").await;

@@ -1,4 +1,4 @@
-//! The API as clients meet it: a real server on a free port over the real store, index and signaling.
+//! The API as clients use it: a real server on a free port with the real store, index and signaling.
 
 mod closing;
 mod connections;

@@ -1,4 +1,4 @@
-//! Relay's `node`: what it finds, and what it does not.
+//! Relay's `node` field.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ async fn node(server: &Server, user: &str, id: &str) -> Value {
     server.data(user, NODE, json!({ "id": id })).await["node"].clone()
 }
 
-/// A session, message, fact and entity.
+/// Returns the ids of a session, message, entity and fact.
 async fn things(server: &Server, user: &str, session: String) -> [String; 4] {
     let message = server.say(user, &session, "Hello.").await;
     let fact = server.fact(user, &session, ["Peter", "LIVES_IN", "Ghent"]).await;
@@ -20,7 +20,7 @@ async fn things(server: &Server, user: &str, session: String) -> [String; 4] {
 }
 
 #[tokio::test]
-async fn node_finds_each_kind_of_thing() {
+async fn node_finds_every_kind_of_object() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let [session, message, entity, fact] = things(&server, ANNA, session).await;
@@ -31,14 +31,14 @@ async fn node_finds_each_kind_of_thing() {
         (&fact, json!({ "__typename": "Fact", "id": fact, "relation": "LIVES_IN" })),
     ] {
         assert_eq!(node(&server, ANNA, id).await, expected);
-        assert_eq!(node(&server, BORIS, id).await, Value::Null, "another's id is an unknown id");
+        assert_eq!(node(&server, BORIS, id).await, Value::Null, "another user's id is not treated as unknown");
     }
     assert_eq!(node(&server, ANNA, &uuid::Uuid::from_u128(7).to_string()).await, Value::Null);
     assert_eq!(server.code(ANNA, NODE, json!({ "id": "7" })).await, "INVALID_ID");
 }
 
 #[tokio::test]
-async fn node_finds_shared_memory() {
+async fn node_finds_shared_objects() {
     let server = Server::start().await;
     let session = server.shared_session().await;
     for id in things(&server, ADMIN, session).await {
@@ -47,7 +47,7 @@ async fn node_finds_shared_memory() {
 }
 
 #[tokio::test]
-async fn node_of_a_merged_entity_is_null() {
+async fn node_of_merged_entity_is_null() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let [_, _, from, _] = things(&server, ANNA, session.clone()).await;
@@ -58,12 +58,12 @@ async fn node_of_a_merged_entity_is_null() {
     assert_eq!(server.data(ANNA, merge, json!({ "from": from, "into": into })).await["mergeEntities"]["errors"], json!([]));
     let entity = server.data(ANNA, "query($id: ID!) { entity(id: $id) { id } }", json!({ "id": from })).await;
     assert_eq!(entity["entity"]["id"], into.as_str());
-    assert_eq!(node(&server, ANNA, &from).await, Value::Null, "what `node` returns has the id that was asked for");
+    assert_eq!(node(&server, ANNA, &from).await, Value::Null, "`node` returned an object with another id");
     assert_eq!(node(&server, ANNA, &into).await["id"], into.as_str());
 }
 
 #[tokio::test]
-async fn things_implement_node() {
+async fn four_types_implement_node() {
     let server = Server::start().await;
     let query = "{ __type(name: \"Node\") { kind possibleTypes { name } } }";
     let data = server.data(ANNA, query, json!({})).await;

@@ -1,4 +1,4 @@
-//! Pages, probes, metrics and the headers of every answer.
+//! Pages, probes, metrics and the headers of every response.
 
 use recall_api::{ServerConfig, serve};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::harness::{ANNA, Server};
 
 #[tokio::test]
-async fn probes_answer_without_a_caller_under_any_host() {
+async fn probes_answer_any_host_without_credentials() {
     let server = Server::start().await;
     for (path, status) in [("/healthz", "ok"), ("/readyz", "ready")] {
         let response = server.http.get(server.url(path)).header("host", "10.0.0.7").send().await.unwrap();
@@ -20,7 +20,7 @@ async fn probes_answer_without_a_caller_under_any_host() {
 }
 
 #[tokio::test]
-async fn an_unreachable_store_is_named() {
+async fn unreachable_store_is_named_by_readiness_probe() {
     let server = Server::start().await;
     recall_ports::Inspect::close(server.store.as_ref()).await;
     let response = server.http.get(server.url("/readyz")).send().await.unwrap();
@@ -36,7 +36,7 @@ async fn an_unreachable_store_is_named() {
 }
 
 #[tokio::test]
-async fn every_answer_is_named_and_safe_to_show() {
+async fn every_response_has_request_id_and_security_headers() {
     let server = Server::start().await;
     for path in ["/", "/healthz", "/nothing", "/graphql"] {
         let response = server.get(ANNA, path).header("x-request-id", "my-id.7").send().await.unwrap();
@@ -45,14 +45,14 @@ async fn every_answer_is_named_and_safe_to_show() {
         assert_eq!(headers["x-content-type-options"], "nosniff", "{path}");
         let policy = headers["content-security-policy"].to_str().unwrap();
         assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("script-src 'unsafe-inline'"), "{path}");
-        assert!(policy.contains("connect-src 'self';"), "{path}: pages connect to nobody else, by WebSocket neither");
+        assert!(policy.contains("connect-src 'self';"), "{path}: pages may connect elsewhere");
     }
     let (one, two) = (server.get(ANNA, "/").send().await.unwrap(), server.get(ANNA, "/").send().await.unwrap());
     assert_ne!(one.headers()["x-request-id"], two.headers()["x-request-id"]);
 }
 
 #[tokio::test]
-async fn the_page_is_served_and_kept_by_its_tag() {
+async fn start_page_is_cached_by_etag() {
     let server = Server::start().await;
     let page = server.http.get(server.url("/")).send().await.unwrap();
     assert_eq!(page.status(), 200);
@@ -67,7 +67,7 @@ async fn the_page_is_served_and_kept_by_its_tag() {
     assert_eq!(written.status(), 405);
 }
 
-/// Addresses of scripts and styles in a page.
+/// Returns the addresses of scripts and styles in a page.
 fn linked(page: &str) -> Vec<String> {
     let quoted =
         |attribute: &str| page.split(attribute).skip(1).filter_map(|rest| rest.split('"').next().map(str::to_owned)).collect::<Vec<_>>();
@@ -75,13 +75,13 @@ fn linked(page: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_pages_need_nothing_from_elsewhere() {
+async fn pages_load_no_foreign_resources() {
     let server = Server::start().await;
     for path in ["/", "/graphql"] {
         let response = server.get(ANNA, path).header("accept", "text/html,*/*").send().await.unwrap();
         assert_eq!(response.status(), 200, "{path}");
         let page = response.text().await.unwrap();
-        assert!(!page.contains("<script>"), "{path}: an inline script would be blocked");
+        assert!(!page.contains("<script>"), "{path}: an inline script, which the policy blocks");
         let linked = linked(&page);
         assert!(!linked.is_empty(), "{path}");
         for address in linked {
@@ -94,7 +94,7 @@ async fn the_pages_need_nothing_from_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_head_that_never_ends_is_cut_and_open_requests_end_first() {
+async fn endless_head_is_cut_and_open_requests_finish_first() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let (started, mut begun) = tokio::sync::mpsc::channel(1);
     let go = std::sync::Arc::new(tokio::sync::Notify::new());
@@ -128,24 +128,24 @@ async fn a_head_that_never_ends_is_cut_and_open_requests_end_first() {
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
 }
 
-/// Says that it was dropped.
-struct Dropped(std::sync::Arc<tokio::sync::Notify>);
+/// Notifies when it is dropped.
+struct DropNotifier(std::sync::Arc<tokio::sync::Notify>);
 
-impl Drop for Dropped {
+impl Drop for DropNotifier {
     fn drop(&mut self) {
         self.0.notify_one();
     }
 }
 
 #[tokio::test]
-async fn a_client_that_reads_nothing_is_cut() {
+async fn client_that_reads_nothing_is_disconnected() {
     use tokio::io::AsyncWriteExt;
     let freed = std::sync::Arc::new(tokio::sync::Notify::new());
     let body_freed = freed.clone();
     let endless = axum::Router::new().route(
         "/",
         axum::routing::get(move || async move {
-            let held = Dropped(body_freed);
+            let held = DropNotifier(body_freed);
             axum::body::Body::from_stream(futures_util::stream::repeat_with(move || {
                 let _ = &held;
                 Ok::<_, std::convert::Infallible>(axum::body::Bytes::from_static(&[b'x'; 65_536]))
@@ -166,7 +166,7 @@ async fn a_client_that_reads_nothing_is_cut() {
 }
 
 #[tokio::test]
-async fn graphql_over_http_has_a_status_for_its_own_media_type() {
+async fn graphql_response_media_type_decides_status() {
     let server = Server::start().await;
     let ask = |query: &str, accept: &str| server.post(ANNA, "/graphql").header("accept", accept).json(&json!({ "query": query }));
     for (query, accept, status) in [

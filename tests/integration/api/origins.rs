@@ -1,4 +1,4 @@
-//! Foreign pages, foreign hosts and wrong content types are refused, with a clear problem.
+//! Requests with a foreign origin, a foreign host or a wrong content type are refused with a problem document.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ async fn refusal(request: reqwest::RequestBuilder) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn foreign_hosts_and_pages_are_refused_on_every_route() {
+async fn foreign_host_or_origin_is_refused_on_every_route() {
     let server = Server::start().await;
     let port = server.address.port();
     for path in ["/", "/graphql", "/graphql/ws", "/metrics", "/context/x?q=a", "/sessions/x/events", "/assets/x.js"] {
@@ -33,7 +33,7 @@ async fn foreign_hosts_and_pages_are_refused_on_every_route() {
 }
 
 #[tokio::test]
-async fn the_own_page_and_loopback_names_are_served() {
+async fn own_origin_and_loopback_names_are_served() {
     let server = Server::start().await;
     let port = server.address.port();
     for host in ["127.0.0.1", "localhost"] {
@@ -45,7 +45,7 @@ async fn the_own_page_and_loopback_names_are_served() {
 }
 
 #[tokio::test]
-async fn only_declared_json_is_read() {
+async fn undeclared_content_type_is_refused() {
     let server = Server::start().await;
     let query = r#"{"query":"{ viewer { id } }"}"#;
     for path in ["/graphql", "/chat", "/entity/resolve"] {
@@ -61,7 +61,7 @@ async fn only_declared_json_is_read() {
 }
 
 #[tokio::test]
-async fn a_link_runs_nothing() {
+async fn mutation_by_get_is_refused() {
     let server = Server::start().await;
     let mutation = "?query=mutation{createSession(input:{}){session{id}}}";
     for query in ["?query={viewer{id}}", mutation, "?a=b&query=x", ""] {
@@ -79,7 +79,7 @@ async fn a_link_runs_nothing() {
 }
 
 #[tokio::test]
-async fn without_a_caller_nothing_is_served() {
+async fn request_without_credentials_is_refused() {
     let server = Server::start().await;
     for path in ["/context/x?q=a", "/sessions/x/events", "/graphql/ws"] {
         assert_eq!(refusal(server.http.get(server.url(path))).await, (401, "UNAUTHENTICATED".to_owned()), "{path}");

@@ -1,4 +1,4 @@
-//! Frames of a WebSocket are read at a pace: who sends more waits, and nobody else does.
+//! WebSocket frames are read at a limited rate: a faster sender waits, and other clients do not.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -16,10 +16,10 @@ async fn ask(socket: &mut Socket, id: usize) {
     say(socket, json!({ "id": id.to_string(), "type": "subscribe", "payload": { "query": "{ viewer { id } }" } })).await;
 }
 
-/// The operation that is done next.
+/// Returns the id of the next completed operation.
 async fn done(socket: &mut Socket) -> String {
     loop {
-        let message = timeout(PATIENCE, hear(socket)).await.expect("an answer comes");
+        let message = timeout(PATIENCE, hear(socket)).await.expect("no answer");
         match message["type"].as_str() {
             Some("complete") => return text(&message["id"]),
             _ => assert!(message["payload"]["data"]["viewer"]["id"].is_string(), "{message}"),
@@ -28,12 +28,12 @@ async fn done(socket: &mut Socket) -> String {
 }
 
 #[tokio::test]
-async fn who_sends_faster_than_the_pace_is_slowed_and_not_dropped_and_others_are_not() {
+async fn fast_websocket_sender_is_slowed_and_not_disconnected() {
     const PACE: RateLimit = RateLimit { per_second: 5.0, burst: 10 };
     let server = Server::start_within(Limits { websocket_frames: Some(PACE), ..Limits::default() }).await;
     let begun = Instant::now();
     let mut fast = connect(&server, ANNA).await;
-    // Longer than anybody waits here.
+    // At this rate the last answer would come after the time-out of the test.
     for id in 0..600 {
         ask(&mut fast, id).await;
     }
@@ -44,9 +44,9 @@ async fn who_sends_faster_than_the_pace_is_slowed_and_not_dropped_and_others_are
     }
     let mut finished = BTreeSet::new();
     for count in 1..=14 {
-        assert!(finished.insert(done(&mut fast).await), "done twice");
-        // One frame began the connection.
+        assert!(finished.insert(done(&mut fast).await), "completed twice");
+        // The first frame of the connection counts, too.
         let most = f64::from(PACE.burst) + begun.elapsed().as_secs_f64() * PACE.per_second;
-        assert!(f64::from(count + 1) <= most, "{count} are done, and the pace allows {most}");
+        assert!(f64::from(count + 1) <= most, "{count} operations are complete, and the rate allows {most}");
     }
 }

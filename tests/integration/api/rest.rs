@@ -1,11 +1,11 @@
-//! REST says the same as GraphQL, with the same codes.
+//! REST returns the same data and codes as GraphQL.
 
 use serde_json::{Value, json};
 
 use super::harness::{ANNA, BORIS, Server, text};
 
 #[tokio::test]
-async fn chat_stores_what_graphql_reads() {
+async fn chat_message_is_visible_through_graphql() {
     let server = Server::start().await;
     let response = server.post(ANNA, "/chat").json(&json!({ "message": "John likes Mary." })).send().await.unwrap();
     assert_eq!(response.status(), 202);
@@ -24,7 +24,7 @@ async fn chat_stores_what_graphql_reads() {
 }
 
 #[tokio::test]
-async fn refusals_are_problems_with_the_same_codes() {
+async fn refused_rest_requests_are_problems_with_graphql_codes() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     for (body, status, code) in [
@@ -49,11 +49,11 @@ async fn refusals_are_problems_with_the_same_codes() {
         assert_eq!(server.get(ANNA, path).send().await.unwrap().status(), status, "{path}");
     }
     let sessions = server.data(ANNA, "{ sessions { totalCount } }", json!({})).await;
-    assert_eq!(sessions["sessions"]["totalCount"], 1, "a refused message leaves no empty session behind");
+    assert_eq!(sessions["sessions"]["totalCount"], 1, "a refused message created a session");
 }
 
 #[tokio::test]
-async fn a_part_of_a_name_finds_whoever_bears_it() {
+async fn part_of_name_finds_every_bearer() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     for (name, city) in [("Carla Weber", "Ghent"), ("Carla Vogt", "Rome")] {
@@ -71,12 +71,12 @@ async fn a_part_of_a_name_finds_whoever_bears_it() {
     };
     assert_eq!(named("Where does Weber live?").await, ["Ghent"]);
     assert_eq!(named("Where does Carla live?").await, ["Ghent", "Rome"]);
-    assert_eq!(named("Where does Carla Vogt live?").await, ["Rome"], "one named in full is not looked for by the parts");
+    assert_eq!(named("Where does Carla Vogt live?").await, ["Rome"], "a full name also found partial matches");
     assert!(named("Where does Otto live?").await.is_empty());
 }
 
 #[tokio::test]
-async fn context_and_resolution_equal_those_of_graphql() {
+async fn rest_context_and_resolution_equal_graphql() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     server.fact(ANNA, &session, ["John", "LIKES", "Mary"]).await;

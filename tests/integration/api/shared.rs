@@ -1,4 +1,4 @@
-//! Shared memory: administrators write it, who has signed in reads it beside their own and marked, visitors see nothing of it.
+//! Shared memory: administrators write it, authenticated users read it marked as shared, and visitors see nothing.
 
 mod use_cases;
 
@@ -22,14 +22,14 @@ async fn ask(server: &Server, user: &str, question: &str) -> Value {
     server.data(user, ASK, json!({ "q": question })).await["context"].clone()
 }
 
-/// Code of the first error of a mutation's payload.
+/// Returns the code of the first error in a mutation's payload.
 fn code(data: &Value) -> &str {
     let payload = data.as_object().unwrap().values().next().unwrap();
     payload["errors"][0]["code"].as_str().unwrap_or("none")
 }
 
 #[tokio::test]
-async fn administrators_write_what_all_who_signed_in_read() {
+async fn shared_memory_is_readable_by_authenticated_users_only() {
     for stored in Stored::all().await {
         let server = Server::start_on(stored).await;
         let handbook = server.shared_session().await;
@@ -88,7 +88,7 @@ async fn administrators_write_what_all_who_signed_in_read() {
         assert_eq!((&of_all["facts"]["totalCount"], &of_all["entities"]["totalCount"]), (&json!(1), &json!(2)));
         assert_eq!(server.code(VISITOR, lists, json!({ "shared": true })).await, "FORBIDDEN");
 
-        // Who does not want it does not get it, and one session is one session.
+        // A caller can exclude it, and a query of one session returns only that session.
         let narrow = "query($q: String!, $s: ID!) { context(input: { query: $q, shared: false }) { messages { shared } }
             inside: context(input: { query: $q, scope: SESSION, sessionId: $s }) { messages { shared message { session { id } } } } }";
         let found = server.data(BORIS, narrow, json!({ "q": "travel expenses", "s": handbook })).await;
@@ -101,7 +101,7 @@ async fn administrators_write_what_all_who_signed_in_read() {
 }
 
 #[tokio::test]
-async fn facts_of_both_stand_side_by_side_and_are_weighed_apart() {
+async fn shared_and_own_facts_are_weighed_separately() {
     let server = Server::start().await;
     let (handbook, own) = (server.shared_session().await, server.session(BORIS).await);
     let shared = server.fact(ADMIN, &handbook, ["Mary", "LIVES_IN", "Ghent"]).await;
@@ -110,16 +110,16 @@ async fn facts_of_both_stand_side_by_side_and_are_weighed_apart() {
     let found = ask(&server, BORIS, "Where does Mary live?").await;
     let facts = found["facts"].as_array().unwrap();
     assert_eq!(facts.len(), 2, "{found:#}");
-    assert_ne!(facts[0]["fact"]["subject"]["id"], facts[1]["fact"]["subject"]["id"], "two people called Mary");
+    assert_ne!(facts[0]["fact"]["subject"]["id"], facts[1]["fact"]["subject"]["id"], "one entity for two people called Mary");
     for fact in facts {
         let id = text(&fact["fact"]["id"]);
         assert_eq!(fact["shared"], id == shared, "{found:#}");
         assert!(id == shared || id == mine);
-        assert_eq!((&fact["fact"]["relativeWeight"], &fact["fact"]["rivals"]), (&json!(1.0), &json!([])), "no rivals of each other");
+        assert_eq!((&fact["fact"]["relativeWeight"], &fact["fact"]["rivals"]), (&json!(1.0), &json!([])), "the facts are rivals");
     }
     let entities = found["entities"].as_array().unwrap();
     assert_eq!(entities.iter().map(|e| e["shared"] == true).collect::<Vec<_>>(), [false, true]);
-    // Nor does a hand join what is of two memories.
+    // A user cannot merge entities of two memories either.
     let (one, two) = (facts[0]["fact"]["subject"]["id"].clone(), facts[1]["fact"]["subject"]["id"].clone());
     let merge = "mutation($a: ID!, $b: ID!) { mergeEntities(input: { intoId: $a, fromId: $b }) { errors { code } } }";
     for (a, b) in [(&one, &two), (&two, &one)] {
@@ -128,12 +128,12 @@ async fn facts_of_both_stand_side_by_side_and_are_weighed_apart() {
     }
 }
 
-/// All that is in shared memory.
+/// Returns everything in shared memory.
 async fn state(server: &Server) -> Value {
     let query = "{ sessions(shared: true) { totalCount nodes { id title head messages(first: 50) { nodes { id text status } } } }
         facts(shared: true) { nodes { id status weight } } entities(shared: true) { nodes { id name aliases mentionCount } } }";
     let mut state = server.data(ADMIN, query, json!({})).await;
-    // It halves with time.
+    // The weight decays with time, so compare it rounded.
     for fact in state["facts"]["nodes"].as_array_mut().unwrap() {
         fact["weight"] = json!((fact["weight"].as_f64().unwrap() * 1000.0).round());
     }
@@ -141,7 +141,7 @@ async fn state(server: &Server) -> Value {
 }
 
 #[tokio::test]
-async fn nobody_else_changes_it_whatever_they_try_and_visitors_do_not_even_see_it() {
+async fn only_administrators_change_shared_memory() {
     let server = Server::start().await;
     server.begin_visit().await;
     let schema = Schema::of(&server).await;
@@ -156,7 +156,7 @@ async fn nobody_else_changes_it_whatever_they_try_and_visitors_do_not_even_see_i
             (without(&answer, id), answer)
         };
         for id in &shared.ids()[..4] {
-            // What a visitor tries comes to what an unknown id comes to.
+            // An attempt of a visitor has the same outcome as one with an unknown id.
             try_as(VISITOR, &visitor, &unknown).await;
             assert_eq!(try_as(VISITOR, &visitor, id).await.0, try_as(VISITOR, &visitor, &unknown).await.0, "{}", case.name);
             if case.is_mutation() && case.name != "openEventStream(input.sessionId)" {
@@ -167,7 +167,7 @@ async fn nobody_else_changes_it_whatever_they_try_and_visitors_do_not_even_see_i
             }
         }
     }
-    assert!(refused >= 10, "only {refused} refusals: the cases do not reach what they are about");
+    assert!(refused >= 10, "only {refused} refusals: the cases do not reach shared memory");
     let chat = json!({ "session_id": shared.session, "message": "Hello" });
     assert_eq!(server.post(BORIS, "/chat").json(&chat).send().await.unwrap().status(), 403);
     assert_eq!(server.post(VISITOR, "/chat").json(&chat).send().await.unwrap().status(), 404);
@@ -180,8 +180,8 @@ async fn nobody_else_changes_it_whatever_they_try_and_visitors_do_not_even_see_i
             .await;
         assert_eq!(create["createSession"], json!({ "session": null, "errors": [{ "code": "FORBIDDEN", "path": ["input", "shared"] }] }));
     }
-    assert_eq!(state(&server).await, before, "shared memory is as it was");
-    // The other way round: an administrator gets through with each of them.
+    assert_eq!(state(&server).await, before, "shared memory changed");
+    // The opposite: an administrator succeeds with each mutation.
     let mut done = std::collections::BTreeSet::new();
     for (n, case) in Case::all(&schema).iter().filter(|c| c.is_mutation() && !c.is_cursor()).enumerate() {
         for kind in 0..4 {
@@ -195,7 +195,7 @@ async fn nobody_else_changes_it_whatever_they_try_and_visitors_do_not_even_see_i
     let all =
         ["assertFact", "cancelAnswer", "deleteSession", "importMessages", "mergeEntities", "renameEntity", "retractFact", "sendMessage"];
     assert!(all.iter().all(|name| done.contains(*name)), "{done:?}");
-    // And each is in the audit log, as what that person did.
+    // Each change is in the audit log under the administrator's id.
     let (mut log, mut after): (Vec<Value>, Value) = (Vec::new(), Value::Null);
     loop {
         let page = "query($after: String) { auditLog(first: 100, after: $after) {
@@ -212,12 +212,12 @@ async fn nobody_else_changes_it_whatever_they_try_and_visitors_do_not_even_see_i
     {
         let entry = log.iter().find(|e| e["action"] == format!("shared.{action}")).unwrap_or_else(|| panic!("no shared.{action}"));
         assert_eq!(entry["actorId"], ADMIN);
-        assert!(entry["target"].as_str().unwrap().parse::<uuid::Uuid>().is_ok(), "an id and no text: {entry}");
+        assert!(entry["target"].as_str().unwrap().parse::<uuid::Uuid>().is_ok(), "the target is not an id: {entry}");
     }
 }
 
 #[tokio::test]
-async fn those_who_signed_in_follow_its_sessions() {
+async fn authenticated_users_follow_shared_sessions() {
     let server = Server::start().await;
     let handbook = server.shared_session().await;
     let head = server.data(BORIS, "query($s: ID!) { session(id: $s) { head } }", json!({ "s": handbook })).await;
@@ -252,10 +252,10 @@ async fn those_who_signed_in_follow_its_sessions() {
     let peer = server.url(opened.headers()["location"].to_str().unwrap());
     let delete = |user: &str| server.http.delete(&peer).header("x-test-user", user).send();
     for other in [ANNA, ADMIN, VISITOR] {
-        assert_eq!(delete(other).await.unwrap().status(), 404, "a connection is one person's");
+        assert_eq!(delete(other).await.unwrap().status(), 404, "another user closed the connection");
     }
     assert_eq!(delete(BORIS).await.unwrap().status(), 200);
-    // The seats of one reader are not those of another.
+    // One reader's limit does not count against another.
     while offer(BORIS).await.unwrap().status() == 201 {}
     assert_eq!(offer(ANNA).await.unwrap().status(), 201);
 
@@ -287,7 +287,7 @@ async fn answer(server: &Server, user: &str, question: &str) -> Value {
 }
 
 #[tokio::test]
-async fn answers_rest_on_it_and_say_so() {
+async fn answer_from_shared_memory_cites_it_as_shared() {
     let server = Server::start().await;
     server.begin_visit().await;
     let _worker = server.work();
@@ -304,17 +304,17 @@ async fn answers_rest_on_it_and_say_so() {
     let said = answer(&server, BORIS, "Where is our office?").await;
     assert!(text(&said["text"]).contains("Shared memory said") && text(&said["text"]).contains("Lyon"), "{said:#}");
     assert_eq!(said["citations"][0]["shared"], true);
-    // Whoever wrote "I" there is nobody in particular, and not the one who asks.
+    // The writer of "I" in shared memory is nobody in particular, and never the caller.
     let said = answer(&server, BORIS, "Where do I live?").await;
     assert_eq!(said["citations"], json!([]), "{said:#}");
     let entities = server.data(ADMIN, "{ entities(shared: true) { nodes { name isViewer } } }", json!({})).await;
-    assert!(!entities.to_string().contains("true"), "nobody is the viewer there: {entities}");
+    assert!(!entities.to_string().contains("true"), "shared memory has a viewer entity: {entities}");
     let assert = "mutation($s: ID!) { assertFact(input: { sessionId: $s, subject: \"I\", relation: \"LIKES\", object: \"Rome\" }) { errors { code } } }";
     assert_eq!(code(&server.data(ADMIN, assert, json!({ "s": handbook })).await), "NOBODY_IN_PARTICULAR");
-    // Visitors are answered from their own.
+    // Answers to visitors use only their own memory.
     let said = answer(&server, VISITOR, "Where does Acme live?").await;
     assert_eq!(said["citations"], json!([]), "{said:#}");
-    // Asked in shared memory itself, only that is looked at, whoever asks.
+    // A question asked in shared memory is answered only from shared memory.
     let own = server.session(ADMIN).await;
     server.fact(ADMIN, &own, ["Zora", "LIVES_IN", "Narnia"]).await;
     let question = server.say(ADMIN, &handbook, "Where does Zora live?").await;
@@ -330,7 +330,7 @@ async fn answers_rest_on_it_and_say_so() {
 }
 
 #[tokio::test]
-async fn deleting_and_exporting_ones_own_leaves_it_alone() {
+async fn shared_memory_survives_export_and_deletion_of_own_data() {
     let server = Server::start().await;
     let handbook = server.shared_session().await;
     server.say(ADMIN, &handbook, "The kitchen closes at nine.").await;
@@ -350,7 +350,7 @@ async fn deleting_and_exporting_ones_own_leaves_it_alone() {
 }
 
 #[tokio::test]
-async fn who_does_not_use_it_pays_for_one_look_at_most() {
+async fn unused_shared_memory_costs_at_most_one_statement() {
     let server = Server::start().await;
     server.begin_visit().await;
     for user in [BORIS, VISITOR] {
@@ -358,7 +358,7 @@ async fn who_does_not_use_it_pays_for_one_look_at_most() {
         server.fact(user, &own, ["Mary", "LIVES_IN", "Lyon"]).await;
         ask(&server, user, "Where does Mary live?").await;
     }
-    // Whether there is anything in it is remembered for some seconds; a visitor never looks.
+    // The server caches for some seconds whether shared memory is empty; for visitors it never looks.
     let cost = async |user: &str| {
         let before = server.stored.statements().await;
         ask(&server, user, "Where does Mary live?").await;

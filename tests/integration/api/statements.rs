@@ -1,4 +1,4 @@
-//! No N+1: a nested query takes as many SQL statements for many items as for few.
+//! A nested query takes as many SQL statements for many items as for few (no N+1).
 
 use serde_json::json;
 
@@ -6,13 +6,13 @@ use super::harness::{ANNA, Server};
 use crate::stored::Stored;
 
 #[tokio::test]
-async fn nested_queries_take_a_fixed_number_of_statements() {
+async fn nested_queries_take_constant_number_of_statements() {
     for stored in Stored::all().await {
-        on(stored).await;
+        assert_constant_statements(stored).await;
     }
 }
 
-async fn on(stored: Stored) {
+async fn assert_constant_statements(stored: Stored) {
     let server = Server::start_on(stored).await;
     let session = server.session(ANNA).await;
     for n in 0..40 {
@@ -34,7 +34,7 @@ async fn on(stored: Stored) {
         for first in [few, many] {
             let before = server.stored.statements().await;
             let data = server.data(ANNA, query, json!({ "id": session, "n": first })).await;
-            assert!(data.to_string().len() > 200 * first, "the query found what was put in: {}", data.to_string().len());
+            assert!(data.to_string().len() > 200 * first, "the query did not find the stored items: {}", data.to_string().len());
             counts.push(server.stored.statements().await - before);
         }
         println!("{}, {name}: {} statements for {few} items, {} for {many}", server.store.engine(), counts[0], counts[1]);

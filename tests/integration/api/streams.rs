@@ -1,4 +1,4 @@
-//! Event streams over WebSocket and server-sent events, and signaling: one log, one cursor.
+//! Event streams over WebSocket, server-sent events and signaling share one log and one cursor.
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ pub(super) async fn head(server: &Server, session: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_subscription_replays_and_goes_on_live() {
+async fn subscription_replays_then_follows_live_events() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let start = head(&server, &session).await;
@@ -97,7 +97,7 @@ async fn a_subscription_replays_and_goes_on_live() {
 }
 
 #[tokio::test]
-async fn a_cursor_of_another_log_is_a_gap() {
+async fn cursor_of_another_log_causes_gap() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     server.say(ANNA, &session, "One.").await;
@@ -113,7 +113,7 @@ async fn a_cursor_of_another_log_is_a_gap() {
 }
 
 #[tokio::test]
-async fn a_subscription_is_refused_with_a_code() {
+async fn refused_subscription_has_error_code() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let mut socket = connect(&server, BORIS).await;
@@ -131,7 +131,7 @@ async fn a_subscription_is_refused_with_a_code() {
         assert_eq!(message["payload"]["errors"][0]["extensions"]["code"], code, "{message:#}");
         assert_eq!(hear(&mut socket).await["type"], "complete");
     }
-    // Queries go over the same connection, with the same limits.
+    // Queries use the same connection with the same limits.
     say(&mut socket, json!({ "id": "q", "type": "subscribe", "payload": { "query": "{ viewer { id } }" } })).await;
     assert_eq!(hear(&mut socket).await["payload"]["data"]["viewer"]["id"], BORIS);
     assert_eq!(hear(&mut socket).await["type"], "complete");
@@ -141,7 +141,7 @@ async fn a_subscription_is_refused_with_a_code() {
 }
 
 #[tokio::test]
-async fn connections_are_bounded_and_checked() {
+async fn websocket_operations_are_limited_and_checked() {
     let server = Server::start().await;
     let protocol = ("sec-websocket-protocol", "graphql-transport-ws");
     let status = |outcome: Result<Socket, tungstenite::Error>| match outcome {
@@ -175,7 +175,7 @@ async fn connections_are_bounded_and_checked() {
     assert_eq!(hear(&mut socket).await["payload"]["data"]["viewer"]["id"], ANNA);
 }
 
-/// Reads server-sent events until there are `count`, as (id, event, data).
+/// Reads `count` server-sent events as (id, event, data).
 async fn sse(response: reqwest::Response, count: usize) -> Vec<(String, String, Value)> {
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     let mut chunks = response.bytes_stream();
@@ -194,7 +194,7 @@ async fn sse(response: reqwest::Response, count: usize) -> Vec<(String, String, 
 }
 
 #[tokio::test]
-async fn server_sent_events_resume_where_they_stopped() {
+async fn server_sent_events_resume_after_last_event_id() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let start = head(&server, &session).await;
@@ -207,7 +207,7 @@ async fn server_sent_events_resume_where_they_stopped() {
     assert_eq!(kinds, ["message_stored", "message_stored", "message_stored", "caught_up"]);
     assert_eq!(events[2].0, head(&server, &session).await);
     assert_eq!(events[0].2["text"], "Number 1.");
-    // What a browser does by itself after a lost connection; the header wins over the address.
+    // A browser sends this header after a lost connection; it takes precedence over the address.
     let again = server.get(ANNA, &format!("{path}?after={start}")).header("last-event-id", &events[1].0);
     let resumed = sse(again.send().await.unwrap(), 1).await;
     assert_eq!(resumed[0].2["text"], "Number 3.");
@@ -217,7 +217,7 @@ async fn server_sent_events_resume_where_they_stopped() {
 }
 
 #[tokio::test]
-async fn server_sent_events_say_when_to_connect_again() {
+async fn server_sent_events_contain_reconnection_delay() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let mut response = server.get(ANNA, &format!("/sessions/{session}/events")).send().await.unwrap();
@@ -227,10 +227,10 @@ async fn server_sent_events_say_when_to_connect_again() {
     }
     let retry: u64 = heard.lines().find_map(|line| line.strip_prefix("retry:")).unwrap().trim().parse().unwrap();
     assert!((1_000..=3_000).contains(&retry), "{heard}");
-    assert!(heard.contains("event: caught_up"), "it comes with the first event: {heard}");
+    assert!(heard.contains("event: caught_up"), "no first event with the delay: {heard}");
 }
 
-/// What Chromium offers for one data channel.
+/// The offer of Chromium for one data channel.
 pub(in crate::api) const OFFER: &str = "v=0\r\no=- 4611731400430051336 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\
     a=extmap-allow-mixed\r\na=msid-semantic: WMS\r\nm=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\nc=IN IP4 0.0.0.0\r\n\
     a=ice-ufrag:bk0/\r\na=ice-pwd:vLwEpeo/+yqcZqPLT8hRnQhm\r\na=ice-options:trickle\r\n\
@@ -238,7 +238,7 @@ pub(in crate::api) const OFFER: &str = "v=0\r\no=- 4611731400430051336 2 IN IP4 
     a=setup:actpass\r\na=mid:0\r\na=sctp-port:5000\r\na=max-message-size:262144\r\n";
 
 #[tokio::test]
-async fn offers_are_answered_in_the_manner_of_whip() {
+async fn signaling_follows_whip() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let offer = |user: &'static str, session: &str, sdp: &str| {
@@ -286,7 +286,7 @@ async fn offers_are_answered_in_the_manner_of_whip() {
 }
 
 #[tokio::test]
-async fn a_stream_can_be_opened_by_graphql() {
+async fn graphql_mutation_opens_event_stream() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let query = "mutation($input: OpenEventStreamInput!) { openEventStream(input: $input) {
@@ -305,18 +305,18 @@ async fn a_stream_can_be_opened_by_graphql() {
 }
 
 #[tokio::test]
-async fn a_websocket_counts_as_a_connection_and_hears_that_the_server_stops() {
+async fn websocket_counts_as_connection_and_closes_on_stop() {
     let config = recall_api::ServerConfig { connections: 1, ..recall_api::ServerConfig::default() };
     let server = Server::start_with(config).await;
     let mut socket = connect(&server, ANNA).await;
     let waiting = tokio::time::timeout(std::time::Duration::from_millis(300), server.get(ANNA, "/healthz").send()).await;
-    assert!(waiting.is_err(), "there is room for one connection only");
+    assert!(waiting.is_err(), "a second connection was served");
     let stopped = tokio::spawn(server.stop());
     loop {
         match socket.next().await {
             Some(Ok(Message::Close(Some(frame)))) => break assert_eq!(u16::from(frame.code), 1012),
             Some(Ok(_)) => {}
-            other => panic!("no goodbye: {other:?}"),
+            other => panic!("no close frame: {other:?}"),
         }
     }
     drop(socket);

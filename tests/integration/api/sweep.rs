@@ -1,6 +1,7 @@
-//! Another user's ids, tried everywhere. The cases are made from the schema: for every root field and every argument that
-//! is an id or a cursor, Boris tries what is Anna's, and must get what he gets for an id that does not exist, at the same
-//! cost. A field or a route that this file cannot try fails it.
+//! Tries another user's ids everywhere.
+//! The cases come from the schema: every root field with every argument that is an id or a cursor. Boris tries Anna's
+//! ids and must get the same answer as for an unknown id, at the same cost. An uncovered field or route fails the
+//! test.
 
 mod schema;
 
@@ -12,15 +13,15 @@ pub(super) use self::schema::Schema;
 use self::schema::{named, written};
 use super::harness::{ADMIN, ANNA, BORIS, Server, text};
 
-/// In everything that Anna says. Nothing that Boris gets may contain it.
+/// Is in every text of Anna's. No answer to Boris may contain it.
 const SECRET: &str = "Xylophagia";
 
-/// What is somebody's: one id of each kind, and cursors.
+/// One user's data: one id of each kind, and cursors.
 pub(super) struct Own {
     pub(super) session: String,
     pub(super) message: String,
     pub(super) entity: String,
-    /// One that has to do with `entity`, and with something else that `entity` has to do with.
+    /// An entity with a fact about `entity` and one about something that `entity` also has a fact about.
     friend: String,
     pub(super) fact: String,
     access_token: String,
@@ -33,7 +34,7 @@ impl Own {
         Self::in_session(server, user, word, session).await
     }
 
-    /// The same of shared memory.
+    /// The same in shared memory.
     pub(super) async fn shared(server: &Server, word: &str) -> Self {
         let session = server.shared_session().await;
         Self::in_session(server, ADMIN, word, session).await
@@ -70,7 +71,7 @@ impl Own {
         [&self.session, &self.message, &self.entity, &self.fact, &self.access_token]
     }
 
-    /// Something of one's own that is good for an argument that must be given.
+    /// A valid own value for a required argument.
     fn value(&self, name: &str, ty: &str) -> Value {
         json!(match (name, ty) {
             ("sessionId", "ID") => self.session.as_str(),
@@ -80,12 +81,12 @@ impl Own {
             ("object", "String") => "Mary",
             ("relation", "String") => "LIKES",
             ("offer", "String") => super::streams::OFFER,
-            other => panic!("{other:?} is new: teach the sweep a good value for it"),
+            other => panic!("{other:?} is new: add a good value for it to the sweep"),
         })
     }
 }
 
-/// A new access token instead of those before, of which there may be only so many.
+/// Replaces the user's access tokens by a new one, because their number is limited.
 async fn access_token(server: &Server, user: &str, word: &str) -> String {
     let before = server.data(user, "{ accessTokens { id } }", json!({})).await;
     for token in before["accessTokens"].as_array().unwrap() {
@@ -96,7 +97,7 @@ async fn access_token(server: &Server, user: &str, word: &str) -> String {
     text(&server.data(user, create, json!({ "name": word })).await["createAccessToken"]["accessToken"]["id"])
 }
 
-/// One operation with a place for an id.
+/// One operation with an argument for an id or a cursor.
 pub(super) struct Case {
     pub(super) name: String,
     pub(super) query: String,
@@ -107,7 +108,7 @@ pub(super) struct Case {
 impl Case {
     pub(super) fn all(schema: &Schema) -> Vec<Self> {
         let mut cases = Vec::new();
-        // A mutation may return five hundred messages, so less is asked of each.
+        // A mutation can return 500 messages, so it selects less of each.
         for (kind, root, depth) in [("query", "Query", 2), ("mutation", "Mutation", 1)] {
             for field in schema.fields(root) {
                 let name = text(&field["name"]);
@@ -134,19 +135,19 @@ impl Case {
         cases
     }
 
-    /// Whether it changes something.
+    /// Whether the operation changes data.
     pub(super) fn is_mutation(&self) -> bool {
         self.query.starts_with("mutation")
     }
 
-    /// Whether it is a cursor that is tried.
+    /// Whether the tried argument is a cursor.
     pub(super) fn is_cursor(&self) -> bool {
         ["after", "before"].contains(&self.place.last().unwrap().as_str())
     }
 
     pub(super) fn variables(&self, schema: &Schema, own: &Own, value: &Value) -> Value {
         let fill = |a: &Value| match a["name"].as_str() {
-            // Much is asked of each item, so a few must do.
+            // The cost per item is high, so two items are enough.
             Some("first") => Some(json!(2)),
             _ => schema.fill(a, own, &self.place, value),
         };
@@ -155,12 +156,12 @@ impl Case {
     }
 }
 
-/// An answer without what was asked: the value tried may be echoed.
+/// The answer without the tried value, which it may echo.
 pub(super) fn without(answer: &Value, value: &str) -> String {
     answer.to_string().replace(value, "<tried>")
 }
 
-/// What Anna sees of her own, to compare before and after.
+/// What Anna sees of her own data, to compare before and after.
 async fn state(server: &Server, session: &str) -> Value {
     let query = "query($s: ID!) { session(id: $s) { title head messages(first: 50) { nodes { id text status } } facts { nodes { id status weight } } }
         accessTokens { id name } sessions { totalCount } facts { nodes { id status weight } } entities { nodes { id name aliases mentionCount } } }";
@@ -168,7 +169,7 @@ async fn state(server: &Server, session: &str) -> Value {
 }
 
 #[tokio::test]
-async fn foreign_ids_are_unknown_ids_in_every_operation() {
+async fn foreign_id_equals_unknown_id_in_every_operation() {
     let server = Server::start().await;
     let schema = Schema::of(&server).await;
     let (anna, boris) = (Own::of(&server, ANNA, SECRET).await, Own::of(&server, BORIS, "Peter").await);
@@ -192,7 +193,7 @@ async fn foreign_ids_are_unknown_ids_in_every_operation() {
             continue;
         }
         let unknown = uuid::Uuid::from_u128(0x7000_8000_0000_0000_0007).to_string();
-        // Twice, so that what the first call has to load for Boris is there.
+        // Twice, so that the second call finds what the first had to load for Boris.
         ask(&unknown).await;
         let (as_unknown, cost_unknown) = ask(&unknown).await;
         for id in anna.ids() {
@@ -204,7 +205,7 @@ async fn foreign_ids_are_unknown_ids_in_every_operation() {
         }
     }
     println!("{} places, {tried} tries", cases.len());
-    // The other way round: with ids of his own Boris gets something else, so the cases do reach what they are about.
+    // The opposite check: Boris' own ids give another answer, so the cases do reach the argument.
     let unknown = json!(uuid::Uuid::from_u128(7).to_string());
     let mut blind = Vec::new();
     for (n, case) in cases.iter().enumerate().filter(|(_, c)| !c.is_cursor()) {
@@ -223,10 +224,10 @@ async fn foreign_ids_are_unknown_ids_in_every_operation() {
         }
     }
     assert!(blind.is_empty(), "{blind:?}");
-    assert_eq!(state(&server, &anna.session).await, before, "Anna's memory is as it was");
+    assert_eq!(state(&server, &anna.session).await, before, "Anna's memory changed");
 }
 
-/// Fields below the root with a place for an id or a cursor, and how Boris reaches them.
+/// Arguments below the root that take an id or a cursor, and how Boris reaches them.
 const NESTED: &[(&str, &str)] = &[
     ("Entity.facts(after)", "entity(id: $entity) { facts(after: $tried) { nodes { id } } }"),
     ("Entity.mentions(after)", "entity(id: $entity) { mentions(after: $tried) { nodes { id text } } }"),
@@ -237,7 +238,7 @@ const NESTED: &[(&str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn foreign_cursors_show_nothing_below_the_root() {
+async fn foreign_cursors_reveal_nothing_in_nested_fields() {
     let server = Server::start().await;
     let schema = Schema::of(&server).await;
     let mut found = BTreeSet::new();
@@ -250,7 +251,7 @@ async fn foreign_cursors_show_nothing_below_the_root() {
             }
         }
     }
-    assert_eq!(found, NESTED.iter().map(|n| n.0.to_owned()).collect(), "each place needs a case here");
+    assert_eq!(found, NESTED.iter().map(|n| n.0.to_owned()).collect(), "an argument has no case here");
     let (anna, boris) = (Own::of(&server, ANNA, SECRET).await, Own::of(&server, BORIS, "Peter").await);
     for (name, query) in NESTED {
         for tried in anna.cursors.iter().map(String::as_str).chain(anna.ids()) {
@@ -263,13 +264,13 @@ async fn foreign_cursors_show_nothing_below_the_root() {
     }
 }
 
-/// Whether an answer says anything of somebody else, apart from repeating what was tried.
+/// Whether an answer contains another user's data, except an echo of the tried value.
 fn leaks(answer: &Value, owner: &Own, tried: &str) -> bool {
     let answer = answer.to_string();
     answer.contains(SECRET) || owner.ids().iter().any(|id| *id != tried && answer.contains(id))
 }
 
-/// Every route with the way the sweep tries it.
+/// Every route and how the sweep tries it.
 const ROUTES: &[(&str, &str)] = &[
     ("/graphql", "by the schema"),
     ("/graphql/ws", "subscriptions"),
@@ -294,7 +295,7 @@ const ROUTES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn every_route_has_a_case() {
+fn every_route_has_sweep_case() {
     let mut found = BTreeSet::new();
     let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/api/src")];
     while let Some(path) = open.pop() {
@@ -307,17 +308,17 @@ fn every_route_has_a_case() {
             let rest = code[at + ".route(".len()..].trim_start();
             let end = rest.find(',').unwrap();
             let route = rest[..end].trim().trim_matches('"').trim_start_matches("auth::").to_owned();
-            // The routers of tests.
+            // Routers in tests use this path.
             if route != "/" {
                 found.insert(route);
             }
         }
     }
-    assert_eq!(found, ROUTES.iter().map(|r| r.0.to_owned()).collect(), "each route needs a case in the sweep");
+    assert_eq!(found, ROUTES.iter().map(|r| r.0.to_owned()).collect(), "a route has no case in the sweep");
 }
 
 #[tokio::test]
-async fn foreign_ids_are_unknown_ids_on_every_route() {
+async fn foreign_id_equals_unknown_id_on_every_route() {
     let server = Server::start().await;
     let anna = Own::of(&server, ANNA, SECRET).await;
     Own::of(&server, BORIS, "Peter").await;
@@ -361,7 +362,7 @@ async fn foreign_ids_are_unknown_ids_on_every_route() {
             let answer = (answer.status(), answer.text().await.unwrap());
             (answer, server.stored.statements().await - before)
         };
-        // What is made on first use shall not be counted.
+        // The first call does what happens only once, so its cost does not count.
         ask(as_unknown.try_clone().unwrap()).await;
         let ((foreign, cost_foreign), (as_unknown, cost_unknown)) = (ask(foreign).await, ask(as_unknown).await);
         assert_eq!(foreign, as_unknown, "{name}");
@@ -372,17 +373,17 @@ async fn foreign_ids_are_unknown_ids_on_every_route() {
     let foreign_user = post("/chat", json!({ "user_id": ANNA, "message": "Hello" })).send().await.unwrap();
     let unknown_user = post("/chat", json!({ "user_id": unknown, "message": "Hello" })).send().await.unwrap();
     assert_eq!((foreign_user.status(), foreign_user.text().await.unwrap()), (unknown_user.status(), unknown_user.text().await.unwrap()));
-    assert_eq!(state(&server, &anna.session).await, before, "Anna's memory is as it was");
+    assert_eq!(state(&server, &anna.session).await, before, "Anna's memory changed");
     let closed = server.http.delete(at(&anna.session, &peer)).header("x-test-user", ANNA).send().await.unwrap();
-    assert_eq!(closed.status(), 200, "Anna's connection was still there");
+    assert_eq!(closed.status(), 200, "Anna's connection was closed");
 }
 
 #[tokio::test]
-async fn foreign_ids_are_unknown_ids_in_every_subscription() {
+async fn foreign_id_equals_unknown_id_in_every_subscription() {
     let server = Server::start().await;
     let schema = Schema::of(&server).await;
     let names: Vec<String> = schema.fields("Subscription").iter().map(|f| text(&f["name"])).collect();
-    assert_eq!(names, ["sessionEvents"], "a new subscription needs a case here");
+    assert_eq!(names, ["sessionEvents"], "a new subscription has no case here");
     let anna = Own::of(&server, ANNA, SECRET).await;
     let head = anna.cursors.last().unwrap();
     let mut socket = super::streams::connect(&server, BORIS).await;

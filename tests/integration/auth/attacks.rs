@@ -1,4 +1,4 @@
-//! Forged, stolen and broken tokens. All are refused in the same words, so that trying teaches nothing.
+//! Forged, stolen and invalid tokens all get the same answer, so that guessing reveals nothing.
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use crate::api::harness::{Server, text};
 
 const VIEWER: &str = "{ viewer { id role } }";
 
-/// Status, challenge and body of a request with an `Authorization` header.
+/// Returns status, challenge and body of a request with this `Authorization` header.
 async fn ask(server: &Server, authorization: &str) -> (u16, String, Value) {
     let request = server.http.post(server.url("/graphql")).header("authorization", authorization);
     let answer = request.json(&json!({ "query": VIEWER })).send().await.unwrap();
@@ -24,7 +24,7 @@ async fn viewer(server: &Server, token: &str) -> Value {
     body["data"]["viewer"].clone()
 }
 
-/// Demands the one answer that all bad tokens get.
+/// Asserts the one answer that every bad token gets.
 async fn refused(server: &Server, name: &str, token: &str) {
     let (status, challenge, body) = ask(server, &format!("Bearer {token}")).await;
     assert_eq!((status, &body["code"]), (401, &json!("UNAUTHENTICATED")), "{name}: {body}");
@@ -41,7 +41,7 @@ async fn world() -> (std::sync::Arc<Issuer>, Server) {
 }
 
 #[tokio::test]
-async fn good_tokens_name_the_same_person_each_time() {
+async fn valid_tokens_identify_user_by_issuer_and_subject() {
     let (issuer, _) = world().await;
     let other = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let server = server(&[&issuer, &other]).await;
@@ -60,7 +60,7 @@ async fn good_tokens_name_the_same_person_each_time() {
 }
 
 #[tokio::test]
-async fn signatures_that_are_none_or_of_another_kind() {
+async fn unsigned_and_wrongly_signed_tokens_are_refused() {
     let (issuer, server) = world().await;
     let (key, claims) = (issuer.key("a"), issuer.claims("anna"));
     for alg in ["none", "None", "NONE", "nOnE", ""] {
@@ -69,7 +69,7 @@ async fn signatures_that_are_none_or_of_another_kind() {
         refused(&server, alg, &message).await;
         refused(&server, alg, &format!("{message}.e30")).await;
     }
-    // The public key as if it were a shared secret, in every form an implementation might take it.
+    // Uses the public key as a shared secret, in every form that an implementation might take.
     let rsa = issuer.key("rsa");
     let jwk = rsa.public();
     for (n, secret) in [jwk.to_string(), text(&jwk["n"]), format!("{}{}", text(&jwk["n"]), text(&jwk["e"]))].iter().enumerate() {
@@ -79,14 +79,14 @@ async fn signatures_that_are_none_or_of_another_kind() {
             refused(&server, &format!("{alg} {n}"), &sign(&header, &claims, &secret, alg.parse().unwrap())).await;
         }
     }
-    // A right signature by a key that is meant for another algorithm.
+    // A valid signature of a key for another algorithm.
     for alg in ["RS256", "PS256", "EdDSA", "ES384"] {
         refused(&server, alg, &key.sign(&changed(key.header(), &json!({ "alg": alg })), &claims)).await;
     }
 }
 
 #[tokio::test]
-async fn tokens_of_others_for_others_and_of_other_times() {
+async fn tokens_with_invalid_claims_are_refused() {
     let (issuer, _) = world().await;
     let other = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let server = server(&[&issuer, &other]).await;
@@ -111,9 +111,9 @@ async fn tokens_of_others_for_others_and_of_other_times() {
     }
 }
 
-/// RFC 9449 and RFC 8705: a stolen token of this sort is worth nothing, unless a server takes it as a plain bearer token.
+/// RFC 9449 and RFC 8705: a stolen bound token is useless only if no server accepts it as a bearer token.
 #[tokio::test]
-async fn a_token_that_is_bound_to_a_key_is_refused_with_the_reason() {
+async fn key_bound_token_is_refused_with_reason() {
     let (issuer, server) = world().await;
     for confirmation in [json!({ "jkt": "0ZcOCORZNYy" }), json!({ "x5t#S256": "bwcK0esc3AC" }), json!({}), json!("x")] {
         let token = issuer.token("anna", json!({ "cnf": confirmation }));
@@ -125,11 +125,11 @@ async fn a_token_that_is_bound_to_a_key_is_refused_with_the_reason() {
     }
     let forged = Key::new("a", Algorithm::ES256);
     let token = forged.sign(&forged.header(), &changed(issuer.claims("anna"), &json!({ "cnf": {} })));
-    refused(&server, "only who has a good token is told", &token).await;
+    refused(&server, "only a valid token gets the reason", &token).await;
 }
 
 #[tokio::test]
-async fn keys_that_are_unknown_or_brought_along() {
+async fn unknown_and_embedded_keys_are_refused() {
     let (issuer, server) = world().await;
     let stranger = Key::new("a", Algorithm::ES256);
     let claims = issuer.claims("anna");
@@ -149,7 +149,7 @@ async fn keys_that_are_unknown_or_brought_along() {
     ] {
         refused(&server, &change.to_string(), &stranger.sign(&changed(stranger.header(), &change), &claims)).await;
     }
-    assert_eq!(issuer.reads.load(Ordering::Relaxed), reads, "what a token says makes no request within ten seconds of the last");
+    assert_eq!(issuer.reads.load(Ordering::Relaxed), reads, "a token caused a request within ten seconds of the last");
     let key = issuer.key("a");
     for change in [json!({ "typ": "JWT" }), json!({ "typ": null }), json!({ "crit": ["exp"] }), json!({ "crit": [] })] {
         refused(&server, &change.to_string(), &key.sign(&changed(key.header(), &change), &claims)).await;
@@ -157,21 +157,21 @@ async fn keys_that_are_unknown_or_brought_along() {
 }
 
 #[tokio::test]
-async fn a_rotated_key_is_picked_up_and_the_old_one_dropped() {
+async fn rotated_key_replaces_old_key() {
     let (issuer, server) = world().await;
     let old = issuer.token("anna", json!({}));
     let anna = viewer(&server, &old).await;
     let new = Key::new("new", Algorithm::ES256);
     issuer.keys.lock().unwrap().clear();
     issuer.keys.lock().unwrap().insert("new".to_owned(), new.clone());
-    issuer.clock.wait(11);
-    assert_eq!(viewer(&server, &old).await, anna, "until the new key is seen the old one holds");
+    issuer.clock.advance(11);
+    assert_eq!(viewer(&server, &old).await, anna, "the old key is refused before the new one was read");
     assert_eq!(viewer(&server, &new.sign(&new.header(), &issuer.claims("anna"))).await, anna);
     refused(&server, "signed with the old key", &old).await;
 }
 
 #[tokio::test]
-async fn broken_and_oversized_tokens() {
+async fn malformed_and_oversized_tokens_are_refused() {
     let (issuer, server) = world().await;
     let good = issuer.token("anna", json!({}));
     viewer(&server, &good).await;
@@ -200,15 +200,15 @@ async fn broken_and_oversized_tokens() {
     }
     let twice = server.http.post(server.url("/graphql")).header("authorization", format!("Bearer {good}"));
     let twice = twice.header("authorization", format!("Bearer {FIXED_TOKEN}")).json(&json!({ "query": VIEWER }));
-    assert_eq!(twice.send().await.unwrap().status(), 401, "two tokens at once");
+    assert_eq!(twice.send().await.unwrap().status(), 401, "two tokens are accepted");
     for place in ["access_token", "token", "authorization"] {
         let query = server.http.post(server.url(&format!("/graphql?{place}={good}"))).json(&json!({ "query": VIEWER }));
-        assert_eq!(query.send().await.unwrap().status(), 401, "a token in the address ends up in logs: {place}");
+        assert_eq!(query.send().await.unwrap().status(), 401, "a token in the address, which logs contain, is accepted: {place}");
     }
 }
 
 #[tokio::test]
-async fn without_a_token_the_way_to_one_is_shown() {
+async fn missing_token_gets_resource_metadata() {
     let (issuer, server) = world().await;
     let answer = server.http.post(server.url("/graphql")).json(&json!({ "query": VIEWER })).send().await.unwrap();
     assert_eq!(answer.status(), 401);
@@ -220,10 +220,10 @@ async fn without_a_token_the_way_to_one_is_shown() {
     assert_eq!(metadata["scopes_supported"], json!(["recall.read", "recall.write", "recall.admin"]));
     assert_eq!(metadata["bearer_methods_supported"], json!(["header"]));
     let page = server.http.get(server.url("/graphql")).header("accept", "text/html").send().await.unwrap();
-    assert_eq!(page.status(), 200, "the page to try queries on; it runs nothing without a token");
+    assert_eq!(page.status(), 200, "the query page is closed, although it runs nothing without a token");
     let query = server.http.get(server.url("/graphql?query={viewer{id}}")).send().await.unwrap();
     assert_eq!(query.status(), 401);
     for path in ["/", "/healthz", "/readyz"] {
-        assert_eq!(server.http.get(server.url(path)).send().await.unwrap().status(), 200, "{path} is open");
+        assert_eq!(server.http.get(server.url(path)).send().await.unwrap().status(), 200, "{path} is closed");
     }
 }

@@ -1,4 +1,4 @@
-//! Pages of other origins and floods from one address, on the built binary as an administrator configures it.
+//! Foreign origins and floods from one address, on the built binary with an administrator's settings.
 
 use jsonwebtoken::Algorithm;
 use reqwest::{Method, Response, header::HeaderMap};
@@ -34,7 +34,7 @@ async fn ask(server: &Server, origin: &str, token: &str) -> Response {
 }
 
 #[tokio::test]
-async fn pages_of_other_origins_are_closed_out_unless_they_are_allowed() {
+async fn only_allowed_origins_get_cors_headers() {
     let (_folder, closed) = start(&[]);
     for path in ["/graphql", "/chat", "/"] {
         let answer = preflight(&closed, path, PAGE).await;
@@ -52,22 +52,26 @@ async fn pages_of_other_origins_are_closed_out_unless_they_are_allowed() {
         assert!(header(headers, "access-control-allow-methods").contains("PATCH"));
         assert!(header(headers, "access-control-allow-headers").contains("authorization"));
         assert_eq!(header(headers, "vary"), "origin");
-        assert!(!headers.contains_key("access-control-allow-credentials"), "there is nothing to let through");
+        assert!(!headers.contains_key("access-control-allow-credentials"), "credentials are allowed");
     }
     let answer = ask(&open, PAGE, FIXED_TOKEN).await;
     assert_eq!((answer.status().as_u16(), header(answer.headers(), "access-control-allow-origin")), (200, PAGE));
     assert!(header(answer.headers(), "access-control-expose-headers").contains("location"));
     let refused = ask(&open, PAGE, "wrong").await;
-    assert_eq!((refused.status().as_u16(), header(refused.headers(), "access-control-allow-origin")), (401, PAGE), "a page must see why");
+    assert_eq!(
+        (refused.status().as_u16(), header(refused.headers(), "access-control-allow-origin")),
+        (401, PAGE),
+        "the page cannot read the reason"
+    );
     for other in ["https://evil.example", "http://app.example.org", "null"] {
         let answer = ask(&open, other, FIXED_TOKEN).await;
         assert_eq!(answer.status(), 403, "{other}");
         assert!(!answer.headers().contains_key("access-control-allow-origin"), "{other}");
-        assert_eq!(header(answer.headers(), "vary"), "origin", "a cache must not show this to the page that is allowed");
+        assert_eq!(header(answer.headers(), "vary"), "origin", "a cache may give this answer to the allowed page");
         assert_eq!(preflight(&open, "/graphql", other).await.status(), 403, "{other}");
     }
     let own = server_origin(&open);
-    assert_eq!(ask(&open, &own, FIXED_TOKEN).await.status(), 200, "the own page as ever");
+    assert_eq!(ask(&open, &own, FIXED_TOKEN).await.status(), 200, "the own page is refused");
 }
 
 fn server_origin(server: &Server) -> String {
@@ -75,7 +79,7 @@ fn server_origin(server: &Server) -> String {
 }
 
 #[tokio::test]
-async fn a_websocket_opens_for_an_allowed_page_and_for_no_other() {
+async fn websocket_opens_only_for_allowed_origin() {
     let (_folder, server) = start(&[("RECALL_CORS_ORIGINS", PAGE)]);
     for (origin, expected) in [(PAGE, 101), ("https://evil.example", 403)] {
         let mut request = format!("ws://{}/graphql/ws", server.address).into_client_request().unwrap();
@@ -90,18 +94,18 @@ async fn a_websocket_opens_for_an_allowed_page_and_for_no_other() {
     }
 }
 
-/// The status of a request that a proxy brings for `client`.
+/// Sends a request through a proxy for `client`.
 async fn through_proxy(server: &Server, client: &str, token: &str) -> Response {
     let request = server.http.post(server.url("/graphql")).bearer_auth(token).header("x-forwarded-for", client);
     request.json(&json!({ "query": "{ viewer { id } }" })).send().await.unwrap()
 }
 
 #[tokio::test]
-async fn an_address_that_floods_is_held_back_and_the_others_behind_the_proxy_are_not() {
+async fn flooding_address_behind_proxy_is_rate_limited() {
     let (_folder, server) = start(&[("RECALL_ADDRESS_REQUESTS_PER_MINUTE", "120"), ("RECALL_TRUSTED_PROXIES", "127.0.0.0/8, ::1")]);
     let mut refused = None;
     for n in 0..20 {
-        // What the client writes itself makes it nobody else.
+        // Entries that the client itself adds do not change its address.
         let answer = through_proxy(&server, &format!("198.51.100.{n}, 203.0.113.9"), "guess").await;
         if answer.status() == 429 {
             refused = Some((n, answer));
@@ -109,33 +113,33 @@ async fn an_address_that_floods_is_held_back_and_the_others_behind_the_proxy_are
         }
         assert_eq!(answer.status(), 401);
     }
-    let (tries, refused) = refused.expect("guessing is held back");
-    assert!(tries <= 3, "a refused proof counts as ten: {tries}");
+    let (tries, refused) = refused.expect("guessing is not rate-limited");
+    assert!(tries <= 3, "a refused credential does not count as ten requests: {tries}");
     let wait: u64 = header(refused.headers(), "retry-after").parse().unwrap();
     assert!((1..=30).contains(&wait), "{wait}");
     assert_eq!(refused.json::<serde_json::Value>().await.unwrap()["code"], "RATE_LIMITED");
     let held = server.http.get(server.url("/")).header("x-forwarded-for", "203.0.113.9").send().await.unwrap();
-    assert_eq!(held.status(), 429, "also for pages");
+    assert_eq!(held.status(), 429, "pages are served");
     for other in ["203.0.113.10", "2001:db8::1"] {
-        assert_eq!(through_proxy(&server, other, FIXED_TOKEN).await.status(), 200, "{other} is served");
+        assert_eq!(through_proxy(&server, other, FIXED_TOKEN).await.status(), 200, "{other} is refused");
     }
     let probe = server.http.get(server.url("/healthz")).header("x-forwarded-for", "203.0.113.9").send().await.unwrap();
-    assert_eq!(probe.status(), 200, "probes are not held back");
+    assert_eq!(probe.status(), 200, "a probe is rate-limited");
 }
 
 #[tokio::test]
-async fn who_is_no_trusted_proxy_is_not_believed() {
+async fn forwarded_address_of_untrusted_proxy_is_ignored() {
     let (_folder, server) = start(&[("RECALL_ADDRESS_REQUESTS_PER_MINUTE", "60")]);
     let mut answers = Vec::new();
     for n in 0..12 {
         answers.push(through_proxy(&server, &format!("198.51.100.{n}"), FIXED_TOKEN).await.status().as_u16());
     }
     assert_eq!(answers[0], 200);
-    assert_eq!(answers.last(), Some(&429), "another name each time is still the same address: {answers:?}");
+    assert_eq!(answers.last(), Some(&429), "another forwarded address counts as another client: {answers:?}");
 }
 
 #[tokio::test]
-async fn what_a_proxy_suffers_that_nobody_named_is_said_once_with_the_setting_and_counted() {
+async fn untrusted_proxy_is_logged_once_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let env = [("RECALL_TOKEN", FIXED_TOKEN), ("RECALL_CONNECTIONS_PER_ADDRESS", "2"), ("RECALL_LOG_FORMAT", "json")];
@@ -143,7 +147,7 @@ async fn what_a_proxy_suffers_that_nobody_named_is_said_once_with_the_setting_an
     for n in 0..5 {
         assert_eq!(through_proxy(&server, &format!("198.51.100.{n}"), FIXED_TOKEN).await.status(), 200);
     }
-    // One is the client's, one more is let in; the others end without an answer.
+    // One connection is the client's and one more is accepted; the others close without an answer.
     let mut refused = 0;
     let mut open = Vec::new();
     for _ in 0..4 {
@@ -170,10 +174,10 @@ async fn what_a_proxy_suffers_that_nobody_named_is_said_once_with_the_setting_an
 }
 
 #[tokio::test]
-async fn without_provider_no_certificates_are_needed_and_with_one_the_want_of_them_is_said() {
+async fn missing_ca_certificates_fail_only_with_a_provider() {
     let bare = [("SSL_CERT_FILE", "/no/such/file"), ("SSL_CERT_DIR", "/no/such/folder")];
     let (_folder, server) = start(&bare);
-    assert_eq!(ask(&server, PAGE, FIXED_TOKEN).await.status(), 403, "it serves, and refuses foreign pages as ever");
+    assert_eq!(ask(&server, PAGE, FIXED_TOKEN).await.status(), 403, "the server does not answer, or serves a foreign page");
     let folder = tempfile::tempdir().unwrap();
     let mut command = crate::server::recall();
     command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder.path()).envs(bare);
@@ -184,7 +188,7 @@ async fn without_provider_no_certificates_are_needed_and_with_one_the_want_of_th
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readiness_names_an_issuer_that_is_gone() {
+async fn readiness_reports_unreachable_issuer() {
     let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let ready = async |issuer: &str| {
         let (_folder, server) = start(&[("RECALL_OIDC_ISSUER", issuer), ("RECALL_OIDC_AUDIENCE", "recall")]);
@@ -200,11 +204,11 @@ async fn readiness_names_an_issuer_that_is_gone() {
     let (yes, no) = (json!(true), json!(false));
     assert_eq!(ready(&issuer.url).await, [(200, yes.clone()), (200, yes.clone()), (200, yes)]);
     assert_eq!(ready("http://127.0.0.1:9").await, [(503, no.clone()), (200, no.clone()), (200, no)]);
-    assert_eq!(issuer.reads.load(std::sync::atomic::Ordering::Relaxed), 1, "not asked each time");
+    assert_eq!(issuer.reads.load(std::sync::atomic::Ordering::Relaxed), 1, "every probe asks the issuer");
 }
 
 #[tokio::test]
-async fn metrics_answer_under_the_address_of_a_pod_to_who_shows_the_token() {
+async fn metrics_answer_any_host_with_valid_token() {
     let (_folder, server) = start(&[("RECALL_PUBLIC_URL", "https://recall.example.org")]);
     let get = |path: &str| server.http.get(server.url(path)).header("host", "10.42.0.7:8080");
     assert_eq!(get("/metrics").bearer_auth(FIXED_TOKEN).send().await.unwrap().status(), 200);
@@ -216,7 +220,7 @@ async fn metrics_answer_under_the_address_of_a_pod_to_who_shows_the_token() {
 }
 
 #[tokio::test]
-async fn metrics_of_a_server_without_login_stay_closed_to_rebound_names() {
+async fn metrics_without_login_refuse_foreign_host() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let rebound = server.http.get(server.url("/metrics")).header("host", "evil.example:8080").bearer_auth("anything");

@@ -1,4 +1,4 @@
-//! An issuer of tokens in the test's own process: it signs whatever a test wants, also what no real one would.
+//! A token issuer in the test's process. It signs anything, including tokens that no real issuer would sign.
 
 use std::{
     collections::BTreeMap,
@@ -30,10 +30,10 @@ use crate::api::harness::Server;
 
 pub(crate) const AUDIENCE: &str = "https://recall.example.org";
 pub(crate) const FIXED_TOKEN: &str = "fixed-token-0123456789-0123456789-0123456789";
-/// Whose data the fixed token opens.
+/// The user of the fixed token.
 pub(crate) const LOCAL: &str = "00000000-0000-4000-8000-00000000000c";
 
-/// A key with a name.
+/// A named signing key.
 #[derive(Clone)]
 pub(crate) struct Key {
     pub(crate) id: String,
@@ -53,7 +53,7 @@ impl Key {
             _ => {
                 let key = rsa::KeyPair::generate(rsa::KeySize::Rsa2048).unwrap();
                 let der: aws_lc_rs::encoding::Pkcs8V1Der<'_> = key.as_der().unwrap();
-                // The key itself lies behind the envelope of 26 bytes.
+                // The key follows the 26 bytes of the envelope.
                 EncodingKey::from_rsa_der(&der.as_ref()[26..])
             }
         };
@@ -74,12 +74,12 @@ impl Key {
         jwk
     }
 
-    /// The header that a good token has.
+    /// Returns the header of a valid token.
     pub(crate) fn header(&self) -> Value {
         json!({ "typ": "at+jwt", "alg": self.algorithm, "kid": self.id })
     }
 
-    /// Signs what it is given, right or wrong.
+    /// Signs this header and these claims without checks.
     pub(crate) fn sign(&self, header: &Value, claims: &Value) -> String {
         sign(header, claims, &self.private, self.algorithm)
     }
@@ -96,28 +96,28 @@ pub(crate) fn sign(header: &Value, claims: &Value, key: &EncodingKey, algorithm:
     format!("{message}.{signature}")
 }
 
-/// A clock that tests can put forward.
+/// A clock that tests can advance.
 #[derive(Default)]
-pub(crate) struct Ahead(AtomicI64);
+pub(crate) struct AdjustableClock(AtomicI64);
 
-impl Ahead {
-    pub(crate) fn wait(&self, seconds: i64) {
+impl AdjustableClock {
+    pub(crate) fn advance(&self, seconds: i64) {
         self.0.fetch_add(seconds, Ordering::Relaxed);
     }
 }
 
-impl Clock for Ahead {
+impl Clock for AdjustableClock {
     fn now(&self) -> Timestamp {
         SystemClock.now() + chrono::TimeDelta::seconds(self.0.load(Ordering::Relaxed))
     }
 }
 
-/// An issuer on a port of its own. It stops with the test's runtime.
+/// An issuer on its own port. It stops with the test's runtime.
 pub(crate) struct Issuer {
     pub(crate) url: String,
     pub(crate) keys: Mutex<BTreeMap<String, Key>>,
     pub(crate) reads: AtomicUsize,
-    pub(crate) clock: Arc<Ahead>,
+    pub(crate) clock: Arc<AdjustableClock>,
     pub(crate) op: Op,
 }
 
@@ -142,21 +142,21 @@ impl Issuer {
         self.keys.lock().unwrap()[id].clone()
     }
 
-    /// Claims of a good token that lives for an hour.
+    /// Returns the claims of a valid token that expires in an hour.
     pub(crate) fn claims(&self, subject: &str) -> Value {
         let now = self.clock.now().timestamp();
         json!({ "iss": self.url, "sub": subject, "aud": AUDIENCE, "iat": now, "exp": now + 3600, "client_id": "tests", "jti": "1",
             "scope": "recall.read recall.write" })
     }
 
-    /// A good token with some claims replaced.
+    /// Returns a valid token with some claims replaced.
     pub(crate) fn token(&self, subject: &str, change: Value) -> String {
         let key = self.key("a");
         key.sign(&key.header(), &changed(self.claims(subject), &change))
     }
 }
 
-/// Replaces members of an object; null takes one away.
+/// Replaces members of an object; null removes one.
 pub(crate) fn changed(mut object: Value, change: &Value) -> Value {
     for (name, value) in change.as_object().unwrap() {
         match value {
@@ -171,7 +171,7 @@ async fn discovery(State(issuer): State<Arc<Issuer>>) -> Json<Value> {
     let place = |path: &str| format!("{}{path}", issuer.url);
     let mut document = json!({ "issuer": issuer.url, "jwks_uri": place("/jwks"), "authorization_endpoint": place("/authorize"),
         "token_endpoint": place("/token"), "userinfo_endpoint": place("/userinfo"), "end_session_endpoint": place("/end") });
-    document["authorization_response_iss_parameter_supported"] = json!(issuer.op.names_itself());
+    document["authorization_response_iss_parameter_supported"] = json!(issuer.op.names_issuer());
     Json(document)
 }
 
@@ -181,7 +181,7 @@ async fn jwks(State(issuer): State<Arc<Issuer>>) -> Json<Value> {
     Json(json!({ "keys": keys }))
 }
 
-/// What a server needs to read the tokens of issuers.
+/// Returns the configuration with which a server accepts tokens of these issuers.
 pub(crate) fn token_config(issuers: &[&Issuer]) -> TokenConfig {
     TokenConfig {
         issuers: issuers.iter().map(|i| i.url.clone()).collect(),
@@ -198,12 +198,12 @@ pub(crate) fn token_config(issuers: &[&Issuer]) -> TokenConfig {
     }
 }
 
-/// What it says about them.
+/// Returns the metadata that the server publishes about these issuers.
 pub(crate) fn resource(issuers: &[&Issuer]) -> ProtectedResource {
     ProtectedResource { resource: AUDIENCE.to_owned(), authorization_servers: issuers.iter().map(|i| i.url.clone()).collect() }
 }
 
-/// A server that accepts the tokens of issuers.
+/// Starts a server that accepts tokens of these issuers.
 pub(crate) async fn server(issuers: &[&Issuer]) -> Server {
     let fetch: Arc<dyn Fetch> = Arc::new(WebDocuments::new().unwrap());
     let config = token_config(issuers);

@@ -1,4 +1,4 @@
-//! How often a caller may ask, on the built binary as an administrator configures it.
+//! Rate limits of a caller, on the built binary with an administrator's settings.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use super::issuer::{AUDIENCE, Issuer, Key};
 use crate::{postgres::Schema, server::Server};
 
 #[tokio::test]
-async fn one_who_floods_is_held_back_and_others_are_not() {
+async fn flooding_caller_is_limited_and_others_are_served() {
     let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let folder = tempfile::tempdir().unwrap();
     let env = [("RECALL_OIDC_ISSUER", issuer.url.as_str()), ("RECALL_OIDC_AUDIENCE", AUDIENCE), ("RECALL_REQUESTS_PER_MINUTE", "20")];
@@ -28,13 +28,13 @@ async fn one_who_floods_is_held_back_and_others_are_not() {
         }
         assert_eq!(answer.status(), 200);
     }
-    let refused = refused.expect("a flood is held back");
+    let refused = refused.expect("a flood is not limited");
     let wait: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
     assert_eq!(refused.json::<Value>().await.unwrap()["code"], "RATE_LIMITED");
-    assert_eq!(ask(&boris).await.unwrap().status(), 200, "others are served");
+    assert_eq!(ask(&boris).await.unwrap().status(), 200, "another caller is limited");
     let rest = server.http.get(server.url("/context/x?q=a")).bearer_auth(&boris).send().await.unwrap();
-    assert_eq!(rest.status(), 404, "the route is counted, but not yet refused");
+    assert_eq!(rest.status(), 404, "another caller is limited, or the route is not counted");
 }
 
 async fn ask(server: &Server, token: &str, query: &str, variables: Value) -> reqwest::Response {
@@ -42,7 +42,7 @@ async fn ask(server: &Server, token: &str, query: &str, variables: Value) -> req
     server.http.post(server.url("/graphql")).bearer_auth(token).json(&body).send().await.unwrap()
 }
 
-/// Two servers on one database behind one login.
+/// Starts two servers with one database and one login.
 async fn two_servers(issuer: &Issuer, schema: &Schema, limits: &[(&str, &str)]) -> (tempfile::TempDir, [Server; 2]) {
     let folder = tempfile::tempdir().unwrap();
     let mut env = vec![
@@ -57,7 +57,7 @@ async fn two_servers(issuer: &Issuer, schema: &Schema, limits: &[(&str, &str)]) 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_asks_two_servers_in_turn_gets_no_more_than_from_one() {
+async fn rate_limit_is_shared_between_servers() {
     let Some(schema) = Schema::new().await else { return };
     let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let (_folder, servers) = two_servers(&issuer, &schema, &[("RECALL_REQUESTS_PER_MINUTE", "60")]).await;
@@ -72,16 +72,16 @@ async fn who_asks_two_servers_in_turn_gets_no_more_than_from_one() {
             other => panic!("{other}"),
         }
     }
-    // One a second, six of them at once; without sharing it would be twelve.
+    // The limit is one a second and a burst of six; with separate buckets it would be twelve.
     let most = 6.0 + begun.elapsed().as_secs_f64();
     assert!((1.0..=most).contains(&f64::from(served)), "{served} served of {most}");
     for server in &servers {
-        assert_eq!(ask(server, &boris, "{ viewer { id } }", json!({})).await.status(), 200, "others are served");
+        assert_eq!(ask(server, &boris, "{ viewer { id } }", json!({})).await.status(), 200, "another caller is limited");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_are_counted_by_minute_and_by_day_whatever_brings_them() {
+async fn daily_message_limit_counts_every_way_to_send() {
     const SEND: &str = "mutation($input: SendMessageInput!) { sendMessage(input: $input) { message { id } errors { code } } }";
     const IMPORT: &str = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { messages { id } errors { code } } }";
     let Some(schema) = Schema::new().await else { return };
@@ -97,7 +97,7 @@ async fn messages_are_counted_by_minute_and_by_day_whatever_brings_them() {
         let sent = ask(server, &anna, SEND, input.clone()).await.json::<Value>().await.unwrap();
         assert!(sent["data"]["sendMessage"]["message"]["id"].is_string(), "{sent}");
     }
-    // One is left, so several are taken together, and paid for afterwards.
+    // One message is left, so the import is accepted as a whole and the rest is charged afterwards.
     let several = json!({ "input": { "sessionId": session, "messages": [{ "text": "a" }, { "text": "b" }, { "text": "c" }] } });
     let sent = ask(&here, &anna, IMPORT, several.clone()).await.json::<Value>().await.unwrap();
     assert_eq!(sent["data"]["importMessages"]["messages"].as_array().unwrap().len(), 3, "{sent}");
@@ -112,12 +112,12 @@ async fn messages_are_counted_by_minute_and_by_day_whatever_brings_them() {
     assert_eq!(refused.status(), 429);
     assert!(refused.headers().contains_key("retry-after"));
     assert_eq!(refused.json::<Value>().await.unwrap()["code"], "RATE_LIMITED");
-    // Reading goes on.
+    // Queries still work.
     assert_eq!(ask(&here, &anna, "{ viewer { id } }", json!({})).await.json::<Value>().await.unwrap()["errors"], Value::Null);
 }
 
 #[tokio::test]
-async fn streams_of_one_caller_are_bounded_and_others_may_follow() {
+async fn event_streams_per_caller_are_limited() {
     let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let folder = tempfile::tempdir().unwrap();
     let env = [("RECALL_OIDC_ISSUER", issuer.url.as_str()), ("RECALL_OIDC_AUDIENCE", AUDIENCE), ("RECALL_STREAMS_PER_CALLER", "2")];
@@ -140,13 +140,13 @@ async fn streams_of_one_caller_are_bounded_and_others_may_follow() {
     drop(stream);
     let begun = Instant::now();
     while again().await.unwrap().status() != 200 {
-        assert!(begun.elapsed() < crate::server::PATIENCE, "a stream that was closed still counts");
+        assert!(begun.elapsed() < crate::server::PATIENCE, "a closed stream still counts");
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
 }
 
 #[tokio::test]
-async fn a_session_adds_as_much_as_is_configured() {
+async fn entities_and_facts_per_session_are_limited() {
     let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let folder = tempfile::tempdir().unwrap();
     let env = [
@@ -163,7 +163,7 @@ async fn a_session_adds_as_much_as_is_configured() {
 }
 
 #[tokio::test]
-async fn who_has_the_static_token_alone_may_fill_a_session() {
+async fn session_limits_do_not_apply_to_static_token() {
     let folder = tempfile::tempdir().unwrap();
     let token = "a-token-that-only-one-user-of-one-machine-knows";
     let env = [("RECALL_TOKEN", token), ("RECALL_ENTITIES_PER_SESSION", "3"), ("RECALL_FACTS_PER_SESSION", "2")];
@@ -172,7 +172,7 @@ async fn who_has_the_static_token_alone_may_fill_a_session() {
     assert_eq!(known_after_four_messages(&server, token).await, (likes, 4));
 }
 
-/// Whom John likes, and how many things there are, after a session of four messages that speak of four things.
+/// Sends four messages about four entities; returns the objects of John's likes and the number of entities.
 async fn known_after_four_messages(server: &Server, token: &str) -> (Vec<String>, usize) {
     let say = "mutation($s: ID!, $t: String!) { sendMessage(input: { sessionId: $s, text: $t }) { errors { code } message { id } } }";
     let made = ask(server, token, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;

@@ -1,4 +1,4 @@
-//! Login: tokens of issuers, what they allow, how long streams last, and what attackers try.
+//! Authentication: tokens, scopes, lifetime of streams, and attacks.
 
 mod attacks;
 mod edge;
@@ -12,9 +12,9 @@ mod revocation;
 mod scopes;
 mod streams;
 
-/// The table of attacks names tests, here and in the browser; each of them must exist.
+/// The attack table in docs/security.md names tests here and in the browser tests; each must exist.
 #[test]
-fn every_attack_in_the_table_has_its_test() {
+fn every_attack_in_security_docs_has_test() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut code = String::new();
     let mut open = vec![
@@ -40,7 +40,7 @@ fn every_attack_in_the_table_has_its_test() {
         for name in tests.split('`').skip(1).step_by(2) {
             count += 1;
             let exists = code.contains(&format!("fn {name}(")) || code.contains(&format!("test(\"{name}\""));
-            assert!(exists, "{row}: there is no test {name}");
+            assert!(exists, "{row}: no test is named {name}");
         }
         assert!(tests.contains('`'), "{row} names no test");
     }

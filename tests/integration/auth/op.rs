@@ -1,5 +1,5 @@
-//! The issuer of the tests as one that people log in to: it gives codes and refresh tokens, each for one use, and says in ID
-//! tokens whatever a test wants.
+//! Browser logins at the issuer of the tests.
+//! It issues codes and refresh tokens for one use each, and ID tokens with any claims.
 
 use std::{
     collections::BTreeMap,
@@ -17,19 +17,19 @@ use sha2::{Digest, Sha256};
 use super::issuer::{Issuer, changed};
 
 pub(crate) const CLIENT: &str = "recall-web";
-/// Odd characters, which have to be encoded on the way.
+/// Contains characters that have to be encoded.
 pub(crate) const CLIENT_SECRET: &str = "secret: +%/ of 0123456789";
 
-/// Somebody who has logged in at the issuer.
+/// A user's login at the issuer.
 #[derive(Clone)]
 struct Grant {
     subject: String,
-    /// Where the code was sent, and to what it is bound.
+    /// The parameters of the authorization request, to which the code is bound.
     asked: BTreeMap<String, String>,
     change: Value,
 }
 
-/// What the issuer knows of logins.
+/// The login state of the issuer.
 #[derive(Default)]
 pub(crate) struct Op {
     codes: Mutex<BTreeMap<String, Grant>>,
@@ -37,12 +37,12 @@ pub(crate) struct Op {
     used: Mutex<BTreeMap<String, Grant>>,
     count: AtomicU64,
     pub(crate) refreshes: AtomicUsize,
-    /// Answers nothing any more.
+    /// The issuer does not answer.
     pub(crate) down: AtomicBool,
     silent: AtomicBool,
-    /// What is said at the userinfo endpoint; nothing when absent.
+    /// The response of the userinfo endpoint; nothing when absent.
     pub(crate) userinfo: Mutex<Option<Value>>,
-    /// What the answers to codes and refresh tokens say besides; null takes a member away.
+    /// Members that replace those of token responses; null removes one.
     pub(crate) answer: Mutex<Option<Value>>,
 }
 
@@ -51,17 +51,17 @@ pub(super) fn routes() -> Router<Arc<Issuer>> {
 }
 
 impl Op {
-    pub(super) fn names_itself(&self) -> bool {
+    pub(super) fn names_issuer(&self) -> bool {
         !self.silent.load(Ordering::Relaxed)
     }
 
-    /// It does not name itself in what it sends browsers back with.
-    pub(crate) fn be_silent(&self) {
+    /// Stops sending `iss` in authorization responses.
+    pub(crate) fn stop_naming_issuer(&self) {
         self.silent.store(true, Ordering::Relaxed);
     }
 
-    /// Somebody logs in: the code with which the browser goes back. `asked` are the parameters that it came with, and
-    /// `change` is what the ID token says differently.
+    /// Logs a user in and returns the code for the redirect.
+    /// `asked` are the parameters of the request, and `change` replaces claims of the ID token.
     pub(crate) fn code(&self, subject: &str, asked: &BTreeMap<String, String>, change: Value) -> String {
         let code = self.fresh("code");
         self.codes.lock().unwrap().insert(code.clone(), Grant { subject: subject.to_owned(), asked: asked.clone(), change });
@@ -72,17 +72,17 @@ impl Op {
         format!("{what}-{}", self.count.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Takes back everything that somebody was given.
+    /// Revokes all refresh tokens of a user.
     pub(crate) fn forget(&self, subject: &str) {
         self.refresh_tokens.lock().unwrap().retain(|_, grant| grant.subject != subject);
     }
 
-    /// The refresh tokens that are good.
+    /// Returns the valid refresh tokens.
     pub(crate) fn refresh_tokens(&self) -> Vec<String> {
         self.refresh_tokens.lock().unwrap().keys().cloned().collect()
     }
 
-    /// Uses a refresh token, as the server does or a thief. One that was used before takes everything back.
+    /// Uses a refresh token once. A second use revokes all tokens of the user.
     fn refresh(&self, token: &str) -> Option<Grant> {
         let grant = self.refresh_tokens.lock().unwrap().remove(token);
         if let Some(grant) = &grant {
@@ -93,7 +93,7 @@ impl Op {
         grant
     }
 
-    /// Somebody who has stolen a refresh token uses it.
+    /// Uses a refresh token as a thief does.
     pub(crate) fn steal(&self) -> Option<String> {
         let token = self.refresh_tokens().pop()?;
         let grant = self.refresh(&token)?;
@@ -113,7 +113,7 @@ fn refused(error: &str) -> Answer {
     (StatusCode::BAD_REQUEST, Json(json!({ "error": error, "error_description": "no" })))
 }
 
-/// Name and secret as in RFC 6749, section 2.3.1.
+/// Checks name and secret as in RFC 6749, section 2.3.1.
 fn is_client(headers: &axum::http::HeaderMap) -> bool {
     let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let both = format!("{}:{}", encoded(CLIENT), encoded(CLIENT_SECRET));
@@ -121,7 +121,7 @@ fn is_client(headers: &axum::http::HeaderMap) -> bool {
     headers.get("authorization").is_some_and(|v| v.to_str().unwrap() == expected)
 }
 
-/// Knows the bearer of the access token that `token` hands out.
+/// Recognizes the access token that `token` issues.
 async fn userinfo(State(issuer): State<Arc<Issuer>>, headers: axum::http::HeaderMap) -> Answer {
     let said = issuer.op.userinfo.lock().unwrap().clone();
     match said.filter(|_| headers.get("authorization").is_some_and(|v| v == "Bearer opaque")) {

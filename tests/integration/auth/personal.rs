@@ -1,4 +1,4 @@
-//! Personal access tokens: what they open, what they do not, and how they end.
+//! Personal access tokens: what they allow and how they end.
 
 use jsonwebtoken::Algorithm;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ async fn world() -> (std::sync::Arc<Issuer>, Server) {
 }
 
 #[tokio::test]
-async fn an_access_token_opens_what_its_owner_gave_it_until_it_is_revoked() {
+async fn access_token_works_within_scopes_until_revoked() {
     let (issuer, server) = world().await;
     let login = issuer.token("root", json!({ "roles": ["recall-admin"], "scope": "recall.read recall.write recall.admin" }));
     let owner = viewer(&server, &login).await;
@@ -52,7 +52,7 @@ async fn an_access_token_opens_what_its_owner_gave_it_until_it_is_revoked() {
     assert_eq!(made["accessToken"]["lastUsedAt"], Value::Null);
 
     let held = viewer(&server, &secret).await;
-    assert_eq!((&held["id"], held["role"].as_str()), (&owner["id"], Some("USER")), "whose it is, but no administrator");
+    assert_eq!((&held["id"], held["role"].as_str()), (&owner["id"], Some("USER")), "the token belongs to another user, or has the role");
     let written = graphql(&server, &secret, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
     assert_eq!(written["errors"][0]["extensions"]["code"], "INSUFFICIENT_SCOPE");
     let metrics = server.http.get(server.url("/metrics")).bearer_auth(&secret).send().await.unwrap();
@@ -72,19 +72,19 @@ async fn an_access_token_opens_what_its_owner_gave_it_until_it_is_revoked() {
 }
 
 #[tokio::test]
-async fn an_access_token_makes_shows_and_revokes_none() {
+async fn access_token_cannot_manage_access_tokens() {
     let (issuer, server) = world().await;
     let login = issuer.token("anna", json!({}));
     let made = create(&server, &login, json!({ "scopes": ["recall.write", "recall.read"] })).await;
     let (secret, id) = (text(&made["secret"]), made["accessToken"]["id"].clone());
     let session = graphql(&server, &secret, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
-    assert!(session["data"]["createSession"]["session"]["id"].is_string(), "it does write: {session}");
+    assert!(session["data"]["createSession"]["session"]["id"].is_string(), "the token cannot write: {session}");
     assert_eq!(code(&create(&server, &secret, json!({})).await), "ACCESS_TOKENS_FORBIDDEN");
     let revoked = graphql(&server, &secret, REVOKE, json!({ "id": id })).await;
     assert_eq!(code(&revoked["data"]["revokeAccessToken"]), "ACCESS_TOKENS_FORBIDDEN");
     let listed = graphql(&server, &secret, LIST, json!({})).await;
     assert_eq!(listed["errors"][0]["extensions"]["code"], "ACCESS_TOKENS_FORBIDDEN");
-    // Nor does a server without login, where they open nothing.
+    // A server without login offers no access tokens.
     let folder = tempfile::tempdir().unwrap();
     let local = crate::server::Server::start(folder.path());
     let answer = local.graphql(CREATE, json!({ "input": { "name": "x", "scopes": ["recall.read"] } })).await;
@@ -92,7 +92,7 @@ async fn an_access_token_makes_shows_and_revokes_none() {
 }
 
 #[tokio::test]
-async fn wrong_wishes_for_access_tokens_are_refused() {
+async fn invalid_access_token_requests_are_refused() {
     let (issuer, server) = world().await;
     let login = issuer.token("anna", json!({}));
     for (change, expected) in [
@@ -109,16 +109,16 @@ async fn wrong_wishes_for_access_tokens_are_refused() {
         assert_eq!((code(&payload), &payload["secret"]), (expected, &Value::Null), "{change}");
     }
     let writes = issuer.token("anna", json!({ "scope": "recall.write" }));
-    assert_eq!(code(&create(&server, &writes, json!({})).await), "INSUFFICIENT_SCOPE", "no more than the login");
+    assert_eq!(code(&create(&server, &writes, json!({})).await), "INSUFFICIENT_SCOPE", "the token has more scopes than the login");
     for _ in 0..50 {
         assert_eq!(code(&create(&server, &login, json!({})).await), "");
     }
     assert_eq!(code(&create(&server, &login, json!({})).await), "TOO_MANY_ACCESS_TOKENS");
-    assert_eq!(code(&create(&server, FIXED_TOKEN, json!({})).await), "", "others may still");
+    assert_eq!(code(&create(&server, FIXED_TOKEN, json!({})).await), "", "another user's tokens count");
 }
 
 #[tokio::test]
-async fn an_access_token_expires_and_invented_ones_open_nothing() {
+async fn expired_and_invented_access_tokens_are_refused() {
     let (issuer, server) = world().await;
     let secret = text(&create(&server, &issuer.token("anna", json!({})), json!({ "expiresInDays": 1 })).await["secret"]);
     assert!(viewer(&server, &secret).await.is_object());
@@ -131,8 +131,8 @@ async fn an_access_token_expires_and_invented_ones_open_nothing() {
     ] {
         assert_eq!(viewer(&server, bad).await, Value::Null, "{bad}");
     }
-    issuer.clock.wait(24 * 3600);
-    assert_eq!(viewer(&server, &secret).await, Value::Null, "expired");
+    issuer.clock.advance(24 * 3600);
+    assert_eq!(viewer(&server, &secret).await, Value::Null, "the token did not expire");
 }
 
 const AUDIT: &str = "query($all: Boolean!) { auditLog(first: 50, everybody: $all) { nodes { actorId action target } } }";
@@ -144,7 +144,7 @@ async fn audited(server: &Server, token: &str, all: bool) -> Vec<(Value, String)
 }
 
 #[tokio::test]
-async fn deleting_everything_ends_access_tokens_and_is_noted_for_administrators() {
+async fn data_deletion_revokes_access_tokens_and_is_audited() {
     let (issuer, server) = world().await;
     let login = issuer.token("anna", json!({}));
     let root = issuer.token("root", json!({ "roles": ["recall-admin"], "scope": "recall.read recall.write recall.admin" }));
@@ -159,18 +159,18 @@ async fn deleting_everything_ends_access_tokens_and_is_noted_for_administrators(
     let own = [(anna.clone(), "data.deleted".to_owned()), (anna.clone(), "access_token.created".to_owned())];
     assert_eq!(audited(&server, &login, false).await, own);
     let all = audited(&server, &root, true).await;
-    assert_eq!(all[0], (admin.clone(), "admin.read".to_owned()), "reading it is noted as well");
+    assert_eq!(all[0], (admin.clone(), "admin.read".to_owned()), "reading the audit log is not in it");
     assert!(all.contains(&own[0]) && all.contains(&(admin.clone(), "role.admin".to_owned())), "{all:?}");
     let refused = graphql(&server, &login, AUDIT, json!({ "all": true })).await;
     assert_eq!(refused["errors"][0]["extensions"]["code"], "INSUFFICIENT_SCOPE");
-    // The scope alone makes no administrator.
+    // The scope without the role is not enough.
     let scoped = issuer.token("anna", json!({ "scope": "recall.read recall.admin" }));
     let refused = graphql(&server, &scoped, AUDIT, json!({ "all": true })).await;
     assert_eq!(refused["errors"][0]["extensions"]["code"], "FORBIDDEN");
 }
 
 #[tokio::test]
-async fn a_role_is_noted_when_it_changes_and_never_for_access_tokens() {
+async fn role_change_is_audited_but_not_for_access_tokens() {
     let (issuer, server) = world().await;
     let plain = issuer.token("root", json!({}));
     let admin = issuer.token("root", json!({ "roles": ["recall-admin"], "jti": "2" }));
@@ -178,15 +178,15 @@ async fn a_role_is_noted_when_it_changes_and_never_for_access_tokens() {
         let all = audited(&server, token, false).await;
         all.into_iter().map(|(_, action)| action).filter(|action| action.starts_with("role.")).collect::<Vec<_>>()
     };
-    assert_eq!(roles(&admin).await, ["role.admin"], "who comes as one for the first time");
+    assert_eq!(roles(&admin).await, ["role.admin"], "the first login with the role is not in the log");
     let secret = text(&create(&server, &admin, json!({})).await["secret"]);
-    assert_eq!(roles(&secret).await, ["role.admin"], "a script of an administrator's is none, and has lost no role");
+    assert_eq!(roles(&secret).await, ["role.admin"], "the token changed the role");
     assert_eq!(roles(&admin).await, ["role.admin"]);
-    assert_eq!(roles(&plain).await, ["role.admin"], "two logins that take turns fill no log");
+    assert_eq!(roles(&plain).await, ["role.admin"], "alternating logins fill the log");
 }
 
 #[tokio::test]
-async fn a_role_that_comes_over_a_websocket_is_noted_too() {
+async fn role_over_websocket_is_audited() {
     let (issuer, server) = world().await;
     let admin = issuer.token("root", json!({ "roles": ["recall-admin"] }));
     let mut socket = streams::open(&server, &[]).await.unwrap();

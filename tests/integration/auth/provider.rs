@@ -1,5 +1,5 @@
-//! A real provider: `oidc-provider` in a process of its own issues tokens, and the built binary, configured as an
-//! administrator would, accepts them.
+//! A real provider: `oidc-provider` issues tokens in its own process.
+//! The built binary accepts them with an administrator's settings.
 
 use std::{
     io::{BufRead, BufReader},
@@ -38,10 +38,10 @@ impl Provider {
         });
         let mut command = Command::new("node");
         command.arg("server.mjs").current_dir(&folder).env("NODE_NO_WARNINGS", "1");
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("node starts");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("node did not start");
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let issuer = loop {
-            let line = lines.next().expect("the provider says where it is").unwrap();
+            let line = lines.next().expect("the provider does not print its address").unwrap();
             if let Ok(said) = serde_json::from_str::<Value>(&line) {
                 break said["issuer"].as_str().unwrap().to_owned();
             }
@@ -71,14 +71,14 @@ fn secret_of(client: &str) -> String {
 }
 
 async fn viewer(server: &Server, token: &str) -> (u16, Value) {
-    // Behind a proxy, which is fine once there is a login.
+    // Through a proxy, which is allowed with a login.
     let request = server.http.post(server.url("/graphql")).bearer_auth(token).header("x-forwarded-for", "203.0.113.9");
     let answer = request.json(&json!({ "query": "{ viewer { id role } }" })).send().await.unwrap();
     (answer.status().as_u16(), answer.json().await.unwrap())
 }
 
 #[tokio::test]
-async fn tokens_of_a_real_provider_open_the_server() {
+async fn real_provider_tokens_open_server_across_key_rotation() {
     let provider = Provider::start();
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
@@ -104,7 +104,7 @@ async fn tokens_of_a_real_provider_open_the_server() {
     let challenge = refused.headers()["www-authenticate"].to_str().unwrap();
     assert!(challenge.ends_with("resource_metadata=\"https://memory.example.org/.well-known/oauth-protected-resource\""), "{challenge}");
 
-    // Another key: tokens of the old one hold until the new one is seen. Keys are read at most every ten seconds.
+    // After a key rotation the old tokens hold until the server reads the keys, at most every ten seconds.
     server.http.post(format!("{}/rotate", provider.issuer)).send().await.unwrap();
     let rotated = provider.token(&server.http, "recall.read").await;
     let (status, same) = loop {
@@ -113,12 +113,12 @@ async fn tokens_of_a_real_provider_open_the_server() {
             break answer;
         }
         assert_eq!(answer.0, 401);
-        assert_eq!(viewer(&server, &token).await.0, 200, "the old key holds until then");
-        // Another name each time: one that was looked for in vain is remembered for a minute.
+        assert_eq!(viewer(&server, &token).await.0, 200, "the old key is refused too early");
+        // The server remembers an unknown key for a minute.
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     };
     assert_eq!((status, &same["data"]["viewer"]["id"]), (200, &body["data"]["viewer"]["id"]));
-    assert_eq!(viewer(&server, &token).await.0, 401, "and no longer");
+    assert_eq!(viewer(&server, &token).await.0, 401, "the old key still holds");
 
     let (well, _) = server.stop();
     assert!(well);
@@ -130,7 +130,7 @@ async fn tokens_of_a_real_provider_open_the_server() {
 }
 
 #[tokio::test]
-async fn tokens_that_only_the_provider_can_read_open_the_server_until_they_are_revoked() {
+async fn opaque_tokens_work_until_provider_revokes_them() {
     let provider = Provider::start();
     let folder = tempfile::tempdir().unwrap();
     let secret = secret_of("recall");
@@ -143,16 +143,16 @@ async fn tokens_that_only_the_provider_can_read_open_the_server_until_they_are_r
     let (status, body) = viewer(&server, &token).await;
     assert_eq!((status, &body["data"]["viewer"]["role"]), (200, &json!("USER")), "{body}");
     let written = server.http.post(server.url("/chat")).bearer_auth(&token).json(&json!({ "message": "Hi" })).send().await.unwrap();
-    assert_eq!(written.status(), 403, "its scope holds");
+    assert_eq!(written.status(), 403, "the scope does not count");
     let signed = provider.token(&server.http, "recall.read").await;
-    assert_eq!(viewer(&server, &signed).await.0, 200, "signed ones are read as ever");
+    assert_eq!(viewer(&server, &signed).await.0, 200, "signed tokens are refused");
     assert_eq!(viewer(&server, "invented").await.0, 401);
 
     provider.post(&server.http, "/token/revocation", "opaque", format!("token={token}")).await.error_for_status().unwrap();
-    // It is asked about again after ten seconds.
+    // The server asks the provider again after ten seconds.
     let started = std::time::Instant::now();
     while viewer(&server, &token).await.0 == 200 {
-        assert!(started.elapsed() < crate::server::PATIENCE, "a revoked token opens the server");
+        assert!(started.elapsed() < crate::server::PATIENCE, "a revoked token is still accepted");
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     }
     assert_eq!(viewer(&server, &token).await.0, 401);
@@ -162,11 +162,11 @@ async fn tokens_that_only_the_provider_can_read_open_the_server_until_they_are_r
 
     let server = Server::start_with(&folder.path().join("other"), &env);
     let token = provider.token_for(&server.http, "opaque", "recall.read").await;
-    assert_eq!(viewer(&server, &token).await.0, 401, "without a client to ask as, nobody is asked");
+    assert_eq!(viewer(&server, &token).await.0, 401, "an opaque token is accepted without introspection");
 }
 
 #[tokio::test]
-async fn a_fixed_token_opens_the_data_of_the_local_user() {
+async fn static_token_opens_data_of_local_user() {
     const TOKEN: &str = "fixed-token-0123456789-0123456789-0123456789";
     let folder = tempfile::tempdir().unwrap();
     let before = Server::start(folder.path());
@@ -177,5 +177,5 @@ async fn a_fixed_token_opens_the_data_of_the_local_user() {
     assert_eq!((status, &body["data"]["viewer"]), (200, &json!({ "id": id, "role": "ADMIN" })));
     assert_eq!(viewer(&server, &TOKEN[1..]).await.0, 401);
     let bare = server.http.post(server.url("/graphql")).json(&json!({ "query": "{ viewer { id } }" })).send().await.unwrap();
-    assert_eq!(bare.status(), 401, "with a token configured, this machine alone is no proof");
+    assert_eq!(bare.status(), 401, "a local request without token is accepted, although a token is configured");
 }

@@ -1,4 +1,4 @@
-//! Tokens of issuers that an administrator takes back, and what becomes of the streams they opened.
+//! Issuer tokens that an administrator revokes, and their streams.
 
 use jsonwebtoken::Algorithm;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ async fn status(server: &Server, token: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn a_token_that_was_taken_back_opens_nothing_and_ends_its_streams() {
+async fn revoked_token_is_refused_and_its_streams_end() {
     let (issuer, server) = world().await;
     let (stolen, good) = (issuer.token("anna", json!({ "jti": "stolen" })), issuer.token("anna", json!({ "jti": "good" })));
     let session = session(&server, &good).await;
@@ -43,7 +43,7 @@ async fn a_token_that_was_taken_back_opens_nothing_and_ends_its_streams() {
     let input = json!({ "issuer": issuer.url, "tokenId": "stolen", "expiresAt": "2099-01-01T00:00:00Z" });
     let done = revoke(&server, FIXED_TOKEN, input).await;
     assert_eq!(done["data"]["revokeToken"], json!({ "revoked": true, "errors": [] }), "{done}");
-    // However much there is to deliver.
+    // Also while events arrive all the time.
     let talk = async {
         loop {
             say(&server, &good, &session, "One.").await;
@@ -68,12 +68,12 @@ async fn a_token_that_was_taken_back_opens_nothing_and_ends_its_streams() {
     say(&server, &good, &session, "Two.").await;
     loop {
         let heard = until(&mut kept, "message_stored").await;
-        assert!(heard.iter().all(|e| e.1 != "bye"), "the other token's stream goes on");
+        assert!(heard.iter().all(|e| e.1 != "bye"), "the stream of the other token ended");
         if heard.iter().any(|e| e.2["text"] == "Two.") {
             break;
         }
     }
-    // The same name at another issuer is another token.
+    // The same `jti` of another issuer is another token.
     let other = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let both = super::issuer::server(&[&issuer, &other]).await;
     revoke(&both, FIXED_TOKEN, json!({ "issuer": issuer.url, "tokenId": "x" })).await;
@@ -82,7 +82,7 @@ async fn a_token_that_was_taken_back_opens_nothing_and_ends_its_streams() {
 }
 
 #[tokio::test]
-async fn a_stream_of_a_personal_access_token_ends_when_it_is_revoked() {
+async fn stream_ends_when_access_token_is_revoked() {
     let (issuer, server) = world().await;
     let login = issuer.token("anna", json!({}));
     let create = "mutation { createAccessToken(input: { name: \"x\", scopes: [\"recall.read\"] }) { accessToken { id } secret } }";
@@ -96,7 +96,7 @@ async fn a_stream_of_a_personal_access_token_ends_when_it_is_revoked() {
 }
 
 #[tokio::test]
-async fn only_administrators_take_tokens_back_and_only_those_there_can_be() {
+async fn only_administrators_revoke_valid_issuer_tokens() {
     let (issuer, server) = world().await;
     let victim = issuer.token("boris", json!({ "jti": "victim" }));
     let input = json!({ "issuer": issuer.url, "tokenId": "victim" });

@@ -1,4 +1,4 @@
-//! What a token allows, on every way in.
+//! The scopes of tokens, on every interface.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ const SEND: &str = "mutation($s: ID!) { sendMessage(input: { sessionId: $s, text
     status message { id status } errors { code } } }";
 
 #[tokio::test]
-async fn reading_and_writing_are_two_things() {
+async fn read_and_write_scopes_are_separate() {
     let (issuer, server) = world().await;
     let token = |scope: &str| issuer.token("anna", json!({ "scope": scope }));
     let (read, write) = (token("openid recall.read"), token("recall.write"));
@@ -48,7 +48,7 @@ async fn reading_and_writing_are_two_things() {
     let hidden = graphql(&server, &write, query, json!({ "s": session })).await;
     assert!(denied(&hidden) && hidden["data"]["session"].is_null(), "{hidden}");
 
-    // What a mutation returns is no way around.
+    // A mutation's result does not bypass the read scope.
     for field in ["text", "session { id title }", "facts { id }", "entities { name }", "answer { id }", "createdAt"] {
         let query = SEND.replace("message { id status }", &format!("message {{ {field} }}"));
         let answer = graphql(&server, &write, &query, json!({ "s": session })).await;
@@ -57,7 +57,7 @@ async fn reading_and_writing_are_two_things() {
 }
 
 #[tokio::test]
-async fn every_root_field_demands_a_scope() {
+async fn every_root_field_requires_a_scope() {
     let (issuer, server) = world().await;
     let nothing = issuer.token("anna", json!({ "scope": "openid profile" }));
     let introspection = "{ __schema { queryType { fields { name args { name type { kind ofType { name kind } } } type { kind ofType { kind ofType { kind } } } } }
@@ -115,7 +115,7 @@ async fn every_root_field_demands_a_scope() {
 }
 
 #[tokio::test]
-async fn rest_signaling_and_metrics_demand_scopes_as_well() {
+async fn rest_signaling_and_metrics_require_scopes() {
     let (issuer, server) = world().await;
     let token = |scope: &str| issuer.token("anna", json!({ "scope": scope }));
     let (read, write, admin) = (token("recall.read"), token("recall.write"), token("recall.admin"));
@@ -151,7 +151,7 @@ async fn rest_signaling_and_metrics_demand_scopes_as_well() {
 }
 
 #[tokio::test]
-async fn shared_memory_is_written_with_the_scope_of_administrators_only() {
+async fn shared_memory_requires_admin_scope_and_role() {
     let (issuer, server) = world().await;
     let token =
         |who: &str, scope: &str| issuer.token(who, json!({ "scope": scope, "roles": [if who == "root" { "recall-admin" } else { "" }] }));
@@ -171,7 +171,7 @@ async fn shared_memory_is_written_with_the_scope_of_administrators_only() {
         assert_eq!(code(&graphql(&server, token, create, json!({})).await), refused);
         assert_eq!(code(&graphql(&server, token, SEND, json!({ "s": session })).await), refused);
         let seen = graphql(&server, token, "query($s: ID!) { session(id: $s) { shared } }", json!({ "s": session })).await;
-        assert_eq!(seen["data"]["session"]["shared"], true, "reading is for all who signed in");
+        assert_eq!(seen["data"]["session"]["shared"], true, "an authenticated user cannot read it");
     }
     assert_eq!(code(&graphql(&server, &root, SEND, json!({ "s": session })).await), Value::Null);
 }

@@ -1,4 +1,4 @@
-//! Streams over tokens: how a WebSocket names its caller, and that a stream ends with its token and goes on with a new one.
+//! Authentication of WebSockets, and event streams that end with their token.
 
 use futures_util::{SinkExt, StreamExt};
 use jsonwebtoken::Algorithm;
@@ -20,7 +20,7 @@ async fn world() -> (std::sync::Arc<Issuer>, Server) {
     (issuer, server)
 }
 
-/// A token that ends in a moment.
+/// Returns a token that expires in three seconds.
 fn short(issuer: &Issuer) -> String {
     let now = issuer.claims("anna")["iat"].as_i64().unwrap();
     issuer.token("anna", json!({ "exp": now + 3 }))
@@ -43,7 +43,7 @@ pub(super) async fn say(server: &Server, token: &str, session: &str, words: &str
     assert_eq!(post(server, token, query, json!({ "s": session, "t": words })).await["sendMessage"]["errors"], json!([]));
 }
 
-/// Events of a stream until one of a type.
+/// Reads the events of a stream until one of this type.
 pub(super) async fn until(response: &mut reqwest::Response, kind: &str) -> Vec<(String, String, Value)> {
     let (mut buffer, mut events) = (String::new(), Vec::new());
     loop {
@@ -63,26 +63,26 @@ pub(super) async fn until(response: &mut reqwest::Response, kind: &str) -> Vec<(
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_its_token_and_goes_on_with_a_new_one() {
+async fn stream_ends_with_token_and_resumes_with_new_one() {
     let (issuer, server) = world().await;
     let long = issuer.token("anna", json!({}));
     let session = session(&server, &long).await;
     let path = server.url(&format!("/sessions/{session}/events"));
-    assert_eq!(server.http.get(&path).send().await.unwrap().status(), 401, "no token, no stream");
+    assert_eq!(server.http.get(&path).send().await.unwrap().status(), 401, "a stream opens without a token");
     let mut stream = server.http.get(&path).bearer_auth(short(&issuer)).send().await.unwrap();
     assert_eq!(stream.status(), 200);
     say(&server, &long, &session, "One.").await;
     let heard = until(&mut stream, "bye").await;
     assert!(heard.iter().any(|e| e.2["text"] == "One."), "{heard:?}");
     assert_eq!(heard.last().unwrap().2["code"], "auth_expired");
-    assert!(stream.chunk().await.unwrap().is_none(), "nothing follows the goodbye");
+    assert!(stream.chunk().await.unwrap().is_none(), "an event follows the bye");
 
     let cursor = &heard.iter().rev().find(|e| !e.0.is_empty()).unwrap().0;
     say(&server, &long, &session, "Two.").await;
     let mut again = server.http.get(&path).bearer_auth(&long).header("last-event-id", cursor).send().await.unwrap();
     let heard = until(&mut again, "caught_up").await;
     let texts: Vec<_> = heard.iter().filter(|e| e.1 == "message_stored").map(|e| e.2["text"].clone()).collect();
-    assert_eq!(texts, ["Two."], "nothing lost, nothing doubled");
+    assert_eq!(texts, ["Two."], "an event was lost or duplicated");
 }
 
 pub(super) async fn open(server: &Server, headers: &[(&'static str, &str)]) -> Result<Socket, tungstenite::Error> {
@@ -98,7 +98,7 @@ pub(super) async fn send(socket: &mut Socket, message: Value) {
     socket.send(Message::text(message.to_string())).await.unwrap();
 }
 
-/// The next frame: text as JSON, a close as its code and reason.
+/// Returns the next frame: text as JSON, a close frame as code and reason.
 pub(super) async fn hear(socket: &mut Socket) -> Value {
     loop {
         match socket.next().await {
@@ -124,7 +124,7 @@ async fn viewer(socket: &mut Socket) -> Value {
 }
 
 #[tokio::test]
-async fn a_websocket_names_its_caller_in_the_first_frame_or_in_the_request() {
+async fn websocket_authenticates_by_first_frame_or_header() {
     let (issuer, server) = world().await;
     let (anna, boris) = (issuer.token("anna", json!({})), issuer.token("boris", json!({})));
     let id = post(&server, &anna, WHO, json!({})).await["viewer"]["id"].clone();
@@ -143,11 +143,11 @@ async fn a_websocket_names_its_caller_in_the_first_frame_or_in_the_request() {
     let mut by_both = open(&server, &[("authorization", &header)]).await.unwrap();
     send(&mut by_both, init(&boris)).await;
     assert_eq!(hear(&mut by_both).await["type"], "connection_ack");
-    assert_ne!(viewer(&mut by_both).await, id, "what the first frame says wins");
+    assert_ne!(viewer(&mut by_both).await, id, "the header takes precedence over the first frame");
 }
 
 #[tokio::test]
-async fn a_websocket_without_a_good_token_runs_nothing() {
+async fn websocket_without_valid_token_runs_nothing() {
     let (issuer, server) = world().await;
     let good = format!("Bearer {}", issuer.token("anna", json!({})));
     for payload in [
@@ -162,22 +162,22 @@ async fn a_websocket_without_a_good_token_runs_nothing() {
     }
     let mut bad_frame = open(&server, &[("authorization", &good)]).await.unwrap();
     send(&mut bad_frame, init("x")).await;
-    assert_eq!(hear(&mut bad_frame).await[0], 4403, "a bad token is not made good by the request's");
+    assert_eq!(hear(&mut bad_frame).await[0], 4403, "the header replaces an invalid token in the first frame");
     let mut early = open(&server, &[]).await.unwrap();
     send(&mut early, json!({ "id": "1", "type": "subscribe", "payload": { "query": WHO } })).await;
-    assert!(hear(&mut early).await.is_array(), "closed before anybody is named");
+    assert!(hear(&mut early).await.is_array(), "the socket is open before authentication");
     let status = |outcome: Result<Socket, tungstenite::Error>| match outcome {
         Err(tungstenite::Error::Http(response)) => response.status().as_u16(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(status(open(&server, &[("authorization", "Bearer x")]).await), 401, "a bad token in the request is refused at once");
+    assert_eq!(status(open(&server, &[("authorization", "Bearer x")]).await), 401, "an invalid token in the header is accepted");
     for origin in ["https://evil.example", "null", "http://localhost:1"] {
         assert_eq!(status(open(&server, &[("authorization", &good), ("origin", origin)]).await), 403, "{origin}");
     }
 }
 
 #[tokio::test]
-async fn a_websocket_closes_when_its_token_ends() {
+async fn websocket_closes_when_token_expires() {
     let (issuer, server) = world().await;
     let session = session(&server, &issuer.token("anna", json!({}))).await;
     let mut socket = open(&server, &[]).await.unwrap();
@@ -191,7 +191,11 @@ async fn a_websocket_closes_when_its_token_ends() {
         json!({ "type": "bye", "data": { "code": "auth_expired", "reconnect": false, "after_ms": 0 } }),
         "{bye}"
     );
-    assert_eq!(hear(&mut socket).await, json!([4403, "auth_expired"]), "a `complete` would keep clients from asking for a new token");
+    assert_eq!(
+        hear(&mut socket).await,
+        json!([4403, "auth_expired"]),
+        "no close frame: after a `complete` clients would not get a new token"
+    );
 
     let mut narrow = open(&server, &[]).await.unwrap();
     send(&mut narrow, init(&issuer.token("anna", json!({ "scope": "recall.write" })))).await;

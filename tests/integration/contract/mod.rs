@@ -1,3 +1,3 @@
-//! What every adapter of a port must do, run against each of them.
+//! Contract tests that run against every adapter of a port.
 
 pub(crate) mod store;

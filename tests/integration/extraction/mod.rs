@@ -1,6 +1,7 @@
-//! How well messages are understood, held to floors: over the composed examples, those worked with and those set aside.
+//! Quality of the extractor on composed examples, those used in development and those held out.
 //!
-//! `cargo test --test integration extraction -- --nocapture` prints the tables; the floors stand just under what is reached.
+//! `cargo test --test integration extraction -- --nocapture` prints the tables. The floors are just below current
+//! values.
 
 mod score;
 
@@ -33,7 +34,7 @@ struct Floors {
     polarity: f64,
 }
 
-fn hold(name: &str, labelled: &[Labelled], read: &dyn Fn(&str) -> Extraction, floors: &Floors) {
+fn assert_floors(name: &str, labelled: &[Labelled], read: &dyn Fn(&str) -> Extraction, floors: &Floors) {
     let (score, table): (Score, String) = score::table(labelled, read);
     let calibration = Calibration::of(labelled, read);
     println!("== {name}\n{table}\n{}", calibration.table());
@@ -48,24 +49,24 @@ fn hold(name: &str, labelled: &[Labelled], read: &dyn Fn(&str) -> Extraction, fl
     for (what, reached, floor) in reached {
         assert!(reached >= floor, "{name}: {what} {reached:.3}, at least {floor}\n{table}");
     }
-    assert_eq!(score.turned, 0, "{name}: what is affirmed was read as ended or denied");
+    assert_eq!(score.turned, 0, "{name}: an affirmed fact was read as ended or denied");
     assert!(calibration.brier() <= 0.12 && calibration.error() <= 0.1, "{name}:\n{}", calibration.table());
 }
 
 #[test]
-fn understanding_stays_as_good_as_it_was() {
+fn extraction_quality_meets_floors() {
     let (worked, held) = examples();
     assert!(worked.len() + held.len() >= 500 && held.len() >= 170, "{} and {}", worked.len(), held.len());
     let pipeline = Pipeline::new(Arc::new(Ontology::parse(default_ontology()).unwrap()));
     let read = |text: &str| pipeline.read(text);
     let floors = Floors { kind: 0.96, entities: 0.95, typed: 0.93, precision: 0.97, facts: 0.95, polarity: 0.95 };
-    hold("worked with", &worked, &read, &floors);
+    assert_floors("worked with", &worked, &read, &floors);
     let floors = Floors { kind: 0.91, entities: 0.9, typed: 0.85, precision: 0.9, facts: 0.86, polarity: 0.86 };
-    hold("set aside", &held, &read, &floors);
+    assert_floors("set aside", &held, &read, &floors);
 }
 
 #[test]
-fn the_format_of_the_evaluation_set_is_read() {
+fn evaluation_set_format_is_parsed() {
     let line = r#"{"id":"x1","source":"made:1","text":"I use Vim.","kind":"statement","entities":[{"name":"Vim","type":"tool"}],"facts":[{"subject":"user","relation":"USES","object":"the Vim","polarity":"affirmed"}]}"#;
     let labelled = score::lines(line).unwrap();
     let pipeline = Pipeline::new(Arc::new(Ontology::parse(default_ontology()).unwrap()));

@@ -1,5 +1,5 @@
-//! Scores what was understood against labels: precision, recall and F1 of kind, entities and facts, and whether
-//! confidence means something (bins and Brier score). Shared by the test and by `cargo run --example extraction`.
+//! Scores extractions against labels: precision, recall and F1 of kind, entities and facts, and calibration.
+//! Calibration uses bins and the Brier score. The test and `cargo run --example extraction` share this file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -7,15 +7,15 @@ use std::fmt::Write as _;
 use recall_domain::{EntityType, Extraction, MessageKind, Party};
 use serde::Deserialize;
 
-/// A message with its labels.
+/// A labelled message.
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled {
-    /// What is tried by it.
+    /// The phenomenon that the example tests.
     pub(crate) phenomenon: String,
-    /// Set aside while rules are written.
+    /// Held out while rules are written.
     pub(crate) held: bool,
     pub(crate) text: String,
-    /// Not every example says its kind and all its entities.
+    /// Absent where the example does not state it.
     pub(crate) kind: Option<MessageKind>,
     pub(crate) entities: Option<BTreeSet<(String, String)>>,
     pub(crate) facts: BTreeSet<Stated>,
@@ -26,7 +26,7 @@ pub(crate) type Stated = (String, String, String, String);
 
 const SYMMETRIC: [&str; 3] = ["KNOWS", "FAMILY_OF", "WORKS_WITH"];
 
-/// Composed examples of one file: sections of `text`, `kind`, `entities` and `facts`.
+/// Composed examples of one file, in sections, with `text`, `kind`, `entities` and `facts`.
 #[derive(Deserialize)]
 struct Composed {
     text: String,
@@ -36,7 +36,7 @@ struct Composed {
     facts: Vec<String>,
 }
 
-/// The composed examples of a TOML file, in its order within each section. Every third is set aside; `seen` counts across files.
+/// Parses the composed examples of a TOML file, by section. Every third is held out; `seen` counts across files.
 pub(crate) fn composed(toml: &str, seen: &mut usize) -> Result<Vec<Labelled>, String> {
     let sections: BTreeMap<String, Vec<Composed>> = toml::from_str(toml).map_err(|e| e.to_string())?;
     let mut out = Vec::new();
@@ -60,7 +60,7 @@ pub(crate) fn composed(toml: &str, seen: &mut usize) -> Result<Vec<Labelled>, St
     Ok(out)
 }
 
-/// "Sam OWNS two bikes negated": the word in capitals is the relation.
+/// Parses "Sam OWNS two bikes negated"; the word in capitals is the relation.
 fn stated(fact: &str) -> Option<Stated> {
     let words: Vec<&str> = fact.split(' ').collect();
     let is_relation = |w: &str| w.len() > 3 && w.chars().all(|c| c.is_ascii_uppercase() || c == '_');
@@ -71,7 +71,7 @@ fn stated(fact: &str) -> Option<Stated> {
     (!subject.is_empty() && !object.is_empty()).then(|| ordered(&subject, words[at], &object, polarity))
 }
 
-/// Lines of JSON as in the evaluation set: id, text, kind, entities, facts.
+/// Parses JSON lines of the evaluation set: id, text, kind, entities, facts.
 pub(crate) fn lines(jsonl: &str) -> Result<Vec<Labelled>, String> {
     #[derive(Deserialize)]
     struct Line {
@@ -120,7 +120,7 @@ fn ordered(subject: &str, relation: &str, object: &str, polarity: &str) -> State
     (s, relation.to_owned(), o, polarity.to_owned())
 }
 
-/// Names are the same without case, articles and possessives.
+/// Normalizes a name: no case, articles or possessives.
 fn norm(name: &str) -> String {
     let lower = name.to_lowercase();
     let mut rest = lower.trim().trim_matches(['.', ',', '!', '?', '"', '\'']);
@@ -137,7 +137,7 @@ fn type_name(ty: EntityType) -> String {
     serde_json::to_value(ty).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Facts found, with their confidence.
+/// Returns the extracted facts with their confidence.
 pub(crate) fn found_facts(e: &Extraction) -> BTreeMap<Stated, f64> {
     let name = |p: Party| match p {
         Party::Speaker => "user",
@@ -146,7 +146,7 @@ pub(crate) fn found_facts(e: &Extraction) -> BTreeMap<Stated, f64> {
     e.facts.iter().map(|f| (ordered(name(f.subject), &f.relation, name(f.object), f.polarity.as_str()), f.confidence)).collect()
 }
 
-/// Right, found and expected things.
+/// Numbers of right, found and expected items.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Count {
     pub(crate) right: usize,
@@ -179,7 +179,7 @@ fn ratio(a: usize, b: usize) -> f64 {
     if b == 0 { 1.0 } else { a as f64 / b as f64 }
 }
 
-/// How well a set was understood.
+/// Scores of a set of messages.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Score {
     pub(crate) examples: usize,
@@ -188,7 +188,7 @@ pub(crate) struct Score {
     pub(crate) typed: Count,
     pub(crate) facts: Count,
     pub(crate) polarity: Count,
-    /// Ended or negated where the label affirms the same.
+    /// Facts read as ended or negated although the label affirms them.
     pub(crate) turned: usize,
 }
 
@@ -231,7 +231,7 @@ impl Score {
     }
 }
 
-/// The scores of all labelled messages, per phenomenon and in total.
+/// Scores all labelled messages, by phenomenon and in total.
 pub(crate) fn table(labelled: &[Labelled], read: &dyn Fn(&str) -> Extraction) -> (Score, String) {
     let mut sections: BTreeMap<&str, Score> = BTreeMap::new();
     let mut total = Score::default();
@@ -248,10 +248,10 @@ pub(crate) fn table(labelled: &[Labelled], read: &dyn Fn(&str) -> Extraction) ->
     (total, out)
 }
 
-/// Predicted confidence against the share that is right.
+/// Compares the predicted confidence with the share of right facts.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Calibration {
-    /// Per tenth from 0.5 on: facts, right ones, sum of confidence.
+    /// For each tenth from 0.5: number of facts, right facts, and sum of confidences.
     bins: [(usize, usize, f64); 5],
     squares: f64,
 }
@@ -262,7 +262,7 @@ impl Calibration {
         for l in labelled {
             for (fact, confidence) in found_facts(&read(&l.text)) {
                 let right = l.facts.contains(&fact);
-                // The top bin holds 0.95 to 1, the one below 0.85 to 0.95, and so on.
+                // The top bin covers 0.95 to 1, the next 0.85 to 0.95, and so on.
                 let bin = (((confidence - 0.55) * 10.0).floor().max(0.0) as usize).min(4);
                 c.bins[bin].0 += 1;
                 c.bins[bin].1 += usize::from(right);
@@ -277,7 +277,7 @@ impl Calibration {
         self.squares / (self.bins.iter().map(|b| b.0).sum::<usize>().max(1)) as f64
     }
 
-    /// Mean distance of confidence from precision, weighted by the facts in each bin.
+    /// Returns the mean distance of confidence from precision, weighted by the facts per bin.
     pub(crate) fn error(&self) -> f64 {
         let total: usize = self.bins.iter().map(|b| b.0).sum();
         self.bins.iter().map(|b| (b.2 - b.1 as f64).abs()).sum::<f64>() / total.max(1) as f64
@@ -295,7 +295,7 @@ impl Calibration {
     }
 }
 
-/// What went wrong in each message.
+/// Lists the errors of each message.
 pub(crate) fn complaints(labelled: &[Labelled], read: &dyn Fn(&str) -> Extraction) -> String {
     let mut out = String::new();
     for l in labelled {

@@ -1,4 +1,4 @@
-//! Somebody who follows a session's log, now at one server and now at another, and must be told each event once.
+//! A follower of a session's events that changes servers and must receive each event once.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,18 +9,19 @@ use tokio::{sync::oneshot, task::JoinHandle};
 use super::Instances;
 use crate::{crash::MESSAGES, server::PATIENCE};
 
-/// What a follower saw.
+/// What a follower received.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) numbers: Vec<u64>,
-    /// How often the stream went on at a server, the first time included.
+    /// Number of connections, including the first.
     pub(super) connections: usize,
-    /// The reasons of the goodbyes.
+    /// The codes of the bye events.
     pub(super) goodbyes: Vec<String>,
 }
 
-/// Follows a session from its beginning until `last` messages were processed; after each end of the stream goes on at the next server.
-/// Returns when the first server is being heard.
+/// Follows a session from its start until `last` messages are processed; after each end it resumes at the next
+/// server.
+/// Returns when the first server sends events.
 async fn follow(all: &Arc<Instances>, session: &str, first: usize, last: usize) -> JoinHandle<Seen> {
     let (all, session) = (all.clone(), session.to_owned());
     let (hears, heard) = oneshot::channel();
@@ -44,7 +45,7 @@ async fn follow(all: &Arc<Instances>, session: &str, first: usize, last: usize) 
                 let _ = hears.send(());
             }
             let mut text = String::new();
-            while let Ok(Some(chunk)) = tokio::time::timeout(PATIENCE, answer.chunk()).await.expect("something is heard") {
+            while let Ok(Some(chunk)) = tokio::time::timeout(PATIENCE, answer.chunk()).await.expect("no event arrives") {
                 text.push_str(std::str::from_utf8(&chunk).unwrap());
                 while let Some(end) = text.find("\n\n") {
                     let block: String = text.drain(..end + 2).collect();
@@ -73,14 +74,14 @@ async fn follow(all: &Arc<Instances>, session: &str, first: usize, last: usize) 
     following
 }
 
-/// One follower for each session, at one server after the other.
+/// Starts one follower per session, each with another first server.
 pub(super) async fn follow_all(all: &Arc<Instances>, sessions: &[String]) -> Vec<JoinHandle<Seen>> {
     let each = sessions.iter().enumerate().map(|(s, session)| follow(all, session, s, MESSAGES));
     join_all(each).await
 }
 
-/// The cursor before everything. Without one a follower hears what comes after it came, and it may come late: servers are being
-/// stopped, and a connection may end before the first event.
+/// Returns the cursor before the first event.
+/// Without it a follower would miss events from before its connection, which may be late while servers restart.
 async fn beginning(all: &Instances, first: usize, session: &str) -> String {
     for at in first.. {
         let asked = all.get(at).try_graphql("query($id: ID!) { session(id: $id) { head } }", json!({ "id": session })).await;

@@ -1,5 +1,6 @@
-//! Several servers on one PostgreSQL: they share the work, hear each other, and lose nothing when one of them or the database
-//! dies. What they know in the end is what a single server over SQLite knows that nobody disturbed.
+//! Several servers on one PostgreSQL share the work, notify each other, and lose nothing when a server or the
+//! database dies.
+//! In the end their data equals that of one undisturbed server on SQLite.
 
 mod follower;
 mod rolling;
@@ -23,12 +24,12 @@ use crate::{
     server::{PATIENCE, Server},
 };
 
-/// Servers on one database, each with a folder and a port of its own, and a way of its own to the database.
+/// Servers on one database, each with its own folder, port and database URL.
 struct Instances {
     urls: Vec<String>,
     data: TempDir,
     running: Vec<Mutex<Arc<Server>>>,
-    /// Whether the last message of each session may be said.
+    /// Whether the last message of each session may be sent.
     last_words: watch::Sender<bool>,
 }
 
@@ -44,8 +45,8 @@ impl Instances {
     }
 
     fn one(url: &str, data: &Path, i: usize) -> Server {
-        // A dead server's jobs wait for the end of its lease; a message may be caught by several kills.
-        // Silent connections are given up after five seconds.
+        // Jobs of a dead server wait for the end of their lease, and several kills may hit one message.
+        // Silent connections time out after five seconds.
         let env = [
             ("RECALL_DATABASE_URL", url),
             ("RECALL_LEASE_SECONDS", "1"),
@@ -60,14 +61,14 @@ impl Instances {
         self.running[i % self.running.len()].lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// `kill -9`, and another in its place.
+    /// Kills a server with SIGKILL and starts another in its place.
     fn replace(&self, i: usize) {
         let old = self.get(i);
         assert!(Command::new("kill").args(["-9", &old.pid().to_string()]).status().unwrap().success());
         self.begin(i);
     }
 
-    /// Asks one to stop and starts another in its place; whether it ended well.
+    /// Stops a server and starts another in its place; returns whether it exited cleanly.
     fn restart(&self, i: usize) -> bool {
         let status = self.get(i).interrupt();
         self.begin(i);
@@ -79,7 +80,7 @@ impl Instances {
         *self.running[i].lock().unwrap() = new;
     }
 
-    /// Sends until some server acknowledges, and returns the message's id.
+    /// Sends until a server acknowledges the message, and returns its id.
     async fn send(&self, first: usize, input: Value) -> String {
         const SEND: &str = "mutation($input: SendMessageInput!) { sendMessage(input: $input) { message { id } errors { code } } }";
         let started = Instant::now();
@@ -89,13 +90,13 @@ impl Instances {
             if let Some(id) = id {
                 return id.to_owned();
             }
-            assert!(started.elapsed() < PATIENCE, "no server takes the message: {answer:?}");
+            assert!(started.elapsed() < PATIENCE, "no server accepts the message: {answer:?}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         unreachable!()
     }
 
-    /// All sessions talk at once, each message to another server, and nobody gives up.
+    /// Sends in all sessions at once, each message to another server, until all are acknowledged.
     fn talk(self: &Arc<Self>, sessions: &[String]) -> tokio::task::JoinHandle<BTreeMap<(usize, usize), String>> {
         let (all, sessions) = (self.clone(), sessions.to_vec());
         tokio::spawn(async move {
@@ -120,7 +121,7 @@ impl Instances {
         })
     }
 
-    /// Every server shows all messages once, logs without holes, and the facts of a run that nobody disturbed.
+    /// Checks that every server returns all messages once, logs without gaps, and the facts of an undisturbed run.
     async fn check(&self, sessions: &[String], done: &BTreeMap<(usize, usize), String>) {
         let expected = undisturbed().await;
         for server in (0..self.running.len()).map(|i| self.get(i)) {
@@ -147,13 +148,13 @@ impl Instances {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn servers_that_are_killed_under_load_lose_nothing_and_double_nothing() {
+async fn killed_servers_lose_and_duplicate_nothing() {
     let kills: usize = std::env::var("INSTANCE_KILLS").ok().and_then(|v| v.parse().ok()).unwrap_or(5);
     let Some(schema) = Schema::new().await else { return };
     let all = Instances::start(&schema.url, 3);
     let sessions = all.sessions().await;
     let followers = follower::follow_all(&all, &sessions).await;
-    // Nobody is done before the last server was killed.
+    // No session ends before the last kill.
     all.last_words.send_replace(false);
     let talk = all.talk(&sessions);
     for kill in 0..kills {
@@ -170,11 +171,11 @@ async fn servers_that_are_killed_under_load_lose_nothing_and_double_nothing() {
         assert!(seen.numbers.iter().copied().eq(1..=seen.numbers.len() as u64), "{seen:?}");
         connections += seen.connections;
     }
-    assert!(connections > SESSIONS, "nobody had to go elsewhere");
+    assert!(connections > SESSIONS, "no follower had to change servers");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_follows_at_one_server_hears_what_is_said_at_another() {
+async fn follower_receives_events_of_other_server() {
     let Some(schema) = Schema::new().await else { return };
     let all = Instances::start(&schema.url, 2);
     let (here, there) = (all.get(0), all.get(1));
@@ -190,13 +191,13 @@ async fn who_follows_at_one_server_hears_what_is_said_at_another() {
             text.lines().filter(of_message).filter(|l| l.contains("message_stored") || l.contains("message_processed")).count() >= 2
         };
         while !processed(&text) {
-            let chunk = tokio::time::timeout(PATIENCE, stream.chunk()).await.expect("news arrive").unwrap();
-            text.push_str(std::str::from_utf8(&chunk.expect("the stream goes on")).unwrap());
+            let chunk = tokio::time::timeout(PATIENCE, stream.chunk()).await.expect("no event arrives").unwrap();
+            text.push_str(std::str::from_utf8(&chunk.expect("the stream ended")).unwrap());
         }
     }
 }
 
-/// A server of its own, which may be crashed.
+/// A PostgreSQL server of this test, which can be crashed.
 struct Cluster {
     folder: PathBuf,
     _parent: TempDir,
@@ -206,7 +207,7 @@ struct Cluster {
 impl Cluster {
     fn script(action: &str, folder: &Path) -> std::process::Output {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/services/postgres");
-        // What was confirmed must survive; the connections of the script's own would be inherited by the server otherwise.
+        // Confirmed commits must survive, hence fsync.
         Command::new(script).arg(action).arg(folder).env("FSYNC", "on").output().unwrap()
     }
 
@@ -228,7 +229,7 @@ impl Drop for Cluster {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_crashes_under_load_loses_nothing_that_was_acknowledged() {
+async fn database_crash_loses_no_acknowledged_message() {
     if std::env::var("RECALL_TEST_POSTGRES").is_err() {
         return eprintln!("skipped: RECALL_TEST_POSTGRES names no server");
     }

@@ -1,4 +1,4 @@
-//! Servers that are stopped and started one after the other under load, as an upgrade does.
+//! A rolling restart of all servers under load, as in an upgrade.
 
 use std::time::Duration;
 
@@ -6,19 +6,19 @@ use super::{Instances, follower::follow_all};
 use crate::postgres::Schema;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rolling_restart_under_load_says_goodbye_and_nothing_is_lost() {
+async fn rolling_restart_under_load_loses_nothing() {
     let Some(schema) = Schema::new().await else { return };
     let all = Instances::start(&schema.url, 3);
     let sessions = all.sessions().await;
     let followers = follow_all(&all, &sessions).await;
-    // Nobody is done before all servers are new.
+    // No session ends before all servers are restarted.
     all.last_words.send_replace(false);
     let talk = all.talk(&sessions);
     for i in 0..3 {
         tokio::time::sleep(Duration::from_millis(100)).await;
         let all = all.clone();
         let well = tokio::task::spawn_blocking(move || all.restart(i)).await.unwrap();
-        assert!(well, "the exit status tells that it stopped in order");
+        assert!(well, "the server did not exit cleanly");
     }
     all.last_words.send_replace(true);
     let done = talk.await.unwrap();
@@ -30,5 +30,5 @@ async fn a_rolling_restart_under_load_says_goodbye_and_nothing_is_lost() {
         assert!(seen.goodbyes.iter().all(|code| code == "restart"), "{seen:?}");
         moved += seen.goodbyes.len();
     }
-    assert!(moved > 0, "nobody was told to go elsewhere");
+    assert!(moved > 0, "no follower received a bye");
 }

@@ -1,4 +1,4 @@
-//! Servers whose wires to the database are cut, lose answers, or fall silent under load.
+//! Servers whose database connections are cut, lose answers, or fall silent under load.
 
 use std::{
     sync::{
@@ -14,8 +14,8 @@ use crate::{
     proxy::{Lost, Proxy},
 };
 
-/// Servers that each have a wire of their own.
-async fn wired(schema: &Schema, count: usize) -> (Vec<Proxy>, Arc<Instances>) {
+/// Starts servers, each with its own proxy to the database.
+async fn start_behind_proxies(schema: &Schema, count: usize) -> (Vec<Proxy>, Arc<Instances>) {
     let (mut proxies, mut urls) = (Vec::new(), Vec::new());
     for _ in 0..count {
         let (proxy, url) = Proxy::to(&schema.url).await;
@@ -27,9 +27,9 @@ async fn wired(schema: &Schema, count: usize) -> (Vec<Proxy>, Arc<Instances>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn servers_whose_wires_are_cut_under_load_lose_nothing_and_double_nothing() {
+async fn broken_database_connections_lose_and_duplicate_nothing() {
     let Some(schema) = Schema::new().await else { return };
-    let (proxies, all) = wired(&schema, 3).await;
+    let (proxies, all) = start_behind_proxies(&schema, 3).await;
     let sessions = all.sessions().await;
     let talk = all.talk(&sessions);
     let over = AtomicBool::new(false);
@@ -42,7 +42,7 @@ async fn servers_whose_wires_are_cut_under_load_lose_nothing_and_double_nothing(
             let proxy = &proxies[round % 3];
             match round % 4 {
                 0 => proxy.cut(),
-                // One after the other: where commits are rarer than this loop, none would ever get through.
+                // One at a time: if commits are rarer than this loop, none would succeed.
                 _ if proxy.commits_left_to_lose() > 0 => {}
                 n => proxy.lose_commits(&[if n == 2 { Lost::Request } else { Lost::Answer }]),
             }
@@ -58,11 +58,11 @@ async fn servers_whose_wires_are_cut_under_load_lose_nothing_and_double_nothing(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_parted_from_the_database_is_stood_in_for_and_comes_back() {
+async fn partitioned_server_is_covered_and_recovers() {
     let Some(schema) = Schema::new().await else { return };
-    let (proxies, all) = wired(&schema, 3).await;
+    let (proxies, all) = start_behind_proxies(&schema, 3).await;
     let sessions = all.sessions().await;
-    // They stay where they are: who follows at the parted server hears the rest when it is back.
+    // Followers stay at their server: those at the partitioned one receive the rest when it is back.
     let followers = follow_all(&all, &sessions).await;
     let talk = all.talk(&sessions);
     tokio::time::sleep(Duration::from_millis(100)).await;

@@ -1,4 +1,4 @@
-//! Answers from a model: streamed, cited, cancelled, and made otherwise when the model fails.
+//! Answers from a model: streamed, cited, cancelled, and replaced when the model fails.
 
 use std::{
     sync::{Arc, Mutex},
@@ -29,7 +29,7 @@ impl AnswerSink for Heard {
     }
 }
 
-/// Stands for the answerer that needs no model.
+/// Stands in for the answerer without a model.
 struct Plain;
 
 #[async_trait]
@@ -96,28 +96,28 @@ fn say(text: &'static str) -> impl Fn(usize, &serde_json::Value) -> Reaction {
 }
 
 #[tokio::test]
-async fn an_answer_is_streamed_and_its_citations_point_to_what_was_found() {
+async fn streamed_answer_cites_only_existing_context() {
     let server = ModelServer::start(say("John likes tea [1]. Mary moved [2][9], long ago [7, 1].")).await;
     let (draft, heard) = ask(&server, &three()).await;
     assert_eq!(draft.text.as_str(), "John likes tea [1]. Mary moved [2], long ago [1].");
-    assert_eq!(heard, draft.text.as_str(), "nobody sees a mark that points to nothing");
+    assert_eq!(heard, draft.text.as_str(), "the stream contained a mark that points to nothing");
     assert_eq!((draft.grounded, draft.answerer.as_deref()), (true, None));
     let cited: Vec<_> = draft.citations.iter().map(|c| (c.index, c.message_id.unwrap().0.as_u128(), c.excerpt.as_str())).collect();
     assert_eq!(cited, [(1, 2, "John likes tea."), (2, 1, "Mary moved to Ghent.")]);
     let shown = server.shown(0);
     assert_eq!((shown["question"].as_str(), shown["items"].as_array().unwrap().len()), (Some("Who?"), 3));
-    assert_eq!(shown["items"][0]["message"], "John likes tea.", "best first");
+    assert_eq!(shown["items"][0]["message"], "John likes tea.", "not sorted by score");
     assert_eq!(shown["today"], "Wednesday, 15 November 2023");
     assert_eq!(shown["items"][0]["on"], "Tuesday, 14 November 2023");
 }
 
 #[tokio::test]
-async fn without_evidence_nothing_is_claimed() {
+async fn ungrounded_answer_becomes_i_do_not_know() {
     let server = ModelServer::start(say("Certainly John, I am sure of it.")).await;
     let (draft, _) = ask(&server, &context(Vec::new())).await;
-    assert!(server.seen().is_empty(), "with nothing found there is nothing to ask");
+    assert!(server.seen().is_empty(), "the model was asked without context");
     assert_eq!(draft.answerer.as_deref(), Some("plain"));
-    // What the model says without a citation, or with made-up ones, may be made up as well.
+    // A statement of the model without a valid citation may be invented.
     for text in ["Certainly John, I am sure of it.", "John [8].", "I don't know."] {
         let server = ModelServer::start(say(text)).await;
         let (draft, _) = ask(&server, &three()).await;
@@ -126,7 +126,7 @@ async fn without_evidence_nothing_is_claimed() {
 }
 
 #[tokio::test]
-async fn what_was_found_is_trimmed_by_score_to_the_budget_of_tokens() {
+async fn context_is_trimmed_by_score_to_token_budget() {
     let many = (0..200).map(|i| message(i, &format!("{i} {}", "long ago ".repeat(20)), 1.0 / (i + 1) as f64));
     let context = context(many.chain([message(999, &"x".repeat(60_000), 0.999)]).collect());
     let server = ModelServer::start(say("It was [1].")).await;
@@ -139,7 +139,7 @@ async fn what_was_found_is_trimmed_by_score_to_the_budget_of_tokens() {
 }
 
 #[tokio::test]
-async fn before_the_first_token_it_is_tried_again() {
+async fn model_failure_before_first_token_is_retried() {
     for first in [
         Reaction::Fail(500),
         Reaction::Wait("1"),
@@ -161,7 +161,7 @@ async fn before_the_first_token_it_is_tried_again() {
 }
 
 #[tokio::test]
-async fn after_the_first_token_it_is_not() {
+async fn model_failure_after_first_token_is_not_retried() {
     let begun = || "John likes".to_owned();
     for fault in
         [Reaction::Break(begun()), Reaction::Stop(begun()), Reaction::Hang(begun()), Reaction::Complain(begun()), Reaction::Garbage]
@@ -180,7 +180,7 @@ async fn after_the_first_token_it_is_not() {
 }
 
 #[tokio::test]
-async fn when_the_model_cannot_be_had_the_answer_is_made_without_it() {
+async fn unavailable_model_falls_back_to_plain_answer() {
     for (fault, requests) in [
         (Reaction::Fail(500), 3),
         (Reaction::Fail(404), 1),
@@ -201,7 +201,7 @@ async fn when_the_model_cannot_be_had_the_answer_is_made_without_it() {
 }
 
 #[tokio::test]
-async fn while_a_server_is_down_each_is_tried_once() {
+async fn failing_model_server_gets_one_attempt_per_request() {
     let server = ModelServer::start(|n, _| if n < 4 { Reaction::Fail(500) } else { Reaction::Say("John [1].".to_owned()) }).await;
     let answerer = answerer(&server, None, ModelAnswererOptions::default());
     for (requests, by) in [(3, "plain"), (4, "plain"), (5, "")] {
@@ -211,11 +211,11 @@ async fn while_a_server_is_down_each_is_tried_once() {
 }
 
 #[tokio::test]
-async fn an_answer_that_reaches_its_limit_says_so() {
+async fn answer_at_token_limit_ends_with_ellipsis() {
     let server = ModelServer::start(|_, _| Reaction::Length("John likes tea [1] and".to_owned())).await;
     let (draft, _) = ask(&server, &three()).await;
     assert_eq!((draft.text.as_str(), draft.grounded), ("John likes tea [1] and…", true));
-    // A server that does not heed the limit is cut off.
+    // A server that ignores the limit is cut off.
     let server = ModelServer::start(|_, _| Reaction::Hang("John [1]. ".repeat(200))).await;
     let options = ModelAnswererOptions { answer_tokens: 20, ..Default::default() };
     let draft = answerer(&server, None, options).answer(&caller(), &asked(), &three(), &Heard::default()).await.unwrap();
@@ -224,7 +224,7 @@ async fn an_answer_that_reaches_its_limit_says_so() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_want_it_any_more_ends_it_upstream() {
+async fn cancelled_answer_ends_model_request_and_is_charged() {
     let server = ModelServer::start(|_, _| Reaction::Hang("John likes".to_owned())).await;
     let (budget, ledger) = budget(None);
     let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
@@ -238,7 +238,7 @@ async fn whoever_does_not_want_it_any_more_ends_it_upstream() {
     assert_eq!(server.open(), 1);
     job.abort();
     server.idle().await;
-    // What was used until then is paid for all the same.
+    // The tokens used until then are charged.
     while ledger.requests().is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -247,7 +247,7 @@ async fn whoever_does_not_want_it_any_more_ends_it_upstream() {
 }
 
 #[tokio::test]
-async fn a_used_up_budget_costs_nothing_more() {
+async fn used_up_token_budget_stops_model_requests() {
     let server = ModelServer::start(say("John [1].")).await;
     let answerer = answerer(&server, Some(50), ModelAnswererOptions::default());
     let by = |d: Draft| d.answerer.unwrap_or("test-model".to_owned());
@@ -259,7 +259,7 @@ async fn a_used_up_budget_costs_nothing_more() {
 }
 
 #[tokio::test]
-async fn requests_at_a_time_are_bounded() {
+async fn concurrent_model_requests_are_limited() {
     let server = ModelServer::start(|_, _| Reaction::Late(Duration::from_millis(150), "John [1].".to_owned())).await;
     let client = client_with(&server, |e| e.concurrency = 2);
     let answerer = Arc::new(answerer_over(client, None, ModelAnswererOptions::default()));
@@ -272,12 +272,12 @@ async fn requests_at_a_time_are_bounded() {
     }
     let moments: Vec<_> = server.seen().iter().map(|(at, _)| *at).collect();
     for (a, b) in moments.iter().zip(moments.iter().skip(2)) {
-        assert!(*b - *a >= Duration::from_millis(140), "the third waits for the first");
+        assert!(*b - *a >= Duration::from_millis(140), "the third request did not wait for the first");
     }
 }
 
 #[tokio::test]
-async fn the_probe_finds_out_what_a_server_understands() {
+async fn probe_detects_model_server_abilities() {
     use Format::{JsonObject, JsonSchema, Plain};
     for (json_schema, json_object, modern, expected) in [
         (Some(true), Some(true), true, JsonSchema),
@@ -294,7 +294,7 @@ async fn the_probe_finds_out_what_a_server_understands() {
         let dialect = client.probe().await.unwrap();
         assert_eq!(dialect.format, expected, "{abilities:?}");
         assert_eq!((dialect.temperature, dialect.max_completion_tokens), (modern, modern), "{abilities:?}");
-        // Also what the probe does not try is learned on the way.
+        // The client learns on the way what the probe does not try.
         let draft = answerer_over(client.clone(), None, ModelAnswererOptions::default())
             .answer(&caller(), &asked(), &three(), &Heard::default())
             .await

@@ -1,5 +1,5 @@
-//! The built binary with a model server. Each test has several threads: starting the binary blocks one, and it talks to the
-//! model server at once.
+//! The built binary with a model server.
+//! Each test has several threads: starting the binary blocks one, and the binary talks to the model server at once.
 
 use std::{
     io::Write,
@@ -28,7 +28,7 @@ fn borrowed<'a>(env: &'a [(&'static str, String)]) -> Vec<(&'static str, &'a str
     env.iter().map(|(k, v)| (*k, v.as_str())).collect()
 }
 
-/// Reads `I trust NAME with my orchids.` as a fact, and answers with a citation.
+/// Extracts a fact from `I trust NAME with my orchids.`, and answers with a citation.
 fn helpful(_: usize, request: &Value) -> Reaction {
     if request["input"].is_array() {
         return Reaction::Say(String::new());
@@ -44,7 +44,7 @@ fn helpful(_: usize, request: &Value) -> Reaction {
     Reaction::Say(json!({ "kind": kind, "entities": [{ "name": "Zebulon", "type": "person" }], "facts": facts }).to_string())
 }
 
-/// The answer to a question, once it is there.
+/// Waits for the answer to a question.
 async fn answer(server: &Server, session: &str) -> Value {
     let started = std::time::Instant::now();
     loop {
@@ -73,7 +73,7 @@ fn said() -> [String; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_configured_model_extracts_embeds_and_answers() {
+async fn configured_model_extracts_embeds_and_answers() {
     let model = ModelServer::start(helpful).await;
     let folder = tempfile::tempdir().unwrap();
     let env = settings(&model);
@@ -97,7 +97,7 @@ async fn a_configured_model_extracts_embeds_and_answers() {
     let messages = "query($id: ID!) { session(id: $id) { messages { nodes { role usage { inputTokens } } } } }";
     let messages = server.graphql(messages, json!({ "id": session })).await["session"]["messages"]["nodes"].clone();
     let used: u64 = messages.as_array().unwrap().iter().filter_map(|m| m["usage"]["inputTokens"].as_u64()).sum();
-    assert_eq!(usage["total"]["inputTokens"], used, "every token is some message's: {messages:#}");
+    assert_eq!(usage["total"]["inputTokens"], used, "tokens without a message: {messages:#}");
     let metrics = server.http.get(server.url("/metrics")).send().await.unwrap().text().await.unwrap();
     for line in [
         "recall_model_tokens_total{operation=\"extract\",direction=\"input\"}",
@@ -112,13 +112,13 @@ async fn a_configured_model_extracts_embeds_and_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_model_fails_nothing_is_lost_and_nothing_is_told_to_the_log() {
+async fn failing_model_loses_no_data_and_logs_no_text() {
     let asked = AtomicUsize::new(0);
     let model = ModelServer::start(move |_, request| {
         if request["input"].is_array() {
             return Reaction::Say(String::new());
         }
-        // Each quotes the request: the statement is read in vain, then the question; then the answer breaks off.
+        // Each failure quotes the request: for the statement, for the question, and in the middle of the answer.
         match (asked.fetch_add(1, Ordering::SeqCst), request["stream"] == true) {
             (0, _) | (_, true) => Reaction::Garbage,
             (1, _) => Reaction::Fail(400),
@@ -137,13 +137,13 @@ async fn when_the_model_fails_nothing_is_lost_and_nothing_is_told_to_the_log() {
     assert_eq!(server.facts().await.len(), 1);
     assert!(server.stop().0);
     let log = std::fs::read_to_string(&log).unwrap();
-    assert!(log.contains("the model was of no help") && log.contains("the model did not answer"), "the failures are told");
+    assert!(log.contains("the model was of no help") && log.contains("the model did not answer"), "the failures are not logged");
     let told: Vec<&str> = log.lines().filter(|l| l.to_lowercase().contains("xylophagia") || l.contains(KEY)).collect();
     assert!(told.is_empty(), "{}", told.iter().map(|l| l.chars().take(300).collect::<String>()).collect::<Vec<_>>().join("\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_check_says_what_the_servers_understand() {
+async fn check_reports_model_server_abilities() {
     for (json_schema, json_object, says) in [
         (Some(true), Some(true), "structured output: json_schema"),
         (None, Some(true), "structured output: json_object"),
@@ -160,7 +160,7 @@ async fn the_check_says_what_the_servers_understand() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_check_fails_when_a_server_cannot_be_used() {
+async fn check_fails_for_unusable_model_server() {
     let model = ModelServer::start(helpful).await;
     let folder = tempfile::tempdir().unwrap();
     for (key, value, says) in [
@@ -185,7 +185,7 @@ async fn check(data: &std::path::Path, env: &[(&'static str, String)]) -> (bool,
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_embedder_and_one_that_is_down_leave_words_and_facts() {
+async fn search_survives_change_and_outage_of_embedder() {
     let folder = tempfile::tempdir().unwrap();
     let before = Server::start(folder.path());
     let session = before.create_session().await;
@@ -205,10 +205,10 @@ async fn another_embedder_and_one_that_is_down_leave_words_and_facts() {
     };
     let data = server.graphql(query, json!({ "q": "bees boats" })).await;
     for text in ["Mary keeps bees in Ghent.", "Boris paints boats."] {
-        assert!(found(&data, text).unwrap().contains(&"VECTOR".to_owned()), "by whichever vectors: {data:#}");
+        assert!(found(&data, text).unwrap().contains(&"VECTOR".to_owned()), "not found by vectors of either model: {data:#}");
     }
 
-    // Once both have vectors of the server's model, these come into use.
+    // When both messages have vectors of the server's model, search uses these.
     let left = || {
         let done = crate::server::recall().arg("check").arg("--data").arg(folder.path()).envs(borrowed(&env)).output().unwrap();
         String::from_utf8(done.stdout).unwrap()
@@ -232,7 +232,7 @@ async fn another_embedder_and_one_that_is_down_leave_words_and_facts() {
     assert!(answer.to_string().contains("UNAVAILABLE"), "{answer}");
 }
 
-/// `recall extract` over two messages: whether it ended well, its lines, and what it said beside them.
+/// Runs `recall extract` on two messages and returns success, lines and stderr.
 async fn extract(env: &[(&'static str, String)], args: &[&str]) -> (bool, Vec<Value>, String) {
     let mut command = crate::server::recall();
     command.arg("extract").args(args).envs(env.iter().map(|(k, v)| (*k, v.as_str())));
@@ -240,7 +240,7 @@ async fn extract(env: &[(&'static str, String)], args: &[&str]) -> (bool, Vec<Va
     let ended = tokio::task::spawn_blocking(move || {
         let mut child = command.spawn().unwrap();
         let lines = said().iter().map(|text| json!({ "id": text, "text": text }).to_string() + "\n").collect::<String>();
-        // One that refuses its settings does not read.
+        // With refused settings the command does not read its input.
         let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
         child.wait_with_output().unwrap()
     });
@@ -250,7 +250,7 @@ async fn extract(env: &[(&'static str, String)], args: &[&str]) -> (bool, Vec<Va
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn extraction_over_lines_follows_the_policy() {
+async fn extract_command_follows_policy() {
     let model = ModelServer::start(helpful).await;
     let knows = json!({ "subject": "user", "relation": "KNOWS", "object": "Zebulon", "polarity": "affirmed" });
     let env = settings(&model);
@@ -263,20 +263,20 @@ async fn extraction_over_lines_follows_the_policy() {
         let before = model.seen().len();
         let (well, lines, err) = extract(env, args).await;
         assert!(well, "{err}");
-        assert_eq!(lines.iter().map(|l| l["id"].as_str().unwrap()).collect::<Vec<_>>(), said(), "in order");
+        assert_eq!(lines.iter().map(|l| l["id"].as_str().unwrap()).collect::<Vec<_>>(), said(), "not in order");
         assert_eq!(model.seen().len() > before, by_model, "{args:?}");
         assert_eq!(lines[0]["facts"].as_array().unwrap().contains(&knows), by_model, "{args:?} {lines:?}");
     }
     let (well, _, err) = extract(&[], &["--policy", "model"]).await;
     assert!(!well && err.contains("RECALL_MODEL_URL"), "{err}");
-    // A model that cannot be used leaves the built-in extractor's word, and says so.
+    // Without a usable model the built-in extractor's result remains, with a message.
     drop(model);
     let (well, lines, err) = extract(&env, &[]).await;
     assert!(well && lines.len() == 2 && err.contains("the model was of no help"), "{err}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_answer_ends_the_request_and_says_so() {
+async fn cancelled_answer_ends_request_and_emits_event() {
     let model =
         ModelServer::start(|n, request| if request["stream"] == true { Reaction::Hang("You kn".to_owned()) } else { helpful(n, request) })
             .await;
@@ -307,7 +307,7 @@ async fn a_cancelled_answer_ends_the_request_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_import_is_read_several_messages_at_a_time() {
+async fn imported_messages_are_extracted_in_batches() {
     let model = ModelServer::start(|_, request| {
         let shown: Value = serde_json::from_str(request["messages"][1]["content"].as_str().unwrap()).unwrap();
         let read = |message: &Value| {
@@ -342,7 +342,7 @@ async fn an_import_is_read_several_messages_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readiness_names_a_model_server_that_is_gone() {
+async fn readiness_reports_unreachable_model_server() {
     let model = ModelServer::start(helpful).await;
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_with(folder.path(), &borrowed(&settings(&model)));

@@ -1,4 +1,4 @@
-//! Budgets of tokens: shared by whoever reads the same store, and new each day.
+//! Token budgets: common to all servers of a store, and renewed each day.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,9 +10,9 @@ use uuid::Uuid;
 
 use super::{Ledger, VISITORS};
 
-struct Hands(Mutex<i64>);
+struct ManualClock(Mutex<i64>);
 
-impl Clock for Hands {
+impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_timestamp(*self.0.lock().unwrap(), 0).unwrap()
     }
@@ -23,9 +23,9 @@ fn tokens(n: u64) -> TokenCount {
 }
 
 #[tokio::test]
-async fn two_instances_have_one_budget_a_day() {
+async fn token_budget_is_shared_between_servers_and_renewed_daily() {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Arc::new(Hands(Mutex::new(86_400 * 20_000)));
+    let clock = Arc::new(ManualClock(Mutex::new(86_400 * 20_000)));
     let path = folder.path().join("recall.db");
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path, SqliteConfig::default(), clock.now()).await.unwrap());
     let [anna, boris, carl] = [1, 2, 3].map(|n| Caller::verified(UserId(Uuid::from_u128(n)), ViewerRole::User));
@@ -40,22 +40,22 @@ async fn two_instances_have_one_budget_a_day() {
     assert!(here.allows(&anna).await && there.allows(&anna).await);
     there.spend(&anna, ModelOperation::Answer, tokens(1), &[]).await;
     assert!(!here.allows(&anna).await && !there.allows(&anna).await && here.allows(&boris).await);
-    // A server's word: it may be any number.
+    // The numbers come from a model server and may be any.
     here.spend(&boris, ModelOperation::Extract, TokenCount { input: u64::MAX, output: u64::MAX }, &[]).await;
-    assert!(!there.allows(&carl).await, "the budget of all is used up");
+    assert!(!there.allows(&carl).await, "the budget of all users is not used up");
     *clock.0.lock().unwrap() += 86_400;
     assert!(here.allows(&anna).await && there.allows(&carl).await);
 }
 
 #[tokio::test]
-async fn visitors_have_one_budget_together_that_no_new_visit_renews() {
+async fn visitors_share_one_token_budget() {
     let [anna, visitor, another] = [(1, ViewerRole::User), (VISITORS[0], ViewerRole::Anonymous), (VISITORS[1], ViewerRole::Anonymous)]
         .map(|(n, role)| Caller::verified(UserId(Uuid::from_u128(n)), role));
     for (per_user, visitors, spent, expected) in
         [(None, 50, 50, (true, false)), (Some(100), 50, 49, (true, true)), (Some(40), 50, 45, (false, false)), (None, 0, 0, (true, false))]
     {
         let ledger = Arc::new(Ledger::default());
-        let budget = Budget::new(Arc::new(Hands(Mutex::new(0))), ledger, per_user, None).for_visitors(visitors);
+        let budget = Budget::new(Arc::new(ManualClock(Mutex::new(0))), ledger, per_user, None).for_visitors(visitors);
         for who in [&anna, &visitor] {
             budget.spend(who, ModelOperation::Extract, tokens(spent), &[]).await;
         }
@@ -65,9 +65,9 @@ async fn visitors_have_one_budget_together_that_no_new_visit_renews() {
 }
 
 #[tokio::test]
-async fn without_a_bound_everything_is_allowed_and_counted() {
+async fn unlimited_budget_still_counts_tokens() {
     let ledger = Arc::new(Ledger::default());
-    let budget = Budget::new(Arc::new(Hands(Mutex::new(0))), ledger.clone(), None, None);
+    let budget = Budget::new(Arc::new(ManualClock(Mutex::new(0))), ledger.clone(), None, None);
     let anna = Caller::verified(UserId(Uuid::from_u128(1)), ViewerRole::User);
     budget.spend(&anna, ModelOperation::Extract, tokens(1_000_000), &[]).await;
     assert!(budget.allows(&anna).await);

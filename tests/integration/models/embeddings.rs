@@ -1,4 +1,4 @@
-//! Vectors from a server.
+//! Embeddings from a server.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ fn assert_like(a: &[f32], b: &[f32]) {
 }
 
 #[tokio::test]
-async fn texts_get_unit_vectors_in_order_and_in_batches() {
+async fn embeddings_are_normalized_ordered_and_batched() {
     let server = ModelServer::start(fine).await;
     let embedder = embedder(&server, ModelEmbedderOptions { batch: 4, ..Default::default() }).await;
     assert_eq!((embedder.dimension(), embedder.model()), (DIMENSION, "test-model/384"));
@@ -46,10 +46,10 @@ async fn texts_get_unit_vectors_in_order_and_in_batches() {
 }
 
 #[tokio::test]
-async fn blank_texts_are_not_sent_and_long_ones_are_cut_until_they_fit() {
+async fn blank_texts_are_skipped_and_long_texts_truncated() {
     let server = ModelServer::start(fine).await;
     let embedder = embedder(&server, ModelEmbedderOptions { dimension: Some(DIMENSION), ..Default::default() }).await;
-    assert!(server.seen().is_empty(), "with a known dimension nothing is asked at start");
+    assert!(server.seen().is_empty(), "a request was sent although the dimension is known");
     let long = "é walk by the sea ".repeat(2_000);
     let texts: Vec<UserText> = ["", "Mary", " \u{0}\n", &long, "John"].map(UserText::from).into();
     let vectors = embedder.embed(&texts).await.unwrap();
@@ -62,7 +62,7 @@ async fn blank_texts_are_not_sent_and_long_ones_are_cut_until_they_fit() {
 }
 
 #[tokio::test]
-async fn a_server_that_changes_its_mind_about_the_length_is_refused() {
+async fn changed_embedding_dimension_is_refused() {
     let server = ModelServer::with(Abilities { dimension_changes: true, ..Default::default() }, fine).await;
     let embedder = embedder(&server, ModelEmbedderOptions::default()).await;
     let e = embedder.embed(&["Mary".into()]).await.unwrap_err();
@@ -70,7 +70,7 @@ async fn a_server_that_changes_its_mind_about_the_length_is_refused() {
 }
 
 #[tokio::test]
-async fn what_may_pass_is_repeated_and_a_wait_asked_for_is_kept() {
+async fn transient_embedding_errors_are_retried_after_given_delay() {
     let server = ModelServer::start(|n, _| match n {
         0 => Reaction::Wait("1"),
         1 => Reaction::Fail(500),
@@ -85,7 +85,7 @@ async fn what_may_pass_is_repeated_and_a_wait_asked_for_is_kept() {
 }
 
 #[tokio::test]
-async fn failures_say_what_and_never_quote() {
+async fn embedding_errors_never_quote_texts() {
     let secret = "Xylophagia";
     for (reaction, transient) in
         [(Reaction::Fail(500), true), (Reaction::Fail(400), false), (Reaction::Garbage, false), (Reaction::Wait("3600"), true)]
@@ -100,7 +100,7 @@ async fn failures_say_what_and_never_quote() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_or_model_or_nobody_there_is_told_apart() {
+async fn connection_errors_name_key_model_or_address() {
     let server = ModelServer::start(fine).await;
     let connect = |change: fn(&mut recall_models::Endpoint)| {
         let client = client_with(&server, change);

@@ -1,4 +1,4 @@
-//! Model servers: what is sent, what is believed, and what happens when they fail.
+//! Model servers: requests, validation of responses, and failures.
 
 mod answers;
 mod binary;
@@ -21,7 +21,7 @@ use recall_ports::{Spent, StoreError, UsageStore};
 use server::{KEY, MODEL, ModelServer};
 use uuid::Uuid;
 
-/// A client with little patience.
+/// A client with short time-outs.
 fn client(server: &ModelServer) -> Arc<ModelClient> {
     client_with(server, |_| {})
 }
@@ -40,10 +40,10 @@ fn client_with(server: &ModelServer, change: impl FnOnce(&mut Endpoint)) -> Arc<
     ModelClient::new(endpoint).unwrap()
 }
 
-/// Users of the tests who are visitors.
+/// Users that are visitors.
 const VISITORS: [u128; 2] = [2, 3];
 
-/// Counts in memory.
+/// Counts token usage in memory.
 #[derive(Default)]
 struct Ledger(Mutex<Vec<(UserId, Day, Spending)>>);
 
@@ -52,7 +52,7 @@ impl Ledger {
         self.0.lock().unwrap().iter().map(|(.., s)| s.tokens.total()).sum()
     }
 
-    /// Requests with the messages they were made for.
+    /// Returns the requests with their messages.
     fn requests(&self) -> Vec<(ModelOperation, Vec<u128>)> {
         let all = self.0.lock().unwrap();
         all.iter().map(|(.., s)| (s.operation, s.messages.iter().map(|(m, _)| m.0.as_u128()).collect())).collect()
@@ -80,7 +80,7 @@ impl UsageStore for Ledger {
     }
 }
 
-/// A budget, and what is counted against it.
+/// Returns a budget and its ledger.
 fn budget(per_user: Option<u64>) -> (Arc<Budget>, Arc<Ledger>) {
     let ledger = Arc::new(Ledger::default());
     (Arc::new(Budget::new(Arc::new(SystemClock), ledger.clone(), per_user, None)), ledger)

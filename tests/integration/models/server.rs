@@ -1,4 +1,4 @@
-//! A server of the OpenAI protocol for tests: as strict as the original about what it accepts, and with faults on demand.
+//! A model server with the OpenAI protocol: as strict as the original, with faults on demand.
 
 use std::{
     collections::HashMap,
@@ -21,39 +21,39 @@ use axum::{
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 
-/// The key it accepts.
+/// The accepted key.
 pub(crate) const KEY: &str = "test-key-7f3a";
-/// The model it has.
+/// The only model.
 pub(crate) const MODEL: &str = "test-model";
-/// Length of its vectors.
+/// The length of its vectors.
 pub(crate) const DIMENSION: usize = 384;
-/// Longest text it embeds, in words.
+/// The longest accepted text, in words.
 const MAX_WORDS: usize = 200;
 
-/// What it does with a request for a completion.
+/// The reaction to a completion request.
 #[derive(Clone, Debug)]
 pub(crate) enum Reaction {
-    /// Says this; streamed when asked to.
+    /// Answers this text; streamed on request.
     Say(String),
-    /// Says this after a silence.
+    /// Answers this text after a delay.
     Late(Duration, String),
-    /// Fails with a status; the complaint quotes the request, as real servers do.
+    /// Fails with this status; the message quotes the request, as real servers do.
     Fail(u16),
-    /// Too many requests; to be repeated after so many seconds.
+    /// Refuses with 429 and this `Retry-After` in seconds.
     Wait(&'static str),
-    /// Streams this, then the connection breaks.
+    /// Streams this text, then breaks the connection.
     Break(String),
-    /// Streams this, then ends as if that were all, without a reason.
+    /// Streams this text, then ends without a finish reason.
     Stop(String),
-    /// Streams this, then nothing more, for ever.
+    /// Streams this text, then nothing more, without an end.
     Hang(String),
-    /// Streams this, then an error object.
+    /// Streams this text, then an error object.
     Complain(String),
-    /// Declines.
+    /// Refuses by content.
     Refuse,
-    /// Reaches its limit after this.
+    /// Answers this text with finish reason `length`.
     Length(String),
-    /// A body that is not JSON, and quotes the request.
+    /// Answers with a body that is not JSON and quotes the request.
     Garbage,
 }
 
@@ -62,28 +62,28 @@ type Script = dyn Fn(usize, &Value) -> Reaction + Send + Sync;
 /// A running server. Dropping it stops it.
 pub(crate) struct ModelServer {
     address: std::net::SocketAddr,
-    desk: Arc<Desk>,
+    state: Arc<ServerState>,
     serving: tokio::task::JoinHandle<()>,
 }
 
-struct Desk {
+struct ServerState {
     script: Box<Script>,
-    /// What it understands besides plain completions.
+    /// The supported features besides plain completions.
     abilities: Abilities,
     seen: Mutex<Vec<(Instant, Value)>>,
     open: Arc<AtomicUsize>,
 }
 
-/// What a server understands.
+/// The supported features of a model server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Abilities {
-    /// Enforces `json_schema`; otherwise it is refused (`Some(false)`) or passed over (`None`).
+    /// Enforces `json_schema`; otherwise refuses it (`Some(false)`) or ignores it (`None`).
     pub(crate) json_schema: Option<bool>,
-    /// The same for `json_object`.
+    /// Like `json_schema`, for `json_object`.
     pub(crate) json_object: Option<bool>,
-    /// Knows `max_completion_tokens`, `temperature` and `stream_options`; refuses them otherwise.
+    /// Supports `max_completion_tokens`, `temperature` and `stream_options`; otherwise refuses them.
     pub(crate) modern: bool,
-    /// Numbers of its vectors, other than usual for the second request and later.
+    /// Returns vectors of another length from the second request on.
     pub(crate) dimension_changes: bool,
 }
 
@@ -100,51 +100,52 @@ impl Drop for ModelServer {
 }
 
 impl ModelServer {
-    /// A server that reacts to the n-th completion (from 0; the start-up probe is answered apart) as the script says.
+    /// Starts a server that answers the n-th completion, from 0, with the script; it answers the start-up probe
+    /// itself.
     pub(crate) async fn start(script: impl Fn(usize, &Value) -> Reaction + Send + Sync + 'static) -> Self {
         Self::with(Abilities::default(), script).await
     }
 
     pub(crate) async fn with(abilities: Abilities, script: impl Fn(usize, &Value) -> Reaction + Send + Sync + 'static) -> Self {
         let open = Arc::new(AtomicUsize::new(0));
-        let desk = Arc::new(Desk { script: Box::new(script), abilities, seen: Mutex::default(), open });
-        let router = Router::new().route("/v1/chat/completions", post(chat)).route("/v1/embeddings", post(embed)).with_state(desk.clone());
+        let state = Arc::new(ServerState { script: Box::new(script), abilities, seen: Mutex::default(), open });
+        let router = Router::new().route("/v1/chat/completions", post(chat)).route("/v1/embeddings", post(embed)).with_state(state.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { address, desk, serving }
+        Self { address, state, serving }
     }
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// Requests so far, with the moment each came; without those of the start-up probe.
+    /// Returns the requests so far with their times, without the start-up probe.
     pub(crate) fn seen(&self) -> Vec<(Instant, Value)> {
-        self.desk.seen.lock().unwrap().clone()
+        self.state.seen.lock().unwrap().clone()
     }
 
-    /// What the `user` message of the n-th request holds, as JSON.
+    /// Returns the content of the `user` message of the n-th request.
     pub(crate) fn shown(&self, n: usize) -> Value {
         let seen = self.seen();
         let messages = seen[n].1["messages"].as_array().unwrap();
         assert_eq!(messages[0]["role"], "system");
         assert_eq!(messages[1]["role"], "user");
-        serde_json::from_str(messages[1]["content"].as_str().unwrap()).expect("texts travel as JSON")
+        serde_json::from_str(messages[1]["content"].as_str().unwrap()).expect("the content is not JSON")
     }
 
-    /// Waits until no stream is being sent.
+    /// Waits until no stream is open.
     pub(crate) async fn idle(&self) {
         let started = Instant::now();
-        while self.desk.open.load(Ordering::SeqCst) > 0 {
-            assert!(started.elapsed() < Duration::from_secs(30), "a stream goes on that nobody reads");
+        while self.state.open.load(Ordering::SeqCst) > 0 {
+            assert!(started.elapsed() < Duration::from_secs(30), "an unread stream is still open");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 
-    /// How many streams are being sent.
+    /// Returns the number of open streams.
     pub(crate) fn open(&self) -> usize {
-        self.desk.open.load(Ordering::SeqCst)
+        self.state.open.load(Ordering::SeqCst)
     }
 }
 
@@ -160,12 +161,12 @@ fn refusal(headers: &HeaderMap, request: &Value) -> Option<Response> {
     (request["model"] != MODEL).then(|| complain(404, "model_not_found", "The model does not exist."))
 }
 
-async fn chat(State(desk): State<Arc<Desk>>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
+async fn chat(State(state): State<Arc<ServerState>>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
     if let Some(refused) = refusal(&headers, &request) {
         return refused;
     }
     let old_fashioned = ["max_completion_tokens", "temperature", "stream_options"];
-    if let Some(field) = old_fashioned.into_iter().find(|f| !desk.abilities.modern && request.get(f).is_some()) {
+    if let Some(field) = old_fashioned.into_iter().find(|f| !state.abilities.modern && request.get(f).is_some()) {
         return complain(400, "unsupported_parameter", &format!("Unsupported parameter: '{field}'."));
     }
     let messages = request["messages"].as_array().expect("messages are a list");
@@ -176,9 +177,9 @@ async fn chat(State(desk): State<Arc<Desk>>, headers: HeaderMap, Json(request): 
             let schema = &request["response_format"]["json_schema"];
             assert_eq!(schema["strict"], true);
             strict(&schema["schema"]);
-            desk.abilities.json_schema
+            state.abilities.json_schema
         }
-        Some("json_object") => desk.abilities.json_object,
+        Some("json_object") => state.abilities.json_object,
         Some(other) => panic!("response_format {other} does not exist"),
         None => None,
     };
@@ -190,17 +191,17 @@ async fn chat(State(desk): State<Arc<Desk>>, headers: HeaderMap, Json(request): 
         return said(&request, text, "stop");
     }
     let n = {
-        let mut seen = desk.seen.lock().unwrap();
+        let mut seen = state.seen.lock().unwrap();
         seen.push((Instant::now(), request.clone()));
         seen.len() - 1
     };
     let streamed = request["stream"] == true;
-    match (desk.script)(n, &request) {
-        Reaction::Say(text) if streamed => events(&desk, &request, pieces(&text).chain(ending(&request, "stop"))),
+    match (state.script)(n, &request) {
+        Reaction::Say(text) if streamed => events(&state, &request, pieces(&text).chain(ending(&request, "stop"))),
         Reaction::Say(text) => said(&request, &text, "stop"),
         Reaction::Late(wait, text) => {
             tokio::time::sleep(wait).await;
-            if streamed { events(&desk, &request, pieces(&text).chain(ending(&request, "stop"))) } else { said(&request, &text, "stop") }
+            if streamed { events(&state, &request, pieces(&text).chain(ending(&request, "stop"))) } else { said(&request, &text, "stop") }
         }
         Reaction::Fail(status) => complain(status, "it_failed", &format!("I cannot do: {request}")),
         Reaction::Wait(seconds) => {
@@ -210,32 +211,32 @@ async fn chat(State(desk): State<Arc<Desk>>, headers: HeaderMap, Json(request): 
         }
         Reaction::Break(text) => {
             let broken = stream::iter([Err(std::io::Error::other("cut"))]);
-            body(&desk, pieces(&text).map(Ok::<_, std::io::Error>).chain(broken))
+            body(&state, pieces(&text).map(Ok::<_, std::io::Error>).chain(broken))
         }
-        Reaction::Stop(text) => body(&desk, pieces(&text).map(Ok::<_, Infallible>)),
-        Reaction::Hang(text) => body(&desk, pieces(&text).map(Ok::<_, Infallible>).chain(stream::pending())),
+        Reaction::Stop(text) => body(&state, pieces(&text).map(Ok::<_, Infallible>)),
+        Reaction::Hang(text) => body(&state, pieces(&text).map(Ok::<_, Infallible>).chain(stream::pending())),
         Reaction::Complain(text) => {
             let complaint = frame(&json!({ "error": { "message": format!("failed over {request}") } }));
-            body(&desk, pieces(&text).chain(stream::iter([complaint])).map(Ok::<_, Infallible>))
+            body(&state, pieces(&text).chain(stream::iter([complaint])).map(Ok::<_, Infallible>))
         }
         Reaction::Refuse if streamed => {
             let refusal = chunk(json!({ "refusal": "I can't help with that." }), None);
-            events(&desk, &request, stream::iter([refusal]).chain(ending(&request, "stop")))
+            events(&state, &request, stream::iter([refusal]).chain(ending(&request, "stop")))
         }
         Reaction::Refuse => {
             let message = json!({ "role": "assistant", "content": null, "refusal": "I can't help with that." });
             Json(json!({ "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }] })).into_response()
         }
-        Reaction::Length(text) if streamed => events(&desk, &request, pieces(&text).chain(ending(&request, "length"))),
+        Reaction::Length(text) if streamed => events(&state, &request, pieces(&text).chain(ending(&request, "length"))),
         Reaction::Length(text) => said(&request, &text, "length"),
         Reaction::Garbage if streamed => {
-            body(&desk, pieces("A").chain(stream::iter([Bytes::from(format!("data: {{broken {request}\n\n"))])).map(Ok::<_, Infallible>))
+            body(&state, pieces("A").chain(stream::iter([Bytes::from(format!("data: {{broken {request}\n\n"))])).map(Ok::<_, Infallible>))
         }
         Reaction::Garbage => (StatusCode::OK, format!("<html>{request}</html>")).into_response(),
     }
 }
 
-/// What the original demands of a strict schema.
+/// Asserts what the original demands of a strict schema.
 fn strict(schema: &Value) {
     match schema["type"].as_str() {
         Some("object") => {
@@ -250,7 +251,7 @@ fn strict(schema: &Value) {
         }
         Some("array") => strict(&schema["items"]),
         Some("string" | "boolean" | "number" | "integer") => {}
-        other => panic!("{other:?} has no place in a strict schema"),
+        other => panic!("{other:?} is not allowed in a strict schema"),
     }
 }
 
@@ -276,7 +277,7 @@ fn chunk(delta: Value, why: Option<&str>) -> Bytes {
         "choices": [{ "index": 0, "delta": delta, "logprobs": null, "finish_reason": why }] }))
 }
 
-/// A text in pieces of three characters, which cut marks and words.
+/// Splits a text into pieces of three characters, across marks and words.
 fn pieces(text: &str) -> impl Stream<Item = Bytes> + Send + 'static {
     let chars: Vec<char> = text.chars().collect();
     let mut all = vec![Bytes::from(": a comment\n\n"), chunk(json!({ "role": "assistant", "content": "" }), None)];
@@ -296,20 +297,23 @@ fn ending(request: &Value, why: &str) -> impl Stream<Item = Bytes> + Send + 'sta
     stream::iter(all)
 }
 
-fn events(desk: &Desk, _request: &Value, parts: impl Stream<Item = Bytes> + Send + 'static) -> Response {
-    body(desk, parts.map(Ok::<_, Infallible>))
+fn events(state: &ServerState, _request: &Value, parts: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    body(state, parts.map(Ok::<_, Infallible>))
 }
 
-/// A stream that is counted until it is sent or its reader has gone.
-fn body<E: Into<axum::BoxError> + Send + 'static>(desk: &Desk, parts: impl Stream<Item = Result<Bytes, E>> + Send + 'static) -> Response {
+/// A stream that counts as open until it is sent or its reader is gone.
+fn body<E: Into<axum::BoxError> + Send + 'static>(
+    state: &ServerState,
+    parts: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
+) -> Response {
     struct Open(Arc<AtomicUsize>);
     impl Drop for Open {
         fn drop(&mut self) {
             self.0.fetch_sub(1, Ordering::SeqCst);
         }
     }
-    desk.open.fetch_add(1, Ordering::SeqCst);
-    let open = Open(desk.open.clone());
+    state.open.fetch_add(1, Ordering::SeqCst);
+    let open = Open(state.open.clone());
     let counted = parts.map(move |p| {
         let _open = &open;
         p.map_err(Into::into)
@@ -317,16 +321,16 @@ fn body<E: Into<axum::BoxError> + Send + 'static>(desk: &Desk, parts: impl Strea
     ([("content-type", "text/event-stream")], Body::from_stream(counted)).into_response()
 }
 
-async fn embed(State(desk): State<Arc<Desk>>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
+async fn embed(State(state): State<Arc<ServerState>>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
     if let Some(refused) = refusal(&headers, &request) {
         return refused;
     }
     let n = {
-        let mut seen = desk.seen.lock().unwrap();
+        let mut seen = state.seen.lock().unwrap();
         seen.push((Instant::now(), request.clone()));
         seen.len() - 1
     };
-    match (desk.script)(n, &request) {
+    match (state.script)(n, &request) {
         Reaction::Fail(status) => return complain(status, "it_failed", &format!("I cannot do: {request}")),
         Reaction::Garbage => return (StatusCode::OK, format!("<html>{request}</html>")).into_response(),
         Reaction::Wait(seconds) => {
@@ -344,17 +348,17 @@ async fn embed(State(desk): State<Arc<Desk>>, headers: HeaderMap, Json(request):
     if texts.iter().any(|t| t.split_whitespace().count() > MAX_WORDS) {
         return complain(400, "context_length_exceeded", &format!("too long: {texts:?}"));
     }
-    let dimension = if desk.abilities.dimension_changes && n > 0 { DIMENSION / 2 } else { DIMENSION };
+    let dimension = if state.abilities.dimension_changes && n > 0 { DIMENSION / 2 } else { DIMENSION };
     let mut data: Vec<Value> =
         texts.iter().enumerate().map(|(i, t)| json!({ "object": "embedding", "index": i, "embedding": vector(t, dimension) })).collect();
-    // The protocol names the place of each; nothing says that they come in order.
+    // The protocol contains the index of each vector and does not promise an order.
     data.reverse();
     let tokens: usize = texts.iter().map(|t| t.split_whitespace().count()).sum();
     Json(json!({ "object": "list", "data": data, "model": MODEL, "usage": { "prompt_tokens": tokens, "total_tokens": tokens } }))
         .into_response()
 }
 
-/// Words thrown into bins: like texts get like vectors, of any length but one.
+/// Hashes words into bins: similar texts get similar vectors.
 pub(crate) fn vector(text: &str, dimension: usize) -> Vec<f32> {
     let mut bins: HashMap<usize, f32> = HashMap::new();
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()) {

@@ -1,4 +1,4 @@
-//! The built server while its embedding model is changed, killed in the middle.
+//! The built server during a change of the embedding model, killed midway.
 
 use std::{path::Path, process::Command, time::Duration};
 
@@ -42,7 +42,7 @@ fn kill(server: Server) {
     drop(server);
 }
 
-/// What `recall check` says of the vectors.
+/// Returns what `recall check` reports about the vectors.
 pub(super) fn checked(data: &Path, env: &[(&str, &str)]) -> String {
     let done = recall().arg("check").arg("--data").arg(data).envs(env.iter().copied()).output().unwrap();
     let text = String::from_utf8(done.stdout).unwrap();
@@ -50,9 +50,9 @@ pub(super) fn checked(data: &Path, env: &[(&str, &str)]) -> String {
     text.lines().find(|l| l.starts_with("vectors:")).unwrap_or_else(|| panic!("{text}")).to_owned()
 }
 
-async fn changes_while_killed(url: Option<&str>) {
+async fn assert_change_survives_kills(url: Option<&str>) {
     let model = ModelServer::start(|_, request| {
-        // A page of many takes its time; a question does not.
+        // A page of many texts takes time; a query does not.
         let many = request["input"].as_array().is_some_and(|texts| texts.len() > 8);
         Reaction::Late(Duration::from_millis(if many { 120 } else { 0 }), String::new())
     })
@@ -69,13 +69,13 @@ async fn changes_while_killed(url: Option<&str>) {
     let before = recall_by_meaning(&server, &ids).await;
     assert!(before >= 0.98, "{before}");
     assert!(server.stop().0);
-    assert_eq!(checked(folder.path(), &local), "vectors: all are of minilm-static-256/1", "the name of the built-in model");
+    assert_eq!(checked(folder.path(), &local), "vectors: all are of minilm-static-256/1", "not the name of the built-in model");
     assert_eq!(
         checked(folder.path(), &served),
         format!("vectors: 1 users are not yet done with; {MESSAGES} of their messages have none of {MODEL}/384")
     );
 
-    // Killed while vectors are made, and again; each goes on where the one before was.
+    // Killed while vectors are made; each next process continues where the last one stopped.
     for _ in 0..3 {
         let server = Server::start_with(folder.path(), &served);
         assert!(recall_by_meaning(&server, &ids).await >= before);
@@ -94,11 +94,11 @@ async fn changes_while_killed(url: Option<&str>) {
     let metrics = server.http.get(server.url("/metrics")).send().await.unwrap().text().await.unwrap();
     assert!(metrics.contains("recall_reembedded_messages_total"), "{metrics}");
     assert!(server.stop().0);
-    // Each message was embedded once, but for the pages that a kill cut off.
+    // Each message was embedded once, except in pages that a kill interrupted.
     let embedded: usize = model.seen().iter().map(|(_, r)| r["input"].as_array().map_or(0, Vec::len)).filter(|n| *n > 8).sum();
     assert!((MESSAGES..=MESSAGES + 4 * 64).contains(&embedded), "{embedded}");
 
-    // In the foreground, back again.
+    // Changes back in the foreground.
     let done = recall().arg("embed").arg("--data").arg(folder.path()).envs(local.iter().copied()).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let text = String::from_utf8(done.stdout).unwrap();
@@ -109,12 +109,12 @@ async fn changes_while_killed(url: Option<&str>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_goes_on_after_kill_nine_on_sqlite() {
-    changes_while_killed(None).await;
+async fn model_change_resumes_after_kill_nine_on_sqlite() {
+    assert_change_survives_kills(None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_goes_on_after_kill_nine_on_postgres() {
+async fn model_change_resumes_after_kill_nine_on_postgres() {
     let Some(schema) = Schema::new().await else { return };
-    changes_while_killed(Some(&schema.url)).await;
+    assert_change_survives_kills(Some(&schema.url)).await;
 }

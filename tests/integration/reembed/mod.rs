@@ -1,4 +1,4 @@
-//! A change of the embedding model, with whoever asks meanwhile: at every moment a question finds what it found before.
+//! A change of the embedding model under queries: at every moment a query finds what it found before.
 
 mod binary;
 mod real;
@@ -43,26 +43,26 @@ const CITIES: [&str; 16] = [
 ];
 const PLENTY: usize = 1 << 28;
 
-/// What is said as the `n`th message, and how it is asked for.
+/// The text of the `n`th message; a query is derived from it.
 fn text(n: usize) -> String {
     format!("we saw a {} in {}", ANIMALS[n % 16], CITIES[n / 16 % 16])
 }
 
-/// Words thrown into bins; each model has another number of them. It fails once it has made so many vectors.
-struct Bins {
+/// Hashes words into bins; each model has another number of bins. It fails after `left` vectors.
+struct BinEmbedder {
     name: String,
     dimension: usize,
     left: AtomicI64,
 }
 
-impl Bins {
+impl BinEmbedder {
     fn new(dimension: usize, left: i64) -> Arc<Self> {
         Arc::new(Self { name: format!("bins/{dimension}"), dimension, left: AtomicI64::new(left) })
     }
 }
 
 #[async_trait]
-impl Embedder for Bins {
+impl Embedder for BinEmbedder {
     fn model(&self) -> &str {
         &self.name
     }
@@ -72,12 +72,12 @@ impl Embedder for Bins {
     }
 
     async fn embed(&self, texts: &[UserText]) -> Result<Vec<Embedding>, EmbedError> {
-        // Some time passes, so that whoever is interrupted is so in the middle.
+        // Takes some time, so that an interruption happens midway.
         tokio::time::sleep(Duration::from_millis(1)).await;
         if self.left.fetch_sub(texts.len() as i64, Ordering::SeqCst) < texts.len() as i64 {
             return Err(EmbedError::Transient("it is used up".into()));
         }
-        // Of one text that is said to be unbearable the model will have nothing.
+        // This embedder permanently refuses texts with this word.
         if texts.iter().any(|t| t.as_str().contains("unbearable")) {
             return Err(EmbedError::Permanent("refused".into()));
         }
@@ -89,7 +89,7 @@ impl Embedder for Bins {
     }
 }
 
-/// A server's inside with an embedder, as a process of its own would have it.
+/// Builds the use cases of a server with this embedder, as a separate process would have them.
 fn server(store: &Arc<dyn Store>, embedder: Arc<dyn Embedder>, budget_bytes: usize) -> Conversation {
     let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
     let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
@@ -139,7 +139,7 @@ impl Person {
         self.messages.extend(server.import(&self.caller, session, batch).await.unwrap().iter().map(|m| m.id));
     }
 
-    /// The share of messages that are among the ten found for their words, and which ways found them.
+    /// Returns the share of messages among the ten results for their words, and the methods used.
     async fn recall(&self, server: &Conversation, methods: &[Method]) -> (f64, Vec<Method>) {
         let (mut found, mut asked, mut used) = (0, 0, Vec::new());
         for (n, id) in self.messages.iter().enumerate().filter(|(n, _)| n % 7 == 0 || *n + 4 > self.messages.len()) {
@@ -156,7 +156,7 @@ impl Person {
         (f64::from(u32::try_from(found).unwrap()) / f64::from(u32::try_from(asked).unwrap()), used)
     }
 
-    async fn is_found_by_meaning(&self, server: &Conversation, when: &str) {
+    async fn assert_found_by_meaning(&self, server: &Conversation, when: &str) {
         let (recall, used) = self.recall(server, &[Method::Vector]).await;
         assert!(recall >= 0.98 && used == [Method::Vector], "{when}: {recall} by {used:?}");
     }
@@ -166,8 +166,8 @@ impl Person {
     }
 }
 
-/// Rounds until nothing is left, each ended after a moment as if the process were killed.
-async fn interrupted(store: &Arc<dyn Store>, embedder: &Arc<dyn Embedder>, mut between: impl AsyncFnMut()) {
+/// Runs rounds until nothing is left; each is interrupted after a moment, as if the process were killed.
+async fn reembed_with_interruptions(store: &Arc<dyn Store>, embedder: &Arc<dyn Embedder>, mut between: impl AsyncFnMut()) {
     let mut moment = 3;
     for _ in 0..2_000 {
         let work = reembedder(store, embedder.clone());
@@ -181,10 +181,10 @@ async fn interrupted(store: &Arc<dyn Store>, embedder: &Arc<dyn Embedder>, mut b
             return;
         }
     }
-    panic!("it does not come to an end");
+    panic!("the change does not finish");
 }
 
-async fn until_nothing(store: &Arc<dyn Store>, embedder: &Arc<dyn Embedder>) {
+async fn reembed_completely(store: &Arc<dyn Store>, embedder: &Arc<dyn Embedder>) {
     let work = reembedder(store, embedder.clone());
     work.announce().await.unwrap();
     while work.round().await.unwrap() != Round::Nothing {}
@@ -192,7 +192,7 @@ async fn until_nothing(store: &Arc<dyn Store>, embedder: &Arc<dyn Embedder>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn questions_find_as_much_at_every_moment_of_a_change() {
+async fn queries_find_as_much_throughout_model_change() {
     for (stored, budget) in Stored::all().await.into_iter().zip([PLENTY, PLENTY]).chain(Stored::all().await.into_iter().zip([1, 1])) {
         let store = &stored.store;
         let local: Arc<dyn Embedder> = Arc::new(LocalEmbedder::load().unwrap());
@@ -200,11 +200,12 @@ async fn questions_find_as_much_at_every_moment_of_a_change() {
         let (mut jane, mut joe) = (Person::new(), Person::new());
         jane.tell(&first, 150).await;
         joe.tell(&first, 20).await;
-        jane.is_found_by_meaning(&first, "before").await;
+        jane.assert_found_by_meaning(&first, "before").await;
 
-        // To a server's model, which is used up after one page; then to another; then back; each in the middle of the one before.
+        // Changes to a model that fails after one page, then to another, then back; each starts midway in the one
+        // before.
         for (dimension, enough) in [(211, 70), (307, 130)] {
-            let bins = Bins::new(dimension, enough);
+            let bins = BinEmbedder::new(dimension, enough);
             let beside: Arc<dyn Embedder> = Arc::new(Beside::new(bins.clone(), vec![local.clone()]));
             let second = server(store, beside.clone(), budget);
             let work = reembedder(store, beside);
@@ -213,46 +214,46 @@ async fn questions_find_as_much_at_every_moment_of_a_change() {
                 assert!(matches!(work.round().await, Err(RoundError::Embed(EmbedError::Transient(_))) | Ok(_)));
             }
             bins.left.store(i64::MAX, Ordering::SeqCst);
-            jane.is_found_by_meaning(&second, "in the middle").await;
+            jane.assert_found_by_meaning(&second, "in the middle").await;
             jane.tell(&second, 3).await;
-            jane.is_found_by_meaning(&second, "with new messages in the middle").await;
-            jane.is_found_by_meaning(&first, "on a server that has the old model").await;
+            jane.assert_found_by_meaning(&second, "with new messages in the middle").await;
+            jane.assert_found_by_meaning(&first, "on a server that has the old model").await;
         }
         assert_eq!(jane.in_use(store).await.as_deref(), Some(local.model()));
 
-        let bins: Arc<dyn Embedder> = Bins::new(211, i64::MAX);
+        let bins: Arc<dyn Embedder> = BinEmbedder::new(211, i64::MAX);
         let beside: Arc<dyn Embedder> = Arc::new(Beside::new(bins, vec![local.clone()]));
         let second = server(store, beside.clone(), budget);
         let mut rest = 40;
-        interrupted(store, &beside, async || {
+        reembed_with_interruptions(store, &beside, async || {
             if rest > 0 {
                 jane.tell(&second, 1).await;
                 rest -= 1;
             }
-            jane.is_found_by_meaning(&second, "interrupted").await;
+            jane.assert_found_by_meaning(&second, "interrupted").await;
         })
         .await;
         for person in [&jane, &joe] {
             assert_eq!(person.in_use(store).await.as_deref(), Some("bins/211"));
-            person.is_found_by_meaning(&second, "after").await;
+            person.assert_found_by_meaning(&second, "after").await;
         }
         let feed = store.feed(&jane.caller, local.model(), 0, 1_000).await.unwrap();
-        assert!(feed.len() > 150 && feed.iter().all(|row| row.embedding.is_empty()), "the old ones are gone");
+        assert!(feed.len() > 150 && feed.iter().all(|row| row.embedding.is_empty()), "old vectors are left");
 
-        // A server without that model has words alone, says so, and compares no vectors of two models.
+        // A server without that model searches by words only, reports this, and never compares vectors of two models.
         let (recall, used) = jane.recall(&first, &[]).await;
         assert!(!used.contains(&Method::Vector), "{used:?}");
         assert!(budget == 1 || recall >= 0.98, "{recall}");
         assert_eq!(jane.recall(&first, &[Method::Vector]).await, (0.0, vec![]));
         jane.tell(&first, 1).await;
-        until_nothing(store, &local).await;
-        jane.is_found_by_meaning(&first, "back again").await;
+        reembed_completely(store, &local).await;
+        jane.assert_found_by_meaning(&first, "back again").await;
         assert_eq!(jane.in_use(store).await.as_deref(), Some(local.model()));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_text_that_the_model_refuses_keeps_nobody_from_it() {
+async fn refused_text_does_not_block_model_change() {
     for stored in Stored::all().await {
         let store = &stored.store;
         let local: Arc<dyn Embedder> = Arc::new(LocalEmbedder::load().unwrap());
@@ -270,12 +271,12 @@ async fn a_text_that_the_model_refuses_keeps_nobody_from_it() {
             client_message_id: None,
         };
         first.send(&jane.caller, send).await.unwrap();
-        let bins: Arc<dyn Embedder> = Bins::new(211, i64::MAX);
-        until_nothing(store, &bins).await;
-        jane.is_found_by_meaning(&server(store, bins, PLENTY), "after").await;
+        let bins: Arc<dyn Embedder> = BinEmbedder::new(211, i64::MAX);
+        reembed_completely(store, &bins).await;
+        jane.assert_found_by_meaning(&server(store, bins, PLENTY), "after").await;
 
-        // A model that refuses everything is not believed: nothing is changed.
-        let wrong: Arc<dyn Embedder> = Arc::new(Refusing);
+        // A model that refuses everything changes nothing.
+        let wrong: Arc<dyn Embedder> = Arc::new(RefusingEmbedder);
         let work = reembedder(store, wrong);
         work.announce().await.unwrap();
         assert!(matches!(work.round().await, Err(RoundError::Embed(EmbedError::Permanent(_)))));
@@ -283,10 +284,10 @@ async fn a_text_that_the_model_refuses_keeps_nobody_from_it() {
     }
 }
 
-struct Refusing;
+struct RefusingEmbedder;
 
 #[async_trait]
-impl Embedder for Refusing {
+impl Embedder for RefusingEmbedder {
     fn model(&self) -> &str {
         "refusing"
     }
@@ -301,7 +302,7 @@ impl Embedder for Refusing {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_workers_share_users_and_make_no_vector_twice() {
+async fn two_workers_share_users_without_duplicate_work() {
     for stored in Stored::all().await {
         let store = &stored.store;
         let first = server(store, Arc::new(LocalEmbedder::load().unwrap()), PLENTY);
@@ -311,7 +312,7 @@ async fn two_workers_share_users_and_make_no_vector_twice() {
             person.tell(&first, 100).await;
             people.push(person);
         }
-        let bins = Bins::new(211, i64::MAX);
+        let bins = BinEmbedder::new(211, i64::MAX);
         let pace = Pace { lease: Duration::from_secs(60), pause: Duration::ZERO, gentle: false };
         let workers: Vec<_> = (0..2)
             .map(|_| {
@@ -323,11 +324,11 @@ async fn two_workers_share_users_and_make_no_vector_twice() {
         for worker in workers {
             worker.await.unwrap();
         }
-        until_nothing(store, &(bins.clone() as Arc<dyn Embedder>)).await;
+        reembed_completely(store, &(bins.clone() as Arc<dyn Embedder>)).await;
         assert_eq!(i64::MAX - bins.left.load(Ordering::SeqCst), 600);
         let second = server(store, bins, PLENTY);
         for person in &people {
-            person.is_found_by_meaning(&second, "after").await;
+            person.assert_found_by_meaning(&second, "after").await;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From the built-in embedding model to a real one behind a server, and back.
+//! A change from the built-in embedding model to a real one behind a server, and back.
 
 use std::{
     io::{BufRead, BufReader},
@@ -18,14 +18,14 @@ use crate::{
 const MODEL: &str = "all-MiniLM-L6-v2";
 const MESSAGES: usize = 200;
 
-/// all-MiniLM-L6-v2 behind `/v1/embeddings`.
+/// Serves all-MiniLM-L6-v2 at `/v1/embeddings`.
 struct MiniLm {
     child: Child,
     url: String,
 }
 
 impl MiniLm {
-    /// `None` where there is none to be had.
+    /// Starts the server; `None` if there is no launcher.
     fn start() -> Option<Self> {
         let Some(launcher) = std::env::var_os("RECALL_TEST_EMBEDDINGS").map(PathBuf::from) else {
             eprintln!("RECALL_TEST_EMBEDDINGS names no launcher, so nothing is tested with a real embedding model; ./test does");
@@ -47,17 +47,17 @@ impl Drop for MiniLm {
     }
 }
 
-/// The first that is found by its meaning.
+/// Returns the first result of a vector search.
 async fn first(server: &Server, question: &str) -> String {
     let query = "query($q: String!) { context(input: { query: $q, methods: [VECTOR] }) { messages { message { text } } } }";
     let data = server.graphql(query, json!({ "q": question })).await;
     data["context"]["messages"][0]["message"]["text"].as_str().unwrap_or_default().to_owned()
 }
 
-async fn there_and_back(url: Option<&str>) {
+async fn assert_change_and_return(url: Option<&str>) {
     let Some(model) = MiniLm::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    // Old vectors stay for twice as long as a statement may take.
+    // Old vectors stay for twice the maximum time of a statement.
     let mut local = vec![("RECALL_LEASE_SECONDS", "2"), ("RECALL_DATABASE_STATEMENT_SECONDS", "2")];
     local.extend(url.map(|url| ("RECALL_DATABASE_URL", url)));
     let served = [&local[..], &[("RECALL_EMBEDDINGS_URL", model.url.as_str()), ("RECALL_EMBEDDINGS_MODEL", MODEL)]].concat();
@@ -80,7 +80,7 @@ async fn there_and_back(url: Option<&str>) {
         assert!(started.elapsed() < PATIENCE * 3, "{}", checked(folder.path(), &served));
     }
     assert!(recall_by_meaning(&server, &ids).await >= found);
-    // No word in common: this the model itself must have understood.
+    // The query shares no word with the text, so only the model can match it.
     assert_eq!(first(&server, "an injured child").await, before);
     let meanwhile = "Our landlord wants more rent from spring on.";
     server.send(json!({ "sessionId": session, "text": meanwhile })).await.unwrap();
@@ -89,7 +89,7 @@ async fn there_and_back(url: Option<&str>) {
     assert!(server.stop().0);
     drop(model);
 
-    // Back, without that server. What was said while it served is found as well.
+    // Changes back without that server. Messages from the time of the other model are found, too.
     let server = Server::start_with(folder.path(), &local);
     let started = Instant::now();
     while !checked(folder.path(), &local).starts_with("vectors: all are of minilm-static-256") {
@@ -102,12 +102,12 @@ async fn there_and_back(url: Option<&str>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_real_model_takes_over_and_gives_back_on_sqlite() {
-    there_and_back(None).await;
+async fn real_model_takes_over_and_back_on_sqlite() {
+    assert_change_and_return(None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_real_model_takes_over_and_gives_back_on_postgres() {
+async fn real_model_takes_over_and_back_on_postgres() {
     let Some(schema) = Schema::new().await else { return };
-    there_and_back(Some(&schema.url)).await;
+    assert_change_and_return(Some(&schema.url)).await;
 }

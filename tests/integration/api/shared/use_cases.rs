@@ -1,4 +1,4 @@
-//! Shared memory below the API: no use case changes it for who may only read, and the limits of a session do not hold there.
+//! Shared memory below the API: readers cannot change it, and session limits do not apply to it.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::api::{
 };
 
 #[tokio::test]
-async fn no_use_case_lets_a_reader_change_anything() {
+async fn every_use_case_refuses_shared_reader() {
     let server = Server::start().await;
     let shared = Own::shared(&server, "Handbook").await;
     let before = state(&server).await;
     let c = &server.conversation;
     let caller = Caller::verified(BORIS.parse().unwrap(), ViewerRole::Admin);
-    // Not even one made of an administrator, by whoever meant to read.
+    // Not even a reader that was made from an administrator.
     let reader = &caller.shared_reader().unwrap();
     let (session, message): (SessionId, MessageId) = (shared.session.parse().unwrap(), shared.message.parse().unwrap());
     let (entity, fact): (EntityId, FactId) = (shared.entity.parse().unwrap(), shared.fact.parse().unwrap());
@@ -65,7 +65,7 @@ async fn no_use_case_lets_a_reader_change_anything() {
 }
 
 #[tokio::test]
-async fn the_limits_of_a_session_do_not_hold_there() {
+async fn session_limits_do_not_apply_to_shared_memory() {
     let server = Server::start().await;
     let c = &server.conversation;
     let limits = SessionLimits { entities: Some(2), facts: Some(1) };

@@ -1,4 +1,4 @@
-//! What the schema says can be asked: where an id or a cursor may stand, what can be selected, and how an argument is filled.
+//! Reads the schema: which arguments take an id or a cursor, what can be selected, how to fill arguments.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::Own;
 use crate::api::harness::{BORIS, Server, text};
 
-/// The schema as introspection tells it: types by name.
+/// The types of the schema by name, from introspection.
 pub(in crate::api) struct Schema(pub(super) BTreeMap<String, Value>);
 
 const INTROSPECTION: &str = "{ __schema { types { name kind enumValues { name } possibleTypes { name }
@@ -29,19 +29,19 @@ impl Schema {
         text(&self.0[name]["kind"])
     }
 
-    /// What can be selected of a type: scalars, and objects three levels down. Lists of lists would only repeat.
-    /// `alias` goes before the names of the fields, in the answer.
+    /// Selects scalars of a type, and objects down to `depth`; deeper lists of lists would only repeat.
+    /// `alias` prefixes the field names in the answer.
     fn selection(&self, ty: &str, depth: usize, alias: &str) -> String {
         let mut chosen = Vec::new();
         for field in self.fields(ty) {
             let (name, inner) = (text(&field["name"]), named(&field["type"]));
             let needs = field["args"].as_array().unwrap().iter().any(|a| a["type"]["kind"] == "NON_NULL" && a["defaultValue"].is_null());
-            assert!(!needs, "{ty}.{name} has an argument that must be given: teach the sweep to try it");
+            assert!(!needs, "{ty}.{name} has a required argument: add it to the sweep");
             let shown = if alias.is_empty() { name.clone() } else { format!("{alias}{name}: {name}") };
             match self.kind(&inner).as_str() {
                 "OBJECT" if depth == 0 => {}
                 "OBJECT" => chosen.push(format!("{shown} {{ {} }}", self.selection(&inner, depth - 1, ""))),
-                // Differ from call to call by nature.
+                // These values differ from call to call.
                 _ if ["embedMs", "vectorMs", "keywordMs", "graphMs", "totalMs"].contains(&name.as_str()) => {}
                 _ => chosen.push(shown),
             }
@@ -49,13 +49,13 @@ impl Schema {
         if chosen.is_empty() { "__typename".to_owned() } else { chosen.join(" ") }
     }
 
-    /// What can be selected of what a field returns.
+    /// Returns the selection set for the type of a field.
     pub(super) fn selected(&self, ty: &str, depth: usize) -> String {
         match self.kind(ty).as_str() {
             "OBJECT" => format!("{{ {} }}", self.selection(ty, depth, "")),
             "INTERFACE" => {
                 let possible = self.0[ty]["possibleTypes"].as_array().unwrap().iter().map(|possible| text(&possible["name"]));
-                // Types behind an interface may have fields of one name and different types, so each field gets a name of its own.
+                // Implementations may have fields of one name and different types, so each field gets its own alias.
                 let of_type = possible.map(|name| format!("... on {name} {{ {} }}", self.selection(&name, depth - 1, &format!("{name}_"))));
                 format!("{{ __typename {} }}", of_type.collect::<Vec<_>>().join(" "))
             }
@@ -63,7 +63,7 @@ impl Schema {
         }
     }
 
-    /// The places within an argument where an id or a cursor can stand.
+    /// Collects the paths within an argument that take an id or a cursor.
     pub(super) fn places(&self, argument: &Value, path: Vec<String>, found: &mut Vec<Vec<String>>) {
         let path: Vec<String> = path.into_iter().chain([text(&argument["name"])]).collect();
         let ty = named(&argument["type"]);
@@ -77,10 +77,10 @@ impl Schema {
         }
     }
 
-    /// A value that is good for an argument: what must be given and nothing else, but for `wanted`, which is `value`.
+    /// Fills the required parts of an argument, and puts `value` at the path `wanted`.
     pub(super) fn fill(&self, argument: &Value, own: &Own, wanted: &[String], value: &Value) -> Option<Value> {
         let (name, ty) = (text(&argument["name"]), &argument["type"]);
-        // Without it the session would be read past, and every one of them give the same.
+        // Without it the search would ignore the session, and every session would give the same answer.
         let scope = named(ty) == "ContextScope";
         let needed = scope || ty["kind"] == "NON_NULL" && argument["defaultValue"].is_null();
         let on_the_way = wanted.first() == Some(&name);

@@ -1,4 +1,4 @@
-//! What attackers try while somebody logs in, and with what is left of it.
+//! Attacks during and after a login.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn refused(code: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn a_code_is_good_for_one_login() {
+async fn login_code_works_once_and_in_its_browser_only() {
     let (issuer, server) = world().await;
     let browser = Browser::at(&server);
     let asked = browser.begin("").await;
@@ -16,23 +16,27 @@ async fn a_code_is_good_for_one_login() {
     assert_eq!(browser.back(&code, &asked["state"], &issuer.url).await.status(), 303);
 
     let again = browser.back(&code, &asked["state"], &issuer.url).await;
-    assert_eq!(code_of(again).await, refused("LOGIN_NOT_BEGUN"), "the browser no longer has what belongs to it");
+    assert_eq!(code_of(again).await, refused("LOGIN_NOT_BEGUN"), "the browser still has the login attempt");
     browser.jar.lock().unwrap().insert("__Host-recall-login".to_owned(), attempt);
     let kept = browser.back(&code, &asked["state"], &issuer.url).await;
-    assert_eq!(code_of(kept).await, refused("LOGIN_CODE_REFUSED"), "and if it had, the issuer would not take it");
+    assert_eq!(code_of(kept).await, refused("LOGIN_CODE_REFUSED"), "the issuer accepts a used code");
 
-    // A code that was stolen on its way, in a login of the thief.
+    // A thief uses a stolen code in their own login.
     let thief = Browser::at(&server);
     let (victims, thiefs) = (browser.begin("").await, thief.begin("").await);
     let code = issuer.op.code("anna", &victims, json!({}));
-    assert_eq!(code_of(thief.back(&code, &thiefs["state"], &issuer.url).await).await, refused("LOGIN_CODE_REFUSED"), "PKCE");
+    assert_eq!(
+        code_of(thief.back(&code, &thiefs["state"], &issuer.url).await).await,
+        refused("LOGIN_CODE_REFUSED"),
+        "PKCE does not bind the code"
+    );
     assert_eq!(thief.session().await["user"], Value::Null);
 }
 
 #[tokio::test]
-async fn a_login_ends_in_the_browser_where_it_was_begun() {
+async fn login_ends_only_in_browser_that_began_it() {
     let (issuer, server) = world().await;
-    // The attacker's own login, which the victim's browser is made to end.
+    // The attacker makes the victim's browser finish the attacker's login.
     let (attacker, victim) = (Browser::at(&server), Browser::at(&server));
     let asked = attacker.begin("").await;
     let code = issuer.op.code("attacker", &asked, json!({}));
@@ -47,9 +51,9 @@ async fn a_login_ends_in_the_browser_where_it_was_begun() {
         assert_eq!(answer.status(), 400, "{query}");
     }
     assert_eq!(victim.session().await["user"], Value::Null);
-    issuer.clock.wait(601);
+    issuer.clock.advance(601);
     let late = attacker.back(&code, &asked["state"], &issuer.url).await;
-    assert_eq!(code_of(late).await, refused("LOGIN_NOT_BEGUN"), "ten minutes are enough");
+    assert_eq!(code_of(late).await, refused("LOGIN_NOT_BEGUN"), "the login attempt is still valid after ten minutes");
 
     let html = attacker.request(Method::GET, "/auth/callback?state=x").header("accept", "text/html,*/*").send().await.unwrap();
     assert_eq!(html.status(), 400);
@@ -59,7 +63,7 @@ async fn a_login_ends_in_the_browser_where_it_was_begun() {
 }
 
 #[tokio::test]
-async fn the_answer_of_another_issuer_is_not_believed() {
+async fn login_response_of_another_issuer_is_refused() {
     let (issuer, server) = world().await;
     let other = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let browser = Browser::at(&server);
@@ -71,13 +75,17 @@ async fn the_answer_of_another_issuer_is_not_believed() {
     let asked = browser.begin("").await;
     let nameless =
         browser.get(&format!("/auth/callback?code={}&state={}", issuer.op.code("anna", &asked, json!({})), asked["state"])).await;
-    assert_eq!(code_of(nameless).await, refused("LOGIN_WRONG_ISSUER"), "it says that it names itself");
+    assert_eq!(
+        code_of(nameless).await,
+        refused("LOGIN_WRONG_ISSUER"),
+        "a missing issuer is accepted, although the issuer always names itself"
+    );
     let denied = browser.get(&format!("/auth/callback?error=access_denied&state={}&iss={}", asked["state"], issuer.url)).await;
     assert_eq!(code_of(denied).await, refused("LOGIN_DENIED"));
 
-    // An issuer that never names itself is taken as it is.
+    // An issuer that never names itself in its responses is accepted.
     let silent = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
-    silent.op.be_silent();
+    silent.op.stop_naming_issuer();
     let of_silent = super::server(&silent, Stored::sqlite().await).await;
     let browser = Browser::at(&of_silent);
     let asked = browser.begin("").await;
@@ -86,7 +94,7 @@ async fn the_answer_of_another_issuer_is_not_believed() {
 }
 
 #[tokio::test]
-async fn an_id_token_of_another_login_client_or_issuer_lets_nobody_in() {
+async fn invalid_id_token_refuses_login() {
     let (issuer, server) = world().await;
     let browser = Browser::at(&server);
     let bad = |change| browser.log_in(&issuer, "anna", change);
@@ -121,11 +129,11 @@ async fn an_id_token_of_another_login_client_or_issuer_lets_nobody_in() {
     }
     *issuer.op.answer.lock().unwrap() = Some(json!({ "id_token": key.sign(&plain, &claims) }));
     let code = issuer.op.code("anna", &asked, json!({}));
-    assert_eq!(browser.back(&code, &asked["state"], &issuer.url).await.status(), 303, "the good one among them");
+    assert_eq!(browser.back(&code, &asked["state"], &issuer.url).await.status(), 303, "the valid token is refused");
 }
 
 #[tokio::test]
-async fn a_login_always_has_a_secret_that_nobody_knew_before() {
+async fn login_replaces_planted_and_previous_session_secret() {
     let (issuer, server) = world().await;
     let planted = "f".repeat(64);
     let victim = Browser::at(&server);
@@ -135,22 +143,22 @@ async fn a_login_always_has_a_secret_that_nobody_knew_before() {
     assert_ne!(first, planted);
     let attacker = Browser::at(&server);
     attacker.jar.lock().unwrap().insert("__Host-recall".to_owned(), planted);
-    assert_eq!(attacker.session().await["user"], Value::Null, "what was planted opens nothing");
+    assert_eq!(attacker.session().await["user"], Value::Null, "a planted secret opens a session");
 
-    // Nor does a login of before go on beside the new one.
+    // A new login also ends the previous one.
     assert_eq!(victim.log_in(&issuer, "boris", json!({})).await.status(), 303);
     attacker.jar.lock().unwrap().insert("__Host-recall".to_owned(), first.clone());
     assert_eq!((attacker.session().await["user"].clone(), attacker.viewer().await), (Value::Null, None));
     assert_ne!(victim.cookie("__Host-recall").unwrap(), first);
     assert!(victim.viewer().await.is_some());
-    // Two of the same name are nobody's.
+    // Two cookies of the same name are refused.
     let both = format!("__Host-recall={}; __Host-recall={first}", victim.cookie("__Host-recall").unwrap());
     let answer = server.http.get(server.url("/auth/session")).header("cookie", both).send().await.unwrap();
     assert_eq!(answer.json::<Value>().await.unwrap()["user"], Value::Null);
 }
 
 #[tokio::test]
-async fn nobody_is_sent_elsewhere_after_a_login() {
+async fn login_redirects_only_within_this_server() {
     let (issuer, server) = world().await;
     for bad in [
         "https://evil.example",
@@ -169,7 +177,7 @@ async fn nobody_is_sent_elsewhere_after_a_login() {
         let back = browser.back(&issuer.op.code("anna", &asked, json!({})), &asked["state"], &issuer.url).await;
         assert_eq!((back.status().as_u16(), location(&back).as_str()), (303, "/"), "{bad}");
     }
-    // Nor by a cookie that was changed.
+    // A changed cookie does not redirect elsewhere either.
     let browser = Browser::at(&server);
     let asked = browser.begin("/%23/a").await;
     let cookie = browser.cookie("__Host-recall-login").unwrap();

@@ -1,4 +1,4 @@
-//! The built binary as an administrator configures it for people to log in.
+//! Browser logins on the built binary with an administrator's settings.
 
 use super::{super::issuer::AUDIENCE, *};
 use crate::server::Server as Process;
@@ -21,7 +21,7 @@ async fn start(issuer: &Issuer, more: &[(&str, &str)]) -> (tempfile::TempDir, Pr
 }
 
 #[tokio::test]
-async fn people_log_in_to_the_binary_and_no_secret_is_in_its_log() {
+async fn login_works_and_leaves_no_secret_in_log() {
     let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let (folder, server) = start(&issuer, &[]).await;
     let mut check = crate::server::recall();
@@ -53,7 +53,7 @@ async fn people_log_in_to_the_binary_and_no_secret_is_in_its_log() {
 }
 
 #[tokio::test]
-async fn logins_from_one_address_are_held_back() {
+async fn logins_from_one_address_are_rate_limited() {
     let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let (_folder, server) = start(&issuer, &[("RECALL_LOGINS_PER_MINUTE", "6")]).await;
     let browser = Browser::of(server.url(""));
@@ -66,14 +66,14 @@ async fn logins_from_one_address_are_held_back() {
             break;
         }
     }
-    let refused = refused.expect("a flood is held back");
+    let refused = refused.expect("a flood is not limited");
     assert!(refused.headers().contains_key("retry-after"));
     assert_eq!(code_of(refused).await.1, "RATE_LIMITED");
-    assert_eq!(browser.get("/auth/session").await.status(), 200, "the page still opens");
+    assert_eq!(browser.get("/auth/session").await.status(), 200, "the page does not open");
 }
 
 #[tokio::test]
-async fn an_allowed_page_of_another_origin_is_not_who_sits_at_the_browser() {
+async fn allowed_foreign_origin_cannot_use_login_cookie() {
     let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let (_folder, server) = start(&issuer, &[("RECALL_CORS_ORIGINS", PAGE)]).await;
     let browser = Browser::of(server.url(""));
@@ -81,12 +81,16 @@ async fn an_allowed_page_of_another_origin_is_not_who_sits_at_the_browser() {
     let csrf = browser.csrf().await;
     let by_page = |request: RequestBuilder| request.header("origin", PAGE).header("x-csrf-token", csrf.as_str()).send();
     let asked = by_page(browser.request(Method::POST, "/graphql").json(&json!({ "query": "{ viewer { id } }" }))).await.unwrap();
-    assert_eq!(asked.status(), 401, "as if there were no cookie");
+    assert_eq!(asked.status(), 401, "the cookie counts");
     let session = by_page(browser.request(Method::GET, "/auth/session")).await.unwrap();
     assert!(!session.headers().contains_key("access-control-allow-credentials"));
     assert_eq!(session.json::<Value>().await.unwrap()["csrfToken"], Value::Null);
     by_page(browser.request(Method::POST, "/auth/logout")).await.unwrap();
-    assert!(browser.viewer().await.is_some(), "nor can it log anybody out");
+    assert!(browser.viewer().await.is_some(), "the page logged the user out");
     let token = browser.request(Method::POST, "/graphql").bearer_auth(issuer.token("anna", json!({})));
-    assert_eq!(by_page(token.json(&json!({ "query": "{ viewer { id } }" }))).await.unwrap().status(), 200, "a token it may show");
+    assert_eq!(
+        by_page(token.json(&json!({ "query": "{ viewer { id } }" }))).await.unwrap().status(),
+        200,
+        "a bearer token of the page is refused"
+    );
 }

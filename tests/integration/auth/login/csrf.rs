@@ -1,4 +1,5 @@
-//! Requests that a foreign page makes a browser send. Browsers keep the cookie to themselves then; these tests send it anyway.
+//! Requests that a foreign page makes a browser send.
+//! Browsers do not attach the cookie to them; these tests attach it anyway.
 
 use serde_json::json;
 
@@ -8,7 +9,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn the_cookie_alone_changes_nothing_whatever_the_method_and_the_content_type() {
+async fn cookie_without_csrf_token_changes_nothing() {
     let (issuer, server) = world().await;
     let (anna, boris) = (Browser::logged_in(&server, &issuer, "anna").await, Browser::logged_in(&server, &issuer, "boris").await);
     let id = uuid::Uuid::from_u128(7);
@@ -42,8 +43,8 @@ async fn the_cookie_alone_changes_nothing_whatever_the_method_and_the_content_ty
         }
     }
     let (_, kept) = anna.graphql("{ sessions { totalCount } }").await;
-    assert_eq!(kept["data"]["sessions"]["totalCount"], 0, "nothing was made");
-    // With it every one of them gets further.
+    assert_eq!(kept["data"]["sessions"]["totalCount"], 0, "a session was created");
+    // With the token every request passes this check.
     for (method, path) in &places {
         let request = anna.request(method.clone(), path).header("x-csrf-token", own.as_str()).header("content-type", "application/json");
         let (status, code) = code_of(request.body(mutation.clone()).send().await.unwrap()).await;
@@ -52,19 +53,19 @@ async fn the_cookie_alone_changes_nothing_whatever_the_method_and_the_content_ty
 }
 
 #[tokio::test]
-async fn who_shows_a_token_needs_no_other_and_reading_needs_none() {
+async fn bearer_token_and_reads_need_no_csrf_token() {
     let (issuer, server) = world().await;
     let browser = Browser::logged_in(&server, &issuer, "anna").await;
     let bearer = browser.request(Method::POST, "/graphql").bearer_auth(issuer.token("boris", json!({})));
     let answer: Value = bearer.json(&json!({ "query": "{ viewer { id } }" })).send().await.unwrap().json().await.unwrap();
-    assert_ne!(answer["data"]["viewer"]["id"].as_str(), browser.viewer().await.as_deref(), "the token counts, not the cookie");
+    assert_ne!(answer["data"]["viewer"]["id"].as_str(), browser.viewer().await.as_deref(), "the cookie takes precedence over the token");
     let bad = browser.request(Method::POST, "/graphql").bearer_auth("x").json(&json!({ "query": "{ viewer { id } }" }));
-    assert_eq!(bad.send().await.unwrap().status(), 401, "and a bad one is not made good by the cookie");
+    assert_eq!(bad.send().await.unwrap().status(), 401, "the cookie replaces an invalid token");
 
     let read = browser.get("/graphql?query=%7Bviewer%7Bid%7D%7D").await;
     assert_eq!(read.status(), 200);
     let changes = browser.get("/graphql?query=mutation%7BcreateSession(input:%7B%7D)%7Bsession%7Bid%7D%7D%7D").await;
-    assert_eq!(changes.status(), 405, "a link runs no mutation");
+    assert_eq!(changes.status(), 405, "a link runs a mutation");
     let (_, made) = browser.graphql("mutation { createSession(input: {}) { session { id } } }").await;
     let session = made["data"]["createSession"]["session"]["id"].as_str().unwrap();
     assert_eq!(browser.get(&format!("/sessions/{session}/events")).await.status(), 200, "server-sent events");
@@ -73,7 +74,7 @@ async fn who_shows_a_token_needs_no_other_and_reading_needs_none() {
 }
 
 #[tokio::test]
-async fn a_websocket_with_the_cookie_needs_the_own_page_and_its_token() {
+async fn websocket_with_cookie_needs_own_origin_and_csrf_token() {
     let (issuer, server) = world().await;
     let browser = Browser::logged_in(&server, &issuer, "anna").await;
     let cookie = format!("__Host-recall={}", browser.cookie("__Host-recall").unwrap());
@@ -86,7 +87,11 @@ async fn a_websocket_with_the_cookie_needs_the_own_page_and_its_token() {
     for (origin, expected) in [("https://evil.example", 403), ("null", 403), (own.as_str(), 101)] {
         assert_eq!(status(open(&server, &[("cookie", &cookie), ("origin", origin)]).await.map(drop)), expected, "{origin}");
     }
-    assert_eq!(status(open(&server, &[("cookie", &cookie)]).await.map(drop)), 403, "pages always say where they are from");
+    assert_eq!(
+        status(open(&server, &[("cookie", &cookie)]).await.map(drop)),
+        403,
+        "a missing origin is accepted, although pages always send it"
+    );
 
     let csrf = browser.csrf().await;
     for payload in
@@ -101,8 +106,8 @@ async fn a_websocket_with_the_cookie_needs_the_own_page_and_its_token() {
     assert_eq!(hear(&mut socket).await["type"], "connection_ack");
     send(&mut socket, json!({ "id": "1", "type": "subscribe", "payload": { "query": "{ viewer { id } }" } })).await;
     assert_eq!(hear(&mut socket).await["payload"]["data"]["viewer"]["id"].as_str(), browser.viewer().await.as_deref());
-    // Without a cookie it is as ever.
+    // Without a cookie the token of a page opens nothing.
     let mut socket = open(&server, &[]).await.unwrap();
     send(&mut socket, json!({ "type": "connection_init", "payload": { "csrfToken": csrf } })).await;
-    assert_eq!(hear(&mut socket).await[0], 4403, "the token of a page is no login");
+    assert_eq!(hear(&mut socket).await[0], 4403, "a CSRF token counts as a login");
 }

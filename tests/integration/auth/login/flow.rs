@@ -1,4 +1,4 @@
-//! Logging in and out as it should go.
+//! The normal course of a login and a logout.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ async fn viewer_of(server: &Server, token: &str) -> Value {
 }
 
 #[tokio::test]
-async fn people_log_in_and_out_as_who_their_tokens_say() {
+async fn login_and_logout_follow_issuer_tokens() {
     let (issuer, server) = world().await;
     let browser = Browser::at(&server);
     let before = browser.session().await;
@@ -29,7 +29,7 @@ async fn people_log_in_and_out_as_who_their_tokens_say() {
     let cookies: Vec<_> = back.headers().get_all("set-cookie").iter().map(|c| c.to_str().unwrap().to_owned()).collect();
     let login = cookies.iter().find(|c| c.starts_with("__Host-recall=")).unwrap();
     assert!(login.ends_with(&format!("; Max-Age={LIFETIME}; Path=/; Secure; HttpOnly; SameSite=Strict")), "{login}");
-    assert_eq!(browser.cookie("__Host-recall-login"), None, "it has served");
+    assert_eq!(browser.cookie("__Host-recall-login"), None, "the cookie of the attempt is still there");
 
     let of_token = viewer_of(&server, &issuer.token("anna", json!({}))).await;
     let session = browser.session().await;
@@ -41,7 +41,7 @@ async fn people_log_in_and_out_as_who_their_tokens_say() {
     let page = browser.send(browser.request(Method::GET, "/graphql").header("accept", "text/html")).await;
     assert_eq!(page.status(), 200);
 
-    // Whatever the browser was sent, no token of the issuer was in it.
+    // The browser never receives a token of the issuer.
     let given = issuer.op.refresh_tokens().remove(0);
     assert!(!format!("{cookies:?}{session}{answer}").contains(&given));
 
@@ -51,8 +51,12 @@ async fn people_log_in_and_out_as_who_their_tokens_say() {
     assert!(address.starts_with(&format!("{}/end?client_id={CLIENT}&post_logout_redirect_uri=http", issuer.url)), "{address}");
     assert_eq!(browser.cookie("__Host-recall"), None);
     browser.jar.lock().unwrap().insert("__Host-recall".to_owned(), held);
-    assert_eq!((browser.viewer().await, browser.session().await["user"].clone()), (None, Value::Null), "the old cookie opens nothing");
-    assert_eq!(browser.send(browser.request(Method::GET, "/graphql").header("accept", "text/html")).await.status(), 200, "pages stay open");
+    assert_eq!((browser.viewer().await, browser.session().await["user"].clone()), (None, Value::Null), "the old cookie opens a session");
+    assert_eq!(
+        browser.send(browser.request(Method::GET, "/graphql").header("accept", "text/html")).await.status(),
+        200,
+        "the page is closed"
+    );
 
     let noted = json!({ "query": "{ auditLog { nodes { actorId action address } } }" });
     let log = server.http.post(server.url("/graphql")).bearer_auth(issuer.token("anna", json!({}))).json(&noted).send().await.unwrap();
@@ -63,25 +67,25 @@ async fn people_log_in_and_out_as_who_their_tokens_say() {
 }
 
 #[tokio::test]
-async fn a_login_allows_what_was_granted_where_that_was_asked_for() {
+async fn login_role_follows_granted_scopes_and_access_token() {
     let (issuer, server) = world().await;
-    // Nothing of ours was asked for, so the role decides.
+    // The server requested none of its own scopes, so the role decides.
     *issuer.op.answer.lock().unwrap() = Some(json!({ "scope": "openid" }));
     let browser = Browser::logged_in(&server, &issuer, "anna").await;
     assert!(browser.viewer().await.is_some());
     let metrics = browser.get("/metrics").await;
-    assert_eq!(code_of(metrics).await, (403, "FORBIDDEN".to_owned()), "no administrator");
-    // An access token for this server says the role as well.
+    assert_eq!(code_of(metrics).await, (403, "FORBIDDEN".to_owned()), "a user can read the metrics");
+    // An access token for this server also contains the role.
     let access = issuer.token("root", json!({ "roles": ["recall-admin"] }));
     *issuer.op.answer.lock().unwrap() = Some(json!({ "access_token": access }));
     let browser = Browser::logged_in(&server, &issuer, "root").await;
     assert_eq!(browser.session().await["user"]["role"], "ADMIN");
     let browser = Browser::logged_in(&server, &issuer, "somebody else").await;
-    assert_eq!(browser.session().await["user"]["role"], "USER", "that of another counts for nothing");
+    assert_eq!(browser.session().await["user"]["role"], "USER", "another user's role counts");
 }
 
 #[tokio::test]
-async fn a_login_begins_at_the_address_that_the_issuer_knows() {
+async fn login_redirects_to_address_known_to_issuer() {
     let (_issuer, server) = world().await;
     let browser = Browser::of(format!("http://localhost:{}", server.address.port()));
     let response = browser.get("/auth/login?return_to=/%23/s/1").await;
@@ -90,7 +94,7 @@ async fn a_login_begins_at_the_address_that_the_issuer_knows() {
 }
 
 #[tokio::test]
-async fn a_server_without_a_provider_says_how_to_come_in() {
+async fn session_lists_login_methods_of_server() {
     let plain = Server::start().await;
     let said: Value = plain.http.get(plain.url("/auth/session")).send().await.unwrap().json().await.unwrap();
     assert_eq!(said["methods"], json!([]));
@@ -101,7 +105,7 @@ async fn a_server_without_a_provider_says_how_to_come_in() {
 }
 
 #[tokio::test]
-async fn a_person_without_a_name_is_one_all_the_same() {
+async fn user_without_name_can_log_in() {
     let (issuer, server) = world().await;
     let browser = Browser::at(&server);
     browser.log_in(&issuer, "anna", json!({ "name": null })).await;

@@ -1,4 +1,4 @@
-//! Login with a browser: what a browser goes through, and what attackers make of it.
+//! Browser logins: the normal course and attacks.
 
 mod attacks;
 mod binary;
@@ -36,19 +36,19 @@ async fn world() -> (Arc<Issuer>, Server) {
     (issuer, server)
 }
 
-/// A server that people log in to by way of the issuer.
+/// Starts a server with browser logins through this issuer.
 async fn server(issuer: &Arc<Issuer>, stored: Stored) -> Server {
     let store = stored.store.clone();
     server_with(issuer, stored, store).await
 }
 
-/// One whose logins are kept elsewhere, as those of several servers of one store are.
+/// Starts a server that keeps its logins in `store`, as servers with a common store do.
 async fn server_with(issuer: &Arc<Issuer>, stored: Stored, store: Arc<dyn Store>) -> Server {
     let logins = |_: Arc<dyn Store>, address| logins(issuer, &store, address);
     Server::start_for_people(stored, logins, resource(&[issuer])).await
 }
 
-/// Logins by way of the issuer, kept in a store, at an address.
+/// Builds logins through this issuer, with this store, for a server at this address.
 fn logins(issuers: &Arc<Issuer>, store: &Arc<dyn Store>, address: std::net::SocketAddr) -> Logins {
     let documents = Arc::new(WebDocuments::new().unwrap());
     let clock = issuers.clock.clone();
@@ -76,7 +76,7 @@ fn location(response: &Response) -> String {
     response.headers()["location"].to_str().unwrap().to_owned()
 }
 
-/// What a browser keeps between requests. It follows no redirect by itself.
+/// A browser with cookies. It follows no redirects by itself.
 struct Browser {
     http: reqwest::Client,
     base: String,
@@ -92,7 +92,7 @@ impl Browser {
         Self::of(server.url(""))
     }
 
-    /// A request with the cookies.
+    /// Builds a request with the cookies.
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let jar = self.jar.lock().unwrap();
         let cookies: Vec<_> = jar.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -124,26 +124,26 @@ impl Browser {
         self.jar.lock().unwrap().get(name).cloned()
     }
 
-    /// Goes to the issuer: with which parameters.
+    /// Begins a login and returns the parameters of the redirect to the issuer.
     async fn begin(&self, return_to: &str) -> BTreeMap<String, String> {
         let response = self.get(&format!("/auth/login?return_to={return_to}")).await;
         assert_eq!(response.status(), 303);
         parameters(&location(&response))
     }
 
-    /// Comes back from the issuer.
+    /// Returns from the issuer with a code.
     async fn back(&self, code: &str, state: &str, iss: &str) -> Response {
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs([("code", code), ("state", state), ("iss", iss)]).finish();
         self.get(&format!("/auth/callback?{query}")).await
     }
 
-    /// Logs in as somebody.
+    /// Completes a login.
     async fn log_in(&self, issuer: &Issuer, subject: &str, change: Value) -> Response {
         let asked = self.begin("").await;
         self.back(&issuer.op.code(subject, &asked, change), &asked["state"], &issuer.url).await
     }
 
-    /// One who has logged in.
+    /// Returns a browser that is logged in.
     async fn logged_in(server: &Server, issuer: &Issuer, subject: &str) -> Self {
         let browser = Self::at(server);
         let response = browser.log_in(issuer, subject, json!({})).await;
@@ -159,14 +159,14 @@ impl Browser {
         self.session().await["csrfToken"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// A GraphQL operation as the page sends it: its status and answer.
+    /// Sends a GraphQL operation as the page does; returns status and response.
     async fn graphql(&self, query: &str) -> (u16, Value) {
         let request = self.request(Method::POST, "/graphql").header("x-csrf-token", self.csrf().await);
         let response = self.send(request.json(&json!({ "query": query }))).await;
         (response.status().as_u16(), response.json().await.unwrap())
     }
 
-    /// Who the server takes the browser for.
+    /// Returns the id of the user that the server recognizes.
     async fn viewer(&self) -> Option<String> {
         let (status, answer) = self.graphql("{ viewer { id } }").await;
         (status == 200).then(|| answer["data"]["viewer"]["id"].as_str().unwrap().to_owned())

@@ -1,4 +1,4 @@
-//! Streams that were opened with the cookie, when the login ends here or at the issuer, and what a logout token must be.
+//! Event streams under a login cookie when the login ends here or at the issuer, and checks of logout tokens.
 
 use jsonwebtoken::Algorithm;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ async fn say(browser: &Browser, session: &str, text: &str) {
 }
 
 #[tokio::test]
-async fn streams_end_with_their_login_and_go_on_with_the_next() {
+async fn streams_end_with_login_and_resume_with_next() {
     let (issuer, server) = world().await;
     for by_issuer in [false, true] {
         let browser = Browser::logged_in(&server, &issuer, "anna").await;
@@ -64,30 +64,34 @@ async fn streams_end_with_their_login_and_go_on_with_the_next() {
         let mut again = browser.send(browser.request(Method::GET, &path).header("last-event-id", cursor)).await;
         let heard = until(&mut again, "caught_up").await;
         let texts: Vec<_> = heard.iter().filter(|e| e.1 == "message_stored").map(|e| e.2["text"].clone()).collect();
-        assert_eq!(texts, ["Two."], "nothing lost, nothing doubled");
+        assert_eq!(texts, ["Two."], "an event was lost or duplicated");
     }
 }
 
 #[tokio::test]
-async fn a_stream_outlives_a_renewal_and_ends_when_that_is_refused() {
+async fn stream_survives_renewal_and_ends_on_refused_renewal() {
     let (issuer, server) = world().await;
     let browser = Browser::logged_in(&server, &issuer, "anna").await;
     let (_, made) = browser.graphql("mutation { createSession(input: {}) { session { id } } }").await;
     let session = made["data"]["createSession"]["session"]["id"].as_str().unwrap().to_owned();
     let mut events = browser.get(&format!("/sessions/{session}/events")).await;
-    issuer.clock.wait(301);
+    issuer.clock.advance(301);
     while issuer.op.refreshes.load(std::sync::atomic::Ordering::Relaxed) == 0 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     say(&browser, &session, "One.").await;
     until(&mut events, "message_stored").await;
     issuer.op.forget("anna");
-    issuer.clock.wait(301);
-    assert_eq!(until(&mut events, "bye").await.last().unwrap().2["code"], "auth_expired", "the page itself asked nothing");
+    issuer.clock.advance(301);
+    assert_eq!(
+        until(&mut events, "bye").await.last().unwrap().2["code"],
+        "auth_expired",
+        "the stream is open, although the renewal was refused"
+    );
 }
 
 #[tokio::test]
-async fn the_issuer_logs_out_whom_it_means_and_nobody_else_can() {
+async fn backchannel_logout_accepts_only_valid_tokens() {
     let (issuer, server) = world().await;
     let (anna, boris) = (Browser::logged_in(&server, &issuer, "anna").await, Browser::logged_in(&server, &issuer, "boris").await);
     let evil = Key::new("a", Algorithm::ES256);
@@ -115,18 +119,18 @@ async fn the_issuer_logs_out_whom_it_means_and_nobody_else_can() {
     assert!(anna.viewer().await.is_some());
     assert_eq!(tell(&server, &good).await, 200);
     assert_eq!(anna.viewer().await, None);
-    assert!(boris.viewer().await.is_some(), "others stay");
+    assert!(boris.viewer().await.is_some(), "another user was logged out");
     let token = issuer.token("anna", json!({}));
     let log = "{ auditLog(first: 9) { nodes { action } } }";
     let request = server.http.post(server.url("/graphql")).bearer_auth(token).json(&json!({ "query": log }));
     let noted: Value = request.send().await.unwrap().json().await.unwrap();
     assert_eq!(noted["data"]["auditLog"]["nodes"][0]["action"], "logout.issuer", "{noted}");
 
-    // Later the same token does no harm.
-    issuer.clock.wait(60);
+    // The same token has no effect on a later login.
+    issuer.clock.advance(60);
     let again = Browser::logged_in(&server, &issuer, "anna").await;
     assert_eq!(tell(&server, &good).await, 200);
     assert!(again.viewer().await.is_some());
     assert_eq!(tell(&server, &logout_token(&issuer, "anna", json!({ "sid": null }))).await, 200);
-    assert_eq!(again.viewer().await, None, "all logins of a person");
+    assert_eq!(again.viewer().await, None, "a login of the user is left");
 }

@@ -1,4 +1,4 @@
-//! Going on without a login: what visitors may, how a visit ends, and how what was told on it comes into an account and into no other.
+//! Visits without a login: limits, ends, and adoption into an account.
 
 use recall::system::RandomIds;
 use recall_api::{Limits, RateLimit, VisitConfig, Visits};
@@ -16,12 +16,12 @@ async fn world() -> (Arc<Issuer>, Server) {
     (issuer, server)
 }
 
-/// A server that lets people go on without a login.
+/// Starts a server that admits visitors.
 async fn open(issuer: &Arc<Issuer>, stored: Stored) -> Server {
     open_within(issuer, stored, Limits::default(), 50).await
 }
 
-/// The same with bounds of its own, and so many visits from one address.
+/// Starts such a server with these limits and a maximum of visits from one address.
 async fn open_within(issuer: &Arc<Issuer>, stored: Stored, limits: Limits, most_of_origin: u64) -> Server {
     let who = |store: Arc<dyn Store>, address| {
         let logins = logins(issuer, &store, address);
@@ -38,7 +38,7 @@ impl Browser {
         self.send(self.request(Method::POST, "/auth/visit")).await
     }
 
-    /// One that goes on without a login.
+    /// Returns a browser that has begun a visit.
     async fn visiting(server: &Server) -> Self {
         let browser = Self::at(server);
         assert_eq!(browser.visit().await.status(), 201);
@@ -67,7 +67,7 @@ impl Browser {
         assert_eq!(said["data"]["assertFact"]["errors"], json!([]), "{said}");
     }
 
-    /// All facts as "subject relation object" with relative weight and the number of messages behind each.
+    /// Returns facts as "subject relation object" with relative weight and number of messages behind each.
     async fn facts(&self) -> BTreeMap<String, (f64, u64)> {
         let query = "{ facts(first: 50) { nodes { subject { name } relation object { name } relativeWeight evidence(first: 50) { nodes { stance } } } } }";
         let (_, all) = self.graphql(query).await;
@@ -79,7 +79,7 @@ impl Browser {
             (said, (f["relativeWeight"].as_f64().unwrap(), f["evidence"]["nodes"].as_array().unwrap().len() as u64))
         };
         let facts: BTreeMap<_, _> = nodes.iter().map(fact).collect();
-        assert_eq!(facts.len(), count, "one fact per statement: {nodes:?}");
+        assert_eq!(facts.len(), count, "a statement has several facts: {nodes:?}");
         facts
     }
 
@@ -93,14 +93,14 @@ impl Browser {
 }
 
 #[tokio::test]
-async fn who_goes_on_without_a_login_gets_a_memory_of_their_own_and_little_else() {
+async fn visitor_has_only_own_memory() {
     let (_issuer, server) = world().await;
     let browser = Browser::at(&server);
     let before = browser.session().await;
     assert_eq!(before["methods"], json!(["oidc", "visit", "token"]));
     assert_eq!((&before["user"], &before["visit"]), (&Value::Null, &Value::Null));
     let refused = server.http.post(server.url("/graphql")).json(&json!({ "query": "{ viewer { id } }" })).send().await.unwrap();
-    assert_eq!(refused.status(), 401, "asking makes no visitor");
+    assert_eq!(refused.status(), 401, "a request without credentials created a visitor");
     assert!(refused.headers().contains_key("www-authenticate") && !refused.headers().contains_key("set-cookie"));
 
     let begun = browser.visit().await;
@@ -139,7 +139,7 @@ async fn who_goes_on_without_a_login_gets_a_memory_of_their_own_and_little_else(
 }
 
 #[tokio::test]
-async fn a_visitor_keeps_no_more_than_the_quota() {
+async fn visitor_cannot_exceed_quota() {
     let (_issuer, server) = world().await;
     let browser = Browser::visiting(&server).await;
     let session = browser.new_session().await;
@@ -161,11 +161,11 @@ async fn a_visitor_keeps_no_more_than_the_quota() {
     }
     let (_, fourth) = browser.graphql("mutation { createSession(input: {}) { session { id } errors { code } } }").await;
     assert!(fourth.to_string().contains("VISIT_FULL"), "{fourth}");
-    assert_eq!(browser.sessions().await, 3, "reading goes on");
+    assert_eq!(browser.sessions().await, 3, "the visitor cannot read");
 }
 
 #[tokio::test]
-async fn the_cookie_of_a_visit_alone_changes_nothing() {
+async fn visit_cookie_without_csrf_token_changes_nothing() {
     let (issuer, server) = world().await;
     let (browser, other) = (Browser::visiting(&server).await, Browser::visiting(&server).await);
     let foreign = other.csrf().await;
@@ -183,29 +183,29 @@ async fn the_cookie_of_a_visit_alone_changes_nothing() {
         }
     }
     assert_eq!(browser.sessions().await, 0);
-    // A foreign page begins no visit, and ends none.
+    // A foreign page can neither begin nor end a visit.
     for method in [Method::POST, Method::DELETE] {
         let request = browser.request(method, "/auth/visit").header("origin", "https://evil.example");
         assert_eq!(request.send().await.unwrap().status(), 403);
     }
     assert!(browser.viewer().await.is_some());
-    // Who is logged in shows the token of the login, and takes nothing over without it.
+    // After a login, adoption needs the CSRF token of the login.
     browser.log_in(&issuer, "anna", json!({})).await;
     let bare = browser.request(Method::POST, "/auth/adopt");
     assert_eq!(code_of(bare.send().await.unwrap()).await, (403, "CSRF_TOKEN_REQUIRED".to_owned()));
-    assert_eq!(browser.session().await["visit"]["messages"], 0, "it is still there");
+    assert_eq!(browser.session().await["visit"]["messages"], 0, "the visit is gone");
 }
 
 #[tokio::test]
-async fn a_visit_always_has_a_secret_that_nobody_knew_before() {
+async fn new_visit_replaces_planted_secret() {
     let (_issuer, server) = world().await;
     let victim = Browser::at(&server);
     victim.plant(VISIT, &"0123456789abcdef".repeat(4));
-    assert_eq!(victim.viewer().await, None, "an invented secret opens nothing");
+    assert_eq!(victim.viewer().await, None, "an invented secret opens a visit");
     assert_eq!(victim.visit().await.status(), 201);
     assert_ne!(victim.cookie(VISIT).unwrap(), "0123456789abcdef".repeat(4));
 
-    // One that an attacker holds: whoever begins a visit begins their own, and that of the attacker is over.
+    // A planted cookie of the attacker's visit: the victim gets a new visit, and the attacker's visit ends.
     let attacker = Browser::visiting(&server).await;
     let planted = attacker.cookie(VISIT).unwrap();
     let victim = Browser::at(&server);
@@ -217,27 +217,27 @@ async fn a_visit_always_has_a_secret_that_nobody_knew_before() {
     assert_eq!(attacker.viewer().await, None);
     assert!(victim.viewer().await.is_some());
 
-    // Two cookies, of which one was planted, are none.
+    // Two cookies of that name, one of them planted, are both ignored.
     let both = format!("{VISIT}={planted}; {VISIT}={}", victim.cookie(VISIT).unwrap());
     let request = server.http.get(server.url("/graphql?query=%7Bviewer%7Bid%7D%7D")).header("cookie", both);
     assert_eq!(request.send().await.unwrap().status(), 401);
 }
 
 #[tokio::test]
-async fn a_visit_ends_unused_or_when_the_visitor_goes_and_everything_with_it() {
+async fn visit_ends_when_idle_or_left_and_is_deleted() {
     let (issuer, server) = world().await;
     let browser = Browser::visiting(&server).await;
     let session = browser.new_session().await;
     browser.say(&session, "Mine.").await;
-    issuer.clock.wait(LASTS - 10);
+    issuer.clock.advance(LASTS - 10);
     let user = browser.viewer().await.unwrap();
-    issuer.clock.wait(LASTS - 10);
-    assert_eq!(browser.viewer().await, Some(user.clone()), "it was used meanwhile");
+    issuer.clock.advance(LASTS - 10);
+    assert_eq!(browser.viewer().await, Some(user.clone()), "use did not extend the visit");
     let visitor = Caller::verified(user.parse::<UserId>().unwrap(), ViewerRole::Anonymous);
     assert!(server.store.ended_visits(issuer.clock.now(), 10).await.unwrap().is_empty());
-    issuer.clock.wait(LASTS + 1);
+    issuer.clock.advance(LASTS + 1);
     assert_eq!(browser.viewer().await, None);
-    assert_eq!(server.store.ended_visits(issuer.clock.now(), 10).await.unwrap(), [visitor], "and is listed for whoever deletes it");
+    assert_eq!(server.store.ended_visits(issuer.clock.now(), 10).await.unwrap(), [visitor], "the ended visit is not listed for deletion");
 
     let browser = Browser::visiting(&server).await;
     let session = browser.new_session().await;
@@ -251,7 +251,7 @@ async fn a_visit_ends_unused_or_when_the_visitor_goes_and_everything_with_it() {
     assert_eq!(browser.viewer().await, None);
     assert!(server.store.holdings(&visitor).await.unwrap().is_empty());
 
-    // Nor does whoever logs out leave a visit behind.
+    // A logout leaves no visit either.
     let browser = Browser::visiting(&server).await;
     let before = browser.cookie(VISIT).unwrap();
     browser.log_in(&issuer, "anna", json!({})).await;
@@ -261,19 +261,19 @@ async fn a_visit_ends_unused_or_when_the_visitor_goes_and_everything_with_it() {
 }
 
 #[tokio::test]
-async fn a_visit_on_which_nothing_is_said_ends_sooner_and_makes_room() {
+async fn empty_visit_ends_early_and_makes_room() {
     let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let server = open_within(&issuer, Stored::sqlite().await, Limits::default(), 2).await;
     let (silent, speaks) = (Browser::visiting(&server).await, Browser::visiting(&server).await);
     let until = |session: &Value| session["expiresAt"].as_str().unwrap().parse::<recall_domain::Timestamp>().unwrap();
     let now = issuer.clock.now();
     let left = (until(&silent.session().await["visit"].clone()) - now).num_seconds();
-    assert!((LASTS / 10 - 5..=LASTS / 10).contains(&left), "a tenth of the time: {left}");
+    assert!((LASTS / 10 - 5..=LASTS / 10).contains(&left), "not a tenth of the time: {left}");
     let session = speaks.new_session().await;
     speaks.say(&session, "Mine.").await;
     assert!((until(&speaks.session().await["visit"].clone()) - now).num_seconds() > LASTS - 10);
 
-    // There is room for two from here, and whoever comes gets the place of the silent one.
+    // The limit is two visits from this address; a new visitor replaces the empty visit.
     let third = Browser::visiting(&server).await;
     assert_eq!((silent.viewer().await, third.viewer().await.is_some(), speaks.viewer().await.is_some()), (None, true, true));
     let session = third.new_session().await;
@@ -281,19 +281,19 @@ async fn a_visit_on_which_nothing_is_said_ends_sooner_and_makes_room() {
     let fourth = Browser::at(&server);
     assert_eq!(code_of(fourth.visit().await).await, (429, "TOO_MANY_VISITS".to_owned()));
 
-    // Using it keeps it, leaving it open does not.
-    issuer.clock.wait(LASTS + 1);
+    // Requests extend an empty visit; without them it ends.
+    issuer.clock.advance(LASTS + 1);
     let browser = Browser::visiting(&server).await;
     for _ in 0..3 {
-        issuer.clock.wait(LASTS / 10 - 10);
+        issuer.clock.advance(LASTS / 10 - 10);
         assert!(browser.viewer().await.is_some());
     }
-    issuer.clock.wait(LASTS / 10 + 1);
+    issuer.clock.advance(LASTS / 10 + 1);
     assert_eq!(browser.viewer().await, None);
 }
 
 #[tokio::test]
-async fn what_comes_with_a_visit_counts_against_the_accounts_limit() {
+async fn adopted_messages_count_against_account_limit() {
     for stored in Stored::all().await {
         let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
         let limits = Limits { messages_by_day: Some(RateLimit { per_second: 1e-3, burst: 5 }), ..Limits::default() };
@@ -308,11 +308,11 @@ async fn what_comes_with_a_visit_counts_against_the_accounts_limit() {
             }
             browser.log_in(&issuer, "anna", json!({})).await;
             let (status, answer) = browser.adopt().await;
-            assert_eq!((status, &answer["adopted"]["messages"]), (200, &json!(2)), "nobody loses what they told: {answer}");
+            assert_eq!((status, &answer["adopted"]["messages"]), (200, &json!(2)), "the adoption lost messages: {answer}");
             assert_eq!(browser.sessions().await, round + 1);
         }
         let refused = anna.say(&own, "one more").await;
-        assert!(refused.to_string().contains("RATE_LIMITED"), "six of five: {refused}");
+        assert!(refused.to_string().contains("RATE_LIMITED"), "six messages passed a limit of five: {refused}");
         let other = Browser::logged_in(&server, &issuer, "boris").await;
         let own = other.new_session().await;
         assert_eq!(other.say(&own, "m").await["data"]["sendMessage"]["errors"], json!([]));
@@ -320,7 +320,7 @@ async fn what_comes_with_a_visit_counts_against_the_accounts_limit() {
 }
 
 #[tokio::test]
-async fn a_login_that_has_ended_does_not_become_a_visit() {
+async fn expired_login_does_not_fall_back_to_visit() {
     let (issuer, server) = world().await;
     let browser = Browser::visiting(&server).await;
     let session = browser.new_session().await;
@@ -328,18 +328,18 @@ async fn a_login_that_has_ended_does_not_become_a_visit() {
     let visitor = browser.viewer().await.unwrap();
     browser.log_in(&issuer, "anna", json!({})).await;
     let anna = browser.viewer().await.unwrap();
-    assert_ne!(anna, visitor, "the login counts");
+    assert_ne!(anna, visitor, "the visit takes precedence over the login");
     assert_eq!(code_of(browser.visit().await).await, (409, "ALREADY_LOGGED_IN".to_owned()));
-    issuer.clock.wait(IDLE - 100);
+    issuer.clock.advance(IDLE - 100);
     let kept = browser.cookie("__Host-recall").unwrap();
     browser.jar.lock().unwrap().remove("__Host-recall");
     assert_eq!(browser.viewer().await, Some(visitor.clone()));
     browser.plant("__Host-recall", &kept);
-    issuer.clock.wait(200);
-    assert_eq!(browser.viewer().await, None, "what is written now was meant for anna");
+    issuer.clock.advance(200);
+    assert_eq!(browser.viewer().await, None, "the request fell back to the visit, although it was meant for the account");
     let asked = browser.session().await;
     assert_eq!((&asked["user"], &asked["csrfToken"]), (&Value::Null, &Value::Null));
-    // Only who asks for it goes on without a login, in a new visit.
+    // Only an explicit request begins a new visit.
     assert_eq!(browser.visit().await.status(), 201);
     assert_eq!(browser.cookie("__Host-recall"), None);
     let next = browser.viewer().await.unwrap();
@@ -347,7 +347,7 @@ async fn a_login_that_has_ended_does_not_become_a_visit() {
 }
 
 #[tokio::test]
-async fn a_visit_is_taken_into_the_account_of_who_holds_both_and_weighed_with_what_is_there() {
+async fn adopted_visit_merges_into_account() {
     for stored in Stored::all().await {
         let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
         let server = open(&issuer, stored).await;
@@ -366,14 +366,14 @@ async fn a_visit_is_taken_into_the_account_of_who_holds_both_and_weighed_with_wh
         browser.graphql(&format!("mutation {{ retractFact(input: {{ id: \"{taken_back}\" }}) {{ errors {{ code }} }} }}")).await;
         let secret = browser.cookie(VISIT).unwrap();
         let visitor = Caller::verified(browser.viewer().await.unwrap().parse::<UserId>().unwrap(), ViewerRole::Anonymous);
-        assert_eq!(browser.adopt().await.0, 403, "nobody is logged in");
+        assert_eq!(browser.adopt().await.0, 403, "a visitor without login adopted a visit");
 
-        // Without the cookie of the visit there is nothing to take, whoever asks.
+        // Without the cookie of the visit there is nothing to adopt.
         assert_eq!(anna.adopt().await, (200, json!({ "adopted": null })));
         assert_eq!(anna.sessions().await, 1);
 
         browser.log_in(&issuer, "anna", json!({})).await;
-        assert_eq!(browser.sessions().await, 1, "nothing comes into an account unasked");
+        assert_eq!(browser.sessions().await, 1, "the login alone adopted the visit");
         assert_eq!(browser.session().await["visit"]["messages"], 3);
         let (status, answer) = browser.adopt().await;
         assert_eq!(
@@ -385,10 +385,10 @@ async fn a_visit_is_taken_into_the_account_of_who_holds_both_and_weighed_with_wh
 
         let facts = browser.facts().await;
         let expected = ["Maren LIKES Tea", "Maren LIVES_IN Bern", "Maren LIVES_IN Bonn", "Tom DISLIKES Tea"];
-        assert_eq!(facts.keys().map(String::as_str).collect::<Vec<_>>(), expected, "one Maren, one Tea");
-        assert_eq!(facts["Maren LIKES Tea"].1, 2, "said in both places");
-        assert!((facts["Maren LIVES_IN Bern"].0 + facts["Maren LIVES_IN Bonn"].0 - 1.0).abs() < 1e-3, "rivals: {facts:?}");
-        // One message for, one against, as if both had been said here.
+        assert_eq!(facts.keys().map(String::as_str).collect::<Vec<_>>(), expected, "the names were not merged");
+        assert_eq!(facts["Maren LIKES Tea"].1, 2, "the fact lost a source");
+        assert!((facts["Maren LIVES_IN Bern"].0 + facts["Maren LIVES_IN Bonn"].0 - 1.0).abs() < 1e-3, "not rivals: {facts:?}");
+        // One message supports each rival and one opposes it, as if both had been written in the account.
         let query = "{ facts(first: 9, filter: { relation: \"LIVES_IN\" }) { nodes { belief evidence(first: 9) { nodes { stance } } } } }";
         let (_, rivals) = browser.graphql(query).await;
         for rival in rivals["data"]["facts"]["nodes"].as_array().unwrap() {
@@ -399,12 +399,12 @@ async fn a_visit_is_taken_into_the_account_of_who_holds_both_and_weighed_with_wh
             );
         }
         let (_, still) = browser.graphql(&format!("{{ fact(id: \"{taken_back}\") {{ status }} }}")).await;
-        assert_eq!(still["data"]["fact"]["status"], "RETRACTED", "what was taken back stays so, under its id: {still}");
+        assert_eq!(still["data"]["fact"]["status"], "RETRACTED", "the retracted fact changed: {still}");
         let (_, found) = browser.graphql(&format!("{{ session(id: \"{theirs}\") {{ messages(first: 9) {{ totalCount }} }} }}")).await;
         assert_eq!(found["data"]["session"]["messages"]["totalCount"], 3, "{found}");
         assert!(server.store.adopted(&visitor, 10).await.unwrap().is_empty());
 
-        // Again there is nothing, for nobody, and the secret opens nothing more.
+        // A second adoption finds nothing, and the secret opens nothing any more.
         for subject in ["anna", "boris"] {
             let again = Browser::logged_in(&server, &issuer, subject).await;
             again.plant(VISIT, &secret);
@@ -413,7 +413,7 @@ async fn a_visit_is_taken_into_the_account_of_who_holds_both_and_weighed_with_wh
         let thief = Browser::at(&server);
         thief.plant(VISIT, &secret);
         assert_eq!(thief.viewer().await, None);
-        assert_eq!(anna.facts().await, facts, "and nothing was doubled");
+        assert_eq!(anna.facts().await, facts, "the second adoption changed facts");
         let (_, log) = anna.graphql("{ auditLog(first: 50) { nodes { action target } } }").await;
         let noted = json!({ "action": "visit.adopted", "target": visitor.user().to_string() });
         assert!(log["data"]["auditLog"]["nodes"].as_array().unwrap().contains(&noted), "{log}");
@@ -421,7 +421,7 @@ async fn a_visit_is_taken_into_the_account_of_who_holds_both_and_weighed_with_wh
 }
 
 #[tokio::test]
-async fn a_stream_of_a_visit_ends_with_its_adoption_and_goes_on_as_the_accounts() {
+async fn visit_stream_ends_on_adoption_and_resumes_in_account() {
     let (issuer, server) = world().await;
     let browser = Browser::visiting(&server).await;
     let session = browser.new_session().await;
@@ -438,5 +438,5 @@ async fn a_stream_of_a_visit_ends_with_its_adoption_and_goes_on_as_the_accounts(
     let mut again = browser.send(browser.request(Method::GET, &path).header("last-event-id", cursor)).await;
     let heard = until(&mut again, "caught_up").await;
     let texts: Vec<_> = heard.iter().filter(|e| e.1 == "message_stored").map(|e| e.2["text"].clone()).collect();
-    assert_eq!(texts, ["Two."], "nothing lost, nothing doubled");
+    assert_eq!(texts, ["Two."], "an event was lost or duplicated");
 }

@@ -1,4 +1,4 @@
-//! All of a user's data out of one store and into another, between any two engines.
+//! Export from one store and import into another, between any two engines.
 
 use std::{
     io::{BufReader, Cursor, Read, Seek, SeekFrom},
@@ -22,7 +22,7 @@ use tempfile::TempDir;
 
 use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message, with_external_id};
 
-/// An embedder that knows one vector.
+/// An embedder that always returns the same vector.
 struct Model(&'static str);
 
 #[async_trait]
@@ -38,7 +38,7 @@ impl Embedder for Model {
     }
 }
 
-/// A store of its own to import into.
+/// Creates another store to import into.
 pub(super) async fn other() -> (TempDir, Arc<dyn Store>) {
     let folder = TempDir::new().unwrap();
     let store = SqliteStore::open(&folder.path().join("other.sqlite"), SqliteConfig::default(), at(0)).await.unwrap();
@@ -61,21 +61,21 @@ async fn import_as(store: &Arc<dyn Store>, archive: &str, into: Option<UserId>) 
     read(store.as_ref(), &Model(MODEL), &ontology(), owners, |_| {}, &fresh().to_string(), Cursor::new(archive)).await
 }
 
-/// Imports until only `left` bytes are not yet read, as if the process had been killed.
+/// Imports until only `left` bytes are unread, as if the process had been killed.
 async fn import_in_part(store: &Arc<dyn Store>, archive: &str, into: Option<UserId>, left: usize) -> Refused {
-    let input = BufReader::with_capacity(64, Dying { archive: Cursor::new(archive.as_bytes()), left, is_second: false });
+    let input = BufReader::with_capacity(64, TruncatedInput { archive: Cursor::new(archive.as_bytes()), left, is_second: false });
     let owners = into.map_or(Owners::Trusted, Owners::Into);
     read(store.as_ref(), &Model(MODEL), &ontology(), owners, |_| {}, &fresh().to_string(), input).await.unwrap_err()
 }
 
 /// An input that ends early when it is read for the second time.
-struct Dying<'a> {
+struct TruncatedInput<'a> {
     archive: Cursor<&'a [u8]>,
     left: usize,
     is_second: bool,
 }
 
-impl Read for Dying<'_> {
+impl Read for TruncatedInput<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let end = self.archive.get_ref().len() - self.left;
         let room = if self.is_second { end - self.archive.position() as usize } else { buffer.len() };
@@ -84,14 +84,14 @@ impl Read for Dying<'_> {
     }
 }
 
-impl Seek for Dying<'_> {
+impl Seek for TruncatedInput<'_> {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         self.is_second |= matches!(to, SeekFrom::Start(_));
         self.archive.seek(to)
     }
 }
 
-/// The archive with the number of its lines and the checksum that fit them.
+/// The archive with a new last line: the right number of records and checksum.
 fn sealed(archive: &str) -> String {
     let lines = archive.lines().filter(|l| !l.starts_with("{\"type\":\"end\"")).map(|l| format!("{l}\n"));
     let text: String = lines.collect();
@@ -103,7 +103,7 @@ async fn import(store: &Arc<dyn Store>, archive: &str) -> Result<Taken, Refused>
     import_as(store, archive, None).await
 }
 
-/// Everything between the first line and the last.
+/// Returns the lines between the first and the last.
 pub(super) fn body(archive: &str) -> Vec<&str> {
     let mut lines: Vec<_> = archive.lines().skip(1).collect();
     assert!(lines.pop().unwrap().contains("\"end\""));
@@ -115,7 +115,7 @@ fn code(done: Result<Taken, Refused>) -> (u64, &'static str) {
     (refused.line, refused.what.code())
 }
 
-/// A user with something of every sort, among it what is hard to keep.
+/// Creates a user with every kind of record and with values that are hard to store.
 pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     let w = World::new(store);
     let known = w.john_likes_mary().await;
@@ -145,7 +145,7 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     };
     w.commit(plan).await;
 
-    // Merged once more, so that the record has somebody who had been merged before.
+    // Merges once more, so that the record of the merge contains an entity with an earlier merge.
     let jonathan = entity("Jonathan");
     w.commit(KnowledgeCommit { entities: vec![jonathan.clone()], ..w.plan(session).await }).await;
     let plan = KnowledgeCommit {
@@ -172,7 +172,7 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     blind.prepared.terms = vec![];
     w.append(NewMessage { mining: Mining::Nothing, ..blind }).await;
 
-    // A question that is answered, one that waits, and one that was given up.
+    // An answered question, a waiting one, and one that was given up.
     let third = w.session().await;
     let question = w.note(third, "Who likes Mary?").await;
     let plan = KnowledgeCommit { follow_up: Some(JobWork::Answer(question.id)), ..w.plan(third).await };
@@ -200,35 +200,35 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     (w, third)
 }
 
-pub(super) async fn everything_leaves_one_store_and_enters_another_the_same(store: Arc<dyn Store>) {
+pub(super) async fn exported_user_is_identical_after_import(store: Arc<dyn Store>) {
     let (w, _) = rich(&store).await;
     let first = export(&store, w.caller.user()).await;
     for shape in SHAPES {
-        assert!(first.contains(&format!("{{\"type\":\"{}\",", shape.name)), "nothing tests {}", shape.name);
+        assert!(first.contains(&format!("{{\"type\":\"{}\",", shape.name)), "no test data for {}", shape.name);
     }
     let (_folder, other) = other().await;
     let taken = import(&other, &first).await.unwrap();
     assert_eq!((taken.users, taken.records, taken.new), (1, body(&first).len() as u64 - 1, taken.records));
     let second = export(&other, w.caller.user()).await;
     assert_eq!(body(&second), body(&first));
-    // Back into the first engine, beside the original: the same ids may exist for two users.
+    // Imports back into the first engine next to the original: two users can have the same ids.
     let twin = UserId(fresh());
     import_as(&store, &second, Some(twin)).await.unwrap();
     assert_eq!(body(&export(&store, twin).await)[1..], body(&first)[1..]);
-    assert_eq!(body(&export(&store, w.caller.user()).await), body(&first), "the original was touched");
+    assert_eq!(body(&export(&store, w.caller.user()).await), body(&first), "the original changed");
 
-    // Twice is once, also where it comes from.
+    // A second import changes nothing, also in the store of the export.
     for (store, archive, into) in [(&store, &first, None), (&other, &first, None), (&store, &second, Some(twin))] {
         let again = import_as(store, archive, into).await.unwrap();
         assert_eq!((again.records, again.new), (taken.records, 0));
     }
 }
 
-pub(super) async fn what_is_imported_is_found_answered_and_worked_on(store: Arc<dyn Store>) {
+pub(super) async fn imported_data_is_searchable_and_jobs_continue(store: Arc<dyn Store>) {
     let (w, third) = rich(&store).await;
     let twin = Caller::verified(UserId(fresh()), ViewerRole::User);
     let before = store.log_state(&w.caller, third).await.unwrap();
-    // As if it had been a visitor's: what waits to be done is done as for whom it comes to.
+    // Jobs in the archive belong to a visitor; after the import they run for the new owner.
     let archive = export(&store, w.caller.user()).await;
     let of_a_visitor = |line: &str| match line.starts_with(r#"{"type":"job""#) {
         true => line.replace(r#""role":"user""#, r#""role":"anonymous""#),
@@ -248,17 +248,17 @@ pub(super) async fn what_is_imported_is_found_answered_and_worked_on(store: Arc<
     let facts = store.facts_of_entities(&twin, &ids, 10).await.unwrap();
     assert!(!facts.is_empty() && facts == store.facts_of_entities(&w.caller, &ids, 10).await.unwrap());
     let filter = recall_ports::EntityFilter { text: Some("ÉMILE".into()), ..Default::default() };
-    assert_eq!(store.count_entities(&twin, &filter).await.unwrap(), 1, "the text that is searched is made anew");
+    assert_eq!(store.count_entities(&twin, &filter).await.unwrap(), 1, "the search text was not rebuilt");
     let page = recall_domain::Page { first: 10, after: None };
     let said = store.list_messages(&twin, third, &page, false).await.unwrap();
     assert_eq!(said.items, store.list_messages(&w.caller, third, &page, false).await.unwrap().items);
 
-    // A cursor from before names another log, and no event of it is given for one of the old.
+    // An old cursor belongs to another log, so it never selects new events.
     let after = store.log_state(&twin, third).await.unwrap();
     assert_ne!(after.epoch, before.epoch);
     assert_eq!((after.head, after.floor), (0, 1));
 
-    // Work goes on in its order, and what comes next has the next numbers.
+    // Jobs keep their order, and new messages get the next numbers.
     let mut texts = Vec::new();
     for _ in 0..3 {
         let jobs = store.claim(at(1_000), super::given::LEASE, 100).await.unwrap();
@@ -276,14 +276,14 @@ pub(super) async fn what_is_imported_is_found_answered_and_worked_on(store: Arc<
     assert_eq!(twin.store.log_state(&twin.caller, third).await.unwrap().head, 1);
 }
 
-pub(super) async fn a_truncated_archive_writes_nothing(store: Arc<dyn Store>) {
+pub(super) async fn truncated_archive_writes_nothing(store: Arc<dyn Store>) {
     let (w, _) = rich(&store).await;
     let archive = export(&store, w.caller.user()).await;
     let lines = archive.lines().count();
     for cut in (1..lines).step_by(lines.div_ceil(7)) {
         let twin = UserId(fresh());
         let part: String = archive.lines().take(cut).flat_map(|l| [l, "\n"]).collect();
-        // Also in the middle of a line.
+        // Also with a cut in the middle of a line.
         for part in [part.as_str(), &archive[..archive.floor_char_boundary(part.len() + 10)]] {
             let refused = import_as(&store, part, Some(twin)).await.unwrap_err();
             assert_eq!(refused.what.code(), "ARCHIVE_TRUNCATED", "{cut}");
@@ -293,7 +293,7 @@ pub(super) async fn a_truncated_archive_writes_nothing(store: Arc<dyn Store>) {
     }
 }
 
-pub(super) async fn an_interrupted_import_keeps_its_user_from_writing_until_it_is_finished(store: Arc<dyn Store>) {
+pub(super) async fn unfinished_import_blocks_writes_until_completed(store: Arc<dyn Store>) {
     let (w, third) = rich(&store).await;
     let archive = export(&store, w.caller.user()).await;
     for part in 1..6 {
@@ -312,12 +312,12 @@ pub(super) async fn an_interrupted_import_keeps_its_user_from_writing_until_it_i
         assert!(matches!(denied, Err(StoreError::BeingImported | StoreError::NotFound)), "{denied:?}");
         let denied = store.hide_session(&caller, third, None, at(0)).await;
         assert!(matches!(denied, Err(StoreError::BeingImported | StoreError::NotFound)), "{denied:?}");
-        // No work begins before everything it needs is there.
+        // No job starts before the import is complete.
         let claimed = store.claim(at(1_000), super::given::LEASE, 100).await.unwrap();
         assert!(claimed.iter().all(|job| job.caller.user() != caller.user()));
         store.release(&claimed.iter().map(|job| job.claim.clone()).collect::<Vec<_>>()).await.unwrap();
 
-        // Another archive of the same user is not mixed into it.
+        // Another archive of the same user cannot complete it.
         let other = archive.replacen("\"feed_head\":", "\"feed_head\":1", 1);
         let refused = import_as(&store, &sealed(&other), Some(caller.user())).await.unwrap_err();
         assert_eq!(refused.what.code(), "ARCHIVE_UNFINISHED");
@@ -325,7 +325,7 @@ pub(super) async fn an_interrupted_import_keeps_its_user_from_writing_until_it_i
         assert_eq!(body(&export(&store, caller.user()).await)[1..], body(&archive)[1..]);
         store.append(&caller, third, vec![new_message(third, "now")]).await.unwrap();
     }
-    // Who wants none of it deletes the part, and begins anew.
+    // The user can also delete the partial import and start again.
     let caller = Caller::verified(UserId(fresh()), ViewerRole::User);
     import_in_part(&store, &archive, Some(caller.user()), archive.len() / 2).await;
     store.begin_erasure(&caller, at(0)).await.unwrap();
@@ -333,11 +333,11 @@ pub(super) async fn an_interrupted_import_keeps_its_user_from_writing_until_it_i
     store.create_session(&caller, SessionId(fresh()), None, "epoch".into(), at(0)).await.unwrap();
 }
 
-pub(super) async fn a_flipped_bit_is_never_imported(store: Arc<dyn Store>) {
+pub(super) async fn archive_with_flipped_bit_is_refused(store: Arc<dyn Store>) {
     let (w, _) = rich(&store).await;
     let archive = export(&store, w.caller.user()).await.into_bytes();
     let twin = UserId(fresh());
-    // A prime, so that all bits of a byte and all parts of a line have their turn.
+    // A prime, so that every bit of a byte and every part of a line is flipped at some point.
     for bit in (0..archive.len() * 8).step_by(7_919) {
         let mut flipped = archive.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
@@ -348,7 +348,7 @@ pub(super) async fn a_flipped_bit_is_never_imported(store: Arc<dyn Store>) {
     assert!(matches!(store.snapshot(twin).await.err(), Some(StoreError::NotFound)));
 }
 
-pub(super) async fn an_archive_without_checksum_is_imported_and_told_of(store: Arc<dyn Store>) {
+pub(super) async fn archive_without_checksum_is_imported_and_reported(store: Arc<dyn Store>) {
     let (w, _) = rich(&store).await;
     let archive = export(&store, w.caller.user()).await;
     let lines = archive.lines().count() - 2;
@@ -359,7 +359,7 @@ pub(super) async fn an_archive_without_checksum_is_imported_and_told_of(store: A
     assert!(import_as(&store, &archive, Some(UserId(fresh()))).await.unwrap().has_checksum);
 }
 
-pub(super) async fn damaged_vectors_and_terms_are_repaired_by_the_next_import(store: Arc<dyn Store>) {
+pub(super) async fn repeated_import_repairs_damaged_vectors_and_terms(store: Arc<dyn Store>) {
     let (w, _) = rich(&store).await;
     let archive = export(&store, w.caller.user()).await;
     let twin = Caller::verified(UserId(fresh()), ViewerRole::User);
@@ -380,7 +380,7 @@ pub(super) async fn damaged_vectors_and_terms_are_repaired_by_the_next_import(st
     assert_eq!(import_as(&store, &archive, Some(twin.user())).await.unwrap().repaired, 0);
 }
 
-pub(super) async fn a_user_with_other_data_is_refused_and_left_alone(store: Arc<dyn Store>) {
+pub(super) async fn import_refuses_user_with_other_data(store: Arc<dyn Store>) {
     let (w, third) = rich(&store).await;
     let archive = export(&store, w.caller.user()).await;
     let stranger = World::new(&store);
@@ -389,10 +389,10 @@ pub(super) async fn a_user_with_other_data_is_refused_and_left_alone(store: Arc<
     assert_eq!(code(import_as(&store, &archive, Some(stranger.caller.user())).await), (2, "ARCHIVE_OTHER_DATA"));
     assert_eq!(export(&store, stranger.caller.user()).await, before);
 
-    // What went on since it was exported is other data too.
+    // Changes since the export also count as other data.
     w.note(third, "since").await;
     assert_eq!(code(import(&store, &archive).await), (2, "ARCHIVE_OTHER_DATA"));
-    // With the same counters by chance: nothing is overwritten, and it is noticed at the first thing in the way, or at the end.
+    // With equal counters nothing is overwritten: the import fails at the first conflict, or at the end.
     let (one, two) = (World::new(&store), World::new(&store));
     for w in [&one, &two] {
         w.john_likes_mary().await;
@@ -405,7 +405,7 @@ pub(super) async fn a_user_with_other_data_is_refused_and_left_alone(store: Arc<
     assert_eq!(kept, 2);
 }
 
-pub(super) async fn records_that_do_not_fit_are_refused_by_their_line(store: Arc<dyn Store>) {
+pub(super) async fn inconsistent_records_are_refused_by_line(store: Arc<dyn Store>) {
     let (w, _) = rich(&store).await;
     let archive = export(&store, w.caller.user()).await;
     let nobody = fresh().to_string();
@@ -433,7 +433,7 @@ pub(super) async fn records_that_do_not_fit_are_refused_by_their_line(store: Arc
         tried += 1;
     }
     assert_eq!(tried, 9);
-    // Two in one place, and numbers beyond the counters: a later message would meet them.
+    // Two records in one position, and numbers beyond the counters, which a later message would reuse.
     for (kind, field, value, expected) in [
         ("message", "position", json!(1), "ARCHIVE_CONFLICT"),
         ("message", "feed_row", json!(1), "ARCHIVE_CONFLICT"),
@@ -492,7 +492,7 @@ pub(super) async fn records_that_do_not_fit_are_refused_by_their_line(store: Arc
     assert_eq!(code(import_as(&store, &two, Some(UserId(fresh()))).await).1, "ARCHIVE_MANY_USERS");
 }
 
-/// The archive with its records changed by number of the line.
+/// Changes the records of an archive, by line number.
 fn changed(archive: &str, mut change: impl FnMut(u64, &mut Value)) -> String {
     let mut lines = Vec::new();
     for (n, line) in (1..).zip(archive.lines()) {
@@ -504,7 +504,7 @@ fn changed(archive: &str, mut change: impl FnMut(u64, &mut Value)) -> String {
     sealed(&lines.join("\n"))
 }
 
-pub(super) async fn an_export_is_of_one_moment(store: Arc<dyn Store>) {
+pub(super) async fn export_is_a_consistent_snapshot(store: Arc<dyn Store>) {
     let (w, third) = rich(&store).await;
     let archive = export(&store, w.caller.user()).await;
     let mut snapshot = store.snapshot(w.caller.user()).await.unwrap();
@@ -512,7 +512,7 @@ pub(super) async fn an_export_is_of_one_moment(store: Arc<dyn Store>) {
     w.note(third, "since").await;
     store.delete_session(&w.caller, third, &|_, _| None).await.unwrap();
     loop {
-        // One at a time: pages of any size give the same.
+        // One record at a time: the page size does not change the result.
         let page = snapshot.next(1).await.unwrap();
         if page.is_empty() {
             break;
@@ -525,20 +525,21 @@ pub(super) async fn an_export_is_of_one_moment(store: Arc<dyn Store>) {
     assert!(matches!(gone.err(), Some(StoreError::NotFound)));
 }
 
-/// An export may have to wait for whoever takes it.
-pub(super) async fn a_snapshot_outlives_a_pause(store: Arc<dyn Store>, pause: std::time::Duration) {
+/// An export may wait for a slow reader.
+pub(super) async fn snapshot_survives_a_pause(store: Arc<dyn Store>, pause: std::time::Duration) {
     let (w, _) = rich(&store).await;
     let mut snapshot = store.snapshot(w.caller.user()).await.unwrap();
     tokio::time::sleep(pause).await;
     assert_eq!(snapshot.next(10).await.unwrap().len(), 3);
 }
 
-/// A column that is added to a table must be exported, or be named here with the reason why not.
+/// A new column must be exported, or listed here with the reason why not.
 #[tokio::test]
-async fn every_column_of_every_user_is_in_the_archive() {
-    // Vectors that stand beside those in use while the model changes; copies that are kept for a day; what a graph engine has still to
-    // be told; what model servers cost the old installation, which is no budget of the new one; tokens and logins, which open one
-    // server; receipts of deletions; what may still be asked of one server; visits; and what is not settled after one.
+async fn every_user_column_is_exported_or_excluded() {
+    // New vectors during a change of the model; copies that are kept for a day; pending changes for a graph engine;
+    // usage of model servers, because budgets are not transferred; tokens and logins, which are valid on one server
+    // only;
+    // deletion receipts; rate limits; visits; unfinished adoptions.
     let tables = [
         "message_vectors",
         "events",
@@ -552,7 +553,7 @@ async fn every_column_of_every_user_is_in_the_archive() {
         "visits",
         "adopted",
     ];
-    // The log begins anew; computed from others; of this store's queue.
+    // The event log starts again; derived columns; columns of this store's queue.
     let columns = [
         ("sessions", vec!["epoch", "event_head", "event_floor", "oldest_event_at", "deletion_at", "deletion"]),
         ("entities", vec!["search"]),
@@ -576,7 +577,7 @@ async fn every_column_of_every_user_is_in_the_archive() {
     }
 }
 
-pub(super) async fn vectors_of_another_model_are_made_anew(store: Arc<dyn Store>) {
+pub(super) async fn vectors_of_another_model_are_recomputed_on_import(store: Arc<dyn Store>) {
     let (w, _) = rich(&store).await;
     let archive = export(&store, w.caller.user()).await;
     let twin = Caller::verified(UserId(fresh()), ViewerRole::User);
@@ -590,7 +591,7 @@ pub(super) async fn vectors_of_another_model_are_made_anew(store: Arc<dyn Store>
     }
 }
 
-pub(super) async fn the_user_without_login_stays_that_user(store: Arc<dyn Store>) {
+pub(super) async fn local_user_maps_to_local_user_of_target(store: Arc<dyn Store>) {
     let local = World { store: store.clone(), caller: Caller::verified(store.local_user().await.unwrap(), ViewerRole::Admin) };
     local.john_likes_mary().await;
     let somebody = World::new(&store);

@@ -1,4 +1,4 @@
-//! A deleted session is as if it had never been.
+//! Deletion of sessions: nothing of them is left.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use recall_ports::{CommitError, DeletionLeft, Embedding, EntityFilter, Knowledge
 
 use super::given::{LEASE, MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message};
 
-pub(super) async fn a_deleted_session_leaves_nothing_behind(store: Arc<dyn Store>) {
+pub(super) async fn deleted_session_leaves_nothing_behind(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     w.say(known.session, "another, with a job").await;
@@ -34,17 +34,17 @@ pub(super) async fn a_deleted_session_leaves_nothing_behind(store: Arc<dyn Store
     assert_eq!(store.next_due(at(0)).await.unwrap(), None);
     assert!(matches!(store.log_state(c, known.session).await, Err(StoreError::NotFound)));
     assert!(store.feed_generation(c).await.unwrap() > generation);
-    assert!(store.knowledge_version(c).await.unwrap() > version, "a plan made before the deletion must be stale");
+    assert!(store.knowledge_version(c).await.unwrap() > version, "a plan from before the deletion is not stale");
     assert_eq!(store.prune_events(at(1_000_000), 0).await.unwrap(), 0);
 
-    // Numbers of the feed go on: an index that saw row n must not miss the next message.
+    // Numbers of the feed continue, so that an index that saw row n does not miss the next message.
     let session = w.session().await;
     let next = w.say(session, "next").await;
     let feed = store.feed(c, MODEL, 2, 10).await.unwrap();
     assert_eq!(feed.iter().map(|r| r.message).collect::<Vec<_>>(), [next.id]);
 }
 
-pub(super) async fn facts_with_evidence_elsewhere_are_weighed_anew(store: Arc<dyn Store>) {
+pub(super) async fn facts_with_other_evidence_are_reweighed_on_deletion(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     let other = w.session().await;
@@ -82,11 +82,7 @@ pub(super) async fn facts_with_evidence_elsewhere_are_weighed_anew(store: Arc<dy
     assert_eq!(deleted, SessionDeleted { messages: 1, facts_deleted: 1, facts_reweighed: 1, entities_deleted: 1 });
     let mut asked = asked.into_inner().unwrap();
     asked.sort();
-    assert_eq!(
-        asked,
-        [(known.fact.id, vec![later.id, latest.id]), (only_here.id, vec![])],
-        "facts without evidence here are not asked about"
-    );
+    assert_eq!(asked, [(known.fact.id, vec![later.id, latest.id]), (only_here.id, vec![])], "a fact without evidence here was reweighed");
     assert_eq!(store.facts_by_id(&w.caller, &[known.fact.id]).await.unwrap()[0].support, 0.25);
     assert!(store.facts_by_id(&w.caller, &[only_here.id]).await.unwrap().is_empty());
     assert_eq!(store.facts_by_id(&w.caller, &[elsewhere.id]).await.unwrap(), [elsewhere]);
@@ -95,12 +91,12 @@ pub(super) async fn facts_with_evidence_elsewhere_are_weighed_anew(store: Arc<dy
     let john = store.entities_by_id(&w.caller, &[known.john.id]).await.unwrap().remove(0);
     assert_eq!((john.mention_count, john.first_message), (1, Some(later.id)));
     let mary = store.entities_by_id(&w.caller, &[known.mary.id]).await.unwrap().remove(0);
-    assert_eq!((mary.mention_count, mary.first_message), (0, None), "kept: a fact is about her");
+    assert_eq!((mary.mention_count, mary.first_message), (0, None), "an entity with a fact is deleted or wrong");
     assert!(store.entities_by_id(&w.caller, &[bob.id]).await.unwrap().is_empty());
     assert_eq!(store.list_messages(&w.caller, other, &Page::first(10), false).await.unwrap().items.len(), 2);
 }
 
-pub(super) async fn deleting_what_is_not_there_is_not_found(store: Arc<dyn Store>) {
+pub(super) async fn deleting_unknown_session_is_not_found(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = SessionId(fresh());
     assert!(matches!(store.delete_session(&w.caller, session, &|_, _| None).await, Err(StoreError::NotFound)));
@@ -110,12 +106,12 @@ pub(super) async fn deleting_what_is_not_there_is_not_found(store: Arc<dyn Store
     assert!(matches!(store.append_events(&w.caller, session, &[event(session)], at(0)).await, Err(StoreError::NotFound)));
 }
 
-pub(super) async fn deletion_survives_concurrent_commits(store: Arc<dyn Store>) {
+pub(super) async fn deletion_decides_again_after_concurrent_commit(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     let other = w.session().await;
     let later = w.note(other, "Still.").await;
-    // Between the decision and the deletion new evidence is committed, once: the decision must be made again with it.
+    // New evidence is committed once between decision and deletion, so the decision must be made again.
     let (ask, asked) = tokio::sync::mpsc::unbounded_channel();
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let wait = Mutex::new(Some(wait));
@@ -141,7 +137,7 @@ pub(super) async fn deletion_survives_concurrent_commits(store: Arc<dyn Store>) 
     assert_eq!(store.evidence_of(&w.caller, &[known.fact.id], 10).await.unwrap().len(), 1);
 }
 
-pub(super) async fn only_sessions_that_nobody_used_are_deleted_for_that(store: Arc<dyn Store>) {
+pub(super) async fn only_unused_sessions_are_deleted_for_age(store: Arc<dyn Store>) {
     let (anna, boris) = (World::new(&store), World::new(&store));
     let old = anna.session().await;
     let used = anna.session().await;
@@ -165,16 +161,16 @@ pub(super) async fn only_sessions_that_nobody_used_are_deleted_for_that(store: A
 
     let none = |_: &Fact, _: &[recall_domain::Evidence]| None;
     let delete = async |w: &World, session| store.delete_session_unused_since(&w.caller, session, Some(at(5_000)), &none).await;
-    assert!(matches!(delete(&anna, used).await, Err(StoreError::NotFound)), "somebody wrote in it after it was listed");
-    assert!(matches!(delete(&anna, first).await, Err(StoreError::NotFound)), "another's");
-    // Two processes find the same one: one of them deletes it.
+    assert!(matches!(delete(&anna, used).await, Err(StoreError::NotFound)), "a session with a new message was deleted");
+    assert!(matches!(delete(&anna, first).await, Err(StoreError::NotFound)), "another user's session was deleted");
+    // Two processes find the same session, and one of them deletes it.
     let (one, two) = tokio::join!(delete(&boris, first), delete(&boris, first));
     assert_eq!([&one, &two].iter().filter(|done| done.is_ok()).count(), 1, "{one:?} {two:?}");
     assert_eq!(all(10).await, expected.into_iter().filter(|(_, s)| *s != first).collect::<Vec<_>>());
 }
 
-/// Sessions of one user that speak of the same things: the first one with fifty messages, and what is asked of the store about it.
-struct Spoken {
+/// Two sessions with common facts; the first has fifty messages.
+struct TwoSessions {
     first: SessionId,
     other: SessionId,
     messages: Vec<MessageId>,
@@ -182,9 +178,9 @@ struct Spoken {
     entities: Vec<EntityId>,
 }
 
-/// Fifty messages that each speak of John twice and of one other, and are evidence of one fact that is known elsewhere, one that is not,
-/// and one of their own.
-async fn spoken(w: &World) -> Spoken {
+/// Creates fifty messages, each with two mentions of John and one of another entity.
+/// Each is evidence of three facts: one with evidence elsewhere, one without, and one of its own.
+async fn spoken(w: &World) -> TwoSessions {
     let (first, other) = (w.session().await, w.session().await);
     let elsewhere = w.note(other, "John likes Mary.").await;
     let (john, mary, bob) = (entity("John"), entity("Mary"), entity("Bob"));
@@ -192,7 +188,7 @@ async fn spoken(w: &World) -> Spoken {
     let mut all = (vec![shared.id, here.id], vec![john.id, mary.id, bob.id], Vec::new());
     for n in 0..50 {
         let message = match n {
-            // One waits for its job, one had it.
+            // The first two messages have a job, of which one is claimed.
             0 | 1 => w.say(first, "John, John and another").await,
             _ => w.note(first, "John, John and another").await,
         };
@@ -228,11 +224,11 @@ async fn spoken(w: &World) -> Spoken {
         ..w.plan(other).await
     })
     .await;
-    Spoken { first, other, messages: all.2, facts: all.0, entities: all.1 }
+    TwoSessions { first, other, messages: all.2, facts: all.0, entities: all.1 }
 }
 
-/// What is left of facts and entities, without what differs by chance.
-async fn left(w: &World, s: &Spoken) -> Vec<String> {
+/// Returns the remaining facts and entities without random values.
+async fn left(w: &World, s: &TwoSessions) -> Vec<String> {
     let facts = w.store.facts_by_id(&w.caller, &s.facts).await.unwrap();
     let mut left: Vec<_> = facts.iter().map(|f| format!("{} {}", f.relation, f.support)).collect();
     for entity in w.store.entities_by_id(&w.caller, &s.entities).await.unwrap() {
@@ -254,10 +250,10 @@ async fn steps(w: &World, session: SessionId, limit: u32) -> SessionDeleted {
             return step.deleted;
         }
     }
-    panic!("there is no end of steps");
+    panic!("the deletion does not end");
 }
 
-pub(super) async fn a_hidden_session_is_as_if_it_did_not_exist(store: Arc<dyn Store>) {
+pub(super) async fn hidden_session_behaves_as_nonexistent(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let s = spoken(&w).await;
     let c = &w.caller;
@@ -267,7 +263,7 @@ pub(super) async fn a_hidden_session_is_as_if_it_did_not_exist(store: Arc<dyn St
 
     let rows = store.holdings(c).await.unwrap();
     assert!(rows["messages"] == 51 && rows["events"] > 50, "{rows:?}");
-    assert!(store.feed_generation(c).await.unwrap() > generation, "an index made before is void");
+    assert!(store.feed_generation(c).await.unwrap() > generation, "an older index is still valid");
     assert!(store.sessions_by_id(c, &[s.first]).await.unwrap().is_empty());
     assert_eq!(store.count_sessions(c).await.unwrap(), 1);
     let page = Page::first(100);
@@ -292,34 +288,37 @@ pub(super) async fn a_hidden_session_is_as_if_it_did_not_exist(store: Arc<dyn St
     assert_eq!(store.count_facts(c, &facts).await.unwrap(), 0);
     let all = recall_ports::FactFilter::default();
     let listed = store.list_facts(c, &all, &page).await.unwrap().items;
-    assert_eq!(listed.iter().map(|found| found.1.id).collect::<Vec<_>>(), [s.facts[0]], "the others rest on nothing else");
+    assert_eq!(listed.iter().map(|found| found.1.id).collect::<Vec<_>>(), [s.facts[0]], "a fact without other evidence is listed");
     assert_eq!(store.count_facts(c, &all).await.unwrap(), 1);
     let entities = EntityFilter { session: Some(s.first), ..Default::default() };
     assert_eq!(store.count_entities(c, &entities).await.unwrap(), 0);
     assert!(matches!(store.log_state(c, s.first).await, Err(StoreError::NotFound)));
     assert!(matches!(store.events_after(c, s.first, 0, 10).await, Err(StoreError::NotFound)));
 
-    // Nothing is added, and no work is done or handed out.
+    // Nothing can be added, and no job runs or is claimed.
     assert!(matches!(store.append(c, s.first, vec![new_message(s.first, "more")]).await, Err(StoreError::NotFound)));
     assert!(matches!(store.append_events(c, s.first, &[event(s.first)], at(6)).await, Err(StoreError::NotFound)));
     assert!(matches!(store.commit(c, &w.plan(s.first).await, Some(&held.claim)).await, Err(CommitError::NotOurs)));
     assert!(!store.cancel_answer(c, s.messages[0], &event(s.first), at(6)).await.unwrap());
     assert!(store.claim(at(1_000_000), LEASE, 10).await.unwrap().is_empty());
     assert_eq!(store.next_due(at(0)).await.unwrap(), None);
-    assert_eq!(store.prune_events(at(1_000_000), 0).await.unwrap(), 1, "only the event of the other session");
+    assert_eq!(store.prune_events(at(1_000_000), 0).await.unwrap(), 1, "not only the event of the other session was pruned");
 
-    // For whoever deletes it, too, and for everybody else.
+    // Also for another deletion, and for other users.
     assert!(matches!(store.hide_session(c, s.first, None, at(6)).await, Err(StoreError::NotFound)));
     assert!(matches!(store.delete_session(c, s.first, &reweigh).await, Err(StoreError::NotFound)));
     assert!(store.unused_sessions(at(1_000_000), None, 10).await.unwrap().iter().all(|(_, id)| *id != s.first));
     let boris = World::new(&store);
     boris.session().await;
     assert!(matches!(store.delete_hidden(&boris.caller, s.first, at(6), 10, &reweigh).await, Err(StoreError::NotFound)));
-    assert!(matches!(store.delete_hidden(c, s.other, at(6), 10, &reweigh).await, Err(StoreError::NotFound)), "it is not hidden");
-    // What was learnt there alone must not come into an archive: elsewhere nothing would ever delete it.
+    assert!(
+        matches!(store.delete_hidden(c, s.other, at(6), 10, &reweigh).await, Err(StoreError::NotFound)),
+        "a session that is not hidden was deleted"
+    );
+    // Exporting facts known only from this session would make them permanent in the target.
     assert!(matches!(store.snapshot(c.user()).await.err(), Some(StoreError::SessionBeingDeleted)));
 
-    // Who finds it goes on, until it is as if the session had been deleted at once.
+    // Another worker finds it and finishes the deletion.
     let hidden = async |since| store.hidden_sessions(at(since)).await.unwrap().iter().map(|(c, id)| (c.user(), *id)).collect::<Vec<_>>();
     assert_eq!((hidden(5).await, hidden(6).await), (vec![], vec![(c.user(), s.first)]));
     steps(&w, s.first, 7).await;
@@ -330,7 +329,7 @@ pub(super) async fn a_hidden_session_is_as_if_it_did_not_exist(store: Arc<dyn St
     assert!(!exported.contains(&s.first.to_string()) && !exported.contains(&s.facts[1].to_string()));
 }
 
-pub(super) async fn steps_of_any_size_leave_what_one_deletion_leaves(store: Arc<dyn Store>) {
+pub(super) async fn stepwise_deletion_equals_deletion_at_once(store: Arc<dyn Store>) {
     let whole = World::new(&store);
     let s = spoken(&whole).await;
     let deleted = store.delete_session(&whole.caller, s.first, &reweigh).await.unwrap();
@@ -347,11 +346,11 @@ pub(super) async fn steps_of_any_size_leave_what_one_deletion_leaves(store: Arc<
     assert_eq!(store.depth().await.unwrap(), (0, 0));
 }
 
-pub(super) async fn others_may_go_on_with_a_hidden_session_at_any_step(store: Arc<dyn Store>) {
+pub(super) async fn concurrent_workers_finish_hidden_session_deletion(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let s = spoken(&w).await;
     store.hide_session(&w.caller, s.first, None, at(5)).await.unwrap();
-    // Three at once, while knowledge is committed.
+    // Three workers at once, while knowledge is committed.
     let workers: Vec<_> = (0..3)
         .map(|_| {
             let w = w.clone();

@@ -1,4 +1,4 @@
-//! What finds an entity besides its keys, why a mention means it, and merges that can be undone.
+//! Hints that find entities, reasons of mentions, and merges that can be undone.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use recall_ports::{CommitError, KnowledgeCommit, Store, Unmerge};
 
 use super::given::{World, entity, evidence, fact, mention};
 
-pub(super) async fn hints_find_the_most_mentioned_first(store: Arc<dyn Store>) {
+pub(super) async fn entity_hints_return_most_mentioned_first(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let (anna, peter) = (Entity { mention_count: 1, ..entity("Anna Schmidt") }, Entity { mention_count: 9, ..entity("Peter Schmidt") });
@@ -23,10 +23,10 @@ pub(super) async fn hints_find_the_most_mentioned_first(store: Arc<dyn Store>) {
     let pairs: Vec<_> = found.iter().map(|(h, e)| (h.as_str(), e.id)).collect();
     assert_eq!(pairs, [("schmidt", peter.id), ("anna", anna.id), ("schmidt", anna.id)]);
     assert_eq!(store.entities_by_hint(&w.caller, &asked, 1).await.unwrap(), [("schmidt".to_owned(), peter)]);
-    assert!(store.entities_by_key(&w.caller, &[EntityKey::of("Schmidt").unwrap()]).await.unwrap().is_empty(), "a hint is no key");
+    assert!(store.entities_by_key(&w.caller, &[EntityKey::of("Schmidt").unwrap()]).await.unwrap().is_empty(), "a hint works as a key");
 }
 
-pub(super) async fn mentions_keep_why_and_the_latest_of_a_session_comes_first(store: Arc<dyn Store>) {
+pub(super) async fn mentions_keep_decision_and_recent_ones_come_first(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (here, elsewhere) = (w.session().await, w.session().await);
     let (john, mary, tom) = (entity("John"), entity("Mary"), entity("Tom"));
@@ -56,7 +56,7 @@ pub(super) async fn mentions_keep_why_and_the_latest_of_a_session_comes_first(st
     assert_eq!(places, [0, 1]);
 }
 
-pub(super) async fn a_merge_is_recorded_and_can_be_undone_once(store: Arc<dyn Store>) {
+pub(super) async fn merge_is_recorded_and_undone_once(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     let second = w.note(known.session, "Johnny likes Mary.").await;
@@ -124,7 +124,7 @@ pub(super) async fn a_merge_is_recorded_and_can_be_undone_once(store: Arc<dyn St
     };
     let mut both = [johnny.id, known.john.id];
     both.sort();
-    assert_eq!((of("Johnny").await, of("John").await), (vec![johnny.id], both.to_vec()), "a key that both had stays with both");
+    assert_eq!((of("Johnny").await, of("John").await), (vec![johnny.id], both.to_vec()), "a key of both does not stay with both");
     assert_eq!(store.entities_by_hint(&w.caller, &["j".into()], 9).await.unwrap(), [("j".to_owned(), johnny.clone())]);
     assert_eq!(store.mentions_of(&w.caller, johnny.id).await.unwrap().len(), 2);
     assert_eq!(store.mentions_of(&w.caller, known.john.id).await.unwrap().len(), 1);

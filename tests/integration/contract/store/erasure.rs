@@ -1,4 +1,4 @@
-//! Everything of a user goes, in steps, and nothing of anybody else.
+//! Deletion of a user's data in steps, without effect on other users.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -41,7 +41,7 @@ fn token(n: u8) -> (AccessToken, TokenDigest) {
     (token, TokenDigest(digest))
 }
 
-/// A user with rows in every table that an erasure empties.
+/// Creates a user with rows in every table that an erasure empties.
 async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     let (w, session) = rich(store).await;
     let (token, digest) = token(1);
@@ -52,7 +52,7 @@ async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     store.adopt(&w.caller, theirs.digest, at(0)).await.unwrap();
     store.begin_visit(&w.caller, &visit(1, 1), &ROOM).await.unwrap();
     let mut message = new_message(session, "costs tokens");
-    // As while the embedding model changes.
+    // As during a change of the embedding model.
     message.prepared.further = vec![(message.prepared.model, message.prepared.embedding)];
     (message.prepared.model, message.prepared.embedding) = ("test-model-2".to_owned(), Embedding(vec![0.0, 1.0, 0.0]));
     let message = w.append(message).await;
@@ -62,11 +62,11 @@ async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     store.spend(&w.caller, TODAY, &spending).await.unwrap();
     let held = store.holdings(&w.caller).await.unwrap();
     let empty: Vec<_> = ERASED.iter().filter(|table| !held.contains_key(**table)).collect();
-    assert!(empty.is_empty(), "a user of the tests has something in each table: {empty:?}");
+    assert!(empty.is_empty(), "a user in these tests needs a row in each table: {empty:?}");
     (w, session, digest)
 }
 
-async fn to_the_end(store: &Arc<dyn Store>, caller: &Caller, limit: u32) -> (Erasure, Vec<SessionId>, u32) {
+async fn erase_completely(store: &Arc<dyn Store>, caller: &Caller, limit: u32) -> (Erasure, Vec<SessionId>, u32) {
     let (mut sessions, mut steps) = (Vec::new(), 0);
     loop {
         let step = store.erase(caller, at(1_000), limit).await.unwrap();
@@ -75,11 +75,11 @@ async fn to_the_end(store: &Arc<dyn Store>, caller: &Caller, limit: u32) -> (Era
         if step.erasure.ended_at.is_some() {
             return (step.erasure, sessions, steps);
         }
-        assert!(steps < 10_000, "it never ends");
+        assert!(steps < 10_000, "the erasure does not end");
     }
 }
 
-pub(super) async fn everything_of_a_user_goes_and_nothing_of_another(store: Arc<dyn Store>) {
+pub(super) async fn erasure_removes_all_data_of_one_user_only(store: Arc<dyn Store>) {
     let (w, _, digest) = full(&store).await;
     let neighbour = World::new(&store);
     let known = neighbour.john_likes_mary().await;
@@ -93,23 +93,23 @@ pub(super) async fn everything_of_a_user_goes_and_nothing_of_another(store: Arc<
 
     let begun = store.begin_erasure(c, at(500)).await.unwrap();
     assert_eq!((begun.begun_at, begun.ended_at), (at(500), None));
-    assert!(store.use_access_token(digest, at(1)).await.unwrap().is_none(), "tokens end at once");
+    assert!(store.use_access_token(digest, at(1)).await.unwrap().is_none(), "a token is still valid");
     assert!(store.feed_generation(c).await.unwrap() > generation);
-    let (erasure, gone, steps) = to_the_end(&store, c, 7).await;
-    assert!(steps > 5, "a step is bounded");
+    let (erasure, gone, steps) = erase_completely(&store, c, 7).await;
+    assert!(steps > 5, "a step is not bounded");
     assert_eq!(gone.iter().copied().collect::<BTreeSet<_>>(), sessions);
-    assert_eq!(gone.len(), sessions.len(), "each is told once");
+    assert_eq!(gone.len(), sessions.len(), "a session is reported twice");
 
-    // What was counted is what was there, but for the tokens used today.
+    // The counts match the rows from before, except today's usage.
     let mut expected = before.clone();
     *expected.get_mut("usage_days").unwrap() -= 1;
     assert_eq!(erasure.deleted, expected);
     assert_eq!(store.holdings(c).await.unwrap(), BTreeMap::from([("usage_days".to_owned(), 1)]));
-    assert_eq!(store.spent(c, TODAY).await.unwrap().own, 7, "deleting renews no budget");
+    assert_eq!(store.spent(c, TODAY).await.unwrap().own, 7, "the deletion renewed a budget");
     assert!(store.nearest(c, MODEL, &Embedding(vec![1.0, 0.0]), None, 10).await.unwrap().is_empty());
     assert_eq!(store.erasure(c).await.unwrap(), Some(erasure));
 
-    // The user goes on from where they stood, so that nothing made before is taken for something of after.
+    // Counters continue, so that older data cannot be taken for newer.
     let after = store.snapshot(c.user()).await.unwrap().owner();
     assert_eq!(after.feed_head, head);
     assert!(after.knowledge_version > version + 1 && store.feed_generation(c).await.unwrap() > generation + 1);
@@ -117,40 +117,40 @@ pub(super) async fn everything_of_a_user_goes_and_nothing_of_another(store: Arc<
     let message = w.say(session, "a new beginning").await;
     assert_eq!(store.feed(c, MODEL, head, 10).await.unwrap()[0].message, message.id);
 
-    assert_eq!(store.holdings(other).await.unwrap(), others, "the neighbour keeps everything");
+    assert_eq!(store.holdings(other).await.unwrap(), others, "another user's data changed");
     assert_eq!(store.facts_by_id(other, &[known.fact.id]).await.unwrap(), [known.fact]);
     assert_eq!(store.events_after(other, known.session, 0, 10).await.unwrap().len(), 2);
     assert!(store.use_access_token(kept, at(1)).await.unwrap().is_some());
     assert_eq!(store.erasure(other).await.unwrap(), None);
 }
 
-pub(super) async fn an_erasure_that_stopped_anywhere_is_gone_on_with_and_counts_once(store: Arc<dyn Store>) {
+pub(super) async fn interrupted_erasure_resumes_and_counts_rows_once(store: Arc<dyn Store>) {
     let (w, ..) = full(&store).await;
     let c = &w.caller;
     let before = store.holdings(c).await.unwrap();
     store.begin_erasure(c, at(500)).await.unwrap();
     store.erase(c, at(600), 20).await.unwrap();
-    // Begun again it is the same one, and whoever looks for forgotten ones finds it after a while.
+    // Beginning again resumes the same erasure, and a search for abandoned ones finds it after a while.
     assert_eq!(store.begin_erasure(c, at(700)).await.unwrap().begun_at, at(500));
     assert!(!store.unfinished_erasures(at(600)).await.unwrap().contains(c));
     let found = store.unfinished_erasures(at(601)).await.unwrap();
     assert!(found.iter().any(|f| f.user() == c.user()), "{found:?}");
 
-    // Two go on at once.
-    let ((one, ..), (two, ..)) = tokio::join!(to_the_end(&store, c, 11), to_the_end(&store, c, 13));
+    // Two processes continue it at once.
+    let ((one, ..), (two, ..)) = tokio::join!(erase_completely(&store, c, 11), erase_completely(&store, c, 13));
     assert_eq!(one, two);
     let mut expected = before;
     *expected.get_mut("usage_days").unwrap() -= 1;
-    assert_eq!(one.deleted, expected, "each row is counted once");
+    assert_eq!(one.deleted, expected, "a row was counted twice");
     assert!(!store.unfinished_erasures(at(1_000_000)).await.unwrap().iter().any(|f| f.user() == c.user()));
 
-    // Once more there is nothing.
+    // A second erasure finds nothing.
     assert_eq!(store.begin_erasure(c, at(2_000)).await.unwrap().deleted, BTreeMap::new());
-    let (again, sessions, _) = to_the_end(&store, c, 100).await;
+    let (again, sessions, _) = erase_completely(&store, c, 100).await;
     assert_eq!((again.begun_at, again.deleted.len(), sessions.len()), (at(2_000), 0, 0));
 }
 
-pub(super) async fn nothing_new_is_taken_while_everything_is_deleted(store: Arc<dyn Store>) {
+pub(super) async fn writes_during_erasure_are_refused(store: Arc<dyn Store>) {
     let (w, session, _) = full(&store).await;
     let c = &w.caller;
     let job = w.claim(900_000).await.into_iter().find(|j| j.caller.user() == c.user());
@@ -171,8 +171,8 @@ pub(super) async fn nothing_new_is_taken_while_everything_is_deleted(store: Arc<
     }
     let owner = Owner { user: c.user(), feed_head: 1, knowledge_version: 1, visitor: false };
     assert!(matches!(store.admit(&owner).await, Err(ArchiveError::Store(StoreError::BeingErased))));
-    // A worker at it learns that its job is gone, at the latest when that is.
-    to_the_end(&store, c, 50).await;
+    // A worker learns at the latest after the erasure that its job is gone.
+    erase_completely(&store, c, 50).await;
     if let Some(job) = job {
         let message = match job.work {
             JobWork::Understand { message, .. } | JobWork::Answer(message) => message,
@@ -184,7 +184,7 @@ pub(super) async fn nothing_new_is_taken_while_everything_is_deleted(store: Arc<
     w.say(session, "welcome back").await;
 }
 
-pub(super) async fn who_writes_at_the_same_moment_leaves_nothing(store: Arc<dyn Store>) {
+pub(super) async fn concurrent_writes_leave_nothing_after_erasure(store: Arc<dyn Store>) {
     let (w, ..) = full(&store).await;
     let busy = {
         let w = w.clone();
@@ -207,42 +207,45 @@ pub(super) async fn who_writes_at_the_same_moment_leaves_nothing(store: Arc<dyn 
     tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     store.begin_erasure(&w.caller, at(0)).await.unwrap();
     busy.await.unwrap();
-    to_the_end(&store, &w.caller, 25).await;
+    erase_completely(&store, &w.caller, 25).await;
     let left: Vec<_> = store.holdings(&w.caller).await.unwrap().into_keys().collect();
     assert_eq!(left, ["usage_days"]);
 }
 
-pub(super) async fn receipts_and_the_last_usage_go_when_the_day_is_over(store: Arc<dyn Store>) {
+pub(super) async fn receipts_and_usage_expire_after_the_day(store: Arc<dyn Store>) {
     let (w, ..) = full(&store).await;
     let c = &w.caller;
-    assert!(matches!(store.begin_erasure(&World::new(&store).caller, at(0)).await, Err(StoreError::NotFound)), "there is no such user");
-    assert!(matches!(store.erase(c, at(0), 10).await, Err(StoreError::NotFound)), "none was begun");
+    assert!(
+        matches!(store.begin_erasure(&World::new(&store).caller, at(0)).await, Err(StoreError::NotFound)),
+        "an unknown user can be erased"
+    );
+    assert!(matches!(store.erase(c, at(0), 10).await, Err(StoreError::NotFound)), "an erasure runs that was not begun");
     store.begin_erasure(c, at(0)).await.unwrap();
     store.forget_erasures(Day(TODAY.0 + 9), 9).await.unwrap();
-    assert!(store.erasure(c).await.unwrap().is_some(), "one that goes on is not forgotten");
-    to_the_end(&store, c, 1_000).await;
+    assert!(store.erasure(c).await.unwrap().is_some(), "an unfinished erasure was forgotten");
+    erase_completely(&store, c, 1_000).await;
     store.forget_erasures(TODAY, 9).await.unwrap();
-    assert!(store.erasure(c).await.unwrap().is_some(), "today's receipt stays today");
+    assert!(store.erasure(c).await.unwrap().is_some(), "today's receipt was forgotten");
     let spending = Spending { operation: ModelOperation::Answer, tokens: TokenCount { input: 1, output: 1 }, messages: vec![] };
     store.spend(c, Day(TODAY.0 + 1), &spending).await.unwrap();
-    // Others, so that it takes several steps.
+    // Other users, so that forgetting takes several steps.
     for _ in 0..4 {
         let other = World::new(&store);
         other.session().await;
         store.begin_erasure(&other.caller, at(0)).await.unwrap();
-        to_the_end(&store, &other.caller, 1_000).await;
+        erase_completely(&store, &other.caller, 1_000).await;
     }
     let mut steps = Vec::new();
     while steps.last() != Some(&0) {
         steps.push(store.forget_erasures(Day(TODAY.0 + 1), 2).await.unwrap());
     }
-    assert_eq!(steps, [2, 2, 1, 0], "no more at once than it is told, and all of them in the end");
+    assert_eq!(steps, [2, 2, 1, 0], "a step is larger than its limit, or a receipt is left");
     assert_eq!(store.erasure(c).await.unwrap(), None);
-    assert_eq!(store.spent(c, TODAY).await.unwrap().own, 0, "gone with the day");
-    assert_eq!(store.spent(c, Day(TODAY.0 + 1)).await.unwrap().own, 2, "what came after stays");
+    assert_eq!(store.spent(c, TODAY).await.unwrap().own, 0, "the usage is left");
+    assert_eq!(store.spent(c, Day(TODAY.0 + 1)).await.unwrap().own, 2, "later usage is gone");
 }
 
-pub(super) async fn the_audit_log_is_everybodys_for_administrators_and_ones_own_for_others(store: Arc<dyn Store>) {
+pub(super) async fn audit_log_shows_all_to_administrators_only(store: Arc<dyn Store>) {
     let admin = Caller::verified(UserId(fresh()), ViewerRole::Admin);
     let (anna, boris) = (World::new(&store).caller, World::new(&store).caller);
     let entry = |ms: i64, actor: Option<UserId>, action: AuditAction| AuditDraft {
@@ -278,10 +281,10 @@ pub(super) async fn the_audit_log_is_everybodys_for_administrators_and_ones_own_
         found.reverse();
         found
     };
-    assert_eq!(read(&admin, None, 2).await, all, "what is written reads back the same, in pages");
+    assert_eq!(read(&admin, None, 2).await, all, "the pages differ from what was written");
     assert_eq!(read(&admin, Some(anna.user()), 1).await, [all[0].clone(), all[3].clone()]);
     for asked in [None, Some(boris.user()), Some(anna.user())] {
-        assert_eq!(read(&anna, asked, 10).await, [all[0].clone(), all[3].clone()], "others see their own, whatever they ask");
+        assert_eq!(read(&anna, asked, 10).await, [all[0].clone(), all[3].clone()], "a user sees entries of others");
     }
     assert!(matches!(store.audited(&admin, None, &Page { first: 1, after: Some("x".into()) }).await, Err(StoreError::BadCursor)));
     let roles = [AuditAction::BecameAdmin, AuditAction::BecameUser];
@@ -296,17 +299,17 @@ pub(super) async fn the_audit_log_is_everybodys_for_administrators_and_ones_own_
     assert_eq!(store.forget_audited(at(0), 2, 100).await.unwrap(), 0);
 }
 
-/// What an erasure has to do with a table that names users: a new one fails here until it is in one of the lists.
+/// Fails on a table with user data that an erasure neither empties nor excludes.
 pub(super) fn assert_known(tables: &BTreeSet<String>) {
     let known: BTreeSet<String> = ERASED.iter().copied().chain(LEFT.iter().map(|(table, _)| *table)).map(str::to_owned).collect();
     let missing: Vec<_> = tables.difference(&known).collect();
-    assert!(missing.is_empty(), "these name users, and an erasure neither empties nor excuses them: {missing:?}");
+    assert!(missing.is_empty(), "tables with user data that an erasure neither empties nor excludes: {missing:?}");
     let wrong: Vec<_> = ERASED.iter().filter(|table| !tables.contains(**table)).collect();
-    assert!(wrong.is_empty(), "these are not there: {wrong:?}");
+    assert!(wrong.is_empty(), "tables that do not exist: {wrong:?}");
 }
 
 #[tokio::test]
-async fn every_table_with_a_user_is_emptied_or_excused() {
+async fn every_user_table_is_erased_or_excluded() {
     let (folder, store) = other().await;
     store.close().await;
     let mut c = SqliteConnection::connect(&format!("sqlite:{}", folder.path().join("other.sqlite").display())).await.unwrap();
@@ -322,11 +325,11 @@ async fn every_table_with_a_user_is_emptied_or_excused() {
     assert_known(&tables.into_iter().collect());
 }
 
-/// How long others' writes wait while a large account is deleted: `cargo test --test integration figures_of_an_erasure -- --ignored
-/// --nocapture`.
+/// Measures how long others' writes wait while a large account is deleted:
+/// `cargo test --test integration measure_write_delay_during_erasure -- --ignored --nocapture`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "figures, not a test"]
-async fn figures_of_an_erasure() {
+async fn measure_write_delay_during_erasure() {
     let (_folder, store) = other().await;
     let (w, neighbour) = (World::new(&store), World::new(&store));
     let session = w.session().await;

@@ -1,4 +1,4 @@
-//! The numbered log: no holes, a head that never goes back, pruning from the front only.
+//! The event log: no gaps, a head that never decreases, and pruning from the start only.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use recall_ports::{LogState, Store, StoreError};
 
 use super::given::{World, at, event, fresh};
 
-pub(super) async fn numbers_have_no_holes_and_read_back(store: Arc<dyn Store>) {
+pub(super) async fn event_numbers_have_no_gaps(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let epoch = format!("epoch-{session}");
@@ -39,7 +39,7 @@ async fn prune_all(store: &Arc<dyn Store>, before: i64, keep: u64) -> u64 {
     }
 }
 
-pub(super) async fn pruning_keeps_the_head_and_a_prefix_goes(store: Arc<dyn Store>) {
+pub(super) async fn pruning_keeps_head_and_removes_prefix(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (long, short) = (w.session().await, w.session().await);
     for i in 0..10 {
@@ -54,24 +54,24 @@ pub(super) async fn pruning_keeps_the_head_and_a_prefix_goes(store: Arc<dyn Stor
 
     assert_eq!(prune_all(&store, 1_000, 4).await, 5);
     let state = store.log_state(&w.caller, long).await.unwrap();
-    assert_eq!((state.head, state.floor), (10, 11), "an empty log still knows its head");
-    assert_eq!(store.append_events(&w.caller, long, &[event(long)], at(2_000)).await.unwrap(), [11], "a number was given twice");
+    assert_eq!((state.head, state.floor), (10, 11), "an empty log lost its head");
+    assert_eq!(store.append_events(&w.caller, long, &[event(long)], at(2_000)).await.unwrap(), [11], "a number was used twice");
     let state = store.log_state(&w.caller, long).await.unwrap();
     assert_eq!((state.head, state.floor), (11, 11));
     assert_eq!(prune_all(&store, 1_000, 4).await, 0);
 }
 
-pub(super) async fn pruning_by_age_and_in_bounded_steps(store: Arc<dyn Store>) {
+pub(super) async fn pruning_by_age_works_in_bounded_steps(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let drafts: Vec<_> = (0..500).map(|_| event(session)).collect();
     for i in 0..10 {
         store.append_events(&w.caller, session, &drafts, at(i)).await.unwrap();
     }
-    // A clock that jumped back: numbers 5,001 and on carry an old time, but younger ones lie before them.
+    // The clock jumped back: events from 5,001 on have an old time, but newer events precede them.
     store.append_events(&w.caller, session, &drafts[..3], at(0)).await.unwrap();
     let step = store.prune_events(at(8), 1_000_000).await.unwrap();
-    assert!(step > 0 && step < 4_000, "one call must not hold the writer for all of {step} events");
+    assert!(step > 0 && step < 4_000, "one call holds the writer for {step} events");
     assert_eq!(step + prune_all(&store, 8, 1_000_000).await, 4_000);
     let state = store.log_state(&w.caller, session).await.unwrap();
     assert_eq!((state.head, state.floor), (5_003, 4_001));

@@ -1,4 +1,4 @@
-//! What the tests of the store begin with: callers, messages, things and facts, with ids and times that are counted and not read.
+//! Test data for the store: callers, messages, entities and facts, with counted ids and fixed times.
 
 use std::{
     sync::{
@@ -23,7 +23,7 @@ pub(super) fn fresh() -> Uuid {
     Uuid::from_u128((0x0190_0000_0000_7000 << 64) | u128::from(NEXT.fetch_add(1, Ordering::Relaxed)))
 }
 
-/// `ms` after a fixed morning.
+/// Returns `ms` milliseconds after a fixed time.
 pub(super) fn at(ms: i64) -> Timestamp {
     Timestamp::from_timestamp_millis(1_700_000_000_000 + ms).unwrap()
 }
@@ -121,7 +121,7 @@ pub(super) fn mention(name: &str) -> Mention {
     }
 }
 
-/// One user of one store.
+/// One user of a store.
 #[derive(Clone)]
 pub(super) struct World {
     pub(super) store: Arc<dyn Store>,
@@ -147,27 +147,27 @@ impl World {
         self.append(new_message(session, text)).await
     }
 
-    /// Stored without a job.
+    /// Stores a message without a job.
     pub(super) async fn note(&self, session: SessionId, text: &str) -> Message {
         self.append(NewMessage { mining: Mining::Nothing, ..new_message(session, text) }).await
     }
 
-    /// An empty plan on what is known now.
+    /// Returns an empty plan for the current version of the knowledge.
     pub(super) async fn plan(&self, session: SessionId) -> KnowledgeCommit {
         KnowledgeCommit::empty(self.store.knowledge_version(&self.caller).await.unwrap(), session, at(0))
     }
 
-    /// Commits the plan without a job.
+    /// Commits a plan without a job.
     pub(super) async fn commit(&self, plan: KnowledgeCommit) {
         self.store.commit(&self.caller, &plan, None).await.unwrap();
     }
 
-    /// All jobs that are due at `ms`, most 1,000.
+    /// Claims all jobs that are due at `ms`, at most 1,000.
     pub(super) async fn claim(&self, ms: i64) -> Vec<Job> {
         self.store.claim(at(ms), LEASE, 1_000).await.unwrap()
     }
 
-    /// John likes Mary, said once, with everything that this leaves in the store.
+    /// Stores "John likes Mary" with its entities, fact, evidence and event.
     pub(super) async fn john_likes_mary(&self) -> Known {
         let session = self.session().await;
         let message = self.append(with_external_id(new_message(session, "John likes Mary."), "first")).await;

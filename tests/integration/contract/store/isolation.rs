@@ -1,4 +1,4 @@
-//! No function shows, changes or counts anything of another user, even for one who knows every id.
+//! No store function shows, changes or counts another user's data, even to a caller who knows every id.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::given::{MODEL, World, at, event, mention, new_message};
 
 const PAGE: Page = Page { first: 100, after: None };
 
-/// Everything that one user sees of one session.
+/// Everything that a user sees of a session.
 #[derive(Debug, PartialEq)]
 struct View {
     sessions: Vec<(String, Session)>,
@@ -41,7 +41,7 @@ async fn view(w: &World, known: &super::given::Known) -> View {
     }
 }
 
-pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Arc<dyn Store>) {
+pub(super) async fn store_functions_never_cross_users(store: Arc<dyn Store>) {
     let (a, b) = (World::new(&store), World::new(&store));
     let known = a.john_likes_mary().await;
     let answer_job = {
@@ -56,7 +56,7 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     let before = view(&a, &known).await;
     let (s, c) = (&store, &b.caller);
 
-    // Reading.
+    // Reads.
     assert!(s.sessions_by_id(c, &[known.session]).await.unwrap().is_empty());
     assert_eq!(s.list_sessions(c, &PAGE).await.unwrap().items.len(), 1);
     assert_eq!(s.count_sessions(c).await.unwrap(), 1);
@@ -108,11 +108,11 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     assert!(matches!(s.log_state(c, known.session).await, Err(StoreError::NotFound)));
     assert!(matches!(s.events_after(c, known.session, 0, 10).await, Err(StoreError::NotFound)));
 
-    assert_eq!(s.spent(c, Day(1)).await.unwrap(), Spent { own: 0, visitors: 0, all: 7 }, "only the sum of all is told");
+    assert_eq!(s.spent(c, Day(1)).await.unwrap(), Spent { own: 0, visitors: 0, all: 7 }, "more than the total is visible");
     assert!(s.usage_since(c, Day(0)).await.unwrap().is_empty());
     assert!(s.usage_of_messages(c, &[known.message.id]).await.unwrap().is_empty());
 
-    // Writing.
+    // Writes.
     let tokens = TokenCount { input: 1, output: 2 };
     let mine = Spending { operation: ModelOperation::Extract, tokens, messages: vec![(known.message.id, tokens)] };
     s.spend(c, Day(1), &mine).await.unwrap();
@@ -144,14 +144,14 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     assert_eq!(view(&a, &known).await, before);
     assert_eq!(s.log_state(c, own).await.unwrap().head, 0, "a refused commit wrote into the caller's own log");
     assert_eq!(s.knowledge_version(c).await.unwrap(), 0, "a refused commit counted");
-    // The job is still held by its worker.
+    // The worker still holds the job.
     assert!(s.extend(&answer_job.claim, at(1), super::given::LEASE).await.unwrap());
 }
 
-pub(super) async fn the_same_ids_may_exist_for_two_users(store: Arc<dyn Store>) {
+pub(super) async fn two_users_can_have_same_ids(store: Arc<dyn Store>) {
     let (a, b) = (World::new(&store), World::new(&store));
     let known = a.john_likes_mary().await;
-    // Ids are chosen by the server, but nothing may break, or leak by an error, if they meet.
+    // The server chooses ids; if two are equal by chance, nothing may break or leak.
     store.create_session(&b.caller, known.session, None, "other".into(), at(0)).await.unwrap();
     let plan = KnowledgeCommit {
         entities: vec![known.john.clone(), known.mary.clone()],

@@ -9,7 +9,7 @@ use super::given::{LEASE, World, at, event, fresh, new_message};
 
 const LEASE_MS: i64 = 30_000;
 
-pub(super) async fn jobs_of_a_lane_run_in_order_one_at_a_time(store: Arc<dyn Store>) {
+pub(super) async fn lane_runs_one_job_at_a_time_in_order(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let batch = (0..3).map(|_| new_message(session, "m")).collect();
@@ -17,7 +17,7 @@ pub(super) async fn jobs_of_a_lane_run_in_order_one_at_a_time(store: Arc<dyn Sto
     waiting.push(w.say(session, "m").await.id);
     for message in waiting {
         let jobs = w.claim(0).await;
-        assert_eq!(jobs.len(), 1, "a lane hands out one job at a time");
+        assert_eq!(jobs.len(), 1, "a lane has several running jobs");
         assert_eq!((jobs[0].work, jobs[0].session, jobs[0].attempts), (JobWork::Understand { message, answer: false }, session, 1));
         assert!(w.claim(0).await.is_empty());
         store.commit(&w.caller, &w.plan(session).await, Some(&jobs[0].claim)).await.unwrap();
@@ -27,7 +27,7 @@ pub(super) async fn jobs_of_a_lane_run_in_order_one_at_a_time(store: Arc<dyn Sto
     assert_eq!(store.next_due(at(0)).await.unwrap(), None);
 }
 
-pub(super) async fn two_lanes_of_a_session_run_side_by_side(store: Arc<dyn Store>) {
+pub(super) async fn lanes_of_a_session_run_concurrently(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let question = w.say(session, "Who?").await;
@@ -45,7 +45,7 @@ pub(super) async fn two_lanes_of_a_session_run_side_by_side(store: Arc<dyn Store
     );
 }
 
-pub(super) async fn an_expired_lease_is_due_again_and_the_late_worker_is_fenced(store: Arc<dyn Store>) {
+pub(super) async fn expired_lease_is_due_again_and_fences_late_worker(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     w.say(session, "m").await;
@@ -54,7 +54,7 @@ pub(super) async fn an_expired_lease_is_due_again_and_the_late_worker_is_fenced(
     assert_eq!(store.next_due(at(2 * LEASE_MS)).await.unwrap(), Some(Duration::ZERO));
     assert!(w.claim(LEASE_MS - 1).await.is_empty());
     assert!(store.extend(&late.claim, at(LEASE_MS - 1), LEASE).await.unwrap());
-    assert!(w.claim(LEASE_MS).await.is_empty(), "an extended lease holds");
+    assert!(w.claim(LEASE_MS).await.is_empty(), "an extended lease expired");
     let taken = w.claim(2 * LEASE_MS).await.remove(0);
     assert_eq!((taken.claim.job, taken.attempts), (late.claim.job, 2));
     assert_ne!(taken.claim.token, late.claim.token);
@@ -67,20 +67,20 @@ pub(super) async fn an_expired_lease_is_due_again_and_the_late_worker_is_fenced(
     assert!(!store.extend(&late.claim, at(0), LEASE).await.unwrap());
     store.release(std::slice::from_ref(&late.claim)).await.unwrap();
     assert_eq!(store.log_state(&w.caller, session).await.unwrap(), head);
-    // None of it touched the lease of the worker that has it now.
+    // The late worker did not change the new worker's lease.
     store.commit(&w.caller, &plan, Some(&taken.claim)).await.unwrap();
     let again = KnowledgeCommit { version: plan.version + 1, ..plan };
-    assert!(matches!(store.commit(&w.caller, &again, Some(&taken.claim)).await, Err(CommitError::NotOurs)), "a job is done once");
+    assert!(matches!(store.commit(&w.caller, &again, Some(&taken.claim)).await, Err(CommitError::NotOurs)), "a job was committed twice");
 }
 
-pub(super) async fn a_retried_job_waits_and_keeps_its_place(store: Arc<dyn Store>) {
+pub(super) async fn retried_job_waits_and_keeps_its_place(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let (first, second) = (w.say(session, "1").await, w.say(session, "2").await);
     let job = w.claim(0).await.remove(0);
     store.retry(&job.claim, at(200), Duration::from_millis(300), "model_unreachable").await.unwrap();
     assert!(matches!(store.retry(&job.claim, at(0), Duration::ZERO, "twice").await, Err(CommitError::NotOurs)));
-    assert!(w.claim(499).await.is_empty(), "the second job must not overtake the first");
+    assert!(w.claim(499).await.is_empty(), "the second job overtook the first");
     assert_eq!(store.next_due(at(200)).await.unwrap(), Some(Duration::from_millis(300)));
     let job = w.claim(500).await.remove(0);
     assert_eq!((job.work, job.attempts), (JobWork::Understand { message: first.id, answer: false }, 2));
@@ -88,19 +88,19 @@ pub(super) async fn a_retried_job_waits_and_keeps_its_place(store: Arc<dyn Store
     assert_eq!(w.claim(500).await[0].work, JobWork::Understand { message: second.id, answer: false });
 }
 
-pub(super) async fn a_released_job_loses_no_attempt(store: Arc<dyn Store>) {
+pub(super) async fn released_job_keeps_its_attempts(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     w.say(session, "m").await;
     let held = w.claim(0).await.remove(0);
     store.release(std::slice::from_ref(&held.claim)).await.unwrap();
-    assert!(!store.extend(&held.claim, at(0), LEASE).await.unwrap(), "what was given back is no longer ours");
+    assert!(!store.extend(&held.claim, at(0), LEASE).await.unwrap(), "a released lease was extended");
     let job = w.claim(0).await.remove(0);
     assert_eq!(job.attempts, 1);
     assert_ne!(job.claim.token, held.claim.token);
 }
 
-pub(super) async fn leases_that_nobody_works_on_are_given_back(store: Arc<dyn Store>) {
+pub(super) async fn lost_leases_are_released(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (one, two, three) = (w.session().await, w.session().await, w.session().await);
     for session in [one, two, three] {
@@ -109,17 +109,17 @@ pub(super) async fn leases_that_nobody_works_on_are_given_back(store: Arc<dyn St
     let jobs = w.claim(0).await;
     let of = |session| jobs.iter().find(|job| job.session == session).unwrap();
     assert_eq!(store.oldest(at(5_000)).await.unwrap(), Some(Duration::from_secs(5)));
-    // One is worked on, one was claimed and nobody heard of it, one waits for its next attempt.
+    // One is in progress, one was claimed but got lost, and one waits for its next attempt.
     store.retry(&of(three).claim, at(0), Duration::from_secs(20), "TEST").await.unwrap();
     assert_eq!(store.release_lost(std::slice::from_ref(&of(one).claim), at(1)).await.unwrap(), 1);
     let again = w.claim(1).await;
     assert_eq!(again.iter().map(|job| (job.session, job.attempts)).collect::<Vec<_>>(), [(two, 1)]);
-    assert!(store.extend(&of(one).claim, at(1), LEASE).await.unwrap(), "what is worked on stays");
+    assert!(store.extend(&of(one).claim, at(1), LEASE).await.unwrap(), "a lease in progress was released");
     assert!(!store.extend(&of(two).claim, at(1), LEASE).await.unwrap());
     assert_eq!(store.release_lost(&[of(one).claim.clone(), again[0].claim.clone()], at(2)).await.unwrap(), 0);
 }
 
-pub(super) async fn a_buried_job_never_blocks(store: Arc<dyn Store>) {
+pub(super) async fn dead_letter_does_not_block_later_jobs(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let (bad, good) = (w.say(session, "bad").await, w.say(session, "good").await);
@@ -135,7 +135,7 @@ pub(super) async fn a_buried_job_never_blocks(store: Arc<dyn Store>) {
     assert!(matches!(store.bury(&w.caller, &job.claim, &event(session), "x", at(8)).await, Err(CommitError::NotOurs)));
     assert!(w.claim(10 * LEASE_MS).await.iter().all(|j| j.claim.job != job.claim.job), "a dead letter came back");
 
-    // The failure of an answer says nothing about the question's facts.
+    // A failed answer does not change the status of the question.
     let other = w.session().await;
     let question = w.note(other, "Who?").await;
     w.commit(KnowledgeCommit { follow_up: Some(JobWork::Answer(question.id)), ..w.plan(other).await }).await;
@@ -144,7 +144,7 @@ pub(super) async fn a_buried_job_never_blocks(store: Arc<dyn Store>) {
     assert_eq!(store.messages_by_id(&w.caller, &[question.id]).await.unwrap()[0].status, MessageStatus::Processed);
 }
 
-pub(super) async fn a_long_backlog_does_not_starve_another_session(store: Arc<dyn Store>) {
+pub(super) async fn long_backlog_does_not_starve_other_session(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let backlog = w.session().await;
     store.append(&w.caller, backlog, (0..50).map(|_| new_message(backlog, "old")).collect()).await.unwrap();
@@ -153,7 +153,7 @@ pub(super) async fn a_long_backlog_does_not_starve_another_session(store: Arc<dy
     w.append(message).await;
     let mut before = 0;
     loop {
-        // One worker that takes one job at a time.
+        // One worker that claims one job at a time.
         let job = store.claim(at(2_000 + before), LEASE, 1).await.unwrap().remove(0);
         if job.session == quick {
             break;
@@ -165,7 +165,7 @@ pub(super) async fn a_long_backlog_does_not_starve_another_session(store: Arc<dy
     assert!(before <= 1, "{before} old jobs ran before the new session's first");
 }
 
-pub(super) async fn users_take_turns_however_many_sessions_each_has(store: Arc<dyn Store>) {
+pub(super) async fn users_take_turns_regardless_of_session_count(store: Arc<dyn Store>) {
     let (busy, late, later) = (World::new(&store), World::new(&store), World::new(&store));
     for _ in 0..200 {
         let session = busy.session().await;
@@ -179,27 +179,27 @@ pub(super) async fn users_take_turns_however_many_sessions_each_has(store: Arc<d
     }
     let mut served = Vec::new();
     for _ in 0..6 {
-        // One worker that takes one job at a time.
+        // One worker that claims one job at a time.
         served.push(store.claim(at(2_000), LEASE, 1).await.unwrap().remove(0).caller.user());
     }
     for (name, w, times) in [("busy", &busy, 2), ("late", &late, 2), ("later", &later, 2)] {
         assert_eq!(served.iter().filter(|user| **user == w.caller.user()).count(), times, "{name}");
     }
-    // Nobody else has anything left: the turns do not keep workers idle.
+    // Only one user has jobs left: taking turns does not idle workers.
     let jobs = store.claim(at(2_000), LEASE, 50).await.unwrap();
     assert!(jobs.len() == 50 && jobs.iter().all(|job| job.caller.user() == busy.caller.user()), "{}", jobs.len());
-    // Several at a time: one of each first.
+    // With several jobs per claim, each user gets one first.
     let session = late.session().await;
     late.append(recall_ports::NewMessage { created_at: at(1_000), ..new_message(session, "another") }).await;
     let jobs = store.claim(at(2_000), LEASE, 4).await.unwrap();
     assert_eq!(jobs.iter().filter(|job| job.caller.user() == late.caller.user()).count(), 1);
     assert_eq!(jobs.len(), 4);
     let rest = store.claim(at(2_000), LEASE, 1_000).await.unwrap();
-    assert_eq!(rest.len(), 200 - 2 - 50 - 3, "each job is handed out once, and all are");
+    assert_eq!(rest.len(), 200 - 2 - 50 - 3, "a job was claimed twice or not at all");
     assert!(store.claim(at(2_000), LEASE, 1_000).await.unwrap().is_empty());
 }
 
-pub(super) async fn turns_pass_over_users_who_have_to_wait(store: Arc<dyn Store>) {
+pub(super) async fn turns_skip_users_without_due_jobs(store: Arc<dyn Store>) {
     let worlds: Vec<_> = (0..5).map(|_| World::new(&store)).collect();
     for w in &worlds {
         let session = w.session().await;
@@ -220,7 +220,7 @@ pub(super) async fn turns_pass_over_users_who_have_to_wait(store: Arc<dyn Store>
     assert!(store.claim(at(0), LEASE, 10).await.unwrap().is_empty());
 }
 
-pub(super) async fn concurrent_workers_never_hold_the_same_job(store: Arc<dyn Store>) {
+pub(super) async fn concurrent_workers_never_claim_same_job(store: Arc<dyn Store>) {
     let w = World::new(&store);
     for _ in 0..20 {
         let session = w.session().await;
@@ -259,7 +259,7 @@ pub(super) async fn concurrent_workers_never_hold_the_same_job(store: Arc<dyn St
     assert_eq!(all.iter().map(|(_, job)| job).collect::<HashSet<_>>().len(), 60);
 }
 
-pub(super) async fn a_job_remembers_whose_it_is(store: Arc<dyn Store>) {
+pub(super) async fn job_keeps_caller_and_role(store: Arc<dyn Store>) {
     for role in [ViewerRole::Admin, ViewerRole::User, ViewerRole::Anonymous] {
         let w = World { store: store.clone(), caller: Caller::verified(UserId(fresh()), role) };
         store.begin_visit(&w.caller, &super::visits::visit(9, 9), &super::visits::ROOM).await.unwrap();
@@ -270,18 +270,18 @@ pub(super) async fn a_job_remembers_whose_it_is(store: Arc<dyn Store>) {
     }
 }
 
-pub(super) async fn an_answer_is_cancelled_wherever_it_has_got_to(store: Arc<dyn Store>) {
+pub(super) async fn answer_can_be_cancelled_at_any_stage(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let cancel = async |question, ms| store.cancel_answer(&w.caller, question, &event(session), at(ms)).await.unwrap();
     let ask = async |text| w.append(recall_ports::NewMessage { mining: Mining::FactsAndAnswer, ..new_message(session, text) }).await;
 
-    // Not understood yet: it will be, and is not answered then. Whoever reads it now must not queue the answer.
+    // Not processed yet: the messages will be, without an answer. A worker that already read one must not queue it.
     let (first, second) = (ask("1?").await, ask("2?").await);
     let reading = w.claim(0).await.remove(0);
     let head = store.log_state(&w.caller, session).await.unwrap().head;
     for question in [&first, &second] {
-        assert!(cancel(question.id, 1).await && !cancel(question.id, 2).await, "there is one answer to cancel");
+        assert!(cancel(question.id, 1).await && !cancel(question.id, 2).await, "a second cancellation found something");
     }
     assert_eq!(store.log_state(&w.caller, session).await.unwrap().head, head + 2);
     let follow_up = Some(JobWork::Answer(first.id));
@@ -293,7 +293,7 @@ pub(super) async fn an_answer_is_cancelled_wherever_it_has_got_to(store: Arc<dyn
         store.commit(&w.caller, &w.plan(session).await, Some(&job.claim)).await.unwrap();
     }
 
-    // Waiting, and running.
+    // Cancelled while waiting, and while running.
     for (running, text) in [(false, "3?"), (true, "4?")] {
         let (question, next) = (w.note(session, text).await, w.note(session, "and?").await);
         for message in [&question, &next] {
@@ -306,7 +306,7 @@ pub(super) async fn an_answer_is_cancelled_wherever_it_has_got_to(store: Arc<dyn
             assert!(!store.extend(&job.claim, at(10), LEASE).await.unwrap());
         }
         let job = w.claim(10).await.remove(0);
-        assert_eq!(job.work, JobWork::Answer(next.id), "the lane goes on");
+        assert_eq!(job.work, JobWork::Answer(next.id), "the lane stopped");
         assert!(cancel(next.id, 10).await);
     }
     assert_eq!(store.depth().await.unwrap(), (0, 0));

@@ -1,4 +1,4 @@
-//! Commits of knowledge: whole, once, never from an old state; and looking it up again.
+//! Commits of knowledge are atomic, happen once and never from an old version; and lookups.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::given::{World, at, entity, event, evidence, fact, fresh, mention, new
 
 const PAGE: Page = Page { first: 100, after: None };
 
-pub(super) async fn a_plan_is_committed_whole_and_ends_its_job(store: Arc<dyn Store>) {
+pub(super) async fn plan_commits_atomically_and_ends_its_job(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let message = w.say(session, "John likes Mary.").await;
@@ -59,7 +59,7 @@ pub(super) async fn a_plan_is_committed_whole_and_ends_its_job(store: Arc<dyn St
     assert_eq!(store.sessions_of_fact(&w.caller, fact.id, 10).await.unwrap(), [session]);
 }
 
-pub(super) async fn a_plan_from_an_older_version_is_refused(store: Arc<dyn Store>) {
+pub(super) async fn plan_from_older_version_is_stale(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     w.say(session, "m").await;
@@ -69,12 +69,12 @@ pub(super) async fn a_plan_from_an_older_version_is_refused(store: Arc<dyn Store
     assert!(matches!(store.commit(&w.caller, &old, Some(&job.claim)).await, Err(CommitError::Stale)));
     assert_eq!(store.count_entities(&w.caller, &EntityFilter::default()).await.unwrap(), 0);
     assert_eq!(store.log_state(&w.caller, session).await.unwrap().head, 1);
-    // The job is still ours: decide anew and commit.
+    // The worker still has the job: it decides again and commits.
     let anew = KnowledgeCommit { version: old.version + 1, ..old };
     store.commit(&w.caller, &anew, Some(&job.claim)).await.unwrap();
 }
 
-pub(super) async fn of_two_concurrent_plans_one_is_stale(store: Arc<dyn Store>) {
+pub(super) async fn only_one_concurrent_plan_is_committed(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let plan = w.plan(session).await;
@@ -98,7 +98,7 @@ pub(super) async fn of_two_concurrent_plans_one_is_stale(store: Arc<dyn Store>) 
     assert_eq!(store.log_state(&w.caller, session).await.unwrap().head, 1);
 }
 
-pub(super) async fn a_refused_plan_leaves_nothing_behind(store: Arc<dyn Store>) {
+pub(super) async fn refused_plan_leaves_nothing_behind(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let message = w.say(session, "m").await;
@@ -119,7 +119,7 @@ pub(super) async fn a_refused_plan_leaves_nothing_behind(store: Arc<dyn Store>) 
     assert!(store.extend(&job.claim, at(0), super::given::LEASE).await.unwrap());
 }
 
-pub(super) async fn evidence_counts_once(store: Arc<dyn Store>) {
+pub(super) async fn repeated_evidence_counts_once(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     let again = Evidence { confidence: 0.1, excerpt: "other".into(), ..known.evidence.clone() };
@@ -128,11 +128,11 @@ pub(super) async fn evidence_counts_once(store: Arc<dyn Store>) {
     w.commit(plan).await;
     let stored = store.evidence_of(&w.caller, &[known.fact.id], 10).await.unwrap();
     assert_eq!(stored.len(), 2);
-    assert!(stored.contains(&known.evidence), "the first word of a message on a fact stays");
+    assert!(stored.contains(&known.evidence), "later evidence of the same message replaced the first");
     assert!(stored.contains(&denial));
 }
 
-pub(super) async fn a_zero_has_no_sign(store: Arc<dyn Store>) {
+pub(super) async fn stored_zero_has_no_sign(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     let fact = Fact { support: -0.0, opposition: -0.0, ..known.fact.clone() };
@@ -141,7 +141,7 @@ pub(super) async fn a_zero_has_no_sign(store: Arc<dyn Store>) {
     assert_eq!(format!("{} {}", stored.support, stored.opposition), "0 0");
 }
 
-pub(super) async fn merging_moves_everything_and_old_ids_still_find(store: Arc<dyn Store>) {
+pub(super) async fn merge_moves_everything_and_old_ids_still_resolve(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     let second = w.note(known.session, "Johnny likes Mary, he hates Bob.").await;
@@ -176,12 +176,12 @@ pub(super) async fn merging_moves_everything_and_old_ids_still_find(store: Arc<d
     assert!(store.facts_by_id(&w.caller, &[double.id]).await.unwrap().is_empty());
     assert_eq!(store.facts_by_id(&w.caller, &[alone.id]).await.unwrap(), [moved]);
     let messages: Vec<_> = store.evidence_of(&w.caller, &[known.fact.id], 10).await.unwrap().into_iter().map(|e| e.message).collect();
-    assert_eq!(messages.len(), 2, "evidence that both facts had counts once");
+    assert_eq!(messages.len(), 2, "common evidence counts twice");
     assert!(messages.contains(&second.id) && messages.contains(&known.message.id));
     assert_eq!(store.list_mentions(&w.caller, known.john.id, &PAGE).await.unwrap().items.len(), 2);
     assert_eq!(store.count_entities(&w.caller, &EntityFilter::default()).await.unwrap(), 3);
 
-    // Merged on: the oldest id finds the newest owner.
+    // After another merge the oldest id resolves to the newest entity.
     let jack = entity("Jack");
     let facts = store.facts_of_entities(&w.caller, &[known.john.id], 10).await.unwrap();
     let plan = KnowledgeCommit {
@@ -194,7 +194,7 @@ pub(super) async fn merging_moves_everything_and_old_ids_still_find(store: Arc<d
     assert_eq!(store.entities_by_id(&w.caller, &[johnny.id]).await.unwrap()[0].id, jack.id);
     assert_eq!(store.entities_by_id(&w.caller, &[known.john.id]).await.unwrap()[0].id, jack.id);
 
-    // A fact may also be merged into one that is new with the plan, with the statement of the one that goes.
+    // A fact can also be merged into a new fact of the same plan, which takes its statement.
     let successor = Fact { id: recall_domain::FactId(fresh()), subject: jack.id, ..strong };
     let plan = KnowledgeCommit {
         facts: vec![Fact { relation: "ADORES".into(), ..successor.clone() }],
@@ -228,10 +228,10 @@ pub(super) async fn facts_are_found_by_key_and_by_entity(store: Arc<dyn Store>) 
     let one = store.facts_by_key(&w.caller, &[key(&john, Some(&mary))], 9).await.unwrap();
     assert_eq!(one, facts[..1]);
     let any = store.facts_by_key(&w.caller, &[key(&john, None), key(&john, Some(&mary)), key(&mary, Some(&paris))], 9).await.unwrap();
-    assert_eq!(ids(any), [facts[0].id, facts[1].id, facts[3].id], "each fact once, however many keys find it");
+    assert_eq!(ids(any), [facts[0].id, facts[1].id, facts[3].id], "a fact is listed twice");
     assert!(store.facts_by_key(&w.caller, &[FactKey { relation: "HATES".into(), ..key(&john, None) }], 9).await.unwrap().is_empty());
     assert!(store.facts_by_key(&w.caller, &[], 9).await.unwrap().is_empty());
-    assert_eq!(store.facts_by_key(&w.caller, &[key(&john, None)], 1).await.unwrap().len(), 1, "no more than asked for");
+    assert_eq!(store.facts_by_key(&w.caller, &[key(&john, None)], 1).await.unwrap().len(), 1, "more facts than the limit");
 
     let strongest = store.facts_of_entities(&w.caller, &[john.id], 3).await.unwrap();
     assert_eq!(strongest.iter().map(|f| f.support).collect::<Vec<_>>(), [9.0, 3.0, 2.0]);
@@ -241,12 +241,12 @@ pub(super) async fn facts_are_found_by_key_and_by_entity(store: Arc<dyn Store>) 
     let both_ways = store.facts_between(&w.caller, &[mary.id], &[john.id, paris.id]).await.unwrap();
     assert_eq!(ids(both_ways), [facts[0].id, facts[2].id]);
     let overlapping = store.facts_between(&w.caller, &[john.id, paris.id], &[john.id]).await.unwrap();
-    assert_eq!(ids(overlapping), [facts[1].id, facts[3].id], "each fact once, one of an entity with itself too");
+    assert_eq!(ids(overlapping), [facts[1].id, facts[3].id], "a fact is listed twice, or one of an entity with itself is missing");
     assert!(store.facts_between(&w.caller, &[mary.id], &[paris.id]).await.unwrap().is_empty());
     assert!(store.facts_between(&w.caller, &[], &[john.id]).await.unwrap().is_empty());
 }
 
-pub(super) async fn facts_as_of_a_moment(store: Arc<dyn Store>) {
+pub(super) async fn facts_are_filtered_by_time(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let (john, oslo, rome, bonn, nowhere) = (entity("John"), entity("Oslo"), entity("Rome"), entity("Bonn"), entity("Nowhere"));
@@ -268,7 +268,7 @@ pub(super) async fn facts_as_of_a_moment(store: Arc<dyn Store>) {
     }
 }
 
-pub(super) async fn filters_of_facts_and_entities(store: Arc<dyn Store>) {
+pub(super) async fn facts_and_entities_are_filtered(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;
     let other = w.session().await;
@@ -327,10 +327,10 @@ pub(super) async fn filters_of_facts_and_entities(store: Arc<dyn Store>) {
         assert_eq!(store.count_entities(&w.caller, &filter).await.unwrap(), expected as u64, "{filter:?}");
     }
     let mentions = store.list_mentions(&w.caller, emile.id, &PAGE).await.unwrap().items;
-    assert_eq!(mentions.iter().map(|(_, m)| m.clone()).collect::<Vec<_>>(), [(message.id, mention("Émile"))], "a message is listed once");
+    assert_eq!(mentions.iter().map(|(_, m)| m.clone()).collect::<Vec<_>>(), [(message.id, mention("Émile"))], "a message is listed twice");
 }
 
-pub(super) async fn an_answer_is_stored_with_its_events_once(store: Arc<dyn Store>) {
+pub(super) async fn answer_is_stored_once_with_its_events(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let question = w.say(session, "Who does John like?").await;
@@ -357,7 +357,7 @@ pub(super) async fn an_answer_is_stored_with_its_events_once(store: Arc<dyn Stor
     assert_eq!(store.log_state(&w.caller, session).await.unwrap().head, 3);
 }
 
-pub(super) async fn follow_up_work_is_queued_with_the_commit(store: Arc<dyn Store>) {
+pub(super) async fn follow_up_job_is_queued_with_commit(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let (one, two) = (w.note(session, "1?").await, w.note(session, "2?").await);
@@ -370,10 +370,10 @@ pub(super) async fn follow_up_work_is_queued_with_the_commit(store: Arc<dyn Stor
     assert_eq!(jobs.iter().map(|j| (j.work, j.queued_at)).collect::<Vec<_>>(), [(JobWork::Answer(one.id), at(4))]);
 }
 
-pub(super) async fn any_text_reads_back_and_is_found(store: Arc<dyn Store>) {
+pub(super) async fn any_unicode_text_round_trips_and_is_searchable(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
-    // U+0000 and the last code point of all, quotes, a pattern's characters, a combining accent, a surrogate pair in UTF-16.
+    // U+0000, the last code point, quotes, pattern characters, a combining accent, and a UTF-16 surrogate pair.
     for (i, odd) in ["a\0b\0", "\u{10FFFF}0 \u{10FFFF}1", "'%_\\\"\n\t", "e\u{301}\u{1F600}", "\u{FEFF}\u{FFFF}"].into_iter().enumerate() {
         let message = NewMessage {
             speaker: Some(odd.into()),
@@ -386,7 +386,7 @@ pub(super) async fn any_text_reads_back_and_is_found(store: Arc<dyn Store>) {
         assert_eq!(store.messages_by_id(&w.caller, &[said.id]).await.unwrap(), std::slice::from_ref(&said));
         assert_eq!((said.text, said.speaker), (message.text.clone(), message.speaker.clone()));
         let again = NewMessage { id: MessageId(fresh()), event: EventId(fresh()), ..message };
-        assert!(store.append(&w.caller, session, vec![again]).await.unwrap()[0].duplicate, "an odd external id is one too");
+        assert!(store.append(&w.caller, session, vec![again]).await.unwrap()[0].duplicate, "the external id is not recognized");
         let feed = store.feed(&w.caller, super::given::MODEL, i as u64, 10).await.unwrap();
         assert_eq!((feed[0].speaker.as_deref(), &feed[0].terms[0].0[..]), (Some(odd), odd));
 
@@ -421,12 +421,12 @@ pub(super) async fn any_text_reads_back_and_is_found(store: Arc<dyn Store>) {
     }
 }
 
-pub(super) async fn names_of_any_length_are_kept_and_found(store: Arc<dyn Store>) {
-    // A message may be one word of 64 KiB, and the word a name.
+pub(super) async fn names_of_any_length_are_stored_and_found(store: Arc<dyn Store>) {
+    // A message can be one word of 64 KiB, and the word can be a name.
     let w = World::new(&store);
     let session = w.session().await;
     let mut state = 1u64;
-    // Letters that no engine can compress away.
+    // Letters that an engine cannot compress.
     let mut letters = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         char::from_u32(0x4e00 + (state >> 52) as u32).unwrap()

@@ -1,4 +1,4 @@
-//! Pages: complete, in order, stable while others write, and never from a key that the store did not make.
+//! Paged lists: complete, ordered, stable during writes, and only with the store's own cursors.
 
 use std::{fmt::Debug, future::Future, sync::Arc};
 
@@ -7,7 +7,7 @@ use recall_ports::{EntityFilter, FactFilter, KnowledgeCommit, Mining, NewMessage
 
 use super::given::{World, at, entity, evidence, fact, mention, new_message};
 
-/// All items, read in pages of `first`.
+/// Reads all items in pages of `first`.
 async fn all<T, F>(first: u32, list: impl Fn(Page) -> F) -> Vec<T>
 where
     F: Future<Output = Result<Slice<T>, StoreError>>,
@@ -17,7 +17,7 @@ where
     loop {
         let slice = list(page.clone()).await.unwrap();
         assert!(slice.items.len() <= first as usize);
-        assert!(!slice.has_next || slice.items.len() == first as usize, "a page before the last is full");
+        assert!(!slice.has_next || slice.items.len() == first as usize, "a page before the last is not full");
         page.after = slice.items.last().map(|i| i.0.clone());
         items.extend(slice.items.into_iter().map(|i| i.1));
         if !slice.has_next {
@@ -39,7 +39,7 @@ where
     whole
 }
 
-/// Ten of everything; times and counts collide on purpose, so that ids must break the ties.
+/// Creates ten of everything, with equal times and counts, so that ids must break ties.
 async fn ten_of_everything(w: &World) -> (recall_domain::SessionId, Entity, Fact) {
     let session = w.session().await;
     for _ in 0..9 {
@@ -69,7 +69,7 @@ async fn ten_of_everything(w: &World) -> (recall_domain::SessionId, Entity, Fact
     (session, john, first)
 }
 
-pub(super) async fn every_list_is_complete_in_pages_of_any_size(store: Arc<dyn Store>) {
+pub(super) async fn every_list_is_complete_for_any_page_size(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (session, john, fact) = ten_of_everything(&w).await;
     let (s, c) = (&store, &w.caller);
@@ -91,7 +91,7 @@ pub(super) async fn every_list_is_complete_in_pages_of_any_size(store: Arc<dyn S
     same_in_any_pages(10, async |p| s.list_mentions(c, john.id, &p).await).await;
 }
 
-pub(super) async fn rows_that_come_between_pages_neither_repeat_nor_hide_others(store: Arc<dyn Store>) {
+pub(super) async fn concurrent_inserts_do_not_disturb_paging(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (session, john, _) = ten_of_everything(&w).await;
     let (s, c) = (&store, &w.caller);
@@ -101,7 +101,7 @@ pub(super) async fn rows_that_come_between_pages_neither_repeat_nor_hide_others(
     let facts = s.list_facts(c, &FactFilter::default(), &Page::first(4)).await.unwrap();
     let messages = s.list_messages(c, session, &Page::first(4), false).await.unwrap();
     let newest = s.list_messages(c, session, &Page::first(4), true).await.unwrap();
-    // A newer fact lands at the front of the list, a message at its end.
+    // A newer fact is first in its list, a newer message last.
     let late = entity("late");
     let fact = Fact { updated_at: at(99), ..fact(&john, "LIKES", &late) };
     w.commit(KnowledgeCommit { entities: vec![late], facts: vec![fact], ..w.plan(session).await }).await;
@@ -119,7 +119,7 @@ pub(super) async fn rows_that_come_between_pages_neither_repeat_nor_hide_others(
     assert_eq!(rest, [6, 5, 4, 3, 2, 1]);
 }
 
-pub(super) async fn a_foreign_cursor_is_refused(store: Arc<dyn Store>) {
+pub(super) async fn invalid_cursor_is_refused_by_every_list(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (session, john, fact) = ten_of_everything(&w).await;
     let (s, c) = (&store, &w.caller);
@@ -135,7 +135,7 @@ pub(super) async fn a_foreign_cursor_is_refused(store: Arc<dyn Store>) {
             ("mentions", s.list_mentions(c, john.id, &page).await.err()),
         ];
         for (list, error) in refused {
-            assert!(matches!(error, Some(StoreError::BadCursor)), "{list} took the key {key:?}: {error:?}");
+            assert!(matches!(error, Some(StoreError::BadCursor)), "{list} accepted the key {key:?}: {error:?}");
         }
     }
 }

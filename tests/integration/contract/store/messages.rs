@@ -1,4 +1,4 @@
-//! Messages, their numbers, the feed and search by vector.
+//! Messages, their numbers, the message feed and vector search.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -7,7 +7,7 @@ use recall_ports::{Embedding, Mining, NewMessage, Prepared, Store, StoreError};
 
 use super::given::{MODEL, World, at, fresh, new_message, with_external_id};
 
-pub(super) async fn what_is_stored_reads_back_the_same(store: Arc<dyn Store>) {
+pub(super) async fn stored_message_reads_back_unchanged(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let message = NewMessage {
@@ -40,7 +40,7 @@ pub(super) async fn what_is_stored_reads_back_the_same(store: Arc<dyn Store>) {
     assert_eq!(events[0].data["status"], "processed");
 }
 
-pub(super) async fn an_external_id_stores_once(store: Arc<dyn Store>) {
+pub(super) async fn known_external_id_stores_nothing(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (session, other) = (w.session().await, w.session().await);
     let first = w.append(with_external_id(new_message(session, "one"), "x")).await;
@@ -51,10 +51,10 @@ pub(super) async fn an_external_id_stores_once(store: Arc<dyn Store>) {
     assert_eq!(store.log_state(&w.caller, session).await.unwrap(), head, "a duplicate wrote an event");
     assert_eq!(store.depth().await.unwrap().0, 1, "a duplicate queued a job");
     let elsewhere = store.append(&w.caller, other, vec![with_external_id(new_message(other, "three"), "x")]).await.unwrap();
-    assert!(!elsewhere[0].duplicate, "an external id counts in its session only");
+    assert!(!elsewhere[0].duplicate, "an external id counts in another session");
 }
 
-pub(super) async fn duplicates_within_one_batch_store_once(store: Arc<dyn Store>) {
+pub(super) async fn duplicates_within_one_batch_are_stored_once(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     w.append(with_external_id(new_message(session, "known"), "k")).await;
@@ -66,7 +66,7 @@ pub(super) async fn duplicates_within_one_batch_store_once(store: Arc<dyn Store>
     assert_eq!(store.sessions_by_id(&w.caller, &[session]).await.unwrap()[0].message_count, 3);
 }
 
-pub(super) async fn concurrent_duplicates_store_once(store: Arc<dyn Store>) {
+pub(super) async fn concurrent_duplicates_are_stored_once(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let tasks: Vec<_> = (0..16)
@@ -88,19 +88,19 @@ pub(super) async fn concurrent_duplicates_store_once(store: Arc<dyn Store>) {
     assert_eq!((ids.len(), fresh), (1, 1));
 }
 
-pub(super) async fn an_unknown_session_stores_nothing(store: Arc<dyn Store>) {
+pub(super) async fn append_to_unknown_session_stores_nothing(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = SessionId(fresh());
     let refused = store.append(&w.caller, session, vec![new_message(session, "x"), new_message(session, "y")]).await;
     assert!(matches!(refused, Err(StoreError::NotFound)));
     assert_eq!(store.depth().await.unwrap(), (0, 0));
     assert!(store.feed(&w.caller, MODEL, 0, 10).await.unwrap().is_empty());
-    // The writer is usable afterwards.
+    // The writer still works.
     let session = w.session().await;
     assert_eq!(w.say(session, "hello").await.position, 1);
 }
 
-pub(super) async fn numbers_have_no_holes_under_concurrent_appends(store: Arc<dyn Store>) {
+pub(super) async fn concurrent_appends_leave_no_gaps_in_numbers(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let sessions = [w.session().await, w.session().await];
     let tasks: Vec<_> = (0..32)
@@ -109,7 +109,7 @@ pub(super) async fn numbers_have_no_holes_under_concurrent_appends(store: Arc<dy
             tokio::spawn(async move {
                 for n in 0..5 {
                     if n == 2 {
-                        // Fails between others of the same moment and must leave no hole.
+                        // Fails between others at the same moment and must leave no gap.
                         let foreign = SessionId(fresh());
                         assert!(w.store.append(&w.caller, foreign, vec![new_message(foreign, "lost")]).await.is_err());
                     }
@@ -126,17 +126,17 @@ pub(super) async fn numbers_have_no_holes_under_concurrent_appends(store: Arc<dy
         let stored = store.sessions_by_id(&w.caller, &[session]).await.unwrap().remove(0);
         assert_eq!((stored.message_count, stored.head), (16 * 7, 16 * 7));
         let events = store.events_after(&w.caller, session, 0, 1_000).await.unwrap();
-        assert!(events.iter().map(|e| e.seq).eq(1..=16 * 7), "the log has holes");
+        assert!(events.iter().map(|e| e.seq).eq(1..=16 * 7), "the log has gaps");
         let messages = store.messages_before(&w.caller, session, 1_000, 1_000).await.unwrap();
-        assert!(messages.iter().map(|m| m.position).eq(1..=16 * 7), "positions have holes");
-        // Event n tells of message n: both were drawn in one transaction.
+        assert!(messages.iter().map(|m| m.position).eq(1..=16 * 7), "positions have gaps");
+        // Event n describes message n: both get their number in one transaction.
         for (event, message) in events.iter().zip(&messages) {
             assert_eq!(event.data["message_id"], serde_json::json!(message.id));
         }
     }
 }
 
-pub(super) async fn the_feed_grows_in_order_and_hides_vectors_of_other_models(store: Arc<dyn Store>) {
+pub(super) async fn message_feed_is_ordered_and_hides_foreign_vectors(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let (one, two) = (w.session().await, w.session().await);
     let mut expected = Vec::new();
@@ -164,7 +164,7 @@ pub(super) async fn the_feed_grows_in_order_and_hides_vectors_of_other_models(st
     assert!(rows[3].embedding.is_empty());
 }
 
-pub(super) async fn the_feed_never_misses_a_row_under_concurrent_appends(store: Arc<dyn Store>) {
+pub(super) async fn message_feed_misses_no_row_during_appends(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let writers: Vec<_> = (0..8)
         .map(|_| {
@@ -177,7 +177,7 @@ pub(super) async fn the_feed_never_misses_a_row_under_concurrent_appends(store: 
             })
         })
         .collect();
-    // Reads like an index that follows: never looks back behind the last row it saw.
+    // Reads like an index: never again before the last row it saw.
     let mut seen = 0;
     let mut count = 0;
     while count < 80 {
@@ -198,11 +198,11 @@ pub(super) async fn the_feed_never_misses_a_row_under_concurrent_appends(store: 
     assert_eq!(count, 80);
 }
 
-pub(super) async fn nearest_equals_brute_force(store: Arc<dyn Store>) {
+pub(super) async fn vector_search_equals_brute_force(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let stranger = World::new(&store);
     let (one, two, foreign) = (w.session().await, w.session().await, stranger.session().await);
-    // A fixed linear congruential sequence; any will do.
+    // A fixed linear congruential sequence.
     let mut state = 12_345u64;
     let mut next = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -244,11 +244,11 @@ pub(super) async fn nearest_equals_brute_force(store: Arc<dyn Store>) {
     }
     let every = store.nearest(&w.caller, MODEL, &Embedding(decoy), None, 1_000).await.unwrap();
     assert_eq!(every.len(), 120);
-    assert_eq!(every.iter().find(|f| f.0 == all[7].0.id).unwrap().1, 0.0, "a zero vector is like nothing");
+    assert_eq!(every.iter().find(|f| f.0 == all[7].0.id).unwrap().1, 0.0, "a zero vector is similar to something");
     assert!(store.nearest(&w.caller, MODEL, &Embedding(vec![]), None, 10).await.unwrap().is_empty());
 }
 
-pub(super) async fn context_before_a_message_is_oldest_first(store: Arc<dyn Store>) {
+pub(super) async fn messages_before_a_position_are_oldest_first(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     let mut all: Vec<Message> = Vec::new();
@@ -263,7 +263,7 @@ pub(super) async fn context_before_a_message_is_oldest_first(store: Arc<dyn Stor
     assert!(newest.has_next);
 }
 
-pub(super) async fn a_session_takes_its_title_once(store: Arc<dyn Store>) {
+pub(super) async fn session_title_is_set_once(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
     w.append(NewMessage { title: Some("first".into()), ..new_message(session, "x") }).await;
@@ -272,13 +272,13 @@ pub(super) async fn a_session_takes_its_title_once(store: Arc<dyn Store>) {
     assert_eq!(titled.title.unwrap().as_str(), "first");
 }
 
-pub(super) async fn moments_beyond_the_calendar_are_taken(store: Arc<dyn Store>) {
-    // A client may send any moment that it can write down; none of them may break a list for ever.
+pub(super) async fn extreme_timestamps_are_stored_and_listed(store: Arc<dyn Store>) {
+    // A client may send any timestamp; none may break a list.
     let w = World::new(&store);
     let session = w.session().await;
     for moment in [Timestamp::MIN_UTC, Timestamp::MAX_UTC, Timestamp::UNIX_EPOCH, at(0) - chrono::Duration::days(365 * 3_000)] {
         let said = w.append(NewMessage { sent_at: moment, ..new_message(session, "m") }).await;
-        assert_eq!(store.messages_by_id(&w.caller, &[said.id]).await.unwrap(), [said], "what is told and what is stored must agree");
+        assert_eq!(store.messages_by_id(&w.caller, &[said.id]).await.unwrap(), [said], "the returned and the stored message differ");
     }
     assert_eq!(store.list_messages(&w.caller, session, &Page::first(10), false).await.unwrap().items.len(), 4);
 }

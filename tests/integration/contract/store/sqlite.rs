@@ -1,4 +1,4 @@
-//! The contract on SQLite, and what only this engine must show.
+//! The contract on SQLite, and tests of this engine only.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -33,7 +33,7 @@ impl Folder {
         Some(self.new_store().await)
     }
 
-    /// A connection past the store, as another program would open the file.
+    /// Opens the file without the store, like another program.
     async fn other_program(&self) -> SqliteConnection {
         SqliteConnection::connect(&format!("sqlite:{}", self.path().display())).await.unwrap()
     }
@@ -44,7 +44,7 @@ mod contract {
 }
 
 #[tokio::test]
-async fn reopening_keeps_everything() {
+async fn reopened_database_keeps_everything() {
     let folder = Folder::new();
     let first = folder.new_store().await;
     let local = first.local_user().await.unwrap();
@@ -53,7 +53,7 @@ async fn reopening_keeps_everything() {
     let log = first.log_state(&w.caller, known.session).await.unwrap();
     first.close().await;
     let refused = first.append(&w.caller, known.session, vec![new_message(known.session, "x")]).await;
-    assert!(matches!(refused, Err(StoreError::Transient(_))), "a closed store says so");
+    assert!(matches!(refused, Err(StoreError::Transient(_))), "a closed store does not report it");
     assert!(first.ping().await.is_err());
 
     let second = folder.new_store().await;
@@ -66,13 +66,13 @@ async fn reopening_keeps_everything() {
 }
 
 #[tokio::test]
-async fn two_installations_have_two_local_users() {
+async fn installations_have_different_local_users() {
     let (one, two) = (Folder::new(), Folder::new());
     assert_ne!(one.new_store().await.local_user().await.unwrap(), two.new_store().await.local_user().await.unwrap());
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_program_is_refused_and_left_alone() {
+async fn newer_database_is_refused_and_unchanged() {
     let folder = Folder::new();
     folder.new_store().await.close().await;
     let mut other = folder.other_program().await;
@@ -89,7 +89,7 @@ async fn a_database_of_a_newer_program_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_database_with_changed_migrations_is_refused() {
+async fn changed_migrations_are_refused() {
     let folder = Folder::new();
     folder.new_store().await.close().await;
     let mut other = folder.other_program().await;
@@ -99,7 +99,7 @@ async fn a_database_with_changed_migrations_is_refused() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_database_is_refused() {
+async fn file_that_is_no_database_is_refused() {
     let folder = Folder::new();
     std::fs::create_dir_all(folder.path().parent().unwrap()).unwrap();
     std::fs::write(folder.path(), "this is not a database, it is a text of some length".repeat(200)).unwrap();
@@ -108,7 +108,7 @@ async fn a_file_that_is_no_database_is_refused() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn only_the_owner_may_read_the_files() {
+async fn database_files_are_readable_by_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let store = folder.new_store().await;
@@ -120,7 +120,7 @@ async fn only_the_owner_may_read_the_files() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_readers_read_while_writes_go_on() {
+async fn readers_see_whole_transactions_during_writes() {
     let folder = Folder::new();
     let store = folder.new_store().await;
     let w = World::new(&store);
@@ -140,7 +140,7 @@ async fn many_readers_read_while_writes_go_on() {
             tokio::spawn(async move {
                 let mut last = 0;
                 for _ in 0..30 {
-                    // What a reader saw once it sees again, and whole transactions only.
+                    // A reader never sees older data again, and only whole transactions.
                     let stored = w.store.sessions_by_id(&w.caller, &[session]).await.unwrap().remove(0);
                     assert!(stored.head >= last && (stored.head - 1).is_multiple_of(50));
                     last = stored.head;
@@ -158,14 +158,14 @@ async fn many_readers_read_while_writes_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_hangs_up_leaves_the_writer_usable() {
+async fn cancelled_append_leaves_writer_usable() {
     let folder = Folder::new();
     let store = folder.new_store().await;
     let w = World::new(&store);
     let session = w.session().await;
     for polls in 0..40 {
         let mut append = store.append(&w.caller, session, vec![new_message(session, "cut"), new_message(session, "off")]);
-        // Polled a few times, then dropped somewhere in the middle.
+        // Polled a few times, then dropped midway.
         for _ in 0..polls % 4 {
             let _ = futures_util::poll!(&mut append);
             tokio::task::yield_now().await;
@@ -180,7 +180,7 @@ async fn a_client_that_hangs_up_leaves_the_writer_usable() {
 }
 
 #[tokio::test]
-async fn a_locked_database_is_transient_and_recovers() {
+async fn locked_database_is_transient_and_recovers() {
     let folder = Folder::new();
     let store = folder.new_store().await;
     let w = World::new(&store);
@@ -189,13 +189,13 @@ async fn a_locked_database_is_transient_and_recovers() {
     sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
     let refused = store.append(&w.caller, session, vec![new_message(session, "x")]).await;
     assert!(matches!(refused, Err(StoreError::Transient(_))), "{refused:?}");
-    assert_eq!(store.count_sessions(&w.caller).await.unwrap(), 1, "readers are not disturbed");
+    assert_eq!(store.count_sessions(&w.caller).await.unwrap(), 1, "readers are blocked");
     sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
     assert_eq!(w.say(session, "x").await.position, 1);
 }
 
 #[tokio::test]
-async fn statements_are_counted() {
+async fn statement_count_is_constant_per_batch() {
     let folder = Folder::new();
     let store = Arc::new(folder.open().await.unwrap());
     let shared: Arc<dyn Store> = store.clone();
@@ -211,12 +211,12 @@ async fn statements_are_counted() {
     let batch = store.statements() - before;
     let before = store.statements();
     store.append(&w.caller, session, (0..200).map(|_| new_message(session, "m")).collect()).await.unwrap();
-    assert_eq!(store.statements() - before, batch, "statements of a batch do not grow with it");
+    assert_eq!(store.statements() - before, batch, "a larger batch takes more statements");
     assert!(matches!(store.log_state(&w.caller, SessionId(fresh())).await, Err(StoreError::NotFound)));
 }
 
 #[tokio::test]
-async fn jobs_of_a_dead_process_are_due_at_once() {
+async fn jobs_of_dead_process_are_due_at_once() {
     let folder = Folder::new();
     let store = folder.new_store().await;
     let w = World::new(&store);
@@ -228,5 +228,5 @@ async fn jobs_of_a_dead_process_are_due_at_once() {
     let job = w.claim(1).await.remove(0);
     assert_eq!(job.claim.job, held.claim.job);
     let late = store.commit(&w.caller, &w.plan(session).await, Some(&held.claim)).await;
-    assert!(matches!(late, Err(CommitError::NotOurs)), "a process that was not dead after all must not commit twice");
+    assert!(matches!(late, Err(CommitError::NotOurs)), "a process that is still alive committed twice");
 }

@@ -1,4 +1,4 @@
-//! What model servers used.
+//! Token usage of model servers.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ fn tokens(input: u64, output: u64) -> TokenCount {
     TokenCount { input, output }
 }
 
-pub(super) async fn tokens_are_counted_by_day_and_by_message(store: Arc<dyn Store>) {
-    // Days of their own: the sum over all users is of all who ever used this store.
+pub(super) async fn token_usage_is_counted_by_day_and_message(store: Arc<dyn Store>) {
+    // Days unique to this test, because the total covers all users of the store.
     let today = Day(30_000 + i32::try_from(fresh().as_u128() % 1_000_000).unwrap() * 10);
     let w = World::new(&store);
     let (kept, gone) = (w.session().await, w.session().await);
@@ -38,7 +38,7 @@ pub(super) async fn tokens_are_counted_by_day_and_by_message(store: Arc<dyn Stor
     of_messages.sort_by_key(|(_, t)| t.input);
     assert_eq!(of_messages, [(b, tokens(5, 10)), (a, tokens(1_006, 2_012))]);
 
-    // What was used was used, whatever becomes of the messages.
+    // A deletion of messages does not change the usage of the day.
     store.delete_session(&w.caller, gone, &|_, _| None).await.unwrap();
     assert_eq!(store.usage_of_messages(&w.caller, &[a, b]).await.unwrap(), [(a, tokens(1_006, 2_012))]);
     assert_eq!(store.usage_since(&w.caller, today).await.unwrap(), of_today);

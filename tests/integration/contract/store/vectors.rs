@@ -1,4 +1,4 @@
-//! A change of the embedding model: nothing is lost to a search at any step, and two workers never undo each other's.
+//! A change of the embedding model: searches lose nothing at any step, and workers do not undo each other's work.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use super::given::{LEASE, MODEL, World, at, fresh, new_message};
 const NEXT: &str = "test-model-2";
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// Each model has vectors of a length of its own.
+/// Returns a vector whose length depends on the model.
 fn vector(model: &str, n: usize) -> Embedding {
     let angle = n as f32 * 0.1;
     let mut v = vec![angle.cos(), angle.sin()];
@@ -34,7 +34,7 @@ impl World {
         all
     }
 
-    /// The user's, past claims of users of other tests in the same store.
+    /// Claims vectors of this user; claims of other tests' users in the same store are over.
     async fn claim_for(&self, model: &str, ms: i64) -> Option<VectorClaim> {
         let claim = self.store.claim_vectors(model, at(ms), LEASE).await.unwrap()?;
         assert_eq!(claim.caller.user(), self.caller.user());
@@ -46,7 +46,7 @@ impl World {
         found.into_iter().map(|m| m.message).collect()
     }
 
-    /// Makes vectors for these messages, whose text says which they are.
+    /// Makes vectors for these messages, whose text contains their number.
     async fn make(&self, claim: &VectorClaim, model: &str, messages: &[MessageId]) -> VectorStep {
         let found = self.store.without_vector(&self.caller, model, 0, 1_000).await.unwrap();
         let wanted = found.iter().filter(|m| messages.contains(&m.message));
@@ -60,12 +60,12 @@ impl World {
             match self.store.replace_vectors(claim, model, after, 2, at(0), LEASE).await.unwrap() {
                 Replaced::UpTo(message) => after = Some(message),
                 Replaced::All => return,
-                Replaced::NotOurs => panic!("the claim is held"),
+                Replaced::NotOurs => panic!("the claim was lost"),
             }
         }
     }
 
-    /// What search by meaning sees: the same from the feed as from the nearest, each message at most once.
+    /// Returns the messages that vector search finds; the feed and `nearest` must agree, without duplicates.
     async fn seen(&self, model: &str) -> BTreeSet<MessageId> {
         let feed = self.store.feed(&self.caller, model, 0, 1_000).await.unwrap();
         let with: BTreeSet<_> = feed.iter().filter(|r| !r.embedding.is_empty()).map(|r| r.message).collect();
@@ -90,13 +90,13 @@ fn set(messages: &[MessageId]) -> BTreeSet<MessageId> {
     messages.iter().copied().collect()
 }
 
-pub(super) async fn the_first_message_says_by_which_model_a_user_is_searched(store: Arc<dyn Store>) {
+pub(super) async fn first_message_sets_embedding_model_of_user(store: Arc<dyn Store>) {
     let w = World::new(&store);
     assert_eq!(w.in_use().await, None);
     let all = w.told(2).await;
     assert_eq!(w.in_use().await.as_deref(), Some(MODEL));
     store.want_model(MODEL).await.unwrap();
-    assert_eq!(w.claim_for(MODEL, 0).await, None, "nothing is to be done");
+    assert_eq!(w.claim_for(MODEL, 0).await, None, "there is nothing to do");
     assert_eq!(store.vector_backlog(MODEL).await.unwrap(), VectorBacklog::default());
     assert_eq!(store.vector_backlog(NEXT).await.unwrap(), VectorBacklog { users: 1, messages: 2 });
     // Another process has another model already, or still.
@@ -104,11 +104,11 @@ pub(super) async fn the_first_message_says_by_which_model_a_user_is_searched(sto
     let other = w.append(embedded(session, NEXT, 7, &[])).await.id;
     assert_eq!(w.in_use().await.as_deref(), Some(MODEL));
     assert_eq!((w.seen(MODEL).await, w.missing(MODEL).await), (set(&all), vec![other]));
-    let claim = w.claim_for(MODEL, 0).await.expect("a vector is missing");
+    let claim = w.claim_for(MODEL, 0).await.expect("a missing vector is not claimed");
     assert_eq!((claim.in_use.as_deref(), claim.head), (Some(MODEL), 3));
 }
 
-pub(super) async fn a_user_is_searched_by_the_old_vectors_until_the_new_ones_are_whole(store: Arc<dyn Store>) {
+pub(super) async fn old_vectors_serve_until_new_ones_are_complete(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let all = w.told(5).await;
     store.want_model(NEXT).await.unwrap();
@@ -119,7 +119,7 @@ pub(super) async fn a_user_is_searched_by_the_old_vectors_until_the_new_ones_are
     assert_eq!(w.missing(NEXT).await, newest_first);
     assert_eq!(store.without_vector(&w.caller, NEXT, 1, 3).await.unwrap().len(), 2);
     assert_eq!(w.make(&claim, NEXT, &newest_first[..2]).await, VectorStep::Done);
-    assert_eq!(w.make(&claim, NEXT, &newest_first[..2]).await, VectorStep::Done, "twice is once");
+    assert_eq!(w.make(&claim, NEXT, &newest_first[..2]).await, VectorStep::Done, "a repeated step changed something");
     assert_eq!((w.seen(MODEL).await, w.seen(NEXT).await), (set(&all), set(&newest_first[..2])));
     assert_eq!(store.feed_state(&w.caller).await.unwrap(), before);
     assert_eq!(store.vector_backlog(NEXT).await.unwrap(), VectorBacklog { users: 1, messages: 3 });
@@ -129,8 +129,8 @@ pub(super) async fn a_user_is_searched_by_the_old_vectors_until_the_new_ones_are
     assert_eq!(store.use_vectors(&claim, NEXT, 5, at(0), PAUSE).await.unwrap(), VectorStep::Done);
     let after = store.feed_state(&w.caller).await.unwrap();
     assert_eq!(after.model.as_deref(), Some(NEXT));
-    assert!(after.generation > before.generation, "indexes of the old vectors are void");
-    // Who began to search before ends with the old ones, which nobody takes away meanwhile.
+    assert!(after.generation > before.generation, "indexes of the old vectors are still valid");
+    // A search that began before ends with the old vectors, which nothing removes meanwhile.
     assert_eq!(w.claim_for(NEXT, 59_999).await, None);
     assert_eq!((w.seen(MODEL).await, w.seen(NEXT).await), (set(&all), set(&all)));
 
@@ -143,17 +143,17 @@ pub(super) async fn a_user_is_searched_by_the_old_vectors_until_the_new_ones_are
     assert_eq!(store.settle_vectors(&claim, NEXT, 5).await.unwrap(), VectorStep::Done);
     assert_eq!(store.vector_backlog(NEXT).await.unwrap(), VectorBacklog::default());
     assert_eq!(w.claim_for(NEXT, 1_000_000).await, None);
-    assert_eq!(store.feed_state(&w.caller).await.unwrap(), after, "what is found did not change");
+    assert_eq!(store.feed_state(&w.caller).await.unwrap(), after, "the search results changed");
 }
 
-pub(super) async fn a_new_message_is_near_by_both_models_during_a_change(store: Arc<dyn Store>) {
+pub(super) async fn new_message_is_found_by_both_models_during_change(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let mut all = w.told(3).await;
     store.want_model(NEXT).await.unwrap();
     let session = w.session().await;
     all.push(w.append(embedded(session, NEXT, 3, &["a-third", MODEL])).await.id);
     assert_eq!((w.seen(MODEL).await, w.seen(NEXT).await), (set(&all), set(&all[3..])));
-    assert!(w.seen("a-third").await.is_empty(), "what nobody is searched by is not kept");
+    assert!(w.seen("a-third").await.is_empty(), "a vector of an unused model is stored");
     let claim = w.claim_for(NEXT, 0).await.unwrap();
     w.make(&claim, NEXT, &all).await;
     assert_eq!(store.use_vectors(&claim, NEXT, 4, at(0), Duration::ZERO).await.unwrap(), VectorStep::Done);
@@ -163,13 +163,13 @@ pub(super) async fn a_new_message_is_near_by_both_models_during_a_change(store: 
     assert_eq!((w.seen(MODEL).await, w.seen(NEXT).await), (set(&[]), set(&all)));
 }
 
-pub(super) async fn a_message_that_came_meanwhile_keeps_new_vectors_from_use(store: Arc<dyn Store>) {
+pub(super) async fn late_message_delays_use_of_new_vectors(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let mut all = w.told(3).await;
     store.want_model(NEXT).await.unwrap();
     let claim = w.claim_for(NEXT, 0).await.unwrap();
     w.make(&claim, NEXT, &all).await;
-    // From a process that still has the old model.
+    // From a process with the old model.
     let session = w.session().await;
     all.push(w.append(embedded(session, MODEL, 3, &[])).await.id);
     assert_eq!(store.use_vectors(&claim, NEXT, 3, at(0), PAUSE).await.unwrap(), VectorStep::Incomplete(4));
@@ -185,21 +185,21 @@ pub(super) async fn a_message_that_came_meanwhile_keeps_new_vectors_from_use(sto
     assert_eq!(store.settle_vectors(&claim, NEXT, 5).await.unwrap(), VectorStep::Done);
     all.push(late);
     assert_eq!((w.seen(MODEL).await, w.seen(NEXT).await), (set(&[]), set(&all)));
-    // And one more when all was done: it is work again.
+    // One more after the end: there is work again.
     w.append(embedded(session, MODEL, 5, &[])).await;
     assert!(w.claim_for(NEXT, 0).await.is_some());
 }
 
-pub(super) async fn one_worker_has_a_user_and_a_late_one_writes_nothing(store: Arc<dyn Store>) {
+pub(super) async fn one_worker_holds_user_and_late_worker_writes_nothing(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let all = w.told(3).await;
     store.want_model(NEXT).await.unwrap();
     let late = w.claim_for(NEXT, 0).await.unwrap();
     assert_eq!(w.claim_for(NEXT, 29_999).await, None);
-    // Its pages prolong it.
+    // Each page extends the lease.
     store.keep_vectors(&late, NEXT, vec![], at(20_000), LEASE).await.unwrap();
     assert_eq!(w.claim_for(NEXT, 49_999).await, None);
-    let claim = w.claim_for(NEXT, 50_000).await.expect("the lease has ended");
+    let claim = w.claim_for(NEXT, 50_000).await.expect("the lease did not expire");
     assert_eq!(w.make(&late, NEXT, &all).await, VectorStep::NotOurs);
     assert!(w.seen(NEXT).await.is_empty());
     w.make(&claim, NEXT, &all).await;
@@ -208,23 +208,23 @@ pub(super) async fn one_worker_has_a_user_and_a_late_one_writes_nothing(store: A
     assert_eq!(store.replace_vectors(&late, NEXT, None, 9, at(0), LEASE).await.unwrap(), Replaced::NotOurs);
     assert_eq!(store.settle_vectors(&late, NEXT, 3).await.unwrap(), VectorStep::NotOurs);
     store.release_vectors(&late).await.unwrap();
-    let again = w.claim_for(NEXT, 0).await.expect("the pause was none");
+    let again = w.claim_for(NEXT, 0).await.expect("the pause did not end");
     assert_eq!(w.claim_for(NEXT, 0).await, None);
     store.release_vectors(&again).await.unwrap();
     assert!(w.claim_for(NEXT, 0).await.is_some());
 }
 
-pub(super) async fn the_model_that_was_wanted_last_counts(store: Arc<dyn Store>) {
+pub(super) async fn last_wanted_embedding_model_wins(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let all = w.told(4).await;
     store.want_model(NEXT).await.unwrap();
     let claim = w.claim_for(NEXT, 0).await.unwrap();
     w.make(&claim, NEXT, &all[2..]).await;
-    // Twice in the middle: to a third, and back to the first.
+    // The wanted model changes twice midway: to a third, and back to the first.
     store.want_model("a-third").await.unwrap();
     assert_eq!(w.make(&claim, NEXT, &all).await, VectorStep::NotOurs);
     assert_eq!(store.use_vectors(&claim, NEXT, 4, at(0), PAUSE).await.unwrap(), VectorStep::NotOurs);
-    assert_eq!(w.claim_for(NEXT, 1_000_000).await, None, "a process of before leaves it alone");
+    assert_eq!(w.claim_for(NEXT, 1_000_000).await, None, "an older process took it");
     let claim = w.claim_for("a-third", 1_000_000).await.unwrap();
     w.make(&claim, "a-third", &all[..1]).await;
     let session = w.session().await;
@@ -236,10 +236,10 @@ pub(super) async fn the_model_that_was_wanted_last_counts(store: Arc<dyn Store>)
     w.replace_all(&claim, MODEL).await;
     assert_eq!(store.settle_vectors(&claim, MODEL, 5).await.unwrap(), VectorStep::Done);
     assert_eq!(w.seen(MODEL).await.len(), 5);
-    assert!(w.seen(NEXT).await.is_empty() && w.seen("a-third").await.is_empty(), "nothing is left of what was begun");
+    assert!(w.seen(NEXT).await.is_empty() && w.seen("a-third").await.is_empty(), "vectors of abandoned models are left");
 }
 
-pub(super) async fn what_is_deleted_meanwhile_leaves_no_vector(store: Arc<dyn Store>) {
+pub(super) async fn deletion_during_model_change_leaves_no_vector(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let gone = w.told(3).await;
     let stays = w.told(2).await;

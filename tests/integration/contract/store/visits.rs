@@ -1,4 +1,4 @@
-//! People who come without a login: how long they last, what they may store, and how an account takes over what they had.
+//! Visitors without a login: lifetime, quota, and adoption of a visit by an account.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -19,10 +19,10 @@ pub(super) fn visit(messages_left: u32, sessions_left: u32) -> Visit {
     Visit { digest: TokenDigest(digest), messages_left, sessions_left, created_at: at(0), ends_at: at(10_000), empty_until: None }
 }
 
-/// Room for many visits.
+/// A limit that admits many visits.
 pub(crate) const ROOM: VisitRoom = VisitRoom { most: 1_000, origin: None, most_of_origin: 0 };
 
-/// Somebody on a visit.
+/// Creates a visitor with a visit.
 pub(super) async fn visitor(store: &Arc<dyn Store>, messages: u32, sessions: u32) -> (World, Visit) {
     let w = World { store: store.clone(), caller: Caller::verified(UserId(fresh()), ViewerRole::Anonymous) };
     let visit = visit(messages, sessions);
@@ -30,27 +30,27 @@ pub(super) async fn visitor(store: &Arc<dyn Store>, messages: u32, sessions: u32
     (w, visit)
 }
 
-pub(super) async fn a_visit_is_found_by_its_secret_until_it_is_over(store: Arc<dyn Store>) {
+pub(super) async fn visit_is_found_until_it_ends(store: Arc<dyn Store>) {
     let (w, visit) = visitor(&store, 3, 1).await;
-    assert_eq!(store.visit(visit.digest, at(9_999)).await.unwrap(), Some((w.caller, visit.clone())), "read back the same");
+    assert_eq!(store.visit(visit.digest, at(9_999)).await.unwrap(), Some((w.caller, visit.clone())), "the stored visit differs");
     assert_eq!(store.visit(TokenDigest([9; 32]), at(0)).await.unwrap(), None);
-    assert_eq!(store.visit(visit.digest, at(10_000)).await.unwrap(), None, "it is over");
+    assert_eq!(store.visit(visit.digest, at(10_000)).await.unwrap(), None, "the visit did not end");
     let ended = async |ms| store.ended_visits(at(ms), 100).await.unwrap().contains(&w.caller);
     assert_eq!((ended(9_999).await, ended(10_000).await), (false, true));
 
     store.use_visit(visit.digest, at(9_999), at(20_000), at(20_000)).await.unwrap();
     store.use_visit(visit.digest, at(9_999), at(15_000), at(15_000)).await.unwrap();
-    assert_eq!((ended(19_999).await, ended(20_000).await), (false, true), "no earlier than said before");
+    assert_eq!((ended(19_999).await, ended(20_000).await), (false, true), "use shortened the visit");
     store.use_visit(TokenDigest([9; 32]), at(9_999), at(20_000), at(20_000)).await.unwrap();
     store.use_visit(visit.digest, at(20_000), at(30_000), at(30_000)).await.unwrap();
-    assert!(ended(20_000).await, "one that is over stays so");
+    assert!(ended(20_000).await, "use revived an ended visit");
 
     store.begin_erasure(&w.caller, at(0)).await.unwrap();
-    assert_eq!(store.visit(visit.digest, at(0)).await.unwrap(), None, "with the deletion of everything it ends at once");
+    assert_eq!(store.visit(visit.digest, at(0)).await.unwrap(), None, "the deletion of all data did not end the visit");
     assert!(!ended(30_000).await);
 }
 
-pub(super) async fn a_visitor_stores_no_more_than_the_visit_has_left(store: Arc<dyn Store>) {
+pub(super) async fn visitor_cannot_exceed_visit_quota(store: Arc<dyn Store>) {
     let (w, visit) = visitor(&store, 3, 1).await;
     let session = w.session().await;
     let another = store.create_session(&w.caller, SessionId(fresh()), None, "e".into(), at(0)).await;
@@ -58,21 +58,21 @@ pub(super) async fn a_visitor_stores_no_more_than_the_visit_has_left(store: Arc<
     let several = |n: usize| (0..n).map(|_| new_message(session, "m")).collect::<Vec<_>>();
     let append = async |n| store.append(&w.caller, session, several(n)).await;
     assert_eq!(append(2).await.unwrap().len(), 2);
-    assert!(matches!(append(2).await, Err(StoreError::QuotaUsed)), "together or not at all");
+    assert!(matches!(append(2).await, Err(StoreError::QuotaUsed)), "part of a batch was stored");
     assert_eq!(append(1).await.unwrap().len(), 1);
     assert!(matches!(append(1).await, Err(StoreError::QuotaUsed)));
     assert_eq!(w.store.list_messages(&w.caller, session, &Page::first(9), false).await.unwrap().items.len(), 3);
     let (_, left) = store.visit(visit.digest, at(0)).await.unwrap().unwrap();
     assert_eq!((left.messages_left, left.sessions_left), (0, 0));
-    // What is deleted gives nothing back.
+    // A deletion does not restore the quota.
     store.delete_session(&w.caller, session, &|_, _| None).await.unwrap();
     assert!(matches!(store.create_session(&w.caller, SessionId(fresh()), None, "e".into(), at(0)).await, Err(StoreError::QuotaUsed)));
-    // Nobody else is counted.
+    // Users without a visit have no quota.
     let other = World::new(&store);
     let session = other.session().await;
     other.say(session, "m").await;
 
-    // Many at once share what there is.
+    // Concurrent writes share the quota.
     let (w, _) = visitor(&store, 5, 1).await;
     let session = w.session().await;
     let all = (0..20).map(|_| {
@@ -86,17 +86,17 @@ pub(super) async fn a_visitor_stores_no_more_than_the_visit_has_left(store: Arc<
     assert_eq!(stored, 5);
 }
 
-pub(super) async fn there_are_no_more_visits_than_may_be(store: Arc<dyn Store>) {
+pub(super) async fn number_of_visits_is_limited(store: Arc<dyn Store>) {
     let (w, _) = visitor(&store, 1, 1).await;
     let next = Caller::verified(UserId(fresh()), ViewerRole::Anonymous);
-    // Others may have some in this store, too, but never fewer than this one.
+    // Other tests may have visits in this store, but this test has at least one.
     assert!(!store.begin_visit(&next, &visit(1, 1), &VisitRoom { most: 1, ..ROOM }).await.unwrap());
     assert_eq!(store.holdings(&next).await.unwrap().len(), 0);
     store.begin_erasure(&w.caller, at(0)).await.unwrap();
     assert!(store.begin_visit(&next, &visit(1, 1), &ROOM).await.unwrap());
 }
 
-pub(super) async fn an_empty_visit_ends_sooner_until_something_is_said(store: Arc<dyn Store>) {
+pub(super) async fn empty_visit_ends_early_until_first_message(store: Arc<dyn Store>) {
     let empty = || Visit { empty_until: Some(at(100)), ..visit(3, 3) };
     let begin = async || {
         let w = World { store: store.clone(), caller: Caller::verified(UserId(fresh()), ViewerRole::Anonymous) };
@@ -110,21 +110,21 @@ pub(super) async fn an_empty_visit_ends_sooner_until_something_is_said(store: Ar
         listed
     };
     let ((silent, first), (speaks, second)) = (begin().await, begin().await);
-    assert_eq!(store.visit(first.digest, at(99)).await.unwrap(), Some((silent.caller, first.clone())), "read back the same");
+    assert_eq!(store.visit(first.digest, at(99)).await.unwrap(), Some((silent.caller, first.clone())), "the stored visit differs");
     let session = speaks.session().await;
-    assert!(is_over(&speaks, &second, 100).await, "a session in which nothing is said is nothing");
+    assert!(is_over(&speaks, &second, 100).await, "a session without messages counts as used");
     store.use_visit(first.digest, at(50), at(10_050), at(150)).await.unwrap();
     assert!(!is_over(&silent, &first, 149).await && is_over(&silent, &first, 150).await);
     speaks.say(session, "m").await;
     store.use_visit(second.digest, at(50), at(10_050), at(150)).await.unwrap();
     assert!(!is_over(&speaks, &second, 10_049).await && is_over(&speaks, &second, 10_050).await);
     store.use_visit(first.digest, at(150), at(20_000), at(20_000)).await.unwrap();
-    assert!(is_over(&silent, &first, 150).await, "one that is over stays so");
+    assert!(is_over(&silent, &first, 150).await, "use revived an ended visit");
     let account = World::new(&store);
     assert_eq!(store.adopt(&account.caller, first.digest, at(150)).await.unwrap(), None);
 }
 
-pub(super) async fn an_empty_visit_makes_room_for_a_newcomer_and_no_other_does(store: Arc<dyn Store>) {
+pub(super) async fn empty_visit_is_replaced_when_limit_is_reached(store: Arc<dyn Store>) {
     let [here, there] = ["192.0.2.1", "2001:db8::"].map(|address| Some(address.parse().unwrap()));
     let begin = async |n: i64, origin, most, most_of_origin| {
         let w = World { store: store.clone(), caller: Caller::verified(UserId(fresh()), ViewerRole::Anonymous) };
@@ -134,26 +134,27 @@ pub(super) async fn an_empty_visit_makes_room_for_a_newcomer_and_no_other_does(s
     };
     let is_there = async |(_, visit): &(World, Visit)| store.visit(visit.digest, at(20)).await.unwrap().is_some();
 
-    // Two from here, of which the older one says something.
+    // Two visits from one address; the older one has a message.
     let first = begin(1, here, 10, 2).await.unwrap();
     let second = begin(2, here, 10, 2).await.unwrap();
     let session = first.0.session().await;
     first.0.say(session, "m").await;
     let third = begin(3, here, 10, 2).await.unwrap();
     assert_eq!((is_there(&first).await, is_there(&second).await, is_there(&third).await), (true, false, true));
-    assert!(store.ended_visits(at(20), 10).await.unwrap().contains(&second.0.caller), "what it had is deleted");
-    // Who was on the way there stores nothing that would then be lost.
+    assert!(store.ended_visits(at(20), 10).await.unwrap().contains(&second.0.caller), "the replaced visit is not deleted");
+    // A request of the replaced visitor that is still running stores nothing.
     let late = store.create_session(&second.0.caller, SessionId(fresh()), None, "e".into(), at(3)).await;
     assert!(matches!(late, Err(StoreError::QuotaUsed)), "{late:?}");
 
-    // Elsewhere there is room, and the one there is not ended for somebody here.
+    // Another address has room, and its empty visit is not replaced for this address.
     let other = begin(4, there, 10, 2).await.unwrap();
     let session = third.0.session().await;
     third.0.say(session, "m").await;
-    assert!(begin(5, here, 10, 2).await.is_none(), "all from here are in use");
+    assert!(begin(5, here, 10, 2).await.is_none(), "a visit in use was replaced");
     assert!(is_there(&other).await);
 
-    // Full in all: the one that was used least lately, wherever it is from. Those that are over do not count.
+    // When the total is reached, the least recently used empty visit of any address is replaced; ended visits do not
+    // count.
     let unknown = begin(6, None, 10, 0).await.unwrap();
     store.use_visit(other.1.digest, at(7), at(10_007), at(1_007)).await.unwrap();
     let newest = begin(8, None, 4, 0).await.unwrap();
@@ -162,9 +163,9 @@ pub(super) async fn an_empty_visit_makes_room_for_a_newcomer_and_no_other_does(s
         let session = one.0.session().await;
         one.0.say(session, "m").await;
     }
-    assert!(begin(9, there, 4, 2).await.is_none(), "all are in use");
+    assert!(begin(9, there, 4, 2).await.is_none(), "a visit in use was replaced");
 
-    // Many at once get no more places than there are.
+    // Concurrent visitors do not exceed the limit.
     let many = (0..12).map(|_| {
         let store = store.clone();
         tokio::spawn(async move {
@@ -180,7 +181,7 @@ pub(super) async fn an_empty_visit_makes_room_for_a_newcomer_and_no_other_does(s
     assert_eq!(begun, 3);
 }
 
-pub(super) async fn an_account_without_anything_takes_a_visit_over_as_it_is(store: Arc<dyn Store>) {
+pub(super) async fn empty_account_adopts_visit_unchanged(store: Arc<dyn Store>) {
     let (visitor, session) = rich(&store).await;
     let mine = visit(100, 100);
     store.begin_visit(&visitor.caller, &mine, &ROOM).await.unwrap();
@@ -192,23 +193,23 @@ pub(super) async fn an_account_without_anything_takes_a_visit_over_as_it_is(stor
     let adoption = store.adopt(&account.caller, mine.digest, at(5)).await.unwrap().unwrap();
     assert_eq!(adoption.visitor, visitor.caller.user());
     let after = export(&store, account.caller.user()).await;
-    assert_eq!(body(&before)[1..], body(&after)[1..], "every record, under the same ids");
+    assert_eq!(body(&before)[1..], body(&after)[1..], "records or ids differ");
     assert_eq!((adoption.sessions.len(), adoption.messages), (records(&after, "session"), records(&after, "message") as u64));
-    assert_eq!(log(&store, &account.caller, session).await, told, "whoever follows the log goes on in it");
+    assert_eq!(log(&store, &account.caller, session).await, told, "the event log does not continue");
     assert_eq!(store.feed_state(&account.caller).await.unwrap().model, state.model);
     assert_eq!(store.feed(&account.caller, MODEL, 0, 100).await.unwrap().len(), records(&after, "index"));
 
-    // The visitor's own begin to go, and nothing of it can be changed any more.
+    // The visitor's copy is being deleted and can no longer change.
     assert_eq!(store.visit(mine.digest, at(0)).await.unwrap(), None);
     assert!(store.erasure(&visitor.caller).await.unwrap().unwrap().ended_at.is_none());
     let late = store.append(&visitor.caller, session, vec![new_message(session, "late")]).await;
     assert!(matches!(late, Err(StoreError::BeingErased)), "{late:?}");
     while store.erase(&visitor.caller, at(6), 50).await.unwrap().erasure.ended_at.is_none() {}
     assert_eq!(store.holdings(&visitor.caller).await.unwrap().into_keys().collect::<Vec<_>>(), [""; 0]);
-    assert_eq!(export(&store, account.caller.user()).await, after, "and the account's stay");
+    assert_eq!(export(&store, account.caller.user()).await, after, "the account's data changed");
 }
 
-pub(super) async fn an_account_takes_a_visit_over_beside_what_it_has(store: Arc<dyn Store>) {
+pub(super) async fn account_with_data_adopts_visit_next_to_it(store: Arc<dyn Store>) {
     let account = World::new(&store);
     let own = account.john_likes_mary().await;
     let me = Entity { is_viewer: true, ..entity("Ann") };
@@ -234,28 +235,29 @@ pub(super) async fn an_account_takes_a_visit_over_beside_what_it_has(store: Arc<
     let adoption = store.adopt(&account_as_admin, visit.digest, at(1)).await.unwrap().unwrap();
     assert_eq!((adoption.sessions, adoption.messages, adoption.facts), (vec![theirs.session], 1, 2));
 
-    // An index that knew the rows of before reads on after them.
+    // An index of the account continues after the rows it knows.
     assert_eq!(store.feed_generation(&account.caller).await.unwrap(), generation);
     let after = rows.last().unwrap().row;
     let more: Vec<_> = store.feed(&account.caller, MODEL, after, 100).await.unwrap().iter().map(|r| r.message).collect();
     assert_eq!(more, [theirs.message.id]);
     let next = account.say(own.session, "one more").await;
-    assert_eq!(store.feed(&account.caller, MODEL, after + 1, 100).await.unwrap()[0].message, next.id, "numbers go on");
+    assert_eq!(store.feed(&account.caller, MODEL, after + 1, 100).await.unwrap()[0].message, next.id, "the numbers do not continue");
 
-    // Who was "I" there is somebody of the account's for now, and both facts are there.
+    // The visitor's viewer entity is an ordinary entity of the account for now, and all facts are there.
     assert_eq!(store.viewer_entity(&account.caller).await.unwrap().unwrap().id, me.id);
     let seen: BTreeSet<_> =
         store.entities_by_id(&account.caller, &[you.id, theirs.john.id]).await.unwrap().iter().map(|e| (e.id, e.is_viewer)).collect();
     assert_eq!(seen, BTreeSet::from([(you.id, false), (theirs.john.id, false)]));
     assert_eq!(store.facts_by_id(&account.caller, &[own.fact.id, theirs.fact.id, likes.id]).await.unwrap().len(), 3);
     let johns = store.entities_by_key(&account.caller, &[EntityKey::of("John").unwrap()]).await.unwrap();
-    assert_eq!(johns.len(), 2, "nothing was made one yet");
+    assert_eq!(johns.len(), 2, "the entities were merged already");
 
-    // A plan of before is void, and so is the work that was being done for the visitor: it is done again, for the account.
+    // An older plan is stale. A job in progress for the visitor is lost and runs again for the account.
     assert!(matches!(store.commit(&account.caller, &stale, None).await, Err(CommitError::Stale)));
     let late = KnowledgeCommit { events: vec![event(theirs.session)], ..w.plan(theirs.session).await };
     assert!(store.commit(&w.caller, &late, Some(&job.claim)).await.is_err());
-    // The worker that had it is told so before it has ended, and no other takes it again for the visitor, also when the lease is over.
+    // The worker learns this by its heartbeat, and no worker claims the job for the visitor again, even after the
+    // lease.
     assert!(!store.extend(&job.claim, at(2), LEASE).await.unwrap());
     assert!(matches!(store.retry(&job.claim, at(2), LEASE, "X").await, Err(CommitError::NotOurs)));
     store.release(&[job.claim]).await.unwrap();
@@ -263,17 +265,17 @@ pub(super) async fn an_account_takes_a_visit_over_beside_what_it_has(store: Arc<
     again.extend(w.claim(1_000_000).await);
     again.retain(|j| j.session == theirs.session);
     assert!(again.iter().all(|j| (j.work, j.caller) == (job.work, account_as_admin)), "{again:?}");
-    assert_eq!(again.iter().map(|j| j.claim.job).collect::<BTreeSet<_>>().len(), 1, "it is there once");
+    assert_eq!(again.iter().map(|j| j.claim.job).collect::<BTreeSet<_>>().len(), 1, "not exactly one job is left");
     assert_eq!(w.store.holdings(&w.caller).await.unwrap().get("jobs"), None);
 
-    // What bounds a session counts what came with it.
+    // The limits of a session count the adopted data.
     let of = Some(theirs.session);
     let entities = store.count_entities(&account.caller, &EntityFilter { session: of, ..EntityFilter::default() }).await.unwrap();
     let facts = store.count_facts(&account.caller, &FactFilter { session: of, ..FactFilter::default() }).await.unwrap();
     assert_eq!((entities, facts), counts);
 }
 
-pub(super) async fn a_visit_is_taken_over_once_and_nothing_written_meanwhile_is_lost(store: Arc<dyn Store>) {
+pub(super) async fn visit_is_adopted_once_without_losing_messages(store: Arc<dyn Store>) {
     let (w, visit) = visitor(&store, 10_000, 10).await;
     let account = World::new(&store);
     let session = w.session().await;
@@ -307,10 +309,10 @@ pub(super) async fn a_visit_is_taken_over_once_and_nothing_written_meanwhile_is_
     assert_eq!(there.iter().copied().collect::<BTreeSet<_>>(), stored);
     assert_eq!(there.len(), stored.len());
     let other = World::new(&store);
-    assert_eq!(store.adopt(&other.caller, visit.digest, at(1)).await.unwrap(), None, "nobody else gets it afterwards");
+    assert_eq!(store.adopt(&other.caller, visit.digest, at(1)).await.unwrap(), None, "another account adopted the same visit");
 }
 
-pub(super) async fn what_is_not_settled_is_listed_until_it_is(store: Arc<dyn Store>) {
+pub(super) async fn unsettled_adoptions_are_listed_until_settled(store: Arc<dyn Store>) {
     let account = World::new(&store);
     let (w, visit) = visitor(&store, 100, 100).await;
     let known = w.john_likes_mary().await;
@@ -329,7 +331,7 @@ pub(super) async fn what_is_not_settled_is_listed_until_it_is(store: Arc<dyn Sto
     assert!(!unsettled().await && store.adopted(&account.caller, 100).await.unwrap().is_empty());
 }
 
-pub(super) async fn of_a_visitor_nothing_is_left_in_the_end(store: Arc<dyn Store>) {
+pub(super) async fn deleted_visitor_leaves_nothing_at_all(store: Arc<dyn Store>) {
     let (w, _) = visitor(&store, 100, 100).await;
     w.john_likes_mary().await;
     let (stays, _) = visitor(&store, 100, 100).await;
@@ -340,16 +342,16 @@ pub(super) async fn of_a_visitor_nothing_is_left_in_the_end(store: Arc<dyn Store
         while store.erase(&gone.caller, at(0), 100).await.unwrap().erasure.ended_at.is_none() {}
     }
     while store.forget_erasures(Day(Day::of(at(0)).0 + 1), 1).await.unwrap() > 0 {}
-    assert!(matches!(store.begin_erasure(&w.caller, at(0)).await, Err(StoreError::NotFound)), "the store never had anything of theirs");
-    assert!(store.begin_erasure(&account.caller, at(0)).await.is_ok(), "of an account the counters stay");
+    assert!(matches!(store.begin_erasure(&w.caller, at(0)).await, Err(StoreError::NotFound)), "something of the visitor is left");
+    assert!(store.begin_erasure(&account.caller, at(0)).await.is_ok(), "the counters of an account are gone");
     stays.session().await;
-    // Whoever still believes to be on that visit writes nothing.
+    // A late request of the deleted visitor writes nothing.
     let late = store.create_session(&w.caller, SessionId(fresh()), None, "e".into(), at(0)).await;
     assert!(matches!(late, Err(StoreError::QuotaUsed)), "{late:?}");
     assert!(matches!(store.begin_erasure(&w.caller, at(0)).await, Err(StoreError::NotFound)));
 }
 
-pub(super) async fn a_graph_engine_is_told_what_came_and_what_went(store: Arc<dyn Store>) {
+pub(super) async fn adoption_is_listed_in_graph_feeds(store: Arc<dyn Store>) {
     let feed: &dyn ChangeFeed = store.as_ref();
     feed.start().await.unwrap();
     let account = World::new(&store);
@@ -382,12 +384,12 @@ pub(super) async fn a_graph_engine_is_told_what_came_and_what_went(store: Arc<dy
     assert_eq!(went, expected);
 }
 
-/// How many records of a sort an archive has.
+/// Returns the number of records of this type in an archive.
 fn records(archive: &str, sort: &str) -> usize {
     archive.lines().filter(|l| serde_json::from_str::<Value>(l).unwrap()["type"] == sort).count()
 }
 
-/// Where the log of a session stands, and what it says.
+/// Returns the state and the events of a session's log.
 pub(super) async fn log(store: &Arc<dyn Store>, caller: &Caller, session: SessionId) -> (recall_ports::LogState, Vec<String>) {
     let events = store.events_after(caller, session, 0, 1_000).await.unwrap();
     let said = events.iter().map(|e| format!("{} {} {} {} {}", e.seq, e.id, e.kind, e.created_at, e.data)).collect();

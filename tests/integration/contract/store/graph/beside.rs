@@ -1,4 +1,4 @@
-//! What Neo4j does besides the contract: writers in each other's way, damage, indexes, and the statements of the README.
+//! Neo4j beyond the contract: concurrent writers, damage, indexes, and the queries of the README.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::{
     service::{Neo4jServer, ontology},
 };
 
-/// What differs for this user, without the ids.
+/// Returns the differences of this user without ids.
 async fn differences(projection: &Projection, caller: &Caller) -> Vec<String> {
     let mut found = Vec::new();
     compare(projection, |d| found.push(d)).await.unwrap();
@@ -27,7 +27,7 @@ async fn catch_up_all(writers: &[Projection], feed: &str, w: &World) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_writers_of_one_graph_do_not_mix() {
+async fn concurrent_writers_keep_graph_consistent() {
     let Some(server) = Neo4jServer::shared().await else { return };
     let folder = Folder::new().await;
     let w = folder.world();
@@ -38,7 +38,7 @@ async fn two_writers_of_one_graph_do_not_mix() {
         catch_up_all(&writers, &feed, &w).await;
         assert_eq!(differences(&writers[0], &w.caller).await, [""; 0]);
     }
-    // All of them find it gone at once, and clear and make it: nothing is made twice, nothing of another's is removed.
+    // All find the graph wiped at once and rebuild it, without duplicates and without effect on other users.
     for _ in 0..5 {
         server.graph().wipe(&w.caller).await.unwrap();
         catch_up_all(&writers, &feed, &w).await;
@@ -47,7 +47,7 @@ async fn two_writers_of_one_graph_do_not_mix() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_graph_that_another_clears_is_left_to_him_while_he_is_there() {
+async fn graph_lock_blocks_other_writers_until_it_expires() {
     let Some(server) = Neo4jServer::shared().await else { return };
     let folder = Folder::new().await;
     let w = folder.world();
@@ -68,14 +68,14 @@ async fn a_graph_that_another_clears_is_left_to_him_while_he_is_there() {
     assert!(matches!(graph.wipe(&w.caller).await, Err(GraphError::Contended)));
     know(&w, known.session, &[&entity("Bob")], &[]).await;
     assert!(matches!(projection.catch_up(&feed, &w.caller).await, Err(GraphError::Contended)));
-    // He was killed a while ago.
+    // The holder of the lock was killed a minute ago.
     server.rows(&taken("datetime() - duration('PT1M')")).await;
     projection.catch_up(&feed, &w.caller).await.unwrap();
     assert_eq!(differences(&projection, &w.caller).await, [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_that_somebody_changed_by_hand_is_told_and_a_rebuild_puts_it_right() {
+async fn comparison_finds_manual_changes_and_rebuild_repairs_them() {
     let Some(server) = Neo4jServer::start().await else { return };
     let folder = Folder::new().await;
     let w = folder.world();
@@ -114,7 +114,7 @@ async fn all_that_somebody_changed_by_hand_is_told_and_a_rebuild_puts_it_right()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn strays_of_every_kind_are_told() {
+async fn comparison_reports_stray_nodes_and_relationships() {
     let Some(server) = Neo4jServer::start().await else { return };
     let folder = Folder::new().await;
     let w = folder.world();
@@ -141,7 +141,7 @@ async fn strays_of_every_kind_are_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn marker_changes_with_a_wipe() {
+async fn wiped_graph_gets_new_marker() {
     let Some(server) = Neo4jServer::start().await else { return };
     let graph = server.graph();
     assert_eq!(graph.marker().await.unwrap(), None);
@@ -156,7 +156,7 @@ async fn marker_changes_with_a_wipe() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_questions_of_the_readme_find_something() {
+async fn readme_cypher_queries_return_rows() {
     let Some(server) = Neo4jServer::shared().await else { return };
     let readme = include_str!("../../../../../README.md");
     let (_, rest) = readme.split_once("```cypher").unwrap();
@@ -169,7 +169,7 @@ async fn the_questions_of_the_readme_find_something() {
     let known = w.john_likes_mary().await;
     let (hiking, apollo) = (entity("Hiking"), entity("Apollo of the README"));
     let mut ended = known.fact.clone();
-    // In the year 2100: the question is about the time of the server.
+    // In 2100, because the query compares with the server's clock.
     (ended.status, ended.valid_to) = (FactStatus::Ended, Some(at(2_400_000_000_000)));
     let (mut john, mut mary) = (known.john, known.mary);
     (john.name, mary.name) = ("John of the README".into(), "Mary of the README".into());
@@ -180,7 +180,7 @@ async fn the_questions_of_the_readme_find_something() {
     projection.catch_up(&feed, &w.caller).await.unwrap();
 
     for (question, expected) in questions.iter().zip([2, 1, 1, 1, 1]) {
-        // The server has memories of other tests, with people of the same names.
+        // The server also contains data of other tests with these names.
         let named = ["John", "Mary", "Apollo"]
             .iter()
             .fold((*question).to_owned(), |q, name| q.replace(&format!("'{name}'"), &format!("'{name} of the README'")));
@@ -190,7 +190,7 @@ async fn the_questions_of_the_readme_find_something() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_verb_has_an_index_and_preparing_again_changes_nothing() {
+async fn every_relation_has_index_and_prepare_is_idempotent() {
     let Some(server) = Neo4jServer::shared().await else { return };
     server.graph().prepare().await.unwrap();
     server.graph().prepare().await.unwrap();

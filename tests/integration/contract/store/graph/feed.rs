@@ -1,4 +1,4 @@
-//! What changed: each thing once, under the number of its latest change, whatever changed it.
+//! The graph feed lists each changed item once, under the number of its latest change.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn id(change: &Change) -> ThingId {
     }
 }
 
-pub(in super::super) async fn nothing_is_recorded_until_it_is_wanted_and_then_everything_is(store: Arc<dyn Store>) {
+pub(in super::super) async fn graph_feed_records_changes_once_started(store: Arc<dyn Store>) {
     let folder = Folder::over(store);
     let w = folder.world();
     let known = w.john_likes_mary().await;
@@ -33,7 +33,7 @@ pub(in super::super) async fn nothing_is_recorded_until_it_is_wanted_and_then_ev
     assert_eq!(feed.head(&w.caller).await.unwrap(), 0);
 
     let name = feed.start().await.unwrap();
-    assert_eq!(feed.start().await.unwrap(), name, "the name stays, and nothing is listed twice");
+    assert_eq!(feed.start().await.unwrap(), name, "the name changed, or items are listed twice");
     let all = changes(&folder, &w, 0).await;
     let mut expected = vec![
         ThingId::Session(known.session),
@@ -50,10 +50,10 @@ pub(in super::super) async fn nothing_is_recorded_until_it_is_wanted_and_then_ev
     let (users, mark) = feed.users_after(0).await.unwrap();
     assert_eq!(users.iter().map(|c| c.user()).collect::<Vec<_>>(), [w.caller.user()]);
     assert!(feed.users_after(mark).await.unwrap().1 >= mark);
-    assert_ne!(Folder::new().await.feed().start().await.unwrap(), name, "another database, another feed");
+    assert_ne!(Folder::new().await.feed().start().await.unwrap(), name, "two databases have the same feed");
 }
 
-pub(in super::super) async fn a_thing_is_listed_as_it_is_with_where_it_comes_from(store: Arc<dyn Store>) {
+pub(in super::super) async fn feed_items_have_current_state_and_source(store: Arc<dyn Store>) {
     let folder = Folder::over(store);
     folder.feed().start().await.unwrap();
     let w = folder.world();
@@ -74,7 +74,7 @@ pub(in super::super) async fn a_thing_is_listed_as_it_is_with_where_it_comes_fro
     }
 }
 
-pub(in super::super) async fn a_change_is_listed_once_under_its_latest_number(store: Arc<dyn Store>) {
+pub(in super::super) async fn repeated_change_is_listed_once_under_latest_number(store: Arc<dyn Store>) {
     let folder = Folder::over(store);
     folder.feed().start().await.unwrap();
     let w = folder.world();
@@ -91,13 +91,13 @@ pub(in super::super) async fn a_change_is_listed_once_under_its_latest_number(st
     assert!(matches!(&news[0].thing, Thing::Fact(f, _) if f.status == FactStatus::Ended));
     assert_eq!(changes(&folder, &w, 0).await.len(), count);
 
-    // Counters of sessions change with every message; the graph does not have them.
+    // Session counters change with every message and are not in the graph.
     let before = folder.feed().head(&w.caller).await.unwrap();
     let message = w.note(known.session, "hello").await;
     assert_eq!(changes(&folder, &w, before).await.iter().map(id).collect::<Vec<_>>(), [ThingId::Message(message.id)]);
 }
 
-pub(in super::super) async fn what_goes_is_listed_as_gone(store: Arc<dyn Store>) {
+pub(in super::super) async fn deleted_items_are_listed_as_gone(store: Arc<dyn Store>) {
     let folder = Folder::over(store);
     folder.feed().start().await.unwrap();
     let w = folder.world();
@@ -109,12 +109,12 @@ pub(in super::super) async fn what_goes_is_listed_as_gone(store: Arc<dyn Store>)
     assert!(folder.store.feed(&w.caller, "m", 0, 10).await.unwrap().is_empty());
 }
 
-pub(in super::super) async fn a_merge_tells_of_all_that_it_moves(store: Arc<dyn Store>) {
+pub(in super::super) async fn merge_lists_everything_it_changes(store: Arc<dyn Store>) {
     let folder = Folder::over(store);
     folder.feed().start().await.unwrap();
     let w = folder.world();
     let known = w.john_likes_mary().await;
-    // "Johnny likes Mary", of another message: the fact goes into the one of John, its evidence and the mention move.
+    // Another message says "Johnny likes Mary". Its fact merges into John's, and evidence and mention move.
     let johnny = entity("Johnny");
     let message = w.append(new_message(known.session, "Johnny likes Mary.")).await;
     let second = fact(&johnny, "LIKES", &known.mary);
@@ -150,10 +150,10 @@ pub(in super::super) async fn a_merge_tells_of_all_that_it_moves(store: Arc<dyn 
     let moved = news.iter().find_map(|c| if let Thing::Message(m) = &c.thing { Some(m) } else { None }).unwrap();
     assert_eq!(moved.mentions, [known.john.id]);
     let source = news.iter().find_map(|c| if let Thing::Fact(_, source) = &c.thing { *source } else { None }).unwrap();
-    assert_eq!(source.0, message.id, "the latest message that states it");
+    assert_eq!(source.0, message.id, "not the latest message with this fact");
 }
 
-pub(in super::super) async fn users_are_kept_apart(store: Arc<dyn Store>) {
+pub(in super::super) async fn feeds_of_users_are_separate(store: Arc<dyn Store>) {
     let folder = Folder::over(store);
     folder.feed().start().await.unwrap();
     let (one, other) = (folder.world(), folder.world());

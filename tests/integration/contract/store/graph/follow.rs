@@ -1,5 +1,5 @@
-//! What becomes of an engine that is behind, gone, wiped, or of another store. In memory, so that every fault comes when it is
-//! wanted.
+//! An engine that is behind, down, wiped, or of another store.
+//! The engine is in memory, so that the tests control every fault.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -60,7 +60,7 @@ impl Pair {
 }
 
 #[tokio::test]
-async fn what_was_told_is_not_told_again() {
+async fn known_changes_are_not_sent_again() {
     let pair = Pair::new().await;
     let w = pair.folder.world();
     let known = w.john_likes_mary().await;
@@ -76,11 +76,11 @@ async fn what_was_told_is_not_told_again() {
 }
 
 #[tokio::test]
-async fn any_history_told_in_steps_equals_the_truth() {
-    any_history(Pair::new().await).await;
+async fn incremental_projection_of_random_history_equals_store() {
+    assert_random_history_is_projected(Pair::new().await).await;
 }
 
-async fn nothing_is_left_in_the_graph(pair: Pair) {
+async fn assert_erasure_empties_graph(pair: Pair) {
     let (w, other) = (pair.folder.world(), pair.folder.world());
     for w in [&w, &other] {
         w.john_likes_mary().await;
@@ -89,7 +89,7 @@ async fn nothing_is_left_in_the_graph(pair: Pair) {
     assert_ne!(pair.engine.size(&w.caller).await.unwrap(), (0, 0));
     let neighbours = pair.engine.size(&other.caller).await.unwrap();
     w.store.begin_erasure(&w.caller, at(0)).await.unwrap();
-    // The projector looks in between.
+    // The projector runs between the steps.
     while w.store.erase(&w.caller, at(0), 3).await.unwrap().erasure.ended_at.is_none() {
         pair.catch_up(&w).await;
     }
@@ -99,29 +99,29 @@ async fn nothing_is_left_in_the_graph(pair: Pair) {
     assert_eq!(pair.differences().await, [""; 0]);
     w.john_likes_mary().await;
     pair.catch_up(&w).await;
-    assert_eq!(pair.differences().await, [""; 0], "and it goes on");
+    assert_eq!(pair.differences().await, [""; 0], "the projection stopped");
 }
 
 #[tokio::test]
-async fn who_is_erased_leaves_nothing_in_the_graph() {
-    nothing_is_left_in_the_graph(Pair::new().await).await;
+async fn erased_user_leaves_nothing_in_graph() {
+    assert_erasure_empties_graph(Pair::new().await).await;
 }
 
 #[tokio::test]
-async fn who_is_erased_in_postgres_leaves_nothing_in_the_graph() {
+async fn erased_postgres_user_leaves_nothing_in_graph() {
     if let Some(folder) = Folder::postgres().await {
-        nothing_is_left_in_the_graph(Pair::over(folder)).await;
+        assert_erasure_empties_graph(Pair::over(folder)).await;
     }
 }
 
 #[tokio::test]
-async fn any_history_in_postgres_told_in_steps_equals_the_truth() {
+async fn incremental_projection_of_random_postgres_history_equals_store() {
     if let Some(folder) = Folder::postgres().await {
-        any_history(Pair::over(folder)).await;
+        assert_random_history_is_projected(Pair::over(folder)).await;
     }
 }
 
-async fn any_history(pair: Pair) {
+async fn assert_random_history_is_projected(pair: Pair) {
     let w = pair.folder.world();
     let mut state = 7u64;
     let mut next = |below: usize| {
@@ -162,7 +162,7 @@ async fn any_history(pair: Pair) {
 }
 
 #[tokio::test]
-async fn a_batch_whose_confirmation_is_lost_counts_once() {
+async fn batch_without_confirmation_is_applied_once() {
     let pair = Pair::new().await;
     let w = pair.folder.world();
     w.john_likes_mary().await;
@@ -174,7 +174,7 @@ async fn a_batch_whose_confirmation_is_lost_counts_once() {
 }
 
 #[tokio::test]
-async fn a_graph_of_another_store_or_another_past_is_made_anew() {
+async fn graph_of_another_store_or_newer_state_is_rebuilt() {
     let pair = Pair::new().await;
     let w = pair.folder.world();
     w.john_likes_mary().await;
@@ -184,7 +184,7 @@ async fn a_graph_of_another_store_or_another_past_is_made_anew() {
 
     pair.engine.begin(&w.caller, "another feed").await.unwrap();
     assert_eq!(pair.catch_up(&w).await, 5);
-    // The store was restored from a backup and is behind the graph.
+    // The store was restored from a backup, so the graph is ahead of it.
     let ahead = recall_ports::GraphBatch { after: head, upto: head + 100, ..Default::default() };
     pair.engine.apply(&w.caller, &feed, &ahead).await.unwrap();
     assert_eq!(pair.catch_up(&w).await, 5);
@@ -192,7 +192,7 @@ async fn a_graph_of_another_store_or_another_past_is_made_anew() {
 }
 
 #[tokio::test]
-async fn a_rebuild_removes_what_the_store_does_not_know() {
+async fn rebuild_removes_unknown_users_from_graph() {
     let pair = Pair::new().await;
     let (w, stranger) = (pair.folder.world(), pair.folder.world());
     w.john_likes_mary().await;
@@ -200,14 +200,14 @@ async fn a_rebuild_removes_what_the_store_does_not_know() {
     let foreign = World { caller: stranger.caller, ..other.folder.world() };
     foreign.john_likes_mary().await;
     Projection::new(other.folder.feed(), pair.engine.clone()).rebuild().await.unwrap();
-    assert_eq!(pair.differences().await.len(), 12, "5 are missing and 5 too many, and so are the checkpoints");
+    assert_eq!(pair.differences().await.len(), 12, "not 5 missing, 5 extra and both checkpoints");
     let done = pair.projection.rebuild().await.unwrap();
     assert_eq!((done.users, done.changes), (1, 5));
     assert_eq!(pair.differences().await, [""; 0]);
 }
 
 #[tokio::test]
-async fn the_projector_follows_catches_up_and_starts_over() {
+async fn projector_recovers_from_downtime_refusal_and_wipe() {
     let pair = Pair::new().await;
     let w = pair.folder.world();
     let known = w.john_likes_mary().await;
@@ -219,27 +219,27 @@ async fn the_projector_follows_catches_up_and_starts_over() {
     pair.engine.down.store(false, Ordering::SeqCst);
     pair.until_equal().await;
 
-    // Down and up again while it runs.
+    // The engine goes down and up while the projector runs.
     pair.engine.down.store(true, Ordering::SeqCst);
     know(&w, known.session, &[&entity("Cleo")], &[]).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     pair.engine.down.store(false, Ordering::SeqCst);
     pair.until_equal().await;
 
-    // A batch that cannot be written: the graph of that user is made anew.
+    // The engine refuses a batch, so the graph of that user is rebuilt.
     pair.engine.refusing.store(1, Ordering::SeqCst);
     know(&w, known.session, &[&entity("Dan")], &[]).await;
     pair.until_equal().await;
 
-    // Wiped behind its back: the next question notices.
+    // The graph is wiped unnoticed until the next query.
     pair.engine.forget();
     let around = Around { entity: known.john.id, hops: 1, relations: vec![], first: 10 };
-    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1, "the store answers meanwhile");
+    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1, "the store does not answer meanwhile");
     pair.until_equal().await;
     projector.shutdown(PATIENCE).await;
 }
 
-async fn until(what: &str, holds: impl Fn() -> bool) {
+async fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let started = Instant::now();
     while !holds() {
         assert!(started.elapsed() < PATIENCE, "{what}");
@@ -248,7 +248,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
 }
 
 #[tokio::test]
-async fn damaged_graph_heals_while_nobody_writes_or_asks() {
+async fn damaged_graph_heals_without_writes_or_queries() {
     let pair = Pair::new().await;
     let users = [pair.folder.world(), pair.folder.world(), pair.folder.world()];
     for w in &users {
@@ -273,13 +273,13 @@ async fn damaged_graph_heals_while_nobody_writes_or_asks() {
             }
         }
         pair.until_equal().await;
-        until(what, || status.behind() == 0).await;
+        wait_until(what, || status.behind() == 0).await;
     }
     projector.shutdown(PATIENCE).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn comparison_beside_writes_reports_nothing_and_real_damage() {
+async fn comparison_during_writes_reports_only_real_damage() {
     let pair = Arc::new(Pair::new().await);
     let w = pair.folder.world();
     let known = w.john_likes_mary().await;
@@ -308,12 +308,12 @@ async fn comparison_beside_writes_reports_nothing_and_real_damage() {
 }
 
 #[tokio::test]
-async fn a_user_whose_graph_cannot_be_written_holds_up_nobody() {
+async fn unwritable_graph_of_one_user_does_not_block_others() {
     let pair = Pair::new().await;
     let (bad, good) = (pair.folder.world(), pair.folder.world());
     pair.folder.feed().start().await.unwrap();
     bad.john_likes_mary().await;
-    // Refused at first and again after the new beginning.
+    // Refused at first, and again after the rebuild.
     pair.engine.refusing.store(2, Ordering::SeqCst);
     let status = Arc::new(GraphStatus::default());
     let projector = Projector::start(pair.projection.clone(), pair.reader(PATIENCE).missed(), status.clone());
@@ -329,12 +329,12 @@ async fn a_user_whose_graph_cannot_be_written_holds_up_nobody() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert!(!at_head(&bad.caller).await);
-    until("it is told that a graph is behind", || status.behind() == 1).await;
+    wait_until("it is told that a graph is behind", || status.behind() == 1).await;
     projector.shutdown(PATIENCE).await;
 }
 
 #[tokio::test]
-async fn the_engine_answers_only_when_it_knows_everything_in_time() {
+async fn engine_answers_only_when_current_and_fast() {
     let pair = Pair::new().await;
     let w = pair.folder.world();
     let known = w.john_likes_mary().await;
@@ -343,28 +343,28 @@ async fn the_engine_answers_only_when_it_knows_everything_in_time() {
 
     let reader = pair.reader(PATIENCE);
     assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1);
-    assert_eq!(asked(), 0, "it knows nothing yet");
+    assert_eq!(asked(), 0, "an empty engine was asked");
     pair.catch_up(&w).await;
-    assert_eq!(reader.around(&w.caller, &around).await.unwrap(), [], "the engine in memory answers so");
+    assert_eq!(reader.around(&w.caller, &around).await.unwrap(), [], "the engine in memory was not used");
     assert_eq!(asked(), 1);
     know(&w, known.session, &[&entity("Bob")], &[]).await;
     assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1);
-    assert_eq!(asked(), 1, "it is behind");
+    assert_eq!(asked(), 1, "an engine that is behind was asked");
     pair.catch_up(&w).await;
     pair.engine.moving.store(true, Ordering::SeqCst);
-    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1, "what it said is of no one moment");
+    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1, "an answer that spans two states was used");
     assert_eq!(asked(), 2);
     pair.engine.moving.store(false, Ordering::SeqCst);
     pair.engine.forget();
     pair.catch_up(&w).await;
 
-    // Only where the engine is slow by intention: a machine that is busy is slow, too.
+    // A small limit only where the engine is slow on purpose: a busy machine is slow, too.
     let reader = pair.reader(Duration::from_millis(50));
     pair.engine.slow.store(true, Ordering::SeqCst);
-    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1, "the store answers instead");
+    assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1, "the store does not answer instead");
     pair.engine.slow.store(false, Ordering::SeqCst);
     assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1);
-    assert_eq!(asked(), 2, "it is left alone for a while");
+    assert_eq!(asked(), 2, "the slow engine was asked again at once");
 
     let reader = pair.reader(PATIENCE);
     pair.engine.down.store(true, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Cypher in everything that people write: nothing of it may become a part of a statement.
+//! Cypher in texts of users never becomes part of a statement.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ const HOSTILE: [&str; 9] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn text_of_users_never_becomes_a_part_of_a_statement() {
+async fn cypher_in_user_text_is_never_executed() {
     let Some(server) = Neo4jServer::shared().await else { return };
     let folder = Folder::new().await;
     let projection = Projection::new(folder.feed(), server.graph());
@@ -43,7 +43,7 @@ async fn text_of_users_never_becomes_a_part_of_a_statement() {
         let mut thing = entity(text);
         thing.aliases = vec![text.to_owned(), HOSTILE[1].to_owned()];
         thing.description = Some(text.to_owned());
-        // The store takes any word for a relation; only the ontology makes types.
+        // The store accepts any relation name; only the ontology creates relationship types.
         facts.push(fact(&all[0], text, &thing));
         all.push(thing);
         let mut message = new_message(session, text);
@@ -57,13 +57,13 @@ async fn text_of_users_never_becomes_a_part_of_a_statement() {
     compare(&projection, |d| differences.push(d)).await.unwrap();
     let users = [w.caller.user(), bystander.caller.user()];
     differences.retain(|d| users.contains(&d.user));
-    assert_eq!(differences, [], "everything arrived as it was written, and nothing else was touched");
+    assert_eq!(differences, [], "a text changed, or other data was touched");
 
     let graph: Arc<dyn GraphQueries> = server.graph();
     for text in HOSTILE {
         let asked = Around { entity: all[0].id, hops: 1, relations: vec![text.to_owned()], first: 10 };
         let found = graph.around(&w.caller, &asked).await.unwrap();
-        assert_eq!(found.len(), 1, "the relation is compared as a value");
+        assert_eq!(found.len(), 1, "the relation is not compared as a value");
         let asked = Around { entity: EntityId(other.john.id.0), relations: vec![text.to_owned()], ..asked };
         assert_eq!(graph.around(&bystander.caller, &asked).await.unwrap(), []);
     }

@@ -1,4 +1,4 @@
-//! An engine in memory that can be told to fail, for what a real one does too seldom.
+//! An engine in memory with faults on demand, for cases that are too rare on a real one.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use recall_ports::{
 };
 
 #[derive(Clone, Default)]
-struct One {
+struct UserGraph {
     checkpoint: Option<Checkpoint>,
     sessions: BTreeMap<SessionId, GraphSession>,
     entities: BTreeMap<EntityId, Entity>,
@@ -26,21 +26,21 @@ struct One {
 
 #[derive(Default)]
 pub(super) struct MemoryEngine {
-    users: Mutex<BTreeMap<UserId, One>>,
-    /// Names the graph until it is forgotten.
+    users: Mutex<BTreeMap<UserId, UserGraph>>,
+    /// Names the graph until it is wiped.
     marker: Mutex<Option<u32>>,
     made: AtomicU32,
-    /// Nothing is answered.
+    /// The engine answers nothing.
     pub(super) down: AtomicBool,
-    /// Answers come after a minute.
+    /// The engine answers after a minute.
     pub(super) slow: AtomicBool,
-    /// Whoever is asked finds the graph begun anew while he answers.
+    /// Each query finds that the graph was rebuilt meanwhile.
     pub(super) moving: AtomicBool,
-    /// So many batches are written, and then reported as failed: the confirmation got lost.
+    /// This many batches are written but reported as failed, as if the confirmation got lost.
     pub(super) unconfirmed: AtomicU32,
-    /// So many batches are refused for good.
+    /// This many batches are refused permanently.
     pub(super) refusing: AtomicU32,
-    /// Questions that got through.
+    /// Number of answered queries.
     pub(super) asked: AtomicU32,
 }
 
@@ -49,22 +49,22 @@ impl MemoryEngine {
         if self.down.load(Ordering::SeqCst) { Err(GraphError::Unavailable("down".into())) } else { Ok(()) }
     }
 
-    /// As if somebody deleted everything.
+    /// Wipes everything.
     pub(super) fn forget(&self) {
         *self.marker.lock().unwrap() = None;
         self.users.lock().unwrap().clear();
     }
 
-    /// As if somebody deleted the graph of one user and nothing else.
+    /// Removes the graph of one user.
     pub(super) fn forget_one(&self, caller: &Caller) {
         self.users.lock().unwrap().remove(&caller.user());
     }
 
-    /// As if somebody deleted the things of one user and left the checkpoint.
+    /// Removes the contents of one user's graph and keeps the checkpoint.
     pub(super) fn hollow(&self, caller: &Caller) {
         let mut users = self.users.lock().unwrap();
         let one = users.get_mut(&caller.user()).unwrap();
-        *one = One { checkpoint: one.checkpoint.clone(), ..One::default() };
+        *one = UserGraph { checkpoint: one.checkpoint.clone(), ..UserGraph::default() };
     }
 
     pub(super) fn position(&self, caller: &Caller) -> Option<u64> {
@@ -126,7 +126,7 @@ impl GraphEngine for MemoryEngine {
     }
     async fn begin(&self, caller: &Caller, feed: &str) -> Result<(), GraphError> {
         self.check()?;
-        let fresh = One { checkpoint: Some(Checkpoint { feed: feed.to_owned(), position: 0 }), ..One::default() };
+        let fresh = UserGraph { checkpoint: Some(Checkpoint { feed: feed.to_owned(), position: 0 }), ..UserGraph::default() };
         self.users.lock().unwrap().insert(caller.user(), fresh);
         Ok(())
     }
@@ -175,7 +175,7 @@ impl GraphEngine for MemoryEngine {
     }
 }
 
-/// Answers nothing of interest, but counts.
+/// Returns empty results and counts queries.
 #[async_trait]
 impl GraphQueries for MemoryEngine {
     fn engine(&self) -> &'static str {

@@ -1,5 +1,6 @@
-//! The contract of `ports::graph`: questions about connections, asked of the store and of an engine that follows it; the change
-//! feed; and what becomes of an engine that is behind, gone or wiped.
+//! The contract of `ports::graph`: graph queries and the change feed.
+//! The store and an engine that follows it answer the queries. Further tests cover an engine that is behind, down or
+//! wiped.
 
 mod beside;
 pub(super) mod feed;
@@ -23,33 +24,33 @@ use tempfile::TempDir;
 use super::given::{World, at, fact};
 use crate::postgres::Schema;
 
-/// A store of its own, whatever it is kept in.
+/// A store in any engine.
 pub(super) struct Folder {
     pub(super) store: Arc<dyn Store>,
     _place: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Folder {
-    /// In SQLite.
+    /// Creates a store in SQLite.
     pub(super) async fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let store = SqliteStore::open(&folder.path().join("recall.db"), SqliteConfig::default(), at(0)).await.unwrap();
         Self { store: Arc::new(store), _place: Some(Box::new(folder)) }
     }
 
-    /// In PostgreSQL, if there is one.
+    /// Creates a store in PostgreSQL, if available.
     pub(super) async fn postgres() -> Option<Self> {
         let schema = Schema::new().await?;
         let config = PostgresConfig { connections: 6, ..PostgresConfig::default() };
         Some(Self { store: Arc::new(schema.open(config, at(0)).await.unwrap()), _place: None })
     }
 
-    /// In what is there already.
+    /// Wraps an existing store.
     pub(super) fn over(store: Arc<dyn Store>) -> Self {
         Self { store, _place: None }
     }
 
-    /// A user of the store.
+    /// Creates a user of the store.
     pub(super) fn world(&self) -> World {
         World::new(&self.store)
     }
@@ -58,13 +59,13 @@ impl Folder {
         self.store.clone()
     }
 
-    /// Answers from the store.
+    /// Queries that the store itself answers.
     pub(super) fn graph(&self) -> Arc<dyn GraphQueries> {
         Arc::new(StoreGraph::new(self.store.clone(), self.store.engine()))
     }
 }
 
-/// Who answers, and how to wait until it knows what the store knows.
+/// Answers graph queries, and waits until it knows what the store knows.
 #[async_trait::async_trait]
 pub(super) trait Answering: Send + Sync {
     fn queries(&self) -> Arc<dyn GraphQueries>;
@@ -81,7 +82,7 @@ pub(super) async fn know(world: &World, session: SessionId, entities: &[&Entity]
     world.commit(plan).await;
 }
 
-/// A fact of this strength.
+/// A fact with this support.
 pub(super) fn strong(subject: &Entity, relation: &str, object: &Entity, support: f64) -> Fact {
     Fact { support, ..fact(subject, relation, object) }
 }

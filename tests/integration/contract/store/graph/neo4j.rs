@@ -1,4 +1,4 @@
-//! The contract on Neo4j, which follows the store over the change feed.
+//! The graph contract on Neo4j, which follows the store through the change feed.
 
 use std::{sync::Arc, time::Instant};
 
@@ -15,14 +15,14 @@ use super::{
     strong,
 };
 
-struct Following {
+struct FollowingGraph {
     projection: Projection,
     graph: Arc<Neo4jGraph>,
     feed: String,
 }
 
 #[async_trait::async_trait]
-impl Answering for Following {
+impl Answering for FollowingGraph {
     fn queries(&self) -> Arc<dyn GraphQueries> {
         self.graph.clone()
     }
@@ -36,7 +36,7 @@ async fn answering(folder: &Folder) -> Option<Box<dyn Answering>> {
     let feed: Arc<dyn ChangeFeed> = folder.store.clone();
     let projection = Projection::new(feed, server.graph());
     let feed = projection.prepare().await.unwrap();
-    Some(Box::new(Following { projection, graph: server.graph(), feed }))
+    Some(Box::new(FollowingGraph { projection, graph: server.graph(), feed }))
 }
 
 async fn folder() -> Option<Folder> {
@@ -45,7 +45,7 @@ async fn folder() -> Option<Folder> {
 
 graph_contract!(folder, answering);
 
-/// Commits so many entities and facts between them, a thousand at a time, with evidence.
+/// Commits this many entities, and facts between them, with evidence, a thousand at a time.
 pub(super) async fn fill(w: &World, entities: usize, facts: usize, seed: usize) {
     let session = w.session().await;
     let message = w.append(new_message(session, "words")).await;
@@ -55,7 +55,7 @@ pub(super) async fn fill(w: &World, entities: usize, facts: usize, seed: usize) 
     }
     let verbs: Vec<&str> = ontology().iter().map(|r| r.name.as_str()).collect();
     let of = |i: usize| {
-        // Every pair once per verb; a few things have many facts, as in life.
+        // Every pair once per relation; a few entities have many facts, as in real data.
         let (s, o) = (i * i % entities, (i * 7 + 1 + i / entities) % entities);
         strong(&all[s], verbs[i % verbs.len()], &all[o], 1.0 + (i % 5) as f64)
     };
@@ -67,10 +67,10 @@ pub(super) async fn fill(w: &World, entities: usize, facts: usize, seed: usize) 
     }
 }
 
-/// `cargo test --test integration figures_of_neo4j -- --ignored --nocapture`
+/// `cargo test --test integration measure_neo4j -- --ignored --nocapture`
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "prints figures"]
-async fn figures_of_neo4j() {
+async fn measure_neo4j() {
     let Some(server) = Neo4jServer::start().await else { return };
     let folder = Folder::new().await;
     let w = folder.world();

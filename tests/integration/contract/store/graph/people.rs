@@ -1,4 +1,4 @@
-//! Whose graph is whose in a real Neo4j: that of shared memory, which many read, and that of a visit, which becomes an account's.
+//! Ownership in a real Neo4j: the graph of shared memory, and the adoption of a visitor's graph.
 
 use recall_domain::{Caller, Entity, EntityId, UserId, ViewerRole};
 use recall_ports::{Around, GraphEngine, GraphQueries};
@@ -17,7 +17,7 @@ async fn folders() -> Vec<Folder> {
     [Some(Folder::new().await), Folder::postgres().await].into_iter().flatten().collect()
 }
 
-/// Whom one fact leads to.
+/// Returns the entities next to this one.
 async fn beside(server: &Neo4jServer, caller: &Caller, entity: &Entity) -> Vec<EntityId> {
     let asked = Around { entity: entity.id, hops: 1, relations: Vec::new(), first: 10 };
     server.graph().around(caller, &asked).await.unwrap().into_iter().map(|n| n.entity).collect()
@@ -29,7 +29,7 @@ async fn differences(projection: &Projection, caller: &Caller) -> Vec<String> {
     found.into_iter().filter(|d| d.user == caller.user()).map(|d| format!("{} {}", d.kind, d.what)).collect()
 }
 
-/// Everything that a person at a console would find of a user, but for how far the graph has got.
+/// Returns the names of all nodes of a user, without the checkpoint.
 async fn of(server: &Neo4jServer, user: UserId) -> Vec<String> {
     server
         .names(&format!(
@@ -39,8 +39,8 @@ async fn of(server: &Neo4jServer, user: UserId) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn shared_memory_is_a_graph_that_all_who_signed_in_read_and_nothing_in_it_is_anybodys_own() {
-    // Of its own, because shared memory is the same user in every store.
+async fn shared_graph_is_readable_by_authenticated_users_only() {
+    // A separate server, because shared memory is the same user in every store.
     let Some(server) = Neo4jServer::start().await else { return };
     for folder in folders().await {
         let admin = Caller::verified(UserId(fresh()), ViewerRole::Admin);
@@ -57,9 +57,9 @@ async fn shared_memory_is_a_graph_that_all_who_signed_in_read_and_nothing_in_it_
         let boris = folder.world();
         for reader in [&anna.caller, &boris.caller, &admin].map(|caller| caller.shared_reader().unwrap()) {
             assert_eq!(beside(&server, &reader, &common.john).await, [common.mary.id]);
-            assert_eq!(beside(&server, &reader, &own.john).await, [], "what is anna's is not shared");
+            assert_eq!(beside(&server, &reader, &own.john).await, [], "an own entity is visible in shared memory");
         }
-        // Who asks on their own behalf finds their own; a visitor cannot ask on another.
+        // Own queries find own data only; a visitor cannot query shared memory.
         assert_eq!(beside(&server, &anna.caller, &own.john).await, [own.mary.id]);
         for caller in [&anna.caller, &boris.caller, &admin] {
             assert_eq!(beside(&server, caller, &common.john).await, []);
@@ -68,7 +68,7 @@ async fn shared_memory_is_a_graph_that_all_who_signed_in_read_and_nothing_in_it_
         assert_eq!((visitor.caller.shared_reader(), beside(&server, &visitor.caller, &common.john).await), (None, vec![]));
         assert_eq!(of(&server, UserId::SHARED).await, ["John", "Mary", "Message", "Session"]);
         let across = "MATCH (a)-[r]-(b) WHERE a.user_id <> b.user_id OR r.user_id <> a.user_id RETURN type(r) AS name";
-        assert_eq!(server.names(across).await, [""; 0], "no line leads from one's to another's");
+        assert_eq!(server.names(across).await, [""; 0], "a relationship connects two users");
 
         shared.store.delete_session(&shared.caller, common.session, &|_, _| None).await.unwrap();
         projection.catch_up(&feed, &shared.caller).await.unwrap();
@@ -78,7 +78,7 @@ async fn shared_memory_is_a_graph_that_all_who_signed_in_read_and_nothing_in_it_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_adoption_moves_the_graph_to_the_account_and_leaves_nothing_of_the_visitor() {
+async fn adoption_moves_graph_to_account_completely() {
     let Some(server) = Neo4jServer::shared().await else { return };
     for folder in folders().await {
         let account = folder.world();

@@ -1,4 +1,4 @@
-//! What every engine must answer. Each test takes a store with somebody who answers from it or from a copy of it.
+//! Graph queries that every engine must answer like the store.
 
 use recall_domain::{Entity, EntityId, FactStatus};
 use recall_ports::{Around, Between, Neighbour};
@@ -8,18 +8,18 @@ use super::{
     Answering, Folder, ids, know, strong,
 };
 
-/// Runs the contract: `$folder` makes a store, `$answering` an [`Answering`] of it; none where the engine is not there to be tested.
+/// Runs the contract: `$folder` makes a store and `$answering` an [`Answering`] for it, or `None` without the engine.
 macro_rules! graph_contract {
     ($folder:expr, $answering:expr) => {
         $crate::contract::store::graph::queries::graph_contract! { @tests $folder, $answering;
-            neighbours_come_nearest_first_then_strongest,
-            only_active_facts_lead_anywhere,
-            neighbours_over_some_relations,
-            ways_come_shortest_first_and_visit_nothing_twice,
-            shared_neighbours_count_their_weaker_side,
-            nothing_of_another_user_is_found,
-            what_is_not_there_has_no_connections,
-            any_graph_is_read_as_the_store_reads_it,
+            neighbours_are_sorted_by_distance_then_strength,
+            only_active_facts_connect_entities,
+            neighbours_can_be_filtered_by_relation,
+            paths_are_sorted_by_length_and_visit_entities_once,
+            common_neighbours_are_weighed_by_weaker_fact,
+            graph_queries_never_cross_users,
+            unknown_entities_have_no_connections,
+            random_graphs_give_same_results_as_store,
         }
     };
     (@tests $folder:expr, $answering:expr; $($test:ident),+ $(,)?) => {$(
@@ -48,10 +48,11 @@ async fn people(world: &World, names: &str) -> (recall_domain::SessionId, Vec<En
     (session, all)
 }
 
-pub(super) async fn neighbours_come_nearest_first_then_strongest(folder: &Folder, answering: &dyn Answering) {
+pub(super) async fn neighbours_are_sorted_by_distance_then_strength(folder: &Folder, answering: &dyn Answering) {
     let w = folder.world();
     let (session, p) = people(&w, "Anna Bob Cleo Dan Eve").await;
-    // Anna knows Bob twice over; Cleo and Dan are equally strong; Eve is two steps away, over the stronger of two facts.
+    // Anna knows Bob by two facts; Cleo and Dan are equally strong; Eve is two steps away, by the stronger of two
+    // facts.
     let (weak, best) = (strong(&p[0], "KNOWS", &p[1], 1.0), strong(&p[1], "LIKES", &p[0], 3.0));
     let (c, d) = (strong(&p[0], "LIKES", &p[2], 2.0), strong(&p[3], "KNOWS", &p[0], 2.0));
     let (far, farther) = (strong(&p[4], "KNOWS", &p[1], 5.0), strong(&p[2], "KNOWS", &p[4], 4.0));
@@ -66,11 +67,11 @@ pub(super) async fn neighbours_come_nearest_first_then_strongest(folder: &Folder
     let two = q.around(&w.caller, &around(&p[0], 2, 10)).await.unwrap();
     assert_eq!(two[..3], one);
     assert_eq!((two[3].entity, two[3].distance, two[3].fact, two.len()), (p[4].id, 2, far.id, 4));
-    assert_eq!(q.around(&w.caller, &around(&p[0], 3, 2)).await.unwrap(), one[..2], "a limit keeps the first ones");
+    assert_eq!(q.around(&w.caller, &around(&p[0], 3, 2)).await.unwrap(), one[..2], "a limit does not keep the first neighbours");
     assert_eq!(q.around(&w.caller, &around(&p[0], 3, 0)).await.unwrap(), []);
 }
 
-pub(super) async fn only_active_facts_lead_anywhere(folder: &Folder, answering: &dyn Answering) {
+pub(super) async fn only_active_facts_connect_entities(folder: &Folder, answering: &dyn Answering) {
     let w = folder.world();
     let (session, p) = people(&w, "Anna Bob Cleo").await;
     let mut ended = fact(&p[0], "KNOWS", &p[1]);
@@ -91,10 +92,10 @@ pub(super) async fn only_active_facts_lead_anywhere(folder: &Folder, answering: 
     assert_eq!(found(&q.around(&w.caller, &around(&p[0], 2, 10)).await.unwrap()), [(p[1].id, 1), (p[2].id, 2)]);
 }
 
-pub(super) async fn neighbours_over_some_relations(folder: &Folder, answering: &dyn Answering) {
+pub(super) async fn neighbours_can_be_filtered_by_relation(folder: &Folder, answering: &dyn Answering) {
     let w = folder.world();
     let (session, p) = people(&w, "Anna Bob Cleo Dan").await;
-    // HATES is in no ontology (any more).
+    // HATES is not in the ontology.
     let facts = [fact(&p[0], "KNOWS", &p[1]), fact(&p[0], "LIKES", &p[2]), fact(&p[0], "HATES", &p[3])];
     know(&w, session, &[], &facts.iter().collect::<Vec<_>>()).await;
     answering.settle(&w).await;
@@ -115,7 +116,7 @@ pub(super) async fn neighbours_over_some_relations(folder: &Folder, answering: &
     }
 }
 
-pub(super) async fn ways_come_shortest_first_and_visit_nothing_twice(folder: &Folder, answering: &dyn Answering) {
+pub(super) async fn paths_are_sorted_by_length_and_visit_entities_once(folder: &Folder, answering: &dyn Answering) {
     let w = folder.world();
     let (session, p) = people(&w, "Anna Bob Cleo Dan").await;
     let direct = strong(&p[1], "KNOWS", &p[0], 1.0);
@@ -137,7 +138,7 @@ pub(super) async fn ways_come_shortest_first_and_visit_nothing_twice(folder: &Fo
     assert_eq!(q.ways(&w.caller, &Between { from: p[0].id, to: p[0].id, hops: 3, first: 10 }).await.unwrap(), []);
 }
 
-pub(super) async fn shared_neighbours_count_their_weaker_side(folder: &Folder, answering: &dyn Answering) {
+pub(super) async fn common_neighbours_are_weighed_by_weaker_fact(folder: &Folder, answering: &dyn Answering) {
     let w = folder.world();
     let (session, p) = people(&w, "Anna Bob Hiking Chess Tea").await;
     let facts = [
@@ -158,11 +159,11 @@ pub(super) async fn shared_neighbours_count_their_weaker_side(folder: &Folder, a
     assert_eq!(q.shared(&w.caller, p[0].id, p[0].id, 10).await.unwrap(), []);
 }
 
-pub(super) async fn nothing_of_another_user_is_found(folder: &Folder, answering: &dyn Answering) {
+pub(super) async fn graph_queries_never_cross_users(folder: &Folder, answering: &dyn Answering) {
     let (mine, other) = (folder.world(), folder.world());
     let (session, p) = people(&other, "Anna Bob Cleo").await;
     know(&other, session, &[], &[&fact(&p[0], "KNOWS", &p[1]), &fact(&p[2], "KNOWS", &p[1])]).await;
-    // The same things under the same ids, with nothing between them.
+    // This user has the same entities under the same ids, without facts.
     let own = mine.session().await;
     know(&mine, own, &p.iter().collect::<Vec<_>>(), &[]).await;
     answering.settle(&other).await;
@@ -175,7 +176,7 @@ pub(super) async fn nothing_of_another_user_is_found(folder: &Folder, answering:
     assert_eq!(q.shared(&mine.caller, p[0].id, p[2].id, 10).await.unwrap(), []);
 }
 
-pub(super) async fn what_is_not_there_has_no_connections(folder: &Folder, answering: &dyn Answering) {
+pub(super) async fn unknown_entities_have_no_connections(folder: &Folder, answering: &dyn Answering) {
     let w = folder.world();
     let (stranger, other) = (entity("Nobody"), entity("Nothing"));
     answering.settle(&w).await;
@@ -186,11 +187,11 @@ pub(super) async fn what_is_not_there_has_no_connections(folder: &Folder, answer
     assert_eq!(q.shared(&w.caller, stranger.id, other.id, 10).await.unwrap(), []);
 }
 
-/// Compared with the store, whose ways are compared with trying everything in its unit tests.
-pub(super) async fn any_graph_is_read_as_the_store_reads_it(folder: &Folder, answering: &dyn Answering) {
+/// Compares with the store; the store's unit tests compare its paths with an exhaustive search.
+pub(super) async fn random_graphs_give_same_results_as_store(folder: &Folder, answering: &dyn Answering) {
     let w = folder.world();
     let (session, p) = people(&w, "A B C D E F G H").await;
-    // Always the same numbers, so that a failure can be looked at.
+    // A fixed seed, so that a failure can be reproduced.
     let mut state = 0x2545_f491_4f6c_dd1du64;
     let mut next = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,4 +1,4 @@
-//! A real Neo4j server, started and stopped by the tests.
+//! A real Neo4j server that the tests start and stop.
 
 use std::{
     io::{BufRead, BufReader},
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 const PASSWORD: &str = "secret-of-tests";
 
-/// The launcher, if the tests were told of one.
+/// The launcher, if the environment names one.
 fn launcher() -> Option<PathBuf> {
     let given = std::env::var_os("RECALL_TEST_NEO4J").map(PathBuf::from);
     if given.is_none() {
@@ -23,7 +23,7 @@ fn launcher() -> Option<PathBuf> {
     given
 }
 
-/// A server with a folder of its own. It ends with this, and at the latest with the process of the tests.
+/// A server with its own folder. It stops when dropped, and at the latest with the test process.
 pub(crate) struct Neo4jServer {
     child: Option<Child>,
     folder: TempDir,
@@ -31,7 +31,7 @@ pub(crate) struct Neo4jServer {
 }
 
 impl Neo4jServer {
-    /// Starts a server; `None` where there is none to be had.
+    /// Starts a server; `None` if there is no launcher.
     pub(crate) async fn start() -> Option<Self> {
         launcher()?;
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -55,7 +55,7 @@ impl Neo4jServer {
     }
 
     pub(crate) fn config(&self) -> Neo4jConfig {
-        // The machine of the tests may be busy; how fast it is, is not what they are about.
+        // A long time-out, because the test machine may be busy.
         Neo4jConfig { query_timeout: std::time::Duration::from_secs(30), ..Neo4jConfig::at(self.url(), "neo4j", PASSWORD) }
     }
 
@@ -63,16 +63,16 @@ impl Neo4jServer {
         Arc::new(Neo4jGraph::new(self.config(), ontology()).unwrap())
     }
 
-    /// The first column of what a person at a console would get.
+    /// Runs a query and returns the column `name`.
     pub(crate) async fn names(&self, cypher: &str) -> Vec<String> {
-        tokio::time::timeout(crate::server::PATIENCE, self.first_column(cypher)).await.expect("Neo4j answers")
+        tokio::time::timeout(crate::server::PATIENCE, self.first_column(cypher)).await.expect("Neo4j does not answer")
     }
 
     async fn first_column(&self, cypher: &str) -> Vec<String> {
         self.rows(cypher).await.iter().map(|row| row.get::<String>("name").unwrap()).collect()
     }
 
-    /// All that a person at a console would get.
+    /// Runs a query and returns its rows.
     pub(crate) async fn rows(&self, cypher: &str) -> Vec<neo4rs::Row> {
         let driver = neo4rs::Graph::new(self.url(), "neo4j", PASSWORD).await.unwrap();
         let mut found = driver.execute(neo4rs::query(cypher)).await.unwrap();
@@ -83,7 +83,7 @@ impl Neo4jServer {
         rows
     }
 
-    /// Starts it over its folder.
+    /// Starts the server with its folder.
     pub(crate) async fn restart(&mut self) {
         let data = self.folder.path().join("data");
         let mut command = Command::new(launcher().unwrap());
@@ -100,7 +100,7 @@ impl Neo4jServer {
         assert!(ready.await.unwrap(), "Neo4j did not start: {}", std::fs::read_to_string(log).unwrap_or_default());
     }
 
-    /// SIGKILL: nothing is finished or said.
+    /// Kills the server with SIGKILL.
     pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
@@ -108,14 +108,14 @@ impl Neo4jServer {
         }
     }
 
-    /// Stops or continues the process without telling it: it takes connections and answers nothing.
+    /// Stops or continues the process: a frozen server accepts connections and answers nothing.
     pub(crate) fn freeze(&self, frozen: bool) {
         let signal = if frozen { "-STOP" } else { "-CONT" };
         let pid = self.child.as_ref().unwrap().id().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
     }
 
-    /// Forgets everything, as a lost disk would. Must be down.
+    /// Deletes all data of a stopped server.
     pub(crate) fn wipe(&self) {
         assert!(self.child.is_none());
         remove(&self.folder.path().join("data"));
@@ -134,7 +134,7 @@ impl Drop for Neo4jServer {
     }
 }
 
-/// The ontology that the product comes with.
+/// The default ontology of the product.
 pub(crate) fn ontology() -> &'static Ontology {
     static ONTOLOGY: OnceLock<Ontology> = OnceLock::new();
     ONTOLOGY.get_or_init(|| Ontology::parse(recall_understand::default_ontology()).unwrap())

@@ -1,4 +1,4 @@
-//! Whoever goes away in the middle of a request: a browser that closes, a time limit.
+//! Requests that are cancelled midway, by a closed browser or a time limit.
 
 use std::{pin::pin, time::Duration};
 
@@ -12,10 +12,10 @@ use crate::{
     postgres::Schema,
 };
 
-/// The library forgets a BEGIN whose answer nobody waits for. The next to write on that connection, without a transaction of his
-/// own, was told that it was done, and nobody ever committed it.
+/// sqlx forgets a BEGIN whose answer nobody awaits.
+/// The next write on that connection would join this transaction, succeed, and never be committed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_goes_away_while_a_transaction_begins_takes_no_later_write_with_him() {
+async fn cancelled_begin_does_not_swallow_later_write() {
     let Some(schema) = Schema::new().await else { return };
     let one = schema.open(PostgresConfig { connections: 1, ..PostgresConfig::default() }, at(0)).await.unwrap();
     let other = schema.open(PostgresConfig::default(), at(0)).await.unwrap();
@@ -27,7 +27,7 @@ async fn who_goes_away_while_a_transaction_begins_takes_no_later_write_with_him(
                 if poll!(&mut asked).is_ready() {
                     break;
                 }
-                // The answer is on its way meanwhile.
+                // Meanwhile the answer arrives.
                 std::thread::sleep(Duration::from_micros(5));
                 tokio::task::yield_now().await;
             }
@@ -35,6 +35,6 @@ async fn who_goes_away_while_a_transaction_begins_takes_no_later_write_with_him(
         let mut digest = [0; 32];
         digest[..4].copy_from_slice(&round.to_le_bytes());
         one.revoke_token(&caller, TokenDigest(digest), None).await.unwrap();
-        assert!(other.is_revoked(TokenDigest(digest)).await.unwrap(), "round {round}: what was acknowledged is lost");
+        assert!(other.is_revoked(TokenDigest(digest)).await.unwrap(), "round {round}: an acknowledged write is lost");
     }
 }

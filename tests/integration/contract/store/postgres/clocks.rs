@@ -1,4 +1,4 @@
-//! Servers whose clocks disagree share one queue: its time is the database's.
+//! Servers with different clocks share one queue, which uses the database's time.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{LEASE, World, event, new_message, seen_through, two};
 
 const SKEW: i64 = 5 * 60 * 1_000;
 
-/// What a server takes the time to be whose clock is that many milliseconds off. The true one does not matter here.
+/// The time on a server whose clock is this many milliseconds off.
 fn clock(off: i64) -> Timestamp {
     super::at(off)
 }
@@ -21,7 +21,7 @@ async fn say(w: &World, now: Timestamp) -> recall_domain::SessionId {
 }
 
 #[tokio::test]
-async fn a_fast_clock_takes_no_lease_that_another_holds() {
+async fn fast_clock_does_not_take_held_lease() {
     let Some((_schema, stores)) = two().await else { return };
     let [right, fast] = seen_through(&stores);
     say(&right, clock(0)).await;
@@ -36,14 +36,14 @@ async fn a_fast_clock_takes_no_lease_that_another_holds() {
 }
 
 #[tokio::test]
-async fn what_a_fast_clock_queues_or_gives_back_is_due_for_all() {
+async fn jobs_queued_by_fast_clock_are_due_at_once() {
     let Some((_schema, stores)) = two().await else { return };
     let [slow, fast] = seen_through(&stores);
     let session = say(&fast, clock(SKEW)).await;
     fast.append(NewMessage { created_at: clock(SKEW), ..new_message(session, "next") }).await;
     let first = slow.store.claim(clock(-SKEW), LEASE, 4).await.unwrap();
     assert_eq!(first.len(), 1, "a message waits for the clock of another server");
-    // Ended by the fast clock: the next of the lane becomes due by it too.
+    // The server with the fast clock ends the job; the next job of the lane must be due at once, too.
     let plan = KnowledgeCommit { now: clock(SKEW), ..fast.plan(session).await };
     fast.store.commit(&fast.caller, &plan, Some(&first[0].claim)).await.unwrap();
     let second = slow.store.claim(clock(-SKEW), LEASE, 4).await.unwrap().remove(0);
@@ -56,7 +56,7 @@ async fn what_a_fast_clock_queues_or_gives_back_is_due_for_all() {
 }
 
 #[tokio::test]
-async fn a_lease_ends_when_the_database_says_so() {
+async fn lease_expires_by_database_clock() {
     let Some((_schema, stores)) = two().await else { return };
     let [right, slow] = seen_through(&stores);
     let session = say(&right, clock(0)).await;

@@ -1,4 +1,4 @@
-//! The change feed of a database that several servers write to at once.
+//! The graph feed while several servers write.
 
 use std::{
     collections::BTreeSet,
@@ -26,7 +26,7 @@ fn id(change: &Change) -> ThingId {
     }
 }
 
-/// Sends and learns in a session of its own; what it made.
+/// Writes messages and entities in a new session and returns their ids.
 async fn write(w: World, rounds: usize) -> BTreeSet<ThingId> {
     let session = w.session().await;
     let mut made = BTreeSet::from([ThingId::Session(session)]);
@@ -61,7 +61,7 @@ async fn everything(store: &PostgresStore, w: &World, from: u64) -> (BTreeSet<Th
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_misses_nothing_while_two_servers_write() {
+async fn graph_feed_reader_misses_no_change() {
     let Some((_schema, stores)) = two().await else { return };
     stores[0].start().await.unwrap();
     let sides = seen_through(&stores);
@@ -93,7 +93,7 @@ async fn a_reader_misses_nothing_while_two_servers_write() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_user_is_left_out_while_many_write() {
+async fn graph_feed_reader_misses_no_user() {
     let Some((_schema, stores)) = two().await else { return };
     stores[0].start().await.unwrap();
     let shared: [Arc<dyn Store>; 2] = stores.clone().map(|s| -> Arc<dyn Store> { s });
@@ -128,14 +128,14 @@ async fn no_user_is_left_out_while_many_write() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_written_while_the_feed_starts_is_listed() {
+async fn changes_during_feed_start_are_listed() {
     let Some((_schema, stores)) = two().await else { return };
     let sides = seen_through(&stores);
     let writers: Vec<_> = (0..4).map(|i| tokio::spawn(write(sides[i % 2].clone(), 6))).collect();
     tokio::time::sleep(std::time::Duration::from_millis(60)).await;
     let names = futures_util::future::join_all([&stores[0], &stores[1], &stores[0]].map(|s| s.start())).await;
     let names: BTreeSet<String> = names.into_iter().map(Result::unwrap).collect();
-    assert_eq!(names.len(), 1, "begun once");
+    assert_eq!(names.len(), 1, "the feed started twice");
     let mut made = BTreeSet::new();
     for writer in writers {
         made.extend(writer.await.unwrap());
@@ -144,7 +144,7 @@ async fn what_is_written_while_the_feed_starts_is_listed() {
 }
 
 #[tokio::test]
-async fn a_thing_is_numbered_once_for_a_transaction() {
+async fn item_gets_one_number_per_transaction() {
     let Some(schema) = Schema::new().await else { return };
     let store: Arc<PostgresStore> = Arc::new(schema.open(CONFIG(), at(0)).await.unwrap());
     store.start().await.unwrap();
@@ -152,7 +152,7 @@ async fn a_thing_is_numbered_once_for_a_transaction() {
     let w = World::new(&shared);
     let known = w.john_likes_mary().await;
     let before = store.head(&w.caller).await.unwrap();
-    // Two entities, two mentions and a kind of one message, a fact and its evidence.
+    // One session and one message, two entities, a fact and its evidence, each numbered once.
     assert_eq!(before, 1 + 1 + 4);
     store.delete_session(&w.caller, known.session, &|_, _| None).await.unwrap();
     assert_eq!(store.head(&w.caller).await.unwrap(), before + 5);
@@ -161,7 +161,7 @@ async fn a_thing_is_numbered_once_for_a_transaction() {
 }
 
 #[tokio::test]
-async fn nobody_pays_for_a_feed_that_nobody_reads() {
+async fn unused_graph_feed_has_no_enabled_triggers() {
     let Some(schema) = Schema::new().await else { return };
     let store = schema.open(CONFIG(), at(0)).await.unwrap();
     let mut connection = schema.connection().await;

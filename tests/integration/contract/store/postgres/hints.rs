@@ -1,4 +1,4 @@
-//! What one server hears of another.
+//! Notifications between servers.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,16 +10,16 @@ use tokio::sync::Notify;
 use super::{CONFIG, at, event, seen_through, two};
 use crate::server::PATIENCE;
 
-/// Remembers what it was told, for one user: other tests use the same database.
+/// Records notifications for one user, because other tests use the same database.
 #[derive(Default)]
-struct Ear {
+struct Recorder {
     user: Mutex<Option<UserId>>,
     heard: Mutex<Vec<(&'static str, SessionId)>>,
     wake: Arc<Notify>,
     news: Notify,
 }
 
-impl Ear {
+impl Recorder {
     fn note(&self, what: &'static str, caller: &Caller, session: SessionId) {
         if *self.user.lock().unwrap() == Some(caller.user()) {
             self.heard.lock().unwrap().push((what, session));
@@ -36,18 +36,18 @@ impl Ear {
         there
     }
 
-    /// Waits until `wanted` was heard, and forgets all of it.
+    /// Waits for `wanted`, and forgets everything recorded.
     async fn hears(&self, wanted: (&'static str, SessionId)) {
         let heard = async {
             while !self.forget_if_heard(wanted) {
                 self.news.notified().await;
             }
         };
-        tokio::time::timeout(PATIENCE, heard).await.unwrap_or_else(|_| panic!("{wanted:?} was not heard"));
+        tokio::time::timeout(PATIENCE, heard).await.unwrap_or_else(|_| panic!("{wanted:?} was not announced"));
     }
 }
 
-impl Announcer for Ear {
+impl Announcer for Recorder {
     fn committed(&self, caller: &Caller, session: SessionId) {
         self.note("committed", caller, session);
     }
@@ -59,8 +59,8 @@ impl Announcer for Ear {
     }
 }
 
-/// Says something until it is heard: only then do both listen.
-async fn settled(speaker: &super::World, ear: &Ear) {
+/// Writes until a notification arrives: only then do both listen.
+async fn wait_until_listening(speaker: &super::World, ear: &Recorder) {
     *ear.user.lock().unwrap() = Some(speaker.caller.user());
     let session = speaker.session().await;
     loop {
@@ -73,40 +73,40 @@ async fn settled(speaker: &super::World, ear: &Ear) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn commits_work_and_deletions_are_heard_by_other_servers_only() {
+async fn commits_jobs_and_deletions_notify_other_servers_only() {
     let Some((_schema, stores)) = two().await else { return };
     let [a, _] = seen_through(&stores);
-    let (own, others) = (Arc::new(Ear::default()), Arc::new(Ear::default()));
+    let (own, others) = (Arc::new(Recorder::default()), Arc::new(Recorder::default()));
     stores[0].follow(own.clone(), own.wake.clone());
     stores[1].follow(others.clone(), others.wake.clone());
-    settled(&a, &others).await;
+    wait_until_listening(&a, &others).await;
 
     let session = a.session().await;
     a.store.append_events(&a.caller, session, &[event(session)], at(0)).await.unwrap();
     others.hears(("committed", session)).await;
-    // A wake that was kept from before must not count.
+    // A stored wake-up from before must not count.
     let _ = futures_util::poll!(std::pin::pin!(others.wake.notified()));
     a.say(session, "with a job").await;
     others.hears(("committed", session)).await;
-    tokio::time::timeout(PATIENCE, others.wake.notified()).await.expect("queued work wakes the other server");
+    tokio::time::timeout(PATIENCE, others.wake.notified()).await.expect("a queued job did not wake the other server");
     a.store.delete_session(&a.caller, session, &|_, _| None).await.unwrap();
     others.hears(("deleted", session)).await;
     let session = a.session().await;
     a.store.begin_erasure(&a.caller, at(0)).await.unwrap();
     while a.store.erase(&a.caller, at(0), 5).await.unwrap().erasure.ended_at.is_none() {}
     others.hears(("deleted", session)).await;
-    assert!(own.heard.lock().unwrap().is_empty(), "a server heard itself");
+    assert!(own.heard.lock().unwrap().is_empty(), "a server received its own notification");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_listens_again_after_its_connection_was_cut() {
+async fn notification_listener_reconnects_after_lost_connection() {
     let Some((schema, stores)) = two().await else { return };
     let [a, _] = seen_through(&stores);
     let url = format!("{}&application_name={}", schema.url, schema.name);
     let listener = PostgresStore::open(&url, CONFIG(), at(0)).await.unwrap();
-    let ear = Arc::new(Ear::default());
+    let ear = Arc::new(Recorder::default());
     listener.follow(ear.clone(), ear.wake.clone());
-    settled(&a, &ear).await;
+    wait_until_listening(&a, &ear).await;
     let mut other = schema.connection().await;
     for _ in 0..3 {
         let ended: i64 = sqlx::query_scalar(
@@ -117,8 +117,8 @@ async fn a_server_listens_again_after_its_connection_was_cut() {
         .fetch_one(&mut other)
         .await
         .unwrap();
-        assert_eq!(ended, 1, "one connection listens");
-        settled(&a, &ear).await;
+        assert_eq!(ended, 1, "not exactly one connection listens");
+        wait_until_listening(&a, &ear).await;
     }
     listener.close().await;
 }

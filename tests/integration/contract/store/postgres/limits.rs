@@ -1,4 +1,4 @@
-//! Buckets of callers that all servers share.
+//! Rate limits that all servers share.
 
 use std::time::{Duration, Instant};
 
@@ -16,17 +16,17 @@ fn someone() -> Caller {
 }
 
 #[tokio::test]
-async fn a_bucket_is_one_for_all_servers_and_another_for_each_user_and_name() {
+async fn bucket_is_shared_between_servers_only() {
     let Some((schema, [a, b])) = two().await else { return };
     let (anna, boris) = (someone(), someone());
     assert_eq!(a.draw(&anna, SLOW, 1, 4).await.unwrap(), Drawn::Tokens(4));
     assert_eq!(b.draw(&anna, SLOW, 1, 4).await.unwrap(), Drawn::Tokens(4));
-    assert_eq!(a.draw(&anna, SLOW, 0, 4).await.unwrap(), Drawn::Tokens(2), "as many as there are");
+    assert_eq!(a.draw(&anna, SLOW, 0, 4).await.unwrap(), Drawn::Tokens(2), "not the rest of the bucket");
     let Drawn::Nothing(wait) = b.draw(&anna, SLOW, 1, 4).await.unwrap() else { panic!("a bucket gave more than it held") };
     assert!(wait > Duration::from_secs(900) && wait <= Duration::from_secs(1_000), "{wait:?}");
-    assert_eq!(a.draw(&boris, SLOW, 1, 100).await.unwrap(), Drawn::Tokens(10), "never more than is in it");
+    assert_eq!(a.draw(&boris, SLOW, 1, 100).await.unwrap(), Drawn::Tokens(10), "more than the capacity was drawn");
     assert_eq!(a.draw(&anna, Bucket { name: "messages_day", ..SLOW }, 1, 1).await.unwrap(), Drawn::Tokens(1));
-    // It fills again, and not over its brim.
+    // The bucket refills up to its capacity.
     let earlier = "UPDATE allowances SET as_of = as_of - interval '5000 seconds'";
     schema.connection().await.execute(earlier).await.unwrap();
     assert_eq!(b.draw(&anna, SLOW, 1, 3).await.unwrap(), Drawn::Tokens(3));
@@ -35,21 +35,22 @@ async fn a_bucket_is_one_for_all_servers_and_another_for_each_user_and_name() {
 }
 
 #[tokio::test]
-async fn what_is_given_in_advance_is_paid_for() {
+async fn overdrawn_bucket_refills_before_next_draw() {
     let Some((schema, [a, _])) = two().await else { return };
     let anna = someone();
     assert_eq!(a.draw(&anna, SLOW, 30, 34).await.unwrap(), Drawn::Tokens(30));
     assert!(matches!(a.draw(&anna, SLOW, 1, 1).await.unwrap(), Drawn::Nothing(wait) if wait > Duration::from_secs(20_000)));
-    // A clock that jumps back takes nothing away and gives nothing.
+    // A clock that jumps back neither removes nor adds tokens.
     schema.connection().await.execute("UPDATE allowances SET as_of = as_of + interval '1 day'").await.unwrap();
     assert!(matches!(a.draw(&anna, SLOW, 1, 1).await.unwrap(), Drawn::Nothing(_)));
     schema.connection().await.execute("UPDATE allowances SET as_of = as_of - interval '1 day 22000 seconds'").await.unwrap();
     assert_eq!(a.draw(&anna, SLOW, 1, 1).await.unwrap(), Drawn::Tokens(1));
 }
 
-/// `cargo test --test integration draws_at_once -- --nocapture` prints what a draw costs; most requests need none.
+/// `cargo test --test integration concurrent_draws -- --nocapture` prints the cost of a draw; most requests need
+/// none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn draws_at_once_never_give_more_than_there_is() {
+async fn concurrent_draws_never_exceed_capacity() {
     let Some((_schema, stores)) = two().await else { return };
     let anna = someone();
     let draws = (0..200).map(|i| {

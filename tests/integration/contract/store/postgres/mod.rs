@@ -1,4 +1,4 @@
-//! The contract on PostgreSQL, and what only a shared engine must show.
+//! The contract on PostgreSQL, and tests of several servers with one database.
 
 mod cancelled;
 mod clocks;
@@ -20,7 +20,7 @@ use tokio::sync::OnceCell;
 use super::given::{LEASE, MODEL, World, at, entity, event, new_message};
 use crate::postgres::{Schema, as_role, patient};
 
-/// One schema, made when it is first needed.
+/// A schema that is created at the first use.
 struct Database(OnceCell<Option<Schema>>);
 
 impl Database {
@@ -28,13 +28,13 @@ impl Database {
         Self(OnceCell::new())
     }
 
-    /// Each call opens the database anew, as another process would.
+    /// Opens the database again at each call, like another process.
     async fn store(&self) -> Option<Arc<dyn Store>> {
         let config = PostgresConfig { connections: 8, ..patient() };
         let made = async {
             let schema = Schema::new().await?;
             schema.open(config.clone(), at(0)).await.unwrap().close().await;
-            schema.believe_callers().await;
+            schema.use_callers_time().await;
             Some(schema)
         };
         let schema = self.0.get_or_init(|| made).await.as_ref()?;
@@ -49,14 +49,14 @@ mod contract {
 const CONFIG: fn() -> PostgresConfig = || PostgresConfig { connections: 6, ..PostgresConfig::default() };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_export_may_take_longer_than_any_statement() {
+async fn export_may_outlast_statement_timeout() {
     let Some(schema) = Schema::new().await else { return };
     let config = PostgresConfig { statement_timeout: Duration::from_millis(500), ..CONFIG() };
     let store = Arc::new(schema.open(config, at(0)).await.unwrap());
-    super::archive::a_snapshot_outlives_a_pause(store, Duration::from_millis(1_500)).await;
+    super::archive::snapshot_survives_a_pause(store, Duration::from_millis(1_500)).await;
 }
 
-/// Two handles on one database, as two server processes have.
+/// Opens two stores on one database, like two servers.
 async fn two() -> Option<(Schema, [Arc<PostgresStore>; 2])> {
     let schema = Schema::new().await?;
     let one = Arc::new(schema.open(CONFIG(), at(0)).await.unwrap());
@@ -64,7 +64,7 @@ async fn two() -> Option<(Schema, [Arc<PostgresStore>; 2])> {
     Some((schema, [one, other]))
 }
 
-/// The same user seen through either handle.
+/// Returns the same user on both stores.
 fn seen_through(stores: &[Arc<PostgresStore>; 2]) -> [World; 2] {
     let [one, other] = stores.clone().map(|s| -> Arc<dyn Store> { s });
     let first = World::new(&one);
@@ -72,7 +72,7 @@ fn seen_through(stores: &[Arc<PostgresStore>; 2]) -> [World; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn servers_that_start_at_once_make_one_schema_and_one_installation() {
+async fn concurrent_starts_create_one_schema_and_installation() {
     let Some(schema) = Schema::new().await else { return };
     let opened = futures_util::future::join_all((0..6).map(|_| schema.open(CONFIG(), at(0)))).await;
     let mut users = HashSet::new();
@@ -81,11 +81,11 @@ async fn servers_that_start_at_once_make_one_schema_and_one_installation() {
     }
     assert_eq!(users.len(), 1);
     let other = Schema::new().await.unwrap().open(CONFIG(), at(0)).await.unwrap();
-    assert!(!users.contains(&other.local_user().await.unwrap()), "two installations have two local users");
+    assert!(!users.contains(&other.local_user().await.unwrap()), "two installations have one local user");
 }
 
 #[tokio::test]
-async fn a_database_of_another_program_version_is_refused() {
+async fn unknown_or_changed_migrations_are_refused() {
     let Some(schema) = Schema::new().await else { return };
     let unmigrated = schema.open(PostgresConfig { migrate: false, ..CONFIG() }, at(0)).await;
     assert!(unmigrated.err().unwrap().to_string().contains("recall migrate"));
@@ -103,11 +103,11 @@ async fn a_database_of_another_program_version_is_refused() {
         assert!(matches!(error, StoreError::Permanent(_)) && error.to_string().contains("9999"), "{error}");
     }
     other.execute("DELETE FROM _sqlx_migrations WHERE version = 9999; UPDATE _sqlx_migrations SET checksum = ''").await.unwrap();
-    assert!(matches!(schema.open(CONFIG(), at(0)).await, Err(StoreError::Permanent(_))), "a changed migration was taken");
+    assert!(matches!(schema.open(CONFIG(), at(0)).await, Err(StoreError::Permanent(_))), "a changed migration was accepted");
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_transient_and_a_wrong_password_is_not() {
+async fn unreachable_server_is_transient_and_wrong_password_permanent() {
     let Some(schema) = Schema::new().await else { return };
     let config = PostgresConfig { acquire_timeout: Duration::from_millis(200), ..CONFIG() };
     let nobody = PostgresStore::open("postgres://recall@127.0.0.1:1/recall", config.clone(), at(0)).await;
@@ -117,7 +117,7 @@ async fn a_server_that_is_not_there_is_transient_and_a_wrong_password_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_servers_that_decide_from_one_state_one_is_stale() {
+async fn concurrent_plans_of_two_servers_are_serialized() {
     let Some((_schema, stores)) = two().await else { return };
     let [a, b] = seen_through(&stores);
     let session = a.session().await;
@@ -147,7 +147,7 @@ async fn of_two_servers_that_decide_from_one_state_one_is_stale() {
     for task in tasks {
         stale += task.await.unwrap();
     }
-    assert!(stale > 0, "nobody competed");
+    assert!(stale > 0, "no plan was stale");
     assert_eq!(b.store.knowledge_version(&b.caller).await.unwrap(), 40);
     assert_eq!(b.store.count_entities(&b.caller, &EntityFilter::default()).await.unwrap(), 40);
     let log = b.store.events_after(&b.caller, session, 0, 100).await.unwrap();
@@ -155,7 +155,7 @@ async fn of_two_servers_that_decide_from_one_state_one_is_stale() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_index_misses_nothing_while_two_servers_write() {
+async fn index_misses_no_message_of_two_servers() {
     let Some((_schema, stores)) = two().await else { return };
     let worlds = seen_through(&stores);
     let shared = worlds[0].session().await;
@@ -174,7 +174,7 @@ async fn an_index_misses_nothing_while_two_servers_write() {
     loop {
         let over = writers.iter().all(tokio::task::JoinHandle::is_finished);
         let rows = worlds[1].store.feed(&worlds[1].caller, MODEL, seen, 100).await.unwrap();
-        // Numbers without holes: a row that became visible late would be missing here, and never read.
+        // Numbers have no gaps: a row that became visible late would be missing here and never be read.
         assert!(rows.iter().map(|r| r.row).eq(seen + 1..=seen + rows.len() as u64));
         count += rows.len();
         seen = rows.last().map_or(seen, |r| r.row);
@@ -186,8 +186,8 @@ async fn an_index_misses_nothing_while_two_servers_write() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lane_is_never_left_without_a_head() {
-    // Its last job ends in one server while the next is queued in the other.
+async fn lane_always_has_a_claimable_head() {
+    // Its last job ends on one server while the next is queued on the other.
     let Some((_schema, stores)) = two().await else { return };
     let [a, b] = seen_through(&stores);
     let sessions = [a.session().await, a.session().await];
@@ -201,10 +201,10 @@ async fn a_lane_is_never_left_without_a_head() {
     };
     let (mut done, mut claimed) = (0, HashSet::new());
     while done < 60 {
-        // Before the claim: one that was queued after an empty claim proves nothing.
+        // Checked before the claim, because a job can be queued after an empty claim.
         let all_queued = writing.is_finished();
         let jobs = b.store.claim(at(done), LEASE, 2).await.unwrap();
-        assert!(!(jobs.is_empty() && all_queued), "{} of 60 jobs wait that nobody can claim", 60 - done);
+        assert!(!(jobs.is_empty() && all_queued), "{} of 60 jobs wait and cannot be claimed", 60 - done);
         assert!(jobs.iter().all(|job| claimed.insert(job.claim.job)), "a job was claimed twice");
         for job in jobs {
             b.store.commit(&b.caller, &b.plan(job.session).await, Some(&job.claim)).await.unwrap();
@@ -216,7 +216,7 @@ async fn a_lane_is_never_left_without_a_head() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sessions_go_while_others_write_without_a_deadlock() {
+async fn session_deletion_during_writes_causes_no_deadlock() {
     let Some((_schema, stores)) = two().await else { return };
     let worlds = seen_through(&stores);
     for round in 0..5 {
@@ -248,7 +248,7 @@ async fn sessions_go_while_others_write_without_a_deadlock() {
 }
 
 #[tokio::test]
-async fn a_row_that_is_held_is_transient_and_recovers() {
+async fn lock_timeout_is_transient_and_store_recovers() {
     let Some(schema) = Schema::new().await else { return };
     let config = PostgresConfig { lock_timeout: Duration::from_millis(50), ..CONFIG() };
     let store: Arc<dyn Store> = Arc::new(schema.open(config, at(0)).await.unwrap());
@@ -258,13 +258,13 @@ async fn a_row_that_is_held_is_transient_and_recovers() {
     other.execute("BEGIN; SELECT * FROM users FOR UPDATE").await.unwrap();
     let refused = store.append(&w.caller, session, vec![new_message(session, "x")]).await;
     assert!(matches!(refused, Err(StoreError::Transient(_))), "{refused:?}");
-    assert_eq!(store.count_sessions(&w.caller).await.unwrap(), 1, "readers are not disturbed");
+    assert_eq!(store.count_sessions(&w.caller).await.unwrap(), 1, "readers are blocked");
     other.execute("ROLLBACK").await.unwrap();
     assert_eq!(w.say(session, "x").await.position, 1);
 }
 
 #[tokio::test]
-async fn connections_that_end_are_replaced_and_the_write_is_repeated() {
+async fn lost_connections_are_replaced_and_writes_retried() {
     let Some(schema) = Schema::new().await else { return };
     let url = format!("{}&application_name={}", schema.url, schema.name);
     let store: Arc<dyn Store> = Arc::new(PostgresStore::open(&url, CONFIG(), at(0)).await.unwrap());
@@ -285,7 +285,7 @@ async fn connections_that_end_are_replaced_and_the_write_is_repeated() {
 }
 
 #[tokio::test]
-async fn a_client_that_hangs_up_leaves_the_store_usable() {
+async fn cancelled_append_leaves_store_usable() {
     let Some(schema) = Schema::new().await else { return };
     let config = PostgresConfig { connections: 2, acquire_timeout: Duration::from_secs(30), ..CONFIG() };
     let store: Arc<dyn Store> = Arc::new(schema.open(config, at(0)).await.unwrap());
@@ -309,8 +309,8 @@ async fn a_client_that_hangs_up_leaves_the_store_usable() {
 }
 
 #[tokio::test]
-async fn a_lease_is_extended_without_waiting_for_the_commit_that_ends_its_job() {
-    // The worker that commits waits for its own heartbeat: had that to wait for the commit, both would stand still.
+async fn lease_can_be_extended_during_commit() {
+    // A committing worker waits for its own heartbeat: if that waited for the commit, both would block.
     let Some(schema) = Schema::new().await else { return };
     let config = PostgresConfig { lock_timeout: Duration::from_millis(50), ..CONFIG() };
     let store: Arc<dyn Store> = Arc::new(schema.open(config, at(0)).await.unwrap());
@@ -325,7 +325,7 @@ async fn a_lease_is_extended_without_waiting_for_the_commit_that_ends_its_job() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_servers_never_take_one_job() {
+async fn two_servers_never_claim_same_job() {
     let Some((_schema, stores)) = two().await else { return };
     let [a, _] = seen_through(&stores);
     for round in 0..10 {
@@ -333,7 +333,7 @@ async fn two_servers_never_take_one_job() {
             let session = a.session().await;
             a.say(session, "m").await;
         }
-        // More than there are, asked for at once through both.
+        // More claims than jobs, at once through both servers.
         let claims = (0..10).map(|i| stores[i % 2].claim(at(round), LEASE, 3));
         let mut taken = Vec::new();
         for jobs in futures_util::future::join_all(claims).await {
@@ -341,6 +341,6 @@ async fn two_servers_never_take_one_job() {
         }
         taken.extend(a.claim(round).await.into_iter().map(|job| (job.claim.job, job.attempts)));
         assert_eq!(taken.iter().map(|t| t.0).collect::<HashSet<_>>().len(), 10);
-        assert!(taken.len() == 10 && taken.iter().all(|t| t.1 == 1), "a job was taken twice: {taken:?}");
+        assert!(taken.len() == 10 && taken.iter().all(|t| t.1 == 1), "a job was claimed twice: {taken:?}");
     }
 }

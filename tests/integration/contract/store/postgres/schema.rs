@@ -1,4 +1,4 @@
-//! What holds for the tables: whose they are, which index serves which statement, and that none is approximate.
+//! Rules for the tables: user columns, indexes of statements, and no approximate indexes.
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
@@ -12,7 +12,7 @@ async fn migrated() -> Option<(Schema, PgConnection)> {
     Some((schema, connection))
 }
 
-/// A connection as the program has: behind row-level security, whose conditions are part of every plan.
+/// Connects as the program does, under row-level security, whose conditions are part of every plan.
 async fn as_the_program(schema: &Schema, user: &str) -> PgConnection {
     let mut connection = PgConnection::connect(&schema.url).await.unwrap();
     sqlx::query("SELECT set_config('recall.caller', $1, false)").bind(user).execute(&mut connection).await.unwrap();
@@ -20,7 +20,7 @@ async fn as_the_program(schema: &Schema, user: &str) -> PgConnection {
 }
 
 #[tokio::test]
-async fn primary_keys_begin_with_the_user() {
+async fn primary_keys_start_with_user() {
     let Some((_schema, mut connection)) = migrated().await else { return };
     let tables = sqlx::query(
         "SELECT c.relname::text AS tab, a.attname::text AS col FROM pg_index i
@@ -38,7 +38,7 @@ async fn primary_keys_begin_with_the_user() {
 }
 
 #[tokio::test]
-async fn an_erasure_empties_or_excuses_every_table_with_a_user() {
+async fn every_postgres_user_table_is_erased_or_excluded() {
     let Some((_schema, mut connection)) = migrated().await else { return };
     let tables: Vec<String> = sqlx::query_scalar(
         "SELECT c.relname::text FROM pg_class c WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
@@ -52,8 +52,8 @@ async fn an_erasure_empties_or_excuses_every_table_with_a_user() {
 }
 
 #[tokio::test]
-async fn every_foreign_key_carries_the_user_and_can_be_followed_back_by_an_index() {
-    // Without one, deleting a session would read the whole of each table that points to it.
+async fn foreign_keys_include_user_and_have_index() {
+    // Without an index, deleting a session reads the whole of each table that refers to it.
     let Some((_schema, mut connection)) = migrated().await else { return };
     let keys = sqlx::query(
         "SELECT c.conrelid::regclass::text AS child, c.conname::text AS name,
@@ -76,9 +76,9 @@ async fn every_foreign_key_carries_the_user_and_can_be_followed_back_by_an_index
 }
 
 #[tokio::test]
-async fn no_index_of_vectors_is_approximate() {
-    // An HNSW index over all users finds the nearest of everyone and then drops the others': a user among many lost 96 of 100
-    // of their own nearest messages. A contract test compares with brute force, but with too few rows for such an index to be used.
+async fn vector_indexes_are_exact() {
+    // An HNSW index over all users finds the nearest vectors of everyone and then drops those of others.
+    // A user among many lost 96 of 100 own nearest messages. The contract test has too few rows to notice this.
     let Some((_schema, mut connection)) = migrated().await else { return };
     let methods: Vec<String> = sqlx::query_scalar(
         "SELECT DISTINCT m.amname::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
@@ -91,8 +91,8 @@ async fn no_index_of_vectors_is_approximate() {
 }
 
 #[tokio::test]
-async fn the_code_of_a_question_is_made_once() {
-    // In a general plan the function was put into the condition and ran for each of 200,000 rows: eight seconds.
+async fn vector_code_of_query_is_computed_once() {
+    // In a generic plan the function was part of the condition and ran for each of 200,000 rows: eight seconds.
     let Some((_schema, mut connection)) = migrated().await else { return };
     let sql = "EXPLAIN (GENERIC_PLAN, VERBOSE) SELECT message_id FROM message_codes
          WHERE user_id = $1::uuid AND length(code) = (SELECT length(vector_code($2::vector)))
@@ -105,12 +105,13 @@ async fn the_code_of_a_question_is_made_once() {
 }
 
 #[tokio::test]
-async fn the_statements_that_run_most_use_their_index() {
+async fn frequent_statements_use_their_index() {
     let Some((schema, _)) = migrated().await else { return };
     let mut connection = as_the_program(&schema, "00000000-0000-0000-0000-000000000001").await;
-    // The tables are empty, so the planner has to be kept from reading them whole, and from sorting what an index has in order.
+    // The tables are empty, so the planner must be kept from sequential scans, and from sorts where an index is
+    // ordered.
     sqlx::raw_sql("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off").execute(&mut connection).await.unwrap();
-    // Who may be meant, for each message that names something.
+    // Candidate entities for each message that contains a name.
     for (sql, index) in [
         ("SELECT entity_id FROM entity_hints WHERE user_id = $U AND hint = ANY('{a,b}')", "entity_hints_pkey"),
         ("SELECT entity_id FROM entity_keys WHERE user_id = $U AND key = ANY('{a,b}')", "entity_keys_pkey"),
@@ -152,7 +153,7 @@ async fn the_statements_that_run_most_use_their_index() {
         let plan: Vec<String> = sqlx::query_scalar(AssertSqlSafe(explain)).fetch_all(&mut connection).await.unwrap();
         let plan = plan.join("\n");
         assert!(plan.contains(index) && !plan.contains("Sort"), "{sql}\n{plan}");
-        // The user of the statement finds the rows, and the wall only compares: with that user once, not with each row.
+        // The index finds the user's rows. The policy only compares, once with the user and not with each row.
         assert!(
             !sql.contains("user_id = $U") || plan.contains("Index Cond: ((user_id = ") || plan.contains("Index Cond: (user_id = "),
             "{sql}\n{plan}"
@@ -160,9 +161,9 @@ async fn the_statements_that_run_most_use_their_index() {
     }
 }
 
-/// Only tables whose unique keys all have the user can be partitioned by it.
+/// Only a table whose unique keys all contain the user can be partitioned by user.
 #[tokio::test]
-async fn documentation_names_the_tables_that_cannot_be_partitioned() {
+async fn docs_list_tables_that_cannot_be_partitioned() {
     let Some((schema, mut connection)) = migrated().await else { return };
     let found: Vec<String> = sqlx::query_scalar(
         "SELECT DISTINCT c.relname::text FROM pg_class c JOIN pg_index i ON i.indrelid = c.oid AND i.indisunique
@@ -180,9 +181,9 @@ async fn documentation_names_the_tables_that_cannot_be_partitioned() {
 }
 
 #[tokio::test]
-async fn who_may_be_meant_is_found_without_reading_all_that_is_known() {
+async fn candidate_lookup_reads_few_pages() {
     let Some((schema, mut connection)) = migrated().await else { return };
-    // Somebody of whom much is known, among others of the same name; numbers in place of names and ids.
+    // A user with many entities, among others with the same names; numbers stand for names and ids.
     sqlx::raw_sql(
         "CREATE FUNCTION n(i bigint) RETURNS uuid IMMUTABLE LANGUAGE sql AS $$ SELECT lpad(i::text, 32, '0')::uuid $$;
          INSERT INTO users SELECT n(u) FROM generate_series(1, 12) u;
@@ -218,8 +219,8 @@ async fn who_may_be_meant_is_found_without_reading_all_that_is_known() {
 }
 
 #[tokio::test]
-async fn logs_to_be_pruned_are_found_without_reading_all() {
-    // The policy comes before a condition that PostgreSQL does not trust with rows of others, such as a difference of columns.
+async fn pruning_finds_logs_by_index() {
+    // PostgreSQL applies the policy before a condition that might leak rows, such as a difference of columns.
     let Some((schema, mut connection)) = migrated().await else { return };
     sqlx::raw_sql(
         "INSERT INTO users SELECT lpad(i::text, 32, '0')::uuid FROM generate_series(1, 100) i;

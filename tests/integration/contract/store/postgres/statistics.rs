@@ -1,4 +1,4 @@
-//! How much is read while a new database is filled: counted, not timed.
+//! Counts the rows that are read while a new database is filled.
 
 use recall_ports::{Inspect, MessageStore, Store};
 
@@ -9,13 +9,13 @@ const CALLS: usize = 40;
 const EACH: usize = 100;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_database_is_filled_without_reading_it_again_for_each_row() {
+async fn filling_new_database_reads_few_rows() {
     let Some(schema) = Schema::new().await else { return };
     let store = std::sync::Arc::new(schema.open(CONFIG(), at(0)).await.unwrap());
     let shared: std::sync::Arc<dyn Store> = store.clone();
     let world = World::new(&shared);
     let session = world.session().await;
-    // From here on plans are kept; at first tables are empty.
+    // From here on plans are cached; at first the tables are empty.
     for n in 0..12 {
         store.append(&world.caller, session, vec![new_message(session, &format!("number {n}"))]).await.unwrap();
     }
@@ -23,7 +23,7 @@ async fn a_new_database_is_filled_without_reading_it_again_for_each_row() {
         let messages = (0..EACH).map(|n| new_message(session, &format!("number {n}"))).collect();
         store.append(&world.caller, session, messages).await.unwrap();
     }
-    // A connection says what it did when it ends.
+    // A connection reports its statistics when it ends.
     store.close().await;
     let read: i64 = sqlx::query_scalar(
         "SELECT (SELECT coalesce(sum(idx_tup_read), 0)::bigint FROM pg_stat_user_indexes WHERE schemaname = $1)
@@ -34,6 +34,6 @@ async fn a_new_database_is_filled_without_reading_it_again_for_each_row() {
     .await
     .unwrap();
     let each = read as usize / (CALLS * EACH);
-    // 6,000 where nobody told the planner.
-    assert!(each < 500, "{each} rows were read for each that was written");
+    // 6,000 without planner statistics.
+    assert!(each < 500, "{each} rows were read for each written row");
 }

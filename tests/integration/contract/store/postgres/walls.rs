@@ -1,5 +1,5 @@
-//! Row-level security: which tables are behind it, what looks past it, and for which roles it holds. What it hides and refuses is
-//! tried beside the adapter (`src/adapters/postgres/tests.rs`).
+//! Row-level security: protected tables, exceptions, and database roles.
+//! `src/adapters/postgres/tests.rs` tests what it hides and refuses.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{CONFIG, World, at};
 use crate::postgres::{Schema, as_role};
 
 #[tokio::test]
-async fn every_table_with_users_is_behind_the_wall() {
+async fn every_user_table_has_row_level_security() {
     let Some(schema) = Schema::new().await else { return };
     schema.open(CONFIG(), at(0)).await.unwrap().close().await;
     let tables = sqlx::query(
@@ -36,7 +36,7 @@ async fn every_table_with_users_is_behind_the_wall() {
 }
 
 #[tokio::test]
-async fn what_looks_beyond_one_user_is_this_and_no_more() {
+async fn policies_beyond_one_user_are_exactly_these() {
     let Some(schema) = Schema::new().await else { return };
     schema.open(CONFIG(), at(0)).await.unwrap().close().await;
     let policies: Vec<String> = sqlx::query_scalar(
@@ -68,13 +68,13 @@ async fn what_looks_beyond_one_user_is_this_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_role_that_the_wall_does_not_hold_for_is_refused_where_it_must() {
+async fn role_without_row_level_security_is_refused() {
     let Some(schema) = Schema::new().await else { return };
     let strict = PostgresConfig { require_row_security: true, ..CONFIG() };
     schema.open(strict.clone(), at(0)).await.unwrap().close().await;
 
     let refused = |opened: Result<PostgresStore, StoreError>, why: &str| {
-        let error = opened.err().expect("it was opened");
+        let error = opened.err().expect("the store was opened");
         assert!(matches!(error, StoreError::Permanent(_)) && error.to_string().contains(why), "{error}");
     };
     refused(PostgresStore::open(schema.admin(), strict.clone(), at(0)).await, "superuser");
@@ -96,8 +96,8 @@ async fn a_role_that_the_wall_does_not_hold_for_is_refused_where_it_must() {
 }
 
 #[tokio::test]
-async fn a_role_that_owns_nothing_can_do_all_that_the_program_does() {
-    // As docs/deployment.md advises: the owner migrates, and the servers may neither change tables nor take down the wall.
+async fn role_without_ownership_can_run_the_program() {
+    // As docs/deployment.md recommends: the owner migrates, and servers can change neither tables nor policies.
     let Some(schema) = Schema::new().await else { return };
     schema.open(CONFIG(), at(0)).await.unwrap().close().await;
     let (mut admin, role) = (schema.connection().await, format!("{}_app", schema.name));

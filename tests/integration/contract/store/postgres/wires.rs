@@ -1,4 +1,4 @@
-//! Wires that are cut or fall silent at the worst moment.
+//! Database connections that are cut or fall silent at the worst moment.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
     server::PATIENCE,
 };
 
-async fn wired(config: PostgresConfig) -> Option<(Schema, Proxy, Arc<dyn Store>)> {
+async fn store_behind_proxy(config: PostgresConfig) -> Option<(Schema, Proxy, Arc<dyn Store>)> {
     let schema = Schema::new().await?;
     let (proxy, url) = Proxy::to(&schema.url).await;
     let store = Arc::new(PostgresStore::open(&url, config, at(0)).await.unwrap());
@@ -24,17 +24,17 @@ async fn append(w: &World, message: &NewMessage) -> Result<Appended, StoreError>
 }
 
 #[tokio::test]
-async fn a_commit_that_was_cut_off_is_found_out_by_the_clients_id() {
-    let Some((_schema, proxy, store)) = wired(CONFIG()).await else { return };
+async fn retried_append_after_lost_commit_stores_once() {
+    let Some((_schema, proxy, store)) = store_behind_proxy(CONFIG()).await else { return };
     let w = World::new(&store);
     let session = w.session().await;
     for (i, lost) in [Lost::Request, Lost::Answer, Lost::Answer, Lost::Request].into_iter().enumerate() {
         let message = NewMessage { external_id: Some(format!("client-{i}")), ..new_message(session, "m") };
         proxy.lose_commits(&[lost]);
         let unsure = append(&w, &message).await;
-        assert!(matches!(unsure, Err(StoreError::Transient(_))), "a commit that nobody confirmed was reported as {unsure:?}");
+        assert!(matches!(unsure, Err(StoreError::Transient(_))), "an unconfirmed commit was reported as {unsure:?}");
         assert_eq!(proxy.commits_left_to_lose(), 0);
-        // The client asks again, with another id of the server's making.
+        // The client tries again; the server generates another id.
         let again = NewMessage { id: super::super::given::new_message(session, "m").id, ..message.clone() };
         let stored = append(&w, &again).await.unwrap();
         assert_eq!(stored.message.position, i as u64 + 1, "after {lost:?}");
@@ -46,8 +46,8 @@ async fn a_commit_that_was_cut_off_is_found_out_by_the_clients_id() {
 }
 
 #[tokio::test]
-async fn a_plan_whose_commit_was_cut_off_takes_effect_once() {
-    let Some((_schema, proxy, store)) = wired(CONFIG()).await else { return };
+async fn retried_plan_after_lost_commit_applies_once() {
+    let Some((_schema, proxy, store)) = store_behind_proxy(CONFIG()).await else { return };
     let w = World::new(&store);
     let session = w.session().await;
     for lost in [Lost::Answer, Lost::Request] {
@@ -70,8 +70,8 @@ async fn a_plan_whose_commit_was_cut_off_takes_effect_once() {
 }
 
 #[tokio::test]
-async fn a_write_is_repeated_when_its_wire_is_cut_before_the_commit() {
-    let Some((_schema, proxy, store)) = wired(CONFIG()).await else { return };
+async fn write_is_retried_when_connection_breaks_before_commit() {
+    let Some((_schema, proxy, store)) = store_behind_proxy(CONFIG()).await else { return };
     let w = World::new(&store);
     let session = w.session().await;
     for i in 1..=10 {
@@ -81,14 +81,14 @@ async fn a_write_is_repeated_when_its_wire_is_cut_before_the_commit() {
 }
 
 #[tokio::test]
-async fn silent_connections_are_given_up_and_replaced() {
-    // The kernel would wait for a quarter of an hour.
+async fn silent_connections_time_out_and_are_replaced() {
+    // The kernel alone would wait for a quarter of an hour.
     let config = PostgresConfig { connections: 2, statement_timeout: Duration::from_millis(100), ..CONFIG() };
-    let Some((_schema, proxy, store)) = wired(config).await else { return };
+    let Some((_schema, proxy, store)) = store_behind_proxy(config).await else { return };
     let w = World::new(&store);
     let session = w.session().await;
     for round in 0..3 {
-        // All connections are in use when they fall silent, and one caller gives up by itself.
+        // All connections are in use when they fall silent, and one caller cancels.
         let writes = futures_util::future::join_all((0..4).map(|_| async { append(&w, &new_message(session, "m")).await.err() }));
         let reads = futures_util::future::join_all((0..4).map(|_| async { store.count_sessions(&w.caller).await.err() }));
         let silencing = async {
@@ -96,7 +96,7 @@ async fn silent_connections_are_given_up_and_replaced() {
             proxy.silence();
         };
         let ended = tokio::time::timeout(PATIENCE, async { tokio::join!(writes, reads, silencing) });
-        let (writes, reads, ()) = ended.await.expect("nobody waits for ever");
+        let (writes, reads, ()) = ended.await.expect("a caller waits forever");
         for e in writes.into_iter().chain(reads).flatten() {
             assert!(matches!(e, StoreError::Transient(_)), "{e:?}");
         }
@@ -107,17 +107,17 @@ async fn silent_connections_are_given_up_and_replaced() {
     }
     let recovered = async {
         while store.count_sessions(&w.caller).await.is_err() {}
-        // Both places of the pool are free again.
+        // Both connections of the pool are free again.
         tokio::join!(store.count_sessions(&w.caller), store.count_sessions(&w.caller))
     };
-    let (one, other) = tokio::time::timeout(PATIENCE, recovered).await.expect("the pool recovers");
+    let (one, other) = tokio::time::timeout(PATIENCE, recovered).await.expect("the pool does not recover");
     assert_eq!((one.unwrap(), other.unwrap()), (1, 1));
 }
 
 #[tokio::test]
-async fn a_database_out_of_reach_is_transient_and_found_again() {
+async fn unreachable_database_is_transient_and_recovers() {
     let config = PostgresConfig { acquire_timeout: Duration::from_millis(200), statement_timeout: Duration::from_millis(100), ..CONFIG() };
-    let Some((_schema, proxy, store)) = wired(config).await else { return };
+    let Some((_schema, proxy, store)) = store_behind_proxy(config).await else { return };
     let w = World::new(&store);
     let session = w.session().await;
     proxy.part();
@@ -133,6 +133,6 @@ async fn a_database_out_of_reach_is_transient_and_found_again() {
             }
         }
     };
-    let stored = tokio::time::timeout(PATIENCE, stored).await.expect("the database is found again");
-    assert_eq!(stored.message.position, 1, "what was refused was stored");
+    let stored = tokio::time::timeout(PATIENCE, stored).await.expect("the database is not found again");
+    assert_eq!(stored.message.position, 1, "a refused message was stored");
 }

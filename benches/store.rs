@@ -2,11 +2,11 @@
 
 use std::{path::Path, sync::Arc, time::Instant};
 
-use recall::{
-    adapters::sqlite::{SqliteConfig, SqliteStore},
-    domain::{Caller, EventId, MessageId, Role, SessionId, Timestamp, UserId, ViewerRole},
-    ports::{Embedding, Inspect, JobQueue, KnowledgeCommit, KnowledgeStore, MessageStore, Mining, NewMessage, Prepared, SessionStore},
+use recall_domain::{Caller, EventId, MessageId, Role, SessionId, Timestamp, UserId, ViewerRole};
+use recall_ports::{
+    Embedding, Inspect, JobQueue, KnowledgeCommit, KnowledgeStore, MessageStore, Mining, NewMessage, Prepared, SessionStore,
 };
+use recall_store_sqlite::{SqliteConfig, SqliteStore};
 use uuid::Uuid;
 
 const LEASE: std::time::Duration = std::time::Duration::from_secs(60);

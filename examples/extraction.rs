@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use recall::domain::Ontology;
-use recall::understand::{Pipeline, default_ontology};
+use recall_domain::Ontology;
+use recall_understand::{Pipeline, default_ontology};
 
 #[path = "../tests/integration/extraction/score.rs"]
 mod score;

@@ -16,19 +16,18 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use chrono::NaiveDateTime;
-use recall::{
-    adapters::local::{LocalEmbedder, RecallIndex, RecallIndexOptions},
-    domain::{
-        Caller, MessageId, SessionId, UserId, ViewerRole,
-        context::{Method, Scope},
-    },
-    ports::{Embedder, IndexQuery, MessageIndex},
+use recall_domain::{
+    Caller, MessageId, SessionId, UserId, ViewerRole,
+    context::{Method, Scope},
 };
+use recall_embedding::LocalEmbedder;
+use recall_ports::{Embedder, IndexQuery, MessageIndex};
+use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use serde::Deserialize;
 use uuid::Uuid;
 
 #[allow(dead_code, reason = "tests delete sessions, measurements do not")]
-#[path = "../src/adapters/local/index/fixture.rs"]
+#[path = "../crates/retrieval/src/fixture.rs"]
 mod fixture;
 use fixture::{MemoryFeed, Told};
 

@@ -8,18 +8,14 @@ mod clusters;
 use std::{path::Path, sync::Arc, time::Instant};
 
 use clusters::{Clusters, nearest};
-use recall::{
-    adapters::{
-        local::{RecallIndex, RecallIndexOptions, Tuning},
-        postgres::{PostgresConfig, PostgresStore},
-        sqlite::{SqliteConfig, SqliteStore},
-    },
-    domain::{
-        Caller, EventId, MessageId, Role, SessionId, Timestamp, UserId, UserText, ViewerRole,
-        context::{Method, Scope},
-    },
-    ports::{EmbedError, Embedder, Embedding, IndexQuery, MessageIndex, Mining, NewMessage, Prepared, Store},
+use recall_domain::{
+    Caller, EventId, MessageId, Role, SessionId, Timestamp, UserId, UserText, ViewerRole,
+    context::{Method, Scope},
 };
+use recall_ports::{EmbedError, Embedder, Embedding, IndexQuery, MessageIndex, Mining, NewMessage, Prepared, Store};
+use recall_retrieval::{RecallIndex, RecallIndexOptions, Tuning};
+use recall_store_postgres::{PostgresConfig, PostgresStore};
+use recall_store_sqlite::{SqliteConfig, SqliteStore};
 use uuid::Uuid;
 
 const MODEL: &str = "clusters";

@@ -8,23 +8,21 @@ use std::{
 
 use anyhow::ensure;
 use chrono::{DateTime, TimeDelta, Utc};
-use recall::{
-    adapters::{
-        local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
-        postgres::{PostgresConfig, PostgresStore},
-        sqlite::{SqliteConfig, SqliteStore},
-        system::{RandomIds, SystemClock},
-    },
-    conversation::{Conversation, ConversationWork, Parts, SendMessage},
-    domain::{
-        Caller, Ontology, Role, UserId, ViewerRole,
-        context::{ContextQuery, Scope},
-    },
-    facts::{Processor, ProcessorConfig},
-    ports::{Clock, Store},
-    streaming::{HubAnnouncer, LogSource},
-    understand::{Pipeline, default_ontology},
+use recall::system::{RandomIds, SystemClock};
+use recall_answering::ExtractiveAnswerer;
+use recall_api::streaming::{HubAnnouncer, LogSource};
+use recall_domain::{
+    Caller, Ontology, Role, UserId, ViewerRole,
+    context::{ContextQuery, Scope},
 };
+use recall_embedding::LocalEmbedder;
+use recall_facts::{Processor, ProcessorConfig};
+use recall_ports::{Clock, Store};
+use recall_retrieval::{RecallIndex, RecallIndexOptions};
+use recall_store_postgres::{PostgresConfig, PostgresStore};
+use recall_store_sqlite::{SqliteConfig, SqliteStore};
+use recall_understand::{LocalExtractor, Pipeline, default_ontology};
+use recall_usecases::{Conversation, ConversationWork, Parts, SendMessage};
 use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -65,7 +63,7 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
         clock: clock.clone(),
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
-        session_limits: recall::facts::SessionLimits::default(),
+        session_limits: recall_facts::SessionLimits::default(),
     });
     let callers: Vec<Caller> = (1..=users).map(|n| Caller::verified(UserId(Uuid::from_u128(n as u128)), ViewerRole::User)).collect();
     let learn_every = users.div_ceil(LEARNING).max(1);

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::adapters::{local::LocalEmbedder, system::SystemClock};
 use crate::config::{Config, Engine};
-use crate::domain::UserId;
-use crate::ports::{Clock, Embedder, GraphEngine};
+use crate::system::SystemClock;
+use recall_domain::UserId;
+use recall_embedding::LocalEmbedder;
+use recall_ports::{Clock, Embedder, GraphEngine};
 
 use super::{models, output::say, tls::Certificate, wiring};
 

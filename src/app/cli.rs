@@ -146,9 +146,9 @@ pub fn run() -> anyhow::Result<()> {
     match cli.command.unwrap_or(Command::Serve) {
         Command::Schema { events, settings } => {
             let text = match (events, settings) {
-                (true, _) => crate::api::events_schema(),
+                (true, _) => recall_api::events_schema(),
                 (_, true) => crate::config::page(),
-                _ => crate::api::sdl(),
+                _ => recall_api::sdl(),
             };
             output::print(format_args!("{text}"))
         }

@@ -9,11 +9,13 @@ use futures_util::future::join_all;
 use uuid::Uuid;
 
 use super::{models, output, telemetry, wiring};
-use crate::adapters::{local::LocalExtractor, openai::Budget, system::SystemClock};
 use crate::config::{Config, Extraction as Policy};
-use crate::domain::{Caller, Extraction, UserId, ViewerRole};
-use crate::ports::ExtractInput;
-use crate::understand::{Pipeline, jsonl};
+use crate::system::SystemClock;
+use recall_domain::{Caller, Extraction, UserId, ViewerRole};
+use recall_models::Budget;
+use recall_ports::ExtractInput;
+use recall_understand::LocalExtractor;
+use recall_understand::{Pipeline, jsonl};
 
 /// Reads standard input and writes standard output.
 pub(super) fn run(config: &Config) -> anyhow::Result<()> {

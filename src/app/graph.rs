@@ -6,12 +6,12 @@ use anyhow::Context;
 use async_trait::async_trait;
 
 use super::{output::say, wiring};
-use crate::adapters::neo4j::{Neo4jConfig, Neo4jGraph};
-use crate::api::{Check, Problem};
 use crate::config::{Config, Secret};
-use crate::domain::{Caller, Ontology};
-use crate::ports::{GraphEngine, GraphQueries, Store};
-use crate::projection::{GraphReader, GraphStatus, Missed, Projection, Projector, StoreGraph, compare};
+use recall_api::{Check, Problem};
+use recall_domain::{Caller, Ontology};
+use recall_graph_neo4j::{Neo4jConfig, Neo4jGraph};
+use recall_ports::{GraphEngine, GraphQueries, Store};
+use recall_projection::{GraphReader, GraphStatus, Missed, Projection, Projector, StoreGraph, compare};
 
 /// Longest time that a question waits for the engine before the store answers it.
 const WITHIN: Duration = Duration::from_millis(750);

@@ -6,13 +6,13 @@ use anyhow::Context;
 use async_trait::async_trait;
 use tokio::{sync::Mutex, time::Instant};
 
-use crate::adapters::{system::RandomIds, web::WebDocuments};
-use crate::api::{
+use crate::config::Config;
+use crate::{http_client::WebDocuments, system::RandomIds};
+use recall_api::{
     Authenticator, Check, Introspection, LocalUser, LoginConfig, Logins, ProtectedResource, TokenConfig, Tokens, VisitConfig, Visits,
 };
-use crate::config::Config;
-use crate::domain::UserId;
-use crate::ports::{Clock, Fetch, Store};
+use recall_domain::UserId;
+use recall_ports::{Clock, Fetch, Store};
 
 const NO_CLIENT: &str = "auth.issuers cannot be asked: TLS cannot be set up; are certificates of authorities installed (package \
     ca-certificates), or named in SSL_CERT_FILE?";

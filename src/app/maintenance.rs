@@ -7,8 +7,8 @@ use tracing::warn;
 
 use super::telemetry;
 use crate::config::StreamConfig;
-use crate::ports::{Clock, Store};
-use crate::projection::GraphStatus;
+use recall_ports::{Clock, Store};
+use recall_projection::GraphStatus;
 
 const MEASURE_EVERY: Duration = Duration::from_secs(5);
 const PRUNE_EVERY: Duration = Duration::from_secs(600);

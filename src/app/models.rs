@@ -7,14 +7,14 @@ use async_trait::async_trait;
 use tracing::{info, warn};
 
 use super::output::say;
-use crate::adapters::openai::{
+use crate::config::{Config, Extraction, Secret};
+use recall_api::Check;
+use recall_domain::Ontology;
+use recall_models::{
     Budget, Endpoint, ModelAnswerer, ModelAnswererOptions, ModelClient, ModelEmbedder, ModelEmbedderOptions, ModelExtractor, Policy,
     answerer, extractor,
 };
-use crate::api::Check;
-use crate::config::{Config, Extraction, Secret};
-use crate::domain::Ontology;
-use crate::ports::{Answerer, Clock, Embedder, Extractor, UsageStore};
+use recall_ports::{Answerer, Clock, Embedder, Extractor, UsageStore};
 
 /// Waits between attempts to learn what a server understands, when it cannot be reached.
 const PROBE_AGAIN: [u64; 6] = [2, 5, 15, 60, 300, 900];

@@ -13,10 +13,10 @@ use super::{
     output::{self, say},
     wiring,
 };
-use crate::adapters::system::SystemClock;
 use crate::config::Config;
-use crate::domain::UserText;
-use crate::ports::{Clock, EmbedError, Embedder, Embedding, Replaced, Store, StoreError, Unembedded, VectorClaim, VectorStep};
+use crate::system::SystemClock;
+use recall_domain::UserText;
+use recall_ports::{Clock, EmbedError, Embedder, Embedding, Replaced, Store, StoreError, Unembedded, VectorClaim, VectorStep};
 
 /// Rows of one page: about one request of a model server.
 const PAGE: u64 = 64;

@@ -7,11 +7,11 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::api::Auditor;
 use crate::config::RetentionConfig;
-use crate::conversation::{Conversation, UseCaseError};
-use crate::domain::{AuditAction, Day, Timestamp};
-use crate::ports::{Clock, Store};
+use recall_api::Auditor;
+use recall_domain::{AuditAction, Day, Timestamp};
+use recall_ports::{Clock, Store};
+use recall_usecases::{Conversation, UseCaseError};
 
 /// How often unfinished erasures are looked for.
 const LOOK_EVERY: Duration = Duration::from_secs(5);

@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use super::{login, maintenance, retention::Retention, telemetry, tls::Certificate, wiring};
-use crate::api::{self, ApiConfig, ApiState, Listener, Origin, RateLimit};
 use crate::config::Config;
-use crate::conversation::ConversationWork;
-use crate::facts::{Processor, ProcessorConfig};
+use recall_api::{self as api, ApiConfig, ApiState, Listener, Origin, RateLimit};
+use recall_facts::{Processor, ProcessorConfig};
+use recall_usecases::ConversationWork;
 
 /// Time for peers to hear the goodbye.
 const STREAM_GRACE: Duration = Duration::from_secs(1);

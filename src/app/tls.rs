@@ -6,8 +6,8 @@ use anyhow::Context;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::api::Tls;
 use crate::config::Config;
+use recall_api::Tls;
 
 /// How often the files are looked at. Whoever renews them does so days before the old one ends.
 const LOOK: Duration = Duration::from_secs(5);

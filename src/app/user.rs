@@ -7,11 +7,11 @@ use clap::Subcommand;
 use uuid::Uuid;
 
 use super::{archive, graph, output::say, wiring};
-use crate::adapters::system::SystemClock;
-use crate::api::Auditor;
 use crate::config::{Config, Engine};
-use crate::domain::{AuditAction, Caller, UserId, ViewerRole};
-use crate::ports::{Clock, Store};
+use crate::system::SystemClock;
+use recall_api::Auditor;
+use recall_domain::{AuditAction, Caller, UserId, ViewerRole};
+use recall_ports::{Clock, Store};
 
 /// Users listed at once.
 const USERS: u32 = 500;

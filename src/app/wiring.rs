@@ -10,21 +10,21 @@ use super::{
     models,
     reembed::{Pace, Reembedder},
 };
-use crate::adapters::{
-    embedders::Beside,
-    local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
-    postgres::{PostgresConfig, PostgresStore},
-    sqlite::{ServerLock, SqliteConfig, SqliteStore},
-    system::{RandomIds, SystemClock},
-};
-use crate::api::{Admission, Check, Documents};
 use crate::config::{Config, Engine};
-use crate::conversation::{Conversation, Parts};
-use crate::domain::Ontology;
-use crate::facts::SessionLimits;
-use crate::ports::{Allowances, Answerer, Clock, Embedder, Extractor, Store};
-use crate::streaming::{EventHub, HubAnnouncer, LogSource};
-use crate::understand::Pipeline;
+use crate::system::{RandomIds, SystemClock};
+use recall_answering::ExtractiveAnswerer;
+use recall_api::streaming::{EventHub, HubAnnouncer, LogSource};
+use recall_api::{Admission, Check, Documents};
+use recall_domain::Ontology;
+use recall_embedding::{Beside, LocalEmbedder};
+use recall_facts::SessionLimits;
+use recall_ports::{Allowances, Answerer, Clock, Embedder, Extractor, Store};
+use recall_retrieval::{RecallIndex, RecallIndexOptions};
+use recall_store_postgres::{PostgresConfig, PostgresStore};
+use recall_store_sqlite::{ServerLock, SqliteConfig, SqliteStore};
+use recall_understand::LocalExtractor;
+use recall_understand::Pipeline;
+use recall_usecases::{Conversation, Parts};
 
 /// What this process is called in the audit log: the machine, if the environment tells its name, and where it listens.
 pub(super) fn instance(address: SocketAddr) -> String {
@@ -51,7 +51,7 @@ pub(super) struct House {
 /// The relations in force.
 pub(super) fn ontology(config: &Config) -> anyhow::Result<Arc<Ontology>> {
     let text = match &config.understanding.ontology {
-        None => crate::understand::default_ontology().to_owned(),
+        None => recall_understand::default_ontology().to_owned(),
         Some(path) => {
             std::fs::read_to_string(path).with_context(|| format!("understanding.ontology: {} cannot be read", path.display()))?
         }

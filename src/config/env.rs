@@ -1,7 +1,7 @@
 //! Environment variables and the keys they set.
 
 use super::ConfigError;
-use crate::domain::{Similarity, nearest};
+use recall_domain::{Similarity, nearest};
 
 /// How the names of all variables begin.
 const PREFIX: &str = "RECALL_";

@@ -27,7 +27,7 @@ use figment::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Similarity, nearest};
+use recall_domain::{Similarity, nearest};
 
 pub use anonymous::AnonymousConfig;
 pub use auth::AuthConfig;

@@ -151,7 +151,7 @@ fn archive_of(owner: uuid::Uuid, local: uuid::Uuid) -> Vec<u8> {
 #[test]
 fn an_archive_writes_for_nobody_that_the_operator_did_not_name() {
     let folder = tempfile::tempdir().unwrap();
-    let (stranger, shared) = (uuid::Uuid::from_u128(77), recall::domain::UserId::SHARED.0);
+    let (stranger, shared) = (uuid::Uuid::from_u128(77), recall_domain::UserId::SHARED.0);
     let import_with = |name: &str, args: &[&str], archive: &[u8]| {
         let data = folder.path().join(name);
         let mut child = with(&data, None, &[&["import"], args].concat());

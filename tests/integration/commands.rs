@@ -1,6 +1,7 @@
 //! Commands of the built program that talk to a running server.
 
-use recall::{adapters::system::SystemClock, ports::Clock};
+use recall::system::SystemClock;
+use recall_ports::Clock;
 use serde_json::json;
 use sqlx::{Connection, Executor};
 

@@ -7,16 +7,11 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use recall::{
-    adapters::{
-        local::LocalExtractor,
-        system::{RandomIds, SystemClock},
-    },
-    domain::{Caller, EntityId, EntityKey, EventId, MessageId, Ontology, Role, SessionId, UserId, ViewerRole},
-    facts::{Learner, Statement},
-    ports::{Clock, Embedding, ExtractInput, Extractor, Ids, Mining, NewMessage, Prepared, Store},
-    understand::{Pipeline, default_ontology},
-};
+use recall::system::{RandomIds, SystemClock};
+use recall_domain::{Caller, EntityId, EntityKey, EventId, MessageId, Ontology, Role, SessionId, UserId, ViewerRole};
+use recall_facts::{Learner, Statement};
+use recall_ports::{Clock, Embedding, ExtractInput, Extractor, Ids, Mining, NewMessage, Prepared, Store};
+use recall_understand::{LocalExtractor, Pipeline, default_ontology};
 use serde::Deserialize;
 
 use crate::stored::Stored;
@@ -124,7 +119,7 @@ impl House {
         let mut out = Vec::new();
         for (message, label) in labels {
             let of_message: Vec<_> = mentions.iter().filter(|(m, ..)| *m == message).collect();
-            let overlaps = |m: &recall::domain::Mention| m.span.start < label.end && label.start < m.span.end;
+            let overlaps = |m: &recall_domain::Mention| m.span.start < label.end && label.start < m.span.end;
             let place = of_message.iter().position(|(_, _, m)| overlaps(m));
             let entity = place.map(|p| of_message[p].1);
             if show {
@@ -145,11 +140,11 @@ impl House {
         session: SessionId,
         speaker: Option<String>,
         text: String,
-        previous: &[recall::domain::UserText],
-        at: recall::domain::Timestamp,
-    ) -> (MessageId, recall::domain::UserText) {
+        previous: &[recall_domain::UserText],
+        at: recall_domain::Timestamp,
+    ) -> (MessageId, recall_domain::UserText) {
         let ids = RandomIds::default();
-        let text = recall::domain::UserText::from(text);
+        let text = recall_domain::UserText::from(text);
         let message = NewMessage {
             id: MessageId(ids.fresh()),
             session,

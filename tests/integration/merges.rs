@@ -3,13 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use proptest::{prelude::*, test_runner::TestRunner};
-use recall::{
-    adapters::system::{RandomIds, SystemClock},
-    domain::{Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Ontology, Page, SessionId, UserId, ViewerRole},
-    facts::{edit, merge, unmerge},
-    ports::{Clock, EntityFilter, FactFilter, Ids, KnowledgeCommit},
-    understand::default_ontology,
-};
+use recall::system::{RandomIds, SystemClock};
+use recall_domain::{Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Ontology, Page, SessionId, UserId, ViewerRole};
+use recall_facts::{edit, merge, unmerge};
+use recall_ports::{Clock, EntityFilter, FactFilter, Ids, KnowledgeCommit};
+use recall_understand::default_ontology;
 
 use crate::entities::House;
 
@@ -175,7 +173,7 @@ impl Picture {
 }
 
 fn kinds(plan: &KnowledgeCommit) -> Vec<String> {
-    let data = |e: &recall::domain::EventDraft| serde_json::to_value(&e.body).unwrap();
+    let data = |e: &recall_domain::EventDraft| serde_json::to_value(&e.body).unwrap();
     plan.events.iter().map(data).map(|v| format!("{} {}", v["type"].as_str().unwrap_or("?"), v["change"].as_str().unwrap_or("?"))).collect()
 }
 

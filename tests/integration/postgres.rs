@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use recall::{
-    adapters::postgres::{PostgresConfig, PostgresStore},
-    domain::Timestamp,
-    ports::StoreError,
-};
+use recall_domain::Timestamp;
+use recall_ports::StoreError;
+use recall_store_postgres::{PostgresConfig, PostgresStore};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tokio::sync::OnceCell;
 

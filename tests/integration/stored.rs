@@ -2,14 +2,10 @@
 
 use std::sync::Arc;
 
-use recall::{
-    adapters::{
-        postgres::{PostgresConfig, PostgresStore},
-        sqlite::{SqliteConfig, SqliteStore},
-        system::SystemClock,
-    },
-    ports::{Clock, Store},
-};
+use recall::system::SystemClock;
+use recall_ports::{Clock, Store};
+use recall_store_postgres::{PostgresConfig, PostgresStore};
+use recall_store_sqlite::{SqliteConfig, SqliteStore};
 use tempfile::TempDir;
 
 use crate::{

@@ -8,14 +8,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use clusters::{Clusters, nearest};
-use recall::{
-    adapters::local::{RecallIndex, RecallIndexOptions, Tuning},
-    domain::{
-        Caller, EventId, MessageId, Role, SessionId, Timestamp, UserId, UserText, ViewerRole,
-        context::{Method, Scope},
-    },
-    ports::{EmbedError, Embedder, Embedding, IndexQuery, MessageIndex, Mining, NewMessage, Prepared, Store},
+use recall_domain::{
+    Caller, EventId, MessageId, Role, SessionId, Timestamp, UserId, UserText, ViewerRole,
+    context::{Method, Scope},
 };
+use recall_ports::{EmbedError, Embedder, Embedding, IndexQuery, MessageIndex, Mining, NewMessage, Prepared, Store};
+use recall_retrieval::{RecallIndex, RecallIndexOptions, Tuning};
 use sqlx::{AssertSqlSafe, Executor};
 use uuid::Uuid;
 

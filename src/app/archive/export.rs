@@ -4,8 +4,8 @@ use std::io::Write;
 
 use anyhow::Context;
 
-use crate::domain::{UserId, ViewerRole};
-use crate::ports::{
+use recall_domain::{UserId, ViewerRole};
+use recall_ports::{
     Store, StoreError,
     archive::{Header, Line, Lines},
 };

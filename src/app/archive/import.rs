@@ -4,8 +4,8 @@
 use std::io::{BufRead, Seek, SeekFrom};
 
 use super::verify::{self, LONGEST_LINE, Reader};
-use crate::domain::{Caller, MessageId, Ontology, UserId, UserText};
-use crate::ports::{
+use recall_domain::{Caller, MessageId, Ontology, UserId, UserText};
+use recall_ports::{
     Embedder, Store,
     archive::{ArchiveError, Damage, Line, Owner, Record, Restored, SHAPES, Value, lines::Mismatch},
 };

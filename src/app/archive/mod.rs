@@ -22,14 +22,12 @@ use super::{
     output::{self, say},
     wiring,
 };
-use crate::adapters::{
-    local::LocalEmbedder,
-    system::{RandomIds, SystemClock},
-};
-use crate::api::Auditor;
 use crate::config::{Config, Engine};
-use crate::domain::{AuditAction, UserId};
-use crate::ports::{
+use crate::system::{RandomIds, SystemClock};
+use recall_api::Auditor;
+use recall_domain::{AuditAction, UserId};
+use recall_embedding::LocalEmbedder;
+use recall_ports::{
     Clock, Embedder, Ids, Store,
     archive::{Header, line::VERSION},
 };

@@ -4,8 +4,8 @@
 use std::io::{BufRead, Read};
 
 use super::import::{Kept, Owners, Reason, Refused};
-use crate::domain::{Ontology, UserId};
-use crate::ports::archive::{
+use recall_domain::{Ontology, UserId};
+use recall_ports::archive::{
     Damage, Line, Owner, Record, Value,
     lines::{Check, Mismatch},
 };

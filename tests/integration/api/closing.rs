@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use axum::http::request::Parts;
 use futures_util::StreamExt;
-use recall::api::{Authenticator, Identity, ServerConfig, auth::AuthError};
+use recall_api::{Authenticator, Identity, ServerConfig, auth::AuthError};
 use serde_json::json;
 use signaling::{Bye, ByeCode};
 use tokio::{

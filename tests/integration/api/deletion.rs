@@ -2,10 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use recall::{
-    conversation::SendMessage,
-    domain::{Caller, Role, SessionId, ViewerRole},
-};
+use recall_domain::{Caller, Role, SessionId, ViewerRole};
+use recall_usecases::SendMessage;
 use serde_json::{Value, json};
 
 use super::{

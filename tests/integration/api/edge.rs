@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use recall::api::{Limits, ServerConfig};
+use recall_api::{Limits, ServerConfig};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,

@@ -1,6 +1,6 @@
 //! Deleting everything of oneself, as a client does it.
 
-use recall::domain::{Caller, ViewerRole};
+use recall_domain::{Caller, ViewerRole};
 use serde_json::{Value, json};
 
 use super::{
@@ -96,9 +96,9 @@ async fn writing_meanwhile_is_refused_with_a_code_of_its_own() {
     let server = Server::start().await;
     let session = server.session(ANNA).await;
     let fact = server.fact(ANNA, &session, ["Mary", "LIVES_IN", "Lyon"]).await;
-    let caller = recall::domain::Caller::verified(ANNA.parse().unwrap(), recall::domain::ViewerRole::User);
+    let caller = recall_domain::Caller::verified(ANNA.parse().unwrap(), recall_domain::ViewerRole::User);
     // Begun by another process, which has not got further.
-    server.store.begin_erasure(&caller, recall::domain::Timestamp::UNIX_EPOCH).await.unwrap();
+    server.store.begin_erasure(&caller, recall_domain::Timestamp::UNIX_EPOCH).await.unwrap();
     let sent = server.send(ANNA, json!({ "sessionId": session, "text": "Hello" })).await;
     assert_eq!(sent["errors"][0]["code"], "DATA_BEING_DELETED", "{sent}");
     for mutation in [
@@ -151,14 +151,14 @@ async fn what_was_done_is_noted_without_texts() {
 struct Same(String);
 
 #[async_trait::async_trait]
-impl recall::ports::Embedder for Same {
+impl recall_ports::Embedder for Same {
     fn model(&self) -> &str {
         &self.0
     }
     fn dimension(&self) -> usize {
         256
     }
-    async fn embed(&self, _: &[recall::domain::UserText]) -> Result<Vec<recall::ports::Embedding>, recall::ports::EmbedError> {
+    async fn embed(&self, _: &[recall_domain::UserText]) -> Result<Vec<recall_ports::Embedding>, recall_ports::EmbedError> {
         unreachable!("the vectors are there")
     }
 }
@@ -183,7 +183,7 @@ async fn one_takes_away_ones_own_data_and_nothing_else() {
     let elsewhere = crate::stored::Stored::sqlite().await;
     let into = elsewhere.store.local_user().await.unwrap();
     let embedder = Same(text(&model["model"]));
-    let ontology = recall::domain::Ontology::parse(recall::understand::default_ontology()).unwrap();
+    let ontology = recall_domain::Ontology::parse(recall_understand::default_ontology()).unwrap();
     let taken = recall::app::archive::read(
         elsewhere.store.as_ref(),
         &embedder,
@@ -201,8 +201,8 @@ async fn one_takes_away_ones_own_data_and_nothing_else() {
     let stranger = "00000000-0000-4000-8000-00000000000c";
     let empty = server.get(stranger, "/export").send().await.unwrap().text().await.unwrap();
     assert_eq!(empty.lines().count(), 2, "{empty}");
-    let caller = recall::domain::Caller::verified(BORIS.parse().unwrap(), recall::domain::ViewerRole::User);
-    server.store.begin_erasure(&caller, recall::domain::Timestamp::UNIX_EPOCH).await.unwrap();
+    let caller = recall_domain::Caller::verified(BORIS.parse().unwrap(), recall_domain::ViewerRole::User);
+    server.store.begin_erasure(&caller, recall_domain::Timestamp::UNIX_EPOCH).await.unwrap();
     assert_eq!(server.get(BORIS, "/export").send().await.unwrap().status(), 409);
     let log = server.data(ANNA, "{ auditLog { nodes { action } } }", json!({})).await;
     assert_eq!(log["auditLog"]["nodes"][1]["action"], "data.exported");

@@ -5,19 +5,20 @@ use std::{net::SocketAddr, sync::Arc};
 
 use async_trait::async_trait;
 use metrics_exporter_prometheus::PrometheusBuilder;
-use recall::{
-    adapters::{
-        local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
-        system::{RandomIds, SystemClock},
-    },
-    api::{self, ApiConfig, ApiState, Authenticator, Identity, Logins, ProtectedResource, Visits, auth::AuthError},
-    conversation::{Conversation, ConversationWork, Parts},
-    domain::{Caller, Ontology, TokenDigest, UserId, ViewerRole, Visit, VisitRoom},
-    facts::{Processor, ProcessorConfig},
-    ports::Store,
+use recall::system::{RandomIds, SystemClock};
+use recall_answering::ExtractiveAnswerer;
+use recall_api::{
+    self as api, ApiConfig, ApiState, Authenticator, Identity, Logins, ProtectedResource, Visits,
+    auth::AuthError,
     streaming::{HubAnnouncer, LogSource},
-    understand::Pipeline,
 };
+use recall_domain::{Caller, Ontology, TokenDigest, UserId, ViewerRole, Visit, VisitRoom};
+use recall_embedding::LocalEmbedder;
+use recall_facts::{Processor, ProcessorConfig};
+use recall_ports::Store;
+use recall_retrieval::{RecallIndex, RecallIndexOptions};
+use recall_understand::{LocalExtractor, Pipeline};
+use recall_usecases::{Conversation, ConversationWork, Parts};
 use serde_json::{Value, json};
 use signaling::{Bye, ByeCode, Hub, HubConfig, Signaling, SignalingConfig};
 use tokio::{net::TcpListener, sync::Notify};
@@ -182,7 +183,7 @@ impl Server {
             clock: clock.clone(),
             ids: Arc::new(RandomIds::default()),
             wake: Arc::new(Notify::new()),
-            session_limits: recall::facts::SessionLimits::default(),
+            session_limits: recall_facts::SessionLimits::default(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -204,7 +205,7 @@ impl Server {
             authenticator,
             config,
             metrics: PrometheusBuilder::new().build_recorder().handle(),
-            graph: Arc::new(recall::projection::StoreGraph::new(store.clone(), "sqlite")),
+            graph: Arc::new(recall_projection::StoreGraph::new(store.clone(), "sqlite")),
             checks: Vec::new(),
             allowances: None,
         });
@@ -214,7 +215,7 @@ impl Server {
     }
 
     /// The event streams.
-    pub(crate) fn hub(&self) -> &recall::streaming::EventHub {
+    pub(crate) fn hub(&self) -> &recall_api::streaming::EventHub {
         &self.announcer.0
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use recall::api::{Limits, RateLimit};
+use recall_api::{Limits, RateLimit};
 
 use super::{
     harness::{ANNA, BORIS, Server, text},

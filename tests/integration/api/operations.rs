@@ -1,6 +1,6 @@
 //! Pages, probes, metrics and the headers of every answer.
 
-use recall::api::{ServerConfig, serve};
+use recall_api::{ServerConfig, serve};
 use serde_json::{Value, json};
 
 use super::harness::{ANNA, Server};
@@ -22,7 +22,7 @@ async fn probes_answer_without_a_caller_under_any_host() {
 #[tokio::test]
 async fn an_unreachable_store_is_named() {
     let server = Server::start().await;
-    recall::ports::Inspect::close(server.store.as_ref()).await;
+    recall_ports::Inspect::close(server.store.as_ref()).await;
     let response = server.http.get(server.url("/readyz")).send().await.unwrap();
     assert_eq!(response.status(), 503);
     let body: Value = response.json().await.unwrap();

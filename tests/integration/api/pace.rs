@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Instant};
 
-use recall::api::{Limits, RateLimit};
+use recall_api::{Limits, RateLimit};
 use serde_json::json;
 use tokio::time::timeout;
 

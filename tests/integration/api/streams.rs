@@ -306,7 +306,7 @@ async fn a_stream_can_be_opened_by_graphql() {
 
 #[tokio::test]
 async fn a_websocket_counts_as_a_connection_and_hears_that_the_server_stops() {
-    let config = recall::api::ServerConfig { connections: 1, ..recall::api::ServerConfig::default() };
+    let config = recall_api::ServerConfig { connections: 1, ..recall_api::ServerConfig::default() };
     let server = Server::start_with(config).await;
     let mut socket = connect(&server, ANNA).await;
     let waiting = tokio::time::timeout(std::time::Duration::from_millis(300), server.get(ANNA, "/healthz").send()).await;

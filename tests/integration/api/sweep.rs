@@ -296,7 +296,7 @@ const ROUTES: &[(&str, &str)] = &[
 #[test]
 fn every_route_has_a_case() {
     let mut found = BTreeSet::new();
-    let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api")];
+    let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/api/src")];
     while let Some(path) = open.pop() {
         if path.is_dir() {
             open.extend(std::fs::read_dir(path).unwrap().map(|e| e.unwrap().path()));

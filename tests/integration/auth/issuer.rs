@@ -18,12 +18,10 @@ use aws_lc_rs::{
 use axum::{Json, Router, extract::State, routing::get};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, crypto, jwk::Jwk};
-use recall::{
-    adapters::{system::SystemClock, web::WebDocuments},
-    api::{ProtectedResource, ServerConfig, TokenConfig, Tokens},
-    domain::{Timestamp, UserId},
-    ports::{Clock, Fetch, Store},
-};
+use recall::{http_client::WebDocuments, system::SystemClock};
+use recall_api::{ProtectedResource, ServerConfig, TokenConfig, Tokens};
+use recall_domain::{Timestamp, UserId};
+use recall_ports::{Clock, Fetch, Store};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 

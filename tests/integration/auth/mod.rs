@@ -17,7 +17,13 @@ mod streams;
 fn every_attack_in_the_table_has_its_test() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut code = String::new();
-    let mut open = vec![root.join("src"), root.join("tests/integration"), root.join("signaling"), root.join("web-demo/tests/browser")];
+    let mut open = vec![
+        root.join("src"),
+        root.join("crates"),
+        root.join("tests/integration"),
+        root.join("signaling"),
+        root.join("web-demo/tests/browser"),
+    ];
     while let Some(path) = open.pop() {
         if path.is_dir() {
             open.extend(std::fs::read_dir(path).unwrap().map(|e| e.unwrap().path()));

@@ -162,7 +162,7 @@ async fn token(State(issuer): State<Arc<Issuer>>, headers: axum::http::HeaderMap
     };
     let refresh = op.fresh("refresh");
     op.refresh_tokens.lock().unwrap().insert(refresh.clone(), grant.clone());
-    let now = recall::ports::Clock::now(&*issuer.clock).timestamp();
+    let now = recall_ports::Clock::now(&*issuer.clock).timestamp();
     let key = issuer.key("a");
     let mut claims = json!({ "iss": issuer.url, "sub": grant.subject, "aud": CLIENT, "iat": now, "exp": now + 3600,
         "sid": format!("session of {}", grant.subject), "name": format!("{} at the issuer", grant.subject) });

@@ -6,8 +6,8 @@ mod score;
 
 use std::sync::Arc;
 
-use recall::domain::{Extraction, Ontology};
-use recall::understand::{Pipeline, default_ontology};
+use recall_domain::{Extraction, Ontology};
+use recall_understand::{Pipeline, default_ontology};
 use score::{Calibration, Labelled, Score};
 
 fn examples() -> (Vec<Labelled>, Vec<Labelled>) {

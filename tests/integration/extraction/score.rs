@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use recall::domain::{EntityType, Extraction, MessageKind, Party};
+use recall_domain::{EntityType, Extraction, MessageKind, Party};
 use serde::Deserialize;
 
 /// A message with its labels.

@@ -6,15 +6,13 @@ use std::{
 };
 
 use async_trait::async_trait;
-use recall::{
-    adapters::openai::{Dialect, Format, ModelAnswerer, ModelAnswererOptions},
-    domain::{
-        Caller, Message, MessageId, MessageStatus, ModelOperation, Ontology, Role, SessionId, Timestamp,
-        context::{Context, RankedMessage},
-    },
-    ports::{AnswerError, AnswerSink, Answerer, Asked, Draft},
-    understand::default_ontology,
+use recall_domain::{
+    Caller, Message, MessageId, MessageStatus, ModelOperation, Ontology, Role, SessionId, Timestamp,
+    context::{Context, RankedMessage},
 };
+use recall_models::{Dialect, Format, ModelAnswerer, ModelAnswererOptions};
+use recall_ports::{AnswerError, AnswerSink, Answerer, Asked, Draft};
+use recall_understand::default_ontology;
 use uuid::Uuid;
 
 use super::{
@@ -81,11 +79,7 @@ fn answerer(server: &ModelServer, per_user: Option<u64>, options: ModelAnswererO
     answerer_over(client(server), per_user, options)
 }
 
-fn answerer_over(
-    client: Arc<recall::adapters::openai::ModelClient>,
-    per_user: Option<u64>,
-    options: ModelAnswererOptions,
-) -> ModelAnswerer {
+fn answerer_over(client: Arc<recall_models::ModelClient>, per_user: Option<u64>, options: ModelAnswererOptions) -> ModelAnswerer {
     let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
     let (budget, _) = budget(per_user);
     ModelAnswerer::new(client, Arc::new(Plain), ontology, budget, options)
@@ -260,7 +254,7 @@ async fn a_used_up_budget_costs_nothing_more() {
     assert_eq!(by(answerer.answer(&caller(), &asked(), &three(), &Heard::default()).await.unwrap()), "test-model");
     assert_eq!(by(answerer.answer(&caller(), &asked(), &three(), &Heard::default()).await.unwrap()), "plain");
     assert_eq!(server.seen().len(), 1);
-    let other = Caller::verified(recall::domain::UserId(Uuid::from_u128(8)), recall::domain::ViewerRole::User);
+    let other = Caller::verified(recall_domain::UserId(Uuid::from_u128(8)), recall_domain::ViewerRole::User);
     assert_eq!(by(answerer.answer(&other, &asked(), &three(), &Heard::default()).await.unwrap()), "test-model");
 }
 

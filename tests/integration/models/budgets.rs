@@ -2,14 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use recall::{
-    adapters::{
-        openai::Budget,
-        sqlite::{SqliteConfig, SqliteStore},
-    },
-    domain::{Caller, ModelOperation, SessionId, Timestamp, TokenCount, UserId, ViewerRole},
-    ports::{Clock, Store},
-};
+use recall_domain::{Caller, ModelOperation, SessionId, Timestamp, TokenCount, UserId, ViewerRole};
+use recall_models::Budget;
+use recall_ports::{Clock, Store};
+use recall_store_sqlite::{SqliteConfig, SqliteStore};
 use uuid::Uuid;
 
 use super::{Ledger, VISITORS};

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use recall::{
-    adapters::openai::{ModelEmbedder, ModelEmbedderOptions},
-    domain::UserText,
-    ports::{EmbedError, Embedder},
-};
+use recall_domain::UserText;
+use recall_models::{ModelEmbedder, ModelEmbedderOptions};
+use recall_ports::{EmbedError, Embedder};
 
 use super::{
     client, client_with,
@@ -104,7 +102,7 @@ async fn failures_say_what_and_never_quote() {
 #[tokio::test]
 async fn a_wrong_key_or_model_or_nobody_there_is_told_apart() {
     let server = ModelServer::start(fine).await;
-    let connect = |change: fn(&mut recall::adapters::openai::Endpoint)| {
+    let connect = |change: fn(&mut recall_models::Endpoint)| {
         let client = client_with(&server, change);
         async move { ModelEmbedder::connect(client, ModelEmbedderOptions::default()).await.err().unwrap() }
     };

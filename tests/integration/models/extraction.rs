@@ -2,15 +2,10 @@
 
 use std::sync::Arc;
 
-use recall::{
-    adapters::{
-        local::LocalExtractor,
-        openai::{ModelExtractor, Policy},
-    },
-    domain::{Extraction, MessageId, Ontology, Party},
-    ports::{ExtractInput, Extractor},
-    understand::{Pipeline, default_ontology, input},
-};
+use recall_domain::{Extraction, MessageId, Ontology, Party};
+use recall_models::{ModelExtractor, Policy};
+use recall_ports::{ExtractInput, Extractor};
+use recall_understand::{LocalExtractor, Pipeline, default_ontology, input};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

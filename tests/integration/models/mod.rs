@@ -14,14 +14,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use recall::{
-    adapters::{
-        openai::{Budget, Endpoint, ModelClient},
-        system::SystemClock,
-    },
-    domain::{Caller, Day, DayUsage, MessageId, ModelOperation, Spending, TokenCount, UserId, ViewerRole},
-    ports::{Spent, StoreError, UsageStore},
-};
+use recall::system::SystemClock;
+use recall_domain::{Caller, Day, DayUsage, MessageId, ModelOperation, Spending, TokenCount, UserId, ViewerRole};
+use recall_models::{Budget, Endpoint, ModelClient};
+use recall_ports::{Spent, StoreError, UsageStore};
 use server::{KEY, MODEL, ModelServer};
 use uuid::Uuid;
 

@@ -13,21 +13,20 @@ use std::{
 
 use async_trait::async_trait;
 use recall::{
-    adapters::{
-        embedders::Beside,
-        local::{ExtractiveAnswerer, LocalEmbedder, LocalExtractor, RecallIndex, RecallIndexOptions},
-        system::{RandomIds, SystemClock},
-    },
     app::reembed::{Pace, Reembedder, Round, RoundError},
-    conversation::{Conversation, Parts, SendMessage},
-    domain::{
-        Caller, MessageId, Ontology, Role, UserId, UserText, ViewerRole,
-        context::{ContextQuery, Method, Scope},
-    },
-    ports::{EmbedError, Embedder, Embedding, Store, VectorBacklog},
-    streaming::{HubAnnouncer, LogSource},
-    understand::{Pipeline, default_ontology},
+    system::{RandomIds, SystemClock},
 };
+use recall_answering::ExtractiveAnswerer;
+use recall_api::streaming::{HubAnnouncer, LogSource};
+use recall_domain::{
+    Caller, MessageId, Ontology, Role, UserId, UserText, ViewerRole,
+    context::{ContextQuery, Method, Scope},
+};
+use recall_embedding::{Beside, LocalEmbedder};
+use recall_ports::{EmbedError, Embedder, Embedding, Store, VectorBacklog};
+use recall_retrieval::{RecallIndex, RecallIndexOptions};
+use recall_understand::{LocalExtractor, Pipeline, default_ontology};
+use recall_usecases::{Conversation, Parts, SendMessage};
 use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -106,7 +105,7 @@ fn server(store: &Arc<dyn Store>, embedder: Arc<dyn Embedder>, budget_bytes: usi
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds::default()),
         wake: Arc::new(Notify::new()),
-        session_limits: recall::facts::SessionLimits::default(),
+        session_limits: recall_facts::SessionLimits::default(),
     })
 }
 

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use recall::{
-    adapters::system::{RandomIds, SystemClock},
-    conversation::{AssertFact, SendMessage},
-    domain::{
-        Caller, CandidateFact, EntityId, EntityType, Extraction, FactId, Mention, MessageId, MessageKind, Party, Polarity, Role, SessionId,
-        Span, ViewerRole,
-    },
-    facts::{Learner, SessionLimits, Statement},
+use recall::system::{RandomIds, SystemClock};
+use recall_domain::{
+    Caller, CandidateFact, EntityId, EntityType, Extraction, FactId, Mention, MessageId, MessageKind, Party, Polarity, Role, SessionId,
+    Span, ViewerRole,
 };
+use recall_facts::{Learner, SessionLimits, Statement};
+use recall_usecases::{AssertFact, SendMessage};
 
 use super::state;
 use crate::api::{

@@ -15,11 +15,9 @@ use std::{
 };
 
 use jsonwebtoken::Algorithm;
-use recall::{
-    adapters::web::WebDocuments,
-    api::{LoginConfig, Logins, TokenConfig, Tokens},
-    ports::{Fetch, Store},
-};
+use recall::http_client::WebDocuments;
+use recall_api::{LoginConfig, Logins, TokenConfig, Tokens};
+use recall_ports::{Fetch, Store};
 use reqwest::{Method, RequestBuilder, Response, redirect::Policy};
 use serde_json::{Value, json};
 

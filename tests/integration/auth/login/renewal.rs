@@ -71,7 +71,7 @@ async fn a_renewed_login_says_what_the_issuer_says_now() {
     for subject in ["boris", "root"] {
         *issuer.op.answer.lock().unwrap() = None;
         let browser = Browser::logged_in(&server, &issuer, "root").await;
-        let now = recall::ports::Clock::now(&*issuer.clock).timestamp() + 301;
+        let now = recall_ports::Clock::now(&*issuer.clock).timestamp() + 301;
         let audience = if subject == "root" { "another client" } else { CLIENT };
         let claims = json!({ "iss": issuer.url, "sub": subject, "aud": audience, "iat": now, "exp": now + 60 });
         let other = key.sign(&json!({ "alg": "ES256", "kid": "a", "typ": "JWT" }), &claims);

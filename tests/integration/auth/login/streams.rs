@@ -14,7 +14,7 @@ use super::{
 const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
 
 fn logout_token(issuer: &Issuer, subject: &str, change: Value) -> String {
-    let now = recall::ports::Clock::now(&*issuer.clock).timestamp();
+    let now = recall_ports::Clock::now(&*issuer.clock).timestamp();
     let claims = json!({ "iss": issuer.url, "aud": CLIENT, "sub": subject, "sid": format!("session of {subject}"), "iat": now, "exp": now + 120,
         "jti": "1", "events": { EVENT: {} } });
     let key = issuer.key("a");

@@ -1,11 +1,9 @@
 //! Going on without a login: what visitors may, how a visit ends, and how what was told on it comes into an account and into no other.
 
-use recall::{
-    adapters::system::RandomIds,
-    api::{Limits, RateLimit, VisitConfig, Visits},
-    domain::{Caller, UserId, ViewerRole},
-    ports::Clock,
-};
+use recall::system::RandomIds;
+use recall_api::{Limits, RateLimit, VisitConfig, Visits};
+use recall_domain::{Caller, UserId, ViewerRole};
+use recall_ports::Clock;
 
 use super::{super::streams::until, *};
 
@@ -267,7 +265,7 @@ async fn a_visit_on_which_nothing_is_said_ends_sooner_and_makes_room() {
     let issuer = Issuer::start(&[Key::new("a", Algorithm::ES256)]).await;
     let server = open_within(&issuer, Stored::sqlite().await, Limits::default(), 2).await;
     let (silent, speaks) = (Browser::visiting(&server).await, Browser::visiting(&server).await);
-    let until = |session: &Value| session["expiresAt"].as_str().unwrap().parse::<recall::domain::Timestamp>().unwrap();
+    let until = |session: &Value| session["expiresAt"].as_str().unwrap().parse::<recall_domain::Timestamp>().unwrap();
     let now = issuer.clock.now();
     let left = (until(&silent.session().await["visit"].clone()) - now).num_seconds();
     assert!((LASTS / 10 - 5..=LASTS / 10).contains(&left), "a tenth of the time: {left}");

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use recall::{
-    domain::{AccessToken, AccessTokenId, TokenDigest, ViewerRole},
-    ports::{Store, StoreError},
-};
+use recall_domain::{AccessToken, AccessTokenId, TokenDigest, ViewerRole};
+use recall_ports::{Store, StoreError};
 
 use super::given::{World, at, fresh};
 

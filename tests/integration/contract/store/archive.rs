@@ -6,17 +6,15 @@ use std::{
 };
 
 use async_trait::async_trait;
-use recall::{
-    adapters::sqlite::{SqliteConfig, SqliteStore},
-    app::archive::{Kept, Owners, Refused, Taken, read, write},
-    domain::{
-        Caller, Citation, Decision, Entity, EntityKey, Fact, MessageKind, Ontology, Role, SessionId, Stance, UserId, UserText, ViewerRole,
-    },
-    ports::{
-        AnswerCommit, EmbedError, Embedder, Embedding, JobWork, KnowledgeCommit, Mining, NewMessage, Store, StoreError,
-        archive::{Header, SHAPES, line::VERSION},
-    },
+use recall::app::archive::{Kept, Owners, Refused, Taken, read, write};
+use recall_domain::{
+    Caller, Citation, Decision, Entity, EntityKey, Fact, MessageKind, Ontology, Role, SessionId, Stance, UserId, UserText, ViewerRole,
 };
+use recall_ports::{
+    AnswerCommit, EmbedError, Embedder, Embedding, JobWork, KnowledgeCommit, Mining, NewMessage, Store, StoreError,
+    archive::{Header, SHAPES, line::VERSION},
+};
+use recall_store_sqlite::{SqliteConfig, SqliteStore};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use sqlx::{Connection, SqliteConnection};
@@ -55,7 +53,7 @@ pub(super) async fn export(store: &Arc<dyn Store>, user: UserId) -> String {
 }
 
 fn ontology() -> Ontology {
-    Ontology::parse(recall::understand::default_ontology()).unwrap()
+    Ontology::parse(recall_understand::default_ontology()).unwrap()
 }
 
 async fn import_as(store: &Arc<dyn Store>, archive: &str, into: Option<UserId>) -> Result<Taken, Refused> {
@@ -249,9 +247,9 @@ pub(super) async fn what_is_imported_is_found_answered_and_worked_on(store: Arc<
     let ids: Vec<_> = found.iter().map(|(_, e)| e.id).collect();
     let facts = store.facts_of_entities(&twin, &ids, 10).await.unwrap();
     assert!(!facts.is_empty() && facts == store.facts_of_entities(&w.caller, &ids, 10).await.unwrap());
-    let filter = recall::ports::EntityFilter { text: Some("ÉMILE".into()), ..Default::default() };
+    let filter = recall_ports::EntityFilter { text: Some("ÉMILE".into()), ..Default::default() };
     assert_eq!(store.count_entities(&twin, &filter).await.unwrap(), 1, "the text that is searched is made anew");
-    let page = recall::domain::Page { first: 10, after: None };
+    let page = recall_domain::Page { first: 10, after: None };
     let said = store.list_messages(&twin, third, &page, false).await.unwrap();
     assert_eq!(said.items, store.list_messages(&w.caller, third, &page, false).await.unwrap().items);
 
@@ -521,7 +519,7 @@ pub(super) async fn an_export_is_of_one_moment(store: Arc<dyn Store>) {
         }
         records.extend(page);
     }
-    let lines: Vec<_> = records.into_iter().map(|r| recall::ports::archive::Line::Record(r).write()).collect();
+    let lines: Vec<_> = records.into_iter().map(|r| recall_ports::archive::Line::Record(r).write()).collect();
     assert_eq!(lines, body(&archive)[1..]);
     let gone = store.snapshot(UserId(fresh())).await;
     assert!(matches!(gone.err(), Some(StoreError::NotFound)));

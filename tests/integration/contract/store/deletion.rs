@@ -2,10 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use recall::{
-    domain::{Entity, EntityId, Evidence, Fact, FactId, MessageId, MessageKind, Page, SessionId, Stance},
-    ports::{CommitError, DeletionLeft, Embedding, EntityFilter, KnowledgeCommit, NewMessage, SessionDeleted, Store, StoreError},
-};
+use recall_domain::{Entity, EntityId, Evidence, Fact, FactId, MessageId, MessageKind, Page, SessionId, Stance};
+use recall_ports::{CommitError, DeletionLeft, Embedding, EntityFilter, KnowledgeCommit, NewMessage, SessionDeleted, Store, StoreError};
 
 use super::given::{LEASE, MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message};
 
@@ -124,7 +122,7 @@ pub(super) async fn deletion_survives_concurrent_commits(store: Arc<dyn Store>) 
     let deletion = {
         let w = w.clone();
         tokio::spawn(async move {
-            let reweigh = move |fact: &Fact, left: &[recall::domain::Evidence]| {
+            let reweigh = move |fact: &Fact, left: &[recall_domain::Evidence]| {
                 ask.send(left.len()).unwrap();
                 if let Some(wait) = wait.lock().unwrap().take() {
                     tokio::task::block_in_place(|| wait.recv().unwrap());
@@ -165,7 +163,7 @@ pub(super) async fn only_sessions_that_nobody_used_are_deleted_for_that(store: A
     assert_eq!(all(1).await, expected);
     assert_eq!(all(100).await, expected);
 
-    let none = |_: &Fact, _: &[recall::domain::Evidence]| None;
+    let none = |_: &Fact, _: &[recall_domain::Evidence]| None;
     let delete = async |w: &World, session| store.delete_session_unused_since(&w.caller, session, Some(at(5_000)), &none).await;
     assert!(matches!(delete(&anna, used).await, Err(StoreError::NotFound)), "somebody wrote in it after it was listed");
     assert!(matches!(delete(&anna, first).await, Err(StoreError::NotFound)), "another's");
@@ -288,11 +286,11 @@ pub(super) async fn a_hidden_session_is_as_if_it_did_not_exist(store: Arc<dyn St
     assert_eq!(store.list_mentions(c, s.entities[0], &page).await.unwrap().items.len(), 1);
     assert!(store.mentions_in(c, &s.messages).await.unwrap().is_empty());
     assert!(store.facts_in(c, &s.messages).await.unwrap().is_empty());
-    let facts = recall::ports::FactFilter { session: Some(s.first), ..Default::default() };
+    let facts = recall_ports::FactFilter { session: Some(s.first), ..Default::default() };
     assert_eq!(store.count_facts(c, &facts).await.unwrap(), 0);
-    let facts = recall::ports::FactFilter { message: Some(s.messages[0]), ..Default::default() };
+    let facts = recall_ports::FactFilter { message: Some(s.messages[0]), ..Default::default() };
     assert_eq!(store.count_facts(c, &facts).await.unwrap(), 0);
-    let all = recall::ports::FactFilter::default();
+    let all = recall_ports::FactFilter::default();
     let listed = store.list_facts(c, &all, &page).await.unwrap().items;
     assert_eq!(listed.iter().map(|found| found.1.id).collect::<Vec<_>>(), [s.facts[0]], "the others rest on nothing else");
     assert_eq!(store.count_facts(c, &all).await.unwrap(), 1);

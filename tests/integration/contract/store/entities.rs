@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use recall::{
-    domain::{Decision, Entity, EntityKey, Fact, MessageKind, Stance},
-    ports::{CommitError, KnowledgeCommit, Store, Unmerge},
-};
+use recall_domain::{Decision, Entity, EntityKey, Fact, MessageKind, Stance};
+use recall_ports::{CommitError, KnowledgeCommit, Store, Unmerge};
 
 use super::given::{World, entity, evidence, fact, mention};
 

@@ -5,16 +5,14 @@ use std::{
     sync::Arc,
 };
 
-use recall::{
-    domain::{
-        AccessToken, AccessTokenId, AuditAction, AuditDraft, Caller, Day, MessageKind, ModelOperation, Page, SessionId, Spending,
-        TokenCount, TokenDigest, UserId, ViewerRole,
-    },
-    ports::{
-        ArchiveError, CommitError, Embedding, Erasure, JobWork, KnowledgeCommit, Store, StoreError,
-        archive::Owner,
-        erase::{ERASED, LEFT},
-    },
+use recall_domain::{
+    AccessToken, AccessTokenId, AuditAction, AuditDraft, Caller, Day, MessageKind, ModelOperation, Page, SessionId, Spending, TokenCount,
+    TokenDigest, UserId, ViewerRole,
+};
+use recall_ports::{
+    ArchiveError, CommitError, Embedding, Erasure, JobWork, KnowledgeCommit, Store, StoreError,
+    archive::Owner,
+    erase::{ERASED, LEFT},
 };
 use sqlx::{Connection, SqliteConnection};
 

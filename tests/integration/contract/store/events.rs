@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use recall::{
-    domain::SessionId,
-    ports::{LogState, Store, StoreError},
-};
+use recall_domain::SessionId;
+use recall_ports::{LogState, Store, StoreError};
 
 use super::given::{World, at, event, fresh};
 

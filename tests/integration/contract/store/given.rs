@@ -8,13 +8,11 @@ use std::{
     time::Duration,
 };
 
-use recall::{
-    domain::{
-        Caller, Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention,
-        Message, MessageId, MessageKind, Role, SessionId, Span, Stance, Timestamp, UserId, ViewerRole, event::AnswerFailed,
-    },
-    ports::{Embedding, Job, KnowledgeCommit, Mining, NewMessage, Prepared, Store},
+use recall_domain::{
+    Caller, Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention, Message,
+    MessageId, MessageKind, Role, SessionId, Span, Stance, Timestamp, UserId, ViewerRole, event::AnswerFailed,
 };
+use recall_ports::{Embedding, Job, KnowledgeCommit, Mining, NewMessage, Prepared, Store};
 use uuid::Uuid;
 
 pub(super) const MODEL: &str = "test-model-1";

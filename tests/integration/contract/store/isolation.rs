@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use recall::{
-    domain::{Day, Entity, EntityKey, Fact, Message, MessageKind, ModelOperation, Page, Session, Spending, StoredEvent, TokenCount},
-    ports::{
-        AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, Spent, Store,
-        StoreError, Unmerge,
-    },
+use recall_domain::{Day, Entity, EntityKey, Fact, Message, MessageKind, ModelOperation, Page, Session, Spending, StoredEvent, TokenCount};
+use recall_ports::{
+    AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, Spent, Store, StoreError,
+    Unmerge,
 };
 
 use super::given::{MODEL, World, at, event, mention, new_message};
@@ -47,7 +45,7 @@ pub(super) async fn nothing_of_another_user_is_seen_changed_or_counted(store: Ar
     let (a, b) = (World::new(&store), World::new(&store));
     let known = a.john_likes_mary().await;
     let answer_job = {
-        let plan = KnowledgeCommit { follow_up: Some(recall::ports::JobWork::Answer(known.message.id)), ..a.plan(known.session).await };
+        let plan = KnowledgeCommit { follow_up: Some(recall_ports::JobWork::Answer(known.message.id)), ..a.plan(known.session).await };
         a.commit(plan).await;
         a.claim(0).await.into_iter().next().unwrap()
     };

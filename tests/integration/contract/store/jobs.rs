@@ -2,10 +2,8 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use recall::{
-    domain::{Caller, MessageId, MessageStatus, UserId, ViewerRole},
-    ports::{CommitError, JobWork, KnowledgeCommit, Mining, Store},
-};
+use recall_domain::{Caller, MessageId, MessageStatus, UserId, ViewerRole};
+use recall_ports::{CommitError, JobWork, KnowledgeCommit, Mining, Store};
 
 use super::given::{LEASE, World, at, event, fresh, new_message};
 
@@ -151,7 +149,7 @@ pub(super) async fn a_long_backlog_does_not_starve_another_session(store: Arc<dy
     let backlog = w.session().await;
     store.append(&w.caller, backlog, (0..50).map(|_| new_message(backlog, "old")).collect()).await.unwrap();
     let quick = w.session().await;
-    let message = recall::ports::NewMessage { created_at: at(1_000), ..new_message(quick, "new") };
+    let message = recall_ports::NewMessage { created_at: at(1_000), ..new_message(quick, "new") };
     w.append(message).await;
     let mut before = 0;
     loop {
@@ -176,7 +174,7 @@ pub(super) async fn users_take_turns_however_many_sessions_each_has(store: Arc<d
     for w in [&late, &later] {
         for _ in 0..2 {
             let session = w.session().await;
-            w.append(recall::ports::NewMessage { created_at: at(1_000), ..new_message(session, "of one") }).await;
+            w.append(recall_ports::NewMessage { created_at: at(1_000), ..new_message(session, "of one") }).await;
         }
     }
     let mut served = Vec::new();
@@ -192,7 +190,7 @@ pub(super) async fn users_take_turns_however_many_sessions_each_has(store: Arc<d
     assert!(jobs.len() == 50 && jobs.iter().all(|job| job.caller.user() == busy.caller.user()), "{}", jobs.len());
     // Several at a time: one of each first.
     let session = late.session().await;
-    late.append(recall::ports::NewMessage { created_at: at(1_000), ..new_message(session, "another") }).await;
+    late.append(recall_ports::NewMessage { created_at: at(1_000), ..new_message(session, "another") }).await;
     let jobs = store.claim(at(2_000), LEASE, 4).await.unwrap();
     assert_eq!(jobs.iter().filter(|job| job.caller.user() == late.caller.user()).count(), 1);
     assert_eq!(jobs.len(), 4);
@@ -266,7 +264,7 @@ pub(super) async fn a_job_remembers_whose_it_is(store: Arc<dyn Store>) {
         let w = World { store: store.clone(), caller: Caller::verified(UserId(fresh()), role) };
         store.begin_visit(&w.caller, &super::visits::visit(9, 9), &super::visits::ROOM).await.unwrap();
         let session = w.session().await;
-        w.append(recall::ports::NewMessage { created_at: at(3), ..new_message(session, "m") }).await;
+        w.append(recall_ports::NewMessage { created_at: at(3), ..new_message(session, "m") }).await;
         let job = w.claim(3).await.into_iter().find(|j| j.session == session).unwrap();
         assert_eq!((job.caller, job.queued_at), (w.caller, at(3)));
     }
@@ -276,7 +274,7 @@ pub(super) async fn an_answer_is_cancelled_wherever_it_has_got_to(store: Arc<dyn
     let w = World::new(&store);
     let session = w.session().await;
     let cancel = async |question, ms| store.cancel_answer(&w.caller, question, &event(session), at(ms)).await.unwrap();
-    let ask = async |text| w.append(recall::ports::NewMessage { mining: Mining::FactsAndAnswer, ..new_message(session, text) }).await;
+    let ask = async |text| w.append(recall_ports::NewMessage { mining: Mining::FactsAndAnswer, ..new_message(session, text) }).await;
 
     // Not understood yet: it will be, and is not answered then. Whoever reads it now must not queue the answer.
     let (first, second) = (ask("1?").await, ask("2?").await);

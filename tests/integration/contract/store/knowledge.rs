@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use recall::{
-    domain::{
-        Citation, Entity, EntityKey, EntityType, EventId, Evidence, Fact, FactStatus, MessageId, MessageKind, MessageStatus, Page, Role,
-        Stance,
-    },
-    ports::{AnswerCommit, CommitError, EntityFilter, FactFilter, FactKey, JobWork, KnowledgeCommit, Mining, NewMessage, Store},
+use recall_domain::{
+    Citation, Entity, EntityKey, EntityType, EventId, Evidence, Fact, FactStatus, MessageId, MessageKind, MessageStatus, Page, Role, Stance,
 };
+use recall_ports::{AnswerCommit, CommitError, EntityFilter, FactFilter, FactKey, JobWork, KnowledgeCommit, Mining, NewMessage, Store};
 
 use super::given::{World, at, entity, event, evidence, fact, fresh, mention, new_message};
 
@@ -198,7 +195,7 @@ pub(super) async fn merging_moves_everything_and_old_ids_still_find(store: Arc<d
     assert_eq!(store.entities_by_id(&w.caller, &[known.john.id]).await.unwrap()[0].id, jack.id);
 
     // A fact may also be merged into one that is new with the plan, with the statement of the one that goes.
-    let successor = Fact { id: recall::domain::FactId(fresh()), subject: jack.id, ..strong };
+    let successor = Fact { id: recall_domain::FactId(fresh()), subject: jack.id, ..strong };
     let plan = KnowledgeCommit {
         facts: vec![Fact { relation: "ADORES".into(), ..successor.clone() }],
         dropped_facts: vec![(known.fact.id, successor.id)],
@@ -289,7 +286,7 @@ pub(super) async fn filters_of_facts_and_entities(store: Arc<dyn Store>) {
     w.commit(plan).await;
 
     let likes = &known.fact;
-    let none: Vec<recall::domain::FactId> = vec![];
+    let none: Vec<recall_domain::FactId> = vec![];
     let by = FactFilter::default;
     for (filter, expected) in [
         (by(), vec![weak.id, likes.id]),
@@ -382,7 +379,7 @@ pub(super) async fn any_text_reads_back_and_is_found(store: Arc<dyn Store>) {
             speaker: Some(odd.into()),
             external_id: Some(odd.into()),
             source_metadata: Some(serde_json::json!({ odd: [odd] })),
-            prepared: recall::ports::Prepared { terms: vec![(odd.into(), 1)], ..new_message(session, "").prepared },
+            prepared: recall_ports::Prepared { terms: vec![(odd.into(), 1)], ..new_message(session, "").prepared },
             ..new_message(session, odd)
         };
         let said = w.append(message.clone()).await;

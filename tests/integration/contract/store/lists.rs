@@ -2,10 +2,8 @@
 
 use std::{fmt::Debug, future::Future, sync::Arc};
 
-use recall::{
-    domain::{Entity, EntityKey, Fact, MessageKind, Page, Slice, Stance},
-    ports::{EntityFilter, FactFilter, KnowledgeCommit, Mining, NewMessage, Store, StoreError},
-};
+use recall_domain::{Entity, EntityKey, Fact, MessageKind, Page, Slice, Stance};
+use recall_ports::{EntityFilter, FactFilter, KnowledgeCommit, Mining, NewMessage, Store, StoreError};
 
 use super::given::{World, at, entity, evidence, fact, mention, new_message};
 
@@ -42,7 +40,7 @@ where
 }
 
 /// Ten of everything; times and counts collide on purpose, so that ids must break the ties.
-async fn ten_of_everything(w: &World) -> (recall::domain::SessionId, Entity, Fact) {
+async fn ten_of_everything(w: &World) -> (recall_domain::SessionId, Entity, Fact) {
     let session = w.session().await;
     for _ in 0..9 {
         w.session().await;

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use recall::{
-    domain::{Caller, Login, ProviderToken, Renewal, TokenDigest, ViewerRole},
-    ports::{LoggedOut, Renewed, Store},
-};
+use recall_domain::{Caller, Login, ProviderToken, Renewal, TokenDigest, ViewerRole};
+use recall_ports::{LoggedOut, Renewed, Store};
 
 use super::given::{World, at, fresh};
 

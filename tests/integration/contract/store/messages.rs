@@ -2,10 +2,8 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use recall::{
-    domain::{Message, MessageKind, MessageStatus, Page, Role, SessionId, Timestamp},
-    ports::{Embedding, Mining, NewMessage, Prepared, Store, StoreError},
-};
+use recall_domain::{Message, MessageKind, MessageStatus, Page, Role, SessionId, Timestamp};
+use recall_ports::{Embedding, Mining, NewMessage, Prepared, Store, StoreError};
 
 use super::given::{MODEL, World, at, fresh, new_message, with_external_id};
 
@@ -151,7 +149,7 @@ pub(super) async fn the_feed_grows_in_order_and_hides_vectors_of_other_models(st
         expected.push(w.append(message).await);
     }
     let mut rows = Vec::new();
-    while let page = store.feed(&w.caller, MODEL, rows.last().map_or(0, |r: &recall::ports::FeedRow| r.row), 4).await.unwrap()
+    while let page = store.feed(&w.caller, MODEL, rows.last().map_or(0, |r: &recall_ports::FeedRow| r.row), 4).await.unwrap()
         && !page.is_empty()
     {
         rows.extend(page);

@@ -2,11 +2,9 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use recall::{
-    adapters::sqlite::{SqliteConfig, SqliteStore},
-    domain::{Page, SessionId},
-    ports::{CommitError, EventLog, MessageStore, Store, StoreError},
-};
+use recall_domain::{Page, SessionId};
+use recall_ports::{CommitError, EventLog, MessageStore, Store, StoreError};
+use recall_store_sqlite::{SqliteConfig, SqliteStore};
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use recall::{
-    domain::{Day, DayUsage, MessageId, ModelOperation, Spending, TokenCount},
-    ports::{Spent, Store},
-};
+use recall_domain::{Day, DayUsage, MessageId, ModelOperation, Spending, TokenCount};
+use recall_ports::{Spent, Store};
 
 use super::given::{World, fresh};
 

@@ -2,10 +2,8 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use recall::{
-    domain::{MessageId, SessionId},
-    ports::{Embedding, NewMessage, Prepared, Replaced, Store, VectorBacklog, VectorClaim, VectorStep},
-};
+use recall_domain::{MessageId, SessionId};
+use recall_ports::{Embedding, NewMessage, Prepared, Replaced, Store, VectorBacklog, VectorClaim, VectorStep};
 
 use super::given::{LEASE, MODEL, World, at, fresh, new_message};
 

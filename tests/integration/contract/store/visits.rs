@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use recall::{
-    domain::{Adopted, Caller, Day, Entity, EntityKey, MessageId, Page, SessionId, TokenDigest, UserId, ViewerRole, Visit, VisitRoom},
-    ports::{ChangeFeed, CommitError, EntityFilter, FactFilter, KnowledgeCommit, Store, StoreError, Thing, ThingId},
+use recall_domain::{
+    Adopted, Caller, Day, Entity, EntityKey, MessageId, Page, SessionId, TokenDigest, UserId, ViewerRole, Visit, VisitRoom,
 };
+use recall_ports::{ChangeFeed, CommitError, EntityFilter, FactFilter, KnowledgeCommit, Store, StoreError, Thing, ThingId};
 use serde_json::Value;
 
 use super::{
@@ -388,7 +388,7 @@ fn records(archive: &str, sort: &str) -> usize {
 }
 
 /// Where the log of a session stands, and what it says.
-pub(super) async fn log(store: &Arc<dyn Store>, caller: &Caller, session: SessionId) -> (recall::ports::LogState, Vec<String>) {
+pub(super) async fn log(store: &Arc<dyn Store>, caller: &Caller, session: SessionId) -> (recall_ports::LogState, Vec<String>) {
     let events = store.events_after(caller, session, 0, 1_000).await.unwrap();
     let said = events.iter().map(|e| format!("{} {} {} {} {}", e.seq, e.id, e.kind, e.created_at, e.data)).collect();
     (store.log_state(caller, session).await.unwrap(), said)

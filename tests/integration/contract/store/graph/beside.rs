@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use recall::{
-    domain::{Caller, FactStatus},
-    ports::{GraphEngine, GraphError},
-    projection::{Projection, compare},
-};
+use recall_domain::{Caller, FactStatus};
+use recall_ports::{GraphEngine, GraphError};
+use recall_projection::{Projection, compare};
 
 use super::{
     super::given::{World, at, entity, fact},

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use recall::{
-    domain::{EntityKey, FactStatus, MessageKind, Stance},
-    ports::{Change, KnowledgeCommit, Store, Thing, ThingId},
-};
+use recall_domain::{EntityKey, FactStatus, MessageKind, Stance};
+use recall_ports::{Change, KnowledgeCommit, Store, Thing, ThingId};
 
 use super::{
     super::given::{World, entity, evidence, fact, mention, new_message},

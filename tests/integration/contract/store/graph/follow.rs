@@ -6,11 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use recall::{
-    domain::{Caller, Entity, Stance},
-    ports::{Around, GraphEngine, GraphQueries},
-    projection::{GraphReader, GraphStatus, Projection, Projector, compare},
-};
+use recall_domain::{Caller, Entity, Stance};
+use recall_ports::{Around, GraphEngine, GraphQueries};
+use recall_projection::{GraphReader, GraphStatus, Projection, Projector, compare};
 
 use super::{
     super::given::{World, at, entity, evidence, fact},
@@ -146,7 +144,7 @@ async fn any_history(pair: Pair) {
                 let session = sessions[next(sessions.len())];
                 let message = w.note(session, "words").await;
                 let new = entity(&format!("Person {round}"));
-                let mut plan = recall::ports::KnowledgeCommit { entities: vec![new.clone()], ..w.plan(session).await };
+                let mut plan = recall_ports::KnowledgeCommit { entities: vec![new.clone()], ..w.plan(session).await };
                 if let Some(other) = (!people.is_empty()).then(|| people[next(people.len())].clone()) {
                     let f = fact(&new, "KNOWS", &other);
                     plan.evidence = vec![evidence(&f, &message, Stance::Supports)];
@@ -187,7 +185,7 @@ async fn a_graph_of_another_store_or_another_past_is_made_anew() {
     pair.engine.begin(&w.caller, "another feed").await.unwrap();
     assert_eq!(pair.catch_up(&w).await, 5);
     // The store was restored from a backup and is behind the graph.
-    let ahead = recall::ports::GraphBatch { after: head, upto: head + 100, ..Default::default() };
+    let ahead = recall_ports::GraphBatch { after: head, upto: head + 100, ..Default::default() };
     pair.engine.apply(&w.caller, &feed, &ahead).await.unwrap();
     assert_eq!(pair.catch_up(&w).await, 5);
     assert_eq!(pair.differences().await, [""; 0]);
@@ -375,6 +373,6 @@ async fn the_engine_answers_only_when_it_knows_everything_in_time() {
     assert_eq!(reader.shared(&w.caller, known.john.id, known.mary.id, 10).await.unwrap(), []);
 }
 
-fn between(from: &Entity, to: &Entity) -> recall::ports::Between {
-    recall::ports::Between { from: from.id, to: to.id, hops: 1, first: 10 }
+fn between(from: &Entity, to: &Entity) -> recall_ports::Between {
+    recall_ports::Between { from: from.id, to: to.id, hops: 1, first: 10 }
 }

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use recall::{
-    domain::{EntityId, UserText},
-    ports::{Around, GraphEngine, GraphQueries},
-    projection::{Projection, compare},
-};
+use recall_domain::{EntityId, UserText};
+use recall_ports::{Around, GraphEngine, GraphQueries};
+use recall_projection::{Projection, compare};
 
 use super::{
     super::given::{World, at, entity, fact, fresh, new_message},
@@ -36,7 +34,7 @@ async fn text_of_users_never_becomes_a_part_of_a_statement() {
     let other = bystander.john_likes_mary().await;
     projection.catch_up(&feed, &bystander.caller).await.unwrap();
 
-    let session = recall::domain::SessionId(fresh());
+    let session = recall_domain::SessionId(fresh());
     let title = Some(UserText::from(HOSTILE[0]));
     w.store.create_session(&w.caller, session, title, "e".into(), at(0)).await.unwrap();
     let mut all = vec![entity("Anna")];

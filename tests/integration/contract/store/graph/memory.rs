@@ -9,12 +9,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use recall::{
-    domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId},
-    ports::{
-        Around, Between, Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries,
-        GraphSession, Neighbour, Shared, Stray, ThingId, Way,
-    },
+use recall_domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId};
+use recall_ports::{
+    Around, Between, Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession,
+    Neighbour, Shared, Stray, ThingId, Way,
 };
 
 #[derive(Clone, Default)]

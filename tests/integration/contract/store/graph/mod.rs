@@ -13,15 +13,11 @@ pub(crate) mod service;
 
 use std::{any::Any, sync::Arc};
 
-use recall::{
-    adapters::{
-        postgres::PostgresConfig,
-        sqlite::{SqliteConfig, SqliteStore},
-    },
-    domain::{Entity, EntityId, Fact, SessionId},
-    ports::{ChangeFeed, GraphQueries, KnowledgeCommit, Store},
-    projection::StoreGraph,
-};
+use recall_domain::{Entity, EntityId, Fact, SessionId};
+use recall_ports::{ChangeFeed, GraphQueries, KnowledgeCommit, Store};
+use recall_projection::StoreGraph;
+use recall_store_postgres::PostgresConfig;
+use recall_store_sqlite::{SqliteConfig, SqliteStore};
 use tempfile::TempDir;
 
 use super::given::{World, at, fact};

@@ -2,12 +2,10 @@
 
 use std::{sync::Arc, time::Instant};
 
-use recall::{
-    adapters::neo4j::Neo4jGraph,
-    domain::{Entity, Evidence, Stance},
-    ports::{Around, Between, ChangeFeed, GraphQueries, KnowledgeCommit},
-    projection::{Projection, compare},
-};
+use recall_domain::{Entity, Evidence, Stance};
+use recall_graph_neo4j::Neo4jGraph;
+use recall_ports::{Around, Between, ChangeFeed, GraphQueries, KnowledgeCommit};
+use recall_projection::{Projection, compare};
 
 use super::{
     super::given::{entity, evidence, new_message},
@@ -91,7 +89,7 @@ async fn figures_of_neo4j() {
     println!("check: {compared} things in {:.1} s, {differences} differences", started.elapsed().as_secs_f64());
     assert_eq!(differences, 0);
 
-    let some = w.store.list_entities(&w.caller, &Default::default(), &recall::domain::Page::first(100)).await.unwrap();
+    let some = w.store.list_entities(&w.caller, &Default::default(), &recall_domain::Page::first(100)).await.unwrap();
     let some: Vec<_> = some.items.iter().map(|(_, e)| e.id).collect();
     let engines: [(&str, Arc<dyn GraphQueries>); 2] = [("sqlite", folder.graph()), ("neo4j", server.graph())];
     for (name, q) in engines {

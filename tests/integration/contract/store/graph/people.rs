@@ -1,10 +1,8 @@
 //! Whose graph is whose in a real Neo4j: that of shared memory, which many read, and that of a visit, which becomes an account's.
 
-use recall::{
-    domain::{Caller, Entity, EntityId, UserId, ViewerRole},
-    ports::{Around, GraphEngine, GraphQueries},
-    projection::{Projection, compare},
-};
+use recall_domain::{Caller, Entity, EntityId, UserId, ViewerRole};
+use recall_ports::{Around, GraphEngine, GraphQueries};
+use recall_projection::{Projection, compare};
 
 use super::{
     super::{

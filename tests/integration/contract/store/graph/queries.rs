@@ -1,9 +1,7 @@
 //! What every engine must answer. Each test takes a store with somebody who answers from it or from a copy of it.
 
-use recall::{
-    domain::{Entity, EntityId, FactStatus},
-    ports::{Around, Between, Neighbour},
-};
+use recall_domain::{Entity, EntityId, FactStatus};
+use recall_ports::{Around, Between, Neighbour};
 
 use super::{
     super::given::{World, entity, fact},
@@ -43,7 +41,7 @@ fn found(neighbours: &[Neighbour]) -> Vec<(EntityId, u8)> {
     neighbours.iter().map(|n| (n.entity, n.distance)).collect()
 }
 
-async fn people(world: &World, names: &str) -> (recall::domain::SessionId, Vec<Entity>) {
+async fn people(world: &World, names: &str) -> (recall_domain::SessionId, Vec<Entity>) {
     let session = world.session().await;
     let all: Vec<Entity> = names.split(' ').map(entity).collect();
     know(world, session, &all.iter().collect::<Vec<_>>(), &[]).await;
@@ -212,7 +210,7 @@ pub(super) async fn any_graph_is_read_as_the_store_reads_it(folder: &Folder, ans
             }
         }
         let known = w.store.facts_of_entities(&w.caller, &ids(&p), 1_000).await.unwrap();
-        let plan = recall::ports::KnowledgeCommit { deleted_facts: known.iter().map(|f| f.id).collect(), facts, ..w.plan(session).await };
+        let plan = recall_ports::KnowledgeCommit { deleted_facts: known.iter().map(|f| f.id).collect(), facts, ..w.plan(session).await };
         w.commit(plan).await;
         answering.settle(&w).await;
         let (q, truth) = (answering.queries(), folder.graph());
@@ -237,7 +235,7 @@ pub(super) async fn any_graph_is_read_as_the_store_reads_it(folder: &Folder, ans
 mod stores {
     use std::sync::Arc;
 
-    use recall::ports::GraphQueries;
+    use recall_ports::GraphQueries;
 
     use super::super::{Answering, Folder, World};
 

@@ -8,10 +8,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use recall::{
-    adapters::neo4j::{Neo4jConfig, Neo4jGraph},
-    domain::Ontology,
-};
+use recall_domain::Ontology;
+use recall_graph_neo4j::{Neo4jConfig, Neo4jGraph};
 use tempfile::TempDir;
 
 const PASSWORD: &str = "secret-of-tests";
@@ -139,5 +137,5 @@ impl Drop for Neo4jServer {
 /// The ontology that the product comes with.
 pub(crate) fn ontology() -> &'static Ontology {
     static ONTOLOGY: OnceLock<Ontology> = OnceLock::new();
-    ONTOLOGY.get_or_init(|| Ontology::parse(recall::understand::default_ontology()).unwrap())
+    ONTOLOGY.get_or_init(|| Ontology::parse(recall_understand::default_ontology()).unwrap())
 }

@@ -3,11 +3,9 @@
 use std::{pin::pin, time::Duration};
 
 use futures_util::poll;
-use recall::{
-    adapters::postgres::PostgresConfig,
-    domain::{Caller, TokenDigest, UserId, ViewerRole},
-    ports::{RevocationStore, SessionStore},
-};
+use recall_domain::{Caller, TokenDigest, UserId, ViewerRole};
+use recall_ports::{RevocationStore, SessionStore};
+use recall_store_postgres::PostgresConfig;
 
 use crate::{
     contract::store::given::{at, fresh},

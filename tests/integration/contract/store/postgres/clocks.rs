@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use recall::{
-    domain::Timestamp,
-    ports::{KnowledgeCommit, NewMessage},
-};
+use recall_domain::Timestamp;
+use recall_ports::{KnowledgeCommit, NewMessage};
 
 use super::{LEASE, World, event, new_message, seen_through, two};
 
@@ -16,7 +14,7 @@ fn clock(off: i64) -> Timestamp {
     super::at(off)
 }
 
-async fn say(w: &World, now: Timestamp) -> recall::domain::SessionId {
+async fn say(w: &World, now: Timestamp) -> recall_domain::SessionId {
     let session = w.session().await;
     w.append(NewMessage { created_at: now, sent_at: now, ..new_message(session, "m") }).await;
     session

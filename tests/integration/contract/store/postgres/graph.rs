@@ -8,11 +8,9 @@ use std::{
     },
 };
 
-use recall::{
-    adapters::postgres::PostgresStore,
-    domain::EntityId,
-    ports::{Change, ChangeFeed, CommitError, KnowledgeCommit, SessionStore, Store, Thing, ThingId},
-};
+use recall_domain::EntityId;
+use recall_ports::{Change, ChangeFeed, CommitError, KnowledgeCommit, SessionStore, Store, Thing, ThingId};
+use recall_store_postgres::PostgresStore;
 use sqlx::Row;
 
 use super::{CONFIG, World, at, entity, event, new_message, seen_through, two};

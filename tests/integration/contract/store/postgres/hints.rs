@@ -2,11 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use recall::{
-    adapters::postgres::PostgresStore,
-    domain::{Caller, SessionId, UserId},
-    ports::{Announcer, Inspect},
-};
+use recall_domain::{Caller, SessionId, UserId};
+use recall_ports::{Announcer, Inspect};
+use recall_store_postgres::PostgresStore;
 use tokio::sync::Notify;
 
 use super::{CONFIG, at, event, seen_through, two};

@@ -2,10 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use recall::{
-    domain::{Caller, UserId, ViewerRole},
-    ports::{Allowances, Bucket, Drawn},
-};
+use recall_domain::{Caller, UserId, ViewerRole};
+use recall_ports::{Allowances, Bucket, Drawn};
 use sqlx::Executor;
 
 use super::two;

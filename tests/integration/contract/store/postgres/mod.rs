@@ -12,10 +12,8 @@ mod wires;
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use recall::{
-    adapters::postgres::{PostgresConfig, PostgresStore},
-    ports::{CommitError, EntityFilter, Inspect, JobQueue, KnowledgeCommit, Store, StoreError},
-};
+use recall_ports::{CommitError, EntityFilter, Inspect, JobQueue, KnowledgeCommit, Store, StoreError};
+use recall_store_postgres::{PostgresConfig, PostgresStore};
 use sqlx::Executor;
 use tokio::sync::OnceCell;
 

@@ -1,6 +1,6 @@
 //! How much is read while a new database is filled: counted, not timed.
 
-use recall::ports::{Inspect, MessageStore, Store};
+use recall_ports::{Inspect, MessageStore, Store};
 
 use super::{CONFIG, World, at, new_message};
 use crate::postgres::Schema;

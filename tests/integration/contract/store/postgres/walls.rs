@@ -3,10 +3,8 @@
 
 use std::sync::Arc;
 
-use recall::{
-    adapters::postgres::{PostgresConfig, PostgresStore},
-    ports::{Inspect, Store, StoreError},
-};
+use recall_ports::{Inspect, Store, StoreError};
+use recall_store_postgres::{PostgresConfig, PostgresStore};
 use sqlx::{AssertSqlSafe, Executor, Row};
 
 use super::{CONFIG, World, at};

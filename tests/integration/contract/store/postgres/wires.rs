@@ -2,10 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use recall::{
-    adapters::postgres::{PostgresConfig, PostgresStore},
-    ports::{Appended, CommitError, KnowledgeCommit, NewMessage, Store, StoreError},
-};
+use recall_ports::{Appended, CommitError, KnowledgeCommit, NewMessage, Store, StoreError};
+use recall_store_postgres::{PostgresConfig, PostgresStore};
 
 use super::{CONFIG, World, at, entity, event, new_message};
 use crate::{

@@ -1,0 +1,60 @@
+//! Names of known things in a question.
+
+use super::words::{Word, same_noun, words};
+use recall_domain::{Entity, EntityId, EntityType};
+
+/// A name in the question.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Named {
+    /// All entities that go by it.
+    pub(super) entities: Vec<EntityId>,
+    /// First word and one past the last.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) possessive: bool,
+}
+
+impl Named {
+    /// Whether it is written as a proper name.
+    pub(super) fn is_capital(&self, question: &[Word]) -> bool {
+        question.get(self.start..self.end).unwrap_or_default().iter().any(|w| w.capital)
+    }
+}
+
+/// Finds names: those of a lower tier first, and in it the longest first. A person goes by the first name, too.
+pub(super) fn names(question: &[Word], known: &[(u8, &Entity)], taken: &mut [bool]) -> Vec<Named> {
+    let mut all: Vec<(u8, Vec<String>, EntityId)> = Vec::new();
+    for &(tier, entity) in known {
+        for name in std::iter::once(&entity.name).chain(&entity.aliases) {
+            let mut parts: Vec<String> = words(name).into_iter().map(|w| w.plain).collect();
+            if parts.len() > 1 && matches!(parts[0].as_str(), "the" | "a" | "an" | "my" | "our") {
+                parts.remove(0);
+            }
+            if entity.entity_type == EntityType::Person && parts.len() > 1 {
+                all.push((tier, parts[..1].to_vec(), entity.id));
+            }
+            // "You" is how the viewer is called, not a name to be found.
+            if !(entity.is_viewer && matches!(parts.first().map(String::as_str), Some("you" | "i" | "me" | "user"))) {
+                all.push((tier, parts, entity.id));
+            }
+        }
+    }
+    all.retain(|(_, parts, _)| !parts.is_empty());
+    all.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.len().cmp(&a.1.len())).then_with(|| a.1.cmp(&b.1)));
+    let mut found: Vec<Named> = Vec::new();
+    for (_, parts, id) in all {
+        for start in 0..(question.len() + 1).saturating_sub(parts.len()) {
+            let end = start + parts.len();
+            let fits = parts.iter().zip(&question[start..end]).all(|(part, word)| same_noun(part, &word.plain));
+            if let Some(there) = found.iter_mut().find(|n| fits && n.start == start && n.end == end) {
+                if !there.entities.contains(&id) {
+                    there.entities.push(id);
+                }
+            } else if fits && !taken[start..end].contains(&true) {
+                taken[start..end].fill(true);
+                found.push(Named { entities: vec![id], start, end, possessive: question[end - 1].possessive });
+            }
+        }
+    }
+    found
+}

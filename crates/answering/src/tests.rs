@@ -1,0 +1,558 @@
+//! Questions and the answers that a small world supports, and questions that it does not support.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::LazyLock;
+
+use uuid::Uuid;
+
+use super::*;
+use recall_domain::{
+    EntityId, EntityType, Evidence, Fact, FactId, FactStatus, Message, MessageId, MessageKind, MessageStatus, Role, SessionId, Span,
+    Stance, Timestamp,
+    context::{RankedFact, RankedMessage},
+};
+
+const ONTOLOGY: &str = r#"
+[[relation]]
+name = "LIKES"
+phrase = "likes"
+description = "Is fond of."
+opposite = "DISLIKES"
+half_life_days = 365.0
+cues.verbs = ["like", "love", "enjoy", "care for", "have passion for"]
+cues.nouns = ["favorite", "favourite", "hobby"]
+cues.adjectives = ["fond of", "interested in"]
+[[relation]]
+name = "DISLIKES"
+phrase = "dislikes"
+description = "Cannot stand."
+opposite = "LIKES"
+half_life_days = 365.0
+cues.verbs = ["hate", "dislike", "can't stand"]
+cues.adjectives = ["afraid of"]
+[[relation]]
+name = "FAMILY_OF"
+phrase = "is family of"
+description = "Kin."
+symmetric = true
+half_life_days = 3650.0
+cues.verbs = ["marry", "be married to"]
+cues.nouns = ["mother", "mom", "father", "dad", "parent", "sister", "brother", "sibling", "son", "daughter", "kid", "child", "baby", "wife", "husband", "spouse", "partner", "aunt", "uncle", "cousin", "niece", "nephew", "grandmother", "grandfather", "grandson", "granddaughter"]
+[[relation]]
+name = "WORKS_WITH"
+phrase = "works with"
+description = "Colleague."
+symmetric = true
+half_life_days = 365.0
+cues.verbs = ["work with", "collaborate with"]
+cues.nouns = ["colleague", "coworker"]
+[[relation]]
+name = "WORKS_FOR"
+phrase = "works for"
+description = "Employed by."
+half_life_days = 730.0
+cues.verbs = ["work for", "work at", "be employed by"]
+cues.inverse_verbs = ["employ", "hire"]
+cues.nouns = ["employer"]
+[[relation]]
+name = "WORKS_ON"
+phrase = "works on"
+description = "Works on."
+half_life_days = 90.0
+cues.verbs = ["work on", "contribute to"]
+[[relation]]
+name = "MANAGES"
+phrase = "manages"
+description = "Leads."
+half_life_days = 365.0
+cues.verbs = ["manage", "lead", "be in charge of"]
+cues.inverse_verbs = ["report to", "be managed by"]
+cues.inverse_nouns = ["manager", "boss"]
+[[relation]]
+name = "LIVES_IN"
+phrase = "lives in"
+description = "Has a home in."
+object_types = ["place"]
+functional = true
+half_life_days = 730.0
+cues.verbs = ["live in", "reside in", "move to", "be from"]
+cues.nouns = ["hometown", "home"]
+[[relation]]
+name = "LOCATED_IN"
+phrase = "is located in"
+description = "Is in."
+object_types = ["place"]
+functional = true
+half_life_days = 1825.0
+cues.verbs = ["be located in", "be in"]
+[[relation]]
+name = "VISITED"
+phrase = "visited"
+description = "Has been to."
+half_life_days = 3650.0
+cues.verbs = ["visit", "travel to", "attend", "go to"]
+[[relation]]
+name = "USES"
+phrase = "uses"
+description = "Uses."
+half_life_days = 365.0
+cues.verbs = ["use", "be built with", "code in", "be written in"]
+[[relation]]
+name = "OWNS"
+phrase = "owns"
+description = "Has."
+half_life_days = 1095.0
+cues.verbs = ["own", "buy"]
+cues.weak_verbs = ["have", "drive"]
+cues.ending_verbs = ["sell"]
+"#;
+
+static ANSWERER: LazyLock<ExtractiveAnswerer> =
+    LazyLock::new(|| ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap()));
+
+fn at(day: &str) -> Timestamp {
+    format!("{day}T12:00:00Z").parse().unwrap()
+}
+
+fn asked(question: &str) -> Asked {
+    Asked { message: None, text: question.into(), at: at("2026-06-01") }
+}
+
+fn id(text: &str) -> Uuid {
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, text.as_bytes())
+}
+
+fn entity(name: &str, entity_type: EntityType) -> Entity {
+    Entity {
+        id: EntityId(id(name)),
+        name: name.to_owned(),
+        entity_type,
+        aliases: Vec::new(),
+        description: None,
+        mention_count: 1,
+        confidence: 1.0,
+        is_viewer: name == "You",
+        first_message: None,
+        created_at: at("2026-01-01"),
+        updated_at: at("2026-01-01"),
+    }
+}
+
+#[derive(Clone)]
+struct World {
+    entities: Vec<Entity>,
+    facts: Vec<RankedFact>,
+    messages: Vec<RankedMessage>,
+}
+
+impl World {
+    fn thing(&self, name: &str) -> Entity {
+        self.entities.iter().find(|e| e.name == name).unwrap_or_else(|| panic!("no {name}")).clone()
+    }
+
+    fn fact(&mut self, subject: &str, relation: &str, object: &str, said: &str) -> &mut RankedFact {
+        let (subject, object) = (self.thing(subject), self.thing(object));
+        let fact = Fact {
+            id: FactId(id(&format!("{}{relation}{}", subject.name, object.name))),
+            subject: subject.id,
+            relation: relation.to_owned(),
+            object: object.id,
+            support: 1.0,
+            opposition: 0.0,
+            weighed_at: at("2026-04-01"),
+            status: FactStatus::Active,
+            flagged: false,
+            valid_from: None,
+            valid_to: None,
+            last_support: None,
+            created_at: at("2026-04-01"),
+            updated_at: at("2026-04-01"),
+        };
+        let evidence = vec![Evidence {
+            fact: fact.id,
+            message: MessageId(id(said)),
+            session: SessionId(id("s")),
+            stance: Stance::Supports,
+            confidence: 1.0,
+            span: Some(Span { start: 0, end: said.len() as u32 }),
+            excerpt: said.into(),
+            created_at: at("2026-04-01"),
+        }];
+        self.facts.push(RankedFact { fact, subject, object, score: 0.5, evidence, shared: false });
+        self.facts.last_mut().unwrap()
+    }
+
+    fn said(&mut self, speaker: Option<&str>, text: &str) {
+        let message = Message {
+            id: MessageId(id(text)),
+            session: SessionId(id("s")),
+            position: self.messages.len() as u64 + 1,
+            role: Role::User,
+            speaker: speaker.map(str::to_owned),
+            text: text.into(),
+            kind: Some(MessageKind::Statement),
+            status: MessageStatus::Processed,
+            sent_at: at("2026-05-08"),
+            created_at: at("2026-05-08"),
+            source_metadata: None,
+            external_id: None,
+            answer_to: None,
+            citations: Vec::new(),
+        };
+        self.messages.push(RankedMessage { message, score: 0.9, methods: Vec::new(), shared: false });
+    }
+
+    /// What would be found: facts of what is named, as the graph search gives them, and all messages.
+    fn answer(&self, question: &str) -> Draft {
+        let context =
+            Context { messages: self.messages.clone(), facts: self.facts.clone(), entities: self.entities.clone(), ..Context::default() };
+        ANSWERER.draft(&asked(question), &context)
+    }
+}
+
+fn world() -> World {
+    use EntityType::*;
+    let entities = [
+        ("You", Person),
+        ("John", Person),
+        ("Mary", Person),
+        ("Dave", Person),
+        ("Sarah", Person),
+        ("sister", Person),
+        ("Jack Smith", Person),
+        ("Ghent", Place),
+        ("Lyon", Place),
+        ("Paris", Place),
+        ("Rome", Place),
+        ("sushi", Thing),
+        ("hiking", Concept),
+        ("spiders", Thing),
+        ("Acme", Organization),
+        ("backend team", Organization),
+        ("Apollo", Project),
+        ("PostgreSQL", Tool),
+        ("Rust", Tool),
+        ("React", Tool),
+        ("cat", Thing),
+        ("office", Place),
+    ];
+    let mut w = World { entities: entities.map(|(n, t)| entity(n, t)).into(), facts: Vec::new(), messages: Vec::new() };
+    w.fact("John", "LIKES", "Mary", "John likes Mary.");
+    w.fact("John", "LIKES", "sushi", "John loves sushi.");
+    w.fact("John", "DISLIKES", "spiders", "John hates spiders.");
+    w.fact("Mary", "WORKS_FOR", "Acme", "Mary works at Acme.");
+    w.fact("Dave", "MANAGES", "You", "My manager Dave approved the budget");
+    w.fact("You", "WORKS_WITH", "Sarah", "with my colleague Sarah");
+    w.fact("You", "LIVES_IN", "Ghent", "We moved from Lyon to Ghent");
+    let lyon = w.fact("You", "LIVES_IN", "Lyon", "We moved from Lyon to Ghent");
+    (lyon.fact.status, lyon.fact.valid_to, lyon.evidence[0].stance) = (FactStatus::Ended, Some(at("2026-03-14")), Stance::Ends);
+    w.fact("You", "FAMILY_OF", "sister", "my sister came by");
+    w.fact("You", "FAMILY_OF", "Jack Smith", "My son Jack Smith");
+    w.fact("Apollo", "USES", "PostgreSQL", "Project Apollo uses PostgreSQL");
+    w.fact("You", "USES", "Rust", "I write Rust every day, I use it for the parser");
+    let react = w.fact("You", "USES", "React", "I no longer use React");
+    (react.fact.status, react.evidence[0].stance) = (FactStatus::Ended, Stance::Ends);
+    w.fact("You", "VISITED", "Rome", "I visited Rome");
+    w.fact("Sarah", "WORKS_ON", "backend team", "Sarah works on the backend team");
+    w.fact("office", "LOCATED_IN", "Paris", "the office is in Paris");
+    w.fact("You", "OWNS", "cat", "I have a cat");
+    let mary = w.fact("Mary", "LIKES", "hiking", "Mary does not like hiking");
+    (mary.fact.support, mary.fact.opposition, mary.evidence[0].stance) = (0.0, 1.0, Stance::Opposes);
+    w
+}
+
+#[test]
+fn facts_answer_the_questions_that_they_fit() {
+    let w = world();
+    let mut wrong = Vec::new();
+    for (question, expected) in [
+        ("Who does John like?", "John likes Mary [1]."),
+        ("who does john like", "John likes Mary [1]."),
+        ("Whom does John really like?", "John likes Mary [1]."),
+        ("What does John like?", "John likes Mary [1] and sushi [2]."),
+        ("What animal do I have?", "You own a cat [1]."),
+        ("What things does John like?", "John likes sushi [1]."),
+        ("Who likes Mary?", "John likes Mary [1]."),
+        ("Does John like Mary?", "Yes, John likes Mary [1]."),
+        ("Is John fond of Mary?", "Yes, John likes Mary [1]."),
+        ("Does John like spiders?", "No, John dislikes spiders [1]."),
+        ("What is John afraid of?", "John dislikes spiders [1]."),
+        ("Does Mary like hiking?", "No, Mary does not like hiking [1]."),
+        ("Where do I live?", "You live in Ghent [1]; until March 2026 it was Lyon [2]."),
+        ("Where do I live now?", "You live in Ghent [1]; until March 2026 it was Lyon [2]."),
+        ("Which city do I live in?", "You live in Ghent [1]; until March 2026 it was Lyon [2]."),
+        ("Where did I live before?", "You lived in Lyon [1] (until March 2026)."),
+        ("Do I live in Ghent?", "Yes, you live in Ghent [1]."),
+        ("Do I still live in Lyon?", "No, you no longer live in Lyon [1] (until March 2026). You live in Ghent [2]."),
+        ("Do I live in Paris?", "No, you live in Ghent [1]."),
+        ("Where does Mary work?", "Mary works for Acme [1]."),
+        ("Who employs Mary?", "Mary works for Acme [1]."),
+        ("Which company does Mary work for?", "Mary works for Acme [1]."),
+        ("Who works at Acme?", "Mary works for Acme [1]."),
+        ("Who is my manager?", "Your manager is Dave [1]."),
+        ("Who's my boss?", "Your boss is Dave [1]."),
+        ("Who do I report to?", "Dave manages you [1]."),
+        ("Who manages me?", "Dave manages you [1]."),
+        ("Whom does Dave manage?", "Dave manages you [1]."),
+        ("Who do I work with?", "You work with Sarah [1]."),
+        ("Who is my colleague?", "Your colleague is Sarah [1]."),
+        ("Who works with Sarah?", "You work with Sarah [1]."),
+        ("What does Sarah work on?", "Sarah works on the backend team [1]."),
+        ("Who is my son?", "Your son is Jack Smith [1]."),
+        ("Is Jack my son?", "Yes, Jack Smith is your son [1]."),
+        ("What database does Project Apollo use?", "Apollo uses PostgreSQL [1]."),
+        ("What is Apollo built with?", "Apollo uses PostgreSQL [1]."),
+        ("Which project uses PostgreSQL?", "Apollo uses PostgreSQL [1]."),
+        ("What tools do I use?", "You use Rust [1]."),
+        ("Which programming language do I use for the parser?", "You use Rust [1]."),
+        ("Do I still use React?", "No, you no longer use React [1]."),
+        ("When did I visit Rome?", "You visited Rome [1] (told on 1 April 2026)."),
+        ("Have I visited Rome?", "Yes, you visited Rome [1]."),
+        ("Where is the office?", "The office is located in Paris [1]."),
+        ("What do you know about Sarah?", "You work with Sarah [1]. Sarah works on the backend team [2]."),
+        ("Tell me about Dave.", "Dave manages you [1]."),
+        ("Thanks for that. Who does John like?", "John likes Mary [1]."),
+        ("Tell me what John likes.", "John likes Mary [1] and sushi [2]."),
+        ("What do I have?", "You own a cat [1]."),
+        ("Do I have a cat?", "Yes, you own a cat [1]."),
+        ("What pets do I have?", "You own a cat [1]."),
+        ("Where did I live before Ghent?", "You lived in Lyon [1] (until March 2026)."),
+        ("Did I live in Lyon?", "Yes, you lived in Lyon [1] (until March 2026)."),
+        ("Do I live in Lyon or in Ghent?", "You live in Ghent [1]; until March 2026 it was Lyon [2]."),
+        ("What is the name of my son?", "Your son is Jack Smith [1]."),
+        ("Do I have a sister?", "Yes, you have a sister [1]."),
+    ] {
+        let draft = w.answer(question);
+        if draft.text.as_str() != expected || !draft.grounded {
+            wrong.push(format!("{question}\n  {}\n  not {expected}", draft.text.as_str()));
+        }
+        for (i, citation) in draft.citations.iter().enumerate() {
+            assert_eq!(citation.index as usize, i + 1);
+            assert!(draft.text.as_str().contains(&format!("[{}]", citation.index)) && !citation.excerpt.as_str().is_empty());
+            assert!(citation.message_id.is_some() && citation.fact_id.is_some());
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_was_never_told_is_not_known() {
+    let w = world();
+    let mut wrong = Vec::new();
+    for question in [
+        "Who does Mary hate?",
+        "Who does Peter like?",
+        "Does John like Alice?",
+        "Does Mary like John?",
+        "Where does John live?",
+        "Who is my sister's husband?",
+        "Who is my brother?",
+        "Who is John's manager?",
+        "What car does John like?",
+        "What animal does John like?",
+        "What does John like to eat for breakfast on Sundays?",
+        "Why does John like Mary?",
+        "When was Acme founded?",
+        "Do I own a boat?",
+        "Have I visited Paris?",
+        "What do I drive?",
+        "Did Mary go to Rome?",
+        "Do I have a dog?",
+        "What database do I use?",
+        "Who did I visit Rome with?",
+        "What language is Apollo written in by Mary?",
+        "What is the capital of France?",
+        "How old is John?",
+        "",
+        "?",
+        "Who?",
+    ] {
+        let draft = w.answer(question);
+        if draft.text.as_str() != UNKNOWN || draft.grounded || !draft.citations.is_empty() {
+            wrong.push(format!("{question}\n  {}", draft.text.as_str()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn rivals_are_told_with_their_shares() {
+    let mut w = world();
+    w.facts.retain(|f| f.fact.relation != "LIVES_IN");
+    w.fact("You", "LIVES_IN", "Ghent", "I live in Ghent").fact.support = 3.0;
+    w.fact("You", "LIVES_IN", "Lyon", "I live in Lyon");
+    w.fact("John", "DISLIKES", "Mary", "John hates Mary");
+    for (question, expected) in [
+        ("Where do I live?", "Most likely you live in Ghent (75%) [1]; less likely you live in Lyon (25%) [2]."),
+        ("Does John like Mary?", "I was told both that John likes Mary (50%) [1] and that John dislikes Mary (50%) [2]."),
+    ] {
+        assert_eq!(w.answer(question).text.as_str(), expected);
+    }
+}
+
+#[test]
+fn messages_are_quoted_where_no_fact_fits() {
+    let mut w = world();
+    w.said(Some("Caroline"), "I went to a LGBTQ support group yesterday and it was so powerful.");
+    w.said(None, "The deployment failed because the certificate had expired.");
+    w.said(Some("Melanie"), "My puppy chewed up the couch.");
+    for (question, quoted) in [
+        (
+            "When did Caroline go to the LGBTQ support group?",
+            "On 8 May 2026 Caroline said: “I went to a LGBTQ support group yesterday and it was so powerful.” [1] (yesterday: 7 May 2026).",
+        ),
+        ("Why did the deployment fail?", "On 8 May 2026 you said: “The deployment failed because the certificate had expired.” [1]."),
+        ("What did Melanie's dog chew?", "On 8 May 2026 Melanie said: “My puppy chewed up the couch.” [1]."),
+    ] {
+        let draft = w.answer(question);
+        assert_eq!(draft.text.as_str(), quoted, "{question}");
+        assert!(draft.grounded && draft.citations[0].message_id.is_some());
+    }
+    for question in [
+        "When did Melanie go to the LGBTQ support group?",
+        "What did Caroline's puppy chew up?",
+        "When did the festival start?",
+        "What is Caroline's phone number?",
+    ] {
+        assert!(!w.answer(question).grounded, "{question}");
+    }
+}
+
+#[test]
+fn what_the_assistant_said_and_what_was_only_asked_is_never_quoted() {
+    let mut w = world();
+    w.said(None, "The deployment failed because the certificate had expired.");
+    w.messages[0].message.role = Role::Assistant;
+    assert!(!w.answer("Why did the deployment fail?").grounded);
+    w.messages[0].message.role = Role::User;
+    w.messages[0].message.kind = Some(MessageKind::Question);
+    assert!(!w.answer("Why did the deployment fail?").grounded);
+}
+
+#[tokio::test]
+async fn the_answer_is_streamed_and_odd_text_does_no_harm() {
+    struct Heard(std::sync::Mutex<String>);
+    impl AnswerSink for Heard {
+        fn delta(&self, text: &str) {
+            self.0.lock().unwrap().push_str(text);
+        }
+    }
+    let w = world();
+    let context = Context { facts: w.facts.clone(), entities: w.entities.clone(), ..Context::default() };
+    let heard = Heard(std::sync::Mutex::default());
+    let caller = recall_domain::Caller::verified(recall_domain::UserId(uuid::Uuid::nil()), recall_domain::ViewerRole::User);
+    let draft = ANSWERER.answer(&caller, &asked("Who does John like?"), &context, &heard).await.unwrap();
+    assert_eq!(*heard.0.lock().unwrap(), draft.text.as_str());
+    for odd in ["'s's's ?", "\u{0}\u{202e}?", "İİİ my's of of of", &"who likes John ".repeat(2000), "日本語は？", "I I I live live in in"]
+    {
+        let _ = w.answer(odd);
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_question_makes_it_fail_and_every_mark_has_a_citation(question in "(who|where|what|does|is|my|John|Mary|like|work|with|by|of|in|live|[a-z']{1,6}|[\\PC]{0,5}| |\\?){0,14}") {
+        let draft = world().answer(&question);
+        proptest::prop_assert_eq!(draft.grounded, !draft.citations.is_empty());
+        for citation in &draft.citations {
+            let mark = format!("[{}]", citation.index);
+            proptest::prop_assert!(draft.text.as_str().contains(&mark));
+        }
+    }
+}
+
+#[test]
+fn a_question_about_the_memory_is_answered_honestly() {
+    let draft = world().answer("How are you?");
+    assert!(!draft.grounded && draft.citations.is_empty() && draft.text.as_str().starts_with("I am a memory"));
+}
+
+#[test]
+fn what_is_contested_by_rivals_alone_is_not_denied() {
+    let mut w = world();
+    w.facts.retain(|f| f.fact.relation != "LIVES_IN");
+    w.fact("You", "LIVES_IN", "Ghent", "I live in Ghent").fact.support = 1.0;
+    let lyon = w.fact("You", "LIVES_IN", "Lyon", "I live in Lyon");
+    (lyon.fact.support, lyon.fact.opposition) = (0.97, 1.0);
+    let text = w.answer("Where do I live?").text;
+    assert_eq!(text.as_str(), "I was told both that you live in Ghent (51%) [1] and that you live in Lyon (49%) [2].");
+}
+
+#[test]
+fn what_is_told_with_doubt_is_said_to_be_so() {
+    let mut w = world();
+    w.fact("John", "LIKES", "hiking", "John seems to like hiking").fact.flagged = true;
+    assert_eq!(w.answer("What does John like?").text.as_str(), "John likes Mary [1], sushi [2] and hiking [3] (not certain).");
+}
+
+#[test]
+fn the_words_of_another_manner_or_another_one_are_not_quoted() {
+    let mut w = world();
+    w.said(None, "Rafael owes me 50 pounds.");
+    w.said(None, "I would love to visit Japan one day.");
+    w.said(None, "We have a cat called Pixel and two rabbits.");
+    w.said(None, "I'm vegetarian, but Rafael loves salami.");
+    w.said(None, "My dentist appointment is on 3 July at 9:30.");
+    w.said(None, "Yuki runs the weekly sync.");
+    for (question, quoted) in [
+        ("How much does Rafael owe me?", "50 pounds"),
+        ("How many rabbits do I have?", "two rabbits"),
+        ("When is my dentist appointment?", "3 July"),
+        ("Does Rafael love salami?", "Rafael loves salami"),
+        ("Who runs the weekly sync?", "Yuki"),
+    ] {
+        let text = w.answer(question).text;
+        assert!(text.as_str().contains(quoted), "{question} {}", text.as_str());
+    }
+    for question in [
+        "How much do I owe Rafael?",
+        "Have I visited Japan?",
+        "How many dogs do I have?",
+        "Do I love salami?",
+        "When is my optician appointment?",
+        "Why is my dentist appointment on 3 July?",
+        "Who manages Yuki?",
+    ] {
+        let draft = w.answer(question);
+        assert!(!draft.grounded, "{question} {}", draft.text.as_str());
+    }
+}
+
+#[test]
+fn whoever_is_called_by_what_they_are_is_called_by_name() {
+    let mut w = world();
+    w.entities.push(entity("Ida", EntityType::Person));
+    w.fact("You", "FAMILY_OF", "Ida", "my daughter Ida");
+    w.fact("Mary", "MANAGES", "Dave", "Mary is Dave's boss");
+    let put = |question: &str| {
+        let context = Context { facts: w.facts.clone(), entities: w.entities.clone(), ..Context::default() };
+        ANSWERER.rephrase(&asked(question), &context).map(|t| t.as_str().to_owned())
+    };
+    assert_eq!(put("Where does my daughter live?").as_deref(), Some("Where does Ida live?"));
+    assert_eq!(put("Hm. Who likes my boss's boss?").as_deref(), Some("Hm. Who likes Dave's boss?"));
+    assert_eq!(put("Who likes Dave's boss?").as_deref(), Some("Who likes Mary?"));
+    assert_eq!(put("What does Ida do?").as_deref(), Some("What does Ida work as, what is Ida's job?"));
+    for question in ["Who is my daughter?", "What is my daughter's name?", "Where does my sister live?", "Where does Ida live?"] {
+        assert_eq!(put(question), None, "{question}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_message_makes_it_fail_and_at_most_three_are_quoted(
+        question in "(who|where|when|what|why|how many|how old|does|did|before|yesterday|in May|or|John|cat|lives?|have|[\\PC]{0,5}| |\\?){0,10}",
+        said in proptest::collection::vec("(John|she|I|the cat|has|lives? in|two|yesterday|May|not|because|\\. |[\\PC]{0,6}| ){0,12}", 1..6),
+    ) {
+        let mut w = world();
+        w.facts.clear();
+        for text in &said {
+            w.said(None, text);
+        }
+        let draft = w.answer(&question);
+        proptest::prop_assert_eq!(draft.grounded, !draft.citations.is_empty());
+        proptest::prop_assert!(draft.citations.len() <= 3);
+        for citation in &draft.citations {
+            proptest::prop_assert!(said.iter().any(|s| s.contains(citation.excerpt.as_str().trim_end_matches('…'))));
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Personal access tokens: made for the scripts and agents of a user, and read back.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use aws_lc_rs::{
+    digest::{SHA256, digest},
+    rand,
+};
+use axum::http::StatusCode;
+use chrono::TimeDelta;
+use uuid::Builder;
+
+use super::{Identity, Permission, Proof};
+use crate::error::ApiError;
+use recall_domain::{AccessToken, AccessTokenId, Timestamp, TokenDigest, UserText};
+use recall_ports::{AccessTokenStore, Clock, Store};
+
+/// What every token begins with, so that people and scanners know one when they see it.
+const PREFIX: &str = "recall_pat_";
+/// Random bytes of a token, written as twice as many hexadecimal digits.
+const BYTES: usize = 32;
+/// Most tokens of one user.
+const MAX_TOKENS: usize = 50;
+const MAX_NAME: usize = 100;
+/// How long a token lives when nothing is said, and at most.
+const DEFAULT_DAYS: i32 = 90;
+const MAX_DAYS: i32 = 366;
+
+/// What a new token is to be.
+pub(crate) struct Wanted {
+    pub(crate) name: String,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) days: Option<i32>,
+}
+
+/// Whether this is the form of a personal access token; no token of an issuer is taken for one.
+pub(super) fn is_one(token: &str) -> bool {
+    token.strip_prefix(PREFIX).is_some_and(|rest| rest.len() == 2 * BYTES && rest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+}
+
+pub(super) fn digest_of(secret: &str) -> TokenDigest {
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(digest(&SHA256, secret.as_bytes()).as_ref());
+    TokenDigest(bytes)
+}
+
+/// A token that was shown, for streams that go on with it.
+pub(super) struct Held {
+    pub(super) store: Arc<dyn AccessTokenStore>,
+    pub(super) digest: TokenDigest,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+#[async_trait]
+impl Proof for Held {
+    async fn is_revoked(&self) -> bool {
+        matches!(self.store.use_access_token(self.digest, self.clock.now()).await, Ok(None))
+    }
+}
+
+/// Refuses those who may not see or change tokens.
+///
+/// # Errors
+/// 403 `ACCESS_TOKENS_FORBIDDEN`.
+pub(crate) fn may_manage(identity: &Identity) -> Result<(), ApiError> {
+    let message = "Neither an access token nor a server without login manages access tokens. Log in first.";
+    match identity.manages_tokens {
+        true => Ok(()),
+        false => Err(ApiError::refused(StatusCode::FORBIDDEN, "ACCESS_TOKENS_FORBIDDEN", message)),
+    }
+}
+
+/// Makes a token that allows no more than its maker has shown to be allowed. The second half is its secret, which is in no
+/// other place.
+///
+/// # Errors
+/// When what is wanted is wrong or too much.
+pub(crate) async fn create(
+    store: &dyn Store,
+    identity: &Identity,
+    wanted: Wanted,
+    now: Timestamp,
+) -> Result<(AccessToken, String), ApiError> {
+    may_manage(identity)?;
+    let name = wanted.name.trim();
+    if name.is_empty() || name.chars().count() > MAX_NAME {
+        return Err(ApiError::invalid(
+            "INVALID_NAME",
+            format!("The name is empty or too long. Give it 1 to {MAX_NAME} characters."),
+            "input.name",
+        ));
+    }
+    let days = wanted.days.unwrap_or(DEFAULT_DAYS);
+    if !(1..=MAX_DAYS).contains(&days) {
+        return Err(ApiError::invalid(
+            "INVALID_EXPIRY",
+            format!("The number of days is out of range. A token lives for 1 to {MAX_DAYS} days."),
+            "input.expiresInDays",
+        ));
+    }
+    let scopes = scopes(&wanted.scopes, identity)?;
+    if store.access_tokens(&identity.caller).await?.len() >= MAX_TOKENS {
+        let message = format!("There are {MAX_TOKENS} access tokens already. Revoke one first.");
+        return Err(ApiError::refused(StatusCode::CONFLICT, "TOO_MANY_ACCESS_TOKENS", message));
+    }
+    let (id, secret) = (random::<16>()?, random::<BYTES>()?);
+    let secret: String = std::iter::once(PREFIX.to_owned()).chain(secret.iter().map(|byte| format!("{byte:02x}"))).collect();
+    let token = AccessToken {
+        id: AccessTokenId(Builder::from_random_bytes(id).into_uuid()),
+        name: UserText::from(name),
+        scopes,
+        created_at: now,
+        expires_at: now + TimeDelta::days(days.into()),
+        last_used_at: None,
+    };
+    store.create_access_token(&identity.caller, &token, digest_of(&secret)).await?;
+    Ok((token, secret))
+}
+
+fn scopes(wanted: &[String], identity: &Identity) -> Result<String, ApiError> {
+    let mut scopes = Vec::new();
+    for permission in [Permission::Read, Permission::Write] {
+        if wanted.iter().any(|scope| scope == permission.scope()) {
+            identity.require(permission)?;
+            scopes.push(permission.scope());
+        }
+    }
+    let known = wanted.iter().all(|scope| scopes.contains(&scope.as_str()));
+    if scopes.is_empty() || !known {
+        let message = "The scopes are not those of an access token. Give `recall.read`, `recall.write` or both.";
+        return Err(ApiError::invalid("INVALID_SCOPES", message, "input.scopes"));
+    }
+    Ok(scopes.join(" "))
+}
+
+fn random<const N: usize>() -> Result<[u8; N], ApiError> {
+    let mut bytes = [0; N];
+    let unavailable = |_| ApiError::internal(Arc::new(std::io::Error::other("the machine gives no random numbers")) as Arc<_>);
+    rand::fill(&mut bytes).map_err(unavailable)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::auth::Permissions;
+    use recall_domain::{Caller, UserId, ViewerRole};
+
+    #[test]
+    fn only_tokens_of_this_server_are_looked_up() {
+        let good = format!("{PREFIX}{}", "0f".repeat(BYTES));
+        assert!(is_one(&good));
+        for bad in ["", PREFIX, &good[1..], &good[..good.len() - 1], &format!("{good}0"), &good.to_uppercase(), "a.b.c"] {
+            assert!(!is_one(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_token_allows_no_more_than_its_maker() {
+        let identity = |held: &[&str]| Identity {
+            permissions: Permissions::of_scopes(held.iter().copied()),
+            ..Caller::verified(UserId(uuid::Uuid::nil()), ViewerRole::Admin).into()
+        };
+        let ask = |wanted: &[&str], held: &[&str]| {
+            scopes(&wanted.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>(), &identity(held)).map_err(|e| e.code())
+        };
+        let (read, write, admin) = ("recall.read", "recall.write", "recall.admin");
+        assert_eq!(ask(&[write, read, read], &[read, write]).as_deref(), Ok("recall.read recall.write"));
+        assert_eq!(ask(&[read], &[write]), Err("INSUFFICIENT_SCOPE"));
+        assert_eq!(ask(&[read, write], &[read]), Err("INSUFFICIENT_SCOPE"));
+        for bad in [&[][..], &[admin], &[read, admin], &["recall.reads"], &["recall.read recall.write"]] {
+            assert_eq!(ask(bad, &[read, write, admin]), Err("INVALID_SCOPES"), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Tokens of issuers that an administrator took back. Asked at each request with a token, and by every stream; the answer is
+//! remembered for seconds, so that a flood of requests asks the store no more than once in a while.
+
+use std::{
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use aws_lc_rs::digest::{Context, SHA256};
+use chrono::TimeDelta;
+use lru::LruCache;
+
+use crate::auth::{AuthError, Proof};
+use recall_domain::{Timestamp, TokenDigest};
+use recall_ports::{Clock, RevocationStore};
+
+/// How long an answer is believed.
+const GOOD_FOR: TimeDelta = TimeDelta::seconds(4);
+/// Answers remembered.
+const REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
+
+/// What a token is known by: its issuer and what that calls it. With the length between, so that no choice of names makes two
+/// tokens one.
+pub(crate) fn digest_of(issuer: &str, id: &str) -> TokenDigest {
+    let mut context = Context::new(&SHA256);
+    context.update(&(issuer.len() as u64).to_be_bytes());
+    context.update(issuer.as_bytes());
+    context.update(id.as_bytes());
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(context.finish().as_ref());
+    TokenDigest(bytes)
+}
+
+/// Knows which tokens were taken back.
+pub(super) struct Blocklist {
+    store: Arc<dyn RevocationStore>,
+    clock: Arc<dyn Clock>,
+    answers: Mutex<LruCache<TokenDigest, (bool, Timestamp)>>,
+}
+
+impl Blocklist {
+    pub(super) fn new(store: Arc<dyn RevocationStore>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock, answers: Mutex::new(LruCache::new(REMEMBERED)) }
+    }
+
+    /// Whether a token was taken back.
+    pub(super) async fn has(&self, token: TokenDigest) -> Result<bool, AuthError> {
+        // As of before it was asked: the answer may be as old.
+        let now = self.clock.now();
+        if let Some((revoked, at)) = self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(&token).copied()
+            && (at..at + GOOD_FOR).contains(&now)
+        {
+            return Ok(revoked);
+        }
+        let revoked = self.store.is_revoked(token).await.map_err(|e| AuthError::Unavailable(Box::new(e)))?;
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).put(token, (revoked, now));
+        Ok(revoked)
+    }
+}
+
+/// A token that can be taken back, for streams that go on.
+pub(super) struct Listed {
+    pub(super) blocklist: Arc<Blocklist>,
+    pub(super) token: TokenDigest,
+}
+
+#[async_trait]
+impl Proof for Listed {
+    async fn is_revoked(&self) -> bool {
+        self.blocklist.has(self.token).await.unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+
+    use super::*;
+    use recall_domain::Caller;
+    use recall_ports::StoreError;
+
+    #[derive(Default)]
+    struct Seconds(AtomicI64);
+
+    impl Clock for Seconds {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_timestamp(self.0.load(Ordering::Relaxed), 0).unwrap()
+        }
+    }
+
+    #[derive(Default)]
+    struct Store {
+        revoked: AtomicBool,
+        asked: AtomicUsize,
+    }
+
+    #[async_trait]
+    impl RevocationStore for Store {
+        async fn revoke_token(&self, _: &Caller, _: TokenDigest, _: Option<Timestamp>) -> Result<(), StoreError> {
+            unreachable!()
+        }
+        async fn is_revoked(&self, _: TokenDigest) -> Result<bool, StoreError> {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            Ok(self.revoked.load(Ordering::Relaxed))
+        }
+        async fn forget_revoked(&self, _: Timestamp) -> Result<u64, StoreError> {
+            unreachable!()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_token_that_was_taken_back_is_known_within_five_seconds() {
+        let store = Arc::new(Store::default());
+        let clock = Arc::new(Seconds::default());
+        let list = Blocklist::new(store.clone(), clock.clone());
+        let token = digest_of("https://login.example.org", "1");
+        for _ in 0..100 {
+            assert!(!list.has(token).await.unwrap());
+        }
+        assert_eq!(store.asked.load(Ordering::Relaxed), 1, "a flood asks once");
+        store.revoked.store(true, Ordering::Relaxed);
+        clock.0.store(5, Ordering::Relaxed);
+        assert!(list.has(token).await.unwrap());
+        assert_eq!(store.asked.load(Ordering::Relaxed), 2);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn two_tokens_are_never_one(a in ".{0,9}", b in ".{0,9}", c in ".{0,9}", d in ".{0,9}") {
+            proptest::prop_assert_eq!(digest_of(&a, &b) == digest_of(&c, &d), a == c && b == d);
+        }
+
+        #[test]
+        fn where_the_issuer_ends_counts(text in "[a-z]{2,9}", at in 1usize..2) {
+            let (a, b) = text.split_at(at);
+            proptest::prop_assert_ne!(digest_of(a, b), digest_of(&text, ""));
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Errors of the API. An error has three audiences: a stable code for programs, a sentence for people, a cause for the
+//! log. This is the one place that maps them; the cause never leaves the server.
+
+use std::{error::Error, sync::Arc, time::Duration};
+
+use async_graphql::ErrorExtensionValues;
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::{auth::Permission, sampler::Sampler};
+use recall_ports::StoreError;
+use recall_usecases::UseCaseError;
+
+/// What `WWW-Authenticate` says (RFC 6750, section 3).
+#[derive(Clone, Copy, Debug)]
+enum Challenge {
+    Missing,
+    Invalid,
+    Scope(Permission),
+}
+
+impl Challenge {
+    fn header(self) -> Option<HeaderValue> {
+        match self {
+            Self::Missing => Some(HeaderValue::from_static("Bearer")),
+            Self::Invalid => Some(HeaderValue::from_static("Bearer error=\"invalid_token\"")),
+            Self::Scope(scope) => HeaderValue::from_str(&format!("Bearer error=\"insufficient_scope\", scope=\"{}\"", scope.scope())).ok(),
+        }
+    }
+}
+
+/// The code of what is not there, or not for the caller.
+pub(crate) const NOT_FOUND: &str = "NOT_FOUND";
+/// The code of what a server cannot do for the moment.
+pub(crate) const UNAVAILABLE: &str = "UNAVAILABLE";
+
+/// An error on its way to a client.
+#[derive(Clone, Debug)]
+pub struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    path: Vec<String>,
+    retry_after: Option<Duration>,
+    /// Value of `WWW-Authenticate`.
+    challenge: Option<Challenge>,
+    cause: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl ApiError {
+    /// The client did something that it can put right: `status` is in the 400s.
+    pub fn refused(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), path: Vec::new(), retry_after: None, challenge: None, cause: None }
+    }
+
+    /// An argument is wrong. `path` names it with dots: `input.text`.
+    pub fn invalid(code: &'static str, message: impl Into<String>, path: &str) -> Self {
+        Self { path: split(path), ..Self::refused(StatusCode::BAD_REQUEST, code, message) }
+    }
+
+    /// Nobody could be named. `invalid` says whether a proof was given.
+    pub fn unauthenticated(message: &str, invalid: bool) -> Self {
+        let challenge = Some(if invalid { Challenge::Invalid } else { Challenge::Missing });
+        Self { challenge, ..Self::refused(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message) }
+    }
+
+    /// The token does not allow it.
+    pub fn insufficient_scope(scope: Permission) -> Self {
+        let message = format!("The token does not have the scope `{}`.", scope.scope());
+        Self { challenge: Some(Challenge::Scope(scope)), ..Self::refused(StatusCode::FORBIDDEN, "INSUFFICIENT_SCOPE", message) }
+    }
+
+    /// The caller asks too often.
+    pub fn rate_limited(retry_after: Duration) -> Self {
+        let message = "Too many requests. Wait for the time given, then try again.";
+        Self { retry_after: Some(retry_after), ..Self::refused(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message) }
+    }
+
+    /// The caller has as many streams open as may be.
+    pub fn too_many_streams(retry_after: Duration) -> Self {
+        let message = "Too many event streams are open. Close one, then try again.";
+        Self { retry_after: Some(retry_after), ..Self::refused(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_STREAMS", message) }
+    }
+
+    /// There is no such thing, or it is not the caller's: both look the same.
+    pub fn not_found(noun: &str) -> Self {
+        Self::refused(StatusCode::NOT_FOUND, NOT_FOUND, format!("There is no such {noun}. Check its id."))
+    }
+
+    /// The same request may succeed later.
+    pub fn unavailable(retry_after: Duration, cause: impl Into<Arc<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            retry_after: Some(retry_after),
+            cause: Some(cause.into()),
+            ..Self::refused(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, "The server cannot do this right now. Try again later.")
+        }
+    }
+
+    /// It took too long.
+    pub fn timeout() -> Self {
+        Self::refused(
+            StatusCode::GATEWAY_TIMEOUT,
+            "TIMEOUT",
+            "The operation took too long and was stopped. Check whether its change was made before you repeat it.",
+        )
+    }
+
+    /// A defect of the server.
+    pub fn internal(cause: impl Into<Arc<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            cause: Some(cause.into()),
+            ..Self::refused(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "INTERNAL",
+                "Something went wrong in the server. Its operator finds the cause in the log.",
+            )
+        }
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// The sentence for people.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The HTTP status that fits.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The argument that is wrong, from the outside in; empty when it is none in particular.
+    pub fn path(&self) -> &[String] {
+        &self.path
+    }
+
+    /// Whether the client can put it right, so that a mutation reports it in its payload.
+    pub fn is_expected(&self) -> bool {
+        self.status.is_client_error()
+    }
+
+    /// Names the argument that is wrong, when the error does not know it itself.
+    pub fn at(mut self, path: &str) -> Self {
+        if self.path.is_empty() {
+            self.path = split(path);
+        }
+        self
+    }
+
+    /// Says that the argument lies within another one, as those of mutations lie within `input`.
+    pub fn within(mut self, outer: &str) -> Self {
+        if self.path.first().is_some_and(|first| first != outer) {
+            self.path.insert(0, outer.to_owned());
+        }
+        self
+    }
+
+    /// Names an argument as this interface calls it. Pairs are the name in the use case and the name here.
+    pub fn renamed(mut self, names: &[(&str, &str)]) -> Self {
+        for part in &mut self.path {
+            if let Some((_, name)) = names.iter().find(|(from, _)| from == part) {
+                *part = (*name).to_owned();
+            }
+        }
+        self
+    }
+}
+
+/// Lines about failed requests: anybody can cause them as fast as they can send.
+static LINES: Sampler = Sampler::new();
+
+/// Writes the cause of a failed request to the log. Its first error stands for all: they mostly have one cause, and one small request
+/// can have thousands. Errors that the client can put right are not logged.
+pub(crate) fn report_all<'e>(errors: impl Iterator<Item = &'e ApiError>) {
+    let mut unexpected = errors.filter(|error| !error.is_expected());
+    let Some(first) = unexpected.next() else { return };
+    let Some(left_out) = LINES.line(Instant::now()) else { return };
+    let causes = first.cause.as_deref().map(|cause| chain(cause));
+    let further = unexpected.count();
+    tracing::error!(code = first.code, cause = causes.as_deref(), further, left_out, "a request failed");
+}
+
+fn split(path: &str) -> Vec<String> {
+    path.split('.').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// An error with everything behind it, for the log.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        // Many errors repeat their source in their own text.
+        let part = source.to_string();
+        if !text.ends_with(&part) {
+            text.push_str(": ");
+            text.push_str(&part);
+        }
+        next = source.source();
+    }
+    text
+}
+
+impl From<UseCaseError> for ApiError {
+    fn from(error: UseCaseError) -> Self {
+        let code = error.code();
+        match error {
+            UseCaseError::Invalid { message, path, .. } => Self::invalid(code, message, path),
+            UseCaseError::Refused { message, .. } => Self::refused(StatusCode::CONFLICT, code, message),
+            UseCaseError::Forbidden { message } => Self::refused(StatusCode::FORBIDDEN, code, message),
+            UseCaseError::NotFound { noun } => Self { code, ..Self::not_found(noun) },
+            UseCaseError::Unavailable { retry_after, .. } => Self { code, ..Self::unavailable(retry_after, Arc::new(error) as Arc<_>) },
+            UseCaseError::Internal { .. } => Self { code, ..Self::internal(Arc::new(error) as Arc<_>) },
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound => Self::not_found("object"),
+            StoreError::BadCursor => Self::invalid("BAD_CURSOR", "The cursor is not one of this list. Take one from `pageInfo`.", "after"),
+            StoreError::BeingErased | StoreError::BeingImported | StoreError::SessionBeingDeleted | StoreError::QuotaUsed => {
+                UseCaseError::from(error).into()
+            }
+            StoreError::Transient(_) => Self::unavailable(Duration::from_secs(1), Arc::new(error) as Arc<_>),
+            StoreError::Permanent(_) => Self::internal(Arc::new(error) as Arc<_>),
+        }
+    }
+}
+
+impl From<signaling::SourceError> for ApiError {
+    fn from(error: signaling::SourceError) -> Self {
+        match error {
+            signaling::SourceError::NotFound => Self::not_found("session"),
+            signaling::SourceError::Unavailable(_) => Self::unavailable(Duration::from_secs(1), Arc::new(error) as Arc<_>),
+        }
+    }
+}
+
+/// The error as an entry of a GraphQL response's `errors`. The error stays its source for the log.
+impl From<ApiError> for async_graphql::Error {
+    fn from(error: ApiError) -> Self {
+        let mut values = ErrorExtensionValues::default();
+        values.set("code", error.code);
+        if !error.path.is_empty() {
+            values.set("path", error.path.clone());
+        }
+        if let Some(after) = error.retry_after {
+            values.set("retryAfterMs", u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
+        }
+        let message = error.message.clone();
+        async_graphql::Error { message, source: Some(Arc::new(error)), extensions: Some(values) }
+    }
+}
+
+/// Body of `application/problem+json` (RFC 9457).
+#[derive(Serialize)]
+struct Problem<'a> {
+    r#type: &'static str,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    code: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    path: &'a [String],
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        report_all(std::iter::once(&self));
+        let problem = Problem {
+            r#type: "about:blank",
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            detail: &self.message,
+            code: self.code,
+            path: &self.path,
+        };
+        let mut response = Response::new(Body::from(serde_json::to_vec(&problem).unwrap_or_default()));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(after) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs_f64().ceil().max(1.0) as u64));
+        }
+        if let Some(challenge) = self.challenge.and_then(Challenge::header) {
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_stays_in_the_server() {
+        let error = ApiError::internal(Arc::new(std::io::Error::other("secret detail")) as Arc<_>);
+        assert!(!error.is_expected());
+        let graphql = async_graphql::Error::from(error.clone());
+        assert!(!format!("{graphql:?}").contains("secret"));
+        let response = error.into_response();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
+    }
+
+    #[test]
+    fn a_path_is_split_and_not_overwritten() {
+        let error = ApiError::invalid("TEXT_EMPTY", "Say something.", "input.text").at("input");
+        assert_eq!(error.path(), ["input", "text"]);
+        assert_eq!(ApiError::not_found("fact").at("input.id").path(), ["input", "id"]);
+    }
+
+    #[test]
+    fn a_path_follows_the_names_of_its_interface() {
+        let error = || ApiError::invalid("TEXT_EMPTY", "Say something.", "text");
+        assert_eq!(error().within("input").within("input").path(), ["input", "text"]);
+        assert_eq!(error().renamed(&[("query", "q"), ("text", "message")]).path(), ["message"]);
+        assert!(ApiError::not_found("fact").within("input").path().is_empty(), "no argument in particular");
+        let graphql = async_graphql::Error::from(error().within("input"));
+        assert_eq!(graphql.extensions.unwrap().get("path"), Some(&async_graphql::value!(["input", "text"])));
+    }
+}

@@ -1,0 +1,168 @@
+//! `/graphql` over HTTP (GraphQL over HTTP, draft of 2025). POST takes JSON, one operation a request. GET runs queries only, and
+//! none for a browser that follows a link: that gets the page to try them on.
+
+use async_graphql::{Executor, Extensions, Request, Response as Outcome, Variables};
+use axum::{
+    body::{Body, Bytes},
+    extract::{Query, State, rejection::QueryRejection},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+};
+use serde::Deserialize;
+
+use super::{
+    answer::refusal,
+    documents::{name, named},
+    engine::Engine,
+};
+use crate::{auth::Authenticated, body, error::ApiError, web};
+
+const RESPONSE_JSON: &str = "application/graphql-response+json";
+
+/// The body of a POST.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Incoming {
+    #[serde(default)]
+    query: String,
+    operation_name: Option<String>,
+    #[serde(default)]
+    variables: Variables,
+    #[serde(default)]
+    extensions: Extensions,
+    document_id: Option<String>,
+}
+
+impl From<Incoming> for Request {
+    fn from(incoming: Incoming) -> Self {
+        let mut request = Self::new(incoming.query).variables(incoming.variables);
+        request.operation_name = incoming.operation_name;
+        request.extensions = incoming.extensions;
+        if let Some(id) = incoming.document_id {
+            name(&mut request, id);
+        }
+        request
+    }
+}
+
+/// Runs a query or a mutation.
+pub(crate) async fn post(
+    State(engine): State<Engine>,
+    Authenticated(identity): Authenticated,
+    headers: HeaderMap,
+    bytes: Result<Bytes, axum::extract::rejection::BytesRejection>,
+) -> Response {
+    let request: Request = match body::json::<Incoming>(&headers, bytes) {
+        Ok(incoming) => incoming.into(),
+        Err(error) => return error.into_response(),
+    };
+    if request.query.is_empty() && named(&request).is_none() {
+        let mut response = respond(&headers, &refusal(no_query("The body")));
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+        return response;
+    }
+    respond(&headers, &engine.on_behalf_of(identity, 1).execute(request).await)
+}
+
+/// The parameters of a GET. The maps are JSON within the address.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Parameters {
+    #[serde(default)]
+    query: String,
+    operation_name: Option<String>,
+    variables: Option<String>,
+    extensions: Option<String>,
+    document_id: Option<String>,
+}
+
+impl Parameters {
+    fn request(self) -> Result<Request, ApiError> {
+        let mut request = Request::new(self.query);
+        request.operation_name = self.operation_name;
+        if let Some(map) = map("variables", self.variables)? {
+            request.variables = Variables::from_json(map);
+        }
+        if let Some(map) = map("extensions", self.extensions)? {
+            request.extensions = serde_json::from_value(map).map_err(|_| no_map("extensions"))?;
+        }
+        if let Some(id) = self.document_id {
+            name(&mut request, id);
+        }
+        if request.query.is_empty() && named(&request).is_none() {
+            return Err(no_query("The address"));
+        }
+        Ok(request)
+    }
+}
+
+/// A map that stands in a parameter as JSON.
+fn map(parameter: &str, json: Option<String>) -> Result<Option<serde_json::Value>, ApiError> {
+    let Some(json) = json.filter(|json| !json.is_empty()) else { return Ok(None) };
+    let map = serde_json::from_str(&json).ok().filter(serde_json::Value::is_object);
+    map.map(Some).ok_or_else(|| no_map(parameter))
+}
+
+fn no_map(parameter: &str) -> ApiError {
+    ApiError::refused(StatusCode::BAD_REQUEST, "BAD_JSON", format!("`{parameter}` must be a JSON object."))
+}
+
+/// Runs a query of a program; a browser gets the page.
+pub(crate) async fn get(
+    State(engine): State<Engine>,
+    caller: Result<Authenticated, ApiError>,
+    headers: HeaderMap,
+    uri: Uri,
+    parameters: Result<Query<Parameters>, QueryRejection>,
+) -> Response {
+    let html = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).is_some_and(|v| v.contains("text/html"));
+    if html || uri.query().is_none() {
+        return web::graphiql(&headers, &uri, html);
+    }
+    let request = match parameters {
+        Ok(Query(parameters)) => parameters.request(),
+        Err(_) => Err(ApiError::refused(
+            StatusCode::BAD_REQUEST,
+            "BAD_ADDRESS",
+            "The parameters of the address cannot be read. Check their encoding.",
+        )),
+    };
+    match (caller, request) {
+        (Ok(Authenticated(identity)), Ok(request)) => match engine.on_behalf_of(identity, 1).query(request).await {
+            Ok(outcome) => respond(&headers, &outcome),
+            Err(error) => {
+                let mut refusal = error.into_response();
+                refusal.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+                refusal
+            }
+        },
+        (Err(error), _) | (_, Err(error)) => error.into_response(),
+    }
+}
+
+fn no_query(place: &str) -> ApiError {
+    ApiError::refused(StatusCode::BAD_REQUEST, "QUERY_REQUIRED", format!("{place} has no `query`."))
+}
+
+/// With its own media type a request that was refused has a status of its own; `application/json` is always 200. Either way it
+/// has no `data`: nothing was run.
+fn respond(headers: &HeaderMap, outcome: &Outcome) -> Response {
+    let own_type = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).is_some_and(|v| v.contains(RESPONSE_JSON));
+    let refused = outcome.is_err() && outcome.data == async_graphql::Value::Null && outcome.errors.iter().all(|e| e.path.is_empty());
+    let json = match refused {
+        true => serde_json::to_vec(&serde_json::json!({ "errors": outcome.errors })),
+        false => serde_json::to_vec(outcome),
+    };
+    let Ok(json) = json else {
+        return ApiError::internal(std::sync::Arc::new(std::io::Error::other("a response cannot be written as JSON")) as std::sync::Arc<_>)
+            .into_response();
+    };
+    let mut answer = Response::new(Body::from(json));
+    if refused && own_type {
+        *answer.status_mut() = StatusCode::BAD_REQUEST;
+    }
+    let media = HeaderValue::from_static(if own_type { RESPONSE_JSON } else { "application/json" });
+    answer.headers_mut().insert(header::CONTENT_TYPE, media);
+    answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
+}

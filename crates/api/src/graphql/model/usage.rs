@@ -1,0 +1,77 @@
+//! What model servers cost.
+
+use async_graphql::{Object, SimpleObject};
+
+use super::enums::ModelOperation;
+use crate::graphql::scope::Needs;
+use recall_domain::{Day, DayUsage, TokenCount};
+
+/// Tokens that model servers used for the viewer.
+pub(crate) struct UsageNode {
+    pub(crate) today: Day,
+    pub(crate) days: Vec<DayUsage>,
+}
+
+/// Tokens that model servers used for the viewer. Embeddings are not among them.
+#[Object(name = "Usage", guard = "Needs::Read")]
+impl UsageNode {
+    /// Today, in UTC. A budget of tokens a day counts these.
+    async fn today(&self) -> TokenUsage {
+        sum(self.days.iter().filter(|d| d.day == self.today))
+    }
+
+    /// On all days asked for.
+    async fn total(&self) -> TokenUsage {
+        sum(self.days.iter())
+    }
+
+    /// Day by day and by what they were used for, latest first; days without any are left out.
+    async fn days(&self) -> Vec<UsageOfDay> {
+        let of_day = |d: &DayUsage| UsageOfDay {
+            date: d.day.to_string(),
+            operation: d.operation.into(),
+            requests: d.requests,
+            input_tokens: d.tokens.input,
+            output_tokens: d.tokens.output,
+        };
+        self.days.iter().map(of_day).collect()
+    }
+}
+
+/// Tokens read and written by models.
+#[derive(SimpleObject)]
+pub(crate) struct TokenUsage {
+    /// Read.
+    input_tokens: u64,
+    /// Written.
+    output_tokens: u64,
+}
+
+impl From<TokenCount> for TokenUsage {
+    fn from(t: TokenCount) -> Self {
+        Self { input_tokens: t.input, output_tokens: t.output }
+    }
+}
+
+/// Tokens of one day for one purpose.
+#[derive(SimpleObject)]
+pub(crate) struct UsageOfDay {
+    /// The day in UTC, such as `2026-01-31`.
+    date: String,
+    /// What they were used for.
+    operation: ModelOperation,
+    /// In how many requests.
+    requests: u64,
+    /// Tokens read.
+    input_tokens: u64,
+    /// Tokens written.
+    output_tokens: u64,
+}
+
+fn sum<'a>(days: impl Iterator<Item = &'a DayUsage>) -> TokenUsage {
+    let all = days.fold(TokenCount::default(), |a, d| TokenCount {
+        input: a.input.saturating_add(d.tokens.input),
+        output: a.output.saturating_add(d.tokens.output),
+    });
+    all.into()
+}

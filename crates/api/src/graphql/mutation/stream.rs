@@ -1,0 +1,92 @@
+//! Opening the event stream of a session over WebRTC by GraphQL, for clients that speak nothing else.
+
+use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
+
+use crate::{
+    error::NOT_FOUND,
+    graphql::{
+        engine::Streams,
+        model::{UserError, settle},
+        scope::{Needs, limits, read_id, scope},
+    },
+    whip,
+};
+use recall_domain::SessionId;
+
+/// A WebRTC offer.
+#[derive(InputObject)]
+pub(crate) struct OpenEventStreamInput {
+    /// The session whose events are wanted.
+    session_id: ID,
+    /// Session description (SDP) with one data channel, made after creating the channel `events`.
+    offer: String,
+}
+
+/// What came of `openEventStream`.
+#[derive(SimpleObject)]
+pub(crate) struct OpenEventStreamPayload {
+    /// Names the connection on this server.
+    peer_id: Option<String>,
+    /// Session description (SDP) of the server.
+    answer: Option<String>,
+    /// Where to send trickled candidates (`PATCH`) and to close the connection (`DELETE`).
+    location: Option<String>,
+    /// The entity tag that a `PATCH` must name in `If-Match`.
+    etag: Option<String>,
+    /// STUN and TURN servers that may help.
+    ice_servers: Vec<IceServer>,
+    /// Why the stream was not opened.
+    errors: Vec<UserError>,
+}
+
+/// A STUN or TURN server.
+#[derive(SimpleObject)]
+pub(crate) struct IceServer {
+    /// Its addresses, such as `stun:stun.example.org:3478`.
+    urls: Vec<String>,
+    /// Name to sign in with, for TURN.
+    username: Option<String>,
+    /// Secret to sign in with, for TURN.
+    credential: Option<String>,
+}
+
+#[derive(Default)]
+pub(super) struct StreamMutations;
+
+#[Object]
+impl StreamMutations {
+    /// Answers a WebRTC offer for the event stream of a session. The same as `POST /signaling/{session_id}`.
+    #[graphql(complexity = "50 + child_complexity", guard = "Needs::Read")]
+    async fn open_event_stream(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The session and the offer.")] input: OpenEventStreamInput,
+    ) -> async_graphql::Result<OpenEventStreamPayload> {
+        let s = scope(ctx)?;
+        let streams = ctx.data::<Streams>()?;
+        let open = async {
+            let session: SessionId = read_id(&input.session_id, "input.sessionId")?;
+            whip::offer(&streams.signaling, limits(ctx)?, s.identity(), session, &input.offer).await.map_err(|e| {
+                let path = if e.code() == NOT_FOUND { "input.sessionId" } else { "input.offer" };
+                e.at(path)
+            })
+        };
+        let (opened, errors) = settle(open.await)?;
+        let Some(opened) = opened else {
+            return Ok(OpenEventStreamPayload { peer_id: None, answer: None, location: None, etag: None, ice_servers: Vec::new(), errors });
+        };
+        let server = |i: &crate::IceServer| IceServer {
+            urls: vec![i.url.clone()],
+            username: i.credentials.as_ref().map(|(name, _)| name.clone()),
+            credential: i.credentials.as_ref().map(|(_, secret)| secret.clone()),
+        };
+        Ok(OpenEventStreamPayload {
+            location: Some(opened.location),
+            peer_id: Some(opened.peer_id),
+            answer: Some(opened.answer),
+            etag: Some(opened.etag),
+            ice_servers: streams.ice_servers.now().iter().map(server).collect(),
+            errors,
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! Following a session's event log over a WebSocket, where a data channel cannot be opened. The same log, the same cursor.
+
+use async_graphql::{Context, ID, Subscription};
+use futures_util::Stream;
+use signaling::{Bye, ByeCode, Cursor, Delivery};
+
+use super::{
+    close::Ending,
+    engine::Streams,
+    model::EventNode,
+    scope::{Needs, limits, read_id, scope},
+};
+use crate::{
+    error::UNAVAILABLE,
+    stream::{self, gap_json},
+};
+use recall_domain::{SessionId, Timestamp};
+
+/// Everything that can be followed.
+#[derive(Default)]
+pub(crate) struct Subscription;
+
+/// Everything that can be followed.
+#[Subscription]
+impl Subscription {
+    /// The events of a session. Nothing is lost silently: what cannot be delivered is an event of type `gap`. The last one is of
+    /// type `bye` and says why it ends, such as `deleted` or `restart`. When the client should subscribe again (`reconnect`, or
+    /// `auth_expired` with a new token), the connection then closes without `complete`. Pass the last `cursor` as `after` each time.
+    #[graphql(guard = "Needs::Read")]
+    async fn session_events(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The session.")] session_id: ID,
+        #[graphql(desc = "Resume after this cursor, that of the last event or `Session.head`. Default: only events from now on; \
+            a client that subscribes again without it misses what happened meanwhile.")]
+        after: Option<String>,
+    ) -> async_graphql::Result<impl Stream<Item = EventNode> + use<>> {
+        let s = scope(ctx)?;
+        let session: SessionId = read_id(&session_id, "sessionId")?;
+        let hub = &ctx.data::<Streams>()?.hub;
+        let open = limits(ctx)?.stream(s.caller)?;
+        // The connection reads it. Each WebSocket gives one.
+        let ending = ctx.data_opt::<Ending>().cloned().unwrap_or_default();
+        let subscription = stream::subscribe(hub, s.caller, session, after.as_deref()).await.inspect_err(|error| {
+            if error.code() == UNAVAILABLE {
+                ending.note(ByeCode::Unavailable.into());
+            }
+        })?;
+        let (conversation, lease) = (s.conversation.clone(), s.identity().lease());
+        let epoch = subscription.welcome().epoch.clone();
+        let seq = stream::start(&subscription, after.as_deref());
+        let state = Some((subscription, conversation, epoch, seq, lease, open, ending));
+        Ok(futures_util::stream::unfold(state, move |state| async move {
+            let (mut subscription, conversation, epoch, mut seq, lease, open, ending) = state?;
+            loop {
+                let now = conversation.now();
+                let delivery = tokio::select! {
+                    delivery = subscription.next() => delivery?,
+                    () = lease.ended() => Delivery::End(Bye::from(ByeCode::AuthExpired)),
+                };
+                let event = match delivery {
+                    Delivery::Event(event) => {
+                        seq = event.seq;
+                        let at = Timestamp::from(chrono::DateTime::parse_from_rfc3339(&event.ts).unwrap_or(now.into()));
+                        node(&epoch, seq, event.kind.clone(), at, event.data.clone())
+                    }
+                    Delivery::Ephemeral { kind, data } => node(&epoch, seq, kind, now, data),
+                    Delivery::Gap { from, to, reason } => {
+                        seq = to;
+                        node(&epoch, seq, "gap".to_owned(), now, gap_json(from, to, reason))
+                    }
+                    Delivery::CaughtUp { .. } => continue,
+                    Delivery::End(bye) => {
+                        ending.note(bye);
+                        return Some((node(&epoch, seq, "bye".to_owned(), now, serde_json::json!(bye)), None));
+                    }
+                };
+                return Some((event, Some((subscription, conversation, epoch, seq, lease, open, ending))));
+            }
+        }))
+    }
+}
+
+fn node(epoch: &str, seq: u64, kind: String, created_at: Timestamp, data: serde_json::Value) -> EventNode {
+    let cursor = Cursor { epoch: epoch.to_owned(), seq }.to_string();
+    EventNode { seq, cursor, r#type: kind, created_at, data }
+}

@@ -1,0 +1,225 @@
+//! Buckets: nobody gets more than the burst and the rate, nobody takes from another, and servers that share one give no more together.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+};
+
+use async_trait::async_trait;
+
+use super::{
+    shared::{SharedBuckets, Taken},
+    *,
+};
+use crate::Limits;
+use recall_domain::{Caller, UserId, ViewerRole};
+use recall_ports::{Allowances, Bucket, Drawn, Errands, StoreError};
+
+fn user(n: u128) -> UserId {
+    UserId(uuid::Uuid::from_u128(n))
+}
+
+#[test]
+fn a_flood_takes_nothing_from_others() {
+    let limiter = Limiter::new(Some(RateLimit { per_second: 1.0, burst: 10 }));
+    let now = Instant::now();
+    assert_eq!((0..1000).filter(|_| limiter.take_at(user(1), 1, now).is_ok()).count(), 10);
+    assert_eq!((0..10).filter(|_| limiter.take_at(user(2), 1, now).is_ok()).count(), 10);
+    let wait = limiter.take_at(user(1), 1, now).unwrap_err();
+    assert!(wait <= Duration::from_secs(1) && limiter.take_at(user(1), 1, now + wait).is_ok(), "as long as it says");
+    limiter.take_at(user(3), 1, now).unwrap();
+    limiter.charge(&user(3), 5.0);
+    limiter.charge(&user(4), 5.0);
+    assert_eq!((0..10).filter(|_| limiter.take_at(user(3), 1, now).is_ok()).count(), 4);
+    limiter.charge(&user(3), 1e9);
+    assert!(limiter.take_at(user(3), 1, now).unwrap_err() <= Duration::from_secs(1), "no debts");
+    assert!(Limiter::new(None).take_at(user(1), 1, now).is_ok());
+}
+
+proptest::proptest! {
+    #[test]
+    fn never_more_than_the_burst_and_the_rate(steps in proptest::collection::vec(0u64..2_000, 1..200), per_minute in 1u32..600, burst in 1u32..20) {
+        let limiter = Limiter::new(Some(RateLimit { per_second: f64::from(per_minute) / 60.0, burst }));
+        let start = Instant::now();
+        let (mut now, mut granted) = (start, 0u32);
+        for step in steps {
+            now += Duration::from_millis(step);
+            granted += u32::from(limiter.take_at(user(1), 1, now).is_ok());
+        }
+        let most = f64::from(burst) + (now - start).as_secs_f64() * f64::from(per_minute) / 60.0;
+        proptest::prop_assert!(f64::from(granted) <= most + 1e-6, "{granted} of {most}");
+    }
+}
+
+/// A store of buckets in memory, with a clock of its own that stands still, and an answer that may be slow or an error.
+#[derive(Default)]
+struct Store {
+    left: Mutex<HashMap<UserId, f64>>,
+    draws: AtomicU32,
+    slow: AtomicBool,
+}
+
+#[async_trait]
+impl Allowances for Store {
+    async fn draw(&self, caller: &Caller, bucket: Bucket, least: u32, most: u32) -> Result<Drawn, StoreError> {
+        self.draws.fetch_add(1, Ordering::SeqCst);
+        if self.slow.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        tokio::task::yield_now().await;
+        let mut left = self.left.lock().unwrap();
+        let left = left.entry(caller.user()).or_insert(f64::from(bucket.capacity));
+        if *left < 1.0 {
+            return Ok(Drawn::Nothing(Duration::from_secs(60)));
+        }
+        let given = f64::from(most).min(left.floor()).max(f64::from(least));
+        *left -= given;
+        Ok(Drawn::Tokens(given as u32))
+    }
+
+    async fn charge(&self, caller: &Caller, bucket: Bucket, tokens: u32) -> Result<(), StoreError> {
+        if self.slow.load(Ordering::SeqCst) {
+            return Err(StoreError::Permanent("away".into()));
+        }
+        *self.left.lock().unwrap().entry(caller.user()).or_insert(f64::from(bucket.capacity)) -= f64::from(tokens);
+        Ok(())
+    }
+}
+
+fn caller(n: u128) -> Caller {
+    Caller::verified(user(n), ViewerRole::User)
+}
+
+/// A bucket that does not fill while a test runs.
+const BUCKET: Bucket = Bucket { name: "requests", capacity: 100, per_second: 1e-3 };
+
+#[tokio::test]
+async fn servers_that_share_a_bucket_give_no_more_than_it_holds_together() {
+    let store = Arc::new(Store::default());
+    let servers = [0, 1, 2].map(|_| SharedBuckets::new(store.clone(), BUCKET, 10, Errands::default()));
+    let asked = (0..600).map(|i| {
+        let server = servers[i % 3].clone();
+        tokio::spawn(async move { server.take(caller(1), 1).await })
+    });
+    let mut given = 0;
+    for taken in asked.collect::<Vec<_>>() {
+        match taken.await.unwrap() {
+            Taken::Yes => given += 1,
+            Taken::No(wait) => assert!(wait > Duration::ZERO),
+            Taken::Unknown => panic!("the store was there"),
+        }
+    }
+    // What one server took in advance and nobody asked it for is lost to the others: a slice at most.
+    assert!((80..=100).contains(&given), "{given}");
+    assert_eq!(servers[0].take(caller(2), 1).await, Taken::Yes, "another's bucket is another");
+}
+
+#[tokio::test]
+async fn most_requests_do_not_touch_the_store_and_refused_ones_never() {
+    let store = Arc::new(Store::default());
+    let server = SharedBuckets::new(store.clone(), BUCKET, 10, Errands::default());
+    for _ in 0..100 {
+        assert_eq!(server.take(caller(1), 1).await, Taken::Yes);
+        tokio::task::yield_now().await;
+    }
+    let draws = store.draws.load(Ordering::SeqCst);
+    assert!(draws <= 15, "{draws} draws for 100 requests");
+    for _ in 0..100 {
+        assert!(matches!(server.take(caller(1), 1).await, Taken::No(_)));
+    }
+    assert!(store.draws.load(Ordering::SeqCst) <= draws + 1, "a flood that is refused reaches the store");
+}
+
+#[tokio::test]
+async fn several_are_taken_together_and_paid_for_afterwards() {
+    let store = Arc::new(Store::default());
+    let server = SharedBuckets::new(store.clone(), BUCKET, 0, Errands::default());
+    assert_eq!(server.take(caller(1), 500).await, Taken::Yes, "more than fits into the bucket is not refused for ever");
+    let left = store.left.lock().unwrap()[&user(1)];
+    assert!(left <= -400.0, "{left}");
+    assert!(matches!(server.take(caller(1), 1).await, Taken::No(_)));
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_answer_delays_one_request_and_then_own_buckets_count() {
+    let store = Arc::new(Store { slow: true.into(), ..Store::default() });
+    let limits = Limits { requests: Some(RateLimit { per_second: 1e-3, burst: 5 }), ..Limits::default() };
+    let limits = CallerLimits::new(&limits, Some(&(store.clone() as Arc<dyn Allowances>)), &Errands::default());
+    let mut taken = 0;
+    for _ in 0..20 {
+        taken += u32::from(limits.request(caller(1)).await.is_ok());
+    }
+    assert_eq!(taken, 5, "its own limit holds");
+    assert_eq!(store.draws.load(Ordering::SeqCst), 1, "it is left alone for a while");
+}
+
+#[tokio::test]
+async fn messages_that_came_with_a_visit_count_whether_there_is_room_or_not() {
+    let limits = Limits { messages_by_day: Some(RateLimit { per_second: 1e-3, burst: 10 }), ..Limits::default() };
+    for (shares, slow) in [(false, false), (true, false), (true, true)] {
+        let store = Arc::new(Store { slow: slow.into(), ..Store::default() });
+        let shared: Arc<dyn Allowances> = store.clone();
+        let limits = CallerLimits::new(&limits, shares.then_some(&shared), &Errands::default());
+        limits.messages_came(caller(1), 7).await;
+        for n in 0..4 {
+            assert_eq!(limits.messages(caller(1), 1).await.is_ok(), n < 3, "{shares} {slow} {n}");
+        }
+        limits.messages_came(caller(1), 50).await;
+        limits.messages_came(caller(2), 0).await;
+        assert!(limits.messages(caller(1), 1).await.is_err() && limits.messages(caller(2), 10).await.is_ok());
+        if shares && !slow {
+            let owed = store.left.lock().unwrap()[&user(1)];
+            assert!((-50.0..-49.0).contains(&owed), "{owed}");
+        }
+    }
+    let limiter = Limiter::new(limits.messages_by_day);
+    limiter.owe(user(1), 60);
+    assert!(limiter.take_at(user(1), 1, Instant::now()).unwrap_err() > Duration::from_secs(50_000), "the whole debt is waited for");
+}
+
+#[tokio::test]
+async fn a_stream_counts_as_long_as_it_is_open() {
+    let limits = CallerLimits::new(&Limits { streams_per_caller: Some(2), ..Limits::default() }, None, &Errands::default());
+    let open = [limits.stream(caller(1)).unwrap(), limits.stream(caller(1)).unwrap()];
+    assert_eq!(limits.stream(caller(1)).err().unwrap().code(), "TOO_MANY_STREAMS");
+    assert!(limits.stream(caller(2)).is_ok());
+    drop(open);
+    assert!(limits.stream(caller(1)).is_ok());
+}
+
+proptest::proptest! {
+    #[test]
+    fn several_at_once_cost_as_much_as_one_by_one(costs in proptest::collection::vec(1u32..50, 1..100)) {
+        let limiter = Limiter::new(Some(RateLimit { per_second: 1.0, burst: 10 }));
+        let start = Instant::now();
+        let (mut now, mut taken, mut last) = (start, 0, 0);
+        for cost in costs {
+            now += match limiter.take_at(user(1), cost, now) {
+                Ok(()) => { (taken, last) = (taken + cost, cost); Duration::from_millis(100) }
+                Err(wait) => wait,
+            };
+        }
+        let most = 10.0 + (now - start).as_secs_f64() + f64::from(last);
+        proptest::prop_assert!(f64::from(taken) <= most + 1e-6, "{taken} of {most}");
+    }
+}
+
+#[tokio::test]
+async fn requests_of_one_take_turns_and_nobody_else_waits() {
+    let limits = CallerLimits::new(&Limits { requests_at_once: Some(2), ..Limits::default() }, None, &Errands::default());
+    let mut held = vec![limits.turn(caller(1)).await, limits.turn(caller(1)).await];
+    assert!(tokio::time::timeout(Duration::from_millis(50), limits.turn(caller(1))).await.is_err(), "a third waits");
+    assert!(limits.turn(caller(2)).await.is_some(), "another does not");
+    held.pop();
+    assert!(limits.turn(caller(1)).await.is_some());
+    let free = CallerLimits::new(&Limits::default(), None, &Errands::default());
+    assert!(free.turn(caller(1)).await.is_none(), "without a limit there are no turns");
+}
+
+#[tokio::test]
+async fn a_refusal_takes_a_moment() {
+    let begun = Instant::now();
+    let _ = hold_back(ApiError::rate_limited(Duration::from_secs(1))).await;
+    assert!(begun.elapsed() >= HELD_BACK);
+}

@@ -1,0 +1,77 @@
+//! `POST /entity/resolve`: which thing a name means.
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{State, rejection::BytesRejection},
+    http::HeaderMap,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{read_session, renamed, view::EntityView};
+use crate::{
+    auth::Reader,
+    body,
+    error::ApiError,
+    graphql::{AnswerBudget, MOST_CANDIDATES, Scope},
+};
+use recall_domain::{EntityId, EntityType};
+use recall_facts::Likely;
+use recall_usecases::{Conversation, Thing};
+
+#[derive(Deserialize)]
+pub(super) struct Request {
+    mention: String,
+    r#type: Option<String>,
+    session_id: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Resolved {
+    canonical_form: Option<String>,
+    entity_id: Option<EntityId>,
+    confidence: f64,
+    candidates: Vec<Candidate>,
+}
+
+#[derive(Serialize)]
+struct Candidate {
+    #[serde(flatten)]
+    entity: EntityView,
+    confidence: f64,
+    reason: String,
+}
+
+/// Resolves a mention.
+pub(super) async fn resolve(
+    State(conversation): State<Conversation>,
+    Reader(identity): Reader,
+    headers: HeaderMap,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Result<Json<Resolved>, ApiError> {
+    let request: Request = body::json(&headers, bytes)?;
+    let unknown_type = || {
+        ApiError::invalid(
+            "UNKNOWN_TYPE",
+            "There is no such type. Use person, organization, place, project, tool, concept, event or thing.",
+            "type",
+        )
+    };
+    let wanted = request.r#type.map(|t| EntityType::parse(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
+    let session = request.session_id.as_deref().map(read_session).transpose()?;
+    let (scope, mention) = (Scope::new(identity, conversation, AnswerBudget::default()), &request.mention);
+    let things: Vec<Thing> = session.into_iter().map(Thing::Session).collect();
+    let resolve = |whose| {
+        let conversation = &scope.conversation;
+        async move { conversation.resolve(&whose, mention, wanted, session).await.map_err(renamed) }
+    };
+    let (found, memory) = scope.look(&things, resolve).await.map_err(|e| e.at("session_id"))?;
+    let candidate =
+        |c: &Likely| Candidate { entity: EntityView::of(&c.entity, memory.is_shared()), confidence: c.score, reason: c.reason.clone() };
+    Ok(Json(Resolved {
+        canonical_form: found.canonical_form,
+        entity_id: found.entity.as_ref().map(|e| e.id),
+        confidence: found.confidence,
+        candidates: found.candidates.iter().take(MOST_CANDIDATES).map(candidate).collect(),
+    }))
+}

@@ -1,0 +1,134 @@
+//! Following a session's event log over HTTP: what subscriptions and server-sent events have in common, and the latter.
+//! One cursor for all transports; nothing is lost silently.
+
+use std::{convert::Infallible, ops::RangeInclusive, sync::Arc, time::Duration};
+
+use axum::{
+    extract::{Path, Query, State},
+    http::HeaderMap,
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures_util::stream;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use signaling::{Bye, ByeCode, Cursor, Delivery, GapReason, Resume, SourceError, Subscription};
+
+use super::{auth::Reader, error::ApiError, rate::CallerLimits};
+use crate::streaming::{EventHub, LogSource, SessionStream};
+use recall_domain::{Caller, SessionId};
+
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Shortest and longest time that a browser is told to wait before it connects again. Sessions differ, so that the pages that one
+/// server held do not all come back in the same instant.
+const RETRY: RangeInclusive<Duration> = Duration::from_millis(1_000)..=Duration::from_millis(3_000);
+
+/// Subscribes a caller to a session of theirs or of shared memory, after a cursor or from now on.
+pub(crate) async fn subscribe(
+    hub: &Arc<EventHub>,
+    caller: Caller,
+    session: SessionId,
+    after: Option<&str>,
+) -> Result<Subscription<LogSource>, ApiError> {
+    let resume = Resume::from(after.map(read_cursor).transpose()?);
+    let own = SessionStream::of(caller, session);
+    match (hub.subscribe(own, resume.clone()).await, own.shared()) {
+        (Err(SourceError::NotFound), Some(shared)) => Ok(hub.subscribe(shared, resume).await?),
+        (subscribed, _) => Ok(subscribed?),
+    }
+}
+
+fn read_cursor(text: &str) -> Result<Cursor, ApiError> {
+    text.parse().map_err(|_| {
+        ApiError::invalid("BAD_CURSOR", "A cursor has the form `epoch:seq`. Take one from an event or from `Session.head`.", "after")
+    })
+}
+
+/// The number after which a new subscription begins to deliver.
+pub(crate) fn start(subscription: &Subscription<LogSource>, after: Option<&str>) -> u64 {
+    let welcome = subscription.welcome();
+    let resumed = after.filter(|_| welcome.recovered).and_then(|a| read_cursor(a).ok());
+    resumed.map_or(welcome.head, |cursor| cursor.seq)
+}
+
+/// Content of a `gap`: events `from` to `to` cannot be delivered.
+pub(crate) fn gap_json(from: u64, to: u64, reason: GapReason) -> Value {
+    json!({ "from": from, "to": to, "reason": reason })
+}
+
+#[derive(Deserialize)]
+pub(crate) struct After {
+    after: Option<String>,
+}
+
+/// `GET /sessions/{session_id}/events`: the log as server-sent events. `Last-Event-ID`, which browsers send by themselves
+/// when they connect again, wins over `?after=`.
+pub(crate) async fn events(
+    State((hub, limits)): State<(Arc<EventHub>, Arc<CallerLimits>)>,
+    Reader(identity): Reader,
+    Path(session): Path<String>,
+    Query(query): Query<After>,
+    headers: HeaderMap,
+) -> Response {
+    // One that cannot be read is a bad cursor, not none: else the client would lose in silence what it missed.
+    let last = headers.get("last-event-id").filter(|v| !v.is_empty()).map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
+    let after = last.or(query.after);
+    let subscribed = async {
+        let session = session.parse().map_err(|_| ApiError::not_found("session"))?;
+        let open = limits.stream(identity.caller)?;
+        Ok::<_, ApiError>((subscribe(&hub, identity.caller, session, after.as_deref()).await?, open, retry_after(session)))
+    };
+    let (subscription, open, retry) = match subscribed.await {
+        Ok(subscription) => subscription,
+        Err(error) => return error.into_response(),
+    };
+    let epoch = subscription.welcome().epoch.clone();
+    // `retry` comes with the first event, which follows at once: each subscription begins with what it missed, or `caught_up`.
+    let events = stream::unfold(Some((subscription, epoch, identity.lease(), open, Some(retry))), move |state| async move {
+        let (mut subscription, epoch, lease, open, retry) = state?;
+        let delivery = tokio::select! {
+            delivery = subscription.next() => delivery?,
+            () = lease.ended() => Delivery::End(Bye::from(ByeCode::AuthExpired)),
+        };
+        let last = matches!(delivery, Delivery::End(_));
+        let event = frame(&epoch, delivery);
+        let event = retry.into_iter().fold(event, Event::retry);
+        Some((Ok::<_, Infallible>(event), (!last).then_some((subscription, epoch, lease, open, None))))
+    });
+    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
+    // A proxy that collects a response before it passes it on would hold back every event.
+    response.headers_mut().insert("x-accel-buffering", axum::http::HeaderValue::from_static("no"));
+    response
+}
+
+/// How long a browser waits before it connects again.
+fn retry_after(session: SessionId) -> Duration {
+    let spread = (*RETRY.end() - *RETRY.start()).as_millis();
+    *RETRY.start() + Duration::from_millis(u64::try_from(session.0.as_u128() % (spread + 1)).unwrap_or_default())
+}
+
+fn frame(epoch: &str, delivery: Delivery) -> Event {
+    let id = |seq| Cursor { epoch: epoch.to_owned(), seq }.to_string();
+    match delivery {
+        Delivery::Event(event) => Event::default().id(id(event.seq)).event(&event.kind).data(event.data.to_string()),
+        // Not numbered, so without id: the place to resume stays that of the last event that is kept.
+        Delivery::Ephemeral { kind, data } => Event::default().event(kind).data(data.to_string()),
+        Delivery::Gap { from, to, reason } => Event::default().id(id(to)).event("gap").data(gap_json(from, to, reason).to_string()),
+        Delivery::CaughtUp { seq } => Event::default().id(id(seq)).event("caught_up").data(json!({ "seq": seq }).to_string()),
+        Delivery::End(bye) => Event::default().event("bye").data(json!(bye).to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_times_differ_between_sessions_within_bounds() {
+        let times: Vec<_> = (0..100u128).map(|n| retry_after(SessionId(uuid::Uuid::from_u128(n * 0x9e37_79b9_7f4a_7c15)))).collect();
+        assert!(times.iter().all(|time| RETRY.contains(time)), "{times:?}");
+        assert!(times.iter().collect::<std::collections::HashSet<_>>().len() > 50, "{times:?}");
+    }
+}

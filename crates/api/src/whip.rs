@@ -1,0 +1,205 @@
+//! WebRTC signaling over HTTP in the manner of WHIP (RFC 9725): offer, trickle and restart, delete. Knows HTTP and who
+//! asks; everything about WebRTC is in the crate `signaling`.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Bytes,
+    extract::{Path, State, rejection::BytesRejection},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use signaling::{Answer, OfferError, PatchError, PatchOutcome};
+
+use super::{
+    IceServers, Signaling,
+    auth::{Identity, Reader},
+    body,
+    error::ApiError,
+    rate::CallerLimits,
+};
+use crate::streaming::SessionStream;
+use recall_domain::SessionId;
+
+const SDP: &str = "application/sdp";
+const FRAGMENT: &str = "application/trickle-ice-sdpfrag";
+
+/// As how many more requests an offer counts, or a restart: each makes keys and a peer.
+const OFFER_IS_LIKE: u32 = 9;
+
+/// What signaling routes need.
+#[derive(Clone)]
+pub(crate) struct Whip {
+    pub(crate) signaling: Arc<Signaling>,
+    limits: Arc<CallerLimits>,
+    ice_servers: IceServers,
+}
+
+impl Whip {
+    pub(crate) fn new(signaling: Arc<Signaling>, ice_servers: IceServers, limits: Arc<CallerLimits>) -> Self {
+        Self { signaling, limits, ice_servers }
+    }
+}
+
+impl Whip {
+    /// Which STUN and TURN servers may help.
+    fn tell_servers(&self, headers: &mut HeaderMap) {
+        for link in self.ice_servers.links() {
+            headers.append(header::LINK, link);
+        }
+    }
+}
+
+/// `OPTIONS /signaling/{session_id}`: what may be sent here, and the STUN and TURN servers for whoever wants them before the offer
+/// (RFC 9725, section 4.6). Says nothing of the session.
+pub(crate) async fn options(State(whip): State<Whip>, Reader(_): Reader) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::ALLOW, HeaderValue::from_static("OPTIONS, POST"));
+    headers.insert("accept-post", HeaderValue::from_static(SDP));
+    whip.tell_servers(headers);
+    response
+}
+
+/// An answered offer.
+pub(crate) struct Opened {
+    pub(crate) peer_id: String,
+    pub(crate) answer: String,
+    pub(crate) etag: String,
+    pub(crate) location: String,
+}
+
+/// Answers an offer for the events of a session.
+pub(crate) async fn offer(
+    signaling: &Arc<Signaling>,
+    limits: &CallerLimits,
+    identity: &Identity,
+    session: SessionId,
+    offer: &str,
+) -> Result<Opened, ApiError> {
+    // Before it is read.
+    limits.further(identity.caller, OFFER_IS_LIKE).await?;
+    let own = SessionStream::of(identity.caller, session);
+    let answer = match (open(signaling, limits, identity, own, offer).await?, own.shared()) {
+        (Err(OfferError::UnknownStream), Some(shared)) => open(signaling, limits, identity, shared, offer).await??,
+        (answer, _) => answer?,
+    };
+    let location = format!("/signaling/{session}/{}", answer.peer_id);
+    Ok(Opened { location, peer_id: answer.peer_id, answer: answer.sdp, etag: answer.etag })
+}
+
+async fn open(
+    signaling: &Arc<Signaling>,
+    limits: &CallerLimits,
+    identity: &Identity,
+    stream: SessionStream,
+    offer: &str,
+) -> Result<Result<Answer, OfferError>, ApiError> {
+    let (lease, open) = (identity.lease(), limits.stream(identity.caller)?);
+    // Dropped with the peer, which then counts no more.
+    let end = async move {
+        let _open = open;
+        lease.ended().await;
+    };
+    Ok(signaling.offer_until(stream, offer, end).await)
+}
+
+impl From<OfferError> for ApiError {
+    fn from(error: OfferError) -> Self {
+        let status = match &error {
+            OfferError::UnknownStream => return Self::not_found("session"),
+            OfferError::Unavailable(_) => return Self::unavailable(std::time::Duration::from_secs(1), Arc::new(error) as Arc<_>),
+            OfferError::BadSdp(_) | OfferError::NoDataChannel => StatusCode::BAD_REQUEST,
+            OfferError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            OfferError::TooManyPeers { .. } | OfferError::TooManyPeersForStream { .. } => StatusCode::TOO_MANY_REQUESTS,
+        };
+        Self::refused(status, error.code(), sentence(&error.to_string()))
+    }
+}
+
+impl From<PatchError> for ApiError {
+    fn from(error: PatchError) -> Self {
+        let status = match &error {
+            PatchError::UnknownPeer => return Self::not_found("peer"),
+            PatchError::Unavailable(_) => return Self::unavailable(std::time::Duration::from_secs(1), Arc::new(error) as Arc<_>),
+            PatchError::PreconditionRequired => StatusCode::PRECONDITION_REQUIRED,
+            PatchError::PreconditionFailed { .. } => StatusCode::PRECONDITION_FAILED,
+            PatchError::BadFragment(_) => StatusCode::BAD_REQUEST,
+            PatchError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        };
+        Self::refused(status, error.code(), sentence(&error.to_string()))
+    }
+}
+
+/// The crate's messages are for logs: lower case, without a full stop.
+fn sentence(message: &str) -> String {
+    let mut chars = message.chars();
+    chars.next().map(|first| format!("{}{}.", first.to_uppercase(), chars.as_str())).unwrap_or_default()
+}
+
+fn session(text: &str) -> Result<SessionId, ApiError> {
+    text.parse().map_err(|_| ApiError::not_found("session"))
+}
+
+/// `POST /signaling/{session_id}`
+pub(crate) async fn post(
+    State(whip): State<Whip>,
+    Reader(identity): Reader,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let sdp = body::text(&headers, SDP, bytes)?;
+    let opened = offer(&whip.signaling, &whip.limits, &identity, session(&id)?, &sdp).await?;
+    let mut response = (StatusCode::CREATED, opened.answer).into_response();
+    let answer = response.headers_mut();
+    answer.insert(header::CONTENT_TYPE, HeaderValue::from_static(SDP));
+    answer.insert(header::LOCATION, text_header(&opened.location)?);
+    answer.insert(header::ETAG, text_header(&opened.etag)?);
+    answer.insert("accept-patch", HeaderValue::from_static(FRAGMENT));
+    whip.tell_servers(answer);
+    Ok(response)
+}
+
+/// `PATCH /signaling/{session_id}/{peer_id}`: candidates, or a restart of ICE.
+pub(crate) async fn patch(
+    State(whip): State<Whip>,
+    Reader(identity): Reader,
+    Path((id, peer)): Path<(String, String)>,
+    headers: HeaderMap,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let fragment = body::text(&headers, FRAGMENT, bytes)?;
+    let own = SessionStream::of(identity.caller, session(&id)?);
+    let tag = headers.get(header::IF_MATCH).and_then(|v| v.to_str().ok());
+    let patched = match (whip.signaling.patch(&own, &peer, tag, &fragment).await, own.shared()) {
+        (Err(PatchError::UnknownPeer), Some(shared)) => whip.signaling.patch(&shared, &peer, tag, &fragment).await?,
+        (patched, _) => patched?,
+    };
+    match patched {
+        PatchOutcome::Candidates { .. } => Ok(StatusCode::NO_CONTENT.into_response()),
+        PatchOutcome::Restarted { sdp_fragment, etag } => {
+            // What is done is done; who has nothing left is refused the next time.
+            let _ = whip.limits.further(identity.caller, OFFER_IS_LIKE).await;
+            let mut response = sdp_fragment.into_response();
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(FRAGMENT));
+            response.headers_mut().insert(header::ETAG, text_header(&etag)?);
+            Ok(response)
+        }
+    }
+}
+
+/// `DELETE /signaling/{session_id}/{peer_id}`
+pub(crate) async fn delete(
+    State(whip): State<Whip>,
+    Reader(identity): Reader,
+    Path((id, peer)): Path<(String, String)>,
+) -> Result<StatusCode, ApiError> {
+    let own = SessionStream::of(identity.caller, session(&id)?);
+    let delete = |stream: SessionStream| whip.signaling.delete(&stream, &peer);
+    if delete(own) || own.shared().is_some_and(delete) { Ok(StatusCode::OK) } else { Err(ApiError::not_found("peer")) }
+}
+
+fn text_header(text: &str) -> Result<HeaderValue, ApiError> {
+    HeaderValue::from_str(text).map_err(|e| ApiError::internal(Arc::new(e) as Arc<_>))
+}

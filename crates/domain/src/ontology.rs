@@ -1,0 +1,168 @@
+//! The verbs a fact may use, as data: names, phrases, allowed types, and how each relation behaves.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::EntityType;
+
+/// Name of a relation, upper case with underscores, such as `LIVES_IN`.
+pub type RelationName = String;
+
+/// One relation.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Relation {
+    /// Upper case with underscores.
+    pub name: RelationName,
+    /// Third person singular, as shown to people: "lives in".
+    pub phrase: String,
+    /// What the relation means, for people who read the ontology.
+    pub description: String,
+    /// Types that may be its subject; empty means any.
+    #[serde(default)]
+    pub subject_types: Vec<EntityType>,
+    /// Types that may be its object; empty means any.
+    #[serde(default)]
+    pub object_types: Vec<EntityType>,
+    /// A R B means B R A. Stored once, in the direction first stated.
+    #[serde(default)]
+    pub symmetric: bool,
+    /// A subject has one object at a time; other objects are rivals.
+    #[serde(default)]
+    pub functional: bool,
+    /// The relation that says the contrary of the same pair; mutual.
+    #[serde(default)]
+    pub opposite: Option<RelationName>,
+    /// Days after which unrepeated support counts half.
+    pub half_life_days: f64,
+    /// How the relation shows in text; see `recall_understand`.
+    #[serde(default)]
+    pub cues: Cues,
+}
+
+/// Words by which a relation is found in text. Lemmas in lower case; a particle or preposition
+/// belongs to the verb ("work on"). What is listed here is found without code.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Cues {
+    /// Verbs whose subject and object are those of the relation.
+    pub verbs: Vec<String>,
+    /// Like `verbs`, but so common that they count only where the types of both sides are known to fit ("have", "be in").
+    pub weak_verbs: Vec<String>,
+    /// `weak_verbs` count only for objects called by a proper name ("joined Ericsson", not "joined the backend team").
+    pub weak_names_only: bool,
+    /// Verbs that state the relation with its sides swapped when active ("X employs Y").
+    pub inverse_verbs: Vec<String>,
+    /// Nouns N for which "S's N is O" and "my N O" state the relation S-R-O ("favourite", "hometown").
+    pub nouns: Vec<String>,
+    /// Nouns N for which "my N O" states O-R-S ("manager").
+    pub inverse_nouns: Vec<String>,
+    /// Adjective phrases after "be" ("fond of", "afraid of").
+    pub adjectives: Vec<String>,
+    /// Verbs and phrases that say the relation is over ("quit", "sell").
+    pub ending_verbs: Vec<String>,
+    /// Verbs and phrases that deny the relation ("decide against").
+    pub negating_verbs: Vec<String>,
+    /// Verbs of change: what follows "from" is over, what follows "to" holds ("switch", "move").
+    pub switch_verbs: Vec<String>,
+    /// Groups of nouns (file names under `data/lexicon`) that state the relation after a possessive ("my bike").
+    pub possessed: Vec<String>,
+    /// Whether an activity can be its object ("likes hiking", "likes to hike").
+    pub activities: bool,
+}
+
+/// All relations in force.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ontology {
+    relations: BTreeMap<RelationName, Relation>,
+    order: Vec<RelationName>,
+}
+
+/// Why an ontology file was refused.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum OntologyError {
+    /// Not readable as TOML of this shape.
+    #[error("the ontology file is not valid: {0}")]
+    Syntax(String),
+    /// Readable but wrong.
+    #[error("relation {relation} in the ontology file: {problem}")]
+    Relation {
+        /// Which relation.
+        relation: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    relation: Vec<Relation>,
+}
+
+impl Relation {
+    /// The phrase as the first person says it: "likes" becomes "like", "is part of" becomes "am part of".
+    pub fn phrase_of_first_person(&self) -> String {
+        let (verb, rest) = self.phrase.split_once(' ').map_or((self.phrase.as_str(), ""), |(v, r)| (v, r));
+        let verb = match verb {
+            "is" => "am",
+            "has" => "have",
+            "does" => "do",
+            v => v.strip_suffix('s').filter(|v| !v.ends_with('s')).unwrap_or(v),
+        };
+        if rest.is_empty() { verb.to_owned() } else { format!("{verb} {rest}") }
+    }
+}
+
+impl Ontology {
+    /// Reads and checks an ontology.
+    ///
+    /// # Errors
+    /// When the text is not TOML of the expected shape, a name is malformed or doubled, an opposite is
+    /// missing, one-sided or has another half-life, or a half-life is not positive.
+    pub fn parse(toml: &str) -> Result<Self, OntologyError> {
+        let file: File = toml::from_str(toml).map_err(|e| OntologyError::Syntax(e.to_string()))?;
+        let order: Vec<_> = file.relation.iter().map(|r| r.name.clone()).collect();
+        let mut relations = BTreeMap::new();
+        for r in file.relation {
+            let name = r.name.clone();
+            let fail = |problem: &str| Err(OntologyError::Relation { relation: name.clone(), problem: problem.to_owned() });
+            let well_formed = name.starts_with(|c: char| c.is_ascii_uppercase())
+                && name.len() <= 64
+                && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+            if !well_formed {
+                return fail("a name is upper-case letters, digits and underscores, at most 64 of them");
+            }
+            if !(r.half_life_days.is_finite() && r.half_life_days > 0.0) {
+                return fail("half_life_days must be a positive number");
+            }
+            if relations.insert(name.clone(), r).is_some() {
+                return fail("is defined twice");
+            }
+        }
+        for r in relations.values() {
+            let Some(opposite) = &r.opposite else { continue };
+            let fail = |problem: &str| Err(OntologyError::Relation { relation: r.name.clone(), problem: problem.to_owned() });
+            match relations.get(opposite) {
+                None => return fail("its opposite does not exist"),
+                Some(o) if o.opposite.as_ref() != Some(&r.name) => return fail("its opposite does not name it back"),
+                // Opposition of one is support of the other; with two half-lives the order of messages would matter.
+                Some(o) if o.half_life_days != r.half_life_days => return fail("its opposite has another half-life"),
+                Some(o) if o.symmetric != r.symmetric => return fail("only one of it and its opposite is symmetric"),
+                Some(_) => {}
+            }
+        }
+        Ok(Self { relations, order })
+    }
+
+    /// A relation by name.
+    pub fn get(&self, name: &str) -> Option<&Relation> {
+        self.relations.get(name)
+    }
+
+    /// All relations in the order of the file.
+    pub fn iter(&self) -> impl Iterator<Item = &Relation> {
+        self.order.iter().filter_map(|n| self.relations.get(n))
+    }
+}

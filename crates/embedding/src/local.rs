@@ -1,0 +1,129 @@
+//! The embedder inside the binary: static token vectors, summed and scaled to unit length. Runs no network,
+//! reads no file and reaches no service.
+
+use async_trait::async_trait;
+use model2vec_rs::model::StaticModel;
+
+use recall_domain::UserText;
+use recall_ports::{EmbedError, Embedder, Embedding};
+
+const TOKENIZER: &[u8] = include_bytes!("../../../models/minilm-static-256/tokenizer.json");
+const MODEL: &[u8] = include_bytes!("../../../models/minilm-static-256/model.safetensors");
+const CONFIG: &[u8] = include_bytes!("../../../models/minilm-static-256/config.json");
+
+/// Model and version. Goes up with every change of the files: stored vectors carry it, and vectors of two
+/// models must never be compared.
+pub(crate) const MODEL_NAME: &str = "minilm-static-256/1";
+/// Length of a vector.
+pub(crate) const DIMENSION: usize = 256;
+
+/// Tokens of a text that count. A mean over more says less, and words are found by the keyword index anyway.
+const MAX_TOKENS: usize = 512;
+/// From this many bytes on a batch goes to the blocking pool: below, it takes less than a millisecond.
+const INLINE_BYTES: usize = 64 * 1024;
+
+/// [`Embedder`] over the model files of `models/minilm-static-256`. Clones share them.
+#[derive(Clone, Debug)]
+pub struct LocalEmbedder {
+    model: StaticModel,
+}
+
+impl LocalEmbedder {
+    /// Reads the embedded model. Takes some ten milliseconds; do it once.
+    ///
+    /// # Errors
+    /// When the embedded files are damaged.
+    pub fn load() -> Result<Self, EmbedError> {
+        let model = StaticModel::from_bytes(TOKENIZER, MODEL, CONFIG, None).map_err(|e| EmbedError::Permanent(e.to_string()))?;
+        Ok(Self { model })
+    }
+
+    /// The vector of one text: unit length, or zero when no token is known.
+    pub fn vector(&self, text: &str) -> Embedding {
+        let mut vectors = self.model.encode_with_args(&[text.to_owned()], Some(MAX_TOKENS), 1);
+        Embedding(vectors.pop().unwrap_or_else(|| vec![0.0; DIMENSION]))
+    }
+}
+
+#[async_trait]
+impl Embedder for LocalEmbedder {
+    fn model(&self) -> &str {
+        MODEL_NAME
+    }
+
+    fn dimension(&self) -> usize {
+        DIMENSION
+    }
+
+    async fn embed(&self, texts: &[UserText]) -> Result<Vec<Embedding>, EmbedError> {
+        if texts.iter().map(|t| t.as_str().len()).sum::<usize>() <= INLINE_BYTES {
+            return Ok(texts.iter().map(|t| self.vector(t.as_str())).collect());
+        }
+        let (this, texts) = (self.clone(), texts.to_vec());
+        tokio::task::spawn_blocking(move || texts.iter().map(|t| this.vector(t.as_str())).collect())
+            .await
+            .map_err(|e| EmbedError::Transient(e.to_string()))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    #[test]
+    fn the_files_are_those_that_the_script_made() {
+        let sums = include_str!("../../../models/minilm-static-256/SHA256SUMS");
+        for (name, bytes) in [("config.json", CONFIG), ("model.safetensors", MODEL), ("tokenizer.json", TOKENIZER)] {
+            let sum: String = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
+            assert!(sums.lines().any(|line| line == format!("{sum}  {name}")), "{name} is another file: {sum}");
+        }
+    }
+
+    #[test]
+    fn the_table_has_one_row_per_token() {
+        let tokenizer: serde_json::Value = serde_json::from_slice(TOKENIZER).unwrap();
+        assert_eq!(tokenizer["model"]["vocab"].as_object().unwrap().len(), 29_525);
+        let header_len = usize::try_from(u64::from_le_bytes(MODEL[..8].try_into().unwrap())).unwrap();
+        let header: serde_json::Value = serde_json::from_slice(&MODEL[8..8 + header_len]).unwrap();
+        assert_eq!(header["embeddings"]["shape"], serde_json::json!([29_525, DIMENSION]));
+        assert_eq!(header["embeddings"]["dtype"], "I8");
+    }
+
+    #[test]
+    fn known_pairs_have_the_known_cosines() {
+        let model = LocalEmbedder::load().unwrap();
+        let cosine = |a: &str, b: &str| -> f32 { model.vector(a).0.iter().zip(&model.vector(b).0).map(|(x, y)| x * y).sum() };
+        for (a, b, expected) in KNOWN {
+            let found = cosine(a, b);
+            assert!((found - expected).abs() < 1e-3, "{a:?} and {b:?}: {found}, not {expected}");
+        }
+    }
+
+    const KNOWN: &[(&str, &str, f32)] = &[
+        ("John likes Mary.", "Who does John like?", 0.7546),
+        ("I moved to Ghent last spring.", "Where do I live now?", 0.6835),
+        ("My dog chewed up the couch.", "The puppy destroyed the sofa.", 0.8888),
+        ("animal", "dog", 0.8246),
+        ("phone", "deployment", 0.1733),
+    ];
+
+    #[tokio::test]
+    async fn vectors_have_unit_length_and_a_text_without_tokens_gives_zero() {
+        let model = LocalEmbedder::load().unwrap();
+        let long = "a long walk by the sea ".repeat(4000);
+        let texts: Vec<UserText> = ["John likes Mary.", "", "\u{0}\u{1}", "日本語", "👩‍👩‍👧 🎉", long.as_str()].map(UserText::from).into();
+        let vectors = model.embed(&texts).await.unwrap();
+        assert_eq!(vectors.len(), texts.len());
+        for (text, vector) in texts.iter().zip(&vectors) {
+            assert_eq!(vector.0.len(), DIMENSION);
+            let norm = vector.0.iter().map(|x| x * x).sum::<f32>().sqrt();
+            assert!(norm == 0.0 || (norm - 1.0).abs() < 1e-5, "{text:?} has length {norm}");
+        }
+        assert!(vectors[1].0.iter().all(|x| *x == 0.0));
+        // The batch that went to the blocking pool is the same computation.
+        assert_eq!(model.embed(&texts[..1]).await.unwrap()[0], vectors[0]);
+    }
+}

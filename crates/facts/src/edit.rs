@@ -1,0 +1,124 @@
+//! What a user changes by hand: taking a fact back, renaming an entity. Pure plans.
+
+use std::collections::{HashMap, HashSet};
+
+use uuid::Uuid;
+
+use super::cast::{MAX_ALIASES, VIEWER_NAME};
+use super::news::{FactEvent, fact_event};
+use super::resolve::names;
+use super::weigh::{half_life, is_rival, reweigh};
+use recall_domain::{
+    Entity, EntityId, EntityKey, EventBody, EventDraft, EventId, Evidence, Fact, FactStatus, MessageId, Ontology, SessionId, Stance,
+    Timestamp,
+    event::{EntityChange, EntityUpdate, FactChange},
+};
+use recall_ports::KnowledgeCommit;
+
+/// When and where something is changed by hand.
+#[derive(Clone, Copy, Debug)]
+pub struct Occasion<'a> {
+    /// Version of the knowledge that the plan is made from.
+    pub version: u64,
+    /// The session whose log hears of it.
+    pub session: SessionId,
+    /// The relations in force.
+    pub ontology: &'a Ontology,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// What bears on a fact that is taken back.
+#[derive(Debug)]
+pub struct Retract<'a> {
+    /// The fact.
+    pub fact: &'a Fact,
+    /// Its rivals, and what may be theirs.
+    pub rivals: &'a [Fact],
+    /// All evidence of these.
+    pub evidence: &'a [Evidence],
+    /// Entities on either side of these.
+    pub sides: &'a [Entity],
+}
+
+/// Takes a fact back. It stays readable with its evidence; a later statement restores it. What it had said against its rivals
+/// goes: they are weighed anew.
+pub fn retract(at: &Occasion<'_>, r: &Retract<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    let Occasion { version, session, ontology, now } = *at;
+    let fact = Fact { status: FactStatus::Retracted, valid_to: Some(now), updated_at: now, ..r.fact.clone() };
+    let (mut facts, mut dropped) = (vec![fact], Vec::new());
+    for rival in r.rivals.iter().filter(|o| o.id != r.fact.id && is_rival(r.fact, o, ontology)) {
+        let (gone, left) = without(rival, r, ontology);
+        // Old evidence may be cut off; then what is left does not tell how much to take away.
+        if gone.is_empty() {
+            continue;
+        }
+        if let Some(fresh) = reweigh(rival, &left, half_life(ontology.get(&rival.relation))) {
+            facts.push(Fact { updated_at: now, ..fresh });
+            dropped.extend(gone.into_iter().map(|m| (rival.id, m, Stance::Opposes)));
+        }
+    }
+    let names: HashMap<EntityId, &Entity> = r.sides.iter().map(|e| (e.id, e)).collect();
+    let others: Vec<Fact> = facts.iter().cloned().chain(r.rivals.iter().filter(|o| !facts.iter().any(|f| f.id == o.id)).cloned()).collect();
+    let events = facts
+        .iter()
+        .map(|f| {
+            let change = if f.id == r.fact.id { FactChange::Retracted } else { FactChange::Revised };
+            let (message, excerpt) = (None, None);
+            fact_event(FactEvent { session, fact: f, others: &others, names: &names, ontology, change, message, excerpt, now })
+        })
+        .map(|body| EventDraft { id: EventId(ids()), body })
+        .collect();
+    KnowledgeCommit { facts, dropped_evidence: dropped, events, ..KnowledgeCommit::empty(version, session, now) }
+}
+
+/// The messages that oppose a rival only because they state the fact, and the rival's evidence without them.
+fn without(rival: &Fact, r: &Retract<'_>, ontology: &Ontology) -> (Vec<MessageId>, Vec<Evidence>) {
+    let states = |e: &Evidence, f: &Fact| e.fact == f.id && e.stance == Stance::Supports;
+    let by_fact: HashSet<MessageId> = r.evidence.iter().filter(|e| states(e, r.fact)).map(|e| e.message).collect();
+    // One message may state two rivals of the third.
+    let by_others: HashSet<MessageId> = r
+        .rivals
+        .iter()
+        .filter(|o| o.id != r.fact.id && o.id != rival.id && o.status != FactStatus::Retracted && is_rival(rival, o, ontology))
+        .flat_map(|o| r.evidence.iter().filter(move |e| states(e, o)).map(|e| e.message))
+        .collect();
+    let falls =
+        |e: &&Evidence| e.stance == Stance::Opposes && e.span.is_none() && by_fact.contains(&e.message) && !by_others.contains(&e.message);
+    let (gone, left): (Vec<&Evidence>, Vec<&Evidence>) = r.evidence.iter().filter(|e| e.fact == rival.id).partition(falls);
+    (gone.into_iter().map(|e| e.message).collect(), left.into_iter().cloned().collect())
+}
+
+/// Gives an entity another name; the old one stays as an alias.
+pub fn rename(at: &Occasion<'_>, entity: &Entity, name: &str, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    let Occasion { version, session, now, .. } = *at;
+    let mut entity = entity.clone();
+    let old = std::mem::replace(&mut entity.name, name.to_owned());
+    // "You" is how the server calls a user who has not said their name; nobody ever went by it.
+    let never_used = entity.is_viewer && old == VIEWER_NAME;
+    if old != name && !never_used && !entity.aliases.contains(&old) {
+        entity.aliases.push(old);
+    }
+    entity.aliases.retain(|a| a != name);
+    // The oldest goes. It still finds the thing, by its key.
+    entity.aliases.drain(..entity.aliases.len().saturating_sub(MAX_ALIASES));
+    entity.updated_at = now;
+    let keys = EntityKey::of(name).map(|k| (entity.id, k)).into_iter().collect();
+    let hints = names::hints(name, entity.entity_type).into_iter().map(|h| (entity.id, h)).collect();
+    let event = EventDraft { id: EventId(ids()), body: entity_event(session, &entity, EntityChange::Renamed, None) };
+    KnowledgeCommit { keys, hints, entities: vec![entity], events: vec![event], ..KnowledgeCommit::empty(version, session, now) }
+}
+
+pub(super) fn entity_event(session: SessionId, e: &Entity, change: EntityChange, merged_id: Option<EntityId>) -> EventBody {
+    EventBody::EntityUpdate(EntityUpdate {
+        session_id: session,
+        entity_id: e.id,
+        name: e.name.clone(),
+        entity_type: e.entity_type,
+        change,
+        mention_count: e.mention_count,
+        is_viewer: e.is_viewer,
+        message_id: None,
+        merged_id,
+    })
+}

@@ -1,0 +1,162 @@
+//! Making two entities one. A pure plan; what it changes is recorded by the store, so that it can be undone.
+
+use std::collections::{HashMap, HashSet};
+
+use uuid::Uuid;
+
+use super::adopt;
+use super::cast::{MAX_ALIASES, VIEWER_NAME};
+use super::edit::{Occasion, entity_event};
+use super::news::{FactEvent, fact_event};
+use super::resolve::names;
+use super::weigh::{apply, half_life, reweigh};
+use recall_domain::{
+    Decision, Entity, EntityId, EntityKey, EventDraft, EventId, Evidence, Fact, FactId, MessageId, Stance,
+    event::{EntityChange, FactChange},
+};
+use recall_ports::KnowledgeCommit;
+
+/// What is known of two entities that are to become one.
+#[derive(Debug)]
+pub struct Merge<'a> {
+    /// Stays.
+    pub into: &'a Entity,
+    /// Goes; its names become aliases.
+    pub from: &'a Entity,
+    /// All facts with `from` on either side, and those of `into` that one of them would equal.
+    pub facts: &'a [Fact],
+    /// All evidence of those facts.
+    pub evidence: &'a [Evidence],
+    /// Entities on either side of them.
+    pub sides: &'a [Entity],
+}
+
+/// Makes two entities one: names, mentions, facts and evidence of `from` go to `into`. Facts that become equal are
+/// weighed anew from their common evidence; one that would relate the entity to itself goes.
+pub fn merge(at: &Occasion<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    plan(at, m, false, ids)
+}
+
+/// As [`merge`], of two that were known in two places: what was said of the one speaks against the rivals that it has in the other,
+/// and these against it.
+pub fn merge_from_elsewhere(at: &Occasion<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    plan(at, m, true, ids)
+}
+
+fn plan(at: &Occasion<'_>, m: &Merge<'_>, elsewhere: bool, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    let Occasion { version, session, ontology, now } = *at;
+    let mut entity = m.into.clone();
+    // "You" is how the server calls a user who has not said their name; nobody ever went by it.
+    let own_names = || std::iter::once(&m.from.name).chain(&m.from.aliases).filter(|n| !(m.from.is_viewer && *n == VIEWER_NAME));
+    for name in own_names() {
+        if *name != entity.name && !entity.aliases.contains(name) && entity.aliases.len() < MAX_ALIASES {
+            entity.aliases.push(name.clone());
+        }
+    }
+    entity.mention_count += m.from.mention_count;
+    entity.confidence = entity.confidence.max(m.from.confidence);
+    entity.description = entity.description.or_else(|| m.from.description.clone());
+    entity.is_viewer |= m.from.is_viewer;
+    entity.created_at = entity.created_at.min(m.from.created_at);
+    entity.updated_at = now;
+
+    let swap = |id: EntityId| if id == m.from.id { m.into.id } else { id };
+    let (moving, staying): (Vec<&Fact>, Vec<&Fact>) = m.facts.iter().partition(|f| f.subject == m.from.id || f.object == m.from.id);
+    let (mut facts, mut dropped): (Vec<Fact>, Vec<(FactId, FactId)>) = (Vec::new(), Vec::new());
+    let (mut deleted, mut false_opposition) = (Vec::new(), Vec::new());
+    for fact in moving {
+        let moved = Fact { subject: swap(fact.subject), object: swap(fact.object), updated_at: now, ..fact.clone() };
+        if moved.subject == moved.object {
+            deleted.push(fact.id);
+            continue;
+        }
+        let symmetric = ontology.get(&moved.relation).is_some_and(|r| r.symmetric);
+        let equal = |o: &Fact| {
+            o.relation == moved.relation
+                && ((o.subject == moved.subject && o.object == moved.object)
+                    || (symmetric && o.subject == moved.object && o.object == moved.subject))
+        };
+        let twin = facts.iter().find(|o| equal(o)).cloned().or_else(|| staying.iter().find(|o| equal(o)).map(|o| (*o).clone()));
+        match twin {
+            None => facts.push(moved),
+            Some(twin) => {
+                dropped.push((fact.id, twin.id));
+                let gone: Vec<FactId> = dropped.iter().filter(|(_, into)| *into == twin.id).map(|(from, _)| *from).collect();
+                let (united, opposition) = unite(&twin, &moved, m.evidence, &gone, half_life(ontology.get(&moved.relation)));
+                false_opposition.extend(opposition);
+                facts.retain(|f| f.id != united.id);
+                facts.push(Fact { updated_at: now, ..united });
+            }
+        }
+    }
+    let mut evidence = Vec::new();
+    if elsewhere {
+        let still: Vec<Fact> = staying.iter().filter(|s| !facts.iter().any(|f| f.id == s.id)).map(|f| (*f).clone()).collect();
+        let (weighed, added) = adopt::oppose(&facts, &still, &common(m.evidence, &dropped, &false_opposition), ontology);
+        facts.retain(|f| !weighed.iter().any(|w| w.id == f.id));
+        facts.extend(weighed.into_iter().map(|f| Fact { updated_at: now, ..f }));
+        evidence = added;
+    }
+    let removed = m.facts.iter().filter(|f| deleted.contains(&f.id) || dropped.iter().any(|(from, _)| *from == f.id));
+    let mut sides: HashMap<EntityId, &Entity> = m.sides.iter().map(|e| (e.id, e)).collect();
+    sides.extend([(m.from.id, m.from), (entity.id, &entity)]);
+    let others: Vec<Fact> =
+        facts.iter().cloned().chain(staying.iter().filter(|s| !facts.iter().any(|f| f.id == s.id)).map(|f| (*f).clone())).collect();
+    let told = facts.iter().map(|f| (f, FactChange::Revised)).chain(removed.map(|f| (f, FactChange::Removed)));
+    let mut events = vec![entity_event(session, &entity, EntityChange::Merged, Some(m.from.id))];
+    events.extend(told.map(|(fact, change)| {
+        let (message, excerpt) = (None, None);
+        fact_event(FactEvent { session, fact, others: &others, names: &sides, ontology, change, message, excerpt, now })
+    }));
+    let events = events.into_iter().map(|body| EventDraft { id: EventId(ids()), body }).collect();
+    // Said by the user, so certain; how alike the names are is for people who wonder later.
+    let alike = names::fit(&m.from.name, &m.into.name, m.into.entity_type).map_or(String::new(), |f| format!(", {}", f.reason()));
+    let keys = own_names().filter_map(|n| EntityKey::of(n)).map(|k| (entity.id, k)).collect();
+    KnowledgeCommit {
+        keys,
+        entities: vec![entity],
+        facts,
+        evidence,
+        merged: vec![(m.from.id, m.into.id)],
+        dropped_facts: dropped,
+        deleted_facts: deleted,
+        dropped_evidence: false_opposition,
+        events,
+        merge_decision: Some(Decision { score: 1.0, reason: format!("by hand{alike}") }),
+        ..KnowledgeCommit::empty(version, session, now)
+    }
+}
+
+/// The evidence as it will be: that of dropped facts belongs to those that took over, each message once per stance.
+fn common(evidence: &[Evidence], dropped: &[(FactId, FactId)], gone: &[(FactId, MessageId, Stance)]) -> Vec<Evidence> {
+    let mut seen = HashSet::new();
+    let moved = evidence.iter().map(|e| {
+        let fact = dropped.iter().find(|(from, _)| *from == e.fact).map_or(e.fact, |(_, into)| *into);
+        Evidence { fact, ..e.clone() }
+    });
+    moved.filter(|e| !gone.contains(&(e.fact, e.message, e.stance)) && seen.insert((e.fact, e.message, e.stance))).collect()
+}
+
+/// Two facts that are one: all their evidence weighed together, each message once per stance. Two names of one thing were
+/// rivals, and spoke against each other; what only that said is returned, to be dropped.
+fn unite(twin: &Fact, other: &Fact, evidence: &[Evidence], gone: &[FactId], h: f64) -> (Fact, Vec<(FactId, MessageId, Stance)>) {
+    let ours = |e: &&Evidence| e.fact == twin.id || gone.contains(&e.fact);
+    let supporting: HashSet<MessageId> = evidence.iter().filter(ours).filter(|e| e.stance == Stance::Supports).map(|e| e.message).collect();
+    let (mut common, mut dropped): (Vec<Evidence>, Vec<_>) = (Vec::new(), Vec::new());
+    for e in evidence.iter().filter(ours) {
+        if e.stance == Stance::Opposes && e.span.is_none() && supporting.contains(&e.message) {
+            dropped.push((twin.id, e.message, e.stance));
+        } else if !common.iter().any(|c| c.message == e.message && c.stance == e.stance) {
+            common.push(e.clone());
+        }
+    }
+    // Whichever of the two the user took back last decides; a later statement of the other one restored it.
+    let latest = if other.updated_at > twin.updated_at { other } else { twin };
+    let base = Fact { status: latest.status, valid_to: latest.valid_to, ..twin.clone() };
+    let fact = reweigh(&base, &common, h).unwrap_or_else(|| {
+        let mut f = base.clone();
+        apply(&mut f, Stance::Supports, other.weighed_at, other.support, h);
+        f
+    });
+    (Fact { created_at: twin.created_at.min(other.created_at), ..fact }, dropped)
+}

@@ -1,0 +1,312 @@
+//! Leases and work side by side.
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use uuid::Uuid;
+
+use super::*;
+use recall_domain::{Caller, MessageId, SessionId, Timestamp, UserId, ViewerRole};
+use recall_ports::{Claim, JobWork, StoreError};
+
+/// What happens between the work on one job and its lease.
+#[derive(Default)]
+struct Scene {
+    /// What the commit of the work and the extension of its lease both need, such as the row of the job.
+    row: tokio::sync::Mutex<()>,
+    /// An extension has begun, and one has ended.
+    begun: Notify,
+    ended: Notify,
+    /// The lease is not ours any more.
+    lost: AtomicBool,
+    /// The work came to its end, or was dropped before.
+    finished: Notify,
+    dropped: Notify,
+}
+
+#[async_trait]
+trait Play: Send + Sync + 'static {
+    async fn play(&self, scene: &Scene);
+}
+
+struct Stage<P> {
+    scene: Arc<Scene>,
+    play: P,
+}
+
+struct Dropped<'a>(&'a Notify);
+
+impl Drop for Dropped<'_> {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+#[async_trait]
+impl<P: Play> Work for Stage<P> {
+    async fn run(&self, _job: &Job) -> Outcome {
+        let _dropped = Dropped(&self.scene.dropped);
+        self.play.play(&self.scene).await;
+        self.scene.finished.notify_one();
+        Outcome::Done
+    }
+
+    fn gave_up(&self, _job: &Job, code: &str) -> EventDraft {
+        panic!("nothing is given up here: {code}")
+    }
+}
+
+/// A queue with one job.
+struct Queue {
+    scene: Arc<Scene>,
+    job: Mutex<Option<Job>>,
+}
+
+#[async_trait]
+impl JobQueue for Queue {
+    async fn claim(&self, _now: Timestamp, _lease: Duration, _limit: u32) -> Result<Vec<Job>, StoreError> {
+        Ok(self.job.lock().unwrap().take().into_iter().collect())
+    }
+
+    async fn extend(&self, _claim: &Claim, _now: Timestamp, _lease: Duration) -> Result<bool, StoreError> {
+        self.scene.begun.notify_one();
+        drop(self.scene.row.lock().await);
+        self.scene.ended.notify_one();
+        Ok(!self.scene.lost.load(Ordering::SeqCst))
+    }
+
+    async fn recover(&self, _now: Timestamp) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    async fn retry(&self, _claim: &Claim, _now: Timestamp, _delay: Duration, code: &str) -> Result<(), CommitError> {
+        panic!("nothing is retried here: {code}")
+    }
+
+    async fn release(&self, _claims: &[Claim]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn bury(&self, _: &Caller, _: &Claim, _: &EventDraft, code: &str, _: Timestamp) -> Result<(), CommitError> {
+        panic!("nothing is buried here: {code}")
+    }
+
+    async fn cancel_answer(&self, _: &Caller, _: MessageId, _: &EventDraft, _: Timestamp) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    async fn next_due(&self, _now: Timestamp) -> Result<Option<Duration>, StoreError> {
+        Ok(None)
+    }
+
+    async fn depth(&self) -> Result<(u64, u64), StoreError> {
+        Ok((0, 0))
+    }
+
+    async fn oldest(&self, _now: Timestamp) -> Result<Option<Duration>, StoreError> {
+        Ok(None)
+    }
+
+    async fn release_lost(&self, _held: &[Claim], _now: Timestamp) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+}
+
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+}
+
+struct Silent;
+
+impl Announcer for Silent {
+    fn committed(&self, _: &Caller, _: SessionId) {}
+    fn ephemeral(&self, _: &Caller, _: SessionId, _: &str, _: serde_json::Value) {}
+    fn deleted(&self, _: &Caller, _: SessionId) {}
+}
+
+fn job(token: u64) -> Job {
+    Job {
+        claim: Claim { job: 1, token },
+        caller: Caller::verified(UserId(Uuid::nil()), ViewerRole::User),
+        session: SessionId(Uuid::nil()),
+        work: JobWork::Answer(MessageId(Uuid::nil())),
+        attempts: 1,
+        queued_at: Timestamp::UNIX_EPOCH,
+    }
+}
+
+/// Runs one job, and says whether its work came to its end or was dropped before.
+async fn finishes(play: impl Play) -> bool {
+    let scene = Arc::new(Scene::default());
+    let queue = Arc::new(Queue { scene: scene.clone(), job: Mutex::new(Some(job(1))) });
+    let work = Arc::new(Stage { scene: scene.clone(), play });
+    // A beat every few milliseconds; nothing here ends by its timeout.
+    let config = ProcessorConfig { lease: Duration::from_millis(15), timeout: Duration::from_secs(600), ..ProcessorConfig::default() };
+    let processor = Processor::start(queue, work, Arc::new(Still), Arc::new(Silent), Arc::new(Notify::new()), config);
+    let finished = async {
+        tokio::select! {
+            biased;
+            () = scene.finished.notified() => true,
+            () = scene.dropped.notified() => false,
+        }
+    };
+    let finished = tokio::time::timeout(Duration::from_secs(60), finished).await;
+    drop(processor);
+    finished.expect("neither ended nor dropped")
+}
+
+struct HoldsTheRow;
+
+#[async_trait]
+impl Play for HoldsTheRow {
+    async fn play(&self, scene: &Scene) {
+        let row = scene.row.lock().await;
+        scene.begun.notified().await;
+        tokio::task::yield_now().await;
+        drop(row);
+    }
+}
+
+#[tokio::test]
+async fn an_extension_that_waits_for_the_work_does_not_stop_it() {
+    assert!(finishes(HoldsTheRow).await);
+}
+
+struct EndsItsClaim;
+
+#[async_trait]
+impl Play for EndsItsClaim {
+    async fn play(&self, scene: &Scene) {
+        // The commit, seen by an extension before the work goes on to announce it.
+        let row = scene.row.lock().await;
+        scene.begun.notified().await;
+        scene.lost.store(true, Ordering::SeqCst);
+        drop(row);
+        scene.ended.notified().await;
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn work_whose_own_commit_ended_the_claim_may_say_so() {
+    assert!(finishes(EndsItsClaim).await);
+}
+
+struct LosesItsLease;
+
+#[async_trait]
+impl Play for LosesItsLease {
+    async fn play(&self, scene: &Scene) {
+        scene.lost.store(true, Ordering::SeqCst);
+        std::future::pending::<()>().await;
+    }
+}
+
+#[tokio::test]
+async fn work_that_lost_its_lease_is_dropped() {
+    assert!(!finishes(LosesItsLease).await);
+}
+
+/// A queue whose claim is committed and whose answer is lost, and to which a job cannot be given back.
+#[derive(Default)]
+struct CutOff {
+    is_leased: AtomicBool,
+    claims: AtomicUsize,
+    returns: AtomicUsize,
+}
+
+impl CutOff {
+    fn lost<T>() -> Result<T, StoreError> {
+        Err(StoreError::Transient("the connection was lost".into()))
+    }
+}
+
+#[async_trait]
+impl JobQueue for CutOff {
+    async fn claim(&self, _now: Timestamp, _lease: Duration, _limit: u32) -> Result<Vec<Job>, StoreError> {
+        if self.is_leased.swap(true, Ordering::SeqCst) {
+            return Ok(Vec::new());
+        }
+        match self.claims.fetch_add(1, Ordering::SeqCst) {
+            0 => Self::lost(),
+            n => Ok(vec![job(n as u64)]),
+        }
+    }
+
+    async fn extend(&self, _claim: &Claim, _now: Timestamp, _lease: Duration) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
+    async fn recover(&self, _now: Timestamp) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    async fn retry(&self, _claim: &Claim, _now: Timestamp, _delay: Duration, _code: &str) -> Result<(), CommitError> {
+        self.returns.fetch_add(1, Ordering::SeqCst);
+        Self::lost().map_err(CommitError::Store)
+    }
+
+    async fn release(&self, _claims: &[Claim]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn release_lost(&self, held: &[Claim], _now: Timestamp) -> Result<u64, StoreError> {
+        Ok(u64::from(held.is_empty() && self.is_leased.swap(false, Ordering::SeqCst)))
+    }
+
+    async fn bury(&self, _: &Caller, _: &Claim, _: &EventDraft, code: &str, _: Timestamp) -> Result<(), CommitError> {
+        panic!("nothing is buried here: {code}")
+    }
+
+    async fn cancel_answer(&self, _: &Caller, _: MessageId, _: &EventDraft, _: Timestamp) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    async fn next_due(&self, _now: Timestamp) -> Result<Option<Duration>, StoreError> {
+        Ok(None)
+    }
+
+    async fn depth(&self) -> Result<(u64, u64), StoreError> {
+        Ok((0, 0))
+    }
+
+    async fn oldest(&self, _now: Timestamp) -> Result<Option<Duration>, StoreError> {
+        Ok(None)
+    }
+}
+
+/// Fails once.
+struct FailsOnce(AtomicBool, Notify);
+
+#[async_trait]
+impl Work for FailsOnce {
+    async fn run(&self, _job: &Job) -> Outcome {
+        if !self.0.swap(true, Ordering::SeqCst) {
+            return Outcome::Retry { code: "STORE", cause: "the connection was lost".into() };
+        }
+        self.1.notify_one();
+        Outcome::Done
+    }
+
+    fn gave_up(&self, _job: &Job, code: &str) -> EventDraft {
+        panic!("nothing is given up here: {code}")
+    }
+}
+
+#[tokio::test]
+async fn jobs_that_trouble_left_leased_are_done_before_the_lease_ends() {
+    let queue = Arc::new(CutOff::default());
+    let work = Arc::new(FailsOnce(AtomicBool::new(false), Notify::new()));
+    let config = ProcessorConfig { lease: Duration::from_secs(3_600), backoff: Duration::from_millis(1), ..ProcessorConfig::default() };
+    let processor = Processor::start(queue.clone(), work.clone(), Arc::new(Still), Arc::new(Silent), Arc::new(Notify::new()), config);
+    tokio::time::timeout(Duration::from_secs(60), work.1.notified()).await.expect("the job waits for its lease");
+    // One claim was lost, one attempt could not be given back, and the next did the job.
+    assert!(queue.claims.load(Ordering::SeqCst) >= 3 && queue.returns.load(Ordering::SeqCst) == 1);
+    drop(processor);
+}

@@ -1,0 +1,395 @@
+//! What the words around a name say about whom it means: "my boss John", "John from accounting", "another John", "I'm John",
+//! "Katherine, or Kate". Pure, and linear in the text: only a few words on either side of a name are looked at.
+
+use super::roles::Role;
+use recall_domain::{Mention, Span};
+
+/// How many characters on either side of a name are looked at.
+const REACH: usize = 80;
+
+/// A text in which names stand.
+pub(crate) struct Text(Vec<char>);
+
+/// Whose the role before a name is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Owner {
+    /// "my sister"
+    Speaker,
+    /// "Anna's sister"
+    Named(String),
+    /// "her sister"
+    Other,
+}
+
+/// What tells a bearer of a name from others, as the words around the name say it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Marks {
+    /// "my boss John": the word for the role as written, and whose it is.
+    pub(crate) role: Option<(Owner, String)>,
+    /// "John from accounting"
+    pub(crate) from: Option<String>,
+    /// "another John", "a guy called John"
+    pub(crate) another: bool,
+    /// "the other John"
+    pub(crate) other: bool,
+    /// "I'm John", "call me Jo"
+    pub(crate) speaker: bool,
+}
+
+impl Marks {
+    /// The words for people: "boss", "friend from school", "Anna's brother".
+    pub(crate) fn description(&self) -> Option<String> {
+        let role = self.role.as_ref().and_then(|(owner, role)| match owner {
+            Owner::Speaker => Some(role.clone()),
+            Owner::Named(name) => Some(format!("{name}'s {role}")),
+            Owner::Other => None,
+        });
+        match (role, &self.from) {
+            (Some(role), Some(from)) => Some(format!("{role} from {from}")),
+            (role, from) => role.or_else(|| from.as_ref().map(|f| format!("from {f}"))),
+        }
+    }
+
+    /// The reverse of [`Marks::description`].
+    pub(crate) fn described(description: Option<&str>) -> Self {
+        let Some(text) = description else { return Self::default() };
+        let (role, from) = match text.strip_prefix("from ") {
+            Some(from) => ("", Some(from)),
+            None => text.split_once(" from ").map_or((text, None), |(role, from)| (role, Some(from))),
+        };
+        let role = match role.split_once("'s ") {
+            Some((name, role)) => Some((Owner::Named(name.to_owned()), role.to_owned())),
+            None => (!role.is_empty()).then(|| (Owner::Speaker, role.to_owned())),
+        };
+        Self { role, from: from.map(str::to_owned), ..Self::default() }
+    }
+
+    /// What the bearer is to the speaker.
+    pub(crate) fn own_role(&self) -> Option<Role> {
+        self.role.as_ref().filter(|(owner, _)| *owner == Owner::Speaker).and_then(|(_, role)| Role::of(role))
+    }
+}
+
+impl Text {
+    pub(crate) fn of(text: &str) -> Self {
+        Self(text.chars().collect())
+    }
+
+    fn slice(&self, start: usize, end: usize) -> String {
+        self.0.get(start.min(self.0.len())..end.min(self.0.len())).unwrap_or_default().iter().collect()
+    }
+
+    /// Words before a place in its sentence, the nearest first, in lower case; a comma is a word.
+    fn before(&self, place: u32) -> Vec<String> {
+        let end = place as usize;
+        let text = self.slice(end.saturating_sub(REACH), end);
+        let sentence = text.rsplit(['.', '!', '?', ':', ';', '\n']).next().unwrap_or_default().to_owned();
+        let mut words = tokens(&sentence);
+        words.reverse();
+        words
+    }
+
+    /// Words after a place in its sentence, in lower case.
+    fn after(&self, place: u32) -> Vec<String> {
+        let start = place as usize;
+        let text = self.slice(start, start + REACH);
+        tokens(text.split(['.', '!', '?', ':', ';', '\n']).next().unwrap_or_default())
+    }
+
+    /// What is said around a mention. A role of its own ("my sister") is read like one that stands before a name.
+    pub(crate) fn marks(&self, m: &Mention) -> Marks {
+        let (before, after) = (self.before(m.span.start), self.after(m.span.end));
+        let word = |i: usize| before.get(i).map_or("", String::as_str);
+        let next = |i: usize| after.get(i).map_or("", String::as_str);
+        let mut marks = Marks { from: from(&before, &after), speaker: introduces(&before, &after), ..Marks::default() };
+        let unnamed = Role::of(&m.name);
+        marks.role = match (&m.description, unnamed) {
+            (Some(role), _) => self.owner(m.span, role, &before, &after).map(|o| (o, role.to_lowercase())),
+            (None, Some(role)) => {
+                // "Mom called", or "my sister" with an adjective between: nobody else's is named.
+                let bare = before.first().is_none_or(|w| !matches!(w.as_str(), "a" | "an" | "the"));
+                let owner = owner_of(&before).or_else(|| (bare && role.class == super::roles::Class::Kin).then_some(Owner::Speaker));
+                owner.map(|o| (o, m.name.to_lowercase()))
+            }
+            // "Elizabeth is my aunt."
+            (None, None) if matches!(next(0), "is" | "was" | "'s" | "’s") && matches!(next(1), "my" | "our") => {
+                let noun = after.iter().skip(2).take(3).cloned().collect::<Vec<_>>();
+                (1..=noun.len()).rev().map(|n| noun[..n].join(" ")).find(|w| Role::of(w).is_some()).map(|w| (Owner::Speaker, w))
+            }
+            (None, None) => {
+                let nouns = [word(0).to_owned(), format!("{} {}", word(1), word(0))];
+                nouns.into_iter().rev().find(|w| Role::of(w).is_some()).and_then(|w| {
+                    let skip = w.split(' ').count();
+                    owner_of(before.get(skip..).unwrap_or_default()).map(|o| (o, w))
+                })
+            }
+        };
+        let called = matches!(word(0), "called" | "named") && !matches!(word(1), "is" | "am" | "i" | "he" | "she" | "they" | "was");
+        marks.another = word(0) == "another" || (matches!(word(0), "different" | "second" | "new") && matches!(word(1), "a" | "the"));
+        marks.another |= called && before.iter().skip(1).take(5).any(|w| matches!(w.as_str(), "a" | "an" | "another" | "some"));
+        marks.other = word(0) == "other" && word(1) == "the";
+        marks
+    }
+
+    /// Whose the role beside a name is: it stands before the name ("my boss John", "Anna's boss John") or after it
+    /// ("John, my boss,").
+    fn owner(&self, span: Span, role: &str, before: &[String], after: &[String]) -> Option<Owner> {
+        let length = role.split_whitespace().count();
+        let last = role.split_whitespace().last().unwrap_or_default().to_lowercase();
+        if let Some(at) = before.iter().take(4).position(|w| *w == last) {
+            let owner = owner_of(before.get(at + length..).unwrap_or_default());
+            return match owner {
+                Some(Owner::Named(_)) => self.possessor(span, &last).map(Owner::Named).or(Some(Owner::Other)),
+                owner => owner,
+            };
+        }
+        let at = after.iter().take(6).position(|w| *w == last)?;
+        let owner: Vec<String> = after.get(..at.saturating_sub(length - 1)).unwrap_or_default().iter().rev().cloned().collect();
+        owner_of(&owner)
+    }
+
+    /// The name before "'s" as written, in the words before a span.
+    fn possessor(&self, span: Span, role: &str) -> Option<String> {
+        let end = span.start as usize;
+        let text = self.slice(end.saturating_sub(REACH), end).replace('’', "'");
+        let (before, _) = text.rsplit_once(role).or_else(|| text.rsplit_once("'s"))?;
+        let (name, _) = before.rsplit_once("'s").unwrap_or((before, ""));
+        let name = name.split_whitespace().last()?;
+        name.chars().next().is_some_and(char::is_uppercase).then(|| name.to_owned())
+    }
+
+    /// Whether the words between two mentions say that they are two names of one thing.
+    pub(crate) fn same(&self, a: &Mention, b: &Mention) -> Same {
+        let (start, end) = (a.span.end as usize, b.span.start as usize);
+        if end < start || end - start > REACH {
+            return Same::Unsaid;
+        }
+        let between = self.slice(start, end).to_lowercase();
+        let between = between.trim();
+        let after = self.after(b.span.end);
+        let closes = self.0.get(b.span.end as usize) == Some(&')');
+        match between.trim_start_matches(['(', ',', ' ']) {
+            "aka"
+            | "a.k.a."
+            | "also known as"
+            | "also called"
+            | "is short for"
+            | "short for"
+            | "nicknamed"
+            | "is a nickname for"
+            | "goes by"
+            | "who goes by"
+            | "formerly"
+            | "formerly known as"
+            | "stands for"
+            | "is also known as"
+            | "is the same as"
+            | "prefers to be called"
+            | "is now called"
+            | "was renamed to" => Same::Said,
+            "or" if after.first().is_some_and(|w| w == "for") && after.get(1).is_some_and(|w| w == "short") => Same::Said,
+            "or" if between.starts_with(',') => Same::IfAlike,
+            "" if between.starts_with('(') && closes => Same::IfAlike,
+            _ => Same::Unsaid,
+        }
+    }
+
+    /// Whether the speaker speaks of themselves.
+    pub(crate) fn first_person(&self) -> bool {
+        let mut word = String::new();
+        for c in self.0.iter().chain(&[' ']) {
+            if c.is_alphabetic() {
+                word.extend(c.to_lowercase());
+            } else {
+                if matches!(word.as_str(), "i" | "me" | "my" | "mine" | "myself" | "we" | "us" | "our" | "im") {
+                    return true;
+                }
+                word.clear();
+            }
+        }
+        false
+    }
+}
+
+/// What the words between two names say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Same {
+    /// "Kate is short for Katherine."
+    Said,
+    /// "Katherine (Kate)": if one can be a form of the other.
+    IfAlike,
+    Unsaid,
+}
+
+fn tokens(text: &str) -> Vec<String> {
+    let text = text.to_lowercase().replace('’', "'").replace(',', " , ");
+    text.split_whitespace().map(|w| w.trim_matches(|c: char| "\"“”()*_".contains(c)).to_owned()).filter(|w| !w.is_empty()).collect()
+}
+
+/// Whose something is, by the words before it, nearest first; adjectives may stand between.
+fn owner_of(before: &[String]) -> Option<Owner> {
+    for word in before.iter().take(3) {
+        match word.as_str() {
+            "my" | "our" => return Some(Owner::Speaker),
+            "his" | "her" | "their" | "your" | "whose" => return Some(Owner::Other),
+            "," | "a" | "an" | "the" | "and" | "is" | "was" | "of" | "with" => return None,
+            w if w.ends_with("'s") && !matches!(w, "it's" | "he's" | "she's" | "that's" | "there's" | "here's") => {
+                return Some(Owner::Named(w.trim_end_matches("'s").to_owned()));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// "John from accounting". Whom one picks up from school, or knows from there, is not called so.
+fn from(before: &[String], after: &[String]) -> Option<String> {
+    const MOVED: [&str; 27] = [
+        "know",
+        "knows",
+        "knew",
+        "met",
+        "meet",
+        "remember",
+        "recognised",
+        "pick",
+        "picked",
+        "fetch",
+        "collect",
+        "collected",
+        "got",
+        "get",
+        "received",
+        "brought",
+        "bring",
+        "took",
+        "take",
+        "moved",
+        "drove",
+        "borrowed",
+        "bought",
+        "hear",
+        "heard",
+        "back",
+        "flew",
+    ];
+    if after.first().is_none_or(|w| w != "from") || before.iter().take(4).any(|w| MOVED.contains(&w.as_str())) {
+        return None;
+    }
+    let mut rest = after.iter().skip(1).skip_while(|w| matches!(w.as_str(), "the" | "my" | "our" | "a"));
+    let first = rest.next()?.trim_end_matches("'s");
+    let second = rest.next().map_or("", String::as_str);
+    let placed =
+        matches!(second, "team" | "department" | "dept" | "office" | "school" | "university" | "club" | "class" | "church" | "floor");
+    let names = first.chars().all(|c| c.is_alphanumeric() || c == '-');
+    names.then(|| if placed { format!("{first} {second}") } else { first.to_owned() })
+}
+
+/// "I'm John", "my name is John", "call me Jo", "John here".
+fn introduces(before: &[String], after: &[String]) -> bool {
+    let word = |i: usize| before.get(i).map_or("", String::as_str);
+    let next = after.first().map_or("", String::as_str);
+    if before.iter().any(|w| matches!(w.as_str(), "don't" | "not" | "never" | "stop" | "if" | "wish")) || next.starts_with("'s") {
+        return false;
+    }
+    let named = matches!((word(1), word(0)), ("name", "is") | ("name's", _) | ("me", "as")) && before.iter().take(4).any(|w| w == "my");
+    let called =
+        matches!((word(1), word(0)), ("call" | "calls" | "called", "me")) || (word(2) == "i" && word(1) == "go" && word(0) == "by");
+    let short = word(0) == "name's" && word(1) == "my";
+    // "I'm John and", but neither "I'm John Smith's" nor "I am Spider fan".
+    let said = matches!(word(0), "i'm" | "im") || (word(0) == "am" && word(1) == "i") || (word(0) == "called" && word(1) == "i'm");
+    let ends = matches!(next, "" | "," | "and" | "from" | "but" | "by" | "here" | "btw" | "i" | "nice" | "-" | "–" | "—");
+    let here = before.is_empty() && next == "here" && after.get(1).is_none_or(|w| w == ",");
+    named || called || short || (said && ends) || here
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recall_domain::EntityType;
+
+    fn mention(text: &str, name: &str, description: Option<&str>) -> Mention {
+        let start = text[..text.find(name).unwrap_or_else(|| panic!("{name}"))].chars().count() as u32;
+        let span = Span { start, end: start + name.chars().count() as u32 };
+        Mention { name: name.into(), entity_type: EntityType::Person, span, confidence: 1.0, description: description.map(Into::into) }
+    }
+
+    fn marks(text: &str, name: &str, description: Option<&str>) -> Marks {
+        Text::of(text).marks(&mention(text, name, description))
+    }
+
+    #[test]
+    fn roles_and_whose_they_are() {
+        for (text, name, role, expected) in [
+            ("My boss John hates meetings.", "John", Some("boss"), Some("boss")),
+            ("John, my boss, hates meetings.", "John", Some("boss"), Some("boss")),
+            ("I met Anna's brother John.", "John", Some("brother"), Some("Anna's brother")),
+            ("She saw her brother John.", "John", Some("brother"), None),
+            ("Elizabeth is my aunt.", "Elizabeth", None, Some("aunt")),
+            ("My little sister Mia sings.", "Mia", Some("sister"), Some("sister")),
+            ("my sister called", "sister", None, Some("sister")),
+            ("Mom called", "Mom", None, Some("mom")),
+            ("Tom from work likes football.", "Tom", None, Some("from work")),
+            ("My friend Tom from university is here.", "Tom", Some("friend"), Some("friend from university")),
+            ("Ana from the design team left.", "Ana", None, Some("from design team")),
+            ("I picked up Tom from school.", "Tom", None, None),
+            ("Anna knows Tom from school.", "Tom", None, None),
+            ("John called.", "John", None, None),
+        ] {
+            let marks = marks(text, name, role);
+            assert_eq!(marks.description().as_deref(), expected, "{text}");
+            let again = Marks::described(expected);
+            assert_eq!((again.role, again.from), (marks.role.filter(|(o, _)| *o != Owner::Other), marks.from), "{text}");
+        }
+    }
+
+    #[test]
+    fn who_says_who_they_are() {
+        for (text, name, expected) in [
+            ("I am John.", "John", true),
+            ("Hi, I'm Kate from Utrecht.", "Kate", true),
+            ("My name is John and I live in Ghent.", "John", true),
+            ("my name's John", "John", true),
+            ("Call me Jo.", "Jo", true),
+            ("Everyone calls me Jo.", "Jo", true),
+            ("John here, how are you?", "John", true),
+            ("I'm John's brother.", "John", false),
+            ("John called me.", "John", false),
+            ("Don't call me John.", "John", false),
+            ("I'm with John.", "John", false),
+            ("His name is John.", "John", false),
+            ("I am sorry, John.", "John", false),
+        ] {
+            assert_eq!(marks(text, name, None).speaker, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn another_of_the_name() {
+        assert!(marks("I met a different John at the gym.", "John", None).another);
+        assert!(marks("A new hire named John started.", "John", None).another);
+        assert!(!marks("My son is called John.", "John", None).another);
+        assert!(marks("The other John called.", "John", None).other);
+    }
+
+    #[test]
+    fn two_names_of_one() {
+        for (text, a, b, expected) in [
+            ("Kate is short for Katherine.", "Kate", "Katherine", Same::Said),
+            ("Katherine, or Kate as we call her, sings.", "Katherine", "Kate as", Same::IfAlike),
+            ("Robert (Bob) sings.", "Robert", "Bob", Same::IfAlike),
+            ("Robert and Bob sing.", "Robert", "Bob", Same::Unsaid),
+            ("Robert or Bob can help.", "Robert", "Bob", Same::Unsaid),
+            ("Anna, also known as Nan, sings.", "Anna", "Nan,", Same::Said),
+        ] {
+            assert_eq!(Text::of(text).same(&mention(text, a, None), &mention(text, b, None)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_speaker_speaks_of_themselves() {
+        for (text, expected) in [("John called me.", true), ("I'm late", true), ("Anna likes tea.", false), ("Mexico", false)] {
+            assert_eq!(Text::of(text).first_person(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! How names of one thing may differ, and how much such a likeness is worth by itself. Pure; the lists are data.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::OnceLock,
+};
+
+use recall_domain::{EntityKey, EntityType};
+
+const NICKNAMES: &str = include_str!("../../../../data/lexicon/nicknames.txt");
+const ALIASES: &str = include_str!("../../../../data/lexicon/aliases.txt");
+
+/// Titles before a family name. "Mr" and "Mrs" are two people, and so are a doctor and a nurse; one person may well be "Dr" and
+/// "Mrs".
+const MALE: [&str; 4] = ["mr", "mister", "sir", "herr"];
+const FEMALE: [&str; 5] = ["mrs", "ms", "miss", "madam", "frau"];
+const NEUTRAL: [&str; 1] = ["mx"];
+const ACADEMIC: [&str; 4] = ["dr", "doctor", "prof", "professor"];
+const OFFICES: [&str; 14] = [
+    "nurse",
+    "officer",
+    "captain",
+    "judge",
+    "coach",
+    "detective",
+    "sergeant",
+    "pastor",
+    "rabbi",
+    "imam",
+    "senator",
+    "chef",
+    "mayor",
+    "president",
+];
+
+/// Whether a word is a title.
+fn is_title(word: &str) -> bool {
+    [&MALE[..], &FEMALE, &NEUTRAL, &ACADEMIC, &OFFICES].iter().any(|titles| titles.contains(&word))
+}
+
+/// Whether two titles are hardly one person's.
+fn titles_exclude(a: &str, b: &str) -> bool {
+    let is = |titles: &[&str], x: &str, y: &str| titles.contains(&x) && !titles.contains(&y);
+    let sexes = (MALE.contains(&a) && FEMALE.contains(&b)) || (FEMALE.contains(&a) && MALE.contains(&b));
+    let works = |x: &str, y: &str| is(&OFFICES, x, y) && ACADEMIC.contains(&y);
+    sexes || works(a, b) || works(b, a) || (OFFICES.contains(&a) && OFFICES.contains(&b) && a != b)
+}
+
+/// What a company's name may end in without being another company, and a project's without being another project.
+const SUFFIXES: [&str; 18] = [
+    "inc",
+    "incorporated",
+    "ltd",
+    "limited",
+    "llc",
+    "gmbh",
+    "corp",
+    "corporation",
+    "co",
+    "plc",
+    "ag",
+    "bv",
+    "nv",
+    "project",
+    "initiative",
+    "app",
+    "repo",
+    "repository",
+];
+/// Longest name, in words, that is taken apart. Longer ones are sentences.
+const MAX_WORDS: usize = 8;
+
+/// How the names of a mention and of something known fit, best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Fit {
+    /// The same name.
+    Same,
+    /// Another name of the same thing by the list ("NYC").
+    Listed,
+    /// The same but for a company's form, a hyphen or a space.
+    Spelling,
+    /// The same family name and a short form of the given name ("Kate Miller", "Katherine Miller").
+    NicknameAndFamily,
+    /// The same family name and the initial of the given name ("J. Smith").
+    Initial,
+    /// A given name, where the full name is known.
+    ShortOfFull,
+    /// A title and the family name, where the full name is known, or the other way round.
+    Family,
+    /// A full name, where only the given name is known.
+    FullOfShort,
+    /// The initial letters of a long name.
+    Acronym,
+    /// "Mr" or "Mrs" and the family name, which two of a family share.
+    Titled,
+    /// A short form of the given name, or its full form.
+    Nickname,
+}
+
+impl Fit {
+    /// What the likeness is worth by itself, 0 to 1.
+    pub(crate) fn score(self) -> f64 {
+        match self {
+            Self::Same => 0.9,
+            Self::Listed => 0.9,
+            Self::Spelling => 0.85,
+            Self::NicknameAndFamily => 0.8,
+            Self::Initial | Self::ShortOfFull => 0.7,
+            Self::Family => 0.55,
+            Self::Acronym => 0.65,
+            Self::FullOfShort => 0.5,
+            Self::Nickname => 0.45,
+            Self::Titled => 0.3,
+        }
+    }
+
+    /// For people who ask why.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::Same => "same name",
+            Self::Listed => "another name of the same thing",
+            Self::Spelling => "same name but for its spelling",
+            Self::NicknameAndFamily => "short form of the given name, same family name",
+            Self::Initial => "initial of the given name, same family name",
+            Self::ShortOfFull => "given name of a known full name",
+            Self::Family | Self::Titled => "same family name",
+            Self::FullOfShort => "full name of a known given name",
+            Self::Acronym => "initial letters of the name",
+            Self::Nickname => "short form of the given name",
+        }
+    }
+}
+
+/// A person's name, taken apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Person {
+    title: Option<String>,
+    given: Option<String>,
+    family: Option<String>,
+}
+
+fn words(name: &str) -> Vec<String> {
+    let key = EntityKey::of(name);
+    let text = key.as_ref().map_or("", EntityKey::as_str);
+    let bare = |w: &str| w.trim_matches(|c: char| ".,;:!?\"'“”‘’()".contains(c)).to_owned();
+    text.split_whitespace().map(bare).filter(|w| !w.is_empty()).take(MAX_WORDS + 1).collect()
+}
+
+impl Person {
+    fn of(name: &str) -> Option<Self> {
+        let mut words = words(name);
+        if words.is_empty() || words.len() > MAX_WORDS {
+            return None;
+        }
+        let title = (words.len() > 1 && is_title(&words[0])).then(|| words.remove(0));
+        let (first, last) = (words.first()?.clone(), words.last()?.clone());
+        Some(match (words.len(), &title) {
+            (1, Some(_)) => Self { title, given: None, family: Some(first) },
+            (1, None) => Self { title, given: Some(first), family: None },
+            _ => Self { title, given: Some(first), family: Some(last) },
+        })
+    }
+
+    /// How a mentioned person's name fits a known one's.
+    fn fits(&self, known: &Self) -> Option<Fit> {
+        if let (Some(a), Some(b)) = (&self.title, &known.title)
+            && titles_exclude(a, b)
+        {
+            return None;
+        }
+        match (&self.given, &self.family, &known.given, &known.family) {
+            (Some(a), Some(f), Some(b), Some(g)) if f == g => match likeness(a, b)? {
+                Likeness::Equal => Some(Fit::Same),
+                Likeness::Variant => Some(Fit::NicknameAndFamily),
+                Likeness::Initial => Some(Fit::Initial),
+            },
+            (Some(a), None, Some(b), Some(g)) => match likeness(a, b) {
+                Some(Likeness::Equal) => Some(Fit::ShortOfFull),
+                Some(Likeness::Variant) => Some(Fit::Nickname),
+                _ => (a == g).then_some(Fit::Family),
+            },
+            (Some(a), Some(_), Some(b), None) => match likeness(a, b)? {
+                Likeness::Equal => Some(Fit::FullOfShort),
+                Likeness::Variant => Some(Fit::Nickname),
+                Likeness::Initial => None,
+            },
+            (Some(a), None, Some(b), None) => match likeness(a, b)? {
+                Likeness::Equal => Some(Fit::Same),
+                Likeness::Variant => Some(Fit::Nickname),
+                Likeness::Initial => None,
+            },
+            (None, Some(f), None, Some(g)) => (f == g).then_some(Fit::Same),
+            (None, Some(f), Some(_), Some(g)) | (Some(_), Some(f), None, Some(g)) => {
+                let gendered = |p: &Self| p.title.as_deref().is_some_and(|t| MALE.contains(&t) || FEMALE.contains(&t));
+                (f == g).then_some(if gendered(self) || gendered(known) { Fit::Titled } else { Fit::Family })
+            }
+            _ => None,
+        }
+    }
+}
+
+enum Likeness {
+    Equal,
+    Variant,
+    Initial,
+}
+
+fn likeness(a: &str, b: &str) -> Option<Likeness> {
+    if a == b {
+        return Some(Likeness::Equal);
+    }
+    if variants(a).contains(b) {
+        return Some(Likeness::Variant);
+    }
+    let initial = |short: &str, long: &str| short.chars().count() == 1 && long.starts_with(short);
+    (initial(a, b) || initial(b, a)).then_some(Likeness::Initial)
+}
+
+/// Given names that may be the same person's, in lower case: the full forms of a short one, and the short forms of both.
+fn variants(given: &str) -> &'static BTreeSet<String> {
+    static LIST: OnceLock<HashMap<String, BTreeSet<String>>> = OnceLock::new();
+    static NONE: BTreeSet<String> = BTreeSet::new();
+    let list = LIST.get_or_init(|| {
+        let mut list: HashMap<String, BTreeSet<String>> = HashMap::new();
+        for line in NICKNAMES.lines().filter(|l| !l.starts_with('#')) {
+            let Some((full, short)) = line.split_once(':') else { continue };
+            let read = |names: &str| names.split(',').map(|n| n.trim().to_lowercase()).collect::<Vec<_>>();
+            let (full, short) = (read(full), read(short));
+            for s in &short {
+                let others = full.iter().chain(&short).filter(|o| *o != s).cloned();
+                list.entry(s.clone()).or_default().extend(others);
+            }
+            for f in full {
+                list.entry(f).or_default().extend(short.iter().cloned());
+            }
+        }
+        list
+    });
+    list.get(given).unwrap_or(&NONE)
+}
+
+/// All names of the thing that the list knows under this one, as keys.
+fn listed(key: &str) -> &'static [EntityKey] {
+    static LIST: OnceLock<HashMap<String, Vec<EntityKey>>> = OnceLock::new();
+    let list = LIST.get_or_init(|| {
+        let mut list = HashMap::new();
+        for line in ALIASES.lines().filter(|l| !l.starts_with('#')) {
+            let keys: Vec<EntityKey> = line.split(", ").filter_map(EntityKey::of).collect();
+            for key in &keys {
+                list.insert(key.as_str().to_owned(), keys.clone());
+            }
+        }
+        list
+    });
+    list.get(key).map_or(&[], Vec::as_slice)
+}
+
+/// Letters and digits alone, without what a company or project may be called besides.
+fn bare(name: &str) -> String {
+    let mut words = words(name);
+    while words.len() > 1 && words.last().is_some_and(|w| SUFFIXES.contains(&w.as_str())) {
+        words.pop();
+    }
+    // A sign is the whole difference between "C" and "C++".
+    words.concat().chars().filter(|c| c.is_alphanumeric() || "+#&".contains(*c)).collect()
+}
+
+fn acronym(name: &str) -> Option<String> {
+    let words = words(name);
+    let long = (3..=MAX_WORDS).contains(&words.len());
+    long.then(|| {
+        words.iter().filter(|w| !["of", "the", "and", "for", "de", "in"].contains(&w.as_str())).filter_map(|w| w.chars().next()).collect()
+    })
+}
+
+/// Whether a name is written as initial letters ("NYC").
+fn is_acronym(name: &str) -> bool {
+    (3..=6).contains(&name.chars().count()) && name.chars().all(|c| c.is_ascii_uppercase())
+}
+
+/// How a mentioned name fits a known one, both of things of this type. Symmetric types apart, what is known stands second.
+pub(crate) fn fit(mentioned: &str, known: &str, entity_type: EntityType) -> Option<Fit> {
+    let (a, b) = (EntityKey::of(mentioned)?, EntityKey::of(known)?);
+    if a == b {
+        return Some(Fit::Same);
+    }
+    if listed(a.as_str()).contains(&b) {
+        return Some(Fit::Listed);
+    }
+    if entity_type == EntityType::Person {
+        return Person::of(mentioned)?.fits(&Person::of(known)?);
+    }
+    let (x, y) = (bare(mentioned), bare(known));
+    if !x.is_empty() && x == y {
+        return Some(Fit::Spelling);
+    }
+    let initials = |short: &str, long: &str| is_acronym(short) && acronym(long).is_some_and(|l| l == short.to_lowercase());
+    (initials(mentioned, known) || initials(known, mentioned)).then_some(Fit::Acronym)
+}
+
+/// Whether a person's name has a given and a family name, which hardly two people share.
+pub(crate) fn is_full(name: &str) -> bool {
+    Person::of(name).is_some_and(|p| p.given.is_some_and(|g| g.chars().count() > 1) && p.family.is_some())
+}
+
+/// The type to look for: "J. Smith" is a person, whatever it was taken for.
+pub(crate) fn sort(name: &str, entity_type: EntityType) -> EntityType {
+    let initial = |p: &Person| p.given.as_ref().is_some_and(|g| g.chars().count() == 1) && p.family.as_ref().is_some_and(|f| f.len() > 1);
+    let capital = name.split_whitespace().all(|w| w.chars().next().is_some_and(char::is_uppercase));
+    if capital && name.contains('.') && Person::of(name).is_some_and(|p| initial(&p)) { EntityType::Person } else { entity_type }
+}
+
+/// The keys under which a name's bearer may be known.
+pub(crate) fn keys(name: &str, entity_type: EntityType) -> Vec<EntityKey> {
+    let mut keys: Vec<EntityKey> = EntityKey::of(name).into_iter().collect();
+    if let Some(key) = keys.first().cloned() {
+        keys.extend(listed(key.as_str()).iter().cloned());
+    }
+    if entity_type == EntityType::Person {
+        if let Some(Person { given: Some(given), family, .. }) = Person::of(name) {
+            for g in std::iter::once(&given).chain(variants(&given)) {
+                keys.extend(EntityKey::of(g));
+                keys.extend(family.as_ref().and_then(|f| EntityKey::of(&format!("{g} {f}"))));
+            }
+        }
+    } else {
+        let words = words(name);
+        let short = words.len() > 1 && words.last().is_some_and(|w| SUFFIXES.contains(&w.as_str()));
+        keys.extend(short.then(|| words[..words.len() - 1].join(" ")).and_then(|w| EntityKey::of(&w)));
+        keys.extend(acronym(name).and_then(|a| EntityKey::of(&a)));
+    }
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
+/// Parts of a name under which its bearer is looked for besides, and by which it is itself found: given and family names of
+/// people, and of other things the bare letters and the initials.
+pub(crate) fn hints(name: &str, entity_type: EntityType) -> Vec<String> {
+    let mut hints = Vec::new();
+    if entity_type == EntityType::Person {
+        let Some(p) = Person::of(name) else { return hints };
+        // Somebody known by one word is found by its key.
+        if p.family.is_some() {
+            hints.extend(p.given.filter(|g| g.chars().count() > 1));
+            hints.extend(p.family);
+        }
+    } else {
+        let (key, bare) = (EntityKey::of(name), bare(name));
+        if key.is_some_and(|k| k.as_str() != bare) && !bare.is_empty() {
+            hints.push(bare);
+        }
+        hints.extend(acronym(name));
+    }
+    hints
+}
+
+/// The hints to look for when a name is mentioned.
+pub(crate) fn asked(name: &str, entity_type: EntityType) -> Vec<String> {
+    let mut asked = hints(name, entity_type);
+    if entity_type == EntityType::Person {
+        if let Some(given) = Person::of(name).filter(|p| p.family.is_none()).and_then(|p| p.given) {
+            asked.extend(variants(&given).iter().cloned());
+            asked.push(given);
+        }
+    } else if is_acronym(name) || name.chars().any(|c| c.is_uppercase()) {
+        asked.push(bare(name));
+    }
+    asked.sort();
+    asked.dedup();
+    asked
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn of(a: &str, b: &str) -> Option<Fit> {
+        fit(a, b, EntityType::Person)
+    }
+
+    #[test]
+    fn names_of_people() {
+        for (mentioned, known, expected) in [
+            ("Anna", "anna", Some(Fit::Same)),
+            ("Kate", "Katherine", Some(Fit::Nickname)),
+            ("Katherine", "Kate", Some(Fit::Nickname)),
+            ("Bob", "Robert", Some(Fit::Nickname)),
+            ("Kate", "Katie", Some(Fit::Nickname)),
+            ("Catherine", "Katherine", None),
+            ("Anna", "Anna Schmidt", Some(Fit::ShortOfFull)),
+            ("Anna Schmidt", "Anna", Some(Fit::FullOfShort)),
+            ("Anna Schmidt", "Anna Weber", None),
+            ("Kate Miller", "Katherine Miller", Some(Fit::NicknameAndFamily)),
+            ("J. Smith", "John Smith", Some(Fit::Initial)),
+            ("J. Smith", "Anna Smith", None),
+            ("J", "John", None),
+            ("Mr. Schmidt", "Anna Schmidt", Some(Fit::Titled)),
+            ("Dr. Schmidt", "Anna Schmidt", Some(Fit::Family)),
+            ("Mr Schmidt", "Mrs Schmidt", None),
+            ("Dr. Schmidt", "Mrs Schmidt", Some(Fit::Same)),
+            ("Schmidt", "Anna Schmidt", Some(Fit::Family)),
+            ("Nurse Schmidt", "Dr. Schmidt", None),
+            ("Captain Schmidt", "Mr. Schmidt", Some(Fit::Same)),
+            ("John", "Joan", None),
+            ("John Smith", "John Miller", None),
+        ] {
+            assert_eq!(of(mentioned, known), expected, "{mentioned} and {known}");
+        }
+    }
+
+    #[test]
+    fn names_of_other_things() {
+        let of = |a, b| fit(a, b, EntityType::Tool);
+        for (a, b, expected) in [
+            ("NYC", "New York City", Some(Fit::Listed)),
+            ("Postgres", "PostgreSQL", Some(Fit::Listed)),
+            ("Project Apollo", "Apollo", Some(Fit::Same)),
+            ("Apollo project", "Apollo", Some(Fit::Spelling)),
+            ("Acme Inc.", "Acme", Some(Fit::Spelling)),
+            ("Click-House", "ClickHouse", Some(Fit::Spelling)),
+            ("SDC", "Sunday Dinner Club", Some(Fit::Acronym)),
+            ("C", "C++", None),
+            ("Java", "JavaScript", None),
+            ("Apple", "Apple Music", None),
+        ] {
+            assert_eq!(of(a, b), expected, "{a} and {b}");
+            assert_eq!(of(b, a), expected, "{b} and {a}");
+        }
+    }
+
+    #[test]
+    fn who_may_be_meant_is_found_by_a_key_or_a_hint() {
+        for (mentioned, known) in [
+            ("Kate", "Katherine"),
+            ("Katherine", "Kate"),
+            ("Anna", "Anna Schmidt"),
+            ("Anna Schmidt", "Anna"),
+            ("Kate", "Katherine Miller"),
+            ("Kate Miller", "Katherine Miller"),
+            ("J. Smith", "John Smith"),
+            ("Mr. Schmidt", "Anna Schmidt"),
+            ("Schmidt", "Anna Schmidt"),
+            ("John Smith", "J. Smith"),
+            ("Anna Schmidt", "Dr. Schmidt"),
+        ] {
+            found(mentioned, known, EntityType::Person);
+        }
+        for (a, b) in [("NYC", "New York City"), ("Acme Inc", "Acme"), ("Click-House", "ClickHouse"), ("SDC", "Sunday Dinner Club")] {
+            found(a, b, EntityType::Organization);
+            found(b, a, EntityType::Organization);
+        }
+    }
+
+    fn found(mentioned: &str, known: &str, t: EntityType) {
+        let by_key = keys(mentioned, t).contains(&EntityKey::of(known).unwrap());
+        let by_hint = asked(mentioned, t).iter().any(|h| hints(known, t).contains(h) || EntityKey::of(known).unwrap().as_str() == h);
+        assert!(by_key || by_hint, "{mentioned} does not find {known}");
+    }
+
+    #[test]
+    fn a_text_for_a_name_is_not_taken_apart() {
+        let long = "word ".repeat(10_000);
+        assert!(hints(&long, EntityType::Person).is_empty());
+        assert!(fit(&long, "word", EntityType::Person).is_none());
+    }
+}

@@ -1,0 +1,146 @@
+//! What people are to someone, and which roles one person hardly has both. Pure; the list is data.
+
+use std::{collections::HashMap, sync::OnceLock};
+
+const ROLES: &str = include_str!("../../../../data/lexicon/roles.txt");
+
+/// The sort of a role.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Class {
+    Kin,
+    Partner,
+    Former,
+    Lead,
+    Staff,
+    Peer,
+    Social,
+    Service,
+}
+
+/// How many people have the role for one person.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Holders {
+    One,
+    Some,
+    Many,
+}
+
+impl Holders {
+    /// The value for this number of holders.
+    pub(crate) fn of(self, one: f64, some: f64, many: f64) -> f64 {
+        match self {
+            Self::One => one,
+            Self::Some => some,
+            Self::Many => many,
+        }
+    }
+}
+
+/// One role, whatever word was used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Role {
+    /// Its plainest word.
+    pub(crate) name: &'static str,
+    pub(crate) class: Class,
+    pub(crate) holders: Holders,
+}
+
+struct List {
+    by_word: HashMap<&'static str, Role>,
+}
+
+fn list() -> &'static List {
+    static LIST: OnceLock<List> = OnceLock::new();
+    LIST.get_or_init(|| {
+        let mut by_word = HashMap::new();
+        for line in ROLES.lines().filter(|l| !l.starts_with('#')) {
+            let Some((head, words)) = line.split_once(": ") else { continue };
+            let mut head = head.split(' ');
+            let class = match head.next() {
+                Some("kin") => Class::Kin,
+                Some("partner") => Class::Partner,
+                Some("former") => Class::Former,
+                Some("lead") => Class::Lead,
+                Some("staff") => Class::Staff,
+                Some("peer") => Class::Peer,
+                Some("social") => Class::Social,
+                Some("service") => Class::Service,
+                _ => continue,
+            };
+            let holders = match head.next() {
+                Some("one") => Holders::One,
+                Some("some") => Holders::Some,
+                _ => Holders::Many,
+            };
+            let words: Vec<&str> = words.split(", ").collect();
+            let Some(name) = words.first().copied() else { continue };
+            by_word.extend(words.iter().map(|w| (*w, Role { name, class, holders })));
+        }
+        List { by_word }
+    })
+}
+
+impl Role {
+    /// The role that a word names, if it names one.
+    pub(crate) fn of(word: &str) -> Option<Self> {
+        list().by_word.get(word.to_lowercase().as_str()).copied()
+    }
+
+    /// Every word for this role.
+    pub(crate) fn words(self) -> impl Iterator<Item = &'static str> {
+        list().by_word.iter().filter(move |(_, r)| r.name == self.name).map(|(w, _)| *w)
+    }
+
+    /// Whether two roles are hardly one person's: a brother is no dentist, but a friend may be a neighbour.
+    pub(crate) fn excludes(self, other: Self) -> bool {
+        use Class as C;
+        let changing = |c| matches!(c, C::Partner | C::Former);
+        let about_work = |c| matches!(c, C::Lead | C::Staff | C::Peer);
+        let met = |c| matches!(c, C::Peer | C::Social | C::Partner | C::Former);
+        if self.name == other.name || (changing(self.class) && changing(other.class)) {
+            return false;
+        }
+        // Colleagues are promoted.
+        if about_work(self.class) && about_work(other.class) {
+            return false;
+        }
+        !(met(self.class) && met(other.class))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn role(word: &str) -> Role {
+        Role::of(word).unwrap_or_else(|| panic!("{word}"))
+    }
+
+    #[test]
+    fn words_of_one_role_are_one_role() {
+        for (a, b) in [("mom", "Mother"), ("boss", "manager"), ("coworker", "colleague"), ("flatmate", "roommate")] {
+            assert_eq!(role(a), role(b));
+        }
+        assert!(role("mom").words().any(|w| w == "mum"));
+        assert_eq!(Role::of("sushi"), None);
+    }
+
+    #[test]
+    fn unlike_roles_are_two_people() {
+        for (a, b, excluded) in [
+            ("brother", "boss", true),
+            ("brother", "father", true),
+            ("brother", "friend", true),
+            ("dentist", "landlord", true),
+            ("dentist", "cousin", true),
+            ("friend", "neighbour", false),
+            ("friend", "colleague", false),
+            ("colleague", "boss", false),
+            ("girlfriend", "wife", false),
+            ("mom", "mother", false),
+        ] {
+            assert_eq!(role(a).excludes(role(b)), excluded, "{a} and {b}");
+            assert_eq!(role(b).excludes(role(a)), excluded, "{b} and {a}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! How much one session may add to what is known, so that a text made of nothing but names does not fill a memory. Pure.
+
+use std::collections::HashSet;
+
+use super::{cast::Cast, learn::Statement};
+use recall_domain::{EntityId, Party};
+
+/// How much a session may speak of until it adds nothing new; nothing said is no limit. What is known already is reinforced, ended
+/// and denied without limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// Things.
+    pub entities: Option<u32>,
+    /// Facts.
+    pub facts: Option<u32>,
+}
+
+/// The statement without the things that are new and for which there is no room, and without what is said of them; `None` when
+/// there is room for all. Those named first stay.
+pub(super) fn thinned(s: &Statement, cast: &Cast, room: usize) -> Option<Statement> {
+    let mut new: Vec<EntityId> = Vec::new();
+    for e in cast.of_mention.iter().filter_map(|i| cast.entities.get(*i)) {
+        if cast.fresh.contains(&e.id) && !e.is_viewer && !new.contains(&e.id) {
+            new.push(e.id);
+        }
+    }
+    let gone: HashSet<EntityId> = new.into_iter().skip(room).collect();
+    if gone.is_empty() {
+        return None;
+    }
+    let stays = |mention: usize| cast.of_mention.get(mention).and_then(|i| cast.entities.get(*i)).is_some_and(|e| !gone.contains(&e.id));
+    // Where each mention stands among those that stay.
+    let mut places = Vec::with_capacity(cast.of_mention.len());
+    let mut next = 0;
+    for mention in 0..s.extraction.mentions.len() {
+        places.push(stays(mention).then_some(next));
+        next += usize::from(stays(mention));
+    }
+    let moved = |party: Party| match party {
+        Party::Speaker => Some(Party::Speaker),
+        Party::Mention(m) => places.get(m).copied().flatten().map(Party::Mention),
+    };
+    let mut thin = s.clone();
+    let mut at = 0..;
+    thin.extraction.mentions.retain(|_| at.next().is_some_and(stays));
+    thin.extraction.facts = s
+        .extraction
+        .facts
+        .iter()
+        .filter_map(|f| {
+            let mut f = f.clone();
+            (f.subject, f.object) = (moved(f.subject)?, moved(f.object)?);
+            Some(f)
+        })
+        .collect();
+    Some(thin)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use chrono::DateTime;
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{Memory, cast::Reading};
+    use recall_domain::{
+        CandidateFact, EntityKey, EntityType, Extraction, Mention, MessageId, MessageKind, Polarity, SessionId, Span, UserText,
+    };
+
+    fn mention(name: &str) -> Mention {
+        let span = Span { start: 0, end: 1 };
+        Mention { name: name.into(), entity_type: EntityType::Thing, span, confidence: 1.0, description: None }
+    }
+
+    fn fact(subject: Party, object: Party) -> CandidateFact {
+        let span = Span { start: 0, end: 4 };
+        CandidateFact { subject, relation: "LIKES".into(), object, polarity: Polarity::Affirmed, confidence: 1.0, span }
+    }
+
+    fn statement(mentions: Vec<Mention>) -> Statement {
+        Statement {
+            message: MessageId(Uuid::nil()),
+            session: SessionId(Uuid::nil()),
+            at: DateTime::UNIX_EPOCH,
+            text: UserText::from("text"),
+            speaker: None,
+            nobody: false,
+            extraction: Extraction { mentions, ..Extraction::empty(MessageKind::Statement) },
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_there_is_no_room_for_leaves_no_trace(names in prop::collection::vec(0usize..8, 1..12), facts in prop::collection::vec((0usize..12, 0usize..12), 0..12), known in 0usize..5, room in 0usize..8) {
+            let name = |n: usize| format!("Name{n}");
+            let mut s = statement(names.iter().map(|n| mention(&name(*n))).collect());
+            let party = |i: usize| if i < names.len() { Party::Mention(i) } else { Party::Speaker };
+            s.extraction.facts = facts.iter().map(|(a, b)| fact(party(*a), party(*b))).collect();
+            let mut next = 0u128;
+            let mut ids = || { next += 1; Uuid::from_u128(next) };
+            let there: Vec<_> = (0..known).map(|n| {
+                let alone = statement(vec![mention(&name(n))]);
+                let first = Cast::assemble(&alone, &Reading::of(&alone), &Memory::default(), &mut ids, s.at);
+                (EntityKey::of(&name(n)).unwrap(), first.entities[0].clone())
+            }).collect();
+            let memory = Memory { known: there, ..Memory::default() };
+            let cast = Cast::assemble(&s, &Reading::of(&s), &memory, &mut ids, s.at);
+            let new = |cast: &Cast| cast.entities.iter().filter(|e| cast.fresh.contains(&e.id) && !e.is_viewer).count();
+            let Some(thin) = thinned(&s, &cast, room) else {
+                prop_assert!(new(&cast) <= room);
+                return Ok(());
+            };
+            let after = Cast::assemble(&thin, &Reading::of(&thin), &memory, &mut ids, s.at);
+            prop_assert_eq!(new(&after), room);
+            // Everything that is said of what stays is still said, of the same things.
+            let words = |s: &Statement, stay: &dyn Fn(&str) -> bool| -> Vec<(String, String)> {
+                let of = |p: Party| match p { Party::Speaker => "I".to_owned(), Party::Mention(m) => s.extraction.mentions[m].name.clone() };
+                s.extraction.facts.iter().map(|f| (of(f.subject), of(f.object))).filter(|(a, b)| stay(a) && stay(b)).collect()
+            };
+            let left: Vec<String> = thin.extraction.mentions.iter().map(|m| m.name.clone()).collect();
+            prop_assert_eq!(words(&thin, &|_| true), words(&s, &|n| n == "I" || left.iter().any(|l| l == n)));
+            for n in 0..known {
+                prop_assert_eq!(left.contains(&name(n)), names.contains(&n), "what is known goes on being mentioned");
+            }
+        }
+    }
+}

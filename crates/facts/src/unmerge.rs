@@ -1,0 +1,347 @@
+//! Undoing a merge: who was merged away comes back with its mentions, keys, facts and evidence as they were. What was learnt
+//! since stays with the one that stayed, unless the message named the one that was gone. A pure plan.
+//!
+//! Each fact is put together from its evidence. A row that the record has goes back to the fact it came from; a later one goes to
+//! the side that its message names. A fact whose evidence is what it was gets its numbers back, any other is weighed anew.
+
+use std::collections::{HashMap, HashSet};
+
+use uuid::Uuid;
+
+use super::cast::VIEWER_NAME;
+use super::edit::{Occasion, entity_event};
+use super::news::{FactEvent, fact_event};
+use super::weigh::{half_life, is_rival, reweigh};
+use recall_domain::{
+    Entity, EntityId, EntityKey, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention, MessageId, Ontology, Stance,
+    event::{EntityChange, FactChange},
+};
+use recall_ports::{KnowledgeCommit, MergeRecord, Unmerge};
+
+/// What is known of a merge and of what became of it.
+#[derive(Debug)]
+pub struct Undo<'a> {
+    /// What the merge changed.
+    pub record: &'a MergeRecord,
+    /// The one that stayed, as it is now.
+    pub survivor: &'a Entity,
+    /// All its facts.
+    pub facts: &'a [Fact],
+    /// All evidence of those facts.
+    pub evidence: &'a [Evidence],
+    /// All its mentions.
+    pub mentions: &'a [(MessageId, u32, Mention)],
+    /// Entities on either side of its facts and of those in the record, as far as they are still there.
+    pub sides: &'a [Entity],
+}
+
+/// A fact as it is to be.
+struct Goal {
+    fact: Fact,
+    rows: Vec<Evidence>,
+    /// Rows that the record does not have, and whether each opposes the fact because it states a rival.
+    later: HashMap<(MessageId, Stance), bool>,
+    /// All rows that the record has are there, so that its numbers hold.
+    whole: bool,
+    retracted: Option<Fact>,
+}
+
+/// Tells two entities apart again that had been made one.
+pub fn unmerge(at: &Occasion<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    let Occasion { version, session, ontology, now } = *at;
+    let mentions = u.mentions_of_gone();
+    let (survivor, gone) = u.entities(&mentions, at);
+    let mut rows: HashMap<FactId, Vec<&Evidence>> = HashMap::new();
+    for e in u.evidence {
+        rows.entry(e.fact).or_default().push(e);
+    }
+    let mut goals = u.recorded(ontology);
+    u.later(&mut goals, &rows, &mentions, ontology, ids);
+    drop_false_opposition(&mut goals, ontology);
+
+    let (mut facts, mut evidence, mut dropped, mut deleted) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let kept: HashSet<FactId> = goals.iter().map(|g| g.fact.id).collect();
+    // What belongs to the one that comes back is written first: it frees the statements for what stays.
+    goals.sort_by_key(|g| !(g.fact.subject == gone.id || g.fact.object == gone.id));
+    let current: HashMap<FactId, &Fact> = u.facts.iter().map(|f| (f.id, f)).collect();
+    for goal in goals {
+        let current = current.get(&goal.fact.id).copied();
+        let has = |e: &Evidence| goal.rows.iter().any(|r| r.message == e.message && r.stance == e.stance);
+        let held: &[&Evidence] = rows.get(&goal.fact.id).map_or(&[], Vec::as_slice);
+        let same_rows = held.len() == goal.rows.len() && held.iter().all(|e| has(e));
+        let Some(fact) = goal.weighed(current.filter(|_| same_rows), ontology, at) else {
+            deleted.extend(current.map(|f| f.id));
+            continue;
+        };
+        dropped.extend(held.iter().filter(|e| !has(e)).map(|e| (e.fact, e.message, e.stance)));
+        let new = goal.rows.iter().filter(|r| !held.iter().any(|e| e.message == r.message && e.stance == r.stance));
+        let before = evidence.len();
+        evidence.extend(new.map(|r| Evidence { fact: fact.id, ..r.clone() }));
+        let touched = evidence.len() > before || held.iter().any(|e| !has(e));
+        if touched || current != Some(&fact) {
+            facts.push(fact);
+        }
+    }
+
+    // A fact all of whose evidence went to others is none any more.
+    let empty = |f: &&Fact| !kept.contains(&f.id) && rows.contains_key(&f.id);
+    deleted.extend(u.facts.iter().filter(empty).map(|f| f.id));
+
+    let mut names: HashMap<EntityId, &Entity> = u.sides.iter().map(|e| (e.id, e)).collect();
+    names.extend([(gone.id, &gone), (survivor.id, &survivor)]);
+    let stays = |f: &&Fact| !deleted.contains(&f.id) && !facts.iter().any(|o: &Fact| o.id == f.id);
+    let others: Vec<Fact> = facts.iter().chain(u.facts.iter().filter(stays)).cloned().collect();
+    let removed = u.facts.iter().filter(|f| deleted.contains(&f.id));
+    let told = facts.iter().map(|f| (f, FactChange::Revised)).chain(removed.map(|f| (f, FactChange::Removed)));
+    let mut events = vec![
+        entity_event(session, &survivor, EntityChange::Unmerged, Some(gone.id)),
+        entity_event(session, &gone, EntityChange::Restored, None),
+    ];
+    events.extend(told.map(|(fact, change)| {
+        let (message, excerpt) = (None, None);
+        fact_event(FactEvent { session, fact, others: &others, names: &names, ontology, change, message, excerpt, now })
+    }));
+    let keys = own_names(&survivor).filter_map(EntityKey::of).map(|k| (survivor.id, k)).collect();
+    let undo = Unmerge { gone: gone.id, from: survivor.id, mentions };
+    // There is one node of the user at a time: who is it no more is written first.
+    let entities = if gone.is_viewer { vec![survivor, gone] } else { vec![gone, survivor] };
+    KnowledgeCommit {
+        entities,
+        keys,
+        facts,
+        evidence,
+        unmerged: vec![undo],
+        deleted_facts: deleted,
+        dropped_evidence: dropped,
+        events: events.into_iter().map(|body| EventDraft { id: EventId(ids()), body }).collect(),
+        ..KnowledgeCommit::empty(version, session, now)
+    }
+}
+
+/// Names an entity goes by; "You" is how the server calls a user who has not said their name.
+fn own_names(e: &Entity) -> impl Iterator<Item = &str> {
+    std::iter::once(&e.name).chain(&e.aliases).map(String::as_str).filter(|n| !(e.is_viewer && *n == VIEWER_NAME))
+}
+
+impl Undo<'_> {
+    fn gone(&self) -> EntityId {
+        self.record.gone.id
+    }
+
+    /// A recorded id as it is called now: the one that stayed may have been merged on.
+    fn now(&self, id: EntityId) -> EntityId {
+        if id == self.record.before.id { self.survivor.id } else { id }
+    }
+
+    fn swap(fact: &Fact, from: EntityId, to: EntityId) -> Fact {
+        let swap = |id| if id == from { to } else { id };
+        Fact { subject: swap(fact.subject), object: swap(fact.object), ..fact.clone() }
+    }
+
+    /// Places of mentions that are to mean the one that was gone: those it had, and later ones by a name that only it had.
+    fn mentions_of_gone(&self) -> Vec<(MessageId, u32)> {
+        let keys = |e: &Entity| own_names(e).filter_map(EntityKey::of).collect::<HashSet<_>>();
+        let (ours, theirs) = (keys(&self.record.gone), keys(&self.record.before));
+        let recorded: HashSet<&(MessageId, u32)> = self.record.mentions.iter().collect();
+        let named = |m: &Mention| EntityKey::of(&m.name).is_some_and(|k| ours.contains(&k) && !theirs.contains(&k));
+        let of_gone = self
+            .mentions
+            .iter()
+            .filter(|(message, place, m)| recorded.contains(&(*message, *place)) || (self.record.since.contains(message) && named(m)));
+        of_gone.map(|(message, place, _)| (*message, *place)).collect()
+    }
+
+    /// Both entities as they are to be. What changed since the merge stays changed.
+    fn entities(&self, mentions: &[(MessageId, u32)], at: &Occasion<'_>) -> (Entity, Entity) {
+        let MergeRecord { gone, before, after, mentions: recorded, .. } = self.record;
+        let messages = |places: &[(MessageId, u32)]| places.iter().map(|(m, _)| *m).collect::<HashSet<_>>();
+        let more = messages(mentions).difference(&messages(recorded)).count() as u64;
+        let mut survivor = self.survivor.clone();
+        survivor.mention_count = survivor.mention_count.saturating_sub(gone.mention_count + more);
+        if survivor.aliases == after.aliases {
+            survivor.aliases.clone_from(&before.aliases);
+        } else {
+            survivor.aliases.retain(|a| !after.aliases.contains(a) || before.aliases.contains(a));
+        }
+        if survivor.description == after.description {
+            survivor.description.clone_from(&before.description);
+        }
+        if survivor.confidence == after.confidence {
+            survivor.confidence = before.confidence;
+        }
+        if survivor.created_at == after.created_at {
+            survivor.created_at = before.created_at;
+        }
+        let is_viewer = gone.is_viewer && survivor.is_viewer && !before.is_viewer;
+        survivor.is_viewer &= !is_viewer;
+        survivor.updated_at = at.now;
+        let gone = Entity { mention_count: gone.mention_count + more, is_viewer, updated_at: at.now, ..gone.clone() };
+        (survivor, gone)
+    }
+
+    /// Whether a fact is what a recorded one became by the merge.
+    fn became(&self, recorded: &Fact, fact: &Fact, ontology: &Ontology) -> bool {
+        same(&Self::swap(recorded, self.gone(), self.survivor.id), fact, ontology)
+    }
+
+    /// The facts of the record, each with those of its rows that are still held or that the merge itself let go.
+    fn recorded(&self, ontology: &Ontology) -> Vec<Goal> {
+        let there: HashSet<EntityId> = self.sides.iter().map(|e| e.id).chain([self.gone(), self.survivor.id]).collect();
+        let retracted: HashSet<FactId> = self.facts.iter().filter(|f| f.status == FactStatus::Retracted).map(|f| f.id).collect();
+        let taken_back: HashSet<MessageId> =
+            self.evidence.iter().filter(|e| e.stance == Stance::Supports && retracted.contains(&e.fact)).map(|e| e.message).collect();
+        let mut goals = Vec::new();
+        for recorded in &self.record.facts {
+            let mut fact = Fact { subject: self.now(recorded.subject), object: self.now(recorded.object), ..recorded.clone() };
+            // The other side may have been merged on; what became of the fact tells into whom.
+            if let Some(now) = self.facts.iter().find(|f| f.id == fact.id) {
+                let other = |f: &Fact| if f.subject == self.survivor.id { f.object } else { f.subject };
+                let (gone, stayed) = (self.gone(), self.survivor.id);
+                let named = |id: EntityId| id == gone || id == stayed;
+                match (named(fact.subject), named(fact.object)) {
+                    (true, false) => fact.object = other(now),
+                    (false, true) => fact.subject = other(now),
+                    _ => {}
+                }
+            }
+            if !there.contains(&fact.subject) || !there.contains(&fact.object) {
+                continue;
+            }
+            let of_itself = {
+                let f = Self::swap(&fact, self.gone(), self.survivor.id);
+                f.subject == f.object
+            };
+            let current = self.facts.iter().find(|f| self.became(&fact, f, ontology));
+            let had: Vec<&Evidence> = self.record.evidence.iter().filter(|e| e.fact == recorded.id).collect();
+            let holds = |e: &&&Evidence| match current {
+                None => of_itself,
+                Some(f) => {
+                    let held = self.evidence.iter().any(|o| o.fact == f.id && o.message == e.message && o.stance == e.stance);
+                    held || (e.span.is_none() && !taken_back.contains(&e.message))
+                }
+            };
+            let rows: Vec<Evidence> = had.iter().filter(holds).map(|e| (*e).clone()).collect();
+            let later_on = |f: &&Fact| f.status == FactStatus::Retracted && f.valid_to.is_some_and(|t| t > self.record.merged_at);
+            let retracted = current.filter(later_on).cloned();
+            match goals.iter_mut().find(|g: &&mut Goal| same(&g.fact, &fact, ontology)) {
+                // Other merges have made them one fact since.
+                Some(goal) => {
+                    let new = rows.into_iter().filter(|r| !goal.rows.iter().any(|o| o.message == r.message && o.stance == r.stance));
+                    let new: Vec<Evidence> = new.collect();
+                    goal.rows.extend(new);
+                    goal.whole = false;
+                }
+                None => goals.push(Goal { fact, whole: rows.len() == had.len(), rows, later: HashMap::new(), retracted }),
+            }
+        }
+        goals
+    }
+
+    fn rivals_of<'a>(&'a self, fact: &'a Fact, ontology: &'a Ontology) -> impl Iterator<Item = &'a Fact> {
+        self.facts.iter().filter(move |o| o.id != fact.id && is_rival(fact, o, ontology))
+    }
+
+    /// Adds what was learnt since, to the side that its message names.
+    fn later(
+        &self,
+        goals: &mut Vec<Goal>,
+        held: &HashMap<FactId, Vec<&Evidence>>,
+        mentions: &[(MessageId, u32)],
+        ontology: &Ontology,
+        ids: &mut dyn FnMut() -> Uuid,
+    ) {
+        let of_gone: HashSet<&(MessageId, u32)> = mentions.iter().collect();
+        let mut named: HashMap<MessageId, (bool, bool)> = HashMap::new();
+        for (message, place, _) in self.mentions {
+            let sides = named.entry(*message).or_default();
+            if of_gone.contains(&(*message, *place)) { sides.0 = true } else { sides.1 = true }
+        }
+        // A message that names neither says "I".
+        let speaker = self.record.gone.is_viewer && !self.record.before.is_viewer;
+        let is_gones = |m: &MessageId| self.record.since.contains(m) && named.get(m).map_or(speaker, |(gone, stayed)| *gone && !stayed);
+        let recorded = goals.len();
+        for fact in self.facts {
+            let rows = held.get(&fact.id).into_iter().flatten().copied();
+            let known = |e: &&Evidence| {
+                let became = |g: &&Goal| self.became(&g.fact, fact, ontology);
+                goals.iter().take(recorded).filter(became).any(|g| g.rows.iter().any(|r| r.message == e.message && r.stance == e.stance))
+            };
+            let rows: Vec<Evidence> = rows.filter(|e| !known(e)).cloned().collect();
+            let (own, of_rivals): (Vec<Evidence>, Vec<Evidence>) = rows.into_iter().partition(|e| e.span.is_some());
+            let (theirs, ours): (Vec<Evidence>, Vec<Evidence>) = own.into_iter().partition(|e| is_gones(&e.message));
+            let states =
+                |f: &Fact, m: &MessageId| held.get(&f.id).into_iter().flatten().any(|e| e.message == *m && e.stance == Stance::Supports);
+            let states_rival = |m: &MessageId| self.rivals_of(fact, ontology).any(|r| states(r, m));
+            let claimed = |goals: &[Goal]| goals.iter().any(|g| g.fact.id == fact.id);
+            let whole_fact_moves = ours.is_empty() && !theirs.is_empty() && !claimed(goals);
+            let of_gone = Self::swap(fact, self.survivor.id, self.gone());
+            for (fact_of_side, mut rows, stays) in [(fact.clone(), ours, true), (of_gone, theirs, false)] {
+                // What only opposes goes with the fact to either side; where it opposes nothing it is dropped in the end.
+                let there = goals.iter().any(|g| same(&g.fact, &fact_of_side, ontology));
+                if there || !rows.is_empty() {
+                    rows.extend(of_rivals.iter().cloned());
+                }
+                if rows.is_empty() {
+                    continue;
+                }
+                let later: HashMap<(MessageId, Stance), bool> =
+                    rows.iter().map(|r| ((r.message, r.stance), r.span.is_none() && states_rival(&r.message))).collect();
+                if let Some(goal) = goals.iter_mut().find(|g| same(&g.fact, &fact_of_side, ontology)) {
+                    goal.rows.extend(rows);
+                    goal.later.extend(later);
+                    continue;
+                }
+                let keeps = stays || whole_fact_moves;
+                let id = if keeps && !claimed(goals) { fact.id } else { FactId(ids()) };
+                goals.push(Goal { fact: Fact { id, ..fact_of_side }, rows, later, whole: false, retracted: None });
+            }
+        }
+    }
+}
+
+fn same(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {
+    let symmetric = || ontology.get(&a.relation).is_some_and(|r| r.symmetric);
+    a.relation == b.relation
+        && ((a.subject == b.subject && a.object == b.object) || (a.subject == b.object && a.object == b.subject && symmetric()))
+}
+
+/// What opposes a fact only because it states another one, which was its rival and is none any more, goes.
+fn drop_false_opposition(goals: &mut [Goal], ontology: &Ontology) {
+    let stated: Vec<(Fact, HashSet<MessageId>)> = goals
+        .iter()
+        .map(|g| (g.fact.clone(), g.rows.iter().filter(|r| r.stance == Stance::Supports).map(|r| r.message).collect()))
+        .collect();
+    for goal in goals {
+        let rivals: Vec<&HashSet<MessageId>> =
+            stated.iter().filter(|(f, _)| f.id != goal.fact.id && is_rival(&goal.fact, f, ontology)).map(|(_, m)| m).collect();
+        let later = &goal.later;
+        goal.rows.retain(|r| {
+            let by_rival = r.stance == Stance::Opposes && later.get(&(r.message, r.stance)) == Some(&true);
+            !by_rival || rivals.iter().any(|m| m.contains(&r.message))
+        });
+    }
+}
+
+impl Goal {
+    /// The fact with its numbers; `None` when nothing is left that speaks of it. `current` is what it is now, if its evidence is
+    /// the same.
+    fn weighed(&self, current: Option<&Fact>, ontology: &Ontology, at: &Occasion<'_>) -> Option<Fact> {
+        self.rows.iter().find(|r| r.span.is_some())?;
+        let as_it_was = self.whole && self.rows.iter().all(|r| !self.later.contains_key(&(r.message, r.stance)));
+        let fact = match (as_it_was, current) {
+            (true, _) if self.retracted.is_none() => return Some(self.fact.clone()),
+            (true, _) => self.fact.clone(),
+            (false, Some(now)) => {
+                let moved = now.subject != self.fact.subject || now.object != self.fact.object;
+                let updated_at = if moved { at.now } else { now.updated_at };
+                return Some(Fact { subject: self.fact.subject, object: self.fact.object, updated_at, ..now.clone() });
+            }
+            (false, None) => reweigh(&self.fact, &self.rows, half_life(ontology.get(&self.fact.relation)))?,
+        };
+        let fact = Fact { updated_at: at.now, ..fact };
+        Some(match &self.retracted {
+            Some(now) => Fact { status: FactStatus::Retracted, valid_to: now.valid_to, ..fact },
+            None => fact,
+        })
+    }
+}

@@ -1,0 +1,184 @@
+//! How much speaks for and against a fact, and what follows from it.
+//!
+//! Per fact there are a support r, an opposition s and the time t they refer to. With h the half-life of the relation:
+//!
+//! ```text
+//! r <- r * 2^(-dt/h) + c      when a message states it (c = confidence of the extraction)
+//! s <- s * 2^(-dt/h) + c      when a message denies or ends it, or states a rival
+//! weight = r now              belief = (r+1)/(r+s+2)              uncertainty = 2/(r+s+2)
+//! ```
+//!
+//! This is the beta reputation of Josang and Ismail (2002) with their forgetting factor made continuous: unconfirmed
+//! facts drift to unknown, not to false. A message older than t counts with what would be left of it at t, so that
+//! the order in which independent messages arrive makes no difference.
+
+use recall_domain::{Evidence, Fact, FactStatus, Ontology, Relation, Stance, Timestamp};
+use recall_ports::FactKey;
+
+/// Confidence below which a candidate is dropped.
+pub const DROP_BELOW: f64 = 0.5;
+/// Confidence below which a fact is flagged as uncertain.
+pub const FLAG_BELOW: f64 = 0.7;
+/// Half-life used for facts whose relation is no longer in the ontology, in days.
+const DEFAULT_HALF_LIFE_DAYS: f64 = 365.0;
+
+/// Where a fact stands at some moment. Rounded to four decimals, so that a few minutes of decay do not show.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// Discounted support; 1.0 right after one plain statement.
+    pub weight: f64,
+    /// Expected probability that it holds, 0 to 1; 0.5 when nothing is known.
+    pub belief: f64,
+    /// How little is known, 0 to 1; 1 when nothing is known.
+    pub uncertainty: f64,
+}
+
+/// What is left of 1 after the time from `from` to `to`; 1 when `to` is not later.
+pub fn decay(from: Timestamp, to: Timestamp, half_life_days: f64) -> f64 {
+    let days = (to - from).num_milliseconds() as f64 / 86_400_000.0;
+    if days <= 0.0 { 1.0 } else { (-days / half_life_days).exp2() }
+}
+
+/// The half-life of a relation, in days.
+pub fn half_life(relation: Option<&Relation>) -> f64 {
+    relation.map_or(DEFAULT_HALF_LIFE_DAYS, |r| r.half_life_days)
+}
+
+/// Where a fact stands at `now`.
+pub fn standing(fact: &Fact, relation: Option<&Relation>, now: Timestamp) -> Standing {
+    let left = decay(fact.weighed_at, now, half_life(relation));
+    let (r, s) = (fact.support * left, fact.opposition * left);
+    let total = r + s + 2.0;
+    Standing { weight: round(r), belief: round((r + 1.0) / total), uncertainty: round(2.0 / total) }
+}
+
+fn round(x: f64) -> f64 {
+    (x * 1e4).round() / 1e4
+}
+
+/// Whether two facts cannot both hold: two objects of a functional relation, or a relation and its opposite for one pair.
+pub fn is_rival(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {
+    let Some(relation) = ontology.get(&a.relation) else { return false };
+    let same_pair = a.subject == b.subject && a.object == b.object;
+    let swapped = relation.symmetric && a.subject == b.object && a.object == b.subject;
+    if a.relation == b.relation {
+        return relation.functional && a.subject == b.subject && a.object != b.object;
+    }
+    relation.opposite.as_ref() == Some(&b.relation) && (same_pair || swapped)
+}
+
+/// Patterns that find every rival of a fact, and the fact itself when its relation is functional.
+pub fn rival_keys(fact: &Fact, ontology: &Ontology) -> Vec<FactKey> {
+    let Some(relation) = ontology.get(&fact.relation) else { return Vec::new() };
+    let mut keys = Vec::new();
+    if relation.functional {
+        keys.push(FactKey { subject: fact.subject, relation: fact.relation.clone(), object: None });
+    }
+    if let Some(opposite) = &relation.opposite {
+        keys.push(FactKey { subject: fact.subject, relation: opposite.clone(), object: Some(fact.object) });
+        if relation.symmetric {
+            keys.push(FactKey { subject: fact.object, relation: opposite.clone(), object: Some(fact.subject) });
+        }
+    }
+    keys
+}
+
+/// Share of a fact's support in that of itself and its rivals, 0 to 1. Over the active ones it sums to 1; what has ended
+/// or was taken back has 0 while a rival holds, and 1 when it stands alone.
+///
+/// `others` may hold any facts; those that are no rivals are ignored.
+pub fn relative_weight<'f>(fact: &Fact, others: impl IntoIterator<Item = &'f Fact>, ontology: &Ontology, now: Timestamp) -> f64 {
+    let weight = |f: &Fact| f.support * decay(f.weighed_at, now, half_life(ontology.get(&f.relation)));
+    let rivals: Vec<f64> = others
+        .into_iter()
+        .filter(|o| o.id != fact.id && o.status == FactStatus::Active && is_rival(fact, o, ontology))
+        .map(weight)
+        .filter(|w| *w > 0.0)
+        .collect();
+    let against: f64 = rivals.iter().sum();
+    if against <= 0.0 {
+        return 1.0;
+    }
+    if fact.status != FactStatus::Active {
+        return 0.0;
+    }
+    let own = weight(fact);
+    round(own / (own + against))
+}
+
+/// Adds one message's word to a fact. Returns whether the fact holds again through it.
+pub fn apply(fact: &mut Fact, stance: Stance, at: Timestamp, confidence: f64, half_life_days: f64) -> bool {
+    if at > fact.weighed_at {
+        let left = decay(fact.weighed_at, at, half_life_days);
+        fact.support *= left;
+        fact.opposition *= left;
+        fact.weighed_at = at;
+    }
+    let counts = confidence * decay(at, fact.weighed_at, half_life_days);
+    match stance {
+        Stance::Supports => {
+            fact.support += counts;
+            fact.flagged = fact.flagged && confidence < FLAG_BELOW;
+            fact.last_support = Some(fact.last_support.map_or(at, |l| l.max(at)));
+            match (fact.status, fact.valid_to) {
+                // Only what is said after the end can say that it holds again; of one moment, what arrives later.
+                (FactStatus::Ended | FactStatus::Retracted, Some(end)) if at < end => {}
+                (FactStatus::Ended | FactStatus::Retracted, _) => {
+                    fact.status = FactStatus::Active;
+                    fact.valid_from = Some(at);
+                    fact.valid_to = None;
+                    return true;
+                }
+                (FactStatus::Active, _) => fact.valid_from = Some(fact.valid_from.map_or(at, |v| v.min(at))),
+            }
+        }
+        Stance::Opposes => fact.opposition += counts,
+        Stance::Ends => {
+            fact.opposition += counts;
+            let overtaken = fact.last_support.is_some_and(|l| l > at);
+            if fact.status != FactStatus::Retracted && !overtaken {
+                fact.status = FactStatus::Ended;
+                fact.valid_to = Some(fact.valid_to.map_or(at, |v| v.max(at)));
+            }
+        }
+    }
+    false
+}
+
+/// Weighs a fact anew from all its evidence; `None` when none is left that speaks of the fact itself: that somebody stated a
+/// rival says nothing about whether this was ever said. A fact that the user took back stays so.
+pub fn reweigh(fact: &Fact, evidence: &[Evidence], half_life_days: f64) -> Option<Fact> {
+    let mut evidence: Vec<&Evidence> = evidence.iter().collect();
+    evidence.sort_by_key(|e| (e.created_at, e.message, order(e.stance)));
+    let first = evidence.first()?;
+    evidence.iter().find(|e| e.span.is_some())?;
+    let mut fresh = Fact {
+        support: 0.0,
+        opposition: 0.0,
+        weighed_at: first.created_at,
+        status: FactStatus::Active,
+        flagged: true,
+        valid_from: None,
+        valid_to: None,
+        last_support: None,
+        ..fact.clone()
+    };
+    for e in evidence {
+        apply(&mut fresh, e.stance, e.created_at, e.confidence, half_life_days);
+    }
+    fresh.flagged = fresh.flagged && fresh.support > 0.0;
+    if fact.status == FactStatus::Retracted {
+        fresh.status = FactStatus::Retracted;
+        fresh.valid_to = fact.valid_to;
+    }
+    Some(fresh)
+}
+
+/// Within one message an end comes before a new statement ("moved from X to Y").
+pub(super) fn order(stance: Stance) -> u8 {
+    match stance {
+        Stance::Ends => 0,
+        Stance::Opposes => 1,
+        Stance::Supports => 2,
+    }
+}

@@ -1,0 +1,131 @@
+//! Which known entities a name means that somebody asks about: the same scores and reasons as for a mention in a message. Pure.
+
+use std::collections::HashSet;
+
+use super::resolve::{Memory, Scene, Taken, cues::Text, lookups, roles::Role, round};
+use recall_domain::{Entity, EntityId, EntityKey, EntityType, Mention, Span};
+
+/// A name with the words that tell its bearer from others: "John from accounting", "my sister", "Anna's brother John".
+pub struct AskedName {
+    text: Text,
+    name: String,
+    role: Option<String>,
+    span: Span,
+    wanted: Option<EntityType>,
+}
+
+/// One that may be meant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Likely {
+    /// The entity.
+    pub entity: Entity,
+    /// 0 to 1.
+    pub score: f64,
+    /// In words for people.
+    pub reason: String,
+}
+
+/// What a name that is the same is worth; scores are shown as shares of it.
+const SAME: f64 = 0.9;
+/// What another type than the one asked for leaves of a score.
+const OTHER_TYPE: f64 = 0.5;
+
+impl AskedName {
+    /// Reads a name as somebody wrote it.
+    pub fn of(text: &str, wanted: Option<EntityType>) -> Self {
+        let named = text.split(" from ").next().unwrap_or(text);
+        let words: Vec<&str> = named.split_whitespace().collect();
+        let lower = |w: &str| w.to_lowercase();
+        let owner = |w: &str| matches!(lower(w).as_str(), "my" | "our" | "the" | "his" | "her" | "their" | "a" | "an");
+        let possessed = words.iter().take(words.len().saturating_sub(1)).rposition(|w| w.ends_with("'s") || w.ends_with("’s"));
+        let start = possessed.map_or_else(|| words.iter().take_while(|w| owner(w)).count(), |p| p + 1);
+        let rest = words.get(start..).filter(|r| !r.is_empty()).unwrap_or(&words);
+        let role = (1..rest.len().min(3)).rev().find(|n| Role::of(&rest[..*n].join(" ")).is_some());
+        let (role, name) = match role {
+            Some(n) => (Some(rest[..n].join(" ")), &rest[n..]),
+            None => (None, rest),
+        };
+        let name = if possessed.is_some() && role.is_none() && Role::of(&name.join(" ")).is_none() {
+            named.trim().to_owned()
+        } else {
+            name.join(" ")
+        };
+        // Where the name stands, in code points; white space may be written otherwise.
+        let start = name.split(' ').next().and_then(|first| text.rfind(first)).map_or(0, |at| text[..at].chars().count() as u32);
+        let span = Span { start, end: start + name.chars().count() as u32 };
+        Self { text: Text::of(text), name, role, span, wanted }
+    }
+
+    /// The name alone.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn mention(&self, entity_type: EntityType) -> [Mention; 1] {
+        [Mention { name: self.name.clone(), entity_type, span: self.span, confidence: 1.0, description: self.role.clone() }]
+    }
+
+    /// Keys and hints by which it may be known.
+    pub fn lookups(&self) -> (Vec<EntityKey>, Vec<String>) {
+        let (mut keys, mut hints) = lookups(&self.mention(EntityType::Person));
+        let (more, others) = lookups(&self.mention(EntityType::Thing));
+        keys.extend(more);
+        hints.extend(others);
+        (keys, hints)
+    }
+
+    /// All that may be meant, likeliest first.
+    pub fn rank(&self, memory: &Memory) -> Vec<Likely> {
+        let types: HashSet<EntityType> =
+            memory.known.iter().map(|(_, e)| e.entity_type).chain(memory.hinted.iter().map(|(_, e)| e.entity_type)).collect();
+        let mut all = Vec::new();
+        for t in types {
+            let mentions = self.mention(t);
+            // Nobody speaks here, so nobody speaks of themselves.
+            let scene = Scene::of(&self.text, &mentions, &[], memory, Some(None));
+            let marks = self.text.marks(&mentions[0]);
+            let taken = Taken::default();
+            for c in scene.candidates(0, &mentions[0], &marks, &taken).into_iter().filter(|c| c.entity.entity_type == t) {
+                let other = self.wanted.is_some_and(|w| w != t);
+                let score = (c.score / SAME).min(1.0) * if other { OTHER_TYPE } else { 1.0 };
+                let reason = if other { format!("{}, of another type", c.reason) } else { c.reason.clone() };
+                all.push(Likely { entity: c.entity.clone(), score: if score >= 1.0 { 1.0 } else { round(score) }, reason });
+            }
+        }
+        let often = |l: &Likely| l.entity.mention_count;
+        all.sort_by(|a, b| b.score.total_cmp(&a.score).then(often(b).cmp(&often(a))).then_with(|| a.entity.id.cmp(&b.entity.id)));
+        all
+    }
+
+    /// Those of whom it helps to know whether a session spoke of them.
+    pub fn contested(memory: &Memory) -> Vec<EntityId> {
+        let mut ids: Vec<EntityId> = memory.known.iter().map(|(_, e)| e.id).chain(memory.hinted.iter().map(|(_, e)| e.id)).collect();
+        ids.sort();
+        ids.dedup();
+        ids
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_with_what_tells_their_bearers_apart() {
+        for (text, name, role) in [
+            ("Mary", "Mary", None),
+            ("my sister", "sister", None),
+            ("my sister Anna", "Anna", Some("sister")),
+            ("John from accounting", "John", None),
+            ("Anna's brother", "brother", None),
+            ("Anna's brother John", "John", Some("brother")),
+            ("Lyon's Best Bread", "Lyon's Best Bread", None),
+            ("the backend team", "backend team", None),
+            ("the", "the", None),
+            ("best friend Tom", "Tom", Some("best friend")),
+        ] {
+            let asked = AskedName::of(text, None);
+            assert_eq!((asked.name(), asked.role.as_deref()), (name, role), "{text}");
+        }
+    }
+}

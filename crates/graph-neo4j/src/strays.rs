@@ -1,0 +1,35 @@
+//! What is in the graph and is not ours: the database belongs to this program, so all of it is told.
+
+use neo4rs::query;
+
+use super::{client::Client, failure::Failure, values::Columns};
+use recall_ports::Stray;
+
+/// A user id as this program writes it.
+const ID: &str = "'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'";
+
+pub(super) async fn find(client: &Client, limit: u32) -> Result<Vec<Stray>, Failure> {
+    let nodes = format!(
+        "MATCH (n) WHERE NOT coalesce(
+             labels(n) = ['ProjectionMarker']
+             OR (labels(n) = ['Projection'] AND n.user_id =~ {ID}
+                 AND all(k IN keys(n) WHERE k IN ['user_id', 'feed', 'position', 'updated_at', 'touched_at', 'maker', 'maker_at']))
+             OR (labels(n) IN [['Session'], ['Entity'], ['Message']] AND n.user_id =~ {ID} AND n.id =~ {ID}), false)
+         RETURN elementId(n) AS element LIMIT $limit"
+    );
+    // Facts of the same user are compared one by one; what else connects two things has a type and no properties.
+    let relationships = "MATCH (a)-[r]->(b) WHERE NOT coalesce(
+             a.user_id = b.user_id AND (
+                 (a:Entity AND b:Entity AND r.user_id = a.user_id)
+                 OR (size(keys(r)) = 0 AND ((type(r) = 'MENTIONED_IN' AND a:Entity AND b:Message)
+                     OR (type(r) = 'PART_OF' AND a:Message AND b:Session)))), false)
+         RETURN elementId(r) AS element LIMIT $limit";
+    let mut strays = Vec::new();
+    for (kind, text) in [("node", nodes.as_str()), ("relationship", relationships)] {
+        let statement = query(text).param("limit", i64::from(limit));
+        for row in client.read(client.write_timeout, statement).await? {
+            strays.push(Stray { kind, element: Columns(&row).get("element")? });
+        }
+    }
+    Ok(strays)
+}

@@ -1,0 +1,140 @@
+//! Values to parameters and back. No statements here.
+
+use chrono::{DateTime, FixedOffset};
+use neo4rs::{BoltMap, BoltType, Row};
+use uuid::Uuid;
+
+use super::failure::Failure;
+use recall_domain::{EntityType, FactStatus, MessageKind, Role, Timestamp};
+
+/// An id as text, as a person writes it in Cypher. Text of this form sorts like the id.
+pub(super) fn id(id: Uuid) -> BoltType {
+    id.hyphenated().to_string().into()
+}
+
+/// A list.
+pub(super) fn list(items: impl IntoIterator<Item = BoltType>) -> BoltType {
+    items.into_iter().collect::<Vec<_>>().into()
+}
+
+/// A list of ids.
+pub(super) fn ids(items: impl IntoIterator<Item = Uuid>) -> BoltType {
+    list(items.into_iter().map(id))
+}
+
+/// A moment as Neo4j's own type, so that Cypher can calculate with it.
+pub(super) fn time(t: Timestamp) -> BoltType {
+    DateTime::<FixedOffset>::from(t).into()
+}
+
+/// A counter.
+pub(super) fn count(n: u64) -> BoltType {
+    i64::try_from(n).unwrap_or(i64::MAX).into()
+}
+
+/// Nothing. A property that is set to it goes.
+pub(super) fn null() -> BoltType {
+    BoltType::Null(neo4rs::BoltNull)
+}
+
+/// Null when there is none.
+pub(super) fn optional<T>(value: Option<T>, write: impl FnOnce(T) -> BoltType) -> BoltType {
+    value.map_or_else(null, write)
+}
+
+/// A map of named values.
+pub(super) fn map<const N: usize>(entries: [(&'static str, BoltType); N]) -> BoltType {
+    let mut map = BoltMap::with_capacity(N);
+    for (key, value) in entries {
+        map.put(key.into(), value);
+    }
+    BoltType::Map(map)
+}
+
+/// A map of named lists.
+pub(super) fn map_of<'n>(entries: impl IntoIterator<Item = (&'n str, Vec<BoltType>)>) -> BoltType {
+    let mut map = BoltMap::default();
+    for (key, value) in entries {
+        map.put(key.into(), value.into());
+    }
+    BoltType::Map(map)
+}
+
+/// Typed access to the columns of one row. Times are read as milliseconds.
+pub(super) struct Columns<'r>(pub(super) &'r Row);
+
+impl Columns<'_> {
+    pub(super) fn get<'t, T: serde::Deserialize<'t>>(&'t self, column: &'static str) -> Result<T, Failure> {
+        self.0.get(column).map_err(|_| Failure::Damaged(column))
+    }
+
+    pub(super) fn id(&self, column: &'static str) -> Result<Uuid, Failure> {
+        self.opt_id(column)?.ok_or(Failure::Damaged(column))
+    }
+
+    pub(super) fn opt_id(&self, column: &'static str) -> Result<Option<Uuid>, Failure> {
+        let text: Option<String> = self.get(column)?;
+        text.map(|t| Uuid::parse_str(&t).map_err(|_| Failure::Damaged(column))).transpose()
+    }
+
+    pub(super) fn ids(&self, column: &'static str) -> Result<Vec<Uuid>, Failure> {
+        let list: Vec<String> = self.get(column)?;
+        list.iter().map(|t| Uuid::parse_str(t).map_err(|_| Failure::Damaged(column))).collect()
+    }
+
+    pub(super) fn count(&self, column: &'static str) -> Result<u64, Failure> {
+        u64::try_from(self.get::<i64>(column)?).map_err(|_| Failure::Damaged(column))
+    }
+
+    pub(super) fn time(&self, column: &'static str) -> Result<Timestamp, Failure> {
+        self.opt_time(column)?.ok_or(Failure::Damaged(column))
+    }
+
+    pub(super) fn opt_time(&self, column: &'static str) -> Result<Option<Timestamp>, Failure> {
+        let millis: Option<i64> = self.get(column)?;
+        millis.map(|m| DateTime::from_timestamp_millis(m).ok_or(Failure::Damaged(column))).transpose()
+    }
+
+    pub(super) fn word<T: Word>(&self, column: &'static str) -> Result<T, Failure> {
+        self.opt_word(column)?.ok_or(Failure::Damaged(column))
+    }
+
+    pub(super) fn opt_word<T: Word>(&self, column: &'static str) -> Result<Option<T>, Failure> {
+        let word: Option<String> = self.get(column)?;
+        word.map(|w| T::parse(&w).ok_or(Failure::Damaged(column))).transpose()
+    }
+}
+
+/// A closed set of values, each a word in the graph.
+pub(super) trait Word: Sized {
+    fn word(self) -> &'static str;
+    fn parse(word: &str) -> Option<Self>;
+}
+
+macro_rules! words {
+    ($($type:ident { $($variant:ident = $word:literal),+ $(,)? })+) => {$(
+        impl Word for $type {
+            fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+            fn parse(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    )+};
+}
+
+words! {
+    Role { User = "user", Assistant = "assistant" }
+    MessageKind { Statement = "statement", Question = "question", Mixed = "mixed", Other = "other" }
+    FactStatus { Active = "active", Ended = "ended", Retracted = "retracted" }
+}
+
+impl Word for EntityType {
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+    fn parse(word: &str) -> Option<Self> {
+        EntityType::parse(word)
+    }
+}

@@ -1,0 +1,308 @@
+//! Nothing that a model says is believed: each name must stand in the message, each relation in the ontology, and both
+//! sides must be of the types that the relation allows. So a message that gives orders to the model can at most state
+//! facts about what it names itself, which any message can.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::{appositions, schema::SPEAKER};
+use crate::located::Text;
+use recall_domain::{CandidateFact, EntityKey, EntityType, Extraction, Mention, MessageKind, Ontology, Party, Polarity, Relation, Span};
+
+/// Most entities and most facts that are taken from one message.
+const MAX_ITEMS: usize = 64;
+/// Longest name, in bytes.
+const MAX_NAME: usize = 200;
+/// How sure a fact is that a model states with the words that say it, and one without them.
+const WITH_QUOTE: f64 = 0.8;
+const WITHOUT_QUOTE: f64 = 0.7;
+/// How sure the mention of a thing is.
+const MENTION: f64 = 0.8;
+
+/// Words that name nobody.
+const NOBODY: &[&str] = &[
+    "we",
+    "us",
+    "our",
+    "ours",
+    "you",
+    "your",
+    "yours",
+    "he",
+    "him",
+    "his",
+    "she",
+    "her",
+    "hers",
+    "it",
+    "its",
+    "they",
+    "them",
+    "their",
+    "theirs",
+    "this",
+    "that",
+    "these",
+    "those",
+    "who",
+    "someone",
+    "somebody",
+    "everyone",
+    "everybody",
+    "anyone",
+    "nobody",
+    "something",
+    "everything",
+    "anything",
+    "nothing",
+    "stuff",
+    "things",
+    "people",
+];
+/// Words for the person who speaks.
+const SELF: &[&str] = &["speaker", "user", "i", "me", "my", "myself", "mine"];
+
+/// A model's answer.
+#[derive(Debug, Deserialize)]
+pub(super) struct Proposal {
+    #[serde(default)]
+    kind: Option<String>,
+    #[serde(default)]
+    entities: Vec<ProposedEntity>,
+    facts: Vec<ProposedFact>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ProposedEntity {
+    name: String,
+    #[serde(default, rename = "type")]
+    entity_type: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct ProposedFact {
+    #[serde(default)]
+    quote: String,
+    subject: String,
+    relation: String,
+    object: String,
+    #[serde(default = "affirmed")]
+    polarity: String,
+}
+
+fn affirmed() -> String {
+    Polarity::Affirmed.as_str().to_owned()
+}
+
+/// Why a part of an answer was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// A name that does not stand in the message.
+    Name,
+    /// A word that names nobody.
+    Nobody,
+    /// No relation of the ontology.
+    Relation,
+    /// A side of a type that the relation does not allow.
+    Type,
+    /// Neither affirmed nor negated nor ended.
+    Polarity,
+    /// Both sides are the same.
+    Self_,
+    /// More than is taken.
+    TooMany,
+    /// Words that do not stand in the message.
+    Quote,
+}
+
+impl Refusal {
+    /// For metrics.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Nobody => "nobody",
+            Self::Relation => "relation",
+            Self::Type => "type",
+            Self::Polarity => "polarity",
+            Self::Self_ => "same",
+            Self::TooMany => "too_many",
+            Self::Quote => "quote",
+        }
+    }
+
+    /// For the model. A sentence of ours, without a word of the answer.
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::Name => "a name does not occur in the message; copy names letter by letter",
+            Self::Nobody => "a pronoun or an unspecific word is used as a name",
+            Self::Relation => "a relation is not in the list",
+            Self::Type => "the subject or object of a fact has a type that its relation does not allow",
+            Self::Polarity => "a polarity is not affirmed, negated or ended",
+            Self::Self_ => "subject and object of a fact are the same",
+            Self::TooMany => "there are more items than a message can hold",
+            Self::Quote => "a quote does not occur in the message; copy it letter by letter",
+        }
+    }
+}
+
+/// What stands the check, and what did not.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) extraction: Extraction,
+    pub(super) refused: Vec<Refusal>,
+}
+
+impl Checked {
+    /// One sentence for each sort of problem.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let mut sentences: Vec<String> = self.refused.iter().map(|r| r.sentence().to_owned()).collect();
+        sentences.sort();
+        sentences.dedup();
+        sentences
+    }
+}
+
+/// Checks a proposal against the message it is about.
+pub(super) fn check(text: &str, proposal: Proposal, ontology: &Ontology) -> Checked {
+    let mut desk = Desk { text: Text::new(text), ontology, mentions: Vec::new(), by_key: HashMap::new(), refused: Vec::new() };
+    if proposal.entities.len() > MAX_ITEMS || proposal.facts.len() > MAX_ITEMS {
+        desk.refused.push(Refusal::TooMany);
+    }
+    for e in proposal.entities.iter().take(MAX_ITEMS).filter(|e| !is_self(&e.name)) {
+        if let Err(r) = desk.mention(&e.name, EntityType::parse(&e.entity_type)) {
+            desk.refused.push(r);
+        }
+    }
+    let kind = match proposal.kind.as_deref() {
+        Some("question") => MessageKind::Question,
+        Some("mixed") => MessageKind::Mixed,
+        Some("other") => MessageKind::Other,
+        _ => MessageKind::Statement,
+    };
+    let mut facts: Vec<CandidateFact> = Vec::new();
+    // A question states nothing, whatever it names.
+    for f in proposal.facts.iter().take(MAX_ITEMS).filter(|_| kind != MessageKind::Question) {
+        match desk.fact(f) {
+            Ok(fact) if facts.iter().any(|g| same(g, &fact)) => {}
+            Ok(fact) => facts.push(fact),
+            Err(r) => desk.refused.push(r),
+        }
+    }
+    let Desk { text, mentions, refused, .. } = desk;
+    Checked { extraction: appositions::unite(&text, ordered(kind, mentions, facts)), refused }
+}
+
+/// Mentions and facts in order of appearance, as the port asks for.
+pub(super) fn ordered(kind: MessageKind, mentions: Vec<Mention>, mut facts: Vec<CandidateFact>) -> Extraction {
+    let mut order: Vec<usize> = (0..mentions.len()).collect();
+    order.sort_by_key(|&i| mentions.get(i).map(|m| m.span));
+    let mut place = vec![0; mentions.len()];
+    for (new, &old) in order.iter().enumerate() {
+        if let Some(p) = place.get_mut(old) {
+            *p = new;
+        }
+    }
+    let moved = |party: Party| match party {
+        Party::Mention(i) => Party::Mention(place.get(i).copied().unwrap_or(i)),
+        Party::Speaker => Party::Speaker,
+    };
+    for f in &mut facts {
+        (f.subject, f.object) = (moved(f.subject), moved(f.object));
+    }
+    facts.sort_by_key(|f| f.span.start);
+    Extraction { kind, mentions: order.into_iter().filter_map(|i| mentions.get(i).cloned()).collect(), facts }
+}
+
+struct Desk<'a> {
+    text: Text,
+    ontology: &'a Ontology,
+    mentions: Vec<Mention>,
+    by_key: HashMap<EntityKey, usize>,
+    refused: Vec<Refusal>,
+}
+
+impl Desk<'_> {
+    /// The mention of a name, made when it is new.
+    fn mention(&mut self, name: &str, entity_type: Option<EntityType>) -> Result<usize, Refusal> {
+        let name = name.trim();
+        if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
+            return Err(Refusal::Name);
+        }
+        let lower = name.to_lowercase();
+        if lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).all(|w| NOBODY.contains(&w) || SELF.contains(&w)) {
+            return Err(Refusal::Nobody);
+        }
+        let key = EntityKey::of(name).ok_or(Refusal::Name)?;
+        if let Some(i) = self.by_key.get(&key) {
+            return Ok(*i);
+        }
+        let span = self.text.find(name).map(|s| self.text.bare(s)).ok_or(Refusal::Name)?;
+        let mention = Mention {
+            // As the message writes it, whatever the model made of it.
+            name: self.text.piece(span),
+            entity_type: entity_type.unwrap_or(EntityType::Thing),
+            span,
+            confidence: MENTION,
+            description: None,
+        };
+        self.mentions.push(mention);
+        self.by_key.insert(key, self.mentions.len() - 1);
+        Ok(self.mentions.len() - 1)
+    }
+
+    fn fact(&mut self, f: &ProposedFact) -> Result<CandidateFact, Refusal> {
+        let relation = self.ontology.get(&f.relation).ok_or(Refusal::Relation)?;
+        let polarity = [Polarity::Affirmed, Polarity::Negated, Polarity::Ended].into_iter().find(|p| p.as_str() == f.polarity);
+        let polarity = polarity.ok_or(Refusal::Polarity)?;
+        let subject = self.party(&f.subject, &relation.subject_types)?;
+        let object = self.party(&f.object, &relation.object_types)?;
+        if subject == object {
+            return Err(Refusal::Self_);
+        }
+        self.fits(relation, subject, object)?;
+        let quote = self.text.find_words(&f.quote);
+        if quote.is_none() && !f.quote.trim().is_empty() {
+            // The fact may stand all the same: its names do. It is worth a repair, and less sure.
+            self.refused.push(Refusal::Quote);
+        }
+        let confidence = if quote.is_some() { WITH_QUOTE } else { WITHOUT_QUOTE };
+        let span = quote.or_else(|| self.hull(subject, object)).ok_or(Refusal::Name)?;
+        Ok(CandidateFact { subject, relation: relation.name.clone(), object, polarity, confidence, span })
+    }
+
+    fn party(&mut self, name: &str, allowed: &[EntityType]) -> Result<Party, Refusal> {
+        if is_self(name) { Ok(Party::Speaker) } else { self.mention(name, allowed.first().copied()).map(Party::Mention) }
+    }
+
+    fn fits(&self, relation: &Relation, subject: Party, object: Party) -> Result<(), Refusal> {
+        let of = |p: Party| match p {
+            Party::Speaker => Some(EntityType::Person),
+            Party::Mention(i) => self.mentions.get(i).map(|m| m.entity_type),
+        };
+        let fits = |p: Party, allowed: &[EntityType]| allowed.is_empty() || of(p).is_some_and(|t| allowed.contains(&t));
+        let both = fits(subject, &relation.subject_types) && fits(object, &relation.object_types);
+        if both { Ok(()) } else { Err(Refusal::Type) }
+    }
+
+    /// From the first to the last of the names.
+    fn hull(&self, a: Party, b: Party) -> Option<Span> {
+        let spans = [a, b].into_iter().filter_map(|p| match p {
+            Party::Speaker => None,
+            Party::Mention(i) => self.mentions.get(i).map(|m| m.span),
+        });
+        spans.reduce(|x, y| Span { start: x.start.min(y.start), end: x.end.max(y.end) })
+    }
+}
+
+fn is_self(name: &str) -> bool {
+    name == SPEAKER || SELF.contains(&name.trim().to_lowercase().as_str())
+}
+
+/// Whether two facts are about the same, however each is stated.
+pub(super) fn same(a: &CandidateFact, b: &CandidateFact) -> bool {
+    (a.subject, &a.relation, a.object) == (b.subject, &b.relation, b.object)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+//! What records there are and what each holds. The names are those of the stores' tables and columns, because both adapters make
+//! their statements from this list; what an archive has beyond its own format is thus decided here and nowhere else.
+//!
+//! Not in an archive: event logs, which are copies kept for a day; leases of jobs; what is computed from other columns.
+
+use uuid::Uuid;
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// An id.
+    Id,
+    /// A whole number from 0 to [`MOST`](super::line::MOST).
+    Count,
+    /// A whole number from 0 that 31 bits hold.
+    Small,
+    /// A number from 0 to [`HEAVIEST`](super::line::HEAVIEST).
+    Weight,
+    /// A number from 0 to 1.
+    Share,
+    /// Text.
+    Text,
+    /// A key by which an entity is found. A store may keep a digest of a very long one.
+    Key,
+    /// One of some words.
+    Word(&'static [&'static str]),
+    /// Yes or no.
+    Flag,
+    /// Milliseconds since 1970 UTC.
+    Time,
+    /// A JSON value of one of these forms.
+    Json(Form),
+    /// An f32 vector, empty where there is none.
+    Vector,
+}
+
+/// What a JSON value must be for a store to read it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Anything.
+    Any,
+    /// A list of names.
+    Names,
+    /// A list of index terms with their counts.
+    Terms,
+    /// A list of citations.
+    Citations,
+}
+
+/// One field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub holds: Holds,
+    /// Whether it may be missing.
+    pub optional: bool,
+}
+
+/// One sort of record.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Its `type` in an archive.
+    pub name: &'static str,
+    /// The table of the stores.
+    pub table: &'static str,
+    /// What it holds, in the order in which it is written.
+    pub fields: &'static [Field],
+    /// In which order records of this shape are exported: unique and never changed.
+    pub order: &'static [Field],
+    /// What names one record of the user.
+    pub identity: &'static [&'static str],
+    /// Made from other records by the configured model, so one that differs from the archive's may be replaced.
+    pub derived: bool,
+}
+
+impl Shape {
+    /// The shape with this `type`.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        SHAPES.iter().find(|s| s.name == name)
+    }
+
+    /// Its place among [`SHAPES`].
+    pub fn place(&self) -> usize {
+        SHAPES.iter().position(|s| s.name == self.name).unwrap_or(SHAPES.len())
+    }
+
+    /// The place of a field.
+    pub fn field(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|f| f.name == name)
+    }
+}
+
+/// The value of a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// None is there.
+    Missing,
+    /// An id.
+    Id(Uuid),
+    /// A number, or milliseconds.
+    Count(i64),
+    /// A number.
+    Real(f64),
+    /// Text, a key or a word.
+    Text(String),
+    /// Yes or no.
+    Flag(bool),
+    /// JSON, as text.
+    Json(String),
+    /// A vector.
+    Vector(Vec<f32>),
+}
+
+/// One record: a value for each field of its shape.
+#[derive(Clone, PartialEq)]
+pub struct Record {
+    /// What it is.
+    pub shape: &'static Shape,
+    /// Its values, in the order of the shape's fields.
+    pub values: Vec<Value>,
+}
+
+impl Record {
+    /// The value of a field; missing when the shape has no such field.
+    pub fn get(&self, name: &str) -> &Value {
+        self.shape.field(name).and_then(|at| self.values.get(at)).unwrap_or(&Value::Missing)
+    }
+
+    /// Sets a field that the shape has.
+    pub fn set(&mut self, name: &str, value: Value) {
+        if let Some(place) = self.shape.field(name).and_then(|at| self.values.get_mut(at)) {
+            *place = value;
+        }
+    }
+
+    /// An id among the fields.
+    pub fn id(&self, name: &str) -> Option<Uuid> {
+        if let Value::Id(id) = self.get(name) { Some(*id) } else { None }
+    }
+
+    /// A text among the fields.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        if let Value::Text(text) | Value::Json(text) = self.get(name) { Some(text) } else { None }
+    }
+}
+
+/// Without its values: they are the user's.
+impl std::fmt::Debug for Record {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<{} record>", self.shape.name)
+    }
+}
+
+const fn one(name: &'static str, holds: Holds) -> Field {
+    Field { name, holds, optional: false }
+}
+
+const fn maybe(name: &'static str, holds: Holds) -> Field {
+    Field { name, holds, optional: true }
+}
+
+const fn id(name: &'static str) -> Field {
+    one(name, Holds::Id)
+}
+
+const fn time(name: &'static str) -> Field {
+    one(name, Holds::Time)
+}
+
+const TYPES: Holds = Holds::Word(&["person", "organization", "place", "project", "tool", "concept", "event", "thing"]);
+const STATUS: Holds = Holds::Word(&["active", "ended", "retracted"]);
+const STANCE: Holds = Holds::Word(&["supports", "opposes", "ends"]);
+const LANE: Holds = Holds::Word(&["understand", "answer"]);
+const SIDE: Holds = Holds::Word(&["gone", "before", "after"]);
+const FINDS: Holds = Holds::Word(&["key", "hint"]);
+
+macro_rules! shape {
+    ($name:literal in $table:literal by [$($identity:literal),+] ordered [$($order:expr),+] derived $derived:literal { $($field:expr),+ $(,)? }) => {
+        Shape {
+            name: $name,
+            table: $table,
+            fields: &[$($field),+],
+            order: &[$($order),+],
+            identity: &[$($identity),+],
+            derived: $derived,
+        }
+    };
+}
+
+/// All sorts of records, each after those it speaks of. Jobs are last: work begins when all it needs is there.
+pub static SHAPES: &[Shape] = &[
+    shape!("session" in "sessions" by ["id"] ordered [id("id")] derived false {
+        id("id"), maybe("title", Holds::Text), time("created_at"), time("updated_at"), one("message_count", Holds::Count),
+    }),
+    shape!("message" in "messages" by ["id"] ordered [one("feed_row", Holds::Count)] derived false {
+        id("id"), id("session_id"), one("position", Holds::Count), one("feed_row", Holds::Count),
+        one("role", Holds::Word(&["user", "assistant"])), maybe("speaker", Holds::Text), one("text", Holds::Text),
+        maybe("kind", Holds::Word(&["statement", "question", "mixed", "other"])),
+        one("status", Holds::Word(&["processing", "processed", "failed"])), time("sent_at"), time("created_at"),
+        maybe("source_metadata", Holds::Json(Form::Any)), maybe("external_id", Holds::Text), maybe("answer_to", Holds::Id),
+        one("citations", Holds::Json(Form::Citations)),
+    }),
+    shape!("index" in "message_index" by ["message_id"] ordered [id("message_id")] derived true {
+        id("message_id"), one("model", Holds::Text), one("terms", Holds::Json(Form::Terms)), one("embedding", Holds::Vector),
+    }),
+    shape!("entity" in "entities" by ["id"] ordered [id("id")] derived false {
+        id("id"), one("name", Holds::Text), one("entity_type", TYPES), one("aliases", Holds::Json(Form::Names)),
+        maybe("description", Holds::Text), one("mention_count", Holds::Count), one("confidence", Holds::Share),
+        one("is_viewer", Holds::Flag), maybe("first_message", Holds::Id), time("created_at"), time("updated_at"),
+    }),
+    shape!("key" in "entity_keys" by ["key", "entity_id"] ordered [one("key", Holds::Key), id("entity_id")] derived false {
+        one("key", Holds::Key), id("entity_id"),
+    }),
+    shape!("hint" in "entity_hints" by ["hint", "entity_id"] ordered [one("hint", Holds::Key), id("entity_id")] derived false {
+        one("hint", Holds::Key), id("entity_id"),
+    }),
+    shape!("mention" in "mentions" by ["message_id", "ordinal"] ordered [id("message_id"), one("ordinal", Holds::Small)] derived false {
+        id("message_id"), one("ordinal", Holds::Small), id("entity_id"), id("session_id"), time("said_at"), one("name", Holds::Text),
+        one("entity_type", TYPES), one("span_start", Holds::Small), one("span_end", Holds::Small), one("confidence", Holds::Share),
+        maybe("description", Holds::Text), maybe("score", Holds::Share), maybe("reason", Holds::Text),
+    }),
+    shape!("fact" in "facts" by ["id"] ordered [id("id")] derived false {
+        id("id"), id("subject_id"), one("relation", Holds::Text), id("object_id"), one("support", Holds::Weight),
+        one("opposition", Holds::Weight), time("weighed_at"), one("status", STATUS), one("flagged", Holds::Flag),
+        maybe("valid_from", Holds::Time), maybe("valid_to", Holds::Time), maybe("last_support", Holds::Time), time("created_at"),
+        time("updated_at"),
+    }),
+    shape!("evidence" in "evidence" by ["fact_id", "message_id", "stance"]
+        ordered [id("fact_id"), id("message_id"), one("stance", STANCE)] derived false {
+        id("fact_id"), id("message_id"), one("stance", STANCE), id("session_id"), one("confidence", Holds::Share),
+        maybe("span_start", Holds::Small), maybe("span_end", Holds::Small), one("excerpt", Holds::Text), time("created_at"),
+    }),
+    shape!("merged" in "entity_merges" by ["gone_id"] ordered [id("gone_id")] derived false { id("gone_id"), id("into_id") }),
+    shape!("merge" in "merges" by ["gone_id"] ordered [id("gone_id")] derived false {
+        id("gone_id"), time("merged_at"), one("score", Holds::Share), one("reason", Holds::Text), one("feed_head", Holds::Count),
+    }),
+    shape!("merge_entity" in "merged_entities" by ["gone_id", "side"] ordered [id("gone_id"), one("side", SIDE)] derived false {
+        id("gone_id"), one("side", SIDE), id("id"), one("name", Holds::Text), one("entity_type", TYPES),
+        one("aliases", Holds::Json(Form::Names)), maybe("description", Holds::Text), one("mention_count", Holds::Count),
+        one("confidence", Holds::Share), one("is_viewer", Holds::Flag), maybe("first_message", Holds::Id), time("created_at"),
+        time("updated_at"),
+    }),
+    shape!("merge_key" in "merged_keys" by ["gone_id", "kind", "word"]
+        ordered [id("gone_id"), one("kind", FINDS), one("word", Holds::Key)] derived false {
+        id("gone_id"), one("kind", FINDS), one("word", Holds::Key), one("shared", Holds::Flag),
+    }),
+    shape!("merge_earlier" in "merged_earlier" by ["gone_id", "earlier_id"] ordered [id("gone_id"), id("earlier_id")] derived false {
+        id("gone_id"), id("earlier_id"),
+    }),
+    shape!("merge_mention" in "merged_mentions" by ["gone_id", "message_id", "ordinal"]
+        ordered [id("gone_id"), id("message_id"), one("ordinal", Holds::Small)] derived false {
+        id("gone_id"), id("message_id"), one("ordinal", Holds::Small),
+    }),
+    shape!("merge_fact" in "merged_facts" by ["gone_id", "id"] ordered [id("gone_id"), id("id")] derived false {
+        id("gone_id"), id("id"), id("subject_id"), one("relation", Holds::Text), id("object_id"), one("support", Holds::Weight),
+        one("opposition", Holds::Weight), time("weighed_at"), one("status", STATUS), one("flagged", Holds::Flag),
+        maybe("valid_from", Holds::Time), maybe("valid_to", Holds::Time), maybe("last_support", Holds::Time), time("created_at"),
+        time("updated_at"),
+    }),
+    shape!("merge_evidence" in "merged_evidence" by ["gone_id", "fact_id", "message_id", "stance"]
+        ordered [id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE)] derived false {
+        id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE), id("session_id"), one("confidence", Holds::Share),
+        maybe("span_start", Holds::Small), maybe("span_end", Holds::Small), one("excerpt", Holds::Text), time("created_at"),
+    }),
+    shape!("job" in "jobs" by ["message_id", "lane"] ordered [one("id", Holds::Count)] derived false {
+        id("message_id"), one("lane", LANE), id("session_id"), one("answer", Holds::Flag),
+        one("role", Holds::Word(&["admin", "user", "anonymous"])), one("state", Holds::Word(&["live", "dead"])), time("queued_at"),
+        maybe("code", Holds::Text),
+    }),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_identities_are_fields() {
+        let names: HashSet<_> = SHAPES.iter().map(|s| s.name).collect();
+        assert_eq!(names.len(), SHAPES.len());
+        for (place, shape) in SHAPES.iter().enumerate() {
+            assert_eq!((shape.place(), Shape::named(shape.name)), (place, Some(shape)));
+            assert!(shape.identity.iter().all(|n| shape.field(n).is_some()), "{}", shape.name);
+            let fields: HashSet<_> = shape.fields.iter().map(|f| f.name).collect();
+            assert_eq!(fields.len(), shape.fields.len(), "{}", shape.name);
+        }
+    }
+
+    #[test]
+    fn the_page_for_people_names_every_record_and_field() {
+        let page = include_str!("../../../../docs/archive.md");
+        for shape in SHAPES {
+            let row = page.lines().find(|l| l.starts_with(&format!("| `{}` |", shape.name)));
+            let row = row.unwrap_or_else(|| panic!("{} is not described", shape.name));
+            for field in shape.fields {
+                let written = if field.optional { format!("`{}`?", field.name) } else { format!("`{}`", field.name) };
+                assert!(row.contains(&written), "{written} of {} is not described", shape.name);
+            }
+        }
+    }
+}

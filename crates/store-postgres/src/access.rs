@@ -1,0 +1,134 @@
+//! Personal access tokens: made, listed, used, revoked. Tokens of issuers that were revoked.
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use uuid::Uuid;
+
+use super::{PostgresStore, codec, erase, failure::Failure, rows::Of, walls::Scope};
+use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole};
+use recall_ports::{AccessTokenStore, RevocationStore, StoreError};
+
+/// How old the note of the last use may be. Without it every request would write.
+const NOTED_FOR: TimeDelta = TimeDelta::minutes(1);
+
+/// Of `access_tokens`.
+struct TokenRow {
+    user_id: Uuid,
+    id: Uuid,
+    name: String,
+    scopes: String,
+    created_at: Timestamp,
+    expires_at: Timestamp,
+    last_used_at: Option<Timestamp>,
+}
+
+#[async_trait]
+impl AccessTokenStore for PostgresStore {
+    async fn create_access_token(&self, caller: &Caller, token: &AccessToken, digest: TokenDigest) -> Result<(), StoreError> {
+        let input = (caller.user().0, token, digest);
+        let created = self.write(caller, &input, |c, &(user, token, digest)| {
+            Box::pin(async move {
+                sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
+                erase::refuse_while_erasing(c, user).await?;
+                let insert = sqlx::query!(
+                    "INSERT INTO access_tokens (user_id, id, digest, name, scopes, created_at, expires_at, last_used_at)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                    user,
+                    token.id.0,
+                    digest.0.as_slice(),
+                    &*codec::text(token.name.as_str()),
+                    token.scopes,
+                    codec::time(token.created_at),
+                    codec::time(token.expires_at),
+                    token.last_used_at.map(codec::time),
+                );
+                insert.execute(c).await?;
+                Ok(())
+            })
+        });
+        Ok(created.await?)
+    }
+
+    async fn access_tokens(&self, caller: &Caller) -> Result<Vec<AccessToken>, StoreError> {
+        let found = sqlx::query_as!(
+            TokenRow,
+            "SELECT user_id, id, name, scopes, created_at, expires_at, last_used_at FROM access_tokens
+             WHERE user_id = $1 ORDER BY created_at DESC, id DESC",
+            caller.user().0
+        );
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(token).collect::<Result<_, _>>()?)
+    }
+
+    async fn revoke_access_token(&self, caller: &Caller, id: AccessTokenId) -> Result<(), StoreError> {
+        let query = sqlx::query!("DELETE FROM access_tokens WHERE user_id = $1 AND id = $2", caller.user().0, id.0);
+        match query.execute(self.pool.writing(caller)).await.map_err(Failure::from)?.rows_affected() {
+            0 => Err(StoreError::NotFound),
+            _ => Ok(()),
+        }
+    }
+
+    async fn use_access_token(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, AccessToken)>, StoreError> {
+        let found = sqlx::query_as!(
+            TokenRow,
+            "SELECT user_id, id, name, scopes, created_at, expires_at, last_used_at FROM access_tokens
+             WHERE digest = $1 AND expires_at > $2",
+            digest.0.as_slice(),
+            codec::time(now),
+        );
+        let Some(row) = found.fetch_optional(self.pool.reading(Scope::Token)).await.map_err(Failure::from)? else { return Ok(None) };
+        let user = row.user_id;
+        let token = token(row)?;
+        if token.last_used_at.is_none_or(|at| now - at >= NOTED_FOR) {
+            // If no other server has meanwhile. It need not wait for the disk.
+            let noted = sqlx::query!(
+                "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+                 UPDATE access_tokens SET last_used_at = $1 FROM loosely
+                 WHERE user_id = $2 AND id = $3 AND (last_used_at IS NULL OR last_used_at <= $4)",
+                codec::time(now),
+                user,
+                token.id.0,
+                codec::time(now - NOTED_FOR),
+            );
+            noted.execute(self.pool.writing(UserId(user))).await.map_err(Failure::from)?;
+        }
+        // Less than its owner may be: a script that is taken over is no administrator.
+        Ok(Some((Caller::verified(UserId(user), ViewerRole::User), token)))
+    }
+}
+
+#[async_trait]
+impl RevocationStore for PostgresStore {
+    async fn revoke_token(&self, _caller: &Caller, token: TokenDigest, until: Option<Timestamp>) -> Result<(), StoreError> {
+        let query = sqlx::query!(
+            "INSERT INTO revoked_tokens (digest, expires_at) VALUES ($1, coalesce($2::timestamptz, 'infinity'))
+             ON CONFLICT (digest) DO UPDATE SET expires_at = greatest(revoked_tokens.expires_at, excluded.expires_at)",
+            token.0.as_slice(),
+            until.map(codec::time),
+        );
+        query.execute(self.pool.writing(Scope::Nobody)).await.map_err(Failure::from)?;
+        Ok(())
+    }
+
+    async fn is_revoked(&self, token: TokenDigest) -> Result<bool, StoreError> {
+        let found =
+            sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM revoked_tokens WHERE digest = $1) AS "found!""#, token.0.as_slice());
+        Ok(found.fetch_one(self.pool.reading(Scope::Nobody)).await.map_err(Failure::from)?)
+    }
+
+    async fn forget_revoked(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let query = sqlx::query!("DELETE FROM revoked_tokens WHERE expires_at <= $1", codec::time(now));
+        Ok(query.execute(self.pool.writing(Scope::Nobody)).await.map_err(Failure::from)?.rows_affected())
+    }
+}
+
+fn token(row: TokenRow) -> Result<AccessToken, Failure> {
+    Ok(AccessToken {
+        id: AccessTokenId(row.id),
+        name: UserText::from(Of("access_tokens", "name").text(row.name)?),
+        scopes: row.scopes,
+        created_at: row.created_at,
+        expires_at: row.expires_at,
+        last_used_at: row.last_used_at,
+    })
+}

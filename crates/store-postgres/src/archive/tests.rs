@@ -1,0 +1,35 @@
+//! Every statement that is made from a shape fits the schema, on the server that `RECALL_TEST_POSTGRES` names.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use sqlx::{AssertSqlSafe, Executor, SqlSafeStr};
+use uuid::Uuid;
+
+use super::{super::tests::store, read, write};
+use recall_ports::{
+    Inspect,
+    archive::{Record, SHAPES, Value},
+};
+
+#[tokio::test]
+async fn every_statement_of_every_shape_fits_the_schema() {
+    let Some(store) = store().await else { return };
+    let mut connection = store.pool.lend(crate::walls::Scope::Nobody).await.unwrap();
+    for shape in SHAPES {
+        let record = Record { shape, values: shape.fields.iter().map(|_| Value::Missing).collect() };
+        let statements = [
+            read::select(shape, false),
+            read::select(shape, true),
+            write::insertion(Uuid::nil(), shape, std::slice::from_ref(&record), "epoch").into_string(),
+            write::find(shape, |_| true),
+            write::find(shape, |field| shape.identity.contains(&field)),
+            write::counting(shape),
+        ];
+        let of_jobs = (shape.name == "job").then(|| write::job_insertion(shape));
+        for sql in statements.into_iter().chain(of_jobs) {
+            let prepared = connection.prepare(AssertSqlSafe(sql.clone()).into_sql_str()).await;
+            assert!(prepared.is_ok(), "{sql}: {:?}", prepared.err());
+        }
+    }
+    drop(connection);
+    store.close().await;
+}

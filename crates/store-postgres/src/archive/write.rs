@@ -1,0 +1,277 @@
+//! Writing: a row that is there already, equal, is left alone; one that is different is refused.
+
+use sqlx::{AssertSqlSafe, PgConnection, Postgres, QueryBuilder, Row, query_builder::Separated};
+use uuid::Uuid;
+
+use super::{
+    super::{codec::signed, erase, failure::Failure, knowledge, rows::Of, sessions},
+    Outcome,
+    read::{Bound, bind},
+};
+use recall_ports::archive::{
+    ArchiveError, Owner, Record, Restored, Shape, Value,
+    shape::{Field, Holds},
+};
+
+/// Whether the server refused what a statement holds, and not that it came.
+pub(super) fn breaks_a_rule(failure: &Failure) -> bool {
+    // 22 values, 23 constraints, 54 limits such as a vector's length.
+    match failure {
+        Failure::Refused { code, .. } => ["22", "23", "54"].iter().any(|class| code.starts_with(class)),
+        Failure::NotFound => true,
+        _ => false,
+    }
+}
+
+/// Begins the import of one user; whether the user is marked as being imported.
+pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<bool>, Failure> {
+    let user = new.user.0;
+    erase::refuse_while_erasing(c, user).await?;
+    let known = sqlx::query!("SELECT feed_head, knowledge_version, importing FROM users WHERE id = $1 FOR UPDATE", user);
+    if let Some(row) = known.fetch_optional(&mut *c).await? {
+        let of = |column| Of("users", column);
+        let counters = (of("feed_head").count(row.feed_head)?, of("knowledge_version").count(row.knowledge_version)?);
+        let is_same = counters == (new.feed_head, new.knowledge_version);
+        if row.importing {
+            return Ok(if is_same { Ok(true) } else { Err(ArchiveError::Unfinished) });
+        }
+        // Everything else hangs on one of these.
+        let data = sqlx::query_scalar!(
+            r#"SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1) OR EXISTS (SELECT 1 FROM entities WHERE user_id = $1) AS "data!""#,
+            user
+        );
+        if data.fetch_one(&mut *c).await? {
+            return Ok(if is_same { Ok(false) } else { Err(ArchiveError::OtherData) });
+        }
+    }
+    let admitted = sqlx::query!(
+        "INSERT INTO users AS u (id, feed_head, knowledge_version, importing) VALUES ($1, $2, $3, true)
+         ON CONFLICT (id) DO UPDATE SET feed_head = $2, knowledge_version = $3, importing = true, feed_generation = u.feed_generation + 1",
+        user,
+        signed(new.feed_head),
+        signed(new.knowledge_version),
+    );
+    admitted.execute(c).await?;
+    Ok(Ok(true))
+}
+
+/// Writes records of one shape. Those before a refused one stay: they are right, and the next attempt finds them.
+pub(super) async fn restore(c: &mut PgConnection, user: Uuid, records: &[Record], epoch: &str) -> Result<Outcome<Restored>, Failure> {
+    let Some(shape) = records.first().map(|r| r.shape) else { return Ok(Ok(Restored::default())) };
+    if shape.name == "job" {
+        return jobs(c, user, records).await;
+    }
+    let mut sql = insertion(user, shape, records, epoch);
+    // The text differs with the number of rows, so it is not worth keeping.
+    let written = sql.build().persistent(false);
+    if shape.derived {
+        let written = written.fetch_all(&mut *c).await?;
+        let new = written.iter().map(|row| row.try_get::<bool, _>("is_new")).collect::<Result<Vec<_>, _>>()?;
+        let (new, all) = (new.iter().filter(|is_new| **is_new).count() as u64, new.len() as u64);
+        return Ok(Ok(Restored { new, repaired: all - new }));
+    }
+    let new = written.execute(&mut *c).await?.rows_affected();
+    if new < records.len() as u64 {
+        for (at, record) in records.iter().enumerate() {
+            if !is_there(c, user, record).await? {
+                return Ok(Err(ArchiveError::Conflict(at)));
+            }
+        }
+    }
+    Ok(Ok(Restored { new, repaired: 0 }))
+}
+
+pub(super) fn insertion(user: Uuid, shape: &Shape, records: &[Record], epoch: &str) -> QueryBuilder<Postgres> {
+    let mut sql = QueryBuilder::<Postgres>::new(format!("INSERT INTO {} AS present (user_id, {}", shape.table, names(shape)));
+    if let Some(column) = computed(shape) {
+        sql.push(format!(", {column}"));
+    }
+    sql.push(") ");
+    sql.push_values(records, |mut row, record| {
+        row.push_bind(user);
+        for (field, value) in shape.fields.iter().zip(&record.values) {
+            push(&mut row, field, value);
+        }
+        match shape.name {
+            "session" => drop(row.push_bind(epoch.to_owned())),
+            "entity" => drop(row.push_bind(search(record))),
+            "index" => drop(row.push_bind(dimensions(record))),
+            _ => {}
+        }
+    });
+    if shape.derived {
+        sql.push(replacement(shape));
+    } else {
+        sql.push(" ON CONFLICT DO NOTHING");
+    }
+    sql
+}
+
+/// What replaces a row that differs; says of each row that was written whether it is new.
+fn replacement(shape: &Shape) -> String {
+    let others = || shape.fields.iter().filter(|f| !shape.identity.contains(&f.name));
+    let columns = others().map(|f| f.name).chain(computed(shape));
+    let set: Vec<_> = columns.map(|name| format!("{name} = excluded.{name}")).collect();
+    let differs = others().map(|f| {
+        let text = if matches!(f.holds, Holds::Json(_)) { "::text" } else { "" };
+        format!("present.{0}{text} IS DISTINCT FROM excluded.{0}{text}", f.name)
+    });
+    let differs: Vec<_> = differs.collect();
+    // A row that was inserted was never changed.
+    format!(
+        " ON CONFLICT (user_id, {}) DO UPDATE SET {} WHERE {} RETURNING (xmax = 0) AS is_new",
+        shape.identity.join(", "),
+        set.join(", "),
+        differs.join(" OR ")
+    )
+}
+
+fn names(shape: &Shape) -> String {
+    shape.fields.iter().map(|f| f.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The column that is no part of a record.
+fn computed(shape: &Shape) -> Option<&'static str> {
+    match shape.name {
+        "session" => Some("epoch"),
+        "entity" => Some("search"),
+        "index" => Some("dimensions"),
+        _ => None,
+    }
+}
+
+fn push(row: &mut Separated<'_, Postgres, &'static str>, field: &Field, value: &Value) {
+    match Bound::of(field, value) {
+        Bound::Id(v) => row.push_bind(v),
+        Bound::Count(v) => row.push_bind(v),
+        Bound::Real(v) => row.push_bind(v),
+        Bound::Text(v) => row.push_bind(v),
+        Bound::Flag(v) => row.push_bind(v),
+        Bound::Time(v) => row.push_bind(v),
+        Bound::Vector(v) => row.push_bind(v),
+    };
+    if matches!(field.holds, Holds::Json(_)) {
+        row.push_unseparated("::json");
+    }
+}
+
+/// The text in which an entity is searched.
+fn search(record: &Record) -> String {
+    let aliases: Vec<String> = record.text("aliases").and_then(|a| serde_json::from_str(a).ok()).unwrap_or_default();
+    let names: Vec<_> = record.text("name").into_iter().chain(aliases.iter().map(String::as_str)).collect();
+    names.into_iter().map(knowledge::folded).collect::<Vec<_>>().join("\n")
+}
+
+fn dimensions(record: &Record) -> i32 {
+    match record.get("embedding") {
+        Value::Vector(v) => i32::try_from(v.len()).unwrap_or(i32::MAX),
+        _ => 0,
+    }
+}
+
+/// One by one: no constraint of the table forbids a second job for one message.
+async fn jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Outcome<Restored>, Failure> {
+    let mut new = 0;
+    for record in records {
+        sessions::lock(c, user, record.id("session_id").unwrap_or_default()).await?;
+        if is_known(c, user, record).await? {
+            continue;
+        }
+        let sql = job_insertion(record.shape);
+        let mut query = sqlx::query(AssertSqlSafe(sql)).bind(user);
+        for (field, value) in record.shape.fields.iter().zip(&record.values) {
+            query = bind(query, field, value);
+        }
+        new += query.execute(&mut *c).await?.rows_affected();
+    }
+    Ok(Ok(Restored { new, repaired: 0 }))
+}
+
+pub(super) fn job_insertion(shape: &Shape) -> String {
+    let places: Vec<_> = (0..shape.fields.len()).map(|n| format!("${}", n + 2)).collect();
+    let queued = shape.field("queued_at").unwrap_or_default() + 2;
+    format!(
+        "INSERT INTO jobs (user_id, {}, ready_at, head) VALUES ($1, {}, least(${queued}, queue_time(${queued})), false)",
+        names(shape),
+        places.join(", ")
+    )
+}
+
+/// Makes the first job of each lane without a head its head: only then can a worker claim it.
+pub(super) async fn begin_lanes(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+    let begun = sqlx::query!(
+        "UPDATE jobs SET head = true WHERE user_id = $1 AND id IN (
+             SELECT min(j.id) FROM jobs j JOIN sessions s ON s.user_id = $1 AND s.id = j.session_id
+             WHERE j.user_id = $1 AND j.state = 'live' AND s.deletion_at IS NULL
+             GROUP BY j.session_id, j.lane HAVING NOT bool_or(j.head))",
+        user
+    );
+    begun.execute(c).await?;
+    Ok(())
+}
+
+/// Whether this very record is there.
+async fn is_there(c: &mut PgConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
+    matches(c, user, record, |_| true).await
+}
+
+/// Whether a record of this identity is there.
+async fn is_known(c: &mut PgConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
+    matches(c, user, record, |field| record.shape.identity.contains(&field)).await
+}
+
+async fn matches(c: &mut PgConnection, user: Uuid, record: &Record, compared: impl Fn(&str) -> bool) -> Result<bool, Failure> {
+    let shape = record.shape;
+    let mut query = sqlx::query(AssertSqlSafe(find(shape, &compared))).bind(user);
+    for (field, value) in shape.fields.iter().zip(&record.values).filter(|(f, _)| compared(f.name)) {
+        query = bind(query, field, value);
+    }
+    Ok(query.fetch_optional(c).await?.is_some())
+}
+
+/// Looks for a row by the fields that are compared.
+pub(super) fn find(shape: &Shape, compared: impl Fn(&str) -> bool) -> String {
+    let same = shape.fields.iter().filter(|f| compared(f.name)).enumerate().map(|(n, f)| {
+        let (place, text) = (n + 2, if matches!(f.holds, Holds::Json(_)) { "::text" } else { "" });
+        // What names the record is never missing, and only `=` finds it by an index.
+        let equal = if shape.identity.contains(&f.name) { "=" } else { "IS NOT DISTINCT FROM" };
+        format!("{}{text} {equal} ${place}", f.name)
+    });
+    format!("SELECT 1 FROM {} WHERE user_id = $1 AND {} LIMIT 1", shape.table, same.collect::<Vec<_>>().join(" AND "))
+}
+
+pub(super) fn counting(shape: &Shape) -> String {
+    format!("SELECT count(*) FROM {} WHERE user_id = $1", shape.table)
+}
+
+/// Checks what only the whole shows, and makes whoever has an index of the user in memory make it anew.
+pub(super) async fn settle(c: &mut PgConnection, user: Uuid, expected: &[(&'static Shape, i64)]) -> Result<Outcome<()>, Failure> {
+    // All of a user's rows are counted, however many they are.
+    sqlx::query!("SET LOCAL statement_timeout = 0").execute(&mut *c).await?;
+    for (shape, expected) in expected {
+        let found: i64 = sqlx::query_scalar(AssertSqlSafe(counting(shape))).bind(user).fetch_one(&mut *c).await?;
+        if found != *expected {
+            return Ok(Err(ArchiveError::OtherData));
+        }
+    }
+    let wrong = sqlx::query_scalar!(
+        r#"SELECT (SELECT coalesce(max(feed_row), 0) FROM messages WHERE user_id = $1) > (SELECT feed_head FROM users WHERE id = $1)
+             OR EXISTS (SELECT 1 FROM sessions s WHERE s.user_id = $1 AND s.message_count <
+                 (SELECT coalesce(max(m.position), 0) FROM messages m WHERE m.user_id = $1 AND m.session_id = s.id)) AS "wrong!""#,
+        user
+    );
+    if wrong.fetch_one(&mut *c).await? {
+        return Ok(Err(ArchiveError::Counters));
+    }
+    begin_lanes(c, user).await?;
+    // The reader of an archive brings all vectors to the model that is configured; whether it had its way is looked at later.
+    let settled = sqlx::query!(
+        "UPDATE users SET importing = false, feed_generation = feed_generation + 1, embedding_settled = false, embedding_model = (
+             SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+             WHERE m.user_id = $1 ORDER BY m.feed_row DESC LIMIT 1)
+         WHERE id = $1",
+        user
+    );
+    settled.execute(c).await?;
+    Ok(Ok(()))
+}

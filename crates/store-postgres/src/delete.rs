@@ -1,0 +1,207 @@
+//! Deleting a session and making the knowledge as if it had never been.
+//!
+//! What remains of a fact is decided by the caller's function outside the write transaction; the transaction then checks that
+//! no knowledge was committed meanwhile, else it is decided anew. No row is held while foreign code runs.
+
+use std::collections::HashMap;
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{
+    PostgresStore,
+    codec::{signed, time},
+    erase,
+    failure::Failure,
+    knowledge,
+    rows::{self, EvidenceRow, FactRow},
+    sessions,
+};
+use recall_domain::{Evidence, Fact, FactId, SessionId, Timestamp, UserId};
+use recall_ports::{Reweigh, SessionDeleted};
+
+/// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
+const ATTEMPTS: u32 = 20;
+
+/// What is to become of the facts that lose evidence, and the state in which this was decided.
+pub(super) struct Decision {
+    pub(super) version: u64,
+    pub(super) changed: Vec<Fact>,
+    pub(super) gone: Vec<FactId>,
+    /// Both sides of all those facts.
+    pub(super) entities: Vec<Uuid>,
+}
+
+pub(super) async fn session(
+    store: &PostgresStore,
+    user: UserId,
+    session: SessionId,
+    since: Option<Timestamp>,
+    reweigh: Reweigh<'_>,
+) -> Result<SessionDeleted, Failure> {
+    for _ in 0..ATTEMPTS {
+        let decision = decide(store, user, session, reweigh).await?;
+        let input = (user.0, session.0, since, decision);
+        match store.write(user, &input, |c, (user, session, since, decision)| Box::pin(apply(c, *user, *session, *since, decision))).await {
+            Err(Failure::Stale) => {}
+            done => return done,
+        }
+    }
+    Err(Failure::NeverStill(ATTEMPTS))
+}
+
+/// Facts with evidence in the session, and the evidence that they have elsewhere, in order of facts; of which knowledge.
+async fn concerned(c: &mut PgConnection, user: UserId, session: SessionId) -> Result<(u64, Vec<Fact>, Vec<Evidence>), Failure> {
+    let version = knowledge::version(c, user.0).await?;
+    let ids = sqlx::query_scalar!("SELECT DISTINCT fact_id FROM evidence WHERE user_id = $1 AND session_id = $2", user.0, session.0);
+    let ids = ids.fetch_all(&mut *c).await?;
+    let (facts, left) = elsewhere(c, user.0, session.0, &ids).await?;
+    Ok((version, facts, left))
+}
+
+/// Facts, and the evidence that they have outside the session, in order of facts.
+pub(super) async fn elsewhere(
+    c: &mut PgConnection,
+    user: Uuid,
+    session: Uuid,
+    ids: &[Uuid],
+) -> Result<(Vec<Fact>, Vec<Evidence>), Failure> {
+    let facts = rows::facts!(FROM "facts WHERE user_id = $1 AND id = ANY($2)", user, ids);
+    let facts = facts.fetch_all(&mut *c).await?.into_iter().map(FactRow::read).collect::<Result<Vec<_>, _>>()?;
+    let left = rows::evidence!(
+        FROM "evidence v WHERE user_id = $1 AND fact_id = ANY($2) AND session_id <> $3
+         ORDER BY fact_id, created_at, message_id, stance",
+        user,
+        ids,
+        session,
+    );
+    let left = left.fetch_all(&mut *c).await?.into_iter().map(EvidenceRow::read).collect::<Result<Vec<_>, _>>()?;
+    Ok((facts, left))
+}
+
+/// Reads the facts concerned in one snapshot and asks what becomes of each.
+async fn decide(store: &PostgresStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Decision, Failure> {
+    let input = (user, session);
+    let (version, facts, left) = store.snapshot(user, &input, |c, &(user, session)| Box::pin(concerned(c, user, session))).await?;
+    Ok(weigh(version, facts, &left, reweigh))
+}
+
+/// Asks of each fact what becomes of it with the evidence that is left of it.
+pub(super) fn weigh(version: u64, facts: Vec<Fact>, left: &[Evidence], reweigh: Reweigh<'_>) -> Decision {
+    let mut by_fact: HashMap<FactId, &[Evidence]> = HashMap::new();
+    for chunk in left.chunk_by(|a, b| a.fact == b.fact) {
+        by_fact.extend(chunk.first().map(|e| (e.fact, chunk)));
+    }
+    let mut decision = Decision { version, changed: Vec::new(), gone: Vec::new(), entities: Vec::new() };
+    for fact in facts {
+        decision.entities.extend([fact.subject.0, fact.object.0]);
+        match reweigh(&fact, by_fact.get(&fact.id).copied().unwrap_or_default()) {
+            Some(changed) => decision.changed.push(changed),
+            None => decision.gone.push(fact.id),
+        }
+    }
+    decision
+}
+
+async fn apply(
+    c: &mut PgConnection,
+    user: Uuid,
+    session: Uuid,
+    since: Option<Timestamp>,
+    decision: &Decision,
+) -> Result<SessionDeleted, Failure> {
+    sessions::lock(c, user, session).await?;
+    let messages = sqlx::query_scalar!(
+        "SELECT message_count FROM sessions WHERE user_id = $1 AND id = $2 AND ($3::timestamptz IS NULL OR updated_at < $3)",
+        user,
+        session,
+        since.map(time),
+    );
+    let messages = messages.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
+    let current = sqlx::query!(
+        "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
+         WHERE id = $1 AND knowledge_version = $2 AND NOT importing",
+        user,
+        signed(decision.version),
+    );
+    if current.execute(&mut *c).await?.rows_affected() == 0 {
+        erase::refuse_while_locked(c, user).await?;
+        return Err(Failure::Stale);
+    }
+
+    let mentioned = sqlx::query_scalar!("SELECT DISTINCT entity_id FROM mentions WHERE user_id = $1 AND session_id = $2", user, session);
+    let mentioned = mentioned.fetch_all(&mut *c).await?;
+    forget_mentions(c, user, session, &mentioned).await?;
+
+    for fact in &decision.changed {
+        knowledge::put_fact(c, user, fact).await?;
+    }
+    let gone: Vec<_> = decision.gone.iter().map(|f| f.0).collect();
+    sqlx::query!("DELETE FROM facts WHERE user_id = $1 AND id = ANY($2)", user, &gone[..]).execute(&mut *c).await?;
+    // Messages, vectors, terms, events, jobs, mentions and evidence go with it.
+    sqlx::query!("DELETE FROM sessions WHERE user_id = $1 AND id = $2", user, session).execute(&mut *c).await?;
+
+    let mut concerned = mentioned;
+    concerned.extend(&decision.entities);
+    let merged = sqlx::query_scalar!("SELECT gone_id FROM entity_merges WHERE user_id = $1 AND into_id = ANY($2)", user, &concerned[..]);
+    let merged = merged.fetch_all(&mut *c).await?;
+    if !merged.is_empty() {
+        forget_merges(c, user, &merged).await?;
+    }
+    let entities = forget_entities(c, user, &concerned).await?;
+    Ok(SessionDeleted {
+        messages: messages.unsigned_abs(),
+        facts_deleted: decision.gone.len() as u64,
+        facts_reweighed: decision.changed.len() as u64,
+        entities_deleted: entities,
+    })
+}
+
+/// Who was merged away and is known from nowhere else does not come back, not even its name.
+pub(super) async fn forget_merges(c: &mut PgConnection, user: Uuid, gone: &[Uuid]) -> Result<(), Failure> {
+    let merges = sqlx::query!(
+        "DELETE FROM merges g WHERE user_id = $1 AND gone_id = ANY($2)
+         AND NOT EXISTS (SELECT 1 FROM merged_mentions m WHERE m.user_id = $1 AND m.gone_id = g.gone_id)
+         AND NOT EXISTS (SELECT 1 FROM merged_evidence v JOIN merged_facts f ON f.user_id = $1 AND f.gone_id = v.gone_id AND f.id = v.fact_id
+                         WHERE v.user_id = $1 AND v.gone_id = g.gone_id AND g.gone_id IN (f.subject_id, f.object_id))",
+        user,
+        gone,
+    );
+    merges.execute(c).await?;
+    Ok(())
+}
+
+/// Deletes those of the entities of which nothing speaks any more; how many.
+pub(super) async fn forget_entities(c: &mut PgConnection, user: Uuid, concerned: &[Uuid]) -> Result<u64, Failure> {
+    let entities = sqlx::query!(
+        "DELETE FROM entities e WHERE user_id = $1 AND id = ANY($2)
+         AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = $1 AND m.entity_id = e.id)
+         AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = $1 AND f.subject_id = e.id)
+         AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.user_id = $1 AND f.object_id = e.id)",
+        user,
+        concerned,
+    );
+    Ok(entities.execute(c).await?.rows_affected())
+}
+
+/// Takes a session's mentions off the entities: their counts, and the first message if it was one of these.
+async fn forget_mentions(c: &mut PgConnection, user: Uuid, session: Uuid, entities: &[Uuid]) -> Result<(), Failure> {
+    let update = sqlx::query!(
+        "UPDATE entities e SET
+             mention_count = greatest(0, mention_count - (
+                 SELECT count(DISTINCT m.message_id) FROM mentions m
+                 WHERE m.user_id = $1 AND m.session_id = $2 AND m.entity_id = e.id)),
+             first_message = CASE
+                 WHEN first_message IN (SELECT id FROM messages WHERE user_id = $1 AND session_id = $2) THEN (
+                     SELECT m.message_id FROM mentions m
+                     WHERE m.user_id = $1 AND m.entity_id = e.id AND m.session_id <> $2
+                     ORDER BY m.said_at, m.message_id LIMIT 1)
+                 ELSE first_message END
+         WHERE user_id = $1 AND id = ANY($3)",
+        user,
+        session,
+        entities,
+    );
+    update.execute(c).await?;
+    Ok(())
+}

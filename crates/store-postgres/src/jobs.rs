@@ -1,0 +1,351 @@
+//! The durable queue. A lane is one kind of work of one session: its jobs run in order, one at a time. Only the head of a
+//! lane can be claimed, and the head is marked, so that claiming costs the same however many jobs wait behind it. A lane that gets its
+//! turn goes to the back (see [`promote`]), so lanes of a user share the workers evenly, as users do (`turns`).
+//!
+//! Who queues or ends a job holds the session's row: else one could find a last job still there while the other removes it, and
+//! the lane would be left without a head.
+//!
+//! The time of the queue is the database's: `queue_time` in the migrations says why.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{
+    PostgresStore,
+    codec::{Word, interval, signed, time},
+    events,
+    failure::Failure,
+    rows::Of,
+    sessions, turns,
+    walls::Scope,
+};
+use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
+use recall_ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError};
+
+/// Of `jobs`.
+pub(super) struct JobRow {
+    pub(super) id: i64,
+    pub(super) token: i64,
+    pub(super) user_id: Uuid,
+    pub(super) role: String,
+    pub(super) session_id: Uuid,
+    pub(super) lane: String,
+    pub(super) message_id: Uuid,
+    pub(super) answer: bool,
+    pub(super) attempts: i64,
+    pub(super) queued_at: Timestamp,
+    /// Whether it was taken in turn.
+    pub(super) fair: bool,
+}
+
+#[async_trait]
+impl JobQueue for PostgresStore {
+    async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError> {
+        let rows = turns::claim(self, now, lease, limit).await?;
+        let mut jobs = rows.into_iter().map(job).collect::<Result<Vec<_>, _>>()?;
+        jobs.sort_by_key(|job| job.claim.job);
+        Ok(jobs)
+    }
+
+    async fn recover(&self, _now: Timestamp) -> Result<u64, StoreError> {
+        // Who holds a claim may be another process that lives.
+        Ok(0)
+    }
+
+    async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
+        let (job, token) = numbers(claim);
+        // Tells whether it is still ours without waiting: a row that is locked is most likely being ended by the very worker whose
+        // lease this is, which could wait for this statement in turn.
+        let ours = sqlx::query_scalar!(
+            r#"WITH free AS MATERIALIZED (
+                 SELECT id FROM jobs WHERE id = $2 AND token = $3 AND state = 'live' FOR UPDATE SKIP LOCKED),
+             loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
+             prolonged AS (UPDATE jobs SET ready_at = queue_time($1) + $4 FROM free, loosely WHERE jobs.id = free.id)
+             SELECT EXISTS (SELECT 1 FROM jobs WHERE id = $2 AND token = $3 AND state = 'live') AS "ours!""#,
+            time(now),
+            job,
+            token,
+            interval(lease),
+        );
+        Ok(ours.fetch_one(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?)
+    }
+
+    async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError> {
+        let (job, token) = numbers(claim);
+        let done = sqlx::query!(
+            "UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, code = $3, holder = NULL
+             WHERE id = $4 AND token = $5 AND state = 'live'",
+            time(now),
+            interval(delay),
+            code,
+            job,
+            token,
+        );
+        let done = done.execute(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?;
+        match done.rows_affected() {
+            0 => Err(CommitError::NotOurs),
+            _ => Ok(()),
+        }
+    }
+
+    async fn release(&self, claims: &[Claim]) -> Result<(), StoreError> {
+        let (jobs, tokens): (Vec<_>, Vec<_>) = claims.iter().map(numbers).unzip();
+        let released = sqlx::query!(
+            "UPDATE jobs SET ready_at = queued_at, token = jobs.token + 1, attempts = attempts - 1, holder = NULL
+             FROM unnest($1::bigint[], $2::bigint[]) AS c (id, token)
+             WHERE jobs.id = c.id AND jobs.token = c.token AND state = 'live'",
+            &jobs[..],
+            &tokens[..],
+        );
+        released.execute(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?;
+        Ok(())
+    }
+
+    async fn release_lost(&self, held: &[Claim], now: Timestamp) -> Result<u64, StoreError> {
+        let held: Vec<_> = held.iter().map(|claim| numbers(claim).0).collect();
+        let released = sqlx::query!(
+            "UPDATE jobs SET ready_at = queue_time($1), token = token + 1, attempts = greatest(attempts - 1, 0), holder = NULL
+             WHERE head AND ready_at > queue_time($1) AND holder = $2 AND id <> ALL ($3)",
+            time(now),
+            self.instance,
+            &held[..],
+        );
+        Ok(released.execute(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?.rows_affected())
+    }
+
+    async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError> {
+        let input = (caller.user(), claim, event, code, now);
+        let session =
+            self.write(caller, &input, |c, &(user, claim, event, code, now)| Box::pin(bury(c, user, claim, event, code, now))).await?;
+        self.hints.committed(caller, session);
+        Ok(())
+    }
+
+    async fn cancel_answer(&self, caller: &Caller, question: MessageId, event: &EventDraft, now: Timestamp) -> Result<bool, StoreError> {
+        let input = (caller.user(), question, event, now);
+        let session =
+            self.write(caller, &input, |c, &(user, question, event, now)| Box::pin(cancel_answer(c, user, question, event, now))).await?;
+        if let Some(session) = session {
+            self.hints.committed(caller, session);
+        }
+        Ok(session.is_some())
+    }
+
+    async fn next_due(&self, now: Timestamp) -> Result<Option<Duration>, StoreError> {
+        let wait = sqlx::query_scalar!(
+            r#"SELECT ceil(extract(epoch FROM ready_at - queue_time($1)) * 1000)::bigint AS "wait!" FROM jobs
+             WHERE head ORDER BY ready_at LIMIT 1"#,
+            time(now)
+        );
+        let wait = wait.fetch_optional(self.pool.reading(Scope::Queue)).await.map_err(Failure::from)?;
+        Ok(wait.map(|ms| Duration::from_millis(ms.try_into().unwrap_or(0))))
+    }
+
+    async fn depth(&self) -> Result<(u64, u64), StoreError> {
+        let row = sqlx::query!(
+            r#"SELECT (SELECT count(*) FROM jobs WHERE state = 'live') AS "live!", (SELECT count(*) FROM jobs WHERE state = 'dead') AS "dead!""#,
+        );
+        let row = row.fetch_one(self.pool.reading(Scope::Queue)).await.map_err(Failure::from)?;
+        Ok((row.live.unsigned_abs(), row.dead.unsigned_abs()))
+    }
+
+    async fn oldest(&self, now: Timestamp) -> Result<Option<Duration>, StoreError> {
+        let age = sqlx::query_scalar!(
+            "SELECT floor(extract(epoch FROM queue_time($1) - min(queued_at)) * 1000)::bigint FROM jobs WHERE head",
+            time(now)
+        );
+        let age = age.fetch_one(self.pool.reading(Scope::Queue)).await.map_err(Failure::from)?;
+        Ok(age.map(|ms| Duration::from_millis(ms.try_into().unwrap_or(0))))
+    }
+}
+
+fn numbers(claim: &Claim) -> (i64, i64) {
+    (signed(claim.job), signed(claim.token))
+}
+
+/// The lane of a piece of work, its message, and whether that is to be answered later.
+fn lane(work: JobWork) -> (&'static str, MessageId, bool) {
+    match work {
+        JobWork::Understand { message, answer } => ("understand", message, answer),
+        JobWork::Answer(message) => ("answer", message, false),
+    }
+}
+
+fn job(row: JobRow) -> Result<Job, Failure> {
+    let of = |column| Of("jobs", column);
+    let message = MessageId(row.message_id);
+    Ok(Job {
+        claim: Claim { job: of("id").count(row.id)?, token: of("token").count(row.token)? },
+        // The store vouches for the identity: it was verified when the job was queued.
+        caller: Caller::verified(UserId(row.user_id), of("role").word(&row.role)?),
+        session: SessionId(row.session_id),
+        work: match row.lane.as_str() {
+            "understand" => JobWork::Understand { message, answer: row.answer },
+            "answer" => JobWork::Answer(message),
+            _ => return Err(Failure::Damaged { table: "jobs", column: "lane" }),
+        },
+        attempts: of("attempts").small(row.attempts)?,
+        queued_at: row.queued_at,
+    })
+}
+
+/// Queues work of one session, whose row is locked. The first job of an empty lane becomes its head.
+pub(super) async fn enqueue(
+    c: &mut PgConnection,
+    caller: &Caller,
+    session: SessionId,
+    work: &[(JobWork, Timestamp)],
+) -> Result<(), Failure> {
+    for name in ["understand", "answer"] {
+        let jobs: Vec<_> = work.iter().map(|&(work, at)| (lane(work), at)).filter(|((lane, ..), _)| *lane == name).collect();
+        if jobs.is_empty() {
+            continue;
+        }
+        let messages: Vec<_> = jobs.iter().map(|((_, message, _), _)| message.0).collect();
+        let times: Vec<_> = jobs.iter().map(|(_, at)| time(*at)).collect();
+        let answers: Vec<_> = jobs.iter().map(|((.., answer), _)| *answer).collect();
+        // Sorted before it is inserted, so that the numbers follow the order of the messages.
+        let insert = sqlx::query!(
+            "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
+             SELECT $1, $2, $3, message, $4, queue_time(at), queue_time(at), answer, place = 1 AND NOT EXISTS (
+                 SELECT 1 FROM jobs WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live')
+             FROM unnest($5::uuid[], $6::timestamptz[], $7::boolean[]) WITH ORDINALITY AS w (message, at, answer, place)
+             ORDER BY place",
+            caller.user().0,
+            session.0,
+            name,
+            caller.role().word(),
+            &messages[..],
+            &times[..],
+            &answers[..],
+        );
+        insert.execute(&mut *c).await?;
+    }
+    Ok(())
+}
+
+/// The job that a claim holds.
+pub(super) struct Held {
+    id: i64,
+    user_id: Uuid,
+    session_id: Uuid,
+    lane: String,
+    message_id: Uuid,
+}
+
+/// Checks that the claim still holds its job, in the transaction that is to end it, and locks the session and then the job: no
+/// other process can take the job before this transaction ends.
+///
+/// # Errors
+/// `NotOurs` when the lease went to another, or the job was done, given back or buried, or is another user's.
+pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> Result<Held, Failure> {
+    let (id, token) = numbers(claim);
+    let seen = sqlx::query_scalar!(
+        "SELECT session_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live'",
+        id,
+        token,
+        user.0
+    );
+    let session = seen.fetch_optional(&mut *c).await?.ok_or(Failure::NotOurs)?;
+    // The session goes only together with its jobs.
+    sessions::lock(c, user.0, session).await.map_err(|e| match e {
+        Failure::NotFound => Failure::NotOurs,
+        e => e,
+    })?;
+    let held = sqlx::query_as!(
+        Held,
+        "SELECT id, user_id, session_id, lane, message_id FROM jobs
+         WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live' FOR UPDATE",
+        id,
+        token,
+        user.0,
+    );
+    held.fetch_optional(c).await?.ok_or(Failure::NotOurs)
+}
+
+/// Ends a job that was done: its row goes, the next of its lane may be claimed.
+pub(super) async fn finish(c: &mut PgConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+    sqlx::query!("DELETE FROM jobs WHERE id = $1", held.id).execute(&mut *c).await?;
+    promote(c, held, now).await
+}
+
+/// Makes the next live job of the lane its head. It is ready from now on and not since it was queued: else a lane with a long
+/// backlog would always be older than everyone else's, and take every worker before them.
+async fn promote(c: &mut PgConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+    let next = sqlx::query!(
+        "UPDATE jobs SET head = true, ready_at = greatest(ready_at, queue_time($4)) WHERE id = (
+             SELECT min(id) FROM jobs WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live')",
+        held.user_id,
+        held.session_id,
+        held.lane,
+        time(now),
+    );
+    next.execute(c).await?;
+    Ok(())
+}
+
+async fn bury(
+    c: &mut PgConnection,
+    user: UserId,
+    claim: &Claim,
+    event: &EventDraft,
+    code: &str,
+    now: Timestamp,
+) -> Result<SessionId, Failure> {
+    let held = held(c, user, claim).await?;
+    sqlx::query!("UPDATE jobs SET state = 'dead', head = false, token = token + 1, code = $1, holder = NULL WHERE id = $2", code, held.id)
+        .execute(&mut *c)
+        .await?;
+    promote(c, &held, now).await?;
+    if held.lane == "understand" {
+        sqlx::query!("UPDATE messages SET status = 'failed' WHERE user_id = $1 AND id = $2", held.user_id, held.message_id)
+            .execute(&mut *c)
+            .await?;
+    }
+    events::append(c, held.user_id, SessionId(held.session_id), std::slice::from_ref(event), now).await?;
+    Ok(SessionId(held.session_id))
+}
+
+/// Ends the answering of a question; the session it belongs to, or nothing when there was nothing to end.
+async fn cancel_answer(
+    c: &mut PgConnection,
+    user: UserId,
+    question: MessageId,
+    event: &EventDraft,
+    now: Timestamp,
+) -> Result<Option<SessionId>, Failure> {
+    let session = sqlx::query_scalar!("SELECT session_id FROM messages WHERE user_id = $1 AND id = $2", user.0, question.0);
+    let Some(session) = session.fetch_optional(&mut *c).await? else { return Ok(None) };
+    // The session before the job, like everybody: whoever is ending the job has it, and is waited for here.
+    match sessions::lock(c, user.0, session).await {
+        Err(Failure::NotFound) => return Ok(None),
+        locked => locked?,
+    };
+    let job = sqlx::query_as!(
+        Held,
+        "SELECT id, user_id, session_id, lane, message_id FROM jobs
+         WHERE user_id = $1 AND message_id = $2 AND state = 'live' AND (lane = 'answer' OR answer) FOR UPDATE",
+        user.0,
+        question.0,
+    );
+    let Some(job) = job.fetch_optional(&mut *c).await? else { return Ok(None) };
+    if job.lane == "answer" {
+        finish(c, &job, now).await?;
+    } else {
+        // Whoever reads the message now would have it answered; it is read again, by whom that is not asked of. The attempt does
+        // not count.
+        let again = sqlx::query!(
+            "UPDATE jobs SET answer = false, token = token + 1, attempts = greatest(attempts - 1, 0), holder = NULL,
+                 ready_at = least(ready_at, queue_time($1))
+             WHERE id = $2",
+            time(now),
+            job.id,
+        );
+        again.execute(&mut *c).await?;
+    }
+    events::append(c, user.0, SessionId(session), std::slice::from_ref(event), now).await?;
+    Ok(Some(SessionId(session)))
+}

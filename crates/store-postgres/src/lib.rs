@@ -1,0 +1,179 @@
+//! The store on PostgreSQL with pgvector, shared by any number of server processes. The only room that speaks SQL to it; it
+//! decides nothing about knowledge. Each file serves one aggregate: statements on the left, rows to domain types in `rows`.
+//!
+//! Invariants: every statement on user data names the user, and is run for that user (`walls`); a transaction locks in the order session, job, user, so that no two
+//! wait for each other; numbers (`seq`, `position`, `feed_row`) come from counters in locked rows, so they become visible in
+//! their order; nothing here reads a clock.
+
+mod access;
+mod allowances;
+mod archive;
+mod audit;
+mod codec;
+mod connect;
+mod delete;
+mod erase;
+mod events;
+mod failure;
+mod graph;
+mod hidden;
+mod hints;
+mod inspect;
+mod jobs;
+mod keys;
+mod knowledge;
+mod logins;
+mod messages;
+mod migrate;
+mod pool;
+mod rows;
+mod servers;
+mod sessions;
+mod statistics;
+#[cfg(test)]
+mod tests;
+mod turns;
+mod usage;
+mod visits;
+mod walls;
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use sqlx::PgConnection;
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+pub use self::connect::PostgresConfig;
+use self::{
+    failure::{Failure, link_is_lost},
+    hints::Hints,
+    pool::Pool,
+    servers::Servers,
+    statistics::Growth,
+    walls::{Access, Scope},
+};
+use recall_domain::Timestamp;
+use recall_ports::{Announcer, StoreError};
+
+/// Makes cargo build again when the database that checks the statements is another one.
+const _: Option<&str> = option_env!("STATEMENTS_DATABASE_URL");
+
+/// Attempts of one transaction that lost against another, or its connection. What still fails then is reported as transient.
+const ATTEMPTS: u32 = 5;
+
+/// The store in one PostgreSQL database.
+pub struct PostgresStore {
+    pool: Pool,
+    hints: Hints,
+    growth: Growth,
+    /// Names this process.
+    instance: Uuid,
+    turns: turns::Turns,
+}
+
+impl PostgresStore {
+    /// Connects, and brings the database to the current schema. `now` is noted as the beginning of a new installation. Must be
+    /// called inside a Tokio runtime.
+    ///
+    /// # Errors
+    /// When the URL is not valid, the server cannot be reached or lacks pgvector, the database was written by a newer version
+    /// of this program, or has changed migrations.
+    pub async fn open(url: &str, config: PostgresConfig, now: Timestamp) -> Result<Self, StoreError> {
+        Ok(Self::open_inner(url, config, now).await?)
+    }
+
+    async fn open_inner(url: &str, config: PostgresConfig, now: Timestamp) -> Result<Self, Failure> {
+        let servers = Servers::parse(url)?;
+        let (server, mut connection) = servers.first(config.acquire_timeout).await?;
+        match config.migrate {
+            true => migrate::run(&mut connection).await?,
+            false => migrate::verify(&mut connection).await?,
+        }
+        walls::check(&mut connection, config.require_row_security).await?;
+        let instance = inspect::found_installation(&mut connection, now).await?;
+        drop(connection);
+        let pool = Pool::start(servers, server, config);
+        let hints = Hints::start(pool.clone(), instance);
+        Ok(Self { hints, pool, growth: Growth::default(), instance, turns: turns::Turns::default() })
+    }
+
+    /// From now on tells `announcer` what other processes commit to this database, and wakes `wake` for work that they queue.
+    /// Without it, or while the connection is away, all of it is found by looking again.
+    pub fn follow(&self, announcer: Arc<dyn Announcer>, wake: Arc<Notify>) {
+        self.hints.follow(announcer, wake);
+    }
+
+    /// One transaction. `work` may run several times: when it loses against another transaction, or the connection breaks
+    /// before COMMIT. Whether a COMMIT that was cut off happened is not known here, so it is not repeated.
+    async fn write<T, R, F>(&self, scope: impl Into<Scope>, input: &T, work: F) -> Result<R, Failure>
+    where
+        T: Sync + ?Sized,
+        R: Send,
+        F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
+    {
+        self.transact((scope.into(), Access::Write), input, work).await
+    }
+
+    /// Reads several things as they were at one moment.
+    async fn snapshot<T, R, F>(&self, scope: impl Into<Scope>, input: &T, work: F) -> Result<R, Failure>
+    where
+        T: Sync + ?Sized,
+        R: Send,
+        F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
+    {
+        self.transact((scope.into(), Access::Snapshot), input, work).await
+    }
+
+    async fn transact<T, R, F>(&self, whose: (Scope, Access), input: &T, work: F) -> Result<R, Failure>
+    where
+        T: Sync + ?Sized,
+        R: Send,
+        F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
+    {
+        let mut attempt = 1;
+        loop {
+            match self.attempt(whose, input, &work).await {
+                Err(e) if e.may_be_repeated() && attempt < ATTEMPTS => {
+                    tracing::debug!(attempt, error = %e, "a transaction is tried again");
+                    tokio::time::sleep(Duration::from_millis(10) * attempt * attempt).await;
+                    attempt += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    async fn attempt<T, R, F>(&self, whose: (Scope, Access), input: &T, work: &F) -> Result<R, Failure>
+    where
+        T: Sync + ?Sized,
+        R: Send,
+        F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
+    {
+        let (scope, access) = whose;
+        let mut connection = self.pool.lend(scope).await?;
+        let whole = async {
+            let mut transaction = connection.begin(scope.begin(access)).await?;
+            // Dropped on an error, and then rolled back.
+            let result = work(&mut transaction, input).await?;
+            match transaction.commit().await {
+                Err(e) if link_is_lost(&e) => Err(Failure::NotConfirmed(e)),
+                done => Ok(done.map(|()| result)?),
+            }
+        };
+        let patience = self.pool.patience();
+        match tokio::time::timeout(patience, whole).await {
+            Ok(Err(e)) => {
+                if e.is_wrong_server() {
+                    connection.blame_server();
+                }
+                Err(e)
+            }
+            Ok(done) => done,
+            Err(_) => {
+                connection.give_up();
+                Err(Failure::NoAnswer(patience))
+            }
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Storing messages with everything that belongs to them, in the transaction of the caller.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use pgvector::Vector;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::super::{
+    codec::{self, Word, foreign_json, json, signed, time},
+    erase, events,
+    failure::Failure,
+    jobs,
+    rows::{self, MessageRow},
+    sessions, visits,
+};
+use recall_domain::{
+    Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, SessionId, Timestamp, event::MessageStored,
+};
+use recall_ports::{Appended, JobWork, Mining, NewMessage};
+
+/// Stores what is new and finds what is not, in the order given.
+pub(super) async fn append(
+    c: &mut PgConnection,
+    caller: &Caller,
+    session: SessionId,
+    messages: &[NewMessage],
+) -> Result<Vec<Appended>, Failure> {
+    let known = known(c, caller, session, messages).await?;
+    // Of several with one external id in this call the first is stored, the others are that one again.
+    let mut first: HashMap<&str, usize> = HashMap::new();
+    let mut fresh = Vec::new();
+    let mut places = Vec::with_capacity(messages.len());
+    for message in messages {
+        if message.session != session {
+            return Err(Failure::Unstorable("a message of another session"));
+        }
+        let external = message.external_id.as_deref();
+        let stored_before = external.and_then(|id| known.get(id));
+        let given_before = external.and_then(|id| first.get(id));
+        let place = match (stored_before, given_before) {
+            (Some(message), _) => Place::Known(Box::new(message.clone())),
+            (None, Some(&at)) => Place::Again(at),
+            (None, None) => {
+                if let Some(id) = external {
+                    first.insert(id, fresh.len());
+                }
+                fresh.push(New { message, answer_to: None, citations: &[] });
+                Place::Fresh(fresh.len() - 1)
+            }
+        };
+        places.push(place);
+    }
+    let stored = store(c, caller, session, &fresh).await?;
+    // After the locks that `store` takes in its order.
+    visits::take_messages(c, caller, fresh.len()).await?;
+    let appended = places.into_iter().filter_map(|place| match place {
+        Place::Fresh(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: false }),
+        Place::Again(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: true }),
+        Place::Known(message) => Some(Appended { message: *message, duplicate: true }),
+    });
+    Ok(appended.collect())
+}
+
+/// Where the result for a given message is found.
+enum Place {
+    /// Stored now, at this place among the new ones.
+    Fresh(usize),
+    /// The same external id stands at this place among the new ones.
+    Again(usize),
+    /// Stored by an earlier call.
+    Known(Box<Message>),
+}
+
+/// Messages of the session that are stored already under one of the external ids. Locks the session before it looks, so that
+/// none is stored after the look.
+async fn known(
+    c: &mut PgConnection,
+    caller: &Caller,
+    session: SessionId,
+    messages: &[NewMessage],
+) -> Result<HashMap<String, Message>, Failure> {
+    let ids = codec::texts(messages.iter().filter_map(|m| m.external_id.as_deref()));
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    sessions::lock(c, caller.user().0, session.0).await?;
+    let found = rows::messages!("WHERE user_id = $1 AND session_id = $2 AND external_id = ANY($3)", caller.user().0, session.0, &ids[..]);
+    let found = found.fetch_all(c).await?.into_iter().map(MessageRow::read);
+    let messages = found.map(|m| m.map(|m| (m.external_id.clone().unwrap_or_default(), m)));
+    messages.collect()
+}
+
+/// A message to be stored, and what it answers.
+pub(in super::super) struct New<'a> {
+    pub(in super::super) message: &'a NewMessage,
+    pub(in super::super) answer_to: Option<MessageId>,
+    pub(in super::super) citations: &'a [Citation],
+}
+
+/// Per message: its row, terms and vector, `message_stored` event and job. All numbers are drawn from the counters of session
+/// and user first, which locks both until the end.
+pub(in super::super) async fn store(
+    c: &mut PgConnection,
+    caller: &Caller,
+    session: SessionId,
+    new: &[New<'_>],
+) -> Result<Vec<Message>, Failure> {
+    let user = caller.user().0;
+    let count = signed(new.len() as u64);
+    let title = codec::opt_text(new.iter().find_map(|n| n.message.title.as_ref()).map(|t| t.as_str()));
+    let counters = sqlx::query!(
+        "UPDATE sessions SET message_count = message_count + $3, event_head = event_head + $3,
+             updated_at = greatest(updated_at, $4), title = coalesce(title, $5), oldest_event_at = coalesce(oldest_event_at, $6)
+         WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL RETURNING message_count, event_head",
+        user,
+        session.0,
+        count,
+        new.iter().map(|n| time(n.message.created_at)).max(),
+        title.as_deref(),
+        new.first().map(|n| time(n.message.created_at)),
+    );
+    let counters = counters.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
+    if new.is_empty() {
+        return Ok(Vec::new());
+    }
+    let position = counters.message_count - count + 1;
+    let seq = counters.event_head - count + 1;
+    // The first message says by whose vectors the user is searched. A later one of another model leaves work to be done.
+    let counters = sqlx::query!(
+        "UPDATE users SET feed_head = feed_head + $2,
+             embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END,
+             embedding_settled = feed_head = 0 OR embedding_settled AND embedding_model IS NOT DISTINCT FROM $3
+         WHERE id = $1 AND NOT erasing AND NOT importing RETURNING feed_head, embedding_model",
+        user,
+        count,
+        new.first().map(|n| n.message.prepared.model.as_str()),
+    );
+    let Some(counters) = counters.fetch_optional(&mut *c).await? else {
+        erase::refuse_while_locked(c, user).await?;
+        return Err(Failure::BeingErased);
+    };
+    let (feed_head, in_use) = (counters.feed_head, counters.embedding_model);
+
+    let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| stored(n, session, position)).collect();
+    insert_messages(c, caller, session, &messages, feed_head - count + 1).await?;
+    insert_index(c, caller, new).await?;
+    keep_further(c, user, new, in_use.as_deref()).await?;
+
+    let drafts: Vec<(EventDraft, Timestamp)> = new.iter().zip(&messages).map(|(n, m)| (event(n, m), m.created_at)).collect();
+    let numbered: Vec<_> = drafts.iter().zip(seq..).map(|((draft, at), seq)| (seq, draft, *at)).collect();
+    events::insert(c, user, session.0, &numbered).await?;
+
+    let work: Vec<_> = new.iter().filter_map(|n| Some((work_of(n.message)?, n.message.created_at))).collect();
+    jobs::enqueue(c, caller, session, &work).await?;
+    Ok(messages)
+}
+
+/// The message as it will be read back.
+fn stored(new: &New<'_>, session: SessionId, position: i64) -> Message {
+    let m = new.message;
+    Message {
+        id: m.id,
+        session,
+        position: position.unsigned_abs(),
+        role: m.role,
+        speaker: m.speaker.clone(),
+        text: m.text.clone(),
+        kind: m.kind,
+        status: if m.mining != Mining::Nothing { MessageStatus::Processing } else { MessageStatus::Processed },
+        sent_at: time(m.sent_at),
+        created_at: time(m.created_at),
+        source_metadata: m.source_metadata.clone(),
+        external_id: m.external_id.clone(),
+        answer_to: new.answer_to,
+        citations: new.citations.to_vec(),
+    }
+}
+
+/// One statement for any number of messages, each column an array.
+async fn insert_messages(
+    c: &mut PgConnection,
+    caller: &Caller,
+    session: SessionId,
+    messages: &[Message],
+    feed_row: i64,
+) -> Result<(), Failure> {
+    let (mut metadata, mut citations) = (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
+    for m in messages {
+        metadata.push(m.source_metadata.as_ref().map(|v| foreign_json(v, "source metadata")).transpose()?);
+        citations.push(Cow::Owned(json(&m.citations, "citations")?));
+    }
+    let first = messages.first().map_or(1, |m| signed(m.position));
+    let insert = sqlx::query!(
+        "INSERT INTO messages (user_id, session_id, position, feed_row, id, role, speaker, text, kind, status, sent_at, created_at,
+                               source_metadata, external_id, answer_to, citations)
+         SELECT $1, $2, $3::bigint + place - 1, $4::bigint + place - 1, id, role, speaker, text, kind, status, sent_at, created_at,
+                metadata::json, external_id, answer_to, citations::json
+         FROM unnest($5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[],
+                     $13::text[], $14::text[], $15::uuid[], $16::text[]) WITH ORDINALITY
+              AS m (id, role, speaker, text, kind, status, sent_at, created_at, metadata, external_id, answer_to, citations, place)",
+        caller.user().0,
+        session.0,
+        first,
+        feed_row,
+        &each(messages, |m| m.id.0)[..],
+        &codec::texts(messages.iter().map(|m| m.role.word()))[..],
+        &each(messages, |m| codec::opt_text(m.speaker.as_deref())) as &[Option<Cow<'_, str>>],
+        &codec::texts(messages.iter().map(|m| m.text.as_str()))[..],
+        &each(messages, |m| m.kind.map(Word::word)) as &[Option<&str>],
+        &codec::texts(messages.iter().map(|m| m.status.word()))[..],
+        &each(messages, |m| m.sent_at)[..],
+        &each(messages, |m| m.created_at)[..],
+        &metadata as &[Option<String>],
+        &each(messages, |m| codec::opt_text(m.external_id.as_deref())) as &[Option<Cow<'_, str>>],
+        &each(messages, |m| m.answer_to.map(|id| id.0)) as &[Option<Uuid>],
+        &citations[..],
+    );
+    insert.execute(c).await?;
+    Ok(())
+}
+
+async fn insert_index(c: &mut PgConnection, caller: &Caller, new: &[New<'_>]) -> Result<(), Failure> {
+    let terms = new.iter().map(|n| json(&n.message.prepared.terms, "index terms").map(Cow::Owned)).collect::<Result<Vec<_>, _>>()?;
+    let vector = |n: &New<'_>| Some(&n.message.prepared.embedding.0).filter(|v| !v.is_empty()).cloned().map(Vector::from);
+    let insert = sqlx::query!(
+        "INSERT INTO message_index (user_id, message_id, model, terms, embedding, dimensions)
+         SELECT $1, id, model, terms::json, embedding, coalesce(vector_dims(embedding), 0)
+         FROM unnest($2::uuid[], $3::text[], $4::text[], $5::vector[]) AS i (id, model, terms, embedding)",
+        caller.user().0,
+        &each(new, |n| n.message.id.0)[..],
+        &each(new, |n| Cow::Borrowed(n.message.prepared.model.as_str()))[..],
+        &terms[..],
+        &each(new, vector) as &[Option<Vector>],
+    );
+    insert.execute(c).await?;
+    Ok(())
+}
+
+/// The vectors by which the user is searched, while another model is to take over.
+async fn keep_further(c: &mut PgConnection, user: Uuid, new: &[New<'_>], in_use: Option<&str>) -> Result<(), Failure> {
+    let further = new.iter().filter(|n| in_use != Some(n.message.prepared.model.as_str())).filter_map(|n| {
+        let (_, embedding) = n.message.prepared.further.iter().find(|(model, _)| in_use == Some(model.as_str()))?;
+        Some((n.message.id.0, Vector::from(embedding.0.clone())))
+    });
+    let (ids, vectors): (Vec<_>, Vec<_>) = further.unzip();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let insert = sqlx::query!(
+        "INSERT INTO message_vectors (user_id, message_id, model, embedding, dimensions)
+         SELECT $1, id, $2, embedding, vector_dims(embedding) FROM unnest($3::uuid[], $4::vector[]) AS v (id, embedding)",
+        user,
+        in_use,
+        &ids[..],
+        &vectors as &[Vector],
+    );
+    insert.execute(c).await?;
+    Ok(())
+}
+
+fn each<'a, T, U>(items: &'a [T], of: impl Fn(&'a T) -> U) -> Vec<U> {
+    items.iter().map(of).collect()
+}
+
+fn event(new: &New<'_>, m: &Message) -> EventDraft {
+    let body = MessageStored {
+        session_id: m.session,
+        message_id: m.id,
+        role: m.role,
+        speaker: m.speaker.clone(),
+        text: m.text.clone(),
+        status: m.status,
+        sent_at: m.sent_at,
+        created_at: m.created_at,
+        client_message_id: m.external_id.clone(),
+        answer_to: m.answer_to,
+    };
+    EventDraft { id: new.message.event, body: EventBody::MessageStored(body) }
+}
+
+/// The job that finds a message's facts.
+fn work_of(m: &NewMessage) -> Option<JobWork> {
+    match m.mining {
+        Mining::Nothing => None,
+        Mining::Facts => Some(JobWork::Understand { message: m.id, answer: false }),
+        Mining::FactsAndAnswer => Some(JobWork::Understand { message: m.id, answer: true }),
+    }
+}

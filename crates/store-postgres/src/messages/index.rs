@@ -1,0 +1,154 @@
+//! What retrieval reads: the feed from which an index is made, and exact search by vector.
+
+use pgvector::Vector;
+use uuid::Uuid;
+
+use super::super::{PostgresStore, codec::signed, failure::Failure, rows::Of};
+use recall_domain::{MessageId, SessionId, UserId};
+use recall_ports::{Embedding, FeedRow};
+
+pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, Failure> {
+    let found = sqlx::query!(
+        r#"SELECT m.feed_row, m.id, m.session_id, m.position, m.role, m.speaker, m.sent_at, i.terms,
+                CASE WHEN i.model = $2 THEN i.embedding ELSE v.embedding END AS embedding
+         FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+         LEFT JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id AND v.model = $2
+         WHERE m.user_id = $1 AND m.feed_row > $3
+         AND m.session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
+         ORDER BY m.feed_row LIMIT $4"#,
+        user.0,
+        model,
+        signed(after),
+        i64::from(limit),
+    );
+    let of = |column| Of("messages", column);
+    let rows = found.fetch_all(store.pool.reading(user)).await?.into_iter().map(|row| {
+        Ok(FeedRow {
+            row: of("feed_row").count(row.feed_row)?,
+            message: MessageId(row.id),
+            session: SessionId(row.session_id),
+            position: of("position").count(row.position)?,
+            role: of("role").word(&row.role)?,
+            speaker: of("speaker").opt_text(row.speaker)?,
+            sent_at: row.sent_at,
+            terms: of("terms").json(&row.terms)?,
+            embedding: row.embedding.map(Vec::from).unwrap_or_default(),
+        })
+    });
+    rows.collect()
+}
+
+/// From so many messages on codes say which vectors are looked at: below, all vectors are read as fast.
+const CODED_FROM: i64 = 20_000;
+/// How many vectors are looked at then, at least, and one of how many messages.
+const LOOKED_AT: i64 = 2_000;
+const LOOKED_AT_OF: i64 = 100;
+
+/// Scans all of the user's vectors, or where they are many all of their codes and then the vectors of the likeliest. An approximate
+/// index over all users filters by user only afterwards and loses nearly all results of a small user. A zero vector has no direction,
+/// which pgvector calls NaN: its similarity is 0.
+pub(super) async fn nearest(
+    store: &PostgresStore,
+    user: UserId,
+    model: &str,
+    vector: &Embedding,
+    session: Option<SessionId>,
+    limit: u32,
+) -> Result<Vec<(MessageId, f32)>, Failure> {
+    if vector.0.is_empty() {
+        return Ok(Vec::new());
+    }
+    let dimensions = i32::try_from(vector.0.len()).unwrap_or(i32::MAX);
+    let (vector, reading) = (Vector::from(vector.0.clone()), store.pool.reading(user));
+    let coded = if session.is_none() { coded(store, user, model).await? } else { None };
+    let found = match (session, coded) {
+        (None, Some(messages)) => {
+            let looked_at = (messages / LOOKED_AT_OF).max(LOOKED_AT).max(i64::from(limit) * 5);
+            // The code of the question in a subquery of its own, or a general plan makes it anew for each row.
+            sqlx::query_as!(
+                Near,
+                r#"WITH likely AS MATERIALIZED (
+                     SELECT message_id FROM message_codes WHERE user_id = $1 AND length(code) = (SELECT length(vector_code($3)))
+                         AND message_id NOT IN (SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
+                             SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))
+                     ORDER BY code <~> (SELECT vector_code($3)) LIMIT $6)
+                 SELECT i.message_id, coalesce(nullif(i.embedding <=> $3, 'NaN'), 1.0) AS "distance!"
+                 FROM likely JOIN message_index i ON i.user_id = $1 AND i.message_id = likely.message_id
+                 WHERE i.model = $2 AND i.dimensions = $4
+                 ORDER BY 2, i.message_id LIMIT $5"#,
+                user.0,
+                model,
+                vector,
+                dimensions,
+                i64::from(limit),
+                looked_at
+            )
+            .fetch_all(reading)
+            .await?
+        }
+        (None, None) => {
+            sqlx::query_as!(
+                Near,
+                r#"SELECT message_id AS "message_id!", coalesce(nullif(embedding <=> $3, 'NaN'), 1.0) AS "distance!" FROM (
+                     SELECT message_id, embedding FROM message_index WHERE user_id = $1 AND model = $2 AND dimensions = $4
+                     UNION ALL SELECT message_id, embedding FROM message_vectors WHERE user_id = $1 AND model = $2 AND dimensions = $4) AS all_of
+                 WHERE message_id NOT IN (
+                     SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
+                         SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))
+                 ORDER BY 2, message_id LIMIT $5"#,
+                user.0,
+                model,
+                vector,
+                dimensions,
+                i64::from(limit)
+            )
+            .fetch_all(reading)
+            .await?
+        }
+        (Some(session), _) => {
+            sqlx::query_as!(
+                Near,
+                r#"SELECT message_id AS "message_id!", coalesce(nullif(embedding <=> $3, 'NaN'), 1.0) AS "distance!" FROM (
+                     SELECT i.message_id, i.embedding FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+                     WHERE m.user_id = $1 AND m.session_id = $6 AND i.model = $2 AND i.dimensions = $4
+                     UNION ALL
+                     SELECT v.message_id, v.embedding FROM messages m JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id
+                     WHERE m.user_id = $1 AND m.session_id = $6 AND v.model = $2 AND v.dimensions = $4) AS all_of
+                 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1 AND id = $6 AND deletion_at IS NOT NULL)
+                 ORDER BY 2, message_id LIMIT $5"#,
+                user.0,
+                model,
+                vector,
+                dimensions,
+                i64::from(limit),
+                session.0
+            )
+            .fetch_all(reading)
+            .await?
+        }
+    };
+    let near = found.into_iter().map(|row| {
+        // The distance is computed in f32 and may miss the interval by a rounding error.
+        #[allow(clippy::cast_possible_truncation)]
+        let similarity = (1.0 - row.distance).clamp(-1.0, 1.0) as f32;
+        (MessageId(row.message_id), similarity)
+    });
+    Ok(near.collect())
+}
+
+/// A message, and how far its vector is.
+struct Near {
+    message_id: Uuid,
+    distance: f64,
+}
+
+/// How many messages the user has had, if they are many and all of their vectors have codes.
+async fn coded(store: &PostgresStore, user: UserId, model: &str) -> Result<Option<i64>, Failure> {
+    let found = sqlx::query_scalar!(
+        "SELECT feed_head FROM users WHERE id = $1 AND embedding_settled AND embedding_model = $2 AND feed_head > $3",
+        user.0,
+        model,
+        CODED_FROM,
+    );
+    Ok(found.fetch_optional(store.pool.reading(user)).await?)
+}

@@ -1,0 +1,128 @@
+//! Messages: stored in `append`, read here. Rows of the index feed and vectors in `index`, a change of vectors in `vectors`.
+
+pub(super) mod append;
+mod index;
+mod vectors;
+
+use async_trait::async_trait;
+
+use super::{
+    PostgresStore,
+    codec::signed,
+    failure::Failure,
+    keys,
+    rows::{self, MessageRow, Of},
+};
+use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
+use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, Mining, NewMessage, StoreError};
+
+#[async_trait]
+impl MessageStore for PostgresStore {
+    async fn append(&self, caller: &Caller, session: SessionId, messages: Vec<NewMessage>) -> Result<Vec<Appended>, StoreError> {
+        let input = (caller, session, &messages);
+        let appended =
+            self.write(caller, &input, |c, &(caller, session, messages)| Box::pin(append::append(c, caller, session, messages))).await?;
+        match messages.iter().any(|m| m.mining != Mining::Nothing) {
+            true => self.hints.queued(caller, session),
+            false => self.hints.committed(caller, session),
+        }
+        self.grown(appended.len()).await;
+        Ok(appended)
+    }
+
+    async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError> {
+        let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+        let found = rows::messages!(
+            "WHERE user_id = $1 AND id = ANY($2)
+             AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))",
+            caller.user().0,
+            &ids[..]
+        );
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(MessageRow::read).collect::<Result<_, _>>()?)
+    }
+
+    async fn list_messages(&self, caller: &Caller, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError> {
+        let after = page.after.as_deref().map(keys::parse_number).transpose()?;
+        let found = match backwards {
+            true => before(self, caller, session, after.unwrap_or(i64::MAX), keys::limit(page)).await?,
+            false => {
+                let found = rows::messages!(
+                    "WHERE user_id = $1 AND session_id = $2 AND position > $3
+                     AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
+                     ORDER BY position LIMIT $4",
+                    caller.user().0,
+                    session.0,
+                    after.unwrap_or(0),
+                    keys::limit(page),
+                );
+                found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?
+            }
+        };
+        let items = found.into_iter().map(|row| {
+            let message = row.read()?;
+            Ok((message.position.to_string(), message))
+        });
+        Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+    }
+
+    async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
+        let found = before(self, caller, session, signed(position), i64::from(limit)).await?;
+        Ok(found.into_iter().rev().map(MessageRow::read).collect::<Result<_, _>>()?)
+    }
+
+    async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {
+        let questions: Vec<_> = questions.iter().map(|id| id.0).collect();
+        let found = rows::messages!(
+            "WHERE user_id = $1 AND answer_to = ANY($2)
+             AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
+             ORDER BY feed_row",
+            caller.user().0,
+            &questions[..]
+        );
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        // Whatever is found has one, or it would not have been.
+        let pairs = found.into_iter().filter_map(|row| row.answer_to.map(|question| Ok((MessageId(question), row.read()?))));
+        Ok(pairs.collect::<Result<_, Failure>>()?)
+    }
+
+    async fn feed(&self, caller: &Caller, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, StoreError> {
+        Ok(index::feed(self, caller.user(), model, after, limit).await?)
+    }
+
+    async fn feed_state(&self, caller: &Caller) -> Result<FeedState, StoreError> {
+        let found = sqlx::query!("SELECT feed_generation, embedding_model FROM users WHERE id = $1", caller.user().0);
+        let found = found.fetch_optional(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        let Some(row) = found else { return Ok(FeedState::default()) };
+        let of = |column| Of("users", column);
+        Ok(FeedState {
+            generation: of("feed_generation").count(row.feed_generation)?,
+            model: of("embedding_model").opt_text(row.embedding_model)?,
+        })
+    }
+
+    async fn nearest(
+        &self,
+        caller: &Caller,
+        model: &str,
+        vector: &Embedding,
+        session: Option<SessionId>,
+        limit: u32,
+    ) -> Result<Vec<(MessageId, f32)>, StoreError> {
+        Ok(index::nearest(self, caller.user(), model, vector, session, limit).await?)
+    }
+}
+
+/// The latest before a place, the latest first.
+async fn before(store: &PostgresStore, caller: &Caller, session: SessionId, position: i64, limit: i64) -> Result<Vec<MessageRow>, Failure> {
+    let found = rows::messages!(
+        "WHERE user_id = $1 AND session_id = $2 AND position < $3
+         AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
+         ORDER BY position DESC LIMIT $4",
+        caller.user().0,
+        session.0,
+        position,
+        limit,
+    );
+    Ok(found.fetch_all(store.pool.reading(caller)).await?)
+}

@@ -1,0 +1,158 @@
+//! Rows to domain types. A value that this program never writes is reported as damage, never guessed at.
+//!
+//! A row is read by the order of its columns, and a column that a migration adds may be elsewhere in another database. So columns
+//! are named here once, and never `*`: `messages!("WHERE …", values)` is a checked statement for rows of that table.
+
+mod knowledge;
+
+use uuid::Uuid;
+
+pub(super) use self::knowledge::*;
+use super::{
+    codec::{self, JsonText, Word},
+    failure::Failure,
+};
+use recall_domain::{Message, MessageId, Session, SessionId, StoredEvent, Timestamp, UserText};
+
+/// Which column a value comes from, for the report of its damage.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Of(pub(super) &'static str, pub(super) &'static str);
+
+impl Of {
+    fn damaged(self) -> Failure {
+        Failure::Damaged { table: self.0, column: self.1 }
+    }
+
+    /// Text of users, as it was before it was stored.
+    pub(super) fn text(self, stored: String) -> Result<String, Failure> {
+        codec::parse_text(stored).ok_or_else(|| self.damaged())
+    }
+
+    pub(super) fn opt_text(self, stored: Option<String>) -> Result<Option<String>, Failure> {
+        stored.map(|text| self.text(text)).transpose()
+    }
+
+    pub(super) fn count(self, stored: i64) -> Result<u64, Failure> {
+        u64::try_from(stored).map_err(|_| self.damaged())
+    }
+
+    pub(super) fn small(self, stored: i64) -> Result<u32, Failure> {
+        u32::try_from(stored).map_err(|_| self.damaged())
+    }
+
+    pub(super) fn word<W: Word>(self, stored: &str) -> Result<W, Failure> {
+        W::parse_word(stored).ok_or_else(|| self.damaged())
+    }
+
+    pub(super) fn json<T: serde::de::DeserializeOwned>(self, stored: &JsonText) -> Result<T, Failure> {
+        stored.read().ok_or_else(|| self.damaged())
+    }
+}
+
+/// Of `sessions`.
+pub(super) struct SessionRow {
+    pub(super) id: Uuid,
+    pub(super) title: Option<String>,
+    pub(super) created_at: Timestamp,
+    pub(super) updated_at: Timestamp,
+    pub(super) message_count: i64,
+    pub(super) epoch: String,
+    pub(super) event_head: i64,
+}
+
+macro_rules! sessions {
+    ($rest:literal $(, $value:expr)* $(,)?) => {
+        sqlx::query_as!(
+            $crate::rows::SessionRow,
+            "SELECT id, title, created_at, updated_at, message_count, epoch, event_head FROM sessions " + $rest $(, $value)*
+        )
+    };
+}
+
+impl SessionRow {
+    pub(super) fn read(self) -> Result<Session, Failure> {
+        let of = |column| Of("sessions", column);
+        Ok(Session {
+            id: SessionId(self.id),
+            title: of("title").opt_text(self.title)?.map(UserText::from),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            message_count: of("message_count").count(self.message_count)?,
+            epoch: self.epoch,
+            head: of("event_head").count(self.event_head)?,
+        })
+    }
+}
+
+/// Of `messages`.
+pub(super) struct MessageRow {
+    pub(super) id: Uuid,
+    pub(super) session_id: Uuid,
+    pub(super) position: i64,
+    pub(super) role: String,
+    pub(super) speaker: Option<String>,
+    pub(super) text: String,
+    pub(super) kind: Option<String>,
+    pub(super) status: String,
+    pub(super) sent_at: Timestamp,
+    pub(super) created_at: Timestamp,
+    pub(super) source_metadata: Option<JsonText>,
+    pub(super) external_id: Option<String>,
+    pub(super) answer_to: Option<Uuid>,
+    pub(super) citations: JsonText,
+}
+
+macro_rules! messages {
+    ($rest:literal $(, $value:expr)* $(,)?) => {
+        sqlx::query_as!(
+            $crate::rows::MessageRow,
+            "SELECT id, session_id, position, role, speaker, text, kind, status, sent_at, created_at, source_metadata, external_id,
+                    answer_to, citations FROM messages " + $rest $(, $value)*
+        )
+    };
+}
+
+impl MessageRow {
+    pub(super) fn read(self) -> Result<Message, Failure> {
+        let of = |column| Of("messages", column);
+        Ok(Message {
+            id: MessageId(self.id),
+            session: SessionId(self.session_id),
+            position: of("position").count(self.position)?,
+            role: of("role").word(&self.role)?,
+            speaker: of("speaker").opt_text(self.speaker)?,
+            text: of("text").text(self.text)?.into(),
+            kind: self.kind.map(|kind| of("kind").word(&kind)).transpose()?,
+            status: of("status").word(&self.status)?,
+            sent_at: self.sent_at,
+            created_at: self.created_at,
+            source_metadata: self.source_metadata.map(|json| of("source_metadata").json(&json)).transpose()?,
+            external_id: of("external_id").opt_text(self.external_id)?,
+            answer_to: self.answer_to.map(MessageId),
+            citations: of("citations").json(&self.citations)?,
+        })
+    }
+}
+
+/// Of `events`.
+pub(super) struct EventRow {
+    pub(super) seq: i64,
+    pub(super) id: Uuid,
+    pub(super) kind: String,
+    pub(super) created_at: Timestamp,
+    pub(super) data: JsonText,
+}
+
+impl EventRow {
+    pub(super) fn read(self) -> Result<StoredEvent, Failure> {
+        Ok(StoredEvent {
+            seq: Of("events", "seq").count(self.seq)?,
+            id: recall_domain::EventId(self.id),
+            kind: self.kind,
+            created_at: self.created_at,
+            data: Of("events", "data").json(&self.data)?,
+        })
+    }
+}
+
+pub(super) use {messages, sessions};

@@ -1,0 +1,143 @@
+//! Sessions: made, read, listed. Their deletion is in `delete`.
+
+use async_trait::async_trait;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{
+    PostgresStore,
+    codec::{self, millis},
+    delete, erase,
+    failure::Failure,
+    keys,
+    rows::{self, SessionRow},
+    visits,
+    walls::Scope,
+};
+use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
+use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
+
+#[async_trait]
+impl SessionStore for PostgresStore {
+    async fn create_session(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        title: Option<UserText>,
+        epoch: String,
+        now: Timestamp,
+    ) -> Result<Session, StoreError> {
+        let input = (*caller, id.0, title, epoch, codec::time(now));
+        let session = self.write(caller, &input, |c, (caller, id, title, epoch, now)| {
+            Box::pin(async move {
+                let user = caller.user().0;
+                sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
+                erase::refuse_while_locked(c, user).await?;
+                visits::take_session(c, caller).await?;
+                let title = codec::opt_text(title.as_ref().map(UserText::as_str));
+                let row = sqlx::query_as!(
+                    SessionRow,
+                    "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch)
+                     VALUES ($1, $2, $3, $4, $4, $5)
+                     RETURNING id, title, created_at, updated_at, message_count, epoch, event_head",
+                    user,
+                    id,
+                    title.as_deref(),
+                    now,
+                    epoch,
+                );
+                row.fetch_one(c).await?.read()
+            })
+        });
+        Ok(session.await?)
+    }
+
+    async fn sessions_by_id(&self, caller: &Caller, ids: &[SessionId]) -> Result<Vec<Session>, StoreError> {
+        let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+        let found = rows::sessions!("WHERE user_id = $1 AND id = ANY($2) AND deletion_at IS NULL", caller.user().0, &ids[..]);
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(SessionRow::read).collect::<Result<_, _>>()?)
+    }
+
+    async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
+        let user = caller.user().0;
+        let reading = self.pool.reading(caller);
+        let found = match &page.after {
+            None => {
+                rows::sessions!(
+                    "WHERE user_id = $1 AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT $2",
+                    user,
+                    keys::limit(page)
+                )
+                .fetch_all(reading)
+                .await
+            }
+            Some(key) => {
+                let (updated_at, id) = keys::parse_time_and_id(key)?;
+                rows::sessions!(
+                    "WHERE user_id = $1 AND (updated_at, id) < ($2, $3) AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT $4",
+                    user,
+                    updated_at,
+                    id,
+                    keys::limit(page)
+                )
+                .fetch_all(reading)
+                .await
+            }
+        };
+        let items = found.map_err(Failure::from)?.into_iter().map(|row| {
+            let session = row.read()?;
+            Ok((keys::number_and_id(millis(session.updated_at), session.id.0), session))
+        });
+        Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+    }
+
+    async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
+        let count =
+            sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM sessions WHERE user_id = $1 AND deletion_at IS NULL"#, caller.user().0);
+        Ok(count.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?.unsigned_abs())
+    }
+
+    async fn delete_session_unused_since(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        since: Option<Timestamp>,
+        reweigh: Reweigh<'_>,
+    ) -> Result<SessionDeleted, StoreError> {
+        let deleted = delete::session(self, caller.user(), id, since, reweigh).await?;
+        self.hints.deleted(caller, id);
+        Ok(deleted)
+    }
+
+    async fn unused_sessions(
+        &self,
+        since: Timestamp,
+        after: Option<(UserId, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<(Caller, SessionId)>, StoreError> {
+        let (user, session) = after.map(|(u, s)| (u.0, s.0)).unzip();
+        let found = sqlx::query!(
+            "SELECT user_id, id FROM sessions WHERE ($1::uuid IS NULL OR (user_id, id) > ($1, $2)) AND updated_at < $3 AND deletion_at IS NULL
+             ORDER BY user_id, id LIMIT $4",
+            user,
+            session,
+            codec::time(since),
+            i64::from(limit),
+        );
+        let found = found.fetch_all(self.pool.reading(Scope::Unused)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(|row| (Caller::verified(UserId(row.user_id), ViewerRole::User), SessionId(row.id))).collect())
+    }
+}
+
+/// Takes the session's row for the rest of the transaction: whoever numbers its messages and events, or queues or ends its
+/// jobs, does so one after the other.
+pub(super) async fn lock(c: &mut PgConnection, user: Uuid, session: Uuid) -> Result<(), Failure> {
+    let row = sqlx::query_scalar!(
+        "SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL FOR NO KEY UPDATE",
+        user,
+        session
+    );
+    row.fetch_optional(c).await?.ok_or(Failure::NotFound)?;
+    Ok(())
+}

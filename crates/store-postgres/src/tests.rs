@@ -1,0 +1,162 @@
+//! The wall behind the WHERE clauses: statements that forget the user, on connections as the adapter prepares them. On the server
+//! that `RECALL_TEST_POSTGRES` names.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use sqlx::{AssertSqlSafe, Connection, Executor};
+
+use super::*;
+use recall_domain::{Caller, UserId, ViewerRole};
+use recall_ports::Inspect;
+
+/// A store of its own, as the owner of its tables; `None` where there is no server.
+pub(super) async fn store() -> Option<PostgresStore> {
+    let Ok(server) = std::env::var("RECALL_TEST_POSTGRES") else {
+        eprintln!("skipped: RECALL_TEST_POSTGRES names no server (tests/services/postgres starts one)");
+        return None;
+    };
+    let mut admin = PgConnection::connect(&server).await.unwrap();
+    let id: uuid::Uuid = sqlx::query_scalar("SELECT gen_random_uuid()").fetch_one(&mut admin).await.unwrap();
+    let name = format!("walls_{}", id.as_simple());
+    let make = format!(
+        "BEGIN; SELECT pg_advisory_xact_lock(7); CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
+         CREATE ROLE {name} LOGIN PASSWORD '{name}'; CREATE SCHEMA {name} AUTHORIZATION {name}; COMMIT"
+    );
+    admin.execute(AssertSqlSafe(make)).await.unwrap();
+    let (scheme, rest) = server.split_once("://").unwrap();
+    let (at, separator) = (rest.split_once('@').unwrap().1, if server.contains('?') { '&' } else { '?' });
+    let url = format!("{scheme}://{name}:{name}@{at}{separator}options=-csearch_path%3D{name}%2Cpublic");
+    let config = PostgresConfig { connections: 2, require_row_security: true, ..PostgresConfig::default() };
+    Some(PostgresStore::open(&url, config, Timestamp::UNIX_EPOCH).await.unwrap())
+}
+
+/// A user with a session and a message.
+async fn someone(store: &PostgresStore, n: u128) -> Caller {
+    let caller = Caller::verified(UserId(uuid::Uuid::from_u128(n)), ViewerRole::User);
+    for sql in [
+        "INSERT INTO users (id) VALUES ($1)",
+        "INSERT INTO sessions (user_id, id, created_at, updated_at, epoch, oldest_event_at) VALUES ($1, $1, now(), now(), 'e', now())",
+        "INSERT INTO messages (user_id, id, session_id, position, feed_row, role, text, status, sent_at, created_at)
+         VALUES ($1, $1, $1, 1, 1, 'user', 'secret', 'processed', now(), now())",
+        "INSERT INTO jobs (user_id, session_id, lane, message_id, answer, role, head, ready_at, queued_at)
+         VALUES ($1, $1, 'answer', $1, true, 'user', true, now(), now())",
+        "INSERT INTO usage_days VALUES ($1, 1, 'answer', 1, 1, 1)",
+        "INSERT INTO graph_heads VALUES ($1, 1, pg_current_xact_id())",
+        "INSERT INTO access_tokens VALUES ($1, $1, sha256($1::text::bytea), 'n', 's', now(), now(), NULL)",
+        "INSERT INTO logins (user_id, digest, issuer, role, scopes, created_at, idle_until, expires_at)
+         VALUES ($1, sha256($1::text::bytea), 'i', 'user', '', now(), now(), now())",
+        "INSERT INTO erasures (user_id, begun_at, touched_at) VALUES ($1, now(), now())",
+    ] {
+        sqlx::query(sql).bind(caller.user().0).execute(store.pool.writing(&caller)).await.unwrap();
+    }
+    caller
+}
+
+const TABLES: [(&str, &str); 9] = [
+    ("users", "id"),
+    ("sessions", "user_id"),
+    ("messages", "user_id"),
+    ("jobs", "user_id"),
+    ("usage_days", "user_id"),
+    ("graph_heads", "user_id"),
+    ("access_tokens", "user_id"),
+    ("logins", "user_id"),
+    ("erasures", "user_id"),
+];
+
+const SCOPES: [Scope; 10] = [
+    Scope::Queue,
+    Scope::Pruning,
+    Scope::Token,
+    Scope::Login,
+    Scope::Erasures,
+    Scope::Unused,
+    Scope::Vectors,
+    Scope::Budget,
+    Scope::Graph,
+    Scope::Owners,
+];
+
+async fn whose(store: &PostgresStore, scope: impl Into<Scope>, table: &str, column: &str) -> Vec<uuid::Uuid> {
+    let sql = format!("SELECT {column} FROM {table} ORDER BY 1");
+    sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(store.pool.reading(scope)).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_statement_that_forgets_the_user_sees_nothing_of_another() {
+    let Some(store) = store().await else { return };
+    let (anna, boris) = (someone(&store, 1).await, someone(&store, 2).await);
+    for (table, column) in TABLES {
+        for caller in [&anna, &boris] {
+            assert_eq!(whose(&store, caller, table, column).await, [caller.user().0], "{table}");
+        }
+        let asked = (table, column);
+        let in_snapshot = store.snapshot(&anna, &asked, |c, (table, column)| {
+            Box::pin(async move {
+                let sql = format!("SELECT {column} FROM {table}");
+                Ok(sqlx::query_scalar::<_, uuid::Uuid>(AssertSqlSafe(sql)).fetch_all(c).await?)
+            })
+        });
+        assert_eq!(in_snapshot.await.unwrap(), [anna.user().0], "{table}");
+        // Both connections of the pool have served both users by now, and keep nothing of it.
+        assert!(whose(&store, Scope::Nobody, table, column).await.is_empty(), "{table}");
+        for scope in SCOPES {
+            let opens = match table {
+                "users" => matches!(scope, Scope::Owners | Scope::Vectors),
+                "sessions" => matches!(scope, Scope::Pruning | Scope::Unused),
+                "logins" => matches!(scope, Scope::Login),
+                "erasures" => matches!(scope, Scope::Erasures),
+                "jobs" => matches!(scope, Scope::Queue),
+                "usage_days" => matches!(scope, Scope::Budget),
+                "graph_heads" => matches!(scope, Scope::Graph),
+                "access_tokens" => matches!(scope, Scope::Token),
+                _ => false,
+            };
+            let seen = whose(&store, scope, table, column).await.len();
+            assert_eq!(seen, if opens { 2 } else { 0 }, "{scope:?} in {table}");
+        }
+    }
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_statement_that_forgets_the_user_changes_nothing_of_another() {
+    let Some(store) = store().await else { return };
+    let (anna, boris) = (someone(&store, 1).await, someone(&store, 2).await);
+    let refused = |done: Result<sqlx::postgres::PgQueryResult, sqlx::Error>, what: &str| {
+        let code = done.err().and_then(|e| Some(e.as_database_error()?.code()?.into_owned()));
+        assert_eq!(code.as_deref(), Some("42501"), "{what}");
+    };
+    // In the name of another.
+    for sql in [
+        "INSERT INTO users (id) VALUES ('00000000-0000-0000-0000-000000000003')",
+        "INSERT INTO sessions (user_id, id, created_at, updated_at, epoch)
+         VALUES ('00000000-0000-0000-0000-000000000002', gen_random_uuid(), now(), now(), 'e')",
+        "UPDATE messages SET user_id = '00000000-0000-0000-0000-000000000002', id = gen_random_uuid()",
+    ] {
+        refused(sqlx::query(sql).execute(store.pool.writing(&anna)).await, sql);
+    }
+    // Logs can be found and locked by what prunes them, and nothing else.
+    refused(sqlx::query("UPDATE sessions SET title = 'x'").execute(store.pool.writing(Scope::Pruning)).await, "pruning");
+    let locked = "UPDATE users SET embedding_settled = true";
+    refused(sqlx::query(locked).execute(store.pool.writing(Scope::Vectors)).await, "vectors");
+    for scope in SCOPES.into_iter().filter(|scope| !matches!(scope, Scope::Queue)) {
+        for (table, _) in TABLES {
+            let deleted = sqlx::query(AssertSqlSafe(format!("DELETE FROM {table}"))).execute(store.pool.writing(scope)).await.unwrap();
+            assert_eq!(deleted.rows_affected(), 0, "{scope:?} in {table}");
+        }
+    }
+    // Whatever can be reached is one's own.
+    for sql in ["UPDATE messages SET text = 'x'", "DELETE FROM messages", "DELETE FROM sessions", "DELETE FROM users"] {
+        let done = sqlx::query(sql).execute(store.pool.writing(&anna)).await.unwrap();
+        assert_eq!(done.rows_affected(), 1, "{sql}");
+        let nobody = sqlx::query(sql).execute(store.pool.writing(Scope::Nobody)).await.unwrap();
+        assert_eq!(nobody.rows_affected(), 0, "{sql}");
+    }
+    let text: String = sqlx::query_scalar("SELECT text FROM messages").fetch_one(store.pool.reading(&boris)).await.unwrap();
+    assert_eq!(text, "secret");
+    for (table, column) in TABLES {
+        let left = whose(&store, &boris, table, column).await;
+        assert_eq!(left, [boris.user().0], "{table}");
+    }
+    store.close().await;
+}

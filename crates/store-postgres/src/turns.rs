@@ -1,0 +1,98 @@
+//! Whose turn it is. Users take turns however many sessions each of them has waiting: a claim goes on after the user who was served
+//! last, in the order of their ids, takes the oldest head of each, and only then the second of anybody. Which user was served last is
+//! remembered by each process for itself; after a start it begins anew.
+
+use std::sync::{Mutex, PoisonError};
+
+use uuid::Uuid;
+
+use super::{
+    PostgresStore,
+    codec::{interval, time},
+    failure::Failure,
+    jobs::JobRow,
+    walls::Scope,
+};
+use recall_domain::Timestamp;
+
+/// Who was served last.
+#[derive(Debug, Default)]
+pub(super) struct Turns(Mutex<Uuid>);
+
+impl Turns {
+    fn last(&self) -> Uuid {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers who was served last: of all who were, the one whose turn came after that of the others.
+    fn served(&self, before: Uuid, users: impl Iterator<Item = Uuid>) {
+        if let Some(last) = users.max_by_key(|user| (*user <= before, *user)) {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = last;
+        }
+    }
+}
+
+/// Takes heads that no other process is taking. One statement, and one that need not wait for the disk: a claim need not outlive its
+/// claimant.
+pub(super) async fn claim(store: &PostgresStore, now: Timestamp, lease: std::time::Duration, limit: u32) -> Result<Vec<JobRow>, Failure> {
+    let last = store.turns.last();
+    // `walk` goes from user to user with a head, past the last one to the first, until enough have one that is due or a thousand
+    // were looked at. `rest` takes the heads that have been ready longest, where those of the walk were too few, or others had them.
+    // All is materialized, or the planner might run it again per row and claim more than asked.
+    let rows = sqlx::query_as!(
+        JobRow,
+        r#"WITH RECURSIVE walk (place, found, wrapped, user_id, due) AS (
+             SELECT 0, 0::bigint, false, $4::uuid, false
+             WHERE (SELECT ready_at FROM jobs WHERE head ORDER BY ready_at LIMIT 1) <= queue_time($1)
+             UNION ALL
+             SELECT w.place + 1, w.found + n.due::int, w.wrapped OR n.wrapped, n.user_id, n.due
+             FROM walk w CROSS JOIN LATERAL (
+                 (SELECT false AS wrapped, user_id, ready_at <= queue_time($1) AS due FROM jobs
+                  WHERE head AND user_id > w.user_id ORDER BY user_id, ready_at, id LIMIT 1)
+                 UNION ALL
+                 (SELECT true, user_id, ready_at <= queue_time($1) FROM jobs
+                  WHERE head AND NOT w.wrapped ORDER BY user_id, ready_at, id LIMIT 1)
+                 LIMIT 1) n
+             WHERE w.found < $3 AND w.place < 1000 AND (NOT (w.wrapped OR n.wrapped) OR n.user_id <= $4)),
+         fair AS MATERIALIZED (
+             SELECT h.id FROM walk w CROSS JOIN LATERAL (
+                 SELECT id, row_number() OVER (ORDER BY ready_at, id) AS turn FROM (
+                     SELECT id, ready_at FROM jobs WHERE head AND user_id = w.user_id AND ready_at <= queue_time($1)
+                     ORDER BY ready_at, id LIMIT $3) AS heads) AS h
+             WHERE w.due ORDER BY h.turn, w.place LIMIT $3),
+         due AS MATERIALIZED (
+             SELECT id FROM jobs WHERE id = ANY(ARRAY(SELECT id FROM fair)) AND head AND ready_at <= queue_time($1) FOR UPDATE SKIP LOCKED),
+         rest AS MATERIALIZED (
+             SELECT id FROM jobs WHERE head AND ready_at <= queue_time($1) AND id <> ALL (ARRAY(SELECT id FROM fair))
+             ORDER BY ready_at, id LIMIT greatest($3 - (SELECT count(*) FROM due), 0) FOR UPDATE SKIP LOCKED),
+         loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+         UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, attempts = attempts + 1, holder = $5
+         FROM (SELECT id, true AS fair FROM due UNION ALL SELECT id, false FROM rest) AS taken, loosely WHERE jobs.id = taken.id
+         RETURNING jobs.id, token, user_id, role, session_id, lane, message_id, answer, attempts, queued_at, taken.fair AS "fair!""#,
+        time(now),
+        interval(lease),
+        i64::from(limit),
+        last,
+        store.instance,
+    );
+    let rows = rows.fetch_all(store.pool.writing(Scope::Queue)).await?;
+    store.turns.served(last, rows.iter().filter(|row| row.fair).map(|row| row.user_id));
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_one_served_is_the_last_in_turn_and_not_the_greatest() {
+        let turns = Turns::default();
+        let id = Uuid::from_u128;
+        turns.served(id(0), [id(3), id(7)].into_iter());
+        assert_eq!(turns.last(), id(7));
+        turns.served(id(7), [id(2), id(9), id(1)].into_iter());
+        assert_eq!(turns.last(), id(2), "after 7 come 9, 1 and 2");
+        turns.served(id(2), std::iter::empty());
+        assert_eq!(turns.last(), id(2));
+    }
+}

@@ -1,0 +1,274 @@
+//! Visits: begun, found, used, over, adopted; and what visitors may store.
+
+use async_trait::async_trait;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{
+    PostgresStore, archive,
+    codec::{self, signed},
+    erase,
+    failure::Failure,
+    rows::Of,
+    walls::{self, Scope},
+};
+use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitRoom};
+use recall_ports::{StoreError, VisitStore};
+
+struct VisitRow {
+    user_id: Uuid,
+    messages_left: i64,
+    sessions_left: i64,
+    created_at: Timestamp,
+    ends_at: Timestamp,
+    empty_until: Option<Timestamp>,
+}
+
+/// Whoever begins a visit holds this lock until it is there, so that no two take the last place.
+const BEGINNING: i64 = 0x7265_6361_6c6c_0014;
+
+#[async_trait]
+impl VisitStore for PostgresStore {
+    async fn begin_visit(&self, caller: &Caller, visit: &Visit, room: &VisitRoom) -> Result<bool, StoreError> {
+        let input = (caller.user().0, visit, room);
+        let begun = self.write(Scope::Visit, &input, |c, &(user, visit, room)| {
+            Box::pin(async move {
+                let origin = room.origin.map(|origin| origin.to_string());
+                if !make_room(c, visit.created_at, origin.as_deref(), room).await? {
+                    return Ok(false);
+                }
+                walls::go_on_for(c, user).await?;
+                sqlx::query!("INSERT INTO users (id, visitor) VALUES ($1, true) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
+                let insert = sqlx::query!(
+                    "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at, empty_until, origin)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                    user,
+                    visit.digest.0.as_slice(),
+                    i64::from(visit.messages_left),
+                    i64::from(visit.sessions_left),
+                    codec::time(visit.created_at),
+                    codec::time(visit.ends_at),
+                    visit.empty_until.map(codec::time),
+                    origin,
+                );
+                insert.execute(c).await?;
+                Ok(true)
+            })
+        });
+        Ok(begun.await?)
+    }
+
+    async fn visit(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, StoreError> {
+        Ok(find(self, digest, now).await?)
+    }
+
+    async fn use_visit(&self, digest: TokenDigest, now: Timestamp, ends_at: Timestamp, empty_until: Timestamp) -> Result<(), StoreError> {
+        let whose = sqlx::query_scalar!("SELECT user_id FROM visits WHERE digest = $1", digest.0.as_slice());
+        let whose = whose.fetch_optional(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        let Some(user) = whose else { return Ok(()) };
+        // Need not wait for the disk.
+        let used = sqlx::query!(
+            "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+             UPDATE visits SET ends_at = greatest(ends_at, $1),
+                 empty_until = CASE WHEN empty_until IS NOT NULL THEN greatest(empty_until, $4) END
+             FROM loosely WHERE user_id = $2 AND digest = $3 AND ends_at > $5 AND (empty_until IS NULL OR empty_until > $5)",
+            codec::time(ends_at),
+            user,
+            digest.0.as_slice(),
+            codec::time(empty_until),
+            codec::time(now),
+        );
+        used.execute(self.pool.writing(UserId(user))).await.map_err(Failure::from)?;
+        Ok(())
+    }
+
+    async fn ended_visits(&self, now: Timestamp, limit: u32) -> Result<Vec<Caller>, StoreError> {
+        let ended = sqlx::query_scalar!(
+            r#"SELECT user_id AS "user_id!" FROM visits WHERE ends_at <= $1
+             UNION SELECT user_id FROM visits WHERE empty_until <= $1 LIMIT $2"#,
+            codec::time(now),
+            i64::from(limit),
+        );
+        let found = ended.fetch_all(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(visitor).collect())
+    }
+
+    async fn adopt(&self, account: &Caller, digest: TokenDigest, now: Timestamp) -> Result<Option<Adoption>, StoreError> {
+        let Some((whose, _)) = find(self, digest, now).await? else { return Ok(None) };
+        let input = (whose.user(), *account, digest, now);
+        Ok(self
+            .write(&whose, &input, |c, (visitor, account, digest, now)| Box::pin(hand_over(c, *visitor, account, *digest, *now)))
+            .await?)
+    }
+
+    async fn adopted(&self, caller: &Caller, limit: u32) -> Result<Vec<Adopted>, StoreError> {
+        let found = sqlx::query!(
+            "SELECT entity_id, is_viewer FROM adopted WHERE user_id = $1 ORDER BY is_viewer DESC, entity_id LIMIT $2",
+            caller.user().0,
+            i64::from(limit),
+        );
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(|row| Adopted { entity: EntityId(row.entity_id), is_viewer: row.is_viewer }).collect())
+    }
+
+    async fn settle_adopted(&self, caller: &Caller, entity: EntityId) -> Result<(), StoreError> {
+        let settled = sqlx::query!("DELETE FROM adopted WHERE user_id = $1 AND entity_id = $2", caller.user().0, entity.0);
+        settled.execute(self.pool.writing(caller)).await.map_err(Failure::from)?;
+        Ok(())
+    }
+
+    async fn unsettled_adoptions(&self, limit: u32) -> Result<Vec<Caller>, StoreError> {
+        let found = sqlx::query_scalar!("SELECT DISTINCT user_id FROM adopted LIMIT $1", i64::from(limit));
+        let found = found.fetch_all(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(|user| Caller::verified(UserId(user), ViewerRole::User)).collect())
+    }
+}
+
+async fn find(store: &PostgresStore, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, Failure> {
+    let found = sqlx::query_as!(
+        VisitRow,
+        "SELECT user_id, messages_left, sessions_left, created_at, ends_at, empty_until FROM visits
+         WHERE digest = $1 AND ends_at > $2 AND (empty_until IS NULL OR empty_until > $2)",
+        digest.0.as_slice(),
+        codec::time(now),
+    );
+    let found = found.fetch_optional(store.pool.reading(Scope::Visit)).await?;
+    found.map(|row| visit(row, digest)).transpose()
+}
+
+/// Whether there may be one more visit, in a transaction that sees all of them. Ends empty ones for it where there are as many as
+/// there may be.
+async fn make_room(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, room: &VisitRoom) -> Result<bool, Failure> {
+    sqlx::query!("SELECT 1 AS one FROM pg_advisory_xact_lock($1)", BEGINNING).fetch_one(&mut *c).await?;
+    if let Some(origin) = origin {
+        let there = sqlx::query_scalar!(
+            r#"SELECT count(*) AS "there!" FROM visits WHERE origin = $2 AND ends_at > $1 AND (empty_until IS NULL OR empty_until > $1)"#,
+            codec::time(now),
+            origin,
+        );
+        let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= room.most_of_origin;
+        if is_full && !end_an_empty_one(c, now, Some(origin)).await? {
+            return Ok(false);
+        }
+    }
+    let there = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "there!" FROM visits WHERE ends_at > $1 AND (empty_until IS NULL OR empty_until > $1)"#,
+        codec::time(now),
+    );
+    let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= room.most;
+    Ok(!is_full || end_an_empty_one(c, now, None).await?)
+}
+
+/// Ends the empty visit that was used least lately, of one origin or of all; whether there was one.
+async fn end_an_empty_one(c: &mut PgConnection, now: Timestamp, origin: Option<&str>) -> Result<bool, Failure> {
+    loop {
+        let oldest = match origin {
+            Some(origin) => {
+                let oldest = sqlx::query_scalar!(
+                    "SELECT user_id FROM visits WHERE origin = $2 AND empty_until > $1 AND ends_at > $1 ORDER BY empty_until LIMIT 1",
+                    codec::time(now),
+                    origin,
+                );
+                oldest.fetch_optional(&mut *c).await?
+            }
+            None => {
+                let oldest = sqlx::query_scalar!(
+                    "SELECT user_id FROM visits WHERE empty_until > $1 AND ends_at > $1 ORDER BY empty_until LIMIT 1",
+                    codec::time(now),
+                );
+                oldest.fetch_optional(&mut *c).await?
+            }
+        };
+        let Some(oldest) = oldest else { return Ok(false) };
+        walls::go_on_for(c, oldest).await?;
+        // Over, and good for nothing: a request that was on its way stores nothing that would then go. Whoever says something on it
+        // at this moment is waited for, and keeps it.
+        let ended = sqlx::query!(
+            "UPDATE visits SET ends_at = $2, empty_until = $2, messages_left = 0, sessions_left = 0
+             WHERE user_id = $1 AND empty_until IS NOT NULL",
+            oldest,
+            codec::time(now),
+        );
+        if ended.execute(&mut *c).await?.rows_affected() > 0 {
+            return Ok(true);
+        }
+    }
+}
+
+/// Waits for whoever is writing for the visitor, reads all there is, begins the deletion of it, and writes it for the account.
+async fn hand_over(
+    c: &mut PgConnection,
+    visitor: UserId,
+    account: &Caller,
+    digest: TokenDigest,
+    now: Timestamp,
+) -> Result<Option<Adoption>, Failure> {
+    let sessions = sqlx::query_scalar!("SELECT id FROM sessions WHERE user_id = $1 ORDER BY id FOR UPDATE", visitor.0);
+    sessions.fetch_all(&mut *c).await?;
+    sqlx::query_scalar!("SELECT id FROM users WHERE id = $1 FOR UPDATE", visitor.0).fetch_all(&mut *c).await?;
+    // Another may have adopted it meanwhile, or it was ended.
+    let still =
+        sqlx::query_scalar!("SELECT user_id FROM visits WHERE user_id = $1 AND digest = $2 FOR UPDATE", visitor.0, digest.0.as_slice(),);
+    if still.fetch_optional(&mut *c).await?.is_none() {
+        return Ok(None);
+    }
+    let estate = archive::estate(c, visitor).await?;
+    // They are the account's now. What a worker holds is void at once, and the erasure may be a while in coming.
+    sqlx::query!("DELETE FROM jobs WHERE user_id = $1", visitor.0).execute(&mut *c).await?;
+    // Ends the visit too.
+    erase::begin(c, visitor.0, now).await?;
+    Ok(Some(archive::adopt(c, estate, account).await?.adoption))
+}
+
+/// Forgets the user of a visit of which nothing else is left.
+pub(super) async fn forget(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+    let gone = sqlx::query!(
+        "DELETE FROM users WHERE id = $1 AND visitor AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = $1)
+             AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = $1)",
+        user,
+    );
+    if gone.execute(&mut *c).await?.rows_affected() > 0 {
+        sqlx::query!("DELETE FROM allowances WHERE user_id = $1", user).execute(c).await?;
+    }
+    Ok(())
+}
+
+/// Takes messages out of the visit of a caller who is on one. Others have none.
+pub(super) async fn take_messages(c: &mut PgConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
+    if caller.role() != ViewerRole::Anonymous || count == 0 {
+        return Ok(());
+    }
+    let taken = sqlx::query!(
+        "UPDATE visits SET messages_left = messages_left - $2, empty_until = NULL WHERE user_id = $1 AND messages_left >= $2",
+        caller.user().0,
+        signed(count as u64),
+    );
+    if taken.execute(c).await?.rows_affected() == 0 { Err(Failure::QuotaUsed) } else { Ok(()) }
+}
+
+/// The same for a session.
+pub(super) async fn take_session(c: &mut PgConnection, caller: &Caller) -> Result<(), Failure> {
+    if caller.role() != ViewerRole::Anonymous {
+        return Ok(());
+    }
+    let taken =
+        sqlx::query!("UPDATE visits SET sessions_left = sessions_left - 1 WHERE user_id = $1 AND sessions_left >= 1", caller.user().0,);
+    if taken.execute(c).await?.rows_affected() == 0 { Err(Failure::QuotaUsed) } else { Ok(()) }
+}
+
+fn visitor(user: Uuid) -> Caller {
+    Caller::verified(UserId(user), ViewerRole::Anonymous)
+}
+
+fn visit(row: VisitRow, digest: TokenDigest) -> Result<(Caller, Visit), Failure> {
+    let of = |column| Of("visits", column);
+    let visit = Visit {
+        digest,
+        messages_left: of("messages_left").small(row.messages_left)?,
+        sessions_left: of("sessions_left").small(row.sessions_left)?,
+        created_at: row.created_at,
+        ends_at: row.ends_at,
+        empty_until: row.empty_until,
+    };
+    Ok((visitor(row.user_id), visit))
+}

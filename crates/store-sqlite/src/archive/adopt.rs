@@ -1,0 +1,76 @@
+//! Giving what a visitor had to an account: all records of the archive, and the logs besides.
+
+use sqlx::SqliteConnection;
+
+use super::{
+    super::{
+        codec::{Word, bytes},
+        erase,
+        failure::Failure,
+        rows::Columns,
+    },
+    read, write,
+};
+use recall_domain::{Caller, UserId};
+use recall_ports::archive::{SHAPES, handover::Handover};
+
+/// Records read and written at once.
+const BATCH: u32 = 200;
+
+/// Copies everything of the visitor's; the visitor is erased afterwards.
+pub(in super::super) async fn adopt(c: &mut SqliteConnection, visitor: UserId, account: &Caller) -> Result<Handover, Failure> {
+    let (from, to) = (visitor.0, account.user().0);
+    read::nothing_hidden(c, from).await?;
+    sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&to)).execute(&mut *c).await?;
+    // An index of the account reads the new rows as it reads any; whoever plans from its knowledge plans anew.
+    let row = sqlx::query(
+        "UPDATE users SET feed_head = users.feed_head + v.feed_head, knowledge_version = users.knowledge_version + 1,
+             embedding_model = CASE WHEN users.feed_head = 0 THEN v.embedding_model ELSE users.embedding_model END, embedding_settled = 0
+         FROM users v WHERE users.id = ?1 AND users.erasing = 0 AND users.importing = 0 AND v.id = ?2
+         RETURNING feed_head",
+    )
+    .bind(bytes(&to))
+    .bind(bytes(&from))
+    .fetch_optional(&mut *c)
+    .await?;
+    let Some(row) = row else {
+        erase::refuse_while_locked(c, to).await?;
+        return Err(Failure::BeingErased);
+    };
+    let head = Columns::of(&row, "users").integer("feed_head")?;
+    let came: i64 = sqlx::query_scalar("SELECT feed_head FROM users WHERE id = ?").bind(bytes(&from)).fetch_one(&mut *c).await?;
+    let viewer = sqlx::query("SELECT 1 FROM entities WHERE user_id = ? AND is_viewer = 1").bind(bytes(&to));
+    let has_viewer = viewer.fetch_optional(&mut *c).await?.is_some();
+
+    let mut handover = Handover::new(visitor, head - came, has_viewer, account.role().word());
+    for shape in SHAPES {
+        let mut after = None;
+        loop {
+            let mut records = read::page(c, from, shape, &mut after, BATCH).await?;
+            if records.is_empty() {
+                break;
+            }
+            records.iter_mut().for_each(|record| handover.take(record));
+            write::restore(c, to, &records, "").await?.map_err(|_| Failure::Unstorable("what a visitor had"))?;
+        }
+    }
+    write::begin_lanes(c, to).await?;
+    for sql in [
+        "UPDATE sessions SET epoch = v.epoch, event_head = v.event_head, event_floor = v.event_floor, oldest_event_at = v.oldest_event_at
+         FROM sessions v WHERE sessions.user_id = ?1 AND v.user_id = ?2 AND v.id = sessions.id",
+        "INSERT INTO events (user_id, session_id, seq, id, kind, created_at, data)
+         SELECT ?1, session_id, seq, id, kind, created_at, data FROM events WHERE user_id = ?2
+         AND session_id IN (SELECT id FROM sessions WHERE user_id = ?2 AND deletion_at IS NULL)",
+    ] {
+        sqlx::query(sql).bind(bytes(&to)).bind(bytes(&from)).execute(&mut *c).await?;
+    }
+    for adopted in &handover.entities {
+        sqlx::query("INSERT INTO adopted (user_id, entity_id, is_viewer) VALUES (?, ?, ?)")
+            .bind(bytes(&to))
+            .bind(bytes(&adopted.entity.0))
+            .bind(adopted.is_viewer)
+            .execute(&mut *c)
+            .await?;
+    }
+    Ok(handover)
+}

@@ -1,0 +1,159 @@
+//! How single values are written in columns: ids, times, words, vectors, lists. No SQL here.
+
+use chrono::DateTime;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::failure::Failure;
+use recall_domain::{EntityType, FactStatus, MessageKind, MessageStatus, ModelOperation, Role, Stance, Timestamp, ViewerRole};
+
+/// An id as its 16 bytes.
+pub(super) fn bytes(id: &Uuid) -> &[u8] {
+    id.as_bytes()
+}
+
+/// A moment as milliseconds since 1970 UTC.
+pub(super) fn millis(t: Timestamp) -> i64 {
+    t.timestamp_millis()
+}
+
+/// The moment as it will be read back: cut to whole milliseconds.
+pub(super) fn cut(t: Timestamp) -> Timestamp {
+    DateTime::from_timestamp_millis(t.timestamp_millis()).unwrap_or(t)
+}
+
+/// Reverse of [`millis`]; `None` when no such moment exists.
+pub(super) fn moment(millis: i64) -> Option<Timestamp> {
+    DateTime::from_timestamp_millis(millis)
+}
+
+/// A duration as whole milliseconds.
+pub(super) fn duration_millis(d: std::time::Duration) -> i64 {
+    i64::try_from(d.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A counter as the column type. Counters start at 0 and grow by one; they never leave the range.
+pub(super) fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// Ids as a JSON array of hexadecimal strings, for `IN (SELECT unhex(value) FROM json_each(?))`. One statement text serves
+/// any number of ids, so that it stays in the statement cache.
+pub(super) fn id_list<'a>(ids: impl IntoIterator<Item = &'a Uuid>) -> String {
+    let mut list = String::from("[");
+    for id in ids {
+        if list.len() > 1 {
+            list.push(',');
+        }
+        list.push('"');
+        list.push_str(id.as_simple().encode_lower(&mut Uuid::encode_buffer()));
+        list.push('"');
+    }
+    list.push(']');
+    list
+}
+
+/// A vector as sqlite-vec reads it: f32, little endian.
+pub(super) fn vector(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+/// Reverse of [`vector`]; `None` when the length is no multiple of four.
+pub(super) fn parse_vector(bytes: &[u8]) -> Option<Vec<f32>> {
+    let (values, rest) = bytes.as_chunks::<4>();
+    rest.is_empty().then(|| values.iter().map(|v| f32::from_le_bytes(*v)).collect())
+}
+
+/// A value as JSON text. Our own types always have one.
+pub(super) fn json<T: Serialize + ?Sized>(value: &T, what: &'static str) -> Result<String, Failure> {
+    serde_json::to_string(value).map_err(|_| Failure::Unstorable(what))
+}
+
+/// The client's JSON as text, if it can be read back. Nested deeper than the parser's limit it could be written but never be
+/// read again, and would spoil every list that holds its message.
+pub(super) fn foreign_json(value: &serde_json::Value, what: &'static str) -> Result<String, Failure> {
+    let text = json(value, what)?;
+    serde_json::from_str::<serde_json::Value>(&text).map_err(|_| Failure::Unstorable(what))?;
+    Ok(text)
+}
+
+macro_rules! words {
+    ($($type:ident { $($variant:ident = $word:literal),+ $(,)? })+) => {$(
+        impl Word for $type {
+            fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+            fn parse_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    )+};
+}
+
+/// A closed set of values, each stored as a word that the column's CHECK allows.
+pub(super) trait Word: Sized {
+    fn word(self) -> &'static str;
+    fn parse_word(word: &str) -> Option<Self>;
+}
+
+words! {
+    Role { User = "user", Assistant = "assistant" }
+    MessageKind { Statement = "statement", Question = "question", Mixed = "mixed", Other = "other" }
+    MessageStatus { Processing = "processing", Processed = "processed", Failed = "failed" }
+    FactStatus { Active = "active", Ended = "ended", Retracted = "retracted" }
+    Stance { Supports = "supports", Opposes = "opposes", Ends = "ends" }
+    ModelOperation { Extract = "extract", Answer = "answer" }
+    ViewerRole { Admin = "admin", User = "user", Anonymous = "anonymous" }
+}
+
+impl Word for EntityType {
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+    fn parse_word(word: &str) -> Option<Self> {
+        Self::parse(word)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn vectors_read_back_bit_by_bit(values in proptest::collection::vec(any::<u32>().prop_map(f32::from_bits), 0..40)) {
+            let back = parse_vector(&vector(&values)).unwrap();
+            prop_assert_eq!(back.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), values.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn moments_read_back_cut_to_milliseconds(ms in -62_000_000_000_000i64..253_000_000_000_000, ns in 0u32..1_000_000) {
+            let t = moment(ms).unwrap() + chrono::Duration::nanoseconds(i64::from(ns));
+            prop_assert_eq!(moment(millis(t)), Some(cut(t)));
+        }
+    }
+
+    #[test]
+    fn a_torn_vector_is_refused() {
+        assert_eq!(parse_vector(&[0, 0, 128]), None);
+    }
+
+    #[test]
+    fn json_too_deep_to_be_read_back_is_refused() {
+        let mut value = serde_json::Value::Null;
+        for _ in 0..200 {
+            value = serde_json::Value::Array(vec![value]);
+        }
+        assert!(matches!(foreign_json(&value, "it"), Err(Failure::Unstorable("it"))));
+    }
+
+    #[test]
+    fn id_lists_are_json() {
+        let list = id_list(&[Uuid::from_u128(1), Uuid::from_u128(2)]);
+        assert_eq!(serde_json::from_str::<Vec<String>>(&list).unwrap().len(), 2);
+        assert_eq!(id_list(&[]), "[]");
+    }
+}

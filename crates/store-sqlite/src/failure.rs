@@ -1,0 +1,136 @@
+//! What can go wrong inside this adapter, and how it looks to the core. Nothing here carries user text.
+
+use std::sync::Arc;
+
+use recall_ports::{CommitError, StoreError};
+
+/// Every failure of this adapter.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error("not found")]
+    NotFound,
+    #[error("the cursor is not valid")]
+    BadCursor,
+    #[error("the data is being deleted")]
+    BeingErased,
+    #[error("the data is being imported")]
+    BeingImported,
+    #[error("a session is being deleted")]
+    SessionBeingDeleted,
+    #[error("the visit may store no more")]
+    QuotaUsed,
+    #[error("the plan is stale")]
+    Stale,
+    #[error("the job is no longer ours")]
+    NotOurs,
+    #[error(transparent)]
+    Sql(#[from] sqlx::Error),
+    /// The transaction that carried this write and others could not be committed.
+    #[error("the transaction was not committed: {0}")]
+    NotCommitted(#[source] Arc<Failure>),
+    /// A column holds what this version never writes.
+    #[error("column {column} of {table} is damaged")]
+    Damaged { table: &'static str, column: &'static str },
+    /// A value that cannot be stored so that it reads back the same.
+    #[error("{0} cannot be stored")]
+    Unstorable(&'static str),
+    #[error("the writer did not take the write within {0:?}")]
+    WriterBusy(std::time::Duration),
+    #[error("the write was not confirmed within {0:?}")]
+    NotConfirmed(std::time::Duration),
+    #[error("the store is closed")]
+    Closed,
+    #[error("a write panicked")]
+    Panicked,
+    #[error("knowledge changed during each of {0} attempts")]
+    NeverStill(u32),
+    #[error("migration {0} of this database is unknown: it was written by a newer version of this program")]
+    NewerDatabase(i64),
+    #[error("the database is older than this program: run `recall migrate` first")]
+    OlderDatabase,
+    #[error("the migrations failed: {0}")]
+    Migration(#[source] sqlx::migrate::MigrateError),
+    #[error("the database file cannot be made: {0}")]
+    File(#[source] std::io::Error),
+}
+
+impl Failure {
+    /// Whether the same call may succeed later.
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::Sql(e) => sql_is_transient(e),
+            Self::NotCommitted(e) => e.is_transient(),
+            Self::WriterBusy(_) | Self::NotConfirmed(_) | Self::Closed | Self::NeverStill(_) => true,
+            Self::File(e) => !matches!(e.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::NotADirectory),
+            Self::Migration(sqlx::migrate::MigrateError::Execute(e) | sqlx::migrate::MigrateError::ExecuteMigration(e, _)) => {
+                sql_is_transient(e)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn sql_is_transient(e: &sqlx::Error) -> bool {
+    match e {
+        sqlx::Error::Database(e) => e.code().and_then(|c| c.parse::<i32>().ok()).is_some_and(code_is_transient),
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
+        _ => false,
+    }
+}
+
+/// Of SQLite's result codes (<https://sqlite.org/rescode.html>), those that speak of the moment and not of the statement.
+fn code_is_transient(extended: i32) -> bool {
+    use libsqlite3_sys as c;
+    matches!(
+        extended & 0xff,
+        c::SQLITE_BUSY
+            | c::SQLITE_LOCKED
+            | c::SQLITE_NOMEM
+            | c::SQLITE_INTERRUPT
+            | c::SQLITE_IOERR
+            | c::SQLITE_FULL
+            | c::SQLITE_CANTOPEN
+            | c::SQLITE_PROTOCOL
+    )
+}
+
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::NotFound => Self::NotFound,
+            Failure::BadCursor => Self::BadCursor,
+            Failure::BeingErased => Self::BeingErased,
+            Failure::BeingImported => Self::BeingImported,
+            Failure::SessionBeingDeleted => Self::SessionBeingDeleted,
+            Failure::QuotaUsed => Self::QuotaUsed,
+            f if f.is_transient() => Self::Transient(Box::new(f)),
+            f => Self::Permanent(Box::new(f)),
+        }
+    }
+}
+
+impl From<Failure> for CommitError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Stale => Self::Stale,
+            Failure::NotOurs => Self::NotOurs,
+            f => Self::Store(f.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_of_the_moment_are_transient_and_codes_of_the_statement_are_not() {
+        // Extended codes keep the primary code in the low byte: SQLITE_BUSY_SNAPSHOT, SQLITE_IOERR_FSYNC.
+        for transient in [5, 6, 13, 10, 517, 1034] {
+            assert!(code_is_transient(transient), "{transient}");
+        }
+        for permanent in [1, 11, 19, 26, 787, 2067] {
+            assert!(!code_is_transient(permanent), "{permanent}");
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Deleting a large session in steps. It is hidden in one short transaction; from then on its rows are of no consequence, and go a
+//! bounded number at a time: evidence first, each fact being weighed anew with the last row of its, then mentions, then the rest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use uuid::Uuid;
+
+use super::{
+    SqliteStore,
+    codec::{bytes, id_list, json, millis},
+    delete::{self, Decision},
+    erase,
+    failure::Failure,
+    knowledge,
+    rows::{self, Columns},
+    sessions,
+};
+use recall_domain::{Caller, SessionId, Timestamp, UserId};
+use recall_ports::{DeletionLeft, DeletionStep, DeletionStore, Reweigh, SessionDeleted, StoreError};
+
+/// The ids of the hidden sessions of the user who is the first parameter of the statement. Looked up once in each statement.
+macro_rules! hidden {
+    () => {
+        "(SELECT id FROM sessions WHERE user_id = ?1 AND deletion_at IS NOT NULL)"
+    };
+}
+pub(super) use hidden;
+
+/// Adds that a column names no hidden session of the user.
+pub(super) fn seen(sql: &mut QueryBuilder<Sqlite>, column: &'static str, user: Uuid) {
+    sql.push(" AND ").push(column).push(" NOT IN (SELECT id FROM sessions WHERE user_id = ").push_bind(bytes(&user));
+    sql.push(" AND deletion_at IS NOT NULL)");
+}
+
+#[async_trait]
+impl DeletionStore for SqliteStore {
+    async fn hide_session(&self, caller: &Caller, id: SessionId, since: Option<Timestamp>, now: Timestamp) -> Result<u64, StoreError> {
+        let user = caller.user().0;
+        Ok(self.write(move |c| Box::pin(hide(c, user, id.0, since, now))).await?)
+    }
+
+    async fn delete_hidden(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        now: Timestamp,
+        limit: u32,
+        reweigh: Reweigh<'_>,
+    ) -> Result<DeletionStep, StoreError> {
+        Ok(step(self, caller.user(), id, now, limit, reweigh).await?)
+    }
+
+    async fn hidden_sessions(&self, since: Timestamp) -> Result<Vec<(Caller, SessionId)>, StoreError> {
+        let found = sqlx::query("SELECT user_id, id FROM sessions WHERE deletion_at < ? ORDER BY deletion_at LIMIT 100")
+            .bind(millis(since))
+            .fetch_all(self.readers.for_server())
+            .await
+            .map_err(Failure::from)?;
+        Ok(found.iter().map(sessions::owned).collect::<Result<_, _>>()?)
+    }
+}
+
+async fn hide(c: &mut SqliteConnection, user: Uuid, session: Uuid, since: Option<Timestamp>, now: Timestamp) -> Result<u64, Failure> {
+    erase::refuse_while_locked(c, user).await?;
+    let messages: i64 = sqlx::query_scalar(
+        "UPDATE sessions SET deletion_at = ?4, event_floor = event_head + 1, oldest_event_at = NULL
+         WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND (?3 IS NULL OR updated_at < ?3) RETURNING message_count",
+    )
+    .bind(bytes(&user))
+    .bind(bytes(&session))
+    .bind(since.map(millis))
+    .bind(millis(now))
+    .fetch_optional(&mut *c)
+    .await?
+    .ok_or(Failure::NotFound)?;
+    let messages = messages.unsigned_abs();
+    note(c, user, session, &SessionDeleted { messages, ..Default::default() }, now).await?;
+    for sql in [
+        // Indexes in memory and plans of before are void.
+        "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
+         WHERE id = ?1 AND ?2 IS NOT NULL",
+        // No job is claimed any more, and who has one commits nothing.
+        "UPDATE jobs SET head = 0, token = token + 1 WHERE user_id = ?1 AND session_id = ?2 AND head = 1",
+    ] {
+        sqlx::query(sql).bind(bytes(&user)).bind(bytes(&session)).execute(&mut *c).await?;
+    }
+    Ok(messages)
+}
+
+/// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
+const ATTEMPTS: u32 = 20;
+
+async fn step(
+    store: &SqliteStore,
+    user: UserId,
+    session: SessionId,
+    now: Timestamp,
+    limit: u32,
+    reweigh: Reweigh<'_>,
+) -> Result<DeletionStep, Failure> {
+    for _ in 0..ATTEMPTS {
+        let piece = piece(store, user.0, session.0, limit, reweigh).await?;
+        let done = store.write(move |c| Box::pin(async move { apply(c, user.0, session.0, now, limit, piece).await }));
+        match done.await {
+            Err(Failure::Stale) => {}
+            done => return done,
+        }
+    }
+    Err(Failure::NeverStill(ATTEMPTS))
+}
+
+/// Some evidence of the session, as (fact, message, stance), and what becomes of the facts of which nothing else is left there.
+struct Piece {
+    rows: Vec<(String, String, String)>,
+    decision: Decision,
+}
+
+async fn piece(store: &SqliteStore, user: Uuid, session: Uuid, limit: u32, reweigh: Reweigh<'_>) -> Result<Piece, Failure> {
+    let mut snapshot = store.readers.for_server().begin().await?;
+    let version = knowledge::version(&mut snapshot, user).await?;
+    let found = sqlx::query(
+        "SELECT fact_id, message_id, stance FROM evidence INDEXED BY evidence_in_session
+         WHERE user_id = ? AND session_id = ? ORDER BY fact_id, message_id, stance LIMIT ?",
+    )
+    .bind(bytes(&user))
+    .bind(bytes(&session))
+    .bind(i64::from(limit) + 1)
+    .fetch_all(&mut *snapshot)
+    .await?;
+    let (now, next) = found.split_at(found.len().min(limit as usize));
+    let mut facts = BTreeSet::new();
+    let mut rows = Vec::with_capacity(now.len());
+    for row in now {
+        let c = Columns::of(row, "evidence");
+        let (fact, message) = (c.id("fact_id")?, c.id("message_id")?);
+        facts.insert(fact);
+        rows.push((fact.as_simple().to_string(), message.as_simple().to_string(), c.text("stance")?));
+    }
+    if let Some(row) = next.first() {
+        // Of this one there is more.
+        facts.remove(&Columns::of(row, "evidence").id("fact_id")?);
+    }
+    let found = sqlx::query("SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))")
+        .bind(bytes(&user))
+        .bind(id_list(&facts))
+        .fetch_all(&mut *snapshot)
+        .await?;
+    let found = found.iter().map(rows::fact).collect::<Result<Vec<_>, _>>()?;
+    let decision = delete::weigh(&mut snapshot, user, session, version, found, reweigh).await?;
+    snapshot.commit().await?;
+    Ok(Piece { rows, decision })
+}
+
+async fn apply(
+    c: &mut SqliteConnection,
+    user: Uuid,
+    session: Uuid,
+    now: Timestamp,
+    limit: u32,
+    piece: Piece,
+) -> Result<DeletionStep, Failure> {
+    let noted = sqlx::query("SELECT deletion FROM sessions WHERE user_id = ? AND id = ? AND deletion_at IS NOT NULL")
+        .bind(bytes(&user))
+        .bind(bytes(&session))
+        .fetch_optional(&mut *c)
+        .await?
+        .ok_or(Failure::NotFound)?;
+    let mut deleted: SessionDeleted = Columns::of(&noted, "sessions").json("deletion")?;
+    let current =
+        sqlx::query("UPDATE users SET knowledge_version = knowledge_version + 1 WHERE id = ? AND knowledge_version = ? RETURNING 1")
+            .bind(bytes(&user))
+            .bind(super::codec::signed(piece.decision.version));
+    if current.fetch_optional(&mut *c).await?.is_none() {
+        return Err(Failure::Stale);
+    }
+    let left = if !piece.rows.is_empty() {
+        evidence(c, user, piece, &mut deleted).await?;
+        DeletionLeft::Knowledge
+    } else if mentions(c, user, session, limit, &mut deleted).await? {
+        DeletionLeft::Knowledge
+    } else if events(c, user, session, limit).await? || messages(c, user, session, limit).await? {
+        DeletionLeft::Rows
+    } else {
+        sqlx::query("DELETE FROM sessions WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&session)).execute(&mut *c).await?;
+        return Ok(DeletionStep { deleted, left: DeletionLeft::Nothing });
+    };
+    note(c, user, session, &deleted, now).await?;
+    Ok(DeletionStep { deleted, left })
+}
+
+async fn note(c: &mut SqliteConnection, user: Uuid, session: Uuid, deleted: &SessionDeleted, now: Timestamp) -> Result<(), Failure> {
+    sqlx::query("UPDATE sessions SET deletion = ?3, deletion_at = ?4 WHERE user_id = ?1 AND id = ?2")
+        .bind(bytes(&user))
+        .bind(bytes(&session))
+        .bind(json(deleted, "counts")?)
+        .bind(millis(now))
+        .execute(c)
+        .await?;
+    Ok(())
+}
+
+async fn evidence(c: &mut SqliteConnection, user: Uuid, piece: Piece, deleted: &mut SessionDeleted) -> Result<(), Failure> {
+    sqlx::query(
+        "DELETE FROM evidence WHERE user_id = ?1 AND (fact_id, message_id, stance) IN (
+             SELECT unhex(value ->> 0), unhex(value ->> 1), value ->> 2 FROM json_each(?2))",
+    )
+    .bind(bytes(&user))
+    .bind(json(&piece.rows, "evidence")?)
+    .execute(&mut *c)
+    .await?;
+    let decision = piece.decision;
+    decision.write(c, user).await?;
+    deleted.facts_deleted += decision.gone.len() as u64;
+    deleted.facts_reweighed += decision.changed.len() as u64;
+    deleted.entities_deleted += delete::forget_entities(c, user, &decision.entities).await?;
+    Ok(())
+}
+
+/// Takes mentions off their entities. A message counts once for an entity, however often it names it.
+async fn mentions(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32, deleted: &mut SessionDeleted) -> Result<bool, Failure> {
+    let gone = sqlx::query(
+        "DELETE FROM mentions WHERE user_id = ?1 AND (message_id, ordinal) IN (
+             SELECT message_id, ordinal FROM mentions INDEXED BY mentions_in_session
+             WHERE user_id = ?1 AND session_id = ?2 ORDER BY entity_id LIMIT ?3) RETURNING entity_id, message_id",
+    )
+    .bind(bytes(&user))
+    .bind(bytes(&session))
+    .bind(i64::from(limit))
+    .fetch_all(&mut *c)
+    .await?;
+    if gone.is_empty() {
+        return Ok(false);
+    }
+    let pair = |row| {
+        let c = Columns::of(row, "mentions");
+        Ok((c.id("entity_id")?, c.id("message_id")?))
+    };
+    let mut pairs = gone.iter().map(pair).collect::<Result<BTreeSet<(Uuid, Uuid)>, Failure>>()?;
+    let messages: BTreeSet<Uuid> = pairs.iter().map(|(_, message)| *message).collect();
+    let entities: BTreeSet<Uuid> = pairs.iter().map(|(entity, _)| *entity).collect();
+    let still = sqlx::query(
+        "SELECT entity_id, message_id FROM mentions WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?))",
+    )
+    .bind(bytes(&user))
+    .bind(id_list(&messages))
+    .fetch_all(&mut *c)
+    .await?;
+    for row in &still {
+        pairs.remove(&pair(row)?);
+    }
+    let mut counts: BTreeMap<String, u64> = entities.iter().map(|e| (e.as_simple().to_string(), 0)).collect();
+    for (entity, _) in &pairs {
+        *counts.entry(entity.as_simple().to_string()).or_default() += 1;
+    }
+    // The next first message may be one of the session's again; then it goes with a later step.
+    sqlx::query(
+        "UPDATE entities SET mention_count = MAX(0, mention_count - gone.value),
+             first_message = CASE
+                 WHEN first_message IN (SELECT unhex(value) FROM json_each(?3)) THEN (
+                     SELECT m.message_id FROM mentions m WHERE m.user_id = ?1 AND m.entity_id = entities.id
+                     ORDER BY m.said_at, m.message_id LIMIT 1)
+                 ELSE first_message END
+         FROM json_each(?2) gone WHERE entities.user_id = ?1 AND entities.id = unhex(gone.key)",
+    )
+    .bind(bytes(&user))
+    .bind(json(&counts, "counts")?)
+    .bind(id_list(&messages))
+    .execute(&mut *c)
+    .await?;
+    let entities: Vec<_> = entities.into_iter().collect();
+    deleted.entities_deleted += delete::forget_entities(c, user, &entities).await?;
+    Ok(true)
+}
+
+async fn events(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32) -> Result<bool, Failure> {
+    let gone = sqlx::query(
+        "DELETE FROM events WHERE user_id = ?1 AND session_id = ?2 AND seq IN (
+             SELECT seq FROM events WHERE user_id = ?1 AND session_id = ?2 ORDER BY seq LIMIT ?3)",
+    )
+    .bind(bytes(&user))
+    .bind(bytes(&session))
+    .bind(i64::from(limit));
+    Ok(gone.execute(c).await?.rows_affected() > 0)
+}
+
+/// Messages with their vectors, terms and jobs, and with what merges noted of them.
+async fn messages(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32) -> Result<bool, Failure> {
+    let found = sqlx::query("SELECT id FROM messages WHERE user_id = ? AND session_id = ? ORDER BY position LIMIT ?")
+        .bind(bytes(&user))
+        .bind(bytes(&session))
+        .bind(i64::from(limit))
+        .fetch_all(&mut *c)
+        .await?;
+    if found.is_empty() {
+        return Ok(false);
+    }
+    let ids = found.iter().map(|row| Columns::of(row, "messages").id("id")).collect::<Result<Vec<_>, _>>()?;
+    let ids = id_list(&ids);
+    let merged = sqlx::query(
+        "SELECT gone_id FROM merged_mentions WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))
+         UNION SELECT gone_id FROM merged_evidence WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",
+    )
+    .bind(bytes(&user))
+    .bind(&ids)
+    .fetch_all(&mut *c)
+    .await?;
+    let merged = merged.iter().map(|row| Columns::of(row, "merges").id("gone_id")).collect::<Result<Vec<_>, _>>()?;
+    sqlx::query("DELETE FROM messages WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
+        .bind(bytes(&user))
+        .bind(&ids)
+        .execute(&mut *c)
+        .await?;
+    if !merged.is_empty() {
+        delete::forget_merges(c, user, &merged).await?;
+    }
+    Ok(true)
+}

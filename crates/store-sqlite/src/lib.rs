@@ -1,0 +1,201 @@
+//! The store on SQLite: one file, one writer, several readers. The only room that speaks SQL to it; it decides nothing about
+//! knowledge. Each file serves one aggregate: statements on the left, rows to domain types in `rows`.
+//!
+//! Invariants: every statement on user data names the user; only `writer` opens write transactions; nothing here
+//! reads a clock.
+
+mod access;
+mod archive;
+mod audit;
+mod codec;
+mod delete;
+mod erase;
+mod events;
+mod extension;
+mod failure;
+mod graph;
+mod hidden;
+mod inspect;
+mod jobs;
+mod keys;
+mod knowledge;
+mod lock;
+mod logins;
+mod messages;
+mod migrate;
+mod readers;
+mod rows;
+mod sessions;
+#[cfg(test)]
+mod tests;
+mod turns;
+mod usage;
+mod visits;
+mod writer;
+
+use std::{
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use sqlx::{
+    ConnectOptions, Connection, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+pub use self::lock::{LockError, ServerLock};
+use self::{
+    failure::Failure,
+    readers::Readers,
+    writer::{Durability, Writer},
+};
+use recall_domain::Timestamp;
+use recall_ports::StoreError;
+
+/// How the database is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqliteConfig {
+    /// Connections for reading, at least 1. Each has a thread of its own.
+    pub readers: u32,
+    /// How long to wait for another process that holds the database.
+    pub busy_timeout: Duration,
+    /// How long a read may wait for a connection.
+    pub acquire_timeout: Duration,
+    /// Page cache of each connection in KiB; filled only as far as used.
+    pub cache_kib: u32,
+    /// Whether missing migrations are applied; otherwise a database that lacks one is refused.
+    pub migrate: bool,
+}
+
+impl Default for SqliteConfig {
+    fn default() -> Self {
+        Self {
+            readers: 4,
+            busy_timeout: Duration::from_secs(5),
+            acquire_timeout: Duration::from_secs(10),
+            cache_kib: 8 * 1024,
+            migrate: true,
+        }
+    }
+}
+
+/// How many rows a reader's thread may be ahead of whoever awaits them. With the default of 50 the two kept waiting for each other
+/// in every larger read.
+const ROWS_AHEAD: usize = 4096;
+
+/// The store in one SQLite file.
+pub struct SqliteStore {
+    readers: Readers,
+    writer: Writer,
+    statements: &'static AtomicU64,
+    turns: turns::Turns,
+}
+
+impl SqliteStore {
+    /// Opens the database file `path`, makes it (and its folders) if needed, and brings it to the current schema.
+    /// `now` is noted as the beginning of a new installation. Must be called inside a Tokio runtime.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, was written by a newer version of this program, or has changed migrations.
+    pub async fn open(path: &Path, config: SqliteConfig, now: Timestamp) -> Result<Self, StoreError> {
+        Ok(Self::open_inner(path, config, now).await?)
+    }
+
+    /// How many SQL statements ran since the store was opened, transaction control included. For tests that count the
+    /// statements of a request.
+    pub fn statements(&self) -> u64 {
+        self.statements.load(Ordering::Relaxed)
+    }
+
+    async fn open_inner(path: &Path, config: SqliteConfig, now: Timestamp) -> Result<Self, Failure> {
+        extension::register_vectors();
+        make_private_file(path).map_err(Failure::File)?;
+        // Lives as long as the process, because SQLite keeps a bare pointer to it in each connection. Eight bytes per open.
+        let statements: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(0)));
+        let opener = Opener { statements };
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(config.busy_timeout)
+            .pragma("cache_size", format!("-{}", config.cache_kib))
+            .pragma("temp_store", "MEMORY")
+            // After a large transaction the log file shrinks back to this.
+            .pragma("journal_size_limit", (64 * 1024 * 1024).to_string())
+            .row_buffer_size(ROWS_AHEAD)
+            .disable_statement_logging();
+
+        let mut connection = opener.open(&options).await?;
+        match config.migrate {
+            true => migrate::run(&mut connection).await?,
+            false => migrate::verify(&mut connection).await?,
+        }
+        inspect::found_installation(&mut connection, now).await?;
+
+        let readers = SqlitePoolOptions::new()
+            .max_connections(config.readers.max(1))
+            .acquire_timeout(config.acquire_timeout)
+            // A flood of waits must not become a flood of lines in the log.
+            .acquire_slow_threshold(Duration::MAX)
+            .after_connect(move |connection, _| Box::pin(async move { extension::count_statements(connection, statements).await }))
+            // A write that strays onto a reader fails instead of competing with the writer.
+            .connect_lazy_with(options.clone().pragma("query_only", "ON"));
+        let writer = Writer::start(connection, options, opener);
+        Ok(Self { readers: Readers::new(readers), writer, statements, turns: turns::Turns::default() })
+    }
+
+    async fn close_inner(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+
+    /// One write transaction; see [`Writer::run`].
+    async fn write<R, F>(&self, write: F) -> Result<R, Failure>
+    where
+        R: Send + 'static,
+        F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
+    {
+        self.writer.run(Durability::Durable, write).await
+    }
+
+    /// A write that a power failure may undo, because whoever relied on it is gone then too.
+    async fn write_loosely<R, F>(&self, write: F) -> Result<R, Failure>
+    where
+        R: Send + 'static,
+        F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
+    {
+        self.writer.run(Durability::MayBeLost, write).await
+    }
+}
+
+/// Opens connections that count their statements.
+#[derive(Clone, Copy)]
+struct Opener {
+    statements: &'static AtomicU64,
+}
+
+impl Opener {
+    async fn open(&self, options: &SqliteConnectOptions) -> Result<SqliteConnection, Failure> {
+        let mut connection = SqliteConnection::connect_with(options).await?;
+        extension::count_statements(&mut connection, self.statements).await?;
+        Ok(connection)
+    }
+}
+
+/// Makes an empty database file that only its owner may read; SQLite gives its side files the same rights.
+fn make_private_file(path: &Path) -> std::io::Result<()> {
+    if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(e),
+        _ => Ok(()),
+    }
+}

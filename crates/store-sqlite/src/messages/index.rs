@@ -1,0 +1,101 @@
+//! What retrieval reads: the feed from which an index is made, and exact search by vector.
+
+use sqlx::Row;
+
+use super::super::{
+    SqliteStore,
+    codec::{bytes, signed, vector as blob},
+    failure::Failure,
+    hidden::hidden,
+    rows::Columns,
+};
+use recall_domain::{MessageId, SessionId, UserId};
+use recall_ports::{Embedding, FeedRow};
+
+pub(super) async fn feed(store: &SqliteStore, user: UserId, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, Failure> {
+    let found = sqlx::query(concat!(
+        "SELECT m.feed_row, m.id, m.session_id, m.position, m.role, m.speaker, m.sent_at, i.terms,
+                CASE WHEN i.model = ?2 THEN i.embedding ELSE COALESCE(v.embedding, x'') END AS embedding
+         FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+         LEFT JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id AND v.model = ?2
+         WHERE m.user_id = ?1 AND m.feed_row > ?3 AND m.session_id NOT IN ",
+        hidden!(),
+        " ORDER BY m.feed_row LIMIT ?4"
+    ))
+    .bind(bytes(&user.0))
+    .bind(model)
+    .bind(signed(after))
+    .bind(i64::from(limit))
+    .fetch_all(store.readers.of(user))
+    .await?;
+    found
+        .iter()
+        .map(|row| {
+            let c = Columns::of(row, "messages");
+            Ok(FeedRow {
+                row: c.count("feed_row")?,
+                message: MessageId(c.id("id")?),
+                session: SessionId(c.id("session_id")?),
+                position: c.count("position")?,
+                role: c.word("role")?,
+                speaker: c.opt_text("speaker")?,
+                sent_at: c.time("sent_at")?,
+                terms: c.json("terms")?,
+                embedding: c.vector("embedding")?,
+            })
+        })
+        .collect()
+}
+
+/// Scans all of the user's vectors. An approximate index over all users would filter by user only afterwards and lose nearly
+/// all results of a small user; see <https://github.com/asg017/sqlite-vec>. A zero vector has no direction: its similarity is 0.
+pub(super) async fn nearest(
+    store: &SqliteStore,
+    user: UserId,
+    model: &str,
+    vector: &Embedding,
+    session: Option<SessionId>,
+    limit: u32,
+) -> Result<Vec<(MessageId, f32)>, Failure> {
+    if vector.0.is_empty() {
+        return Ok(Vec::new());
+    }
+    let blob = blob(&vector.0);
+    let length = signed(blob.len() as u64);
+    let sql = match session {
+        None => concat!(
+            "SELECT message_id, COALESCE(vec_distance_cosine(embedding, ?3), 1.0) AS distance FROM (
+                 SELECT message_id, embedding FROM message_index WHERE user_id = ?1 AND model = ?2
+                 UNION ALL SELECT message_id, embedding FROM message_vectors WHERE user_id = ?1 AND model = ?2)
+             WHERE length(embedding) = ?4 AND message_id NOT IN (SELECT id FROM messages WHERE user_id = ?1 AND session_id IN ",
+            hidden!(),
+            ") ORDER BY distance, message_id LIMIT ?5"
+        ),
+        Some(_) => concat!(
+            "SELECT message_id, COALESCE(vec_distance_cosine(embedding, ?3), 1.0) AS distance FROM (
+                 SELECT i.message_id, i.embedding FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+                 WHERE m.user_id = ?1 AND m.session_id = ?6 AND i.model = ?2
+                 UNION ALL
+                 SELECT v.message_id, v.embedding FROM messages m JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id
+                 WHERE m.user_id = ?1 AND m.session_id = ?6 AND v.model = ?2)
+             WHERE length(embedding) = ?4 AND ?6 NOT IN ",
+            hidden!(),
+            " ORDER BY distance, message_id LIMIT ?5"
+        ),
+    };
+    let mut query = sqlx::query(sql).bind(bytes(&user.0)).bind(model).bind(blob).bind(length).bind(i64::from(limit));
+    if let Some(session) = &session {
+        query = query.bind(bytes(&session.0));
+    }
+    let found = query.fetch_all(store.readers.of(user)).await?;
+    found
+        .iter()
+        .map(|row| {
+            let distance: f64 = row.try_get("distance")?;
+            // The distance is computed in f32 and may miss the interval by a rounding error.
+            #[allow(clippy::cast_possible_truncation)]
+            let similarity = (1.0 - distance).clamp(-1.0, 1.0) as f32;
+            Ok((MessageId(Columns::of(row, "message_index").id("message_id")?), similarity))
+        })
+        .collect()
+}

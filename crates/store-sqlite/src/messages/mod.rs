@@ -1,0 +1,129 @@
+//! Messages: stored in `append`, read here. Rows of the index feed and vectors in `index`, a change of vectors in `vectors`.
+
+pub(super) mod append;
+mod index;
+mod vectors;
+
+use async_trait::async_trait;
+
+use super::{
+    SqliteStore,
+    codec::{bytes, id_list, signed},
+    failure::Failure,
+    hidden::hidden,
+    keys, rows,
+    rows::Columns,
+};
+use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
+use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError};
+
+/// The latest before a place, the latest first.
+const BEFORE: &str = concat!(
+    "SELECT * FROM messages WHERE user_id = ?1 AND session_id = ?2 AND position < ?3 AND session_id NOT IN ",
+    hidden!(),
+    " ORDER BY position DESC LIMIT ?4"
+);
+
+#[async_trait]
+impl MessageStore for SqliteStore {
+    async fn append(&self, caller: &Caller, session: SessionId, messages: Vec<NewMessage>) -> Result<Vec<Appended>, StoreError> {
+        let caller = *caller;
+        Ok(self.write(move |c| Box::pin(async move { append::append(c, &caller, session, messages).await })).await?)
+    }
+
+    async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError> {
+        let found = sqlx::query(concat!(
+            "SELECT * FROM messages WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
+            hidden!()
+        ))
+        .bind(bytes(&caller.user().0))
+        .bind(id_list(ids.iter().map(|id| &id.0)))
+        .fetch_all(self.readers.of(caller))
+        .await
+        .map_err(Failure::from)?;
+        Ok(found.iter().map(rows::message).collect::<Result<_, _>>()?)
+    }
+
+    async fn list_messages(&self, caller: &Caller, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError> {
+        let after = page.after.as_deref().map(keys::parse_number).transpose()?;
+        let (sql, start) = match backwards {
+            false => (
+                concat!(
+                    "SELECT * FROM messages WHERE user_id = ?1 AND session_id = ?2 AND position > ?3 AND session_id NOT IN ",
+                    hidden!(),
+                    " ORDER BY position LIMIT ?4"
+                ),
+                0,
+            ),
+            true => (BEFORE, i64::MAX),
+        };
+        let found = sqlx::query(sql)
+            .bind(bytes(&caller.user().0))
+            .bind(bytes(&session.0))
+            .bind(after.unwrap_or(start))
+            .bind(keys::limit(page))
+            .fetch_all(self.readers.of(caller))
+            .await
+            .map_err(Failure::from)?;
+        let items = found.iter().map(|row| {
+            let message = rows::message(row)?;
+            Ok((message.position.to_string(), message))
+        });
+        Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+    }
+
+    async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
+        let found = sqlx::query(BEFORE)
+            .bind(bytes(&caller.user().0))
+            .bind(bytes(&session.0))
+            .bind(signed(position))
+            .bind(i64::from(limit))
+            .fetch_all(self.readers.of(caller))
+            .await
+            .map_err(Failure::from)?;
+        Ok(found.iter().rev().map(rows::message).collect::<Result<_, _>>()?)
+    }
+
+    async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {
+        let found = sqlx::query(concat!(
+            // Without the name SQLite reads all messages of the user, for the sake of the order.
+            "SELECT * FROM messages INDEXED BY messages_answers
+             WHERE user_id = ?1 AND answer_to IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
+            hidden!(),
+            " ORDER BY feed_row"
+        ))
+        .bind(bytes(&caller.user().0))
+        .bind(id_list(questions.iter().map(|id| &id.0)))
+        .fetch_all(self.readers.of(caller))
+        .await
+        .map_err(Failure::from)?;
+        let pairs = found.iter().map(|row| Ok((MessageId(Columns::of(row, "messages").id("answer_to")?), rows::message(row)?)));
+        Ok(pairs.collect::<Result<_, Failure>>()?)
+    }
+
+    async fn feed(&self, caller: &Caller, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, StoreError> {
+        Ok(index::feed(self, caller.user(), model, after, limit).await?)
+    }
+
+    async fn feed_state(&self, caller: &Caller) -> Result<FeedState, StoreError> {
+        let found = sqlx::query("SELECT feed_generation, embedding_model FROM users WHERE id = ?")
+            .bind(bytes(&caller.user().0))
+            .fetch_optional(self.readers.of(caller))
+            .await
+            .map_err(Failure::from)?;
+        let Some(row) = found else { return Ok(FeedState::default()) };
+        let c = Columns::of(&row, "users");
+        Ok(FeedState { generation: c.count("feed_generation")?, model: c.opt_text("embedding_model")? })
+    }
+
+    async fn nearest(
+        &self,
+        caller: &Caller,
+        model: &str,
+        vector: &Embedding,
+        session: Option<SessionId>,
+        limit: u32,
+    ) -> Result<Vec<(MessageId, f32)>, StoreError> {
+        Ok(index::nearest(self, caller.user(), model, vector, session, limit).await?)
+    }
+}

@@ -1,0 +1,113 @@
+//! Connections for reading, shared fairly between callers.
+
+use futures_util::{TryStreamExt, future::BoxFuture, stream, stream::BoxStream};
+use sqlx::{
+    Either, Error, Execute, Executor, Sqlite, SqliteConnection, SqlitePool,
+    pool::PoolConnection,
+    sqlite::{SqliteQueryResult, SqliteRow},
+};
+
+use recall_domain::{Caller, UserId};
+use recall_ports::FairShare;
+
+/// The readers of a store.
+#[derive(Debug)]
+pub(super) struct Readers {
+    pool: SqlitePool,
+    share: FairShare,
+}
+
+impl Readers {
+    pub(super) fn new(pool: SqlitePool) -> Self {
+        let share = FairShare::half_of(pool.options().get_max_connections());
+        Self { pool, share }
+    }
+
+    /// For a statement on the data of one user.
+    pub(super) fn of(&self, user: impl Into<Reader>) -> Reading<'_> {
+        Reading { readers: self, user: user.into().0 }
+    }
+
+    /// For a statement of the server's own.
+    pub(super) fn for_server(&self) -> &SqlitePool {
+        &self.pool
+    }
+
+    pub(super) async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+/// Whose data is read.
+pub(super) struct Reader(UserId);
+
+impl From<UserId> for Reader {
+    fn from(user: UserId) -> Self {
+        Self(user)
+    }
+}
+
+impl From<&Caller> for Reader {
+    fn from(caller: &Caller) -> Self {
+        Self(caller.user())
+    }
+}
+
+/// The readers for one statement on the data of one user.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading<'r> {
+    readers: &'r Readers,
+    user: UserId,
+}
+
+/// Does the work on a connection that counts for the caller until it is done. A macro, because no bound on a closure says that its
+/// future may hold the query.
+macro_rules! run {
+    ($reading:expr, $connection:ident => $work:expr) => {{
+        let readers = $reading.readers;
+        let _share = readers.share.share($reading.user).await;
+        let mut lent: PoolConnection<Sqlite> = readers.pool.acquire().await?;
+        let $connection: &mut SqliteConnection = &mut lent;
+        $work.await
+    }};
+}
+
+impl<'r> Executor<'r> for Reading<'r> {
+    type Database = Sqlite;
+
+    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, Result<Either<SqliteQueryResult, SqliteRow>, Error>>
+    where
+        'r: 'e,
+        E: 'q + Execute<'q, Sqlite>,
+    {
+        // Whole, because a connection is not to be held by a reader that takes its time.
+        let all = async move { run!(self, connection => connection.fetch_many(query).try_collect::<Vec<_>>()) };
+        Box::pin(stream::once(all).map_ok(|steps| stream::iter(steps.into_iter().map(Ok))).try_flatten())
+    }
+
+    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<SqliteRow>, Error>>
+    where
+        'r: 'e,
+        E: 'q + Execute<'q, Sqlite>,
+    {
+        Box::pin(async move { run!(self, connection => connection.fetch_optional(query)) })
+    }
+
+    fn prepare_with<'e>(
+        self,
+        sql: sqlx::SqlStr,
+        parameters: &'e [<Sqlite as sqlx::Database>::TypeInfo],
+    ) -> BoxFuture<'e, Result<<Sqlite as sqlx::Database>::Statement, Error>>
+    where
+        'r: 'e,
+    {
+        Box::pin(async move { run!(self, connection => connection.prepare_with(sql, parameters)) })
+    }
+
+    fn describe<'e>(self, sql: sqlx::SqlStr) -> BoxFuture<'e, Result<sqlx::Describe<Sqlite>, Error>>
+    where
+        'r: 'e,
+    {
+        Box::pin(async move { run!(self, connection => connection.describe(sql)) })
+    }
+}

@@ -1,0 +1,129 @@
+//! Sessions: made, read, listed. Their deletion is in `delete`.
+
+use async_trait::async_trait;
+
+use super::{
+    SqliteStore,
+    codec::{bytes, id_list, millis},
+    delete, erase,
+    failure::Failure,
+    keys, rows,
+    rows::Columns,
+    visits,
+};
+use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
+use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
+
+#[async_trait]
+impl SessionStore for SqliteStore {
+    async fn create_session(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        title: Option<UserText>,
+        epoch: String,
+        now: Timestamp,
+    ) -> Result<Session, StoreError> {
+        let (caller, user) = (*caller, caller.user().0);
+        let session = self.write(move |c| {
+            Box::pin(async move {
+                sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
+                erase::refuse_while_locked(c, user).await?;
+                visits::take_session(c, &caller).await?;
+                let row = sqlx::query(
+                    "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch) VALUES (?1, ?2, ?3, ?4, ?4, ?5) RETURNING *",
+                )
+                .bind(bytes(&user))
+                .bind(bytes(&id.0))
+                .bind(title.map(UserText::into_string))
+                .bind(millis(now))
+                .bind(epoch)
+                .fetch_one(c)
+                .await?;
+                rows::session(&row)
+            })
+        });
+        Ok(session.await?)
+    }
+
+    async fn sessions_by_id(&self, caller: &Caller, ids: &[SessionId]) -> Result<Vec<Session>, StoreError> {
+        let found = sqlx::query(
+            "SELECT * FROM sessions WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?)) AND deletion_at IS NULL",
+        )
+        .bind(bytes(&caller.user().0))
+        .bind(id_list(ids.iter().map(|id| &id.0)))
+        .fetch_all(self.readers.of(caller))
+        .await
+        .map_err(Failure::from)?;
+        Ok(found.iter().map(rows::session).collect::<Result<_, _>>()?)
+    }
+
+    async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
+        let user = caller.user().0;
+        let query = match &page.after {
+            None => {
+                sqlx::query("SELECT * FROM sessions WHERE user_id = ? AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT ?")
+                    .bind(bytes(&user))
+            }
+            Some(key) => {
+                let (updated_at, id) = keys::parse_number_and_id(key)?;
+                sqlx::query(
+                    "SELECT * FROM sessions WHERE user_id = ? AND (updated_at, id) < (?, ?) AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT ?",
+                )
+                .bind(bytes(&user))
+                .bind(updated_at)
+                .bind(bytes(&id))
+            }
+        };
+        let found = query.bind(keys::limit(page)).fetch_all(self.readers.of(caller)).await.map_err(Failure::from)?;
+        let items = found.iter().map(|row| {
+            let session = rows::session(row)?;
+            Ok((keys::number_and_id(millis(session.updated_at), session.id.0), session))
+        });
+        Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+    }
+
+    async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
+        let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM sessions WHERE user_id = ? AND deletion_at IS NULL")
+            .bind(bytes(&caller.user().0))
+            .fetch_one(self.readers.of(caller))
+            .await
+            .map_err(Failure::from)?;
+        Ok(count.unsigned_abs())
+    }
+
+    async fn delete_session_unused_since(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        since: Option<Timestamp>,
+        reweigh: Reweigh<'_>,
+    ) -> Result<SessionDeleted, StoreError> {
+        Ok(delete::session(self, caller.user(), id, since, reweigh).await?)
+    }
+
+    async fn unused_sessions(
+        &self,
+        since: Timestamp,
+        after: Option<(UserId, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<(Caller, SessionId)>, StoreError> {
+        let (user, session) = after.map_or((Vec::new(), Vec::new()), |(u, s)| (bytes(&u.0).to_vec(), bytes(&s.0).to_vec()));
+        let found =
+            sqlx::query("SELECT user_id, id FROM sessions WHERE (user_id, id) > (?, ?) AND updated_at < ? AND deletion_at IS NULL ORDER BY user_id, id LIMIT ?")
+                .bind(user)
+                .bind(session)
+                .bind(millis(since))
+                .bind(limit)
+                .fetch_all(self.readers.for_server())
+                .await
+                .map_err(Failure::from)?;
+        Ok(found.iter().map(owned).collect::<Result<_, _>>()?)
+    }
+}
+
+/// A session with its owner.
+pub(super) fn owned(row: &sqlx::sqlite::SqliteRow) -> Result<(Caller, SessionId), Failure> {
+    let c = Columns::of(row, "sessions");
+    Ok((Caller::verified(UserId(c.id("user_id")?), ViewerRole::User), SessionId(c.id("id")?)))
+}

@@ -1,0 +1,167 @@
+//! What only shows from inside: the settings in force on each connection, and which index each statement uses.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use sqlx::{AssertSqlSafe, Row};
+
+use super::{SqliteConfig, SqliteStore};
+use recall_domain::Timestamp;
+
+async fn open() -> (tempfile::TempDir, SqliteStore) {
+    let folder = tempfile::TempDir::new().unwrap();
+    let now = Timestamp::from_timestamp_millis(1_700_000_000_000).unwrap();
+    let store = SqliteStore::open(&folder.path().join("recall.sqlite"), SqliteConfig::default(), now).await.unwrap();
+    (folder, store)
+}
+
+#[tokio::test]
+async fn settings_are_in_force_on_writer_and_readers() {
+    let (_folder, store) = open().await;
+    // (name, writer, readers): WAL, FULL = 2, and so on.
+    for (pragma, writer, reader) in [
+        ("journal_mode", "wal", "wal"),
+        ("synchronous", "2", "2"),
+        ("foreign_keys", "1", "1"),
+        ("busy_timeout", "5000", "5000"),
+        ("query_only", "0", "1"),
+        ("cache_size", "-8192", "-8192"),
+        ("temp_store", "2", "2"),
+    ] {
+        let text = |row: sqlx::sqlite::SqliteRow| {
+            row.try_get::<String, _>(0).or_else(|_| row.try_get::<i64, _>(0).map(|n| n.to_string())).unwrap()
+        };
+        let sql = format!("PRAGMA {pragma}");
+        let query = sql.clone();
+        let on_writer = store
+            .write(move |c| Box::pin(async move { Ok(sqlx::query(AssertSqlSafe(query)).fetch_one(c).await?) }))
+            .await
+            .map(text)
+            .unwrap();
+        assert_eq!(on_writer, writer, "{pragma} on the writer");
+        let on_reader = sqlx::query(AssertSqlSafe(sql)).fetch_one(store.readers.for_server()).await.map(text).unwrap();
+        assert_eq!(on_reader, reader, "{pragma} on a reader");
+    }
+    let refused = sqlx::query("DELETE FROM users").execute(store.readers.for_server()).await;
+    assert!(refused.is_err(), "a reader could write");
+}
+
+/// How SQLite would run a statement, one step a line.
+async fn explain(store: &SqliteStore, sql: &str) -> String {
+    let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"))).fetch_all(store.readers.for_server()).await.unwrap();
+    rows.iter().map(|r| r.get::<String, _>("detail")).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn the_statements_that_run_most_use_their_index() {
+    let (_folder, store) = open().await;
+    for (sql, index) in [
+        (super::turns::OLDEST, "jobs_ready"),
+        ("SELECT ready_at FROM jobs WHERE head = 1 ORDER BY ready_at LIMIT 1", "jobs_ready"),
+        ("SELECT MIN(id) FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live'", "jobs_in_lane"),
+        ("SELECT * FROM messages WHERE user_id = ? AND session_id = ? AND position > ? ORDER BY position LIMIT ?", "messages_position"),
+        ("SELECT * FROM messages WHERE user_id = ? AND feed_row > ? ORDER BY feed_row LIMIT ?", "messages_feed"),
+        (
+            "SELECT * FROM sessions WHERE user_id = ? AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?",
+            "sessions_latest",
+        ),
+        ("SELECT f.* FROM facts f WHERE f.user_id = ? ORDER BY f.updated_at DESC, f.id DESC LIMIT ?", "facts_latest"),
+        ("SELECT e.* FROM entities e WHERE e.user_id = ? ORDER BY e.mention_count DESC, e.id DESC LIMIT ?", "entities_most_mentioned"),
+        ("SELECT 1 FROM sessions WHERE event_head - event_floor >= ?", "sessions_log_length"),
+        ("SELECT 1 FROM sessions WHERE oldest_event_at < ?", "sessions_log_age"),
+        (
+            "SELECT * FROM evidence WHERE user_id = ? AND fact_id = ? ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT ?",
+            "evidence_latest",
+        ),
+    ] {
+        let plan = explain(&store, sql).await;
+        assert!(plan.contains(index), "{sql}\n{plan}");
+        // An index read in order up to a LIMIT is a scan by name only.
+        let scans = plan.lines().any(|step| step.contains("SCAN") && !step.contains(index));
+        assert!(!scans && !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn whose_turn_it_is_is_found_without_looking_at_what_others_have_waiting() {
+    let (_folder, store) = open().await;
+    for (sql, steps) in [(super::turns::WALK, 2), (super::turns::CLAIM, 1)] {
+        let plan = explain(&store, sql).await;
+        assert_eq!(plan.matches("jobs_in_turn (user_id").count(), steps, "{sql}\n{plan}");
+        // Read whole is only what was found or asked for.
+        let read_whole = |step: &&str| step.contains("SCAN") && step.contains(" jobs");
+        assert_eq!(plan.lines().find(read_whole), None, "{sql}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn who_may_be_meant_is_found_without_reading_through_a_table() {
+    let (_folder, store) = open().await;
+    for (sql, index) in [
+        (super::knowledge::HINTED, "user_id=? AND hint=?"),
+        (super::knowledge::RECENT, "mentions_in_session"),
+        (super::knowledge::BETWEEN, "facts_of_pair (user_id=? AND subject_id=? AND object_id=?)"),
+    ] {
+        let plan = explain(&store, sql).await;
+        assert!(plan.contains(index), "{sql}\n{plan}");
+        // What was asked for is read whole: the list itself, and the pairs made of it.
+        let asked = |step: &str| step.contains("json_each") || step.trim() == "SCAN p";
+        assert!(!plan.lines().any(|step| step.contains("SCAN") && !asked(step)), "{sql}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn every_foreign_key_can_be_followed_back_by_an_index() {
+    // Without one, deleting a session would read the whole of each table that points to it.
+    let (_folder, store) = open().await;
+    let keys = sqlx::query(
+        r#"SELECT m.name AS child, f.id, f."table" AS parent, group_concat(f."from" || ' = ?', ' AND ') AS condition
+           FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table' GROUP BY m.name, f.id"#,
+    )
+    .fetch_all(store.readers.for_server())
+    .await
+    .unwrap();
+    assert!(keys.len() >= 15, "found only {}", keys.len());
+    for key in keys {
+        let (child, condition) = (key.get::<String, _>("child"), key.get::<String, _>("condition"));
+        let plan = explain(&store, &format!("SELECT 1 FROM {child} WHERE {condition}")).await;
+        let columns = condition.matches('?').count();
+        assert!(plan.starts_with("SEARCH") && plan.matches("=?").count() == columns, "{child}: {condition}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn primary_keys_begin_with_the_user() {
+    let (_folder, store) = open().await;
+    let tables = sqlx::query(
+        "SELECT m.name AS tab, c.name AS col FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+         WHERE m.type = 'table' AND c.pk = 1 AND m.name NOT IN
+             ('installation', 'users', 'jobs', 'graph_feed', 'graph_changes', 'revoked_tokens', 'audit', '_sqlx_migrations', 'sqlite_sequence')",
+    )
+    .fetch_all(store.readers.for_server())
+    .await
+    .unwrap();
+    assert!(tables.len() >= 10);
+    for table in tables {
+        assert_eq!(table.get::<String, _>("col"), "user_id", "{}", table.get::<String, _>("tab"));
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_panics_or_fails_takes_no_other_with_it() {
+    let (_folder, store) = open().await;
+    // Queued at once, so that they share a transaction.
+    let insert = |id: u8| {
+        store.write(move |c| {
+            Box::pin(async move {
+                sqlx::query("INSERT INTO users (id) VALUES (?)").bind(vec![id; 16]).execute(&mut *c).await?;
+                assert!(id != 3, "a defect");
+                if id == 4 { Err(super::failure::Failure::NotFound) } else { Ok(id) }
+            })
+        })
+    };
+    let (one, two, three, four, five) = tokio::join!(insert(1), insert(2), insert(3), insert(4), insert(5));
+    assert!(matches!((one, two, five), (Ok(1), Ok(2), Ok(5))));
+    assert!(matches!(three, Err(super::failure::Failure::Panicked)));
+    assert!(matches!(four, Err(super::failure::Failure::NotFound)));
+    let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM users").fetch_one(store.readers.for_server()).await.unwrap();
+    assert_eq!(count, 3);
+}

@@ -1,0 +1,38 @@
+//! The extractor port on the built-in linguistic pipeline.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::Pipeline;
+use recall_domain::{Caller, Extraction};
+use recall_ports::extract::{ExtractError, ExtractInput, Extractor};
+
+/// Up to this length a text is read in place; a pasted document takes tens of milliseconds, which would hold up everything
+/// else on this thread.
+const INLINE_BYTES: usize = 4 * 1024;
+
+/// Extracts in the process. Never fails and needs nothing; a message takes well under a millisecond.
+#[derive(Clone, Debug)]
+pub struct LocalExtractor {
+    pipeline: Arc<Pipeline>,
+}
+
+impl LocalExtractor {
+    /// An extractor over a shared pipeline.
+    pub fn new(pipeline: Arc<Pipeline>) -> Self {
+        Self { pipeline }
+    }
+}
+
+#[async_trait]
+impl Extractor for LocalExtractor {
+    async fn extract(&self, _caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError> {
+        if input.text.as_str().len() <= INLINE_BYTES {
+            return Ok(self.pipeline.extract(input));
+        }
+        let (pipeline, input) = (self.pipeline.clone(), input.clone());
+        let read = tokio::task::spawn_blocking(move || pipeline.extract(&input));
+        read.await.map_err(|e| ExtractError::Permanent(e.to_string()))
+    }
+}

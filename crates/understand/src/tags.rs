@@ -1,0 +1,340 @@
+//! Parts of speech: the Brill tagger's word tags, closed classes by table, then repairs that use the neighbours.
+//!
+//! The tagger was trained on edited text; chat has lower-case names, missing words and "like" as a verb. Each repair
+//! names the mistake it undoes.
+
+use harper_brill::{Tagger, UPOS};
+
+use super::hidden_verbs::missing_verb;
+use super::lemma;
+use super::lexicon::{Group, VerbForm, lexicon};
+use super::repairs::repair;
+use super::sentences::Sentence;
+use super::tokens::{Pos, Token};
+
+/// Verbs that only the ontology names.
+pub(crate) type ExtraVerb<'a> = &'a dyn Fn(&str) -> bool;
+
+pub(crate) fn tag(sentence: &mut Sentence, extra: ExtraVerb<'_>) {
+    let tokens = &mut sentence.tokens;
+    base(tokens);
+    units(tokens);
+    capitals(tokens);
+    versions(tokens);
+    let known: Vec<Option<(String, VerbForm)>> =
+        tokens.iter().map(|t| if t.pos == Pos::Punct { None } else { lemma::known_verb(&t.norm, extra) }).collect();
+    repair(tokens, &known);
+    missing_verb(tokens, &known);
+    clitic_s(tokens);
+    lemmas(tokens, extra);
+}
+
+/// Closed classes by table; the tagger for the rest.
+fn base(tokens: &mut [Token]) {
+    // The tagger knows "don't" as one word.
+    let mut words: Vec<String> = Vec::with_capacity(tokens.len());
+    let mut index = Vec::with_capacity(tokens.len());
+    for t in tokens.iter() {
+        if t.clitic
+            && t.norm == "not"
+            && t.text.to_lowercase() == "n't"
+            && let Some(last) = words.last_mut()
+        {
+            last.push_str("n't");
+        } else {
+            words.push(t.norm.clone());
+        }
+        index.push(words.len() - 1);
+    }
+    let tags = harper_brill::brill_tagger().tag_sentence(&words);
+    for (t, i) in tokens.iter_mut().zip(index) {
+        if matches!(t.pos, Pos::Punct | Pos::Sym) {
+            continue;
+        }
+        let tag = tags.get(i).copied().flatten();
+        t.unknown = tag.is_none_or(|t| t == UPOS::PROPN);
+        t.pos = closed(&t.norm).unwrap_or_else(|| tag.map_or_else(|| guess(&t.norm), from_upos));
+        if t.pos == Pos::Punct {
+            t.pos = Pos::Noun;
+        }
+    }
+}
+
+fn from_upos(tag: UPOS) -> Pos {
+    match tag {
+        UPOS::ADJ => Pos::Adj,
+        UPOS::ADP => Pos::Adp,
+        UPOS::ADV => Pos::Adv,
+        UPOS::AUX => Pos::Verb,
+        UPOS::CCONJ => Pos::Cconj,
+        UPOS::DET => Pos::Det,
+        UPOS::INTJ => Pos::Intj,
+        UPOS::NOUN => Pos::Noun,
+        UPOS::NUM => Pos::Num,
+        UPOS::PART => Pos::Part,
+        UPOS::PRON => Pos::Pron,
+        UPOS::PROPN => Pos::Propn,
+        UPOS::PUNCT => Pos::Punct,
+        UPOS::SCONJ => Pos::Sconj,
+        UPOS::SYM => Pos::Sym,
+        UPOS::VERB => Pos::Verb,
+    }
+}
+
+fn guess(word: &str) -> Pos {
+    if word.chars().next().is_some_and(char::is_numeric) {
+        Pos::Num
+    } else if word.ends_with("ing") && word.len() > 5 {
+        Pos::Verb
+    } else if word.ends_with("ly") {
+        Pos::Adv
+    } else if word.ends_with("ed") && word.len() > 4 {
+        Pos::Verb
+    } else if word.ends_with("ful") || word.ends_with("ous") || word.ends_with("ish") {
+        Pos::Adj
+    } else {
+        Pos::Noun
+    }
+}
+
+pub(crate) fn closed(word: &str) -> Option<Pos> {
+    Some(match word {
+        "i" | "me" | "myself" | "we" | "us" | "ourselves" | "you" | "yourself" | "he" | "him" | "himself" | "she" | "herself" | "it"
+        | "itself" | "they" | "them" | "themselves" | "who" | "whom" | "what" | "someone" | "somebody" | "everyone" | "everybody"
+        | "anyone" | "anybody" | "nobody" | "something" | "nothing" | "everything" | "anything" | "mine" | "yours" | "hers" | "ours"
+        | "theirs" | "none" | "there" => Pos::Pron,
+        "a" | "an" | "the" | "my" | "your" | "his" | "its" | "our" | "their" | "whose" | "every" | "each" | "another" | "some" | "any"
+        | "no" | "these" | "those" | "this" | "both" | "either" | "neither" | "her" | "all" => Pos::Det,
+        "am" | "is" | "are" | "was" | "were" | "be" | "been" | "being" | "have" | "has" | "had" | "do" | "does" | "did" | "will"
+        | "would" | "can" | "could" | "shall" | "should" | "may" | "might" | "must" | "having" => Pos::Aux,
+        "in" | "on" | "at" | "by" | "for" | "from" | "with" | "about" | "of" | "into" | "onto" | "under" | "during" | "without"
+        | "through" | "against" | "between" | "among" | "per" | "via" | "near" | "towards" | "toward" | "up" | "out" | "off" | "down"
+        | "around" | "across" | "along" | "over" | "within" | "behind" | "beyond" | "despite" | "besides" | "minus" => Pos::Adp,
+        "and" | "or" | "but" | "nor" | "plus" => Pos::Cconj,
+        "because" | "if" | "while" | "although" | "though" | "unless" | "whether" | "whereas" | "when" | "whenever" | "once" | "that"
+        | "which" | "where" | "since" | "until" | "till" | "before" | "after" | "as" | "than" | "how" | "why" | "so" => Pos::Sconj,
+        "not" | "to" => Pos::Part,
+        "very" | "really" | "just" | "also" | "too" | "always" | "never" | "still" | "already" | "now" | "currently" | "actually"
+        | "probably" | "maybe" | "perhaps" | "definitely" | "only" | "even" | "often" | "sometimes" | "usually" | "recently" | "lately"
+        | "again" | "anymore" | "ever" | "yet" | "almost" | "nearly" | "here" | "then" | "currenty" | "honestly" | "mostly" | "mainly"
+        | "basically" | "finally" | "totally" | "absolutely" | "kinda" | "pretty" | "quite" | "rather" | "somewhat" | "soon" | "later"
+        | "instead" | "together" | "ago" | "away" | "back" | "well" | "else" | "tho" | "well-" => Pos::Adv,
+        "yeah" | "yes" | "yep" | "yup" | "nope" | "wow" | "oh" | "hey" | "hi" | "hello" | "thanks" | "ok" | "okay" | "lol" | "haha"
+        | "ugh" | "hmm" | "cheers" | "yay" | "please" | "bye" | "omg" | "tbh" | "btw" | "fyi" | "imo" | "congrats" | "whoa" | "aww"
+        | "aw" | "ah" | "yo" | "sorry" | "nah" | "welcome" | "lmao" | "hm" | "um" | "uh" | "yikes" | "ooh" | "gosh" | "damn" => Pos::Intj,
+        _ => return None,
+    })
+}
+
+/// Listed names of several words stand as one; so do listed nouns of several words.
+fn units(tokens: &mut [Token]) {
+    let lex = lexicon();
+    let mut i = 0;
+    while i < tokens.len() {
+        if matches!(tokens[i].pos, Pos::Punct | Pos::Sym) {
+            i += 1;
+            continue;
+        }
+        let reach =
+            tokens[i..].iter().take(6).take_while(|t| t.pos != Pos::Sym && !matches!(t.norm.as_str(), "," | "." | "!" | "?" | ";")).count();
+        let found = {
+            let words: Vec<&str> = tokens[i..i + reach].iter().map(|t| t.norm.as_str()).collect();
+            lex.longest(&words, 2).map(|n| (n, words[..n].join(" ")))
+        };
+        // "working group", "team lead": a listed head of two words.
+        if found.is_none() && reach >= 2 && lex.head(&format!("{} {}", tokens[i].norm, tokens[i + 1].norm)).is_some() {
+            for t in &mut tokens[i..i + 2] {
+                t.pos = Pos::Noun;
+            }
+            tokens[i].unit = 2;
+            i += 2;
+            continue;
+        }
+        if let Some((n, phrase)) = found {
+            let named = lex.get(&phrase).iter().any(|e| !e.common) && n > 1;
+            let capitals = tokens[i..i + n].iter().filter(|t| t.capital).count();
+            // "The Office" is a name, "the office" is not: names that begin with an article need their capitals.
+            let article = matches!(tokens[i].norm.as_str(), "the" | "a");
+            if !article || named && capitals >= 2 && tokens[i].capital {
+                for t in &mut tokens[i..i + n] {
+                    t.pos = if named { Pos::Propn } else { Pos::Noun };
+                }
+                tokens[i].unit = n;
+                i += n;
+                continue;
+            }
+        }
+        i += 1;
+    }
+}
+
+/// Capitals and listed names make proper nouns; a tagger's proper noun in small letters does not.
+fn capitals(tokens: &mut [Token]) {
+    let lex = lexicon();
+    for i in 0..tokens.len() {
+        if tokens[i].unit > 0 || matches!(tokens[i].pos, Pos::Punct | Pos::Sym) || (i > 0 && inside_unit(tokens, i)) {
+            continue;
+        }
+        let first = tokens[..i].iter().all(|t| t.pos == Pos::Punct || t.is("\""));
+        let t = &tokens[i];
+        let entries = lex.get(&t.norm);
+        let clear_name = entries.iter().any(|e| !e.common && !e.ambiguous && e.group != Group::Given);
+        let a_name = entries.iter().any(|e| !e.common);
+        let is_closed = closed(&t.norm).is_some();
+        let next_capital = tokens.get(i + 1).is_some_and(|n| n.capital && !n.is("i") && n.nominal_or_unknown());
+        // "Setbacks are …": an unknown plural at the start is a common noun.
+        let generic_plural = t.norm.ends_with('s') && tokens.get(i + 1).is_some_and(|n| n.is("are") || n.is("were"));
+        // "Will Smith is", "April likes": a name that is also a small word, by what follows it.
+        let homonym = t.capital
+            && lex.in_set("name_homonyms", &t.norm)
+            && tokens.get(i + 1).is_some_and(|n| {
+                n.capital && !n.is("i") && closed(&n.norm).is_none() && lex.get(&n.norm).iter().all(|e| !e.common)
+                    || n.pos == Pos::Verb && matches!(lemma::known_verb(&n.norm, &|_| false), Some((_, VerbForm::Third)))
+            });
+        // "an Italian restaurant": a people's adjective is no name before a noun in small letters.
+        let demonym = t.capital
+            && lex.in_set("demonyms", &t.norm)
+            && tokens.get(i + 1).is_some_and(|n| !n.capital && matches!(n.pos, Pos::Noun | Pos::Adj));
+        if demonym {
+            tokens[i].pos = Pos::Adj;
+            continue;
+        }
+        let new = if homonym || t.capital && !first && !is_closed && t.norm != "i" {
+            Pos::Propn
+        } else if t.capital && first && !is_closed {
+            let plain_word =
+                lemma::known_verb(&t.norm, &|_| false).is_some() || matches!(t.pos, Pos::Adv | Pos::Intj | Pos::Adj | Pos::Num);
+            if entries.iter().any(|e| !e.common && !e.ambiguous)
+                || (a_name && (t.unknown || t.pos == Pos::Propn))
+                || (a_name && tokens.get(i + 1).is_some_and(|n| matches!(n.norm.as_str(), "and" | "is" | "has" | "'s" | "was" | ",")))
+                || (t.unknown && !plain_word && !generic_plural)
+                || (next_capital && !plain_word && (t.pos == Pos::Noun || a_name))
+            {
+                Pos::Propn
+            } else {
+                continue;
+            }
+        } else if !t.capital && clear_name && !is_closed && t.norm.len() > 1 {
+            Pos::Propn
+        } else if !t.capital && t.pos == Pos::Propn {
+            if lex.has(Group::Given, &t.norm) && !a_plain_word(&t.norm) { Pos::Propn } else { Pos::Noun }
+        } else {
+            continue;
+        };
+        tokens[i].pos = new;
+    }
+}
+
+/// "Python 3.8", "Node 20": a version belongs to the name; "Rust 2 years ago" has none.
+fn versions(tokens: &mut [Token]) {
+    for i in 1..tokens.len() {
+        let tool = tokens[i - 1].pos == Pos::Propn && lexicon().has(Group::Tool, &tokens[i - 1].norm);
+        let number = tokens[i].pos == Pos::Num && tokens[i].norm.starts_with(|c: char| c.is_ascii_digit());
+        if tool && number && !tokens.get(i + 1).is_some_and(Token::nominal) {
+            tokens[i].pos = Pos::Propn;
+        }
+    }
+}
+
+fn a_plain_word(word: &str) -> bool {
+    lexicon().get(word).iter().any(|e| e.ambiguous || e.common) || lemma::known_verb(word, &|_| false).is_some()
+}
+
+pub(crate) fn inside_unit(tokens: &[Token], i: usize) -> bool {
+    (1..6).any(|back| i >= back && tokens[i - back].unit > back)
+}
+
+impl Token {
+    fn nominal_or_unknown(&self) -> bool {
+        self.nominal() || self.unknown
+    }
+}
+
+/// "'s" is a possessive, "is" or "has".
+fn clitic_s(tokens: &mut [Token]) {
+    for i in 0..tokens.len() {
+        if !tokens[i].is("'s") {
+            // "its fine", "its Marcus": the pronoun with a verb left out.
+            if tokens[i].is("its")
+                && tokens.get(i + 1).is_some_and(|t| matches!(t.pos, Pos::Adj | Pos::Det | Pos::Adv | Pos::Propn) || t.is("been"))
+                && (i == 0 || !matches!(tokens[i - 1].pos, Pos::Verb | Pos::Adp | Pos::Aux))
+                && !tokens.get(i + 2).is_some_and(Token::nominal)
+            {
+                tokens[i].pos = Pos::Pron;
+                "it".clone_into(&mut tokens[i].norm);
+            }
+            continue;
+        }
+        let before = i.checked_sub(1).map(|k| (tokens[k].pos, tokens[k].norm.clone()));
+        let next = tokens.get(i + 1);
+        let pronoun = before
+            .as_ref()
+            .is_some_and(|(p, w)| matches!(p, Pos::Pron | Pos::Sconj | Pos::Adv) || matches!(w.as_str(), "that" | "this" | "here"));
+        let noun_follows = next.is_some_and(|t| {
+            t.nominal() && !(t.pos == Pos::Propn && before.as_ref().is_some_and(|b| b.0 != Pos::Propn))
+                || t.pos == Pos::Num
+                || t.pos == Pos::Adj && tokens.get(i + 2).is_some_and(Token::nominal)
+        });
+        if pronoun || !noun_follows {
+            let participle = next.is_some_and(|t| matches!(t.norm.as_str(), "been" | "got") || t.is("had"));
+            (if participle { "has" } else { "is" }).clone_into(&mut tokens[i].norm);
+            tokens[i].pos = Pos::Aux;
+            if let Some(t) = tokens.get_mut(i + 1)
+                && t.norm.ends_with("ing")
+                && t.pos == Pos::Noun
+                && lemma::known_verb(&t.norm, &|_| false).is_some()
+            {
+                t.pos = Pos::Verb;
+            }
+        } else {
+            tokens[i].pos = Pos::Part;
+        }
+    }
+}
+
+fn lemmas(tokens: &mut [Token], extra: ExtraVerb<'_>) {
+    for t in tokens {
+        match t.pos {
+            Pos::Verb | Pos::Aux => {
+                let (lemma, form) = lemma::verb(&t.norm, extra);
+                t.lemma = lemma;
+                t.form = Some(form);
+            }
+            Pos::Noun | Pos::Propn => t.lemma = lemma::noun(&t.norm),
+            _ => t.lemma.clone_from(&t.norm),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use crate::{normalise::clean, sentences, tokens::tokenise};
+
+    fn pos_of(text: &str, word: &str) -> Pos {
+        let mut all = sentences::split(tokenise(&clean(text)));
+        tag(&mut all[0], &|w| w == "blorp");
+        all[0].tokens.iter().find(|t| t.norm == word || t.text == word).unwrap().pos
+    }
+
+    #[test]
+    fn verbs_and_nouns_are_told_apart() {
+        for (text, word, pos) in [
+            ("i love my work", "love", Pos::Verb),
+            ("i love my work", "work", Pos::Noun),
+            ("We like hiking.", "like", Pos::Verb),
+            ("It looks like rain.", "like", Pos::Adp),
+            ("Anna mentors Ben.", "mentors", Pos::Verb),
+            ("Anna blorps Ben.", "blorps", Pos::Verb),
+            ("Project Apollo uses PostgreSQL", "uses", Pos::Verb),
+            ("I like to cook, draw, and eat food.", "draw", Pos::Verb),
+            ("i switched from vim to zed", "to", Pos::Adp),
+            ("John's boss left.", "'s", Pos::Part),
+            ("Kat's into bouldering.", "is", Pos::Aux),
+            ("my sister lives in munich", "munich", Pos::Propn),
+        ] {
+            assert_eq!(pos_of(text, word), pos, "{word} in {text}");
+        }
+    }
+}

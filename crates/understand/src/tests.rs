@@ -1,0 +1,245 @@
+//! The contract of the room, told in examples. Grammar by phenomenon: `tests/data/grammar`, read by [`grammar`].
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::*;
+use recall_domain::{EntityType, MessageKind, Polarity};
+
+fn pipeline() -> &'static Pipeline {
+    static PIPELINE: std::sync::OnceLock<Pipeline> = std::sync::OnceLock::new();
+    PIPELINE.get_or_init(|| Pipeline::new(Arc::new(Ontology::parse(default_ontology()).unwrap())))
+}
+
+/// "subject RELATION object polarity" of each fact, "user" for the speaker.
+fn facts(text: &str) -> Vec<String> {
+    told(&pipeline().read(text))
+}
+
+fn told(e: &Extraction) -> Vec<String> {
+    let name = |p: Party| match p {
+        Party::Speaker => "user".to_owned(),
+        Party::Mention(i) => e.mentions[i].name.clone(),
+    };
+    let mut out: Vec<String> =
+        e.facts.iter().map(|f| format!("{} {} {} {}", name(f.subject), f.relation, name(f.object), f.polarity.as_str())).collect();
+    out.sort();
+    out
+}
+
+fn type_of(text: &str, name: &str) -> Option<EntityType> {
+    pipeline().read(text).mentions.iter().find(|m| m.name == name).map(|m| m.entity_type)
+}
+
+#[test]
+fn a_plain_statement_is_certain() {
+    let found = pipeline().read("John likes Mary.");
+    assert_eq!(told(&found), ["John LIKES Mary affirmed"]);
+    assert!((found.facts[0].confidence - 1.0).abs() < f64::EPSILON);
+    assert_eq!(found.mentions.iter().map(|m| m.entity_type).collect::<Vec<_>>(), [EntityType::Person, EntityType::Person]);
+    assert_eq!((found.facts[0].span.start, found.facts[0].span.end), (0, 15));
+    assert_eq!(found.kind, MessageKind::Statement);
+}
+
+#[test]
+fn change_is_told_from_denial() {
+    assert_eq!(facts("I no longer use React, I switched to Vue."), ["user USES React ended", "user USES Vue affirmed"]);
+    assert_eq!(facts("I don't use React."), ["user USES React negated"]);
+}
+
+#[test]
+fn the_promised_sentences_are_understood() {
+    let phoenix = facts("I'm using FastAPI for project Phoenix with my colleague Sarah");
+    for fact in ["user USES FastAPI affirmed", "user WORKS_WITH Sarah affirmed"] {
+        assert!(phoenix.contains(&fact.to_owned()), "{phoenix:?}");
+    }
+    assert_eq!(type_of("I'm using FastAPI for project Phoenix with my colleague Sarah", "Phoenix"), Some(EntityType::Project));
+    let dave = pipeline().read("My manager Dave approved the budget");
+    assert_eq!(told(&dave), ["Dave MANAGES user affirmed"]);
+    assert_eq!(dave.mentions[0].description.as_deref(), Some("manager"));
+    assert_eq!(facts("I prefer Python over JavaScript"), ["user PREFERS Python affirmed"]);
+    assert_eq!(facts("Project Apollo uses PostgreSQL"), ["Apollo USES PostgreSQL affirmed"]);
+    assert_eq!(facts("Sarah works on the backend team"), ["Sarah WORKS_ON backend team affirmed"]);
+    assert_eq!(
+        facts("We moved from Lyon to Ghent in March, and Sarah joined the backend team."),
+        ["Sarah PART_OF backend team affirmed", "user LIVES_IN Ghent affirmed", "user LIVES_IN Lyon ended"]
+    );
+}
+
+#[test]
+fn a_verb_added_to_the_ontology_is_found_in_text() {
+    let extended = format!(
+        "{}\n[[relation]]\nname = \"MENTORS\"\nphrase = \"mentors\"\ndescription = \"Guides.\"\nsubject_types = [\"person\"]\nobject_types = [\"person\"]\nhalf_life_days = 100.0\ncues.verbs = [\"mentor\", \"zorgle up\"]\n",
+        default_ontology()
+    );
+    let pipeline = Pipeline::new(Arc::new(Ontology::parse(&extended).unwrap()));
+    assert_eq!(told(&pipeline.read("Anna mentors Ben.")), ["Anna MENTORS Ben affirmed"]);
+    assert_eq!(told(&pipeline.read("Ben is mentored by Anna.")), ["Anna MENTORS Ben affirmed"]);
+    assert_eq!(told(&pipeline.read("I zorgled up Tom.")), ["user MENTORS Tom affirmed"]);
+    assert!(facts("Anna mentors Ben.").is_empty());
+}
+
+#[test]
+fn the_default_ontology_has_the_relations_of_the_guide() {
+    let ontology = Ontology::parse(default_ontology()).unwrap();
+    assert_eq!(ontology.iter().count(), 17);
+    assert!(ontology.get("LIVES_IN").unwrap().functional);
+    assert_eq!(ontology.get("LIKES").unwrap().opposite.as_deref(), Some("DISLIKES"));
+}
+
+#[test]
+fn what_is_not_so_makes_no_fact() {
+    for text in [
+        "I want to visit Rome.",
+        "You should try Rust.",
+        "Do you like sushi?",
+        "If I lived in Paris I would love it.",
+        "She said \"I love Vim\" and laughed.",
+        "I might switch to Vue.",
+        "I'd love to see Kyoto.",
+        "Maybe John likes Mary.",
+        "```\nI love COBOL\n```",
+        "> I use Emacs\nlol",
+        "I almost bought a boat.",
+        "We're thinking about moving to Oslo.",
+    ] {
+        assert_eq!(facts(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn evidence_is_cut_from_the_original() {
+    let text = "😀 Hi! **John** likes “Dune”… I can’t stand Jenkins, ok";
+    let original: Vec<char> = text.chars().collect();
+    let found = pipeline().read(text);
+    let cut: Vec<String> = found.facts.iter().map(|f| original[f.span.start as usize..f.span.end as usize].iter().collect()).collect();
+    assert!(cut.iter().any(|c| c.starts_with("John") && c.contains("likes")), "{cut:?}");
+    assert!(cut.iter().any(|c| c == "I can’t stand Jenkins"), "{cut:?}");
+}
+
+#[test]
+fn a_hedge_lowers_confidence() {
+    let sure = pipeline().read("John likes Mary.").facts[0].confidence;
+    let hedged = pipeline().read("I think John likes Mary.");
+    assert_eq!(told(&hedged), ["John LIKES Mary affirmed"]);
+    assert!(hedged.facts[0].confidence < sure && hedged.facts[0].confidence >= 0.5);
+}
+
+#[test]
+fn the_kind_is_recognised() {
+    for (text, kind) in [
+        ("Thanks so much!", MessageKind::Other),
+        ("What's your favorite color?", MessageKind::Question),
+        ("I like tea. Do you?", MessageKind::Mixed),
+        ("I moved to Oslo last year.", MessageKind::Statement),
+        ("Where do you live", MessageKind::Question),
+        ("You should give it a try.", MessageKind::Other),
+        ("I wish I had more time.", MessageKind::Statement),
+    ] {
+        assert_eq!(pipeline().read(text).kind, kind, "{text}");
+    }
+}
+
+mod ontology;
+mod pronouns;
+mod robust;
+
+/// One composed example.
+#[derive(serde::Deserialize)]
+struct Example {
+    text: String,
+    #[serde(default)]
+    facts: Vec<String>,
+    #[serde(default)]
+    types: std::collections::BTreeMap<String, EntityType>,
+    kind: Option<MessageKind>,
+}
+
+#[test]
+fn grammar() {
+    let sections: std::collections::BTreeMap<String, Vec<Example>> =
+        toml::from_str(include_str!("../../../tests/data/grammar/grammar.toml")).unwrap();
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for (section, examples) in sections {
+        for example in examples {
+            count += 1;
+            let found = pipeline().read(&example.text);
+            let mut expected = example.facts.clone();
+            expected.sort();
+            if told(&found) != expected {
+                wrong.push(format!("{section}: {}\n   expected {expected:?}\n   found    {:?}", example.text, told(&found)));
+            }
+            for (name, ty) in &example.types {
+                let got = found.mentions.iter().find(|m| m.name == *name).map(|m| m.entity_type);
+                if got != Some(*ty) {
+                    wrong.push(format!("{section}: {}: type of {name} is {got:?}", example.text));
+                }
+            }
+            if example.kind.is_some_and(|k| k != found.kind) {
+                wrong.push(format!("{section}: {}: kind is {:?}", example.text, found.kind));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} complaints in {count} examples\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Facts point into the mentions, spans into the text, confidence between one half and one.
+fn check_sound(text: &str, e: &Extraction) {
+    let length = u32::try_from(text.chars().count()).unwrap();
+    for f in &e.facts {
+        assert!(f.span.start < f.span.end && f.span.end <= length, "{text:?}");
+        assert!((0.5..=1.0).contains(&f.confidence));
+        for p in [f.subject, f.object] {
+            assert!(matches!(p, Party::Speaker) || matches!(p, Party::Mention(i) if i < e.mentions.len()));
+        }
+    }
+    for m in &e.mentions {
+        assert!(!m.name.is_empty() && m.span.end <= length && (0.0..=1.0).contains(&m.confidence), "{text:?}");
+    }
+}
+
+#[test]
+fn any_bytes_are_read_without_panic() {
+    bolero::check!().with_type::<Vec<u8>>().for_each(|bytes: &Vec<u8>| {
+        let text = String::from_utf8_lossy(bytes);
+        check_sound(&text, &pipeline().read(&text));
+    });
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_words_are_read_soundly_and_alike(words in proptest::collection::vec(proptest::sample::select(vec![
+        "I", "my", "not", "to", "'s", "’s", "use", "used", "like", "don't", "no", "longer", "from", "switched", "Dave", "sister", "\"", ",", ".", "?", "and",
+        "who", "that", "is", "of", "Vim", "the", "new", "named", "😀", "`x", "```", "[", "](", "https://a.b", "(", ")", "—", "be", "have", "going", "hiking", "in",
+        "Paris", "one", "\n", "> ", "a", "lot", "if", "you", "ex-wife", "can't", "stand", "favorite", "project", "Inc", "n't", "'", "1", "…", "*", "_"]), 0..40)) {
+        let text = words.join(" ");
+        let once = pipeline().read(&text);
+        check_sound(&text, &once);
+        proptest::prop_assert_eq!(once, pipeline().read(&text));
+    }
+}
+
+#[test]
+fn long_texts_are_read() {
+    for unit in [
+        "word ",
+        "I like tea. ",
+        "\"",
+        "```",
+        "[a](",
+        "and Tom ",
+        "my sister's ",
+        "😀",
+        "’s ",
+        "not ",
+        "to ",
+        ", ",
+        "https://",
+        "`",
+        "a.b.",
+    ] {
+        let text: String = unit.repeat(65_536 / unit.len());
+        check_sound(&text, &pipeline().read(&text));
+    }
+    assert_eq!(facts(&"I like tea. ".repeat(1000)), ["user LIKES tea affirmed"]);
+    assert_eq!(pipeline().read("I sold the car.").facts[0].polarity, Polarity::Ended);
+}

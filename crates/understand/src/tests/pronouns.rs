@@ -1,0 +1,75 @@
+//! Whom pronouns mean, over composed dialogues.
+
+use super::*;
+
+#[derive(serde::Deserialize)]
+struct File {
+    dialogue: Vec<Dialogue>,
+}
+
+#[derive(serde::Deserialize)]
+struct Dialogue {
+    previous: Vec<String>,
+    text: String,
+    means: Vec<String>,
+}
+
+/// The least share of resolved pronouns that mean whom they should, and of those to be resolved that are.
+const PRECISION: f64 = 0.9;
+const RECALL: f64 = 0.8;
+
+#[test]
+fn pronouns_mean_whom_they_should() {
+    let file: File = toml::from_str(include_str!("../../../../tests/data/dialogues.toml")).unwrap();
+    let (mut right, mut resolved, mut resolvable, mut all) = (0, 0, 0, 0);
+    for d in &file.dialogue {
+        let previous = d.previous.iter().map(|t| UserText::from(t.as_str())).collect();
+        let reading =
+            pipeline().reading_of(&ExtractInput { message: None, text: UserText::from(d.text.as_str()), speaker: None, previous });
+        let found: Vec<String> = reading
+            .registry
+            .referred
+            .iter()
+            .map(|who| who.iter().map(|&i| reading.registry.mentions[i].name.as_str()).collect::<Vec<_>>().join(" + "))
+            .collect();
+        assert_eq!(found.len(), d.means.len(), "{}: {found:?}", d.text);
+        for (found, means) in found.iter().zip(&d.means) {
+            all += 1;
+            resolved += usize::from(!found.is_empty());
+            resolvable += usize::from(!means.is_empty());
+            right += usize::from(!found.is_empty() && found == means);
+            if found != means {
+                println!("{}: {found:?} for {means:?}", d.text);
+            }
+        }
+    }
+    let (precision, recall) = (right as f64 / resolved as f64, right as f64 / resolvable as f64);
+    println!("{all} pronouns: precision {precision:.3}, recall {recall:.3}");
+    assert!(all >= 60 && precision >= PRECISION && recall >= RECALL);
+}
+
+fn facts_after(previous: &[&str], text: &str) -> Extraction {
+    let previous = previous.iter().map(|&t| UserText::from(t)).collect();
+    pipeline().extract(&ExtractInput { message: None, text: UserText::from(text), speaker: None, previous })
+}
+
+#[test]
+fn the_evidence_of_a_pronoun_stays_in_its_message() {
+    let text = "She works at Airbus.";
+    let found = facts_after(&["Hello.", "My sister Clara moved to Lyon, and everybody there is kind to newcomers."], text);
+    assert_eq!(told(&found), ["Clara WORKS_FOR Airbus affirmed"]);
+    check_sound(text, &found);
+    assert!(found.mentions.iter().all(|m| m.name != "Lyon"), "what was not spoken of here is no mention of this message");
+}
+
+#[test]
+fn what_was_said_before_is_not_said_again() {
+    assert_eq!(told(&facts_after(&["I love Rome."], "It is old.")), Vec::<String>::new());
+    assert_eq!(told(&facts_after(&["I love Rome.", "I love Bath."], "I like tea.")), ["user LIKES tea affirmed"]);
+}
+
+#[test]
+fn a_name_said_here_beats_one_said_before() {
+    let found = facts_after(&["My sister Clara is ill."], "Vera called. She lives in Ulm.");
+    assert_eq!(told(&found), ["Vera LIVES_IN Ulm affirmed"]);
+}

@@ -1,0 +1,134 @@
+//! Text that is hard to read: long, foreign, shouted, marked up. Nothing of it may cost more than its length or make a fact.
+
+use super::*;
+use crate::steps;
+
+fn cost(text: &str, previous: &[&str]) -> u64 {
+    let previous = previous.iter().map(|&t| UserText::from(t)).collect();
+    steps::taken();
+    let found = pipeline().extract(&ExtractInput { message: None, text: UserText::from(text), speaker: None, previous });
+    check_sound(text, &found);
+    steps::taken()
+}
+
+#[test]
+fn work_grows_with_the_length_of_the_text_and_no_faster() {
+    for unit in [
+        "word ",
+        "I like tea. ",
+        "\"",
+        "```",
+        "~~~\n",
+        "> ",
+        "[a](",
+        "and Tom ",
+        "my sister's ",
+        "😀",
+        "’s ",
+        "not ",
+        "to ",
+        ", ",
+        "https://",
+        "`",
+        "a.b.",
+        "who ",
+        "she likes it and ",
+        "Ann met Bob, who likes Cid. ",
+        "we named him Rex, ",
+        "if ",
+        "- I use Vim\n",
+        "(",
+        "'",
+        "like ",
+        "Tom and Anna met. They ",
+        "where do you live, ",
+        "ich habe ",
+        "我喜欢",
+        "is called ",
+        "used to ",
+        "I love and hate ",
+        "X, my boss, ",
+    ] {
+        let of = |bytes: usize| unit.repeat(bytes / unit.len());
+        let (half, whole) = (cost(&of(8_192), &[]), cost(&of(16_384), &[]));
+        assert!(whole <= half * 9 / 4 + 1000, "{unit:?}: {half} steps, then {whole}");
+        // Steps are counted where the work is done: none uncounted, and not more than some hundreds for a character.
+        assert!((2_500..=16_384 * 400).contains(&whole), "{unit:?}: {whole}");
+    }
+}
+
+#[test]
+fn a_pasted_book_is_read() {
+    let page = "My friend Otto, who lives in Graz, plays chess. He loves it, and we use Kafka at work, so they met there. ";
+    let (part, whole) = (cost(&page.repeat(80), &[]), cost(&page.repeat(640), &[]));
+    assert!(page.len() * 640 > 65_536 && whole <= part * 9, "{part} steps, then {whole}");
+}
+
+#[test]
+fn messages_before_cost_what_they_are_long() {
+    let before = "Tom met Ann. ".repeat(1_000);
+    let one = cost("She likes tea.", &["Tom met Ann."]);
+    let long = cost("She likes tea.", &[&before, &before]);
+    assert!(long <= (one + 1) * 4_000, "{one}, then {long}");
+}
+
+#[test]
+fn other_languages_make_no_facts() {
+    for text in [
+        "Ich habe zwei Hunde und wohne in Berlin.",
+        "Meine Schwester arbeitet bei Siemens und mag Schokolade.",
+        "Ich mag Kaffee, aber ich hasse Tee.",
+        "J'adore le fromage et je déteste la pluie.",
+        "Mon frère travaille chez Airbus à Toulouse.",
+        "J'ai deux chats et un chien.",
+        "Vivo en Madrid con mi mujer y dos gatos.",
+        "Me encanta la música, odio el ruido.",
+        "Trabajo en Google desde hace tres años.",
+        "Ho due cani e abito a Roma.",
+        "Mio fratello lavora per la Fiat.",
+        "Adoro o Rio de Janeiro e a minha família.",
+        "Eu trabalho na Petrobras e tenho um gato.",
+        "Ik woon in Utrecht en werk bij Philips.",
+        "Mijn zus heeft een hond en houdt van koffie.",
+        "我在谷歌工作，我有两只猫。",
+        "私は猫が好きです。東京に住んでいます。",
+        "Я работаю в Яндексе и люблю кофе.",
+        "У меня есть собака, её зовут Рекс.",
+        "Mieszkam w Warszawie i mam psa, ale nie lubię kotów.",
+    ] {
+        let found = pipeline().read(text);
+        assert_eq!(told(&found), Vec::<String>::new(), "{text}");
+        assert_eq!(found.kind, MessageKind::Other, "{text}");
+        check_sound(text, &found);
+    }
+}
+
+#[test]
+fn code_and_addresses_are_not_mined() {
+    for text in [
+        "```rust\n// I love Rust\nlet x = 1;\n```",
+        "~~~\nI use Perl\n~~~",
+        "> I hate Mondays\n> and I live in Oslo",
+        "https://example.org/I-use-Vim",
+        "see [this](https://a.example/i-love-go)",
+        "`git commit -m \"I love it\"`",
+        "www.example.org/my-sister-anna likes",
+    ] {
+        let found = pipeline().read(text);
+        assert!(found.facts.iter().all(|f| f.confidence < 0.7), "{text}: {:?}", told(&found));
+        check_sound(text, &found);
+    }
+}
+
+#[test]
+fn shouting_and_markup_change_nothing() {
+    for text in [
+        "I LOVE SUSHI AND I USE VIM",
+        "i love sushi and i use vim",
+        "I **love** *sushi* and I use `Vim`",
+        "I love sushi 🍣 and I use Vim!!!",
+    ] {
+        let found: Vec<String> = facts(text).iter().map(|f| f.to_lowercase()).collect();
+        assert_eq!(found, ["user likes sushi affirmed", "user uses vim affirmed"], "{text}");
+    }
+}

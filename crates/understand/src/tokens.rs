@@ -1,0 +1,344 @@
+//! Plain text to words and marks. Contractions are split ("don't" to do, n't), so that negation and auxiliaries stand alone.
+
+use super::lexicon::VerbForm;
+use super::normalise::{Clean, OPAQUE, SOFT_BREAK};
+use super::steps;
+
+/// Part of speech; a part of the Universal Dependencies set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pos {
+    Noun,
+    Propn,
+    Verb,
+    Aux,
+    Adj,
+    Adv,
+    Det,
+    Pron,
+    Adp,
+    Cconj,
+    Sconj,
+    Part,
+    Num,
+    Intj,
+    Punct,
+    /// Something left out by [`super::normalise`], a symbol.
+    Sym,
+    /// The end of a line or an emoji.
+    Break,
+}
+
+/// A word or mark.
+#[derive(Clone, Debug)]
+pub(crate) struct Token {
+    /// As written.
+    pub(crate) text: String,
+    /// Lower case, contractions and chat spellings written out.
+    pub(crate) norm: String,
+    pub(crate) lemma: String,
+    pub(crate) pos: Pos,
+    pub(crate) form: Option<VerbForm>,
+    /// Code points of the original, end exclusive.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) space_before: bool,
+    /// Begins with a capital that means something.
+    pub(crate) capital: bool,
+    /// Second part of a contraction.
+    pub(crate) clitic: bool,
+    /// Unknown to the tagger's dictionary.
+    pub(crate) unknown: bool,
+    /// Inside a listed name of more than one word: its length, at the first word.
+    pub(crate) unit: usize,
+    /// The tag was changed by a rule that may err.
+    pub(crate) repaired: bool,
+}
+
+impl Token {
+    pub(crate) fn is(&self, norm: &str) -> bool {
+        self.norm == norm
+    }
+
+    pub(crate) fn nominal(&self) -> bool {
+        matches!(self.pos, Pos::Noun | Pos::Propn)
+    }
+}
+
+/// Contractions written without an apostrophe, and chat spellings, to full words. The first part keeps the place of the word.
+const SPELLINGS: &[(&str, &[&str])] = &[
+    ("dont", &["do", "not"]),
+    ("doesnt", &["does", "not"]),
+    ("didnt", &["did", "not"]),
+    ("cant", &["can", "not"]),
+    ("cannot", &["can", "not"]),
+    ("wont", &["will", "not"]),
+    ("isnt", &["is", "not"]),
+    ("arent", &["are", "not"]),
+    ("wasnt", &["was", "not"]),
+    ("werent", &["were", "not"]),
+    ("havent", &["have", "not"]),
+    ("hasnt", &["has", "not"]),
+    ("hadnt", &["had", "not"]),
+    ("wouldnt", &["would", "not"]),
+    ("couldnt", &["could", "not"]),
+    ("shouldnt", &["should", "not"]),
+    ("aint", &["is", "not"]),
+    ("im", &["i", "am"]),
+    ("ive", &["i", "have"]),
+    ("youre", &["you", "are"]),
+    ("youve", &["you", "have"]),
+    ("theyre", &["they", "are"]),
+    ("theyve", &["they", "have"]),
+    ("weve", &["we", "have"]),
+    ("hes", &["he", "is"]),
+    ("shes", &["she", "is"]),
+    ("thats", &["that", "is"]),
+    ("whats", &["what", "is"]),
+    ("wheres", &["where", "is"]),
+    ("whos", &["who", "is"]),
+    ("theres", &["there", "is"]),
+    ("lets", &["let", "us"]),
+    ("gonna", &["going", "to"]),
+    ("wanna", &["want", "to"]),
+    ("gotta", &["got", "to"]),
+    ("kinda", &["kind", "of"]),
+    ("u", &["you"]),
+    ("ur", &["your"]),
+    ("r", &["are"]),
+    ("n", &["and"]),
+    ("b/c", &["because"]),
+    ("bc", &["because"]),
+    ("cuz", &["because"]),
+    ("cos", &["because"]),
+    ("tho", &["though"]),
+    ("luv", &["love"]),
+    ("w/", &["with"]),
+    ("&", &["and"]),
+    ("ppl", &["people"]),
+    ("rn", &["now"]),
+    ("abt", &["about"]),
+    ("nite", &["night"]),
+    ("thx", &["thanks"]),
+    ("pls", &["please"]),
+    ("plz", &["please"]),
+    ("ya", &["you"]),
+    ("yall", &["you"]),
+    ("y'all", &["you"]),
+    ("alot", &["lots"]),
+    ("finaly", &["finally"]),
+    ("realy", &["really"]),
+    ("definately", &["definitely"]),
+    ("tryna", &["trying", "to"]),
+    ("'em", &["them"]),
+    ("everyday", &["everyday"]),
+];
+
+const ABBREVIATIONS: &[&str] = &[
+    "mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "etc", "e.g", "i.e", "u.s", "u.k", "d.c", "p.m", "a.m", "inc", "ltd", "co",
+    "approx", "dept",
+];
+
+pub(crate) fn tokenise(text: &Clean) -> Vec<Token> {
+    let chars = &text.chars;
+    let mut out: Vec<Token> = Vec::with_capacity(chars.len() / 5 + 4);
+    let mut space = true;
+    let mut i = 0;
+    while i < chars.len() {
+        steps::count(1);
+        let c = chars[i];
+        if c == '\n' || c == SOFT_BREAK {
+            if out.last().is_some_and(|t| t.pos != Pos::Break) {
+                out.push(mark(text, i, i + 1, true, Pos::Break));
+            }
+            if c == '\n'
+                && let Some(last) = out.last_mut()
+            {
+                last.norm = "\n".to_owned();
+            }
+            space = true;
+            i += 1;
+        } else if c.is_whitespace() {
+            space = true;
+            i += 1;
+        } else if c.is_alphanumeric()
+            || (c == '\'' && starts_clipped(chars, i))
+            || (c == '@' && chars.get(i + 1).is_some_and(|c| c.is_alphabetic()))
+        {
+            let end = word_end(chars, i);
+            steps::count(end - i);
+            push_word(text, i, end, space, &mut out);
+            space = false;
+            i = end;
+        } else {
+            let mut end = i + 1;
+            while end < chars.len() && chars[end] == c && ".!?-—…".contains(c) {
+                end += 1;
+            }
+            if "!?".contains(c) {
+                while end < chars.len() && "!?".contains(chars[end]) {
+                    end += 1;
+                }
+            }
+            let pos = if c == OPAQUE || "$%€£=<>^|\\{}+*".contains(c) { Pos::Sym } else { Pos::Punct };
+            out.push(mark(text, i, end, space, pos));
+            space = false;
+            i = end;
+        }
+    }
+    out
+}
+
+/// "'em", "'cause".
+fn starts_clipped(chars: &[char], i: usize) -> bool {
+    let rest: String = chars[i..].iter().take(6).collect::<String>().to_lowercase();
+    rest.starts_with("'em ") || rest.starts_with("'cause")
+}
+
+fn word_end(chars: &[char], i: usize) -> usize {
+    let mut k = i + 1;
+    while k < chars.len() {
+        let c = chars[k];
+        if c.is_alphanumeric() || c == '_' {
+            k += 1;
+            continue;
+        }
+        let next = chars.get(k + 1);
+        let joins = match c {
+            '\'' | '-' | '@' => next.is_some_and(|n| n.is_alphanumeric()),
+            // "w/ Jenny"
+            '/' => next.is_some_and(|n| n.is_alphanumeric()) || k == i + 1 && chars[i] == 'w' && next.is_some_and(|n| n.is_whitespace()),
+            '&' => next.is_some_and(|n| n.is_uppercase()) && chars[k - 1].is_uppercase(),
+            // "Node.js" and "3.5", but not "done.Then".
+            '.' => next.is_some_and(|n| {
+                n.is_numeric()
+                    || (n.is_lowercase() && !chars[i..k].iter().all(|c| c.is_lowercase()))
+                    || (n.is_lowercase() && short_suffix(chars, k + 1))
+                    || (n.is_uppercase() && k == i + 1)
+            }),
+            '+' => next == Some(&'+') || chars[k - 1] == '+',
+            '#' => k == i + 1,
+            ',' => chars[k - 1].is_numeric() && next.is_some_and(|n| n.is_numeric()),
+            _ => false,
+        };
+        if !joins {
+            break;
+        }
+        k += 1;
+    }
+    if chars.get(k) == Some(&'.') {
+        let word: String = chars[i..k].iter().collect::<String>().to_lowercase();
+        let initial = k == i + 1 && chars[i].is_uppercase() && chars[i] != 'I' && chars.get(k + 1).is_some_and(|c| *c == ' ');
+        if (ABBREVIATIONS.contains(&word.as_str()) && chars.get(k + 1).is_some_and(|c| !c.is_alphanumeric())) || initial {
+            k += 1;
+        }
+    }
+    k
+}
+
+/// "js", "io": what may follow a dot inside a name.
+fn short_suffix(chars: &[char], i: usize) -> bool {
+    let end = chars[i..].iter().position(|c| !c.is_alphanumeric()).map_or(chars.len(), |n| i + n);
+    let suffix: String = chars[i..end].iter().collect();
+    matches!(
+        suffix.as_str(),
+        "js" | "io" | "com" | "org" | "net" | "ai" | "rs" | "py" | "dev" | "app" | "ts" | "g" | "e" | "m" | "eu" | "de" | "uk" | "co"
+    )
+}
+
+fn mark(text: &Clean, i: usize, end: usize, space: bool, pos: Pos) -> Token {
+    let s: String = text.chars[i..end].iter().collect();
+    Token {
+        norm: s.clone(),
+        lemma: s.clone(),
+        text: s,
+        pos,
+        form: None,
+        start: text.at[i],
+        end: text.at[end - 1].saturating_add(1),
+        space_before: space,
+        capital: false,
+        clitic: false,
+        unknown: false,
+        unit: 0,
+        repaired: false,
+    }
+}
+
+fn push_word(text: &Clean, i: usize, end: usize, space: bool, out: &mut Vec<Token>) {
+    let lower: String = text.chars[i..end].iter().collect::<String>().to_lowercase();
+    if let Some((_, parts)) = SPELLINGS.iter().find(|(w, _)| *w == lower)
+        && !(lower.chars().count() == 1 && text.chars[i].is_uppercase())
+    {
+        for (k, part) in parts.iter().enumerate() {
+            let mut t = mark(text, i, end, space && k == 0, Pos::Noun);
+            (*part).clone_into(&mut t.norm);
+            t.clitic = k > 0;
+            t.capital = k == 0 && text.chars[i].is_uppercase();
+            out.push(t);
+        }
+        return;
+    }
+    let chars: Vec<char> = text.chars[i..end].iter().map(|c| c.to_lowercase().next().unwrap_or(*c)).collect();
+    let cut = |tail: &str| {
+        let n = tail.chars().count();
+        (chars.len() > n && chars[chars.len() - n..].iter().collect::<String>() == tail).then(|| end - n)
+    };
+    let clitics = [("n't", "not"), ("'m", "am"), ("'re", "are"), ("'ve", "have"), ("'ll", "will"), ("'d", "would"), ("'s", "'s")];
+    for (tail, full) in clitics {
+        let Some(at) = cut(tail) else { continue };
+        let mut head = word(text, i, at, space);
+        if tail == "n't" {
+            match head.norm.as_str() {
+                "ca" => "can".clone_into(&mut head.norm),
+                "wo" => "will".clone_into(&mut head.norm),
+                "ai" => "is".clone_into(&mut head.norm),
+                _ => {}
+            }
+        }
+        out.push(head);
+        let mut t = word(text, at, end, false);
+        full.clone_into(&mut t.norm);
+        t.clitic = true;
+        t.capital = false;
+        out.push(t);
+        return;
+    }
+    out.push(word(text, i, end, space));
+}
+
+fn word(text: &Clean, i: usize, end: usize, space: bool) -> Token {
+    let mut t = mark(text, i, end, space, Pos::Noun);
+    t.norm = t.text.to_lowercase();
+    t.capital = text.chars[i].is_uppercase();
+    t
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use crate::normalise::clean;
+
+    fn norms(s: &str) -> Vec<String> {
+        tokenise(&clean(s)).into_iter().map(|t| t.norm).collect()
+    }
+
+    #[test]
+    fn contractions_are_split() {
+        assert_eq!(norms("I don't, can't; won't."), ["i", "do", "not", ",", "can", "not", ";", "will", "not", "."]);
+        assert_eq!(norms("im using Dave's C++ n Node.js 3.5"), ["i", "am", "using", "dave", "'s", "c++", "and", "node.js", "3.5"]);
+        assert_eq!(norms("Dr. Who met J. Smith."), ["dr.", "who", "met", "j.", "smith", "."]);
+        assert_eq!(norms("done.Then go"), ["done", ".", "then", "go"]);
+        assert_eq!(norms("wow!!! really?!"), ["wow", "!!!", "really", "?!"]);
+    }
+
+    #[test]
+    fn spans_are_code_points_of_the_original() {
+        let s = "Zoë doesn’t 😀 like **Bob**";
+        let original: Vec<char> = s.chars().collect();
+        for t in tokenise(&clean(s)).iter().filter(|t| t.text.chars().all(char::is_alphabetic)) {
+            let cut: String = original[t.start as usize..t.end as usize].iter().collect();
+            assert_eq!(cut, t.text);
+        }
+    }
+}

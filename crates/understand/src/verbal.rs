@@ -1,0 +1,315 @@
+//! Facts from clauses: the ontology's verb cues, with negation, aspect, modality and complements.
+
+use recall_domain::{Polarity, Span};
+
+use super::clauses::{Clause, Subject};
+use super::cues::{Cue, Effect};
+use super::lexicon::lexicon;
+use super::objects::Item;
+use super::phrases::{ChunkKind, VerbGroup, VerbKind};
+use super::reader::{Claim, Reader, Side};
+use super::steps;
+
+/// Changes that, in the progressive, are only planned ("I'm moving to Oslo").
+const PLANS: &[&str] = &[
+    "move", "relocate", "go", "travel", "fly", "visit", "attend", "join", "leave", "buy", "get", "sell", "adopt", "marry", "come",
+    "switch", "migrate", "meet", "quit", "drive", "start", "head", "try", "return", "take", "replace",
+];
+
+/// How a clause is put: who, whether it holds, how sure.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    pub(super) subjects: Vec<Side>,
+    pub(super) polarity: Polarity,
+    pub(super) confidence: f64,
+    pub(super) start: usize,
+    pub(super) limit: usize,
+}
+
+impl Reader<'_> {
+    /// Reads one clause.
+    pub(crate) fn clause(&mut self, clause: &Clause) {
+        if clause.doubtful {
+            return;
+        }
+        let subjects: Vec<Side> = match &clause.subject {
+            Subject::Nouns(nouns) => nouns.iter().flat_map(|&n| self.sides[n].into_iter().chain(self.also[n].iter().copied())).collect(),
+            Subject::Implied => vec![Side::Speaker],
+            Subject::Unknown => return,
+        };
+        if subjects.is_empty() {
+            return;
+        }
+        let group = &self.phrases.verbs[clause.verb];
+        let mut confidence = if clause.subject == Subject::Implied { 0.85 } else { 1.0 };
+        let pronoun = matches!(&clause.subject, Subject::Nouns(n) if n.iter().any(|&n| self.phrases.nouns[n].pronoun));
+        if clause.distant || pronoun && !subjects.contains(&Side::Speaker) {
+            confidence *= 0.9;
+        }
+        if self.tokens[group.main].repaired {
+            confidence *= 0.9;
+        }
+        if let Some(lemma) = &clause.hedged {
+            confidence *= match lemma.as_str() {
+                "think" | "believe" | "guess" | "suppose" | "feel" | "figure" | "reckon" => 0.75,
+                "say" | "tell" | "claim" | "mention" | "read" => 0.65,
+                _ => 0.9,
+            };
+        }
+        let limit = self.phrases.chunks[clause.end.max(1) - 1].end;
+        if self.tokens[clause.start_token.saturating_sub(2)..limit]
+            .iter()
+            .any(|t| matches!(t.norm.as_str(), "maybe" | "perhaps" | "apparently" | "supposedly" | "allegedly"))
+        {
+            return;
+        }
+        if self.tokens[clause.start_token..limit].iter().any(|t| matches!(t.norm.as_str(), "probably" | "possibly")) {
+            confidence *= 0.7;
+        }
+        let mut polarity = self.polarity(group, limit);
+        // "We use neither Jira nor Trello", "neither Paul nor Rita …"
+        if polarity == Polarity::Affirmed && self.tokens[clause.start_token.saturating_sub(1)..limit].iter().any(|t| t.is("neither")) {
+            polarity = Polarity::Negated;
+        }
+        if clause.denied {
+            polarity = Polarity::Negated;
+            confidence *= 0.9;
+        }
+        let frame = Frame { subjects, polarity, confidence, start: clause.start_token, limit };
+        if let Some(noun) = clause.gap
+            && let Some(object) = self.sides[noun]
+        {
+            self.moved_object(clause, &frame, object);
+        }
+        self.verb(clause, clause.at, &frame, 0);
+    }
+
+    /// Whether a verb group affirms, denies or ends.
+    fn polarity(&self, g: &VerbGroup, limit: usize) -> Polarity {
+        let tail = &self.tokens[g.end.min(limit)..limit];
+        let word = |w: &str| tail.iter().any(|t| t.is(w));
+        let pair = |a: &str, b: &str| tail.windows(2).any(|t| t[0].is(a) && t[1].is(b));
+        let anymore = word("anymore") || pair("any", "more") || pair("any", "longer") || pair("no", "longer");
+        let previously = g.past
+            && (self.tokens.iter().any(|t| matches!(t.norm.as_str(), "previously" | "formerly"))
+                || self.tokens.windows(2).any(|t| t[0].is("before") && t[1].is("that")));
+        let after = &self.tokens[limit..];
+        let until = g.past && !g.negated && tail.iter().chain(after.iter().take(2)).any(|t| matches!(t.norm.as_str(), "until" | "till"));
+        if g.used_to && !g.negated || g.no_longer || g.negated && anymore || until || previously {
+            Polarity::Ended
+        } else if g.negated {
+            Polarity::Negated
+        } else {
+            Polarity::Affirmed
+        }
+    }
+
+    /// Reads the verb at a chunk, and what hangs on it.
+    fn verb(&mut self, clause: &Clause, at: usize, frame: &Frame, depth: usize) -> bool {
+        let ChunkKind::Verb(v) = self.phrases.chunks[at].kind else { return false };
+        let mut g = self.phrases.verbs[v].clone();
+        let lex = lexicon();
+        if g.almost || depth > 4 {
+            return false;
+        }
+        if let Some(end) = clause.shares.filter(|_| at == clause.at) {
+            g.end = end;
+        }
+        // "I haven't been to Spain since 2009": so there was a time when it was so.
+        if g.negated && self.not_lately(&g, frame.limit) {
+            return false;
+        }
+        let unreal = g.modal.as_deref().is_some_and(|m| !(matches!(m, "can" | "could") && g.cannot));
+        if unreal || (g.progressive && PLANS.contains(&g.lemma.as_str())) {
+            return false;
+        }
+        if self.switch(clause, at, &g, frame) {
+            return true;
+        }
+        if self.cues_at(clause, at, &g, frame) || self.reciprocal(clause, at, &g, frame) || self.christened(clause, at, &g) {
+            return true;
+        }
+        // What hangs on it: "started using", "stopped using", "want to use".
+        let next = (at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb));
+        let next = match next.map(|c| (c, self.phrases.chunks[c].kind)) {
+            Some((c, ChunkKind::Verb(n))) if self.phrases.verbs[n].kind != VerbKind::Finite => c,
+            // "spend my weekends hiking"
+            Some((c, ChunkKind::Noun(_)))
+                if g.lemma == "spend" && matches!(self.phrases.chunks.get(c + 1).map(|c| c.kind), Some(ChunkKind::Verb(_))) =>
+            {
+                c + 1
+            }
+            _ => return false,
+        };
+        let mut inner = frame.clone();
+        if lex.in_set("stop", &g.lemma) {
+            if frame.polarity != Polarity::Affirmed {
+                return false;
+            }
+            inner.polarity = Polarity::Ended;
+            return self.verb(clause, next, &inner, depth + 1);
+        }
+        if lex.in_set("carry", &g.lemma) && !g.negated {
+            return self.verb(clause, next, &inner, depth + 1);
+        }
+        false
+    }
+
+    fn cues_at(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
+        let cues = self.cues;
+        if let Some(be) = g.be {
+            for cue in cues.verb("be") {
+                if self.try_cue(clause, cue, be, g, frame) {
+                    return true;
+                }
+            }
+        }
+        if matches!(g.lemma.as_str(), "become" | "feel" | "seem" | "get" | "grow" | "stay" | "remain") {
+            for cue in cues.verb("be").iter().filter(|c| c.rest.len() > 1 && !c.weak) {
+                if self.try_cue(clause, cue, g.main, g, frame) {
+                    return true;
+                }
+            }
+        }
+        if g.passive {
+            return self.passive(clause, at, g, frame);
+        }
+        if g.lemma != "be" {
+            for cue in cues.verb(&g.lemma) {
+                if self.try_cue(clause, cue, g.main, g, frame) {
+                    self.beside(clause, at, cue, g, frame);
+                    return true;
+                }
+            }
+        }
+        // "was hired": the first of a verb cue that speaks of "get"
+        if let Some(be) = g.be.filter(|&b| self.tokens[b].lemma == "get") {
+            for cue in cues.verb("get") {
+                if self.try_cue(clause, cue, be, g, frame) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// "X is used by Y": Y uses X.
+    fn passive(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
+        let Some(by) = (at + 1..clause.end)
+            .take(4)
+            .find(|&c| self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is("by"))
+        else {
+            return false;
+        };
+        let agents = self.items(by + 1, clause, false);
+        let cues = self.cues;
+        for cue in cues.verb(&g.lemma).iter().filter(|c| c.rest.is_empty() && !c.weak && !c.cannot) {
+            let mut any = false;
+            for &(agent, end) in &agents {
+                for &patient in &frame.subjects {
+                    let span = self.span(frame.start, end);
+                    any |= self.state(cue, agent, patient, frame, 1.0, span);
+                }
+            }
+            if any {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn try_cue(&mut self, clause: &Clause, cue: &Cue, anchor: usize, g: &VerbGroup, frame: &Frame) -> bool {
+        steps::count(1 + cue.rest.len());
+        if cue.cannot != g.cannot || !self.is_over(cue, g) || self.passing_stay(cue, g, frame.limit) {
+            return false;
+        }
+        let mut frame = frame.clone();
+        if cue.cannot {
+            frame.polarity = if frame.polarity == Polarity::Ended { Polarity::Ended } else { Polarity::Affirmed };
+        }
+        let Some((k, factor, between)) = self.walk(cue, anchor, g, clause, frame.limit) else { return false };
+        // "I have no cats"
+        if self.tokens.get(k).is_some_and(|t| t.is("no")) {
+            if frame.polarity != Polarity::Affirmed {
+                return false;
+            }
+            frame.polarity = Polarity::Negated;
+        }
+        if between.is_none() && self.not_ones_own(clause, cue, g, &frame, k) {
+            return false;
+        }
+        let activities = self.cues.relations[cue.relation].activities;
+        let items: Vec<Item> = match between {
+            Some(item) => vec![item],
+            None => {
+                let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= k) else { return false };
+                let items = self.items(c, clause, activities);
+                if items.is_empty() { self.place_behind(c, clause, cue) } else { items }
+            }
+        };
+        let mut any = false;
+        let subjects = frame.subjects.clone();
+        let last_end = items.last().map_or(k, |i| i.1);
+        for &(object, end) in &items {
+            for &subject in &subjects {
+                let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
+                let span = self.span(frame.start, end);
+                any |= self.state(cue, s, o, &frame, factor, span);
+            }
+        }
+        if any && frame.polarity == Polarity::Affirmed && cue.effect == Effect::States {
+            self.correction(clause, cue, &subjects, last_end, &frame);
+            self.purpose(clause, cue, &items, last_end, &frame);
+        }
+        any
+    }
+
+    pub(super) fn state(&mut self, cue: &Cue, subject: Side, object: Side, frame: &Frame, factor: f64, span: Span) -> bool {
+        let polarity = match (cue.effect, frame.polarity) {
+            (Effect::States, p) => p,
+            (Effect::Ends, Polarity::Affirmed) => Polarity::Ended,
+            (Effect::Denies, Polarity::Affirmed) => Polarity::Negated,
+            // "I haven't quit X" leaves everything as it was.
+            _ => return false,
+        };
+        self.claim(Claim { relation: cue.relation, subject, object, polarity, confidence: frame.confidence * factor, weak: cue.weak, span })
+    }
+
+    /// The object of a relative clause stands before it: "Rust, which I love".
+    fn moved_object(&mut self, clause: &Clause, frame: &Frame, object: Side) {
+        let g = self.phrases.verbs[clause.verb].clone();
+        if g.modal.is_some() || g.passive || g.almost {
+            return;
+        }
+        let cues = self.cues;
+        for cue in cues.verb(&g.lemma).iter().filter(|c| !c.weak && !c.cannot && !g.cannot) {
+            let end = if cue.rest.is_empty() {
+                Some(g.end)
+            } else {
+                let found = self.tokens.get(g.end).is_some_and(|t| cue.rest.len() == 1 && t.is(&cue.rest[0]));
+                found.then_some(g.end + 1)
+            };
+            let Some(end) = end else { continue };
+            let free = self.chunk_at(end).is_none_or(|c| match self.phrases.chunks[c].kind {
+                ChunkKind::Noun(_) | ChunkKind::Verb(_) => false,
+                // "who I met at PyCon"
+                ChunkKind::Prep => {
+                    cue.rest.is_empty() && matches!(self.tokens[end].norm.as_str(), "at" | "in" | "on" | "during" | "through")
+                }
+                _ => true,
+            });
+            if !free {
+                continue;
+            }
+            let mut any = false;
+            for &subject in &frame.subjects.clone() {
+                let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
+                let span = self.span(frame.start, end);
+                any |= self.state(cue, s, o, frame, 0.9, span);
+            }
+            if any {
+                return;
+            }
+        }
+    }
+}

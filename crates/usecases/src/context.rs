@@ -1,0 +1,273 @@
+//! Finding what bears on a question: things named in it, facts about them, messages by words and by meaning.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::Instant,
+};
+
+use tracing::warn;
+
+use super::{Conversation, UseCaseError, check, rank};
+use recall_domain::{
+    Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Message, MessageId, Stance, UserText,
+    context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, Timings},
+};
+use recall_ports::{EmbedError, IndexHit, IndexQuery, index::IndexResult};
+
+/// Most messages in one context.
+pub(super) const MAX_FIRST: u32 = 100;
+/// Most facts in one context.
+const MAX_FACTS: usize = 20;
+/// And of shared memory beside one's own, which are never fewer for it.
+const MAX_SHARED_FACTS: usize = 10;
+/// How many facts of each thing named are looked at, strongest first.
+const FACTS_PER_ENTITY: u32 = 100;
+/// How many things are taken to be meant by words that are a part of their name, the most mentioned first.
+const MAX_BY_PART: u32 = 3;
+/// How much evidence of each fact is looked at.
+const EVIDENCE_PER_FACT: u32 = 5;
+/// How often a question is put again because other vectors have come into use.
+const MODELS_TRIED: usize = 3;
+
+/// How much evidence of each fact is looked at to tell whether a session speaks of it.
+const EVIDENCE_FOR_SESSION: u32 = 200;
+
+impl Conversation {
+    /// What bears on a question, best first.
+    ///
+    /// # Errors
+    /// `Invalid` for bad input, `NotFound` for a session that is not the caller's.
+    pub async fn context(&self, caller: &Caller, query: ContextQuery) -> Result<Context, UseCaseError> {
+        check::query(query.text.as_str())?;
+        if query.first == 0 || query.first > MAX_FIRST {
+            let message = format!("The number of messages is out of range. Ask for 1 to {MAX_FIRST}.");
+            return Err(UseCaseError::invalid("FIRST_OUT_OF_RANGE", "first", message));
+        }
+        if let Scope::Session(id) = query.scope {
+            self.session(caller, id).await?;
+        }
+        let started = Instant::now();
+        let mut timings = Timings::default();
+        let wants = |m: Method| query.methods.is_empty() || query.methods.contains(&m);
+
+        let clock = Instant::now();
+        let shared = match query.scope {
+            Scope::User if query.shared => self.shared_reader(caller).await?,
+            _ => None,
+        };
+        let (mut entities, mut facts, mut shared_entities) = (Vec::new(), Vec::new(), HashSet::new());
+        if wants(Method::Graph) {
+            let beside = async {
+                match &shared {
+                    Some(reader) => self.graph(reader, &query, MAX_SHARED_FACTS).await.map(Some),
+                    None => Ok(None),
+                }
+            };
+            let found;
+            ((entities, facts), found) = tokio::try_join!(self.graph(caller, &query, MAX_FACTS), beside)?;
+            if caller.is_shared() {
+                shared_entities.extend(entities.iter().map(|e| e.id));
+            }
+            if let Some((named, more)) = found {
+                shared_entities.extend(named.iter().map(|e| e.id));
+                entities.extend(named);
+                facts.extend(more);
+                // Facts of both are scored alike. Stable: of equal ones one's own come first.
+                facts.sort_by(|a, b| b.score.total_cmp(&a.score));
+            }
+        }
+        timings.graph_ms = millis(clock);
+
+        let found = self.messages(caller, shared, &query, boosts(&facts), &mut timings).await?;
+        timings.vector_ms = found.vector_ms;
+        timings.keyword_ms = found.keyword_ms;
+        let messages = self.ranked(caller, shared.as_ref(), found.hits).await?;
+        let mut methods_used: Vec<Method> = messages.iter().flat_map(|m| m.methods.iter().copied()).collect();
+        if !facts.is_empty() {
+            methods_used.push(Method::Graph);
+        }
+        methods_used.sort();
+        methods_used.dedup();
+        timings.total_ms = millis(started);
+        metrics::histogram!("recall_context_seconds").record(started.elapsed().as_secs_f64());
+        for (part, ms) in
+            [("embed", timings.embed_ms), ("vector", timings.vector_ms), ("keyword", timings.keyword_ms), ("graph", timings.graph_ms)]
+        {
+            metrics::histogram!("recall_context_part_seconds", "part" => part).record(ms / 1000.0);
+        }
+        Ok(Context { messages, facts, entities, shared_entities, methods_used, timings })
+    }
+
+    /// The messages that were found, in their order. What was deleted meanwhile is left out.
+    async fn ranked(&self, caller: &Caller, shared: Option<&Caller>, hits: Vec<IndexHit>) -> Result<Vec<RankedMessage>, UseCaseError> {
+        let mut loaded: HashMap<MessageId, Message> = HashMap::new();
+        for (whose, beside) in [(Some(caller), false), (shared, true)] {
+            let ids: Vec<MessageId> = hits.iter().filter(|h| h.beside == beside).map(|h| h.message).collect();
+            if let Some(whose) = whose.filter(|_| !beside || !ids.is_empty()) {
+                loaded.extend(self.parts.store.messages_by_id(whose, &ids).await?.into_iter().map(|m| (m.id, m)));
+            }
+        }
+        let ranked = |h: IndexHit| {
+            let shared = h.beside || caller.is_shared();
+            Some(RankedMessage { message: loaded.remove(&h.message)?, score: f64::from(h.score), methods: h.methods, shared })
+        };
+        Ok(hits.into_iter().filter_map(ranked).collect())
+    }
+
+    /// Messages that bear on a question. Its vector is of the model by whose vectors the user is searched. Which one that is is known
+    /// for certain only afterwards: where another has come into use meanwhile, the question is put once more.
+    async fn messages(
+        &self,
+        caller: &Caller,
+        shared: Option<Caller>,
+        query: &ContextQuery,
+        boosts: Vec<(MessageId, f32)>,
+        timings: &mut Timings,
+    ) -> Result<IndexResult, UseCaseError> {
+        let wants = |m: Method| query.methods.is_empty() || query.methods.contains(&m);
+        let mut asked = IndexQuery {
+            text: query.text.as_str().into(),
+            embedding: None,
+            model: self.parts.index.model(caller),
+            scope: query.scope,
+            first: query.first as usize,
+            methods: [Method::Vector, Method::Keyword].into_iter().filter(|m| wants(*m)).collect(),
+            until: query.as_of,
+            exclude: query.exclude,
+            beside: shared,
+            boosts,
+        };
+        for _ in 0..MODELS_TRIED {
+            if wants(Method::Vector) {
+                let clock = Instant::now();
+                asked.embedding = match self.question_vector(&asked.model, &query.text).await {
+                    Ok(vector) => vector,
+                    // Words and facts find much without it, and `methods_used` says that they were alone.
+                    Err(EmbedError::Transient(cause)) if wants(Method::Keyword) || wants(Method::Graph) => {
+                        warn!(cause, "a question is searched without its meaning");
+                        None
+                    }
+                    Err(e) => return Err(e.into()),
+                };
+                timings.embed_ms += millis(clock);
+            }
+            let found = self.parts.index.search(caller, &asked).await?;
+            if !wants(Method::Vector) || found.model == asked.model {
+                return Ok(found);
+            }
+            asked.model = found.model;
+        }
+        asked.embedding = None;
+        Ok(self.parts.index.search(caller, &asked).await?)
+    }
+
+    /// Things named in the question and the facts about them, best first, at most so many.
+    async fn graph(&self, caller: &Caller, query: &ContextQuery, most: usize) -> Result<(Vec<Entity>, Vec<RankedFact>), UseCaseError> {
+        let store = &self.parts.store;
+        let asked = rank::Asked::of(query.text.as_str());
+        let mut named: Vec<Entity> = Vec::new();
+        let by_key = store.entities_by_key(caller, &asked.keys).await?;
+        // A word that nobody is called by itself may be a part of somebody's name. Whoever is named in full is not looked for again
+        // by the parts.
+        let whole = |part: &EntityKey| by_key.iter().any(|(key, _)| key.as_str().split(' ').any(|word| word == part.as_str()));
+        let parts: Vec<String> = asked.capitals.iter().filter(|part| !whole(part)).map(|part| part.as_str().to_owned()).collect();
+        let by_part = if parts.is_empty() { Vec::new() } else { store.entities_by_hint(caller, &parts, MAX_BY_PART).await? };
+        for e in by_key.into_iter().map(|(_, e)| e).chain(by_part.into_iter().map(|(_, e)| e)) {
+            if !named.iter().any(|n| n.id == e.id) {
+                named.push(e);
+            }
+        }
+        // In shared memory nobody is "I".
+        if asked.first_person && !caller.is_shared() {
+            named.extend(store.viewer_entity(caller).await?.filter(|v| !named.iter().any(|n| n.id == v.id)));
+        }
+        // Nor is who was somebody's own node before it was imported there.
+        named.iter_mut().for_each(|e| e.is_viewer &= !caller.is_shared());
+        let ids: Vec<EntityId> = named.iter().map(|e| e.id).collect();
+        if ids.is_empty() {
+            return Ok((named, Vec::new()));
+        }
+        let mut facts = store.facts_of_entities(caller, &ids, FACTS_PER_ENTITY).await?;
+        facts.retain(|f| f.status != FactStatus::Retracted && query.as_of.is_none_or(|at| known_at(f, at)));
+        let now = query.as_of.unwrap_or_else(|| self.now());
+        let asked_for = self.cues.asked_for(&asked);
+        let mut scored: Vec<(f64, Fact)> =
+            facts.into_iter().map(|f| (rank::score(&f, &ids, &asked_for, &self.parts.ontology, now), f)).collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.updated_at.cmp(&a.1.updated_at)).then_with(|| a.1.id.cmp(&b.1.id)));
+        let mut rest = if query.scope == Scope::User { scored.split_off(most.min(scored.len())) } else { Vec::new() };
+        let mut evidence: HashMap<FactId, Vec<Evidence>> = HashMap::new();
+        // Whether a fact belongs to a session must not hang on how often it was repeated elsewhere since.
+        let per_fact = if query.scope == Scope::User { EVIDENCE_PER_FACT } else { EVIDENCE_FOR_SESSION };
+        loop {
+            let of: Vec<FactId> = scored.iter().map(|(_, f)| f.id).filter(|id| !evidence.contains_key(id)).collect();
+            for e in store.evidence_of(caller, &of, per_fact).await? {
+                evidence.entry(e.fact).or_default().push(e);
+            }
+            // What rests on nothing else than a session that is being deleted has none, and leaves its place to others.
+            let before = scored.len();
+            scored.retain(|(_, f)| evidence.contains_key(&f.id));
+            if scored.len() == before || rest.is_empty() {
+                break;
+            }
+            scored.extend(rest.drain(..(before - scored.len()).min(rest.len())));
+        }
+        if let Scope::Session(session) = query.scope {
+            for list in evidence.values_mut() {
+                list.retain(|e| e.session == session);
+                list.truncate(EVIDENCE_PER_FACT as usize);
+            }
+        }
+        scored.retain(|(_, f)| evidence.get(&f.id).is_some_and(|l| !l.is_empty()));
+        scored.truncate(most);
+        let sides: HashSet<EntityId> = scored.iter().flat_map(|(_, f)| [f.subject, f.object]).collect();
+        let sides: Vec<EntityId> = sides.into_iter().collect();
+        let mut names: HashMap<EntityId, Entity> = store.entities_by_id(caller, &sides).await?.into_iter().map(|e| (e.id, e)).collect();
+        names.values_mut().for_each(|e| e.is_viewer &= !caller.is_shared());
+        let ranked = scored
+            .into_iter()
+            .filter_map(|(score, fact)| {
+                let (subject, object) = (names.get(&fact.subject)?.clone(), names.get(&fact.object)?.clone());
+                let evidence = evidence.remove(&fact.id).unwrap_or_default();
+                Some(RankedFact { fact, subject, object, evidence, score, shared: caller.is_shared() })
+            })
+            .collect();
+        Ok((named, ranked))
+    }
+}
+
+/// Whether a fact had been recorded and held at a moment.
+fn known_at(f: &Fact, at: recall_domain::Timestamp) -> bool {
+    f.valid_from.is_some_and(|v| v <= at) && f.valid_to.is_none_or(|v| v > at)
+}
+
+/// Messages that state the facts asked for, with the facts' scores. A fact that only shares a name with the question says
+/// nothing about which message answers it.
+fn boosts(facts: &[RankedFact]) -> Vec<(MessageId, f32)> {
+    let mut best: HashMap<MessageId, f32> = HashMap::new();
+    for f in facts.iter().filter(|f| f.score >= rank::ASKED_FOR) {
+        for e in f.evidence.iter().filter(|e| e.stance != Stance::Opposes || e.span.is_some()) {
+            let score = best.entry(e.message).or_default();
+            *score = score.max(f.score as f32);
+        }
+    }
+    let mut boosts: Vec<_> = best.into_iter().collect();
+    boosts.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    boosts
+}
+
+fn millis(since: Instant) -> f64 {
+    (since.elapsed().as_secs_f64() * 1e6).round() / 1e3
+}
+
+/// The question as a query over everything the caller has said, without the question itself.
+pub(super) fn of_question(text: &UserText, question: MessageId) -> ContextQuery {
+    ContextQuery {
+        text: text.clone(),
+        scope: Scope::User,
+        first: 10,
+        methods: Vec::new(),
+        as_of: None,
+        exclude: Some(question),
+        shared: true,
+    }
+}

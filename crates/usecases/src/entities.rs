@@ -1,0 +1,258 @@
+//! What a user changes or asks about entities: renaming, merging and telling apart again, and whom a name means.
+
+use std::collections::HashSet;
+
+use super::by_hand::{Heard, MAX_SESSIONS, MAX_STALE};
+use super::{Conversation, UseCaseError, check, shared};
+use recall_domain::{Caller, Decision, Entity, EntityId, EntityKey, EntityType, Fact, FactId, Page, SessionId};
+use recall_facts::{AskedName, Likely, Memory, edit, merge, unmerge};
+use recall_ports::{CommitError, EntityFilter, KnowledgeCommit};
+
+/// Most facts moved by one merge.
+const MAX_MERGED_FACTS: u32 = 10_000;
+/// Most entities looked at for one name.
+const MAX_LIKELY: u32 = 50;
+
+/// Which entity a mention means.
+#[derive(Clone, Debug)]
+pub struct Resolution {
+    /// The one meant, if any fits well enough.
+    pub entity: Option<Entity>,
+    /// Its canonical name.
+    pub canonical_form: Option<String>,
+    /// 0 to 1.
+    pub confidence: f64,
+    /// All that may be meant with their scores and reasons, best first.
+    pub candidates: Vec<Likely>,
+}
+
+/// How one that came from elsewhere is to be made one with one that is known.
+#[derive(Clone, Copy)]
+pub(super) struct Came {
+    /// It was who "I" meant there.
+    pub(super) is_viewer: bool,
+    pub(super) score: f64,
+    pub(super) reason: &'static str,
+}
+
+impl Conversation {
+    /// Gives an entity another name; the old one stays as an alias.
+    ///
+    /// # Errors
+    /// `Invalid` for a bad name, `NotFound` when the entity is not the caller's.
+    pub async fn rename_entity(&self, caller: &Caller, id: EntityId, name: String) -> Result<Entity, UseCaseError> {
+        shared::may_write(caller)?;
+        let name = check::name(&name, "name")?;
+        let _turn = self.learner.turn(caller).await;
+        for _ in 0..MAX_STALE {
+            let version = self.parts.store.knowledge_version(caller).await?;
+            let entity = self.entity(caller, id).await?;
+            let sessions = self.sessions_of(caller, entity.id).await?;
+            let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
+            let mut fresh = || self.parts.ids.fresh();
+            let at = edit::Occasion { version, session, ontology: &self.parts.ontology, now: self.now() };
+            let plan = edit::rename(&at, &entity, &name, &mut fresh);
+            if self.commit_by_hand(caller, &plan, &sessions, None).await? {
+                return plan.entities.into_iter().next().ok_or(UseCaseError::NotFound { noun: "entity" });
+            }
+        }
+        Err(CommitError::Stale.into())
+    }
+
+    /// Makes two entities one: `from` goes, its names, mentions, facts and evidence go to `into`.
+    ///
+    /// # Errors
+    /// `Invalid` when both are the same, `NotFound` when one is not the caller's.
+    pub async fn merge_entities(&self, caller: &Caller, into: EntityId, from: EntityId) -> Result<Entity, UseCaseError> {
+        self.make_one(caller, into, from, None).await
+    }
+
+    /// As [`Self::merge_entities`]; with `came` of one that came from elsewhere as who is called there, for the reason given.
+    pub(super) async fn make_one(
+        &self,
+        caller: &Caller,
+        into: EntityId,
+        from: EntityId,
+        came: Option<Came>,
+    ) -> Result<Entity, UseCaseError> {
+        shared::may_write(caller)?;
+        let store = &self.parts.store;
+        let _turn = self.learner.turn(caller).await;
+        for _ in 0..MAX_STALE {
+            let version = store.knowledge_version(caller).await?;
+            let (into, mut from) = (self.entity(caller, into).await?, self.entity(caller, from).await?);
+            if into.id == from.id {
+                return Err(UseCaseError::invalid("SAME_ENTITY", "fromId", "An entity cannot be merged with itself. Name two."));
+            }
+            let facts = store.facts_of_entities(caller, &[into.id, from.id], MAX_MERGED_FACTS).await?;
+            let ids: Vec<FactId> = facts.iter().map(|f| f.id).collect();
+            let evidence = store.evidence_of(caller, &ids, MAX_MERGED_FACTS).await?;
+            let sides = store.entities_by_id(caller, &sides(&facts)).await?;
+            let sessions = self.sessions_of_all(caller, &[into.id, from.id]).await?;
+            let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
+            from.is_viewer |= came.is_some_and(|came| came.is_viewer);
+            let merge = merge::Merge { into: &into, from: &from, facts: &facts, evidence: &evidence, sides: &sides };
+            let mut fresh = || self.parts.ids.fresh();
+            let at = edit::Occasion { version, session, ontology: &self.parts.ontology, now: self.now() };
+            let plan = match came {
+                None => merge::merge(&at, &merge, &mut fresh),
+                Some(came) => KnowledgeCommit {
+                    merge_decision: Some(Decision { score: came.score, reason: came.reason.to_owned() }),
+                    ..merge::merge_from_elsewhere(&at, &merge, &mut fresh)
+                },
+            };
+            if self.commit_by_hand(caller, &plan, &sessions, Some(&Heard::of(&evidence))).await? {
+                return plan.entities.into_iter().next().ok_or(UseCaseError::NotFound { noun: "entity" });
+            }
+        }
+        Err(CommitError::Stale.into())
+    }
+
+    /// Undoes a merge: who was merged away comes back with its mentions, keys, facts and evidence. Returns it, and the one that
+    /// had its place. `id` is the one that is gone, or the one that stayed, whose latest merge is meant then.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such entity, `Invalid` when nothing was merged into it or its merge was not recorded.
+    pub async fn unmerge_entities(&self, caller: &Caller, id: EntityId) -> Result<(Entity, Entity), UseCaseError> {
+        shared::may_write(caller)?;
+        let store = &self.parts.store;
+        let _turn = self.learner.turn(caller).await;
+        for _ in 0..MAX_STALE {
+            let version = store.knowledge_version(caller).await?;
+            let survivor = self.entity(caller, id).await?;
+            let gone = match store.merged_into(caller, &[survivor.id]).await?.first() {
+                Some((_, latest)) if survivor.id == id => latest.entity,
+                _ => id,
+            };
+            let record = store.merge_record(caller, gone).await?;
+            let record = record.filter(|r| r.holder == survivor.id).ok_or_else(|| {
+                UseCaseError::invalid(
+                    "NOT_MERGED",
+                    "entityId",
+                    "No merge of this entity is recorded. `Entity.merged` lists those that can be undone.",
+                )
+            })?;
+            let facts = store.facts_of_entities(caller, &[survivor.id], MAX_MERGED_FACTS).await?;
+            let ids: Vec<FactId> = facts.iter().map(|f| f.id).collect();
+            let evidence = store.evidence_of(caller, &ids, MAX_MERGED_FACTS).await?;
+            let mentions = store.mentions_of(caller, survivor.id).await?;
+            let mut named = sides(&facts);
+            named.extend(sides(&record.facts));
+            let sides = store.entities_by_id(caller, &named).await?;
+            let sessions = self.sessions_of_all(caller, &[survivor.id]).await?;
+            let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
+            let undo = unmerge::Undo {
+                record: &record,
+                survivor: &survivor,
+                facts: &facts,
+                evidence: &evidence,
+                mentions: &mentions,
+                sides: &sides,
+            };
+            let mut fresh = || self.parts.ids.fresh();
+            let at = edit::Occasion { version, session, ontology: &self.parts.ontology, now: self.now() };
+            let plan = unmerge::unmerge(&at, &undo, &mut fresh);
+            let heard = Heard::of(&[evidence.as_slice(), record.evidence.as_slice(), plan.evidence.as_slice()].concat());
+            if self.commit_by_hand(caller, &plan, &sessions, Some(&heard)).await? {
+                let mut both = plan.entities;
+                let index = both.iter().position(|e| e.id == gone).ok_or(UseCaseError::NotFound { noun: "entity" })?;
+                let restored = both.swap_remove(index);
+                return both.pop().map(|survivor| (restored, survivor)).ok_or(UseCaseError::NotFound { noun: "entity" });
+            }
+        }
+        Err(CommitError::Stale.into())
+    }
+
+    /// Which known entity a mention means.
+    ///
+    /// # Errors
+    /// `Invalid` for a bad mention, `NotFound` for a session that is not the caller's.
+    pub async fn resolve(
+        &self,
+        caller: &Caller,
+        mention: &str,
+        wanted: Option<EntityType>,
+        session: Option<SessionId>,
+    ) -> Result<Resolution, UseCaseError> {
+        let mention = check::name(mention, "mention")?;
+        if let Some(id) = session {
+            self.session(caller, id).await?;
+        }
+        let store = &self.parts.store;
+        let asked = AskedName::of(&mention, wanted);
+        let mut candidates: Vec<Likely> = Vec::new();
+        let viewer = store.viewer_entity(caller).await?;
+        let own = matches!(mention.to_lowercase().as_str(), "i" | "me" | "my" | "myself" | "user");
+        let key = EntityKey::of(asked.name());
+        let called = |e: &Entity| std::iter::once(&e.name).chain(&e.aliases).any(|n| key.is_some() && EntityKey::of(n) == key);
+        if let Some(viewer) = viewer.filter(|v| own || called(v)) {
+            let (score, reason) = if own { (1.0, "the user") } else { (0.9, "the user's own name") };
+            candidates.push(Likely { entity: viewer, score, reason: reason.to_owned() });
+        }
+        if let Some(key) = &key {
+            let (keys, hints) = asked.lookups();
+            let mut memory = Memory {
+                known: store.entities_by_key(caller, &keys).await?,
+                hinted: store.entities_by_hint(caller, &hints, MAX_LIKELY).await?,
+                ..Memory::default()
+            };
+            let likely = AskedName::contested(&memory);
+            if let Some(session) = session {
+                memory.recent = store.recently_mentioned(caller, session, &likely).await?;
+            }
+            candidates.extend(asked.rank(&memory));
+            let filter = EntityFilter { entity_type: wanted, text: Some(key.as_str().to_owned()), session };
+            for (_, e) in store.list_entities(caller, &filter, &Page::first(20)).await?.items {
+                let share = key.as_str().chars().count() as f64 / e.name.chars().count().max(1) as f64;
+                candidates.push(Likely { entity: e, score: 0.3 + 0.4 * share.min(1.0), reason: "a name contains it".to_owned() });
+            }
+        }
+        let mut seen = HashSet::new();
+        candidates.retain(|c| seen.insert(c.entity.id));
+        let often = |c: &Likely| c.entity.mention_count;
+        candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| often(b).cmp(&often(a))));
+        // Two that fit equally well make either one half as sure.
+        let best = candidates.first().map_or(0.0, |c| c.score);
+        let equals = candidates.iter().filter(|c| c.score >= best - 0.05).count().max(1);
+        let confidence = best / equals as f64;
+        let entity = candidates.first().filter(|_| confidence >= 0.5).map(|c| c.entity.clone());
+        Ok(Resolution { canonical_form: entity.as_ref().map(|e| e.name.clone()), entity, confidence, candidates })
+    }
+
+    async fn entity(&self, caller: &Caller, id: EntityId) -> Result<Entity, UseCaseError> {
+        let found = self.parts.store.entities_by_id(caller, &[id]).await?;
+        found.into_iter().next().ok_or(UseCaseError::NotFound { noun: "entity" })
+    }
+
+    async fn sessions_of_all(&self, caller: &Caller, entities: &[EntityId]) -> Result<Vec<SessionId>, UseCaseError> {
+        let mut sessions = Vec::new();
+        for e in entities {
+            sessions.extend(self.sessions_of(caller, *e).await?);
+        }
+        let mut seen = HashSet::new();
+        sessions.retain(|s| seen.insert(*s));
+        Ok(sessions)
+    }
+
+    /// Sessions that speak of an entity, latest first.
+    async fn sessions_of(&self, caller: &Caller, entity: EntityId) -> Result<Vec<SessionId>, UseCaseError> {
+        let store = &self.parts.store;
+        let mentions = store.list_mentions(caller, entity, &Page::first(MAX_SESSIONS)).await?;
+        let ids: Vec<_> = mentions.items.iter().map(|(_, (m, _))| *m).collect();
+        let mut sessions: Vec<SessionId> = store.messages_by_id(caller, &ids).await?.into_iter().map(|m| m.session).collect();
+        // The user's own node is spoken of as "I", which is no mention of a name.
+        for fact in store.facts_of_entities(caller, &[entity], MAX_SESSIONS).await? {
+            sessions.extend(store.sessions_of_fact(caller, fact.id, 1).await?);
+        }
+        let mut seen = HashSet::new();
+        sessions.retain(|s| seen.insert(*s));
+        Ok(sessions)
+    }
+}
+
+fn sides(facts: &[Fact]) -> Vec<EntityId> {
+    let mut sides: Vec<EntityId> = facts.iter().flat_map(|f| [f.subject, f.object]).collect();
+    sides.sort();
+    sides.dedup();
+    sides
+}

@@ -1,0 +1,184 @@
+//! What a user changes or asks about their own knowledge: asserting and retracting facts. What they change about
+//! entities is in `entities`.
+
+use super::by_hand::{Heard, MAX_SESSIONS, MAX_STALE};
+use super::{Conversation, SendMessage, UseCaseError, check, shared};
+use recall_domain::{
+    Caller, CandidateFact, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, Mention, MessageKind, Party, Polarity,
+    Relation, Role, SessionId, Similarity, Span, UserText, nearest,
+};
+use recall_facts::{Statement, edit, rival_keys};
+use recall_ports::{CommitError, Mining};
+
+/// Most evidence looked at for one fact that is taken back.
+const MAX_EVIDENCE: u32 = 10_000;
+
+/// A fact stated by hand.
+#[derive(Clone, Debug)]
+pub struct AssertFact {
+    /// In which conversation it is said.
+    pub session: SessionId,
+    /// Name of the subject; "I" means the user.
+    pub subject: String,
+    /// Relation of the ontology.
+    pub relation: String,
+    /// Name of the object; "me" means the user.
+    pub object: String,
+    /// Type of the subject; one that the relation allows when absent.
+    pub subject_type: Option<EntityType>,
+    /// Type of the object; one that the relation allows when absent.
+    pub object_type: Option<EntityType>,
+}
+
+impl Conversation {
+    /// States a fact by hand. It is kept as a message of the session, which is its evidence.
+    ///
+    /// # Errors
+    /// `Invalid` for an unknown relation or sides of a wrong type, `NotFound` for the session.
+    pub async fn assert_fact(&self, caller: &Caller, a: AssertFact) -> Result<Fact, UseCaseError> {
+        shared::may_write(caller)?;
+        let (subject, object) = (check::name(&a.subject, "subject")?, check::name(&a.object, "object")?);
+        let relation = self.relation(&a.relation)?;
+        let own = |name: &str| matches!(name.to_lowercase().as_str(), "i" | "me" | "myself" | "user" | "you");
+        if caller.is_shared() && (own(&subject) || own(&object)) {
+            let path = if own(&subject) { "subject" } else { "object" };
+            return Err(UseCaseError::invalid("NOBODY_IN_PARTICULAR", path, "In shared memory nobody is “I”. Name who is meant."));
+        }
+        let mut keys: Vec<EntityKey> = [&subject, &object].into_iter().filter_map(|n| EntityKey::of(n)).collect();
+        keys.dedup();
+        let known = self.parts.store.entities_by_key(caller, &keys).await?;
+        let type_of = |name: &str, given: Option<EntityType>, allowed: &[EntityType], path| {
+            let existing = known.iter().find(|(k, _)| Some(k) == EntityKey::of(name).as_ref()).map(|(_, e)| e.entity_type);
+            let fallback = if allowed.is_empty() || allowed.contains(&EntityType::Thing) { EntityType::Thing } else { allowed[0] };
+            // What is known stays what it is: with another type the candidate would be dropped after its message was stored.
+            let t = if own(name) { EntityType::Person } else { existing.or(given).unwrap_or(fallback) };
+            match allowed.is_empty() || allowed.contains(&t) {
+                true => Ok(t),
+                false => {
+                    let types = allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                    let message = format!("`{}` cannot have a {t} as its {path}. It takes: {types}.", relation.name);
+                    Err(UseCaseError::invalid("TYPE_NOT_ALLOWED", path, message))
+                }
+            }
+        };
+        let subject_type = type_of(&subject, a.subject_type, &relation.subject_types, "subject")?;
+        let object_type = type_of(&object, a.object_type, &relation.object_types, "object")?;
+        if EntityKey::of(&subject) == EntityKey::of(&object) || (own(&subject) && own(&object)) {
+            return Err(UseCaseError::invalid("SAME_SIDES", "object", "Subject and object are the same. Name two things."));
+        }
+        let (text, mentions, sides) = sentence(relation, [(&subject, subject_type), (&object, object_type)], own);
+        let whole = Span { start: 0, end: text.chars().count() as u32 };
+        let message = SendMessage {
+            session: a.session,
+            text: text.clone(),
+            role: Role::User,
+            speaker: None,
+            sent_at: None,
+            source_metadata: Some(serde_json::json!({ "asserted": true })),
+            client_message_id: None,
+        };
+        let stored = self.keep(caller, a.session, vec![(message, Mining::Nothing)]).await?;
+        let stored = stored.into_iter().next().ok_or_else(|| UseCaseError::Internal { cause: "the store kept nothing".into() })?.message;
+        let fact = CandidateFact {
+            subject: sides[0],
+            relation: relation.name.clone(),
+            object: sides[1],
+            polarity: Polarity::Affirmed,
+            confidence: 1.0,
+            span: whole,
+        };
+        let statement = Statement {
+            message: stored.id,
+            session: a.session,
+            at: stored.sent_at,
+            text: UserText::from(text),
+            speaker: None,
+            nobody: caller.is_shared(),
+            extraction: Extraction { kind: MessageKind::Statement, mentions, facts: vec![fact] },
+        };
+        // On a task of its own, so that a client that hangs up now does not leave a message without its fact.
+        let (learner, caller) = (self.learner.clone(), *caller);
+        let learned = self.errands.run(async move { learner.learn(&caller, &statement, None, None).await }).await;
+        let learned = learned.map_err(|e| UseCaseError::Internal { cause: e.into() })?;
+        let changed = learned.ok_or_else(|| UseCaseError::Internal { cause: "the process stops".into() })??;
+        self.parts.announcer.committed(&caller, a.session);
+        // The asserted fact is opened or reinforced first; its rivals come after it.
+        changed.into_iter().find(|f| f.relation == relation.name).ok_or_else(|| {
+            let message =
+                format!("`{}` does not take sides of these types. The query `relations` lists those that it takes.", relation.name);
+            UseCaseError::invalid("TYPE_NOT_ALLOWED", "subject", message)
+        })
+    }
+
+    /// The relation of the ontology with this name.
+    ///
+    /// # Errors
+    /// `Invalid` when there is none; the message names the nearest one.
+    pub fn relation(&self, name: &str) -> Result<&Relation, UseCaseError> {
+        let ontology = &self.parts.ontology;
+        ontology.get(name).ok_or_else(|| {
+            let near = nearest(&name.to_uppercase(), ontology.iter().map(|r| r.name.as_str()), Similarity::Any);
+            let hint = near.map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
+            let message = format!("The ontology has no such relation.{hint} The query `relations` lists all.");
+            UseCaseError::invalid("UNKNOWN_RELATION", "relation", message)
+        })
+    }
+
+    /// Takes a fact back. It stays readable; a later statement restores it.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not the caller's.
+    pub async fn retract_fact(&self, caller: &Caller, id: FactId) -> Result<Fact, UseCaseError> {
+        shared::may_write(caller)?;
+        let store = &self.parts.store;
+        let _turn = self.learner.turn(caller).await;
+        for _ in 0..MAX_STALE {
+            let version = store.knowledge_version(caller).await?;
+            let fact = store.facts_by_id(caller, &[id]).await?.into_iter().next().ok_or(UseCaseError::NotFound { noun: "fact" })?;
+            if fact.status == FactStatus::Retracted {
+                return Ok(fact);
+            }
+            let rivals = store.facts_by_key(caller, &rival_keys(&fact, &self.parts.ontology), u32::MAX).await?;
+            let ids: Vec<FactId> = rivals.iter().chain([&fact]).map(|f| f.id).collect();
+            let evidence = store.evidence_of(caller, &ids, MAX_EVIDENCE).await?;
+            let mut named: Vec<EntityId> = rivals.iter().chain([&fact]).flat_map(|f| [f.subject, f.object]).collect();
+            named.sort();
+            named.dedup();
+            let sides = store.entities_by_id(caller, &named).await?;
+            let mut sessions = store.sessions_of_fact(caller, id, MAX_SESSIONS).await?;
+            let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "fact" })?;
+            let mut fresh = || self.parts.ids.fresh();
+            let at = edit::Occasion { version, session, ontology: &self.parts.ontology, now: self.now() };
+            let retract = edit::Retract { fact: &fact, rivals: &rivals, evidence: &evidence, sides: &sides };
+            let plan = edit::retract(&at, &retract, &mut fresh);
+            let heard = Heard::of(&evidence);
+            heard.add_sessions(&plan, &mut sessions, MAX_SESSIONS as usize);
+            if self.commit_by_hand(caller, &plan, &sessions, Some(&heard)).await? {
+                return plan.facts.into_iter().next().ok_or(UseCaseError::NotFound { noun: "fact" });
+            }
+        }
+        Err(CommitError::Stale.into())
+    }
+}
+
+/// The sentence that stands for an asserted fact, with where its sides are named.
+fn sentence(relation: &Relation, sides: [(&str, EntityType); 2], own: impl Fn(&str) -> bool) -> (String, Vec<Mention>, [Party; 2]) {
+    let (mut text, mut mentions, mut parties) = (String::new(), Vec::new(), [Party::Speaker; 2]);
+    for (i, (name, entity_type)) in sides.into_iter().enumerate() {
+        if own(name) {
+            text.push_str(if i == 0 { "I" } else { "me" });
+        } else {
+            let start = text.chars().count() as u32;
+            text.push_str(name);
+            let span = Span { start, end: text.chars().count() as u32 };
+            parties[i] = Party::Mention(mentions.len());
+            mentions.push(Mention { name: name.to_owned(), entity_type, span, confidence: 1.0, description: None });
+        }
+        if i == 0 {
+            let verb = if parties[0] == Party::Speaker { relation.phrase_of_first_person() } else { relation.phrase.clone() };
+            text.push_str(&format!(" {verb} "));
+        }
+    }
+    text.push('.');
+    (text, mentions, parties)
+}

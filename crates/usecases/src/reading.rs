@@ -1,0 +1,89 @@
+//! What the extractor is shown of a session: a message, what was said before it, and what waits behind it.
+
+use super::Conversation;
+use recall_domain::{Caller, Message, MessageStatus, Role};
+use recall_ports::{ExtractInput, StoreError};
+
+/// How many messages before one are shown to the extractor, for pronouns.
+const PREVIOUS: u32 = 2;
+
+impl Conversation {
+    /// The message as the extractor reads it, and as many as it wants to see of those that wait behind it in its session.
+    pub(super) async fn reading(&self, caller: &Caller, message: &Message) -> Result<(ExtractInput, Vec<ExtractInput>), StoreError> {
+        let ahead = self.parts.extractor.looks_ahead();
+        // With what waits behind it, the message itself is among them.
+        let (end, limit) = match ahead {
+            0 => (message.position, PREVIOUS),
+            n => (message.position.saturating_add(1 + u64::from(n)), PREVIOUS + 1 + n),
+        };
+        let around = self.parts.store.messages_before(caller, message.session, end, limit).await?;
+        Ok(readings(message, &around))
+    }
+}
+
+/// The message and those of `around`, in order, that wait behind it, each with what comes before it.
+fn readings(message: &Message, around: &[Message]) -> (ExtractInput, Vec<ExtractInput>) {
+    let input = |m: &Message| {
+        let before: Vec<_> = around.iter().filter(|b| b.position < m.position).collect();
+        let previous = before.iter().skip(before.len().saturating_sub(PREVIOUS as usize)).map(|b| b.text.clone()).collect();
+        ExtractInput { message: Some(m.id), text: m.text.clone(), speaker: m.speaker.clone(), previous }
+    };
+    let waits = |m: &&Message| m.position > message.position && m.status == MessageStatus::Processing && m.role == Role::User;
+    (input(message), around.iter().filter(waits).map(input).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use recall_domain::{MessageId, SessionId, Timestamp};
+
+    fn message(position: u64, role: Role, status: MessageStatus) -> Message {
+        Message {
+            id: MessageId(Uuid::from_u128(position.into())),
+            session: SessionId(Uuid::nil()),
+            position,
+            role,
+            speaker: None,
+            text: position.to_string().into(),
+            kind: None,
+            status,
+            sent_at: Timestamp::UNIX_EPOCH,
+            created_at: Timestamp::UNIX_EPOCH,
+            source_metadata: None,
+            external_id: None,
+            answer_to: None,
+            citations: Vec::new(),
+        }
+    }
+
+    fn told(input: &ExtractInput) -> String {
+        let previous: Vec<_> = input.previous.iter().map(|p| p.as_str()).collect();
+        format!("{} after {}", input.text.as_str(), previous.join(","))
+    }
+
+    #[test]
+    fn each_message_is_read_after_the_two_before_it() {
+        let (waiting, done) = (MessageStatus::Processing, MessageStatus::Processed);
+        let all = [
+            message(3, Role::User, done),
+            message(4, Role::User, done),
+            message(5, Role::Assistant, done),
+            message(6, Role::User, waiting),
+            message(7, Role::User, waiting),
+            message(8, Role::Assistant, done),
+            message(9, Role::User, waiting),
+        ];
+        let (first, next) = readings(&all[3], &all);
+        assert_eq!(
+            (told(&first), next.iter().map(told).collect::<Vec<_>>()),
+            ("6 after 4,5".into(), vec!["7 after 5,6".into(), "9 after 7,8".into()])
+        );
+        // Without looking ahead, only what is before it was read.
+        let (first, next) = readings(&all[3], &all[1..3]);
+        assert_eq!((told(&first), next.len()), ("6 after 4,5".into(), 0));
+        let (first, _) = readings(&all[0], &[]);
+        assert_eq!(told(&first), "3 after ");
+    }
+}

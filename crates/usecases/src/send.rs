@@ -1,0 +1,130 @@
+//! Keeping messages: check, index, and store in one transaction. Facts come later, from the durable queue.
+
+use std::time::Duration;
+
+use super::{Conversation, UseCaseError, check, shared};
+use recall_domain::{Caller, EventId, Message, MessageId, Role, SessionId, Timestamp, UserText};
+use recall_ports::{Appended, Mining, NewMessage};
+
+/// Most messages in one import.
+pub const MAX_IMPORT: usize = 500;
+/// How far a client's clock may be ahead.
+const MAX_AHEAD: Duration = Duration::from_secs(24 * 3600);
+
+/// A message as a client sends it.
+#[derive(Clone, Debug)]
+pub struct SendMessage {
+    /// The conversation.
+    pub session: SessionId,
+    /// What is said.
+    pub text: String,
+    /// Who writes.
+    pub role: Role,
+    /// Who says it, when that is not the user.
+    pub speaker: Option<String>,
+    /// When it was said; now when absent.
+    pub sent_at: Option<Timestamp>,
+    /// Whatever the client wants to keep with it.
+    pub source_metadata: Option<serde_json::Value>,
+    /// The client's own id.
+    pub client_message_id: Option<String>,
+}
+
+impl Conversation {
+    /// Keeps a message and queues its processing. A repeated `client_message_id` gives the first message again.
+    ///
+    /// # Errors
+    /// `Invalid` for bad input, `NotFound` for a session that is not the caller's; nothing is stored then.
+    pub async fn send(&self, caller: &Caller, message: SendMessage) -> Result<Message, UseCaseError> {
+        let session = message.session;
+        // A question that somebody else asked in a recorded conversation is not addressed to the memory.
+        let mining = match (message.role, &message.speaker) {
+            (Role::Assistant, _) => Mining::Nothing,
+            (Role::User, Some(_)) => Mining::Facts,
+            (Role::User, None) => Mining::FactsAndAnswer,
+        };
+        let stored = self.keep(caller, session, vec![(message, mining)]).await?;
+        stored.into_iter().next().map(|a| a.message).ok_or_else(|| UseCaseError::Internal { cause: "the store kept nothing".into() })
+    }
+
+    /// Keeps up to [`MAX_IMPORT`] messages of a past conversation, in order, all or none. Questions in it are not answered.
+    ///
+    /// # Errors
+    /// As [`Conversation::send`]; the first bad message refuses the whole import.
+    pub async fn import(&self, caller: &Caller, session: SessionId, messages: Vec<SendMessage>) -> Result<Vec<Message>, UseCaseError> {
+        if messages.is_empty() || messages.len() > MAX_IMPORT {
+            let n = messages.len();
+            let message = format!("An import of {n} messages is not possible. Send 1 to {MAX_IMPORT} at a time.");
+            return Err(UseCaseError::invalid("IMPORT_SIZE", "messages", message));
+        }
+        let mining = |m: &SendMessage| if m.role == Role::User { Mining::Facts } else { Mining::Nothing };
+        let messages = messages
+            .into_iter()
+            .map(|m| {
+                let how = mining(&m);
+                (m, how)
+            })
+            .collect();
+        Ok(self.keep(caller, session, messages).await?.into_iter().map(|a| a.message).collect())
+    }
+
+    pub(super) async fn keep(
+        &self,
+        caller: &Caller,
+        session: SessionId,
+        messages: Vec<(SendMessage, Mining)>,
+    ) -> Result<Vec<Appended>, UseCaseError> {
+        shared::may_write(caller)?;
+        let now = self.parts.clock.now();
+        let latest = now + chrono::Duration::from_std(MAX_AHEAD).unwrap_or_default();
+        let mut speakers = Vec::with_capacity(messages.len());
+        for (m, _) in &messages {
+            check::text(&m.text)?;
+            speakers.push(m.speaker.as_deref().map(|s| check::name(s, "speaker")).transpose()?);
+            m.client_message_id.as_deref().map_or(Ok(()), |id| check::client_id(id, "clientMessageId"))?;
+            m.source_metadata.as_ref().map_or(Ok(()), check::metadata)?;
+            if m.sent_at.is_some_and(|at| at > latest) {
+                let message = "The message was sent more than a day in the future. Check its time.";
+                return Err(UseCaseError::invalid("SENT_AT_IN_FUTURE", "sentAt", message));
+            }
+        }
+        // Without the name of the speaker: it would make all that one person says alike, and is matched by itself.
+        let texts: Vec<UserText> = messages.iter().map(|(m, _)| UserText::from(m.text.as_str())).collect();
+        let prepared = self.prepare(&texts).await?;
+        let rows = messages
+            .into_iter()
+            .zip(speakers)
+            .zip(prepared)
+            .enumerate()
+            .map(|(i, (((m, mining), speaker), prepared))| NewMessage {
+                id: MessageId(self.parts.ids.fresh()),
+                session,
+                role: m.role,
+                title: (m.role == Role::User).then(|| UserText::from(check::title_of(&m.text))),
+                // Undated messages of one import were still said one after the other.
+                sent_at: m.sent_at.map_or(now + chrono::Duration::milliseconds(i as i64), whole_millis),
+                created_at: now,
+                source_metadata: m.source_metadata,
+                external_id: m.client_message_id,
+                prepared,
+                mining,
+                kind: None,
+                event: EventId(self.parts.ids.fresh()),
+                text: UserText::from(m.text),
+                speaker,
+            })
+            .collect();
+        let stored = self.parts.store.append(caller, session, rows).await.map_err(|e| UseCaseError::of(e, "session"))?;
+        if stored.iter().any(|a| !a.duplicate) {
+            metrics::counter!("recall_messages_total").increment(stored.iter().filter(|a| !a.duplicate).count() as u64);
+            self.parts.announcer.committed(caller, session);
+            self.parts.wake.notify_one();
+        }
+        Ok(stored)
+    }
+}
+
+/// What is stored equals what is read back.
+fn whole_millis(at: Timestamp) -> Timestamp {
+    Timestamp::from_timestamp_millis(at.timestamp_millis()).unwrap_or(at)
+}

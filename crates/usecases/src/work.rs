@@ -1,0 +1,277 @@
+//! What the fact processor does with a job: understand a message, or answer a question.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{Conversation, UseCaseError, context::of_question, shared};
+use recall_domain::{
+    Caller, EventBody, EventDraft, EventId, Message, MessageId, MessageKind, Role, SessionId,
+    event::{AnswerCompleted, AnswerFailed, MessageFailed},
+};
+use recall_facts::{LearnError, Outcome, Statement, Work};
+use recall_ports::{
+    Announcer, AnswerCommit, AnswerError, AnswerSink, Asked, CommitError, EmbedError, ExtractError, Job, JobWork, Mining, NewMessage,
+    StoreError,
+};
+
+/// How often a question is put anew: "what does my sister's husband do" takes three.
+const MAX_HOPS: usize = 3;
+
+/// The processor's work.
+pub struct ConversationWork {
+    conversation: Conversation,
+}
+
+impl ConversationWork {
+    /// Work over the use cases.
+    pub fn new(conversation: Conversation) -> Arc<Self> {
+        Arc::new(Self { conversation })
+    }
+}
+
+#[async_trait]
+impl Work for ConversationWork {
+    async fn run(&self, job: &Job) -> Outcome {
+        let done = match job.work {
+            JobWork::Understand { message, answer } => self.conversation.understand(job, message, answer).await,
+            JobWork::Answer(question) => {
+                let turn = self.conversation.answering.begin(job.caller.user(), question);
+                tokio::select! {
+                    // Whoever cancels has ended the job before: nothing of it can be committed.
+                    () = turn.cancelled() => Err(Failure::NotOurs),
+                    done = self.conversation.answer(job, question) => done,
+                }
+            }
+        };
+        match done {
+            Ok(()) => Outcome::Done,
+            Err(failure) => failure.outcome(),
+        }
+    }
+
+    fn gave_up(&self, job: &Job, code: &str) -> EventDraft {
+        let body = match job.work {
+            JobWork::Understand { message, .. } => EventBody::MessageFailed(MessageFailed {
+                session_id: job.session,
+                message_id: message,
+                code: code.to_owned(),
+                attempts: job.attempts,
+            }),
+            JobWork::Answer(question) => EventBody::AnswerFailed(AnswerFailed {
+                session_id: job.session,
+                message_id: question,
+                code: code.to_owned(),
+                message: "The question could not be answered; please ask again later.".to_owned(),
+            }),
+        };
+        EventDraft { id: EventId(self.conversation.parts.ids.fresh()), body }
+    }
+}
+
+/// Why a job was not done.
+enum Failure {
+    NotOurs,
+    Transient(&'static str, String),
+    Permanent(&'static str, String),
+}
+
+impl Failure {
+    fn outcome(self) -> Outcome {
+        match self {
+            Self::NotOurs => Outcome::NotOurs,
+            Self::Transient(code, cause) => Outcome::Retry { code, cause },
+            Self::Permanent(code, cause) => Outcome::Hopeless { code, cause },
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(e: StoreError) -> Self {
+        match e {
+            // Its job goes with the rest.
+            StoreError::BeingErased => Self::NotOurs,
+            // A store that fails for good may have been repaired by the next attempt, and attempts are bounded.
+            e => Self::Transient("STORE", e.to_string()),
+        }
+    }
+}
+
+impl From<LearnError> for Failure {
+    fn from(e: LearnError) -> Self {
+        match e {
+            LearnError::NotOurs => Self::NotOurs,
+            LearnError::Contended => Self::Transient("CONTENDED", e.to_string()),
+            LearnError::Store(e) => e.into(),
+        }
+    }
+}
+
+impl From<CommitError> for Failure {
+    fn from(e: CommitError) -> Self {
+        match e {
+            CommitError::NotOurs => Self::NotOurs,
+            CommitError::Stale => Self::Transient("CONTENDED", e.to_string()),
+            CommitError::Store(e) => e.into(),
+        }
+    }
+}
+
+impl From<ExtractError> for Failure {
+    fn from(e: ExtractError) -> Self {
+        match e {
+            ExtractError::Transient(c) => Self::Transient("EXTRACTOR", c),
+            ExtractError::Permanent(c) => Self::Permanent("EXTRACTOR", c),
+        }
+    }
+}
+
+impl From<AnswerError> for Failure {
+    fn from(e: AnswerError) -> Self {
+        match e {
+            AnswerError::Transient(c) => Self::Transient("ANSWERER", c),
+            AnswerError::Permanent(c) => Self::Permanent("ANSWERER", c),
+        }
+    }
+}
+
+impl From<EmbedError> for Failure {
+    fn from(e: EmbedError) -> Self {
+        match e {
+            EmbedError::Transient(c) => Self::Transient("EMBEDDER", c),
+            EmbedError::Permanent(c) => Self::Permanent("EMBEDDER", c),
+        }
+    }
+}
+
+impl From<UseCaseError> for Failure {
+    fn from(e: UseCaseError) -> Self {
+        match e {
+            UseCaseError::Unavailable { cause, .. } | UseCaseError::Internal { cause } => Self::Transient("CONTEXT", cause.to_string()),
+            e => Self::Permanent("CONTEXT", e.code().to_owned()),
+        }
+    }
+}
+
+impl Conversation {
+    async fn understand(&self, job: &Job, id: MessageId, answer: bool) -> Result<(), Failure> {
+        let message = self.message(&job.caller, id).await?;
+        let (input, next) = self.reading(&job.caller, &message).await?;
+        let extraction = self.parts.extractor.extract_ahead(&job.caller, &input, &next).await?;
+        let follow_up = (answer && extraction.kind.asks()).then_some(JobWork::Answer(id));
+        let statement = Statement {
+            message: id,
+            session: message.session,
+            at: message.sent_at,
+            text: message.text,
+            nobody: job.caller.is_shared() && message.speaker.is_none(),
+            speaker: message.speaker,
+            extraction,
+        };
+        self.learner.learn(&job.caller, &statement, follow_up, Some(&job.claim)).await?;
+        self.parts.announcer.committed(&job.caller, job.session);
+        if follow_up.is_some() {
+            self.parts.wake.notify_one();
+        }
+        Ok(())
+    }
+
+    async fn answer(&self, job: &Job, id: MessageId) -> Result<(), Failure> {
+        let question = self.message(&job.caller, id).await?;
+        let mut asked = Asked { message: Some(id), text: question.text.clone(), at: question.sent_at };
+        let mut context = self.context(&job.caller, of_question(&asked.text, id)).await?;
+        for _ in 0..MAX_HOPS {
+            let Some(text) = self.parts.answerer.rephrase(&asked, &context) else { break };
+            context.join(self.context(&job.caller, of_question(&text, id)).await?);
+            asked.text = text;
+        }
+        self.parts.announcer.ephemeral(&job.caller, job.session, "context_ready", context_ready(&question, &context, self));
+        let sink = Deltas { announcer: self.parts.announcer.as_ref(), caller: job.caller, session: job.session, question: id };
+        let timings = context.timings;
+        let context = shared::told(context);
+        let mut draft = self.parts.answerer.answer(&job.caller, &asked, &context, &sink).await?;
+        for citation in &mut draft.citations {
+            citation.shared = context.is_shared(citation);
+        }
+
+        let now = self.parts.clock.now();
+        let prepared = self.prepare(std::slice::from_ref(&draft.text)).await?.into_iter().next();
+        let prepared = prepared.ok_or(Failure::Permanent("EMBEDDER", "no vector came back".into()))?;
+        let answer_id = MessageId(self.parts.ids.fresh());
+        let completed = AnswerCompleted {
+            session_id: job.session,
+            message_id: answer_id,
+            answer_to: id,
+            text: draft.text.clone(),
+            citations: draft.citations.clone(),
+            grounded: draft.grounded,
+            answerer: draft.answerer.clone().unwrap_or_else(|| self.parts.answerer.name().to_owned()),
+            timings,
+        };
+        let commit = AnswerCommit {
+            message: NewMessage {
+                id: answer_id,
+                session: job.session,
+                role: Role::Assistant,
+                speaker: None,
+                sent_at: now,
+                created_at: now,
+                source_metadata: None,
+                external_id: None,
+                prepared,
+                mining: Mining::Nothing,
+                kind: Some(MessageKind::Statement),
+                event: EventId(self.parts.ids.fresh()),
+                title: None,
+                text: draft.text,
+            },
+            answer_to: id,
+            citations: draft.citations,
+            events: vec![EventDraft { id: EventId(self.parts.ids.fresh()), body: EventBody::AnswerCompleted(completed) }],
+        };
+        self.parts.store.commit_answer(&job.caller, &commit, &job.claim).await?;
+        metrics::counter!("recall_answers_total", "grounded" => if draft.grounded { "yes" } else { "no" }).increment(1);
+        self.parts.announcer.committed(&job.caller, job.session);
+        Ok(())
+    }
+
+    async fn message(&self, caller: &Caller, id: MessageId) -> Result<Message, Failure> {
+        let found = self.parts.store.messages_by_id(caller, &[id]).await?;
+        // Deleted meanwhile: its jobs went with it.
+        found.into_iter().next().ok_or(Failure::NotOurs)
+    }
+}
+
+fn context_ready(question: &Message, context: &recall_domain::context::Context, conversation: &Conversation) -> serde_json::Value {
+    let now = conversation.now();
+    let facts: Vec<_> = context
+        .facts
+        .iter()
+        .map(|f| {
+            let relation = conversation.parts.ontology.get(&f.fact.relation);
+            let s = recall_facts::standing(&f.fact, relation, now);
+            serde_json::json!({
+                "fact_id": f.fact.id, "entity": f.subject.name, "relation": relation.map_or(f.fact.relation.as_str(), |r| r.phrase.as_str()),
+                "target": f.object.name, "weight": s.weight, "belief": s.belief, "score": f.score,
+                "shared": f.shared,
+            })
+        })
+        .collect();
+    let messages: Vec<_> =
+        context.messages.iter().map(|m| serde_json::json!({ "message_id": m.message.id, "score": m.score, "shared": m.shared })).collect();
+    serde_json::json!({ "session_id": question.session, "message_id": question.id, "facts": facts, "messages": messages })
+}
+
+struct Deltas<'a> {
+    announcer: &'a dyn Announcer,
+    caller: Caller,
+    session: SessionId,
+    question: MessageId,
+}
+
+impl AnswerSink for Deltas<'_> {
+    fn delta(&self, text: &str) {
+        let data = serde_json::json!({ "session_id": self.session, "answer_to": self.question, "text": text });
+        self.announcer.ephemeral(&self.caller, self.session, "answer_delta", data);
+    }
+}

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::Instant};
 
 use recall_domain::{Caller, EventId, MessageId, Role, SessionId, Timestamp, UserId, ViewerRole};
 use recall_ports::{
-    Embedding, Inspect, JobQueue, KnowledgeCommit, KnowledgeStore, MessageStore, Mining, NewMessage, Prepared, SessionStore,
+    Embedding, FollowUp, IndexEntry, Inspect, JobQueue, KnowledgeCommit, KnowledgeStore, MessageStore, NewMessage, SessionStore,
 };
 use recall_store_sqlite::{SqliteConfig, SqliteStore};
 use uuid::Uuid;
@@ -32,13 +32,13 @@ fn message(session: SessionId) -> NewMessage {
         created_at: at(0),
         source_metadata: None,
         external_id: None,
-        prepared: Prepared {
+        prepared: IndexEntry {
             terms: ["went", "hike", "mari", "alp", "last", "weekend", "both", "love"].map(|t| (t.to_owned(), 1)).to_vec(),
             model: "bench".into(),
             embedding: Embedding((0..256u32).map(|i| ((i * 31 + n) % 97) as f32 - 48.0).collect()),
             further: vec![],
         },
-        mining: Mining::Facts,
+        mining: FollowUp::Facts,
         kind: None,
         event: EventId(fresh()),
         title: None,

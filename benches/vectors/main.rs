@@ -13,7 +13,7 @@ use recall_domain::{
     Caller, EventId, MessageId, Role, SessionId, Timestamp, UserId, UserText, ViewerRole,
     context::{Method, Scope},
 };
-use recall_ports::{EmbedError, Embedder, Embedding, IndexQuery, MessageIndex, Mining, NewMessage, Prepared, Store};
+use recall_ports::{EmbedError, Embedder, Embedding, FollowUp, IndexEntry, IndexQuery, MessageIndex, NewMessage, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions, Tuning};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 use recall_store_sqlite::{SqliteConfig, SqliteStore};
@@ -51,13 +51,13 @@ fn message(session: SessionId, embedding: Vec<f32>) -> NewMessage {
         created_at: Timestamp::default(),
         source_metadata: None,
         external_id: None,
-        prepared: Prepared {
+        prepared: IndexEntry {
             terms: ["went", "hike", "mari", "alp", "last", "weekend"].map(|t| (t.to_owned(), 1)).to_vec(),
             model: MODEL.into(),
             embedding: Embedding(embedding),
             further: vec![],
         },
-        mining: Mining::Nothing,
+        mining: FollowUp::Nothing,
         kind: None,
         event: EventId(Uuid::now_v7()),
         title: None,

@@ -14,7 +14,7 @@ use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::{sentences::Writer, server::PATIENCE};
+use crate::{sentences::Writer, server::TIMEOUT};
 
 pub(crate) const SEND: &str =
     "mutation($s: ID!, $t: String!) { sendMessage(input: { sessionId: $s, text: $t }) { message { id } errors { code } } }";
@@ -125,7 +125,7 @@ pub(crate) struct Person {
 
 impl Person {
     pub(crate) fn new(server: &str, token: &str, n: usize) -> anyhow::Result<Self> {
-        let http = Client::builder().timeout(PATIENCE).tcp_nodelay(true).build()?;
+        let http = Client::builder().timeout(TIMEOUT).tcp_nodelay(true).build()?;
         let address = format!("10.1.{}.{}", n / 250, n % 250 + 1);
         Ok(Self { http, server: server.to_owned(), token: token.to_owned(), address })
     }

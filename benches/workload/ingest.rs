@@ -17,7 +17,7 @@ use crate::{
     data::Turn,
     figures::{Figures, Times},
     follow::{Follower, millis, now},
-    server::{PATIENCE, Server},
+    server::{Server, TIMEOUT},
 };
 
 const SEND: &str = "mutation($input: SendMessageInput!) { sendMessage(input: $input) { status message { id } errors { code message } } }";
@@ -156,7 +156,7 @@ async fn settle(processed: &AtomicU64, expected: u64) -> anyhow::Result<()> {
         if done != before {
             (before, since) = (done, Instant::now());
         }
-        ensure!(since.elapsed() < PATIENCE / 4, "lost: only {done} of {expected} messages were reported as processed");
+        ensure!(since.elapsed() < TIMEOUT / 4, "lost: only {done} of {expected} messages were reported as processed");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
@@ -171,7 +171,7 @@ async fn judge(server: &Server, sessions: Vec<Open>, sent: Vec<Sent>, mut ingest
         let data = server.graphql_as(session.token.as_deref(), HEAD, json!({ "id": session.id })).await?;
         let head = data["session"]["head"].as_str().and_then(|h| h.rsplit_once(':')).context("no head")?.1.parse()?;
         let waiting = Instant::now();
-        while session.follower.last() < head && waiting.elapsed() < PATIENCE / 4 {
+        while session.follower.last() < head && waiting.elapsed() < TIMEOUT / 4 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let seen = session.follower.finish(ids, head).await.with_context(|| format!("session of {} messages", ids.len()))?;

@@ -14,7 +14,7 @@ use crate::{
     place::{Engine, Place},
     real::{CONTEXT, ask_at_once, end, server_ms},
     sentences::Writer,
-    server::{PATIENCE, Server},
+    server::{Server, TIMEOUT},
 };
 
 /// Messages per call, which is one session.
@@ -113,7 +113,7 @@ async fn settle(server: &Server, expected: usize) -> anyhow::Result<()> {
             eprintln!("{done} of {expected} processed");
             told = Instant::now();
         }
-        ensure!(since.elapsed() < PATIENCE, "only {done} of {expected} messages were processed");
+        ensure!(since.elapsed() < TIMEOUT, "only {done} of {expected} messages were processed");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::place::Place;
 
 /// The longest wait for an answer; only a hang takes this long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A running server.
 pub(crate) struct Server {
@@ -67,7 +67,7 @@ impl Server {
         BufReader::new(child.stdout.take().context("no standard output")?).read_line(&mut line)?;
         let started_in = started.elapsed();
         let address = line.trim().rsplit_once("http://").map(|(_, address)| address.to_owned());
-        let http = reqwest::Client::builder().timeout(PATIENCE).tcp_nodelay(true).build()?;
+        let http = reqwest::Client::builder().timeout(TIMEOUT).tcp_nodelay(true).build()?;
         let address = address.unwrap_or_default();
         let server = Self { child, address, started_in, http };
         ensure!(!server.address.is_empty(), "no address in {line:?}");

@@ -22,7 +22,7 @@ use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 use recall_store_sqlite::{SqliteConfig, SqliteStore};
 use recall_understand::{LocalExtractor, Pipeline, default_ontology};
-use recall_usecases::{Conversation, ConversationWork, Parts, SendMessage};
+use recall_usecases::{MessageWork, Parts, SendMessage, UseCases};
 use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -52,7 +52,7 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
     let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
     let announcer = Arc::new(HubAnnouncer(hub));
     let wake = Arc::new(Notify::new());
-    let conversation = Conversation::new(Parts {
+    let usecases = UseCases::new(Parts {
         store: store.clone(),
         index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
         extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
@@ -70,29 +70,29 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
     let begun = Instant::now();
     let mut writer = Writer::new();
     for (n, caller) in callers.iter().enumerate() {
-        keep(&conversation, caller, each, n.is_multiple_of(learn_every), &mut writer).await?;
+        keep(&usecases, caller, each, n.is_multiple_of(learn_every), &mut writer).await?;
     }
     figures.number("kept", (users * each) as f64 / begun.elapsed().as_secs_f64(), "messages/s");
-    let work = ConversationWork::new(conversation.clone());
+    let work = MessageWork::new(usecases.clone());
     let processor = Processor::start(store.clone(), work, clock, announcer, wake, ProcessorConfig::default());
     while store.depth().await?.0 > 0 {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     processor.shutdown(Duration::from_secs(10)).await;
     for (name, caller) in [("one who has facts", 0), ("one who has none", 1)].into_iter().filter_map(|(n, i)| Some((n, callers.get(i)?))) {
-        let took = ask(&conversation, caller, writer.question()).await?;
+        let took = ask(&usecases, caller, writer.question()).await?;
         figures.number(&format!("first context of {name}, which makes the index"), took.as_secs_f64() * 1e3, "ms");
     }
     // Users return in random order, and their indexes exceed the memory, so most indexes are evicted.
     let (mut all, mut of_facts) = (Times::default(), Times::default());
     for i in 0..QUESTIONS {
         let Some(caller) = callers.get(i.wrapping_mul(7919) % users.max(1)) else { break };
-        all.note(ask(&conversation, caller, writer.question()).await?);
+        all.note(ask(&usecases, caller, writer.question()).await?);
         // Adds a user with facts from time to time, because few of them would be drawn.
         if i.is_multiple_of(4)
             && let Some(caller) = callers.get(i / 4 % LEARNING * learn_every)
         {
-            of_facts.note(ask(&conversation, caller, writer.question()).await?);
+            of_facts.note(ask(&usecases, caller, writer.question()).await?);
         }
     }
     figures.times("context, all users", &all);
@@ -109,11 +109,11 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
     place.remove().await
 }
 
-async fn keep(conversation: &Conversation, caller: &Caller, each: usize, learn: bool, writer: &mut Writer) -> anyhow::Result<()> {
+async fn keep(usecases: &UseCases, caller: &Caller, each: usize, learn: bool, writer: &mut Writer) -> anyhow::Result<()> {
     let first: DateTime<Utc> = "2023-01-01T08:00:00Z".parse()?;
     let mut left = each;
     while left > 0 {
-        let session = conversation.create_session(caller, None).await?.id;
+        let session = usecases.create_session(caller, None).await?.id;
         let messages: Vec<SendMessage> = (0..left.min(CALL))
             .map(|i| {
                 let (speaker, text) = writer.statement();
@@ -129,12 +129,12 @@ async fn keep(conversation: &Conversation, caller: &Caller, each: usize, learn: 
             })
             .collect();
         left -= messages.len();
-        conversation.import(caller, session, messages).await?;
+        usecases.import(caller, session, messages).await?;
     }
     Ok(())
 }
 
-async fn ask(conversation: &Conversation, caller: &Caller, question: String) -> anyhow::Result<Duration> {
+async fn ask(usecases: &UseCases, caller: &Caller, question: String) -> anyhow::Result<Duration> {
     let query = ContextQuery {
         text: question.into(),
         scope: Scope::User,
@@ -145,7 +145,7 @@ async fn ask(conversation: &Conversation, caller: &Caller, question: String) -> 
         shared: true,
     };
     let started = Instant::now();
-    let found = conversation.context(caller, query).await?;
+    let found = usecases.context(caller, query).await?;
     let took = started.elapsed();
     ensure!(!found.messages.is_empty(), "nothing was found");
     Ok(took)

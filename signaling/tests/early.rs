@@ -14,7 +14,7 @@ use rtc::stun::message::{BINDING_REQUEST, BINDING_SUCCESS, Message, Setter, Tran
 use rtc::stun::textattrs::Username;
 use rtc::stun::xoraddr::XorMappedAddress;
 use signaling::*;
-use support::{PATIENCE, Server};
+use support::{Server, TIMEOUT};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
@@ -92,7 +92,7 @@ impl Peer {
     async fn expect(&self, what: &str, wanted: impl Fn(&[u8]) -> bool) {
         let mut buffer = [0; 2048];
         loop {
-            let received = timeout(PATIENCE, self.socket.recv_from(&mut buffer)).await;
+            let received = timeout(TIMEOUT, self.socket.recv_from(&mut buffer)).await;
             let (length, _) = received.unwrap_or_else(|_| panic!("no {what}")).unwrap();
             let datagram = &buffer[..length];
             if datagram.starts_with(&[0, 1]) {

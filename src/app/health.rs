@@ -24,14 +24,14 @@ use super::output::say;
 use crate::config::Config;
 
 /// Longest wait for all of it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest answer that is read; a problem document is far shorter.
 const LONGEST: u64 = 16 * 1024;
 
 /// Succeeds when the server of this configuration is ready.
 pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     let address = reachable(config.server.listen);
-    let answer = tokio::time::timeout(PATIENCE, ask(address, config.http.tls_certificate.is_some()));
+    let answer = tokio::time::timeout(TIMEOUT, ask(address, config.http.tls_certificate.is_some()));
     let answer = answer.await.context("the server does not answer")??;
     let (head, body) = answer.split_once("\r\n\r\n").context("not an HTTP answer")?;
     let status = head.split_ascii_whitespace().nth(1).context("not an HTTP answer")?;

@@ -18,7 +18,7 @@ const NO_CLIENT: &str = "auth.issuers cannot be asked: TLS cannot be set up; are
     ca-certificates), or named in SSL_CERT_FILE?";
 
 /// Who says who asks, and who has logged in with a browser or is on a visit, where that is possible.
-pub(super) struct WhoAsks {
+pub(super) struct AuthSetup {
     pub(super) authenticator: Arc<dyn Authenticator>,
     pub(super) logins: Option<Logins>,
     pub(super) visits: Option<Visits>,
@@ -31,10 +31,10 @@ pub(super) async fn who_asks(
     address: SocketAddr,
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
-) -> anyhow::Result<WhoAsks> {
+) -> anyhow::Result<AuthSetup> {
     let (authenticator, logins) = known(config, scheme, address, store, clock).await?;
     if !config.anonymous.enabled {
-        return Ok(WhoAsks { authenticator, logins, visits: None });
+        return Ok(AuthSetup { authenticator, logins, visits: None });
     }
     let settings = VisitConfig {
         lasts: config.retention.anonymous(),
@@ -44,7 +44,7 @@ pub(super) async fn who_asks(
         sessions: config.anonymous.sessions,
     };
     let visits = Visits::new(settings, authenticator, store.clone(), clock.clone(), Arc::new(RandomIds::default()));
-    Ok(WhoAsks { authenticator: Arc::new(visits.clone()), logins, visits: Some(visits) })
+    Ok(AuthSetup { authenticator: Arc::new(visits.clone()), logins, visits: Some(visits) })
 }
 
 async fn known(

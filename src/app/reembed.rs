@@ -16,7 +16,7 @@ use super::{
 use crate::config::Config;
 use crate::system::SystemClock;
 use recall_domain::UserText;
-use recall_ports::{Clock, EmbedError, Embedder, Embedding, Replaced, Store, StoreError, Unembedded, VectorClaim, VectorStep};
+use recall_ports::{Clock, EmbedError, Embedder, Embedding, MessageWithoutVector, Replaced, Store, StoreError, VectorClaim, VectorStep};
 
 /// Rows of one page: about one request of a model server.
 const PAGE: u64 = 64;
@@ -27,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// How often what is left is counted, which reads all that is left.
 const COUNT_EVERY: Duration = Duration::from_secs(60);
 /// Waits after failures in a row; the last is repeated.
-const PATIENCE: [u64; 5] = [2, 10, 30, 120, 300];
+const RETRY_DELAYS: [u64; 5] = [2, 10, 30, 120, 300];
 /// Longest rest after a page.
 const LONGEST_REST: Duration = Duration::from_secs(2);
 /// Whether a model refuses one text or everything is seen by this one.
@@ -189,7 +189,7 @@ impl Reembedder {
 
     /// A vector for each. A text that the model refuses, while it takes others, gets one that is like nothing: else a single one
     /// would keep its user from the new model for ever.
-    async fn vectors(&self, missing: &[Unembedded]) -> Result<Vec<Embedding>, EmbedError> {
+    async fn vectors(&self, missing: &[MessageWithoutVector]) -> Result<Vec<Embedding>, EmbedError> {
         let texts: Vec<UserText> = missing.iter().map(|m| m.text.clone()).collect();
         match self.embed(&texts).await {
             Err(EmbedError::Permanent(_)) => {}
@@ -260,7 +260,7 @@ impl Reembedder {
                     Duration::ZERO
                 }
                 Err(e) => {
-                    let seconds = PATIENCE.get(failures).or(PATIENCE.last()).copied().unwrap_or_default();
+                    let seconds = RETRY_DELAYS.get(failures).or(RETRY_DELAYS.last()).copied().unwrap_or_default();
                     failures += 1;
                     warn!(error = %e, seconds, "messages cannot be embedded anew now; search goes on with the vectors they have");
                     Duration::from_secs(seconds)
@@ -298,8 +298,8 @@ async fn foreground(config: &Config, store: Arc<dyn Store>) -> anyhow::Result<()
     let (mut told, mut failures) = (None, 0);
     loop {
         let round = match work.round().await {
-            Err(RoundError::Embed(e @ EmbedError::Transient(_))) if failures < PATIENCE.len() => {
-                let seconds = PATIENCE.get(failures).copied().unwrap_or_default();
+            Err(RoundError::Embed(e @ EmbedError::Transient(_))) if failures < RETRY_DELAYS.len() => {
+                let seconds = RETRY_DELAYS.get(failures).copied().unwrap_or_default();
                 output::note(format_args!("{e}; tried again in {seconds} s"));
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
                 failures += 1;

@@ -11,7 +11,7 @@ use crate::config::RetentionConfig;
 use recall_api::Auditor;
 use recall_domain::{AuditAction, Day, Timestamp};
 use recall_ports::{Clock, Store};
-use recall_usecases::{Conversation, UseCaseError};
+use recall_usecases::{UseCaseError, UseCases};
 
 /// How often unfinished erasures are looked for.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -31,7 +31,7 @@ const BREATH: Duration = Duration::from_millis(20);
 
 /// What works on it.
 pub(super) struct Retention {
-    pub(super) conversation: Conversation,
+    pub(super) usecases: UseCases,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) auditor: Auditor,
     pub(super) config: RetentionConfig,
@@ -63,7 +63,7 @@ impl Retention {
         let watching = async {
             loop {
                 watch.tick().await;
-                if let Err(e) = self.conversation.look_for_erasures().await {
+                if let Err(e) = self.usecases.look_for_erasures().await {
                     warn!(error = %e, "deletions of others could not be looked for");
                 }
             }
@@ -77,7 +77,7 @@ impl Retention {
     }
 
     fn store(&self) -> &Arc<dyn Store> {
-        self.conversation.store()
+        self.usecases.store()
     }
 
     /// Goes on with what a process before began.
@@ -88,7 +88,7 @@ impl Retention {
         };
         for caller in unfinished {
             info!(user = %caller.user(), "the deletion of a user's data goes on");
-            if let Err(e) = self.conversation.go_on_erasing(&caller).await {
+            if let Err(e) = self.usecases.go_on_erasing(&caller).await {
                 warn!(error = %e, user = %caller.user(), "the deletion of a user's data was interrupted and will be gone on with");
             }
         }
@@ -103,7 +103,7 @@ impl Retention {
         for (caller, session) in hidden {
             info!(user = %caller.user(), %session, "the deletion of a session goes on");
             // Shared memory too: it was an administrator who began.
-            if let Err(e) = self.conversation.go_on_deleting(&caller, session).await {
+            if let Err(e) = self.usecases.go_on_deleting(&caller, session).await {
                 warn!(error = %e, user = %caller.user(), %session, "the deletion of a session was interrupted and will be gone on with");
             }
         }
@@ -116,7 +116,7 @@ impl Retention {
             Err(e) => return warn!(error = %e, "unfinished adoptions could not be looked for"),
         };
         for caller in unsettled {
-            if let Err(e) = self.conversation.settle_adoptions(&caller).await {
+            if let Err(e) = self.usecases.settle_adoptions(&caller).await {
                 warn!(error = %e, user = %caller.user(), "an adoption was interrupted and will be gone on with");
             }
         }
@@ -135,7 +135,7 @@ impl Retention {
             };
             let (found, before) = (ended.len() as u64, expired);
             for visitor in ended {
-                match self.conversation.erase_everything(&visitor).await {
+                match self.usecases.erase_everything(&visitor).await {
                     Ok(_) => expired += 1,
                     Err(e) => warn!(error = %e, "a visit that is over could not be deleted"),
                 }
@@ -199,7 +199,7 @@ impl Retention {
             after = Some((last.user(), *session));
             // Shared memory is read much and written seldom: administrators delete what is no longer wanted there.
             for (caller, session) in unused.into_iter().filter(|(caller, _)| !caller.is_shared()) {
-                match self.conversation.delete_session_unused_since(&caller, session, Some(since)).await {
+                match self.usecases.delete_session_unused_since(&caller, session, Some(since)).await {
                     Ok(_) => {
                         expired += 1;
                         metrics::counter!("recall_sessions_expired_total").increment(1);

@@ -12,7 +12,7 @@ use super::{login, maintenance, retention::Retention, telemetry, tls::Certificat
 use crate::config::Config;
 use recall_api::{self as api, ApiConfig, ApiState, Listener, Origin, RateLimit};
 use recall_facts::{Processor, ProcessorConfig};
-use recall_usecases::ConversationWork;
+use recall_usecases::MessageWork;
 
 /// Time for peers to hear the goodbye.
 const STREAM_GRACE: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         .with_context(|| format!("server.listen (RECALL_LISTEN): {} cannot be used", config.server.listen))?;
     let address = listener.local_addr()?;
     let scheme = if certificate.is_some() { "https" } else { "http" };
-    let login::WhoAsks { authenticator, logins, visits } = login::who_asks(&config, scheme, address, &house.store, &house.clock).await?;
+    let login::AuthSetup { authenticator, logins, visits } = login::who_asks(&config, scheme, address, &house.store, &house.clock).await?;
     let udp = config.stream.udp_address(&config.server);
     let signaling = api::Signaling::bind(
         SignalingConfig {
@@ -63,7 +63,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     }
     let processor = Processor::start(
         house.store.clone(),
-        ConversationWork::new(house.conversation.clone()),
+        MessageWork::new(house.usecases.clone()),
         house.clock.clone(),
         house.announcer.clone(),
         house.wake.clone(),
@@ -75,7 +75,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         },
     );
     // Before anybody is shown anything.
-    house.conversation.look_for_erasures().await?;
+    house.usecases.look_for_erasures().await?;
     let projector = house.graph.follow();
     let stop = CancellationToken::new();
     let reembedding = tokio::spawn(house.reembedder.run(stop.clone()));
@@ -88,7 +88,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     ));
     let instance = wiring::instance(address);
     let retention = Retention {
-        conversation: house.conversation.clone(),
+        usecases: house.usecases.clone(),
         clock: house.clock.clone(),
         auditor: api::Auditor::new(house.store.clone(), &instance),
         config: config.retention.clone(),
@@ -132,7 +132,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         limits.logins = some(from.logins_per_minute).map(|count| RateLimit { burst: (count / 2).max(2), ..RateLimit::per_minute(count) });
     }
     let router = api::router(ApiState {
-        conversation: house.conversation.clone(),
+        usecases: house.usecases.clone(),
         hub: house.hub.clone(),
         signaling: signaling.clone(),
         authenticator,
@@ -154,7 +154,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     info!("recall stops");
     // Streams first: they would hold up the requests they are, and their peers should come back to the next server soon.
     stop.cancel();
-    house.conversation.errands().wind_up();
+    house.usecases.background_tasks().wind_up();
     // Peers and subscriptions at once: a WebSocket that waits for peers to close would close without its `bye`.
     tokio::join!(signaling.shutdown(STREAM_GRACE), async { house.hub.shutdown(Bye::from(ByeCode::Restart)) });
     server.await.context("the server's task failed")?;
@@ -162,8 +162,8 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     if let Some(projector) = projector {
         projector.shutdown(GRAPH_GRACE).await;
     }
-    let login_errands = logins.map(|logins| logins.errands().clone()).unwrap_or_default();
-    tokio::join!(house.conversation.errands().end(ERRAND_GRACE), login_errands.end(ERRAND_GRACE));
+    let login_errands = logins.map(|logins| logins.background_tasks().clone()).unwrap_or_default();
+    tokio::join!(house.usecases.background_tasks().end(ERRAND_GRACE), login_errands.end(ERRAND_GRACE));
     maintenance.await.context("the maintenance task failed")?;
     retention.await.context("the retention task failed")?;
     reembedding.await.context("the task of the embedding model failed")?;

@@ -16,7 +16,7 @@ use recall_answering::ExtractiveAnswerer;
 use recall_api::streaming::{EventHub, HubAnnouncer, LogSource};
 use recall_api::{Admission, Check, Documents};
 use recall_domain::Ontology;
-use recall_embedding::{Beside, LocalEmbedder};
+use recall_embedding::{FallbackEmbedders, LocalEmbedder};
 use recall_facts::SessionLimits;
 use recall_ports::{Allowances, Answerer, Clock, Embedder, Extractor, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
@@ -24,7 +24,7 @@ use recall_store_postgres::{PostgresConfig, PostgresStore};
 use recall_store_sqlite::{ServerLock, SqliteConfig, SqliteStore};
 use recall_understand::LocalExtractor;
 use recall_understand::Pipeline;
-use recall_usecases::{Conversation, Parts};
+use recall_usecases::{Parts, UseCases};
 
 /// What this process is called in the audit log: the machine, if the environment tells its name, and where it listens.
 pub(super) fn instance(address: SocketAddr) -> String {
@@ -33,9 +33,9 @@ pub(super) fn instance(address: SocketAddr) -> String {
 }
 
 /// Everything behind the street side.
-pub(super) struct House {
+pub(super) struct Services {
     pub(super) store: Arc<dyn Store>,
-    pub(super) conversation: Conversation,
+    pub(super) usecases: UseCases,
     pub(super) hub: Arc<EventHub>,
     pub(super) announcer: Arc<HubAnnouncer>,
     pub(super) clock: Arc<dyn Clock>,
@@ -143,12 +143,12 @@ pub(super) async fn embedders(config: &Config) -> anyhow::Result<Embedders> {
         return Ok(Embedders { embedder: Arc::new(local.clone()), local, check: None });
     };
     let check = models::ServerCheck { name: "embeddings", client: model.client().clone() };
-    let embedder = Beside::new(Arc::new(model), vec![Arc::new(local.clone())]);
+    let embedder = FallbackEmbedders::new(Arc::new(model), vec![Arc::new(local.clone())]);
     Ok(Embedders { embedder: Arc::new(embedder), local, check: Some(Arc::new(check)) })
 }
 
 /// Opens and joins everything.
-pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
+pub(super) async fn house(config: &Config) -> anyhow::Result<Services> {
     let ontology = ontology(config)?;
     let Opened { store, shared } = store(config, config.storage.migrate).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -186,7 +186,7 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
     let some = |count: u32| (count > 0 && several).then_some(count);
     let session_limits = SessionLimits { entities: some(config.limits.entities_per_session), facts: some(config.limits.facts_per_session) };
     let reembedder = Reembedder::new(store.clone(), embedder.clone(), clock.clone(), Pace::of(config));
-    let conversation = Conversation::new(Parts {
+    let usecases = UseCases::new(Parts {
         store: store.clone(),
         index,
         embedder,
@@ -199,5 +199,5 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<House> {
         wake: wake.clone(),
         session_limits,
     });
-    Ok(House { store, conversation, hub, announcer, clock, wake, graph, reembedder, checks, allowances })
+    Ok(Services { store, usecases, hub, announcer, clock, wake, graph, reembedder, checks, allowances })
 }

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::server::{PATIENCE, Server};
+use crate::server::{Server, TIMEOUT};
 
 /// Minimum share of right answers over all answerable questions.
 const LEAST_RIGHT: f64 = 0.94;
@@ -90,7 +90,7 @@ async fn ask(server: &Server, session: &str, text: &str, at: &str) -> Answer {
         if message["status"] != "PROCESSING" && !["QUESTION", "MIXED"].contains(&message["kind"].as_str().unwrap_or_default()) {
             return Answer { text: "(was not taken for a question)".into(), cited: false };
         }
-        assert!(started.elapsed() < PATIENCE, "no answer to {text}");
+        assert!(started.elapsed() < TIMEOUT, "no answer to {text}");
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }

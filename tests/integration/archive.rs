@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     postgres::Schema,
-    server::{PATIENCE, Server, recall},
+    server::{Server, TIMEOUT, recall},
 };
 
 const TOLD: [&str; 6] = [
@@ -73,7 +73,7 @@ async fn answer(server: &Server, session: &str, question: &str) -> Value {
         if last["role"] == "ASSISTANT" {
             return last;
         }
-        assert!(started.elapsed() < PATIENCE, "no answer");
+        assert!(started.elapsed() < TIMEOUT, "no answer");
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
 }

@@ -191,14 +191,14 @@ async fn unused_sessions_are_deleted_after_configured_days() {
     let server = Server::start_with(folder.path(), &[("RECALL_SESSION_DAYS", "30")]);
     let started = std::time::Instant::now();
     while titles(&server).await.len() > 1 {
-        assert!(started.elapsed() < super::server::PATIENCE, "the sessions are not deleted");
+        assert!(started.elapsed() < super::server::TIMEOUT, "the sessions are not deleted");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     assert_eq!(titles(&server).await, [uuid::Uuid::from_u128(3).to_string()]);
     let log = "{ auditLog(everybody: true, first: 5) { nodes { actorId action target } } }";
     let noted = json!({ "actorId": null, "action": "sessions.expired", "target": "2" });
     while !server.graphql(log, json!({})).await["auditLog"]["nodes"].as_array().unwrap().contains(&noted) {
-        assert!(started.elapsed() < super::server::PATIENCE, "the deletion is not in the audit log");
+        assert!(started.elapsed() < super::server::TIMEOUT, "the deletion is not in the audit log");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
 }
@@ -223,7 +223,7 @@ async fn shared_memory_outlives_retention_and_is_listed_separately() {
         if !answer.is_null() {
             break answer;
         }
-        assert!(started.elapsed() < super::server::PATIENCE, "no answer");
+        assert!(started.elapsed() < super::server::TIMEOUT, "no answer");
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     };
     let text = answer["text"].as_str().unwrap();
@@ -253,7 +253,7 @@ async fn shared_memory_outlives_retention_and_is_listed_separately() {
         if left["own"]["totalCount"] == 0 {
             break left;
         }
-        assert!(started.elapsed() < super::server::PATIENCE, "the old own session is still there");
+        assert!(started.elapsed() < super::server::TIMEOUT, "the old own session is still there");
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     };
     assert_eq!(left["shared"]["totalCount"], 1, "shared memory expired, although it is still read");

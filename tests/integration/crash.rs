@@ -221,7 +221,7 @@ async fn interrupt_data_deletion(signal: &str) {
         if state["viewer"]["deletion"]["endedAt"].is_string() {
             break state;
         }
-        assert!(started.elapsed() < crate::server::PATIENCE, "the deletion does not continue");
+        assert!(started.elapsed() < crate::server::TIMEOUT, "the deletion does not continue");
         tokio::time::sleep(Duration::from_millis(200)).await;
     };
     let count = |kind: &str| {
@@ -269,7 +269,7 @@ async fn session_deletion_resumes_after_kill_nine() {
     assert_eq!(server.graphql(count, json!({})).await["sessions"]["totalCount"], 0);
     let started = std::time::Instant::now();
     while rows().await > 0 {
-        assert!(started.elapsed() < crate::server::PATIENCE, "the deletion does not continue");
+        assert!(started.elapsed() < crate::server::TIMEOUT, "the deletion does not continue");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use recall::system::{RandomIds, SystemClock};
 use recall_domain::{Caller, EntityId, EntityKey, EventId, MessageId, Ontology, Role, SessionId, UserId, ViewerRole};
 use recall_facts::{Learner, Statement};
-use recall_ports::{Clock, Embedding, ExtractInput, Extractor, Ids, Mining, NewMessage, Prepared, Store};
+use recall_ports::{Clock, Embedding, ExtractInput, Extractor, FollowUp, Ids, IndexEntry, NewMessage, Store};
 use recall_understand::{LocalExtractor, Pipeline, default_ontology};
 use serde::Deserialize;
 
@@ -66,14 +66,14 @@ fn read(marked: &str) -> (String, Vec<Label>) {
 }
 
 /// Extracts and learns messages on a store, without a server.
-pub(crate) struct House {
+pub(crate) struct LearningFixture {
     pub(crate) store: Arc<dyn Store>,
     stored: Stored,
     extractor: LocalExtractor,
     learner: Learner,
 }
 
-impl House {
+impl LearningFixture {
     /// Creates one for each available engine.
     pub(crate) async fn all() -> Vec<Self> {
         Stored::all().await.into_iter().map(Self::build_on).collect()
@@ -157,8 +157,8 @@ impl House {
             created_at: at,
             source_metadata: None,
             external_id: None,
-            prepared: Prepared { terms: vec![], model: "none".into(), embedding: Embedding(vec![1.0]), further: vec![] },
-            mining: Mining::Nothing,
+            prepared: IndexEntry { terms: vec![], model: "none".into(), embedding: Embedding(vec![1.0]), further: vec![] },
+            mining: FollowUp::Nothing,
             kind: None,
             event: EventId(ids.fresh()),
             title: None,
@@ -214,13 +214,13 @@ fn measure<E: PartialEq>(all: &[(String, Option<E>)]) -> Figures {
 }
 
 /// Returns the figures, and those of a baseline that compares only names.
-async fn figures(house: &House, file: &str) -> (Figures, Figures) {
+async fn figures(fixture: &LearningFixture, file: &str) -> (Figures, Figures) {
     let dialogues: File = toml::from_str(file).unwrap();
     let show = std::env::var_os("SHOW").is_some();
     let (mut all, mut wrong): (Vec<_>, BTreeMap<String, (f64, f64)>) = Default::default();
     let mut by_name: Vec<(String, Option<String>)> = Vec::new();
     for dialogue in &dialogues.dialogue {
-        let told = house.tell(dialogue, show).await;
+        let told = fixture.tell(dialogue, show).await;
         let f = measure(&told.iter().map(|t| (t.who.clone(), t.entity)).collect::<Vec<_>>());
         if f.b_cubed.0 < 1.0 || f.b_cubed.1 < 1.0 {
             wrong.insert(dialogue.name.clone(), f.b_cubed);
@@ -235,14 +235,14 @@ async fn figures(house: &House, file: &str) -> (Figures, Figures) {
 }
 
 async fn check(name: &str, file: &str, floor: (f64, f64)) {
-    for house in House::all().await {
-        check_on(&house, name, file, floor).await;
+    for fixture in LearningFixture::all().await {
+        check_on(&fixture, name, file, floor).await;
     }
 }
 
-async fn check_on(house: &House, name: &str, file: &str, floor: (f64, f64)) {
-    let name = format!("{name}, {}", house.store.engine());
-    let (f, by_name) = figures(house, file).await;
+async fn check_on(fixture: &LearningFixture, name: &str, file: &str, floor: (f64, f64)) {
+    let name = format!("{name}, {}", fixture.store.engine());
+    let (f, by_name) = figures(fixture, file).await;
     println!(
         "{name}, the same name and nothing else: B-cubed P {:.3} R {:.3} F1 {:.3}",
         by_name.b_cubed.0,
@@ -278,17 +278,17 @@ async fn entity_resolution_meets_floors_on_held_out_dialogues() {
 /// The number of statements per message must not grow with the stored knowledge.
 #[tokio::test]
 async fn statements_per_message_do_not_grow_with_knowledge() {
-    for house in House::all().await {
-        assert_constant_statements(&house).await;
+    for fixture in LearningFixture::all().await {
+        assert_constant_statements(&fixture).await;
     }
 }
 
-async fn assert_constant_statements(house: &House) {
+async fn assert_constant_statements(fixture: &LearningFixture) {
     let ids = RandomIds::default();
     let caller = Caller::verified(UserId(ids.fresh()), ViewerRole::User);
     let session = SessionId(ids.fresh());
-    house.store.create_session(&caller, session, None, "epoch".into(), SystemClock.now()).await.unwrap();
-    let tell = async |text: &str| drop(house.say(&caller, session, None, text.into(), &[], SystemClock.now()).await);
+    fixture.store.create_session(&caller, session, None, "epoch".into(), SystemClock.now()).await.unwrap();
+    let tell = async |text: &str| drop(fixture.say(&caller, session, None, text.into(), &[], SystemClock.now()).await);
     tell("My friend John likes tea.").await;
     let mut taken = Vec::new();
     // Once all names are known, further rounds only add facts about them.
@@ -298,11 +298,11 @@ async fn assert_constant_statements(house: &House) {
                 tell(&format!("{name} likes {thing}.")).await;
             }
         }
-        let before = house.stored.statements().await;
+        let before = fixture.stored.statements().await;
         tell("John from sales likes Mary.").await;
-        taken.push(house.stored.statements().await - before);
+        taken.push(fixture.stored.statements().await - before);
     }
-    println!("{}: statements of a message by round: {taken:?}", house.store.engine());
+    println!("{}: statements of a message by round: {taken:?}", fixture.store.engine());
     // Names alone may not decide: two more statements, on PostgreSQL each with BEGIN and COMMIT. One more when the
     // two
     // commits notify other processes separately.

@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 use sqlx::{Connection, Executor, PgConnection};
 
-use crate::server::{PATIENCE, Server};
+use crate::server::{Server, TIMEOUT};
 
 /// A PostgreSQL server of this test.
 struct Database {
@@ -44,7 +44,7 @@ impl Database {
         let started = Instant::now();
         let state = || sqlx::query_scalar::<_, String>("SELECT sync_state FROM pg_stat_replication");
         while state().fetch_optional(&mut connection).await.unwrap().as_deref() != Some("sync") {
-            assert!(started.elapsed() < PATIENCE, "the standby does not follow");
+            assert!(started.elapsed() < TIMEOUT, "the standby does not follow");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         Self { folder, url }
@@ -90,7 +90,7 @@ async fn send(server: &Server, session: &str, n: usize) -> Option<Value> {
 async fn send_until_acknowledged(server: &Server, session: &str, n: usize) {
     let started = Instant::now();
     while send(server, session, n).await.is_none() {
-        assert!(started.elapsed() < PATIENCE, "message {n} is not accepted");
+        assert!(started.elapsed() < TIMEOUT, "message {n} is not accepted");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -104,7 +104,7 @@ async fn wait_until_ready(server: &Server, expected: u16) -> Value {
         if status == expected {
             return body;
         }
-        assert!(started.elapsed() < PATIENCE, "{body}");
+        assert!(started.elapsed() < TIMEOUT, "{body}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

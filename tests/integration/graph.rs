@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::{
     contract::store::graph::service::Neo4jServer,
     postgres::Schema,
-    server::{PATIENCE, Server},
+    server::{Server, TIMEOUT},
 };
 
 /// A server's data folder and settings.
@@ -37,7 +37,7 @@ async fn wait_until_equal(place: &Place) {
         if equal {
             return;
         }
-        assert!(started.elapsed() < PATIENCE * 2, "{words}");
+        assert!(started.elapsed() < TIMEOUT * 2, "{words}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
@@ -65,7 +65,7 @@ async fn ready(server: &Server, query: &str) -> (u16, Value) {
 async fn wait_until_status(server: &Server, expected: &str) {
     let started = Instant::now();
     while ready(server, "").await.1["status"] != expected {
-        assert!(started.elapsed() < PATIENCE, "{expected}");
+        assert!(started.elapsed() < TIMEOUT, "{expected}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
@@ -156,7 +156,7 @@ async fn assert_faults_change_no_answer(mut neo4j: Neo4jServer, store: &str, dat
         neo4j.rows(&format!("{by_hand} RETURN 1")).await;
         let started = Instant::now();
         while neo4j.names("MATCH (e:Entity {name: 'Mary'}), (:Projection) RETURN e.name AS name").await != ["Mary"] {
-            assert!(started.elapsed() < PATIENCE * 10, "{by_hand}");
+            assert!(started.elapsed() < TIMEOUT * 10, "{by_hand}");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         wait_until_equal(&place).await;

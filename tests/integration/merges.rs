@@ -9,13 +9,13 @@ use recall_facts::{edit, merge, unmerge};
 use recall_ports::{Clock, EntityFilter, FactFilter, Ids, KnowledgeCommit};
 use recall_understand::default_ontology;
 
-use crate::entities::House;
+use crate::entities::LearningFixture;
 
 const ALL: Page = Page { first: 1000, after: None };
 const MANY: u32 = 1000;
 
 struct World {
-    house: Arc<House>,
+    house: Arc<LearningFixture>,
     caller: Caller,
     session: SessionId,
     ontology: Ontology,
@@ -35,7 +35,7 @@ struct MemoryState {
 
 impl World {
     /// Creates a new user.
-    async fn new(house: &Arc<House>) -> Self {
+    async fn new(house: &Arc<LearningFixture>) -> Self {
         let (house, ids) = (house.clone(), RandomIds::default());
         let caller = Caller::verified(UserId(ids.fresh()), ViewerRole::User);
         let session = SessionId(ids.fresh());
@@ -68,9 +68,9 @@ impl World {
         (facts, evidence, store.entities_by_id(&self.caller, &sides).await.unwrap())
     }
 
-    async fn occasion(&self) -> edit::Occasion<'_> {
+    async fn occasion(&self) -> edit::EditContext<'_> {
         let version = self.house.store.knowledge_version(&self.caller).await.unwrap();
-        edit::Occasion { version, session: self.session, ontology: &self.ontology, now: SystemClock.now() }
+        edit::EditContext { version, session: self.session, ontology: &self.ontology, now: SystemClock.now() }
     }
 
     async fn commit(&self, plan: &KnowledgeCommit) {
@@ -151,8 +151,8 @@ impl World {
     }
 }
 
-async fn all_stores() -> Vec<Arc<House>> {
-    House::all().await.into_iter().map(Arc::new).collect()
+async fn all_stores() -> Vec<Arc<LearningFixture>> {
+    LearningFixture::all().await.into_iter().map(Arc::new).collect()
 }
 
 impl MemoryState {

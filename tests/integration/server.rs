@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 /// The longest wait for anything, much longer than needed, so that only a hang fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Returns the command without the RECALL_ variables of the environment.
 pub(crate) fn recall() -> Command {
@@ -66,7 +66,7 @@ impl Server {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().rsplit_once("http://").unwrap_or_else(|| panic!("no address in {line:?}")).1.to_owned();
-        let http = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
+        let http = reqwest::Client::builder().timeout(TIMEOUT).build().unwrap();
         Self { pid: child.id(), child: Mutex::new(child), address, http }
     }
 
@@ -102,7 +102,7 @@ impl Server {
         let answer = loop {
             let answer = self.try_graphql(query, variables.clone()).await.expect("the server does not answer");
             let again = answer["errors"][0]["extensions"]["code"] == "UNAVAILABLE" && !query.trim_start().starts_with("mutation");
-            if !again || started.elapsed() > PATIENCE {
+            if !again || started.elapsed() > TIMEOUT {
                 break answer;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -146,7 +146,7 @@ impl Server {
         assert!(answer.status().is_success(), "{}", answer.status());
         let mut text = String::new();
         while found.last().and_then(|e| e["seq"].as_u64()) != Some(head) {
-            let chunk = tokio::time::timeout(PATIENCE, answer.chunk()).await.expect("no event arrives").unwrap();
+            let chunk = tokio::time::timeout(TIMEOUT, answer.chunk()).await.expect("no event arrives").unwrap();
             text.push_str(std::str::from_utf8(&chunk.expect("the stream ended")).unwrap());
             while let Some(end) = text.find("\n\n") {
                 let block: String = text.drain(..end + 2).collect();
@@ -180,7 +180,7 @@ impl Server {
             if open == 0 {
                 return;
             }
-            assert!(started.elapsed() < PATIENCE, "{open} messages are still being processed");
+            assert!(started.elapsed() < TIMEOUT, "{open} messages are still being processed");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

@@ -24,7 +24,7 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest, http::HeaderValue};
 
-use crate::server::{PATIENCE, recall};
+use crate::server::{TIMEOUT, recall};
 
 /// A certificate authority.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -143,11 +143,11 @@ async fn renewed_certificate_is_served_and_open_streams_survive() {
     let second = authority.write(server.folder.path());
     let started = Instant::now();
     while server.shown().await != second {
-        assert!(started.elapsed() < PATIENCE, "the renewed certificate is not served");
+        assert!(started.elapsed() < TIMEOUT, "the renewed certificate is not served");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     socket.send(Message::text(json!({ "type": "ping" }).to_string())).await.unwrap();
-    let answer = tokio::time::timeout(PATIENCE, socket.next()).await.unwrap().unwrap().unwrap();
+    let answer = tokio::time::timeout(TIMEOUT, socket.next()).await.unwrap().unwrap().unwrap();
     assert!(answer.to_text().unwrap().contains("pong"), "{answer}");
     let health = server.health();
     assert!(health.status.success(), "{}", String::from_utf8_lossy(&health.stderr));
@@ -171,7 +171,7 @@ async fn missing_tls_handshake_gets_nothing_and_blocks_nobody() {
     // A silent client is disconnected in the end.
     let mut nothing = Vec::new();
     let first = silent.first_mut().unwrap();
-    let ended = tokio::time::timeout(PATIENCE, first.read_to_end(&mut nothing)).await.expect("a connection without a handshake stays open");
+    let ended = tokio::time::timeout(TIMEOUT, first.read_to_end(&mut nothing)).await.expect("a connection without a handshake stays open");
     assert!(ended.is_err() || nothing.is_empty());
 }
 

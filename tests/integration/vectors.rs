@@ -13,7 +13,7 @@ use recall_domain::{
     Caller, EventId, MessageId, Role, SessionId, Timestamp, UserId, UserText, ViewerRole,
     context::{Method, Scope},
 };
-use recall_ports::{EmbedError, Embedder, Embedding, IndexQuery, MessageIndex, Mining, NewMessage, Prepared, Store};
+use recall_ports::{EmbedError, Embedder, Embedding, FollowUp, IndexEntry, IndexQuery, MessageIndex, NewMessage, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions, Tuning};
 use sqlx::{AssertSqlSafe, Executor};
 use uuid::Uuid;
@@ -65,8 +65,8 @@ async fn person(store: &Arc<dyn Store>, number: usize, count: usize, clusters: &
             created_at: Timestamp::default(),
             source_metadata: None,
             external_id: None,
-            prepared: Prepared { terms: vec![], model: MODEL.into(), embedding: Embedding(v.clone()), further: vec![] },
-            mining: Mining::Nothing,
+            prepared: IndexEntry { terms: vec![], model: MODEL.into(), embedding: Embedding(v.clone()), further: vec![] },
+            mining: FollowUp::Nothing,
             kind: None,
             event: EventId(Uuid::now_v7()),
             title: None,

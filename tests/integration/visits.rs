@@ -14,7 +14,7 @@ use sqlx::{Connection, Executor, SqliteConnection};
 use crate::{
     contract::store::graph::service::Neo4jServer,
     postgres::Schema,
-    server::{PATIENCE, Server, recall},
+    server::{Server, TIMEOUT, recall},
 };
 
 const TOKEN: &str = "fixed-token-0123456789-0123456789-0123456789";
@@ -99,7 +99,7 @@ impl Person {
 }
 
 async fn wait_until(what: &str, mut done: impl AsyncFnMut() -> bool) {
-    let end = std::time::Instant::now() + PATIENCE;
+    let end = std::time::Instant::now() + TIMEOUT;
     while !done().await {
         assert!(std::time::Instant::now() < end, "timed out: {what}");
         tokio::time::sleep(Duration::from_millis(30)).await;

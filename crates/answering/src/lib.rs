@@ -38,7 +38,7 @@ use self::{
 };
 use recall_domain::{Caller, Citation, Entity, Ontology, UserText, context::Context};
 use recall_embedding::LocalEmbedder;
-use recall_ports::{AnswerError, AnswerSink, Answerer, Asked, Draft};
+use recall_ports::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
 
 /// What is said when nothing supports an answer.
 const UNKNOWN: &str = "I don't know: nothing I was told answers that.";
@@ -56,9 +56,9 @@ impl ExtractiveAnswerer {
     }
 
     /// The answer; a pure function of question and context.
-    pub fn draft(&self, asked: &Asked, context: &Context) -> Draft {
+    pub fn draft(&self, asked: &Asked, context: &Context) -> AnswerDraft {
         let question = self.read(asked, context);
-        let nothing = |text: &str| Draft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
+        let nothing = |text: &str| AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
         if let Some(reply) = smalltalk::reply(asked.text.as_str()) {
             return nothing(reply);
         }
@@ -79,7 +79,7 @@ impl ExtractiveAnswerer {
         if sentences.is_empty() {
             return nothing(UNKNOWN);
         }
-        Draft { text: sentences.join(" ").into(), citations: page.citations, grounded: true, answerer: None }
+        AnswerDraft { text: sentences.join(" ").into(), citations: page.citations, grounded: true, answerer: None }
     }
 
     fn read(&self, asked: &Asked, context: &Context) -> Question {
@@ -137,7 +137,7 @@ impl Answerer for ExtractiveAnswerer {
         by_name.or_else(|| refer::by_occupation(&question)).map(UserText::from)
     }
 
-    async fn answer(&self, _caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError> {
+    async fn answer(&self, _caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<AnswerDraft, AnswerError> {
         let draft = self.draft(asked, context);
         sink.delta(draft.text.as_str());
         Ok(draft)

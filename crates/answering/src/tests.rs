@@ -203,7 +203,7 @@ impl World {
     }
 
     /// What would be found: facts of what is named, as the graph search gives them, and all messages.
-    fn answer(&self, question: &str) -> Draft {
+    fn answer(&self, question: &str) -> AnswerDraft {
         let context =
             Context { messages: self.messages.clone(), facts: self.facts.clone(), entities: self.entities.clone(), ..Context::default() };
         ANSWERER.draft(&asked(question), &context)

@@ -20,7 +20,7 @@ use super::{
 };
 use recall_domain::{AuditAction, AuditDraft, Timestamp, UserId, ViewerRole};
 use recall_ports::AuditLog;
-use recall_usecases::Conversation;
+use recall_usecases::UseCases;
 
 /// Writes entries in the name of this process.
 #[derive(Clone)]
@@ -67,13 +67,13 @@ const AT_MOST_EVERY: Duration = Duration::from_secs(60);
 /// With which role users came last. What is not remembered here is read from the log itself.
 pub(crate) struct Roles {
     auditor: Auditor,
-    conversation: Conversation,
+    usecases: UseCases,
     seen: Mutex<HashMap<UserId, (ViewerRole, Instant)>>,
 }
 
 impl Roles {
-    pub(crate) fn new(auditor: Auditor, conversation: Conversation) -> Arc<Self> {
-        Arc::new(Self { auditor, conversation, seen: Mutex::default() })
+    pub(crate) fn new(auditor: Auditor, usecases: UseCases) -> Arc<Self> {
+        Arc::new(Self { auditor, usecases, seen: Mutex::default() })
     }
 
     /// Notes when somebody comes with another role than last time. Personal access tokens have none of their own.
@@ -90,7 +90,7 @@ impl Roles {
         let before = match known {
             Some((role, _)) => role == ViewerRole::Admin,
             // When nobody can tell it is asked again with the next request.
-            None => match self.conversation.store().last_of(caller, &actions).await {
+            None => match self.usecases.store().last_of(caller, &actions).await {
                 Ok(last) => last.as_deref() == Some(AuditAction::BecameAdmin.as_str()),
                 Err(_) => return,
             },
@@ -105,7 +105,7 @@ impl Roles {
         }
         if before != now {
             let [admin, user] = actions;
-            self.auditor.of_request(self.conversation.now(), identity, if now { admin } else { user }, None).await;
+            self.auditor.of_request(self.usecases.now(), identity, if now { admin } else { user }, None).await;
         }
     }
 }

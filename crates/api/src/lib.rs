@@ -1,11 +1,11 @@
 //! The street side of the house: HTTP, GraphQL, REST, signaling, pages and operations. Turns requests into calls of use
 //! cases and outcomes into answers. Must not decide anything about memory, and must not name an engine.
 
+mod account_deletion;
 mod address;
 mod audit;
 pub mod auth;
 mod body;
-mod erasing;
 mod error;
 mod export;
 pub mod graphql;
@@ -55,7 +55,7 @@ pub use tls::{Tls, TlsError};
 use crate::streaming::{EventHub, LogSource};
 use recall_domain::EventBody;
 use recall_ports::{Allowances, GraphQueries};
-use recall_usecases::Conversation;
+use recall_usecases::UseCases;
 
 /// The signaling service over the sessions' event logs.
 pub type Signaling = signaling::Signaling<LogSource>;
@@ -64,7 +64,7 @@ pub type Signaling = signaling::Signaling<LogSource>;
 #[derive(Clone)]
 pub struct ApiState {
     /// The use cases.
-    pub conversation: Conversation,
+    pub usecases: UseCases,
     /// Serves event logs.
     pub hub: Arc<EventHub>,
     /// Serves them over WebRTC.
@@ -205,23 +205,23 @@ pub fn events_schema() -> String {
 
 /// All routes.
 pub fn router(state: ApiState) -> Router {
-    let ApiState { conversation, hub, signaling, authenticator, config, metrics, graph, checks, allowances } = state;
+    let ApiState { usecases, hub, signaling, authenticator, config, metrics, graph, checks, allowances } = state;
     let limits = Arc::new(config.limits);
-    let limiter = rate::CallerLimits::new(&limits, allowances.as_ref(), conversation.errands());
+    let limiter = rate::CallerLimits::new(&limits, allowances.as_ref(), usecases.background_tasks());
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
     let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
-    let auditor = Auditor::new(conversation.store().clone(), &config.instance);
-    let roles = audit::Roles::new(auditor.clone(), conversation.clone());
+    let auditor = Auditor::new(usecases.store().clone(), &config.instance);
+    let roles = audit::Roles::new(auditor.clone(), usecases.clone());
     let visiting = config.visits.map(|visits| auth::visit::routes::Visiting {
         visits,
-        conversation: conversation.clone(),
+        usecases: usecases.clone(),
         auditor: auditor.clone(),
         limits: limiter.clone(),
     });
-    let exports = export::Exports::new(conversation.clone(), auditor.clone(), config.spool);
+    let exports = export::Exports::new(usecases.clone(), auditor.clone(), config.spool);
     let notes = auditor.clone();
     let behind = graphql::Behind { graph, streams, issuers, auditor };
-    let engine = graphql::Engine::new(conversation.clone(), behind, limits.clone(), limiter.clone(), config.admission);
+    let engine = graphql::Engine::new(usecases.clone(), behind, limits.clone(), limiter.clone(), config.admission);
     let whip = whip::Whip::new(signaling, config.ice_servers, limiter.clone());
     let transport = layers::Transport::of(config.public_url.as_ref());
     let policy = Arc::new(auth::origin::OriginPolicy {
@@ -234,15 +234,15 @@ pub fn router(state: ApiState) -> Router {
     });
     let attempts = rate::Addresses::new(limits.logins, config.trusted_proxies.clone());
     let addresses = rate::Addresses::new(limits.address_requests, config.trusted_proxies);
-    let request_ids = layers::RequestIds::starting_at(conversation.now());
-    let mut all_checks: Vec<Arc<dyn Check>> = vec![Arc::new(operations::StoreCheck(conversation.store().clone()))];
+    let request_ids = layers::RequestIds::starting_at(usecases.now());
+    let mut all_checks: Vec<Arc<dyn Check>> = vec![Arc::new(operations::StoreCheck(usecases.store().clone()))];
     all_checks.extend(checks);
 
     // The operation has its own limit; this one ends bodies that trickle in.
     let limit = limits.operation_timeout + Duration::from_secs(10);
-    let erasing = conversation.clone();
+    let erasing = usecases.clone();
     let timed = Router::new()
-        .merge(rest::routes(limiter.clone(), notes.clone()).with_state(conversation))
+        .merge(rest::routes(limiter.clone(), notes.clone()).with_state(usecases))
         .merge(
             Router::new()
                 .route("/signaling/{session_id}", post(whip::post).options(whip::options))
@@ -270,7 +270,7 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(roles.clone(), audit::watch_roles))
         .layer(from_fn_with_state(authenticator.clone(), auth::authenticate_or_later));
     let api = api
-        .layer(from_fn_with_state(erasing, erasing::refuse))
+        .layer(from_fn_with_state(erasing, account_deletion::refuse))
         .layer(from_fn_with_state(limiter, rate::limit))
         .layer(from_fn_with_state(roles, audit::watch_roles))
         .layer(from_fn_with_state(authenticator, auth::authenticate));
@@ -281,7 +281,7 @@ pub fn router(state: ApiState) -> Router {
     }
     let api = api.layer(DefaultBodyLimit::max(limits.body_bytes));
     let visits = visiting.as_ref().map(|v| v.visits.clone());
-    let ways = auth::login::routes::WaysIn { logins: config.logins, visits, tokens: config.login.is_some() };
+    let ways = auth::login::routes::LoginMethods { logins: config.logins, visits, tokens: config.login.is_some() };
     open = open.merge(login_routes(ways, visiting, attempts).layer(axum::Extension(notes)));
     let pages = Router::new().fallback(web::file);
     let guarded = Router::new()
@@ -305,7 +305,7 @@ pub fn router(state: ApiState) -> Router {
 
 /// Where people log in with a browser. On a server that lets nobody do so there is only the place that says it.
 fn login_routes(
-    ways: auth::login::routes::WaysIn,
+    ways: auth::login::routes::LoginMethods,
     visiting: Option<auth::visit::routes::Visiting>,
     attempts: Arc<rate::Addresses>,
 ) -> Router {

@@ -36,7 +36,7 @@ pub use page::{Page, Slice};
 pub use session::Session;
 pub use text::UserText;
 pub use usage::{Day, DayUsage, ModelOperation, Spending, TokenCount};
-pub use visit::{Adopted, Adoption, Visit, VisitRoom};
+pub use visit::{Adopted, Adoption, Visit, VisitLimits};
 
 /// A moment in UTC. Everything stored is cut to whole milliseconds, so that what is read back equals what was written.
 pub type Timestamp = chrono::DateTime<chrono::Utc>;

@@ -30,7 +30,7 @@ impl Visit {
 
 /// How many visits there may be at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VisitRoom {
+pub struct VisitLimits {
     /// In all.
     pub most: u64,
     /// Where the new one is begun from, if that is known.

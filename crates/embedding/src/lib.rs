@@ -4,4 +4,4 @@ mod local;
 mod several;
 
 pub use local::LocalEmbedder;
-pub use several::Beside;
+pub use several::FallbackEmbedders;

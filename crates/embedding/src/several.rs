@@ -8,12 +8,12 @@ use recall_domain::UserText;
 use recall_ports::{EmbedError, Embedder, Embedding};
 
 /// One embedder for all that is new, and others for what was made by them.
-pub struct Beside {
+pub struct FallbackEmbedders {
     chosen: Arc<dyn Embedder>,
     others: Vec<Arc<dyn Embedder>>,
 }
 
-impl Beside {
+impl FallbackEmbedders {
     /// `chosen`, with `others` that make vectors of other models.
     pub fn new(chosen: Arc<dyn Embedder>, others: Vec<Arc<dyn Embedder>>) -> Self {
         let others = others.into_iter().filter(|o| o.model() != chosen.model()).collect();
@@ -22,7 +22,7 @@ impl Beside {
 }
 
 #[async_trait]
-impl Embedder for Beside {
+impl Embedder for FallbackEmbedders {
     fn model(&self) -> &str {
         self.chosen.model()
     }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use uuid::Uuid;
 
 use super::{
-    cast::Cast,
     learn::Statement,
+    message_entities::Cast,
     weigh::{DROP_BELOW, FLAG_BELOW, order, rival_keys},
 };
 use recall_domain::{

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 use super::{
-    cast::Cast,
     claims::{Claim, blank},
+    events::{FactEvent, entity_update, fact_event},
     is_rival,
     learn::Statement,
-    news::{FactEvent, entity_update, fact_event},
+    message_entities::Cast,
     weigh::{apply, decay, half_life},
 };
 use recall_domain::{

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
-use super::cast::{MAX_ALIASES, VIEWER_NAME};
-use super::news::{FactEvent, fact_event};
+use super::events::{FactEvent, fact_event};
+use super::message_entities::{MAX_ALIASES, VIEWER_NAME};
 use super::resolve::names;
 use super::weigh::{half_life, is_rival, reweigh};
 use recall_domain::{
@@ -17,7 +17,7 @@ use recall_ports::KnowledgeCommit;
 
 /// When and where something is changed by hand.
 #[derive(Clone, Copy, Debug)]
-pub struct Occasion<'a> {
+pub struct EditContext<'a> {
     /// Version of the knowledge that the plan is made from.
     pub version: u64,
     /// The session whose log hears of it.
@@ -43,8 +43,8 @@ pub struct Retract<'a> {
 
 /// Takes a fact back. It stays readable with its evidence; a later statement restores it. What it had said against its rivals
 /// goes: they are weighed anew.
-pub fn retract(at: &Occasion<'_>, r: &Retract<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
-    let Occasion { version, session, ontology, now } = *at;
+pub fn retract(at: &EditContext<'_>, r: &Retract<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    let EditContext { version, session, ontology, now } = *at;
     let fact = Fact { status: FactStatus::Retracted, valid_to: Some(now), updated_at: now, ..r.fact.clone() };
     let (mut facts, mut dropped) = (vec![fact], Vec::new());
     for rival in r.rivals.iter().filter(|o| o.id != r.fact.id && is_rival(r.fact, o, ontology)) {
@@ -90,8 +90,8 @@ fn without(rival: &Fact, r: &Retract<'_>, ontology: &Ontology) -> (Vec<MessageId
 }
 
 /// Gives an entity another name; the old one stays as an alias.
-pub fn rename(at: &Occasion<'_>, entity: &Entity, name: &str, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
-    let Occasion { version, session, now, .. } = *at;
+pub fn rename(at: &EditContext<'_>, entity: &Entity, name: &str, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    let EditContext { version, session, now, .. } = *at;
     let mut entity = entity.clone();
     let old = std::mem::replace(&mut entity.name, name.to_owned());
     // "You" is how the server calls a user who has not said their name; nobody ever went by it.

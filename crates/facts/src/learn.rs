@@ -10,10 +10,10 @@ use std::{
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::{
-    cast::{Cast, Reading, lookups_of},
     decide::{Known, decide},
+    message_entities::{Cast, Reading, lookups_of},
     resolve::{Contest, Memory},
-    room::{SessionLimits, thinned},
+    session_limits::{SessionLimits, thinned},
 };
 use recall_domain::{Caller, Entity, EntityId, Extraction, Fact, FactId, MessageId, Ontology, SessionId, Timestamp, UserText};
 use recall_ports::{Claim, Clock, CommitError, EntityFilter, FactFilter, FactKey, Ids, JobWork, KnowledgeCommit, Store, StoreError};

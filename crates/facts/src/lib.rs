@@ -5,26 +5,26 @@
 //! Invariant: nothing in here calls a model; candidates arrive as data. A test scans the imports.
 
 pub mod adopt;
-mod cast;
 mod claims;
 mod decide;
 pub mod edit;
+mod events;
 pub mod learn;
 pub mod merge;
-mod news;
+mod message_entities;
+mod name_query;
 pub mod processor;
 mod resolve;
-mod room;
+mod session_limits;
 pub mod unmerge;
 pub mod weigh;
-mod who;
 
 pub use learn::{LearnError, Learner, Statement};
+pub use name_query::{CandidateEntity, NameQuery};
 pub use processor::{Outcome, Processor, ProcessorConfig, Work};
 pub use resolve::Memory;
-pub use room::SessionLimits;
+pub use session_limits::SessionLimits;
 pub use weigh::{Standing, is_rival, relative_weight, rival_keys, standing};
-pub use who::{AskedName, Likely};
 
 #[cfg(test)]
 mod tests;

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 use super::adopt;
-use super::cast::{MAX_ALIASES, VIEWER_NAME};
-use super::edit::{Occasion, entity_event};
-use super::news::{FactEvent, fact_event};
+use super::edit::{EditContext, entity_event};
+use super::events::{FactEvent, fact_event};
+use super::message_entities::{MAX_ALIASES, VIEWER_NAME};
 use super::resolve::names;
 use super::weigh::{apply, half_life, reweigh};
 use recall_domain::{
@@ -33,18 +33,18 @@ pub struct Merge<'a> {
 
 /// Makes two entities one: names, mentions, facts and evidence of `from` go to `into`. Facts that become equal are
 /// weighed anew from their common evidence; one that would relate the entity to itself goes.
-pub fn merge(at: &Occasion<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+pub fn merge(at: &EditContext<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     plan(at, m, false, ids)
 }
 
 /// As [`merge`], of two that were known in two places: what was said of the one speaks against the rivals that it has in the other,
 /// and these against it.
-pub fn merge_from_elsewhere(at: &Occasion<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+pub fn merge_from_elsewhere(at: &EditContext<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     plan(at, m, true, ids)
 }
 
-fn plan(at: &Occasion<'_>, m: &Merge<'_>, elsewhere: bool, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
-    let Occasion { version, session, ontology, now } = *at;
+fn plan(at: &EditContext<'_>, m: &Merge<'_>, elsewhere: bool, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    let EditContext { version, session, ontology, now } = *at;
     let mut entity = m.into.clone();
     // "You" is how the server calls a user who has not said their name; nobody ever went by it.
     let own_names = || std::iter::once(&m.from.name).chain(&m.from.aliases).filter(|n| !(m.from.is_viewer && *n == VIEWER_NAME));

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use super::cast::{Cast, Reading, lookups_of};
 use super::decide::{Known, decide};
+use super::message_entities::{Cast, Reading, lookups_of};
 use super::resolve::Memory;
 use super::weigh::{apply, decay, half_life, relative_weight, reweigh, standing};
 use super::{Statement, is_rival};

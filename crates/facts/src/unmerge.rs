@@ -8,9 +8,9 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
-use super::cast::VIEWER_NAME;
-use super::edit::{Occasion, entity_event};
-use super::news::{FactEvent, fact_event};
+use super::edit::{EditContext, entity_event};
+use super::events::{FactEvent, fact_event};
+use super::message_entities::VIEWER_NAME;
 use super::weigh::{half_life, is_rival, reweigh};
 use recall_domain::{
     Entity, EntityId, EntityKey, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention, MessageId, Ontology, Stance,
@@ -47,8 +47,8 @@ struct Goal {
 }
 
 /// Tells two entities apart again that had been made one.
-pub fn unmerge(at: &Occasion<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
-    let Occasion { version, session, ontology, now } = *at;
+pub fn unmerge(at: &EditContext<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    let EditContext { version, session, ontology, now } = *at;
     let mentions = u.mentions_of_gone();
     let (survivor, gone) = u.entities(&mentions, at);
     let mut rows: HashMap<FactId, Vec<&Evidence>> = HashMap::new();
@@ -152,7 +152,7 @@ impl Undo<'_> {
     }
 
     /// Both entities as they are to be. What changed since the merge stays changed.
-    fn entities(&self, mentions: &[(MessageId, u32)], at: &Occasion<'_>) -> (Entity, Entity) {
+    fn entities(&self, mentions: &[(MessageId, u32)], at: &EditContext<'_>) -> (Entity, Entity) {
         let MergeRecord { gone, before, after, mentions: recorded, .. } = self.record;
         let messages = |places: &[(MessageId, u32)]| places.iter().map(|(m, _)| *m).collect::<HashSet<_>>();
         let more = messages(mentions).difference(&messages(recorded)).count() as u64;
@@ -325,7 +325,7 @@ fn drop_false_opposition(goals: &mut [Goal], ontology: &Ontology) {
 impl Goal {
     /// The fact with its numbers; `None` when nothing is left that speaks of it. `current` is what it is now, if its evidence is
     /// the same.
-    fn weighed(&self, current: Option<&Fact>, ontology: &Ontology, at: &Occasion<'_>) -> Option<Fact> {
+    fn weighed(&self, current: Option<&Fact>, ontology: &Ontology, at: &EditContext<'_>) -> Option<Fact> {
         self.rows.iter().find(|r| r.span.is_some())?;
         let as_it_was = self.whole && self.rows.iter().all(|r| !self.later.contains_key(&(r.message, r.stance)));
         let fact = match (as_it_was, current) {

@@ -12,7 +12,7 @@ use super::{
     values::{Columns, id, ids, null},
 };
 use recall_domain::{Caller, EntityId, FactId};
-use recall_ports::{Around, Between, GraphError, GraphQueries, Neighbour, Shared, Way, graph::MAX_HOPS};
+use recall_ports::{GraphError, GraphQueries, Neighbour, NeighbourQuery, Path, PathQuery, Shared, graph::MAX_HOPS};
 
 #[async_trait]
 impl GraphQueries for Neo4jGraph {
@@ -20,7 +20,7 @@ impl GraphQueries for Neo4jGraph {
         "neo4j"
     }
 
-    async fn around(&self, caller: &Caller, asked: &Around) -> Result<Vec<Neighbour>, GraphError> {
+    async fn around(&self, caller: &Caller, asked: &NeighbourQuery) -> Result<Vec<Neighbour>, GraphError> {
         let (mut seen, mut ring) = (HashSet::from([asked.entity]), vec![asked.entity]);
         let (mut found, first) = (Vec::new(), asked.first as usize);
         for distance in 1..=asked.hops.min(MAX_HOPS) {
@@ -37,7 +37,7 @@ impl GraphQueries for Neo4jGraph {
         Ok(found)
     }
 
-    async fn ways(&self, caller: &Caller, asked: &Between) -> Result<Vec<Way>, GraphError> {
+    async fn ways(&self, caller: &Caller, asked: &PathQuery) -> Result<Vec<Path>, GraphError> {
         let (mut found, first) = (Vec::new(), asked.first as usize);
         if asked.from == asked.to {
             return Ok(found);
@@ -53,7 +53,7 @@ impl GraphQueries for Neo4jGraph {
                 .param("limit", i64::try_from(first - found.len()).unwrap_or(i64::MAX));
             let rows = self.client.read(self.client.query_timeout, statement).await?;
             for c in rows.iter().map(Columns) {
-                found.push(Way {
+                found.push(Path {
                     entities: c.ids("entities")?.into_iter().map(EntityId).collect(),
                     facts: c.ids("facts")?.into_iter().map(FactId).collect(),
                     weight: c.get("weight")?,
@@ -96,7 +96,7 @@ impl Neo4jGraph {
     async fn ring(
         &self,
         caller: &Caller,
-        asked: &Around,
+        asked: &NeighbourQuery,
         ring: &[EntityId],
         seen: &HashSet<EntityId>,
         distance: u8,

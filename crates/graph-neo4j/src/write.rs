@@ -13,7 +13,7 @@ use super::{
     verbs::Verbs,
 };
 use recall_domain::{Entity, EntityId, SessionId, UserId};
-use recall_ports::{GraphBatch, GraphFact, GraphMessage, GraphSession, ThingId};
+use recall_ports::{GraphBatch, GraphFact, GraphMessage, GraphSession, NodeId};
 
 /// Nodes or relationships that are removed in one transaction: Neo4j keeps all of it in memory.
 const WIPED_AT_ONCE: i64 = 5_000;
@@ -174,15 +174,15 @@ fn statements(verbs: &Verbs, user: UserId, batch: &GraphBatch) -> Vec<Query> {
     all
 }
 
-fn gone(verbs: &Verbs, things: &[ThingId], add: &mut impl FnMut(&str, BoltType)) {
-    let of = |pick: fn(&ThingId) -> Option<Uuid>| ids(things.iter().filter_map(pick));
+fn gone(verbs: &Verbs, things: &[NodeId], add: &mut impl FnMut(&str, BoltType)) {
+    let of = |pick: fn(&NodeId) -> Option<Uuid>| ids(things.iter().filter_map(pick));
     // The feed does not know any more which verb it had.
     let text = for_each(verbs, |verb| format!("UNWIND $rows AS id MATCH ()-[r:{verb} {{id: id}}]->() WHERE r.user_id = $user DELETE r"));
-    add(&text, of(|t| if let ThingId::Fact(f) = t { Some(f.0) } else { None }));
+    add(&text, of(|t| if let NodeId::Fact(f) = t { Some(f.0) } else { None }));
     let nodes = [
-        ("Message", of(|t| if let ThingId::Message(m) = t { Some(m.0) } else { None })),
-        ("Session", of(|t| if let ThingId::Session(s) = t { Some(s.0) } else { None })),
-        ("Entity", of(|t| if let ThingId::Entity(e) = t { Some(e.0) } else { None })),
+        ("Message", of(|t| if let NodeId::Message(m) = t { Some(m.0) } else { None })),
+        ("Session", of(|t| if let NodeId::Session(s) = t { Some(s.0) } else { None })),
+        ("Entity", of(|t| if let NodeId::Entity(e) = t { Some(e.0) } else { None })),
     ];
     for (label, list) in nodes {
         add(&format!("UNWIND $rows AS id MATCH (n:{label} {{user_id: $user, id: id}}) DETACH DELETE n"), list);

@@ -20,7 +20,7 @@ pub struct Bucket {
 
 /// What came of a draw.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Drawn {
+pub enum DrawOutcome {
     /// So many tokens are the asking server's now.
     Tokens(u32),
     /// There is none before that long.
@@ -32,7 +32,7 @@ pub enum Drawn {
 pub trait Allowances: Send + Sync {
     /// Takes `most` tokens, or as many as there are. As long as there is one, `least` are given in any case, and the bucket has
     /// to fill that much longer.
-    async fn draw(&self, caller: &Caller, bucket: Bucket, least: u32, most: u32) -> Result<Drawn, StoreError>;
+    async fn draw(&self, caller: &Caller, bucket: Bucket, least: u32, most: u32) -> Result<DrawOutcome, StoreError>;
     /// Takes tokens whether they are there or not: there are none until the bucket has filled that much longer.
     async fn charge(&self, caller: &Caller, bucket: Bucket, tokens: u32) -> Result<(), StoreError>;
 }

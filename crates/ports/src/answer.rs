@@ -30,7 +30,7 @@ pub trait Answerer: Send + Sync {
     ///
     /// # Errors
     /// When the answerer cannot work; the caller decides whether to try again.
-    async fn answer(&self, caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError>;
+    async fn answer(&self, caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<AnswerDraft, AnswerError>;
 }
 
 /// Takes the text of an answer while it is being made.
@@ -41,7 +41,7 @@ pub trait AnswerSink: Send + Sync {
 
 /// A finished answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Draft {
+pub struct AnswerDraft {
     /// Text with marks like `[1]`.
     pub text: UserText,
     /// What the marks point to.

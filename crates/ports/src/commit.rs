@@ -9,7 +9,7 @@ use recall_domain::{
 };
 
 /// A message with what was found in it: its kind and the things it mentions, in order.
-pub type Mined = (MessageId, MessageKind, Vec<(EntityId, Mention)>);
+pub type ProcessedMessage = (MessageId, MessageKind, Vec<(EntityId, Mention)>);
 
 /// What one message, or one change by the user, does to the knowledge of one user. Committed whole or not at all.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct KnowledgeCommit {
     /// The session whose log gets the events.
     pub session: SessionId,
     /// The message behind it: its kind, mentions and new status are written. `None` for a change that no message caused.
-    pub message: Option<Mined>,
+    pub message: Option<ProcessedMessage>,
     /// New or changed entities, whole.
     pub entities: Vec<Entity>,
     /// Why each mention of the message means what it means, in the order of its mentions; empty when nobody decided.

@@ -18,7 +18,7 @@ pub const MAX_HOPS: u8 = 3;
 
 /// Which things around one are asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Around {
+pub struct NeighbourQuery {
     /// The one in the middle.
     pub entity: EntityId,
     /// Over how many facts at most, 1 to [`MAX_HOPS`].
@@ -44,7 +44,7 @@ pub struct Neighbour {
 
 /// Between which things ways are asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Between {
+pub struct PathQuery {
     /// One end.
     pub from: EntityId,
     /// The other end.
@@ -57,7 +57,7 @@ pub struct Between {
 
 /// A way from one thing to another, over active facts in either direction, that visits nothing twice.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Way {
+pub struct Path {
     /// The things, both ends included: one more than facts.
     pub entities: Vec<EntityId>,
     /// The facts, in order.
@@ -104,10 +104,10 @@ pub trait GraphQueries: Send + Sync {
     /// Names the engine.
     fn engine(&self) -> &'static str;
     /// Things around one: nearest first, then by falling weight, then by id.
-    async fn around(&self, caller: &Caller, asked: &Around) -> Result<Vec<Neighbour>, GraphError>;
+    async fn around(&self, caller: &Caller, asked: &NeighbourQuery) -> Result<Vec<Neighbour>, GraphError>;
     /// Ways between two things: shortest first, then by falling weight, then by the ids of their facts. None from a thing to
     /// itself.
-    async fn ways(&self, caller: &Caller, asked: &Between) -> Result<Vec<Way>, GraphError>;
+    async fn ways(&self, caller: &Caller, asked: &PathQuery) -> Result<Vec<Path>, GraphError>;
     /// Things that both are directly connected to: by falling weight, then by id.
     async fn shared(&self, caller: &Caller, one: EntityId, other: EntityId, first: u32) -> Result<Vec<Shared>, GraphError>;
     /// How much a copy beside the store holds of the caller; `None` where there is no copy.
@@ -153,7 +153,7 @@ pub enum GraphError {
 
 /// Names a thing of which the graph knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ThingId {
+pub enum NodeId {
     /// A conversation.
     Session(SessionId),
     /// A thing that is talked about.
@@ -233,7 +233,7 @@ pub struct GraphFact {
 
 /// What became of a thing.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Thing {
+pub enum NodeState {
     /// As it is now.
     Session(GraphSession),
     /// As it is now.
@@ -243,7 +243,7 @@ pub enum Thing {
     /// As it is now, with the message that stated it last and its session.
     Fact(Fact, Option<(MessageId, SessionId)>),
     /// It is no more.
-    Gone(ThingId),
+    Gone(NodeId),
 }
 
 /// A thing that changed, with the number of its latest change.
@@ -252,7 +252,7 @@ pub struct Change {
     /// Grows with every change of the user's; changes become visible in this order.
     pub number: u64,
     /// What became of it.
-    pub thing: Thing,
+    pub thing: NodeState,
 }
 
 /// What changed, for whoever keeps a copy. Each thing is listed once, under the number of its latest change, so that reading
@@ -302,7 +302,7 @@ pub struct GraphBatch {
     /// New or changed.
     pub facts: Vec<GraphFact>,
     /// To be removed; what is not there is not missed.
-    pub gone: Vec<ThingId>,
+    pub gone: Vec<NodeId>,
 }
 
 /// Everything that the graph of one user holds, each kind by id.

@@ -1,23 +1,23 @@
 //! What the core needs from the world, as traits. Adapters implement them; nothing here names an engine.
 
 pub mod access;
+pub mod account_deletion;
 pub mod allowance;
 pub mod answer;
 pub mod archive;
 pub mod audit;
+pub mod background_tasks;
 pub mod commit;
-pub mod deletion;
 pub mod embed;
-pub mod erase;
-pub mod errands;
 pub mod extract;
-pub mod fair;
+pub mod fair_share;
 pub mod fetch;
 pub mod graph;
 pub mod ids;
 pub mod index;
 pub mod login;
 pub mod queue;
+pub mod session_deletion;
 pub mod store;
 pub mod stream;
 pub mod usage;
@@ -25,31 +25,31 @@ pub mod vectors;
 pub mod visit;
 
 pub use access::{AccessTokenStore, RevocationStore};
-pub use allowance::{Allowances, Bucket, Drawn};
-pub use answer::{AnswerError, AnswerSink, Answerer, Asked, Draft};
+pub use account_deletion::{AccountDeletion, AccountDeletionStep, AccountDeletionStore};
+pub use allowance::{Allowances, Bucket, DrawOutcome};
+pub use answer::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
 pub use archive::{Archive, ArchiveError};
 pub use audit::AuditLog;
-pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, Mined, Unmerge};
-pub use deletion::{DeletionLeft, DeletionStep, DeletionStore, Reweigh};
+pub use background_tasks::BackgroundTasks;
+pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, ProcessedMessage, Unmerge};
 pub use embed::{EmbedError, Embedder, Embedding};
-pub use erase::{Eraser, Erasure, ErasureStep};
-pub use errands::Errands;
 pub use extract::{ExtractError, ExtractInput, Extractor};
-pub use fair::{FairShare, asked_by};
+pub use fair_share::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use graph::{
-    Around, Between, Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphCopy, GraphEngine,
-    GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, Shared, Stray, Thing, ThingId, Way,
+    Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphCopy, GraphEngine, GraphError, GraphFact,
+    GraphMessage, GraphQueries, GraphSession, Neighbour, NeighbourQuery, NodeId, NodeState, Path, PathQuery, Shared, Stray,
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use login::{LoggedOut, LoginStore, Renewed};
-pub use queue::{Claim, Connected, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
+pub use queue::{Claim, ConnectionCounts, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
+pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, SessionRemainder};
 pub use store::{
-    AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, KnowledgeStore, MessageStore, Mining, NewMessage,
-    Prepared, SessionDeleted, SessionStore, Store, StoreError,
+    AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, FollowUp, IndexEntry, KnowledgeStore, MessageStore,
+    NewMessage, SessionDeleted, SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
-pub use usage::{Spent, UsageStore};
-pub use vectors::{Replaced, Unembedded, VectorBacklog, VectorClaim, VectorStep, VectorStore};
+pub use usage::{UsageStore, UsageTotals};
+pub use vectors::{MessageWithoutVector, Replaced, VectorBacklog, VectorClaim, VectorStep, VectorStore};
 pub use visit::VisitStore;

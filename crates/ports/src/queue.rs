@@ -114,7 +114,7 @@ pub trait EventLog: Send + Sync {
 
 /// The connections of this process to its database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Connected {
+pub struct ConnectionCounts {
     /// Open ones.
     pub open: u32,
     /// Open ones that nobody uses.
@@ -133,7 +133,7 @@ pub trait Inspect: Send + Sync {
     /// Whether it answers now and takes writes.
     async fn ping(&self) -> Result<(), StoreError>;
     /// How many connections there are.
-    fn connections(&self) -> Connected;
+    fn connections(&self) -> ConnectionCounts;
     /// The id of this installation's local user, made at the first start.
     async fn local_user(&self) -> Result<UserId, StoreError>;
     /// Flushes and closes.

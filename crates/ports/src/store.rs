@@ -2,15 +2,16 @@
 //! else (index, graph engine, streams) is made from it.
 //!
 //! Every function takes a [`Caller`] and touches that user's rows only. The exceptions are [`JobQueue`], [`ChangeFeed`], [`Archive`] and
-//! [`VectorStore`], which hand out the caller together with what is theirs, [`Eraser::unfinished_erasures`], [`SessionStore::unused_sessions`]
-//! and [`DeletionStore::hidden_sessions`], which say whose data is still to be deleted, [`AccessTokenStore::use_access_token`],
+//! [`VectorStore`], which hand out the caller together with what is theirs, [`AccountDeletionStore::unfinished_erasures`], [`SessionStore::unused_sessions`]
+//! and [`SessionDeletionStore::hidden_sessions`], which say whose data is still to be deleted, [`AccessTokenStore::use_access_token`],
 //! [`LoginStore`] and [`VisitStore`], which say who showed a secret, and [`RevocationStore`] and [`AuditLog`], whose rows belong to no user.
 
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, DeletionStore, Embedding, Eraser, EventLog, Inspect,
-    JobQueue, KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, Reweigh, UsageStore, VectorStore, VisitStore,
+    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, Embedding, EventLog, Inspect,
+    JobQueue, KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, Reweigh, SessionDeletionStore, UsageStore, VectorStore,
+    VisitStore,
 };
 use recall_domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
@@ -20,7 +21,7 @@ use recall_domain::{
 /// All of the store.
 pub trait Store:
     SessionStore
-    + DeletionStore
+    + SessionDeletionStore
     + MessageStore
     + KnowledgeStore
     + AccessTokenStore
@@ -31,7 +32,7 @@ pub trait Store:
     + EventLog
     + UsageStore
     + AuditLog
-    + Eraser
+    + AccountDeletionStore
     + ChangeFeed
     + Connections
     + Inspect
@@ -41,7 +42,7 @@ pub trait Store:
 }
 impl<T> Store for T where
     T: SessionStore
-        + DeletionStore
+        + SessionDeletionStore
         + MessageStore
         + KnowledgeStore
         + AccessTokenStore
@@ -52,7 +53,7 @@ impl<T> Store for T where
         + EventLog
         + UsageStore
         + AuditLog
-        + Eraser
+        + AccountDeletionStore
         + ChangeFeed
         + Connections
         + Inspect
@@ -167,9 +168,9 @@ pub struct NewMessage {
     /// The client's id, unique in the session.
     pub external_id: Option<String>,
     /// Index terms with their counts, and the vector.
-    pub prepared: Prepared,
+    pub prepared: IndexEntry,
     /// What is to be done with it later.
-    pub mining: Mining,
+    pub mining: FollowUp,
     /// Given when the kind is known beforehand (imports, answers, assertions).
     pub kind: Option<MessageKind>,
     /// Id of its `message_stored` event.
@@ -180,7 +181,7 @@ pub struct NewMessage {
 
 /// What is to be done with a message after it was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mining {
+pub enum FollowUp {
     /// Nothing: it is stored as processed, without a job.
     Nothing,
     /// A job finds its facts.
@@ -191,7 +192,7 @@ pub enum Mining {
 
 /// What the index needs of a message, computed once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prepared {
+pub struct IndexEntry {
     /// Index terms in order of first appearance, with how often each occurs, then the marks of the message.
     pub terms: Vec<(String, u32)>,
     /// Names the model of `embedding`.

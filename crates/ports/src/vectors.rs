@@ -23,7 +23,7 @@ pub struct VectorClaim {
 
 /// A message that has no vector of the model asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unembedded {
+pub struct MessageWithoutVector {
     /// The message.
     pub message: MessageId,
     /// What it says.
@@ -62,7 +62,7 @@ pub trait VectorStore: Send + Sync {
     /// wanted.
     async fn claim_vectors(&self, model: &str, now: Timestamp, lease: Duration) -> Result<Option<VectorClaim>, StoreError>;
     /// Which of the messages with rows after `after` up to `upto` lack a vector of `model`, newest first.
-    async fn without_vector(&self, caller: &Caller, model: &str, after: u64, upto: u64) -> Result<Vec<Unembedded>, StoreError>;
+    async fn without_vector(&self, caller: &Caller, model: &str, after: u64, upto: u64) -> Result<Vec<MessageWithoutVector>, StoreError>;
     /// Keeps vectors beside those in use, and prolongs the claim. Messages that are no more, or have one already, are passed over.
     async fn keep_vectors(
         &self,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, Visit, VisitRoom};
+use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, Visit, VisitLimits};
 
 /// Visits. One is found by the digest of its secret; like logins these functions say whose it is instead of being told.
 ///
@@ -13,7 +13,7 @@ use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest,
 pub trait VisitStore: Send + Sync {
     /// Keeps a new visit of a new user. Where there are as many as there may be, the empty one that was used least lately ends for
     /// it: from the same place if that has too many, else from anywhere. Whether it did; else all of them are in use.
-    async fn begin_visit(&self, caller: &Caller, visit: &Visit, room: &VisitRoom) -> Result<bool, StoreError>;
+    async fn begin_visit(&self, caller: &Caller, visit: &Visit, room: &VisitLimits) -> Result<bool, StoreError>;
     /// A visit that is not over, and whose it is.
     async fn visit(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, StoreError>;
     /// Notes that it was used `now`: it ends no sooner than `ends_at`, or as long as it is empty `empty_until`. One that is over

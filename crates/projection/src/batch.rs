@@ -1,18 +1,18 @@
 //! From what changed to what is to be done in the graph. Pure.
 
 use recall_domain::{Fact, MessageId, SessionId};
-use recall_ports::{Change, GraphBatch, GraphFact, Thing};
+use recall_ports::{Change, GraphBatch, GraphFact, NodeState};
 
 /// The batch of these changes, which follow change `after`.
 pub(super) fn batch(after: u64, changes: Vec<Change>) -> GraphBatch {
     let mut batch = GraphBatch { after, upto: changes.last().map_or(after, |c| c.number), ..GraphBatch::default() };
     for change in changes {
         match change.thing {
-            Thing::Session(s) => batch.sessions.push(s),
-            Thing::Entity(e) => batch.entities.push(e),
-            Thing::Message(m) => batch.messages.push(m),
-            Thing::Fact(f, source) => batch.facts.push(fact(f, source)),
-            Thing::Gone(id) => batch.gone.push(id),
+            NodeState::Session(s) => batch.sessions.push(s),
+            NodeState::Entity(e) => batch.entities.push(e),
+            NodeState::Message(m) => batch.messages.push(m),
+            NodeState::Fact(f, source) => batch.facts.push(fact(f, source)),
+            NodeState::Gone(id) => batch.gone.push(id),
         }
     }
     batch

@@ -8,9 +8,9 @@ use std::{
 
 use async_trait::async_trait;
 
-use super::ways;
+use super::paths;
 use recall_domain::{Caller, EntityId};
-use recall_ports::{Around, Between, Connections, Edge, GraphError, GraphQueries, Neighbour, Shared, Way, graph::MAX_HOPS};
+use recall_ports::{Connections, Edge, GraphError, GraphQueries, Neighbour, NeighbourQuery, Path, PathQuery, Shared, graph::MAX_HOPS};
 
 /// The graph as the store has it.
 pub struct StoreGraph {
@@ -36,7 +36,7 @@ impl GraphQueries for StoreGraph {
         self.name
     }
 
-    async fn around(&self, caller: &Caller, asked: &Around) -> Result<Vec<Neighbour>, GraphError> {
+    async fn around(&self, caller: &Caller, asked: &NeighbourQuery) -> Result<Vec<Neighbour>, GraphError> {
         let (mut seen, mut ring) = (HashSet::from([asked.entity]), vec![asked.entity]);
         let (mut found, first) = (Vec::new(), asked.first as usize);
         for distance in 1..=asked.hops.min(MAX_HOPS) {
@@ -54,16 +54,16 @@ impl GraphQueries for StoreGraph {
         Ok(found)
     }
 
-    async fn ways(&self, caller: &Caller, asked: &Between) -> Result<Vec<Way>, GraphError> {
+    async fn ways(&self, caller: &Caller, asked: &PathQuery) -> Result<Vec<Path>, GraphError> {
         let first = asked.first as usize;
         if asked.from == asked.to || first == 0 {
             return Ok(Vec::new());
         }
         let around = |ids: Vec<EntityId>| async move { self.store.edges(caller, &ids, &[]).await };
         let (from, to) = (around(vec![asked.from]).await?, around(vec![asked.to]).await?);
-        let mut found = ways::one(&from, asked.to);
+        let mut found = paths::one(&from, asked.to);
         if found.len() < first && asked.hops >= 2 {
-            found.extend(ways::two(&from, &to, first));
+            found.extend(paths::two(&from, &to, first));
         }
         if found.len() < first && asked.hops >= 3 {
             // The facts in the middle are read from the side that has fewer things.
@@ -77,7 +77,7 @@ impl GraphQueries for StoreGraph {
                 let backwards = around(far.into_iter().collect()).await?;
                 backwards.into_iter().map(|e| Edge { from: e.to, to: e.from, ..e }).collect()
             };
-            found.extend(ways::three(&from, &middle, &to, first));
+            found.extend(paths::three(&from, &middle, &to, first));
         }
         found.truncate(first);
         Ok(found)

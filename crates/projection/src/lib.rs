@@ -8,11 +8,11 @@ mod batch;
 mod compare;
 mod connections;
 mod inspector;
+mod paths;
 mod projector;
 mod reader;
 mod status;
 mod step;
-mod ways;
 
 pub use compare::{Difference, compare};
 pub use connections::StoreGraph;

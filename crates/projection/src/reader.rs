@@ -13,7 +13,7 @@ use tokio::{sync::OnceCell, time::Instant};
 
 use super::Projection;
 use recall_domain::{Caller, EntityId, UserId};
-use recall_ports::{Around, Between, Checkpoint, GraphCopy, GraphError, GraphQueries, Neighbour, Shared, StoreError, Way};
+use recall_ports::{Checkpoint, GraphCopy, GraphError, GraphQueries, Neighbour, NeighbourQuery, Path, PathQuery, Shared, StoreError};
 
 /// After a failure the engine is left alone for so long: not every question shall wait for the time-out.
 const REST: Duration = Duration::from_secs(5);
@@ -141,11 +141,11 @@ impl GraphQueries for GraphReader {
         self.engine.engine()
     }
 
-    async fn around(&self, caller: &Caller, asked: &Around) -> Result<Vec<Neighbour>, GraphError> {
+    async fn around(&self, caller: &Caller, asked: &NeighbourQuery) -> Result<Vec<Neighbour>, GraphError> {
         self.ask(caller, self.engine.around(caller, asked), self.store.around(caller, asked)).await
     }
 
-    async fn ways(&self, caller: &Caller, asked: &Between) -> Result<Vec<Way>, GraphError> {
+    async fn ways(&self, caller: &Caller, asked: &PathQuery) -> Result<Vec<Path>, GraphError> {
         self.ask(caller, self.engine.ways(caller, asked), self.store.ways(caller, asked)).await
     }
 

@@ -53,13 +53,13 @@ fn day(number: i64) -> Timestamp {
 }
 
 /// A message as a property test draws it: user, session, speaker, day, words.
-type Drawn = (u128, u128, usize, i64, Vec<usize>);
+type DrawnMessage = (u128, u128, usize, i64, Vec<usize>);
 
-fn drawn() -> impl Strategy<Value = Drawn> {
+fn drawn() -> impl Strategy<Value = DrawnMessage> {
     (0..2_u128, 0..3_u128, 0..SPEAKERS.len(), 0..400_i64, prop::collection::vec(0..WORDS.len(), 0..8))
 }
 
-fn tell(feed: &MemoryFeed, number: usize, drawn: &Drawn) {
+fn tell(feed: &MemoryFeed, number: usize, drawn: &DrawnMessage) {
     let (user, s, speaker, d, words) = drawn;
     let text = words.iter().map(|w| WORDS[*w]).collect::<Vec<_>>().join(" ");
     feed.tell(Told {

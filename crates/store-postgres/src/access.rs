@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use uuid::Uuid;
 
-use super::{PostgresStore, codec, erase, failure::Failure, rows::Of, walls::Scope};
+use super::{PostgresStore, account_deletion, codec, failure::Failure, row_security::RowAccess, rows::Of};
 use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole};
 use recall_ports::{AccessTokenStore, RevocationStore, StoreError};
 
@@ -29,7 +29,7 @@ impl AccessTokenStore for PostgresStore {
         let created = self.write(caller, &input, |c, &(user, token, digest)| {
             Box::pin(async move {
                 sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
-                erase::refuse_while_erasing(c, user).await?;
+                account_deletion::refuse_while_erasing(c, user).await?;
                 let insert = sqlx::query!(
                     "INSERT INTO access_tokens (user_id, id, digest, name, scopes, created_at, expires_at, last_used_at)
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -76,7 +76,7 @@ impl AccessTokenStore for PostgresStore {
             digest.0.as_slice(),
             codec::time(now),
         );
-        let Some(row) = found.fetch_optional(self.pool.reading(Scope::Token)).await.map_err(Failure::from)? else { return Ok(None) };
+        let Some(row) = found.fetch_optional(self.pool.reading(RowAccess::Token)).await.map_err(Failure::from)? else { return Ok(None) };
         let user = row.user_id;
         let token = token(row)?;
         if token.last_used_at.is_none_or(|at| now - at >= NOTED_FOR) {
@@ -106,19 +106,19 @@ impl RevocationStore for PostgresStore {
             token.0.as_slice(),
             until.map(codec::time),
         );
-        query.execute(self.pool.writing(Scope::Nobody)).await.map_err(Failure::from)?;
+        query.execute(self.pool.writing(RowAccess::Nobody)).await.map_err(Failure::from)?;
         Ok(())
     }
 
     async fn is_revoked(&self, token: TokenDigest) -> Result<bool, StoreError> {
         let found =
             sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM revoked_tokens WHERE digest = $1) AS "found!""#, token.0.as_slice());
-        Ok(found.fetch_one(self.pool.reading(Scope::Nobody)).await.map_err(Failure::from)?)
+        Ok(found.fetch_one(self.pool.reading(RowAccess::Nobody)).await.map_err(Failure::from)?)
     }
 
     async fn forget_revoked(&self, now: Timestamp) -> Result<u64, StoreError> {
         let query = sqlx::query!("DELETE FROM revoked_tokens WHERE expires_at <= $1", codec::time(now));
-        Ok(query.execute(self.pool.writing(Scope::Nobody)).await.map_err(Failure::from)?.rows_affected())
+        Ok(query.execute(self.pool.writing(RowAccess::Nobody)).await.map_err(Failure::from)?.rows_affected())
     }
 }
 

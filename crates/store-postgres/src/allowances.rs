@@ -6,11 +6,11 @@ use async_trait::async_trait;
 
 use super::{PostgresStore, failure::Failure};
 use recall_domain::Caller;
-use recall_ports::{Allowances, Bucket, Drawn, StoreError};
+use recall_ports::{Allowances, Bucket, DrawOutcome, StoreError};
 
 #[async_trait]
 impl Allowances for PostgresStore {
-    async fn draw(&self, caller: &Caller, bucket: Bucket, least: u32, most: u32) -> Result<Drawn, StoreError> {
+    async fn draw(&self, caller: &Caller, bucket: Bucket, least: u32, most: u32) -> Result<DrawOutcome, StoreError> {
         // One statement, so that draws of several servers come one after the other.
         let drawn = sqlx::query!(
             "INSERT INTO allowances AS a (user_id, name, tokens, as_of, granted)
@@ -36,8 +36,8 @@ impl Allowances for PostgresStore {
         // Whole numbers, because that is what was bound and rounded to.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         Ok(match granted >= 1.0 {
-            true => Drawn::Tokens(granted as u32),
-            false => Drawn::Nothing(Duration::try_from_secs_f64((1.0 - tokens) / bucket.per_second).unwrap_or(Duration::MAX)),
+            true => DrawOutcome::Tokens(granted as u32),
+            false => DrawOutcome::Nothing(Duration::try_from_secs_f64((1.0 - tokens) / bucket.per_second).unwrap_or(Duration::MAX)),
         })
     }
 

@@ -8,8 +8,8 @@ use super::{
     codec::{self, signed},
     failure::Failure,
     keys,
+    row_security::RowAccess,
     rows::Of,
-    walls::Scope,
 };
 use recall_domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Timestamp, UserId, ViewerRole};
 use recall_ports::{AuditLog, StoreError};
@@ -44,14 +44,14 @@ impl AuditLog for PostgresStore {
             entry.address.map(|a| a.to_string()),
             &*codec::text(&entry.instance),
         );
-        insert.execute(self.pool.writing(Scope::Nobody)).await.map_err(Failure::from)?;
+        insert.execute(self.pool.writing(RowAccess::Nobody)).await.map_err(Failure::from)?;
         Ok(())
     }
 
     async fn audited(&self, caller: &Caller, actor: Option<UserId>, page: &Page) -> Result<Slice<AuditEntry>, StoreError> {
         let actor = if caller.role() == ViewerRole::Admin { actor } else { Some(caller.user()) };
         let before = page.after.as_deref().map_or(Ok(i64::MAX), keys::parse_number)?;
-        let (limit, reading) = (keys::limit(page), self.pool.reading(Scope::Nobody));
+        let (limit, reading) = (keys::limit(page), self.pool.reading(RowAccess::Nobody));
         let found = match actor {
             None => audit!("WHERE number < $1 ORDER BY number DESC LIMIT $2", before, limit).fetch_all(reading).await,
             Some(actor) => {
@@ -72,7 +72,7 @@ impl AuditLog for PostgresStore {
             caller.user().0,
             &actions[..],
         );
-        Ok(last.fetch_optional(self.pool.reading(Scope::Nobody)).await.map_err(Failure::from)?)
+        Ok(last.fetch_optional(self.pool.reading(RowAccess::Nobody)).await.map_err(Failure::from)?)
     }
 
     async fn forget_audited(&self, before: Timestamp, keep: u64, limit: u32) -> Result<u64, StoreError> {
@@ -84,7 +84,7 @@ impl AuditLog for PostgresStore {
             signed(keep),
             i64::from(limit),
         );
-        Ok(forgotten.execute(self.pool.writing(Scope::Nobody)).await.map_err(Failure::from)?.rows_affected())
+        Ok(forgotten.execute(self.pool.writing(RowAccess::Nobody)).await.map_err(Failure::from)?.rows_affected())
     }
 }
 

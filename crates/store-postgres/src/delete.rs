@@ -9,9 +9,8 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    PostgresStore,
+    PostgresStore, account_deletion,
     codec::{signed, time},
-    erase,
     failure::Failure,
     knowledge,
     rows::{self, EvidenceRow, FactRow},
@@ -125,7 +124,7 @@ async fn apply(
         signed(decision.version),
     );
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        erase::refuse_while_locked(c, user).await?;
+        account_deletion::refuse_while_locked(c, user).await?;
         return Err(Failure::Stale);
     }
 

@@ -10,8 +10,8 @@ use super::{
     PostgresStore,
     codec::{json, signed, time},
     failure::Failure,
+    row_security::{self, RowAccess},
     rows::{EventRow, Of},
-    walls::{self, Scope},
 };
 use recall_domain::{Caller, EventDraft, SessionId, StoredEvent, Timestamp};
 use recall_ports::{EventLog, LogState, StoreError};
@@ -62,13 +62,13 @@ impl EventLog for PostgresStore {
     ) -> Result<Vec<u64>, StoreError> {
         let input = (caller.user().0, session, events, now);
         let seqs = self.write(caller, &input, |c, &(user, session, events, now)| Box::pin(append(c, user, session, events, now))).await?;
-        self.hints.committed(caller, session);
+        self.notifications.committed(caller, session);
         Ok(seqs)
     }
 
     async fn prune_events(&self, before: Timestamp, keep: u64) -> Result<u64, StoreError> {
         let input = (time(before), signed(keep));
-        Ok(self.write(Scope::Pruning, &input, |c, &(before, keep)| Box::pin(prune(c, before, keep))).await?)
+        Ok(self.write(RowAccess::Pruning, &input, |c, &(before, keep)| Box::pin(prune(c, before, keep))).await?)
     }
 }
 
@@ -148,7 +148,7 @@ async fn prune(c: &mut PgConnection, before: Timestamp, keep: i64) -> Result<u64
             break;
         }
         let (user, session, head, floor) = (log.user_id, log.id, log.event_head, log.event_floor);
-        walls::go_on_for(c, user).await?;
+        row_security::go_on_for(c, user).await?;
         let bound = floor.saturating_add(signed(PRUNE_EVENTS - removed)).min(head + 1);
         // The first event young enough to stay. By number and not by time alone: a clock that jumped back must not make holes.
         let young = sqlx::query_scalar!(

@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{PostgresStore, codec, failure::Failure, walls::Scope};
+use super::{PostgresStore, codec, failure::Failure, row_security::RowAccess};
 use recall_domain::{Timestamp, UserId};
-use recall_ports::{Connected, Inspect, StoreError};
+use recall_ports::{ConnectionCounts, Inspect, StoreError};
 
 #[async_trait]
 impl Inspect for PostgresStore {
@@ -16,7 +16,7 @@ impl Inspect for PostgresStore {
 
     async fn ping(&self) -> Result<(), StoreError> {
         let asked = sqlx::query_scalar!(r#"SELECT current_setting('transaction_read_only') = 'on' OR pg_is_in_recovery() AS "read_only!""#);
-        match asked.fetch_one(self.pool.reading(Scope::Nobody)).await.map_err(Failure::from)? {
+        match asked.fetch_one(self.pool.reading(RowAccess::Nobody)).await.map_err(Failure::from)? {
             true => {
                 self.pool.report_trouble();
                 Err(Failure::ReadOnly.into())
@@ -25,18 +25,18 @@ impl Inspect for PostgresStore {
         }
     }
 
-    fn connections(&self) -> Connected {
+    fn connections(&self) -> ConnectionCounts {
         self.pool.connections()
     }
 
     async fn local_user(&self) -> Result<UserId, StoreError> {
         let user =
-            sqlx::query_scalar!("SELECT local_user FROM installation WHERE id = 1").fetch_one(self.pool.reading(Scope::Nobody)).await;
+            sqlx::query_scalar!("SELECT local_user FROM installation WHERE id = 1").fetch_one(self.pool.reading(RowAccess::Nobody)).await;
         Ok(UserId(user.map_err(Failure::from)?))
     }
 
     async fn close(&self) {
-        self.hints.stop();
+        self.notifications.stop();
         self.pool.close().await;
     }
 }

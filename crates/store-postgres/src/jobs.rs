@@ -18,9 +18,9 @@ use super::{
     codec::{Word, interval, signed, time},
     events,
     failure::Failure,
+    row_security::RowAccess,
     rows::Of,
     sessions, turns,
-    walls::Scope,
 };
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
 use recall_ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError};
@@ -70,7 +70,7 @@ impl JobQueue for PostgresStore {
             token,
             interval(lease),
         );
-        Ok(ours.fetch_one(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?)
+        Ok(ours.fetch_one(self.pool.writing(RowAccess::Queue)).await.map_err(Failure::from)?)
     }
 
     async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError> {
@@ -84,7 +84,7 @@ impl JobQueue for PostgresStore {
             job,
             token,
         );
-        let done = done.execute(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?;
+        let done = done.execute(self.pool.writing(RowAccess::Queue)).await.map_err(Failure::from)?;
         match done.rows_affected() {
             0 => Err(CommitError::NotOurs),
             _ => Ok(()),
@@ -100,7 +100,7 @@ impl JobQueue for PostgresStore {
             &jobs[..],
             &tokens[..],
         );
-        released.execute(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?;
+        released.execute(self.pool.writing(RowAccess::Queue)).await.map_err(Failure::from)?;
         Ok(())
     }
 
@@ -113,14 +113,14 @@ impl JobQueue for PostgresStore {
             self.instance,
             &held[..],
         );
-        Ok(released.execute(self.pool.writing(Scope::Queue)).await.map_err(Failure::from)?.rows_affected())
+        Ok(released.execute(self.pool.writing(RowAccess::Queue)).await.map_err(Failure::from)?.rows_affected())
     }
 
     async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError> {
         let input = (caller.user(), claim, event, code, now);
         let session =
             self.write(caller, &input, |c, &(user, claim, event, code, now)| Box::pin(bury(c, user, claim, event, code, now))).await?;
-        self.hints.committed(caller, session);
+        self.notifications.committed(caller, session);
         Ok(())
     }
 
@@ -129,7 +129,7 @@ impl JobQueue for PostgresStore {
         let session =
             self.write(caller, &input, |c, &(user, question, event, now)| Box::pin(cancel_answer(c, user, question, event, now))).await?;
         if let Some(session) = session {
-            self.hints.committed(caller, session);
+            self.notifications.committed(caller, session);
         }
         Ok(session.is_some())
     }
@@ -140,7 +140,7 @@ impl JobQueue for PostgresStore {
              WHERE head ORDER BY ready_at LIMIT 1"#,
             time(now)
         );
-        let wait = wait.fetch_optional(self.pool.reading(Scope::Queue)).await.map_err(Failure::from)?;
+        let wait = wait.fetch_optional(self.pool.reading(RowAccess::Queue)).await.map_err(Failure::from)?;
         Ok(wait.map(|ms| Duration::from_millis(ms.try_into().unwrap_or(0))))
     }
 
@@ -148,7 +148,7 @@ impl JobQueue for PostgresStore {
         let row = sqlx::query!(
             r#"SELECT (SELECT count(*) FROM jobs WHERE state = 'live') AS "live!", (SELECT count(*) FROM jobs WHERE state = 'dead') AS "dead!""#,
         );
-        let row = row.fetch_one(self.pool.reading(Scope::Queue)).await.map_err(Failure::from)?;
+        let row = row.fetch_one(self.pool.reading(RowAccess::Queue)).await.map_err(Failure::from)?;
         Ok((row.live.unsigned_abs(), row.dead.unsigned_abs()))
     }
 
@@ -157,7 +157,7 @@ impl JobQueue for PostgresStore {
             "SELECT floor(extract(epoch FROM queue_time($1) - min(queued_at)) * 1000)::bigint FROM jobs WHERE head",
             time(now)
         );
-        let age = age.fetch_one(self.pool.reading(Scope::Queue)).await.map_err(Failure::from)?;
+        let age = age.fetch_one(self.pool.reading(RowAccess::Queue)).await.map_err(Failure::from)?;
         Ok(age.map(|ms| Duration::from_millis(ms.try_into().unwrap_or(0))))
     }
 }

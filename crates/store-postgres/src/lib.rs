@@ -1,23 +1,21 @@
 //! The store on PostgreSQL with pgvector, shared by any number of server processes. The only room that speaks SQL to it; it
 //! decides nothing about knowledge. Each file serves one aggregate: statements on the left, rows to domain types in `rows`.
 //!
-//! Invariants: every statement on user data names the user, and is run for that user (`walls`); a transaction locks in the order session, job, user, so that no two
+//! Invariants: every statement on user data names the user, and is run for that user (`row_security`); a transaction locks in the order session, job, user, so that no two
 //! wait for each other; numbers (`seq`, `position`, `feed_row`) come from counters in locked rows, so they become visible in
 //! their order; nothing here reads a clock.
 
 mod access;
+mod account_deletion;
 mod allowances;
 mod archive;
 mod audit;
 mod codec;
 mod connect;
 mod delete;
-mod erase;
 mod events;
 mod failure;
 mod graph;
-mod hidden;
-mod hints;
 mod inspect;
 mod jobs;
 mod keys;
@@ -25,9 +23,12 @@ mod knowledge;
 mod logins;
 mod messages;
 mod migrate;
+mod notifications;
 mod pool;
+mod row_security;
 mod rows;
 mod servers;
+mod session_deletion;
 mod sessions;
 mod statistics;
 #[cfg(test)]
@@ -35,7 +36,6 @@ mod tests;
 mod turns;
 mod usage;
 mod visits;
-mod walls;
 
 use std::{sync::Arc, time::Duration};
 
@@ -47,11 +47,11 @@ use uuid::Uuid;
 pub use self::connect::PostgresConfig;
 use self::{
     failure::{Failure, link_is_lost},
-    hints::Hints,
+    notifications::NotificationListener,
     pool::Pool,
+    row_security::{Access, RowAccess},
     servers::Servers,
     statistics::Growth,
-    walls::{Access, Scope},
 };
 use recall_domain::Timestamp;
 use recall_ports::{Announcer, StoreError};
@@ -65,7 +65,7 @@ const ATTEMPTS: u32 = 5;
 /// The store in one PostgreSQL database.
 pub struct PostgresStore {
     pool: Pool,
-    hints: Hints,
+    notifications: NotificationListener,
     growth: Growth,
     /// Names this process.
     instance: Uuid,
@@ -90,23 +90,23 @@ impl PostgresStore {
             true => migrate::run(&mut connection).await?,
             false => migrate::verify(&mut connection).await?,
         }
-        walls::check(&mut connection, config.require_row_security).await?;
+        row_security::check(&mut connection, config.require_row_security).await?;
         let instance = inspect::found_installation(&mut connection, now).await?;
         drop(connection);
         let pool = Pool::start(servers, server, config);
-        let hints = Hints::start(pool.clone(), instance);
-        Ok(Self { hints, pool, growth: Growth::default(), instance, turns: turns::Turns::default() })
+        let notifications = NotificationListener::start(pool.clone(), instance);
+        Ok(Self { notifications, pool, growth: Growth::default(), instance, turns: turns::Turns::default() })
     }
 
     /// From now on tells `announcer` what other processes commit to this database, and wakes `wake` for work that they queue.
     /// Without it, or while the connection is away, all of it is found by looking again.
     pub fn follow(&self, announcer: Arc<dyn Announcer>, wake: Arc<Notify>) {
-        self.hints.follow(announcer, wake);
+        self.notifications.follow(announcer, wake);
     }
 
     /// One transaction. `work` may run several times: when it loses against another transaction, or the connection breaks
     /// before COMMIT. Whether a COMMIT that was cut off happened is not known here, so it is not repeated.
-    async fn write<T, R, F>(&self, scope: impl Into<Scope>, input: &T, work: F) -> Result<R, Failure>
+    async fn write<T, R, F>(&self, scope: impl Into<RowAccess>, input: &T, work: F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
@@ -116,7 +116,7 @@ impl PostgresStore {
     }
 
     /// Reads several things as they were at one moment.
-    async fn snapshot<T, R, F>(&self, scope: impl Into<Scope>, input: &T, work: F) -> Result<R, Failure>
+    async fn snapshot<T, R, F>(&self, scope: impl Into<RowAccess>, input: &T, work: F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
@@ -125,7 +125,7 @@ impl PostgresStore {
         self.transact((scope.into(), Access::Snapshot), input, work).await
     }
 
-    async fn transact<T, R, F>(&self, whose: (Scope, Access), input: &T, work: F) -> Result<R, Failure>
+    async fn transact<T, R, F>(&self, whose: (RowAccess, Access), input: &T, work: F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
@@ -144,7 +144,7 @@ impl PostgresStore {
         }
     }
 
-    async fn attempt<T, R, F>(&self, whose: (Scope, Access), input: &T, work: &F) -> Result<R, Failure>
+    async fn attempt<T, R, F>(&self, whose: (RowAccess, Access), input: &T, work: &F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,

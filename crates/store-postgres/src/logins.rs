@@ -7,8 +7,8 @@ use super::{
     PostgresStore,
     codec::{self, Word},
     failure::Failure,
+    row_security::{self, RowAccess},
     rows::Of,
-    walls::{self, Scope},
 };
 use recall_domain::{Caller, Login, ProviderToken, Renewal, Timestamp, TokenDigest, UserId, UserText};
 use recall_ports::{LoggedOut, LoginStore, Renewed, StoreError};
@@ -71,7 +71,7 @@ impl LoginStore for PostgresStore {
             digest.0.as_slice(),
             codec::time(now),
         );
-        let found = found.fetch_optional(self.pool.reading(Scope::Login)).await.map_err(Failure::from)?;
+        let found = found.fetch_optional(self.pool.reading(RowAccess::Login)).await.map_err(Failure::from)?;
         Ok(found.map(|row| login(row, digest)).transpose()?)
     }
 
@@ -137,15 +137,15 @@ impl LoginStore for PostgresStore {
                     &*codec::text(session),
                     &*codec::text(issuer),
                 );
-                (found.fetch_all(self.pool.reading(Scope::Login)).await.map_err(Failure::from)?, Some(codec::text(session)))
+                (found.fetch_all(self.pool.reading(RowAccess::Login)).await.map_err(Failure::from)?, Some(codec::text(session)))
             }
         };
         let input = (users, session, issuer, codec::time(begun_by));
-        let ended = self.write(Scope::Login, &input, |c, (users, session, issuer, begun_by)| {
+        let ended = self.write(RowAccess::Login, &input, |c, (users, session, issuer, begun_by)| {
             Box::pin(async move {
                 let mut ended = Vec::new();
                 for user in users {
-                    walls::go_on_for(c, *user).await?;
+                    row_security::go_on_for(c, *user).await?;
                     let of_user = sqlx::query!(
                         "DELETE FROM logins
                          WHERE user_id = $1 AND issuer = $2 AND created_at <= $3 AND ($4::text IS NULL OR provider_session = $4)",
@@ -167,7 +167,7 @@ impl LoginStore for PostgresStore {
     async fn forget_logins(&self, now: Timestamp) -> Result<u64, StoreError> {
         // Which users, and then one by one: no statement changes rows of several.
         let users = sqlx::query_scalar!("SELECT DISTINCT user_id FROM logins WHERE idle_until <= $1", codec::time(now));
-        let users = users.fetch_all(self.pool.reading(Scope::Login)).await.map_err(Failure::from)?;
+        let users = users.fetch_all(self.pool.reading(RowAccess::Login)).await.map_err(Failure::from)?;
         let mut forgotten = 0;
         for user in users {
             let of_user = sqlx::query!("DELETE FROM logins WHERE user_id = $1 AND idle_until <= $2", user, codec::time(now));
@@ -180,7 +180,7 @@ impl LoginStore for PostgresStore {
 /// Whose login it is: what follows is done for that user.
 async fn whose(store: &PostgresStore, digest: TokenDigest) -> Result<Option<UserId>, Failure> {
     let found = sqlx::query_scalar!("SELECT user_id FROM logins WHERE digest = $1", digest.0.as_slice());
-    Ok(found.fetch_optional(store.pool.reading(Scope::Login)).await?.map(UserId))
+    Ok(found.fetch_optional(store.pool.reading(RowAccess::Login)).await?.map(UserId))
 }
 
 fn login(row: LoginRow, digest: TokenDigest) -> Result<(Caller, Login), Failure> {

@@ -25,11 +25,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{
     connect::{self, PostgresConfig},
     failure::is_wrong_server,
+    row_security::{Access, RowAccess},
     servers::{Servers, address},
-    walls::{Access, Scope},
 };
 use recall_domain::UserId;
-use recall_ports::{Connected, FairShare};
+use recall_ports::{ConnectionCounts, FairShare};
 
 /// What the server has, past its own limit of a statement, to say that it ended one.
 const GRACE: Duration = Duration::from_secs(2);
@@ -94,9 +94,9 @@ impl Pool {
     }
 
     /// How many connections there are, and who waits for one.
-    pub(super) fn connections(&self) -> Connected {
+    pub(super) fn connections(&self) -> ConnectionCounts {
         let pool = self.current.borrow().pool.clone();
-        Connected {
+        ConnectionCounts {
             open: pool.size(),
             idle: u32::try_from(pool.num_idle()).unwrap_or(u32::MAX),
             most: pool.options().get_max_connections(),
@@ -105,9 +105,9 @@ impl Pool {
     }
 
     /// A connection for work in a scope. It counts for the caller until it goes back, so nobody may wait for another one meanwhile.
-    pub(super) async fn lend(&self, scope: Scope) -> Result<Lent, Error> {
+    pub(super) async fn lend(&self, scope: RowAccess) -> Result<Lent, Error> {
         let share = match scope {
-            Scope::Caller(user) => self.share.share(user).await,
+            RowAccess::Caller(user) => self.share.share(user).await,
             _ => None,
         };
         let connection = Some(self.take().await?);
@@ -149,18 +149,18 @@ impl Pool {
     }
 
     /// For a statement that reads.
-    pub(super) fn reading(&self, scope: impl Into<Scope>) -> Rows<'_> {
+    pub(super) fn reading(&self, scope: impl Into<RowAccess>) -> Rows<'_> {
         Rows { pool: self, scope: scope.into(), access: Access::Read }
     }
 
     /// For a statement that writes.
-    pub(super) fn writing(&self, scope: impl Into<Scope>) -> Rows<'_> {
+    pub(super) fn writing(&self, scope: impl Into<RowAccess>) -> Rows<'_> {
         Rows { pool: self, scope: scope.into(), access: Access::Write }
     }
 
     /// A read transaction that lasts as long as whoever takes what it reads: for the archive, at the command line.
     pub(super) async fn snapshot(&self, user: UserId) -> Result<Transaction<'static, Postgres>, Error> {
-        let (pool, begin) = (self.current.borrow().pool.clone(), Scope::Caller(user).begin(Access::Snapshot));
+        let (pool, begin) = (self.current.borrow().pool.clone(), RowAccess::Caller(user).begin(Access::Snapshot));
         // In a task, so that it ends whoever waits for it: see `Lent::begin`.
         match tokio::spawn(async move { pool.begin_with(begin).await }).await {
             Ok(begun) => begun,
@@ -306,7 +306,7 @@ impl DerefMut for Lent {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rows<'p> {
     pool: &'p Pool,
-    scope: Scope,
+    scope: RowAccess,
     access: Access,
 }
 
@@ -317,7 +317,7 @@ macro_rules! run {
         let rows = $rows;
         let mut lent = rows.pool.lend(rows.scope).await?;
         let whole = async {
-            if matches!(rows.scope, Scope::Nobody) {
+            if matches!(rows.scope, RowAccess::Nobody) {
                 let $connection = &mut *lent;
                 return $work.await;
             }

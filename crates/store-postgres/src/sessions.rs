@@ -5,14 +5,14 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    PostgresStore,
+    PostgresStore, account_deletion,
     codec::{self, millis},
-    delete, erase,
+    delete,
     failure::Failure,
     keys,
+    row_security::RowAccess,
     rows::{self, SessionRow},
     visits,
-    walls::Scope,
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
@@ -32,7 +32,7 @@ impl SessionStore for PostgresStore {
             Box::pin(async move {
                 let user = caller.user().0;
                 sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
-                erase::refuse_while_locked(c, user).await?;
+                account_deletion::refuse_while_locked(c, user).await?;
                 visits::take_session(c, caller).await?;
                 let title = codec::opt_text(title.as_ref().map(UserText::as_str));
                 let row = sqlx::query_as!(
@@ -106,7 +106,7 @@ impl SessionStore for PostgresStore {
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeleted, StoreError> {
         let deleted = delete::session(self, caller.user(), id, since, reweigh).await?;
-        self.hints.deleted(caller, id);
+        self.notifications.deleted(caller, id);
         Ok(deleted)
     }
 
@@ -125,7 +125,7 @@ impl SessionStore for PostgresStore {
             codec::time(since),
             i64::from(limit),
         );
-        let found = found.fetch_all(self.pool.reading(Scope::Unused)).await.map_err(Failure::from)?;
+        let found = found.fetch_all(self.pool.reading(RowAccess::Unused)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(|row| (Caller::verified(UserId(row.user_id), ViewerRole::User), SessionId(row.id))).collect())
     }
 }

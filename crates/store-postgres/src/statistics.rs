@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use sqlx::AssertSqlSafe;
 
-use super::{PostgresStore, failure::Failure, walls::Scope};
+use super::{PostgresStore, failure::Failure, row_security::RowAccess};
 
 /// Tables that foreign keys lead to, and the columns by which one may look for their rows.
 const TABLES: [(&str, &str); 5] = [
@@ -65,8 +65,8 @@ impl PostgresStore {
                  FROM pg_class WHERE oid = $1::text::regclass"#,
                 table
             );
-            if grown.fetch_one(self.pool.reading(Scope::Nobody)).await? {
-                sqlx::query(analysis(table, columns)).execute(self.pool.writing(Scope::Nobody)).await?;
+            if grown.fetch_one(self.pool.reading(RowAccess::Nobody)).await? {
+                sqlx::query(analysis(table, columns)).execute(self.pool.writing(RowAccess::Nobody)).await?;
             }
         }
         Ok(())
@@ -88,7 +88,7 @@ mod tests {
     async fn the_tables_have_these_columns() {
         let Some(store) = store().await else { return };
         for (table, columns) in TABLES {
-            sqlx::query(analysis(table, columns)).execute(store.pool.writing(Scope::Nobody)).await.unwrap();
+            sqlx::query(analysis(table, columns)).execute(store.pool.writing(RowAccess::Nobody)).await.unwrap();
         }
         store.close().await;
     }

@@ -63,20 +63,20 @@ const TABLES: [(&str, &str); 9] = [
     ("erasures", "user_id"),
 ];
 
-const SCOPES: [Scope; 10] = [
-    Scope::Queue,
-    Scope::Pruning,
-    Scope::Token,
-    Scope::Login,
-    Scope::Erasures,
-    Scope::Unused,
-    Scope::Vectors,
-    Scope::Budget,
-    Scope::Graph,
-    Scope::Owners,
+const SCOPES: [RowAccess; 10] = [
+    RowAccess::Queue,
+    RowAccess::Pruning,
+    RowAccess::Token,
+    RowAccess::Login,
+    RowAccess::Erasures,
+    RowAccess::Unused,
+    RowAccess::Vectors,
+    RowAccess::Budget,
+    RowAccess::Graph,
+    RowAccess::Owners,
 ];
 
-async fn whose(store: &PostgresStore, scope: impl Into<Scope>, table: &str, column: &str) -> Vec<uuid::Uuid> {
+async fn whose(store: &PostgresStore, scope: impl Into<RowAccess>, table: &str, column: &str) -> Vec<uuid::Uuid> {
     let sql = format!("SELECT {column} FROM {table} ORDER BY 1");
     sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(store.pool.reading(scope)).await.unwrap()
 }
@@ -98,17 +98,17 @@ async fn a_statement_that_forgets_the_user_sees_nothing_of_another() {
         });
         assert_eq!(in_snapshot.await.unwrap(), [anna.user().0], "{table}");
         // Both connections of the pool have served both users by now, and keep nothing of it.
-        assert!(whose(&store, Scope::Nobody, table, column).await.is_empty(), "{table}");
+        assert!(whose(&store, RowAccess::Nobody, table, column).await.is_empty(), "{table}");
         for scope in SCOPES {
             let opens = match table {
-                "users" => matches!(scope, Scope::Owners | Scope::Vectors),
-                "sessions" => matches!(scope, Scope::Pruning | Scope::Unused),
-                "logins" => matches!(scope, Scope::Login),
-                "erasures" => matches!(scope, Scope::Erasures),
-                "jobs" => matches!(scope, Scope::Queue),
-                "usage_days" => matches!(scope, Scope::Budget),
-                "graph_heads" => matches!(scope, Scope::Graph),
-                "access_tokens" => matches!(scope, Scope::Token),
+                "users" => matches!(scope, RowAccess::Owners | RowAccess::Vectors),
+                "sessions" => matches!(scope, RowAccess::Pruning | RowAccess::Unused),
+                "logins" => matches!(scope, RowAccess::Login),
+                "erasures" => matches!(scope, RowAccess::Erasures),
+                "jobs" => matches!(scope, RowAccess::Queue),
+                "usage_days" => matches!(scope, RowAccess::Budget),
+                "graph_heads" => matches!(scope, RowAccess::Graph),
+                "access_tokens" => matches!(scope, RowAccess::Token),
                 _ => false,
             };
             let seen = whose(&store, scope, table, column).await.len();
@@ -136,10 +136,10 @@ async fn a_statement_that_forgets_the_user_changes_nothing_of_another() {
         refused(sqlx::query(sql).execute(store.pool.writing(&anna)).await, sql);
     }
     // Logs can be found and locked by what prunes them, and nothing else.
-    refused(sqlx::query("UPDATE sessions SET title = 'x'").execute(store.pool.writing(Scope::Pruning)).await, "pruning");
+    refused(sqlx::query("UPDATE sessions SET title = 'x'").execute(store.pool.writing(RowAccess::Pruning)).await, "pruning");
     let locked = "UPDATE users SET embedding_settled = true";
-    refused(sqlx::query(locked).execute(store.pool.writing(Scope::Vectors)).await, "vectors");
-    for scope in SCOPES.into_iter().filter(|scope| !matches!(scope, Scope::Queue)) {
+    refused(sqlx::query(locked).execute(store.pool.writing(RowAccess::Vectors)).await, "vectors");
+    for scope in SCOPES.into_iter().filter(|scope| !matches!(scope, RowAccess::Queue)) {
         for (table, _) in TABLES {
             let deleted = sqlx::query(AssertSqlSafe(format!("DELETE FROM {table}"))).execute(store.pool.writing(scope)).await.unwrap();
             assert_eq!(deleted.rows_affected(), 0, "{scope:?} in {table}");
@@ -149,7 +149,7 @@ async fn a_statement_that_forgets_the_user_changes_nothing_of_another() {
     for sql in ["UPDATE messages SET text = 'x'", "DELETE FROM messages", "DELETE FROM sessions", "DELETE FROM users"] {
         let done = sqlx::query(sql).execute(store.pool.writing(&anna)).await.unwrap();
         assert_eq!(done.rows_affected(), 1, "{sql}");
-        let nobody = sqlx::query(sql).execute(store.pool.writing(Scope::Nobody)).await.unwrap();
+        let nobody = sqlx::query(sql).execute(store.pool.writing(RowAccess::Nobody)).await.unwrap();
         assert_eq!(nobody.rows_affected(), 0, "{sql}");
     }
     let text: String = sqlx::query_scalar("SELECT text FROM messages").fetch_one(store.pool.reading(&boris)).await.unwrap();

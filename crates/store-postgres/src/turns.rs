@@ -11,7 +11,7 @@ use super::{
     codec::{interval, time},
     failure::Failure,
     jobs::JobRow,
-    walls::Scope,
+    row_security::RowAccess,
 };
 use recall_domain::Timestamp;
 
@@ -75,7 +75,7 @@ pub(super) async fn claim(store: &PostgresStore, now: Timestamp, lease: std::tim
         last,
         store.instance,
     );
-    let rows = rows.fetch_all(store.pool.writing(Scope::Queue)).await?;
+    let rows = rows.fetch_all(store.pool.writing(RowAccess::Queue)).await?;
     store.turns.served(last, rows.iter().filter(|row| row.fair).map(|row| row.user_id));
     Ok(rows)
 }

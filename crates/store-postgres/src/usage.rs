@@ -6,11 +6,11 @@ use super::{
     PostgresStore,
     codec::{Word, signed},
     failure::Failure,
+    row_security::RowAccess,
     rows::Of,
-    walls::Scope,
 };
 use recall_domain::{Caller, Day, DayUsage, MessageId, Spending, TokenCount, ViewerRole};
-use recall_ports::{Spent, StoreError, UsageStore};
+use recall_ports::{StoreError, UsageStore, UsageTotals};
 
 #[async_trait]
 impl UsageStore for PostgresStore {
@@ -55,7 +55,7 @@ impl UsageStore for PostgresStore {
         Ok(done.await?)
     }
 
-    async fn spent(&self, caller: &Caller, day: Day) -> Result<Spent, StoreError> {
+    async fn spent(&self, caller: &Caller, day: Day) -> Result<UsageTotals, StoreError> {
         let row = sqlx::query!(
             r#"SELECT coalesce(sum(input_tokens + output_tokens) FILTER (WHERE user_id = $1), 0)::bigint AS "mine!",
                     coalesce(sum(input_tokens + output_tokens) FILTER (WHERE visitor), 0)::bigint AS "visitors!",
@@ -64,9 +64,13 @@ impl UsageStore for PostgresStore {
             caller.user().0,
             day.0,
         );
-        let row = row.fetch_one(self.pool.reading(Scope::Budget)).await.map_err(Failure::from)?;
+        let row = row.fetch_one(self.pool.reading(RowAccess::Budget)).await.map_err(Failure::from)?;
         let of = |column| Of("usage_days", column);
-        Ok(Spent { own: of("mine").count(row.mine)?, visitors: of("visitors").count(row.visitors)?, all: of("in_all").count(row.in_all)? })
+        Ok(UsageTotals {
+            own: of("mine").count(row.mine)?,
+            visitors: of("visitors").count(row.visitors)?,
+            all: of("in_all").count(row.in_all)?,
+        })
     }
 
     async fn usage_since(&self, caller: &Caller, since: Day) -> Result<Vec<DayUsage>, StoreError> {

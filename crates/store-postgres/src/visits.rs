@@ -5,14 +5,13 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    PostgresStore, archive,
+    PostgresStore, account_deletion, archive,
     codec::{self, signed},
-    erase,
     failure::Failure,
+    row_security::{self, RowAccess},
     rows::Of,
-    walls::{self, Scope},
 };
-use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitRoom};
+use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_ports::{StoreError, VisitStore};
 
 struct VisitRow {
@@ -29,15 +28,15 @@ const BEGINNING: i64 = 0x7265_6361_6c6c_0014;
 
 #[async_trait]
 impl VisitStore for PostgresStore {
-    async fn begin_visit(&self, caller: &Caller, visit: &Visit, room: &VisitRoom) -> Result<bool, StoreError> {
+    async fn begin_visit(&self, caller: &Caller, visit: &Visit, room: &VisitLimits) -> Result<bool, StoreError> {
         let input = (caller.user().0, visit, room);
-        let begun = self.write(Scope::Visit, &input, |c, &(user, visit, room)| {
+        let begun = self.write(RowAccess::Visit, &input, |c, &(user, visit, room)| {
             Box::pin(async move {
                 let origin = room.origin.map(|origin| origin.to_string());
                 if !make_room(c, visit.created_at, origin.as_deref(), room).await? {
                     return Ok(false);
                 }
-                walls::go_on_for(c, user).await?;
+                row_security::go_on_for(c, user).await?;
                 sqlx::query!("INSERT INTO users (id, visitor) VALUES ($1, true) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
                 let insert = sqlx::query!(
                     "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at, empty_until, origin)
@@ -64,7 +63,7 @@ impl VisitStore for PostgresStore {
 
     async fn use_visit(&self, digest: TokenDigest, now: Timestamp, ends_at: Timestamp, empty_until: Timestamp) -> Result<(), StoreError> {
         let whose = sqlx::query_scalar!("SELECT user_id FROM visits WHERE digest = $1", digest.0.as_slice());
-        let whose = whose.fetch_optional(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        let whose = whose.fetch_optional(self.pool.reading(RowAccess::Visit)).await.map_err(Failure::from)?;
         let Some(user) = whose else { return Ok(()) };
         // Need not wait for the disk.
         let used = sqlx::query!(
@@ -89,7 +88,7 @@ impl VisitStore for PostgresStore {
             codec::time(now),
             i64::from(limit),
         );
-        let found = ended.fetch_all(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        let found = ended.fetch_all(self.pool.reading(RowAccess::Visit)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(visitor).collect())
     }
 
@@ -119,7 +118,7 @@ impl VisitStore for PostgresStore {
 
     async fn unsettled_adoptions(&self, limit: u32) -> Result<Vec<Caller>, StoreError> {
         let found = sqlx::query_scalar!("SELECT DISTINCT user_id FROM adopted LIMIT $1", i64::from(limit));
-        let found = found.fetch_all(self.pool.reading(Scope::Visit)).await.map_err(Failure::from)?;
+        let found = found.fetch_all(self.pool.reading(RowAccess::Visit)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(|user| Caller::verified(UserId(user), ViewerRole::User)).collect())
     }
 }
@@ -132,13 +131,13 @@ async fn find(store: &PostgresStore, digest: TokenDigest, now: Timestamp) -> Res
         digest.0.as_slice(),
         codec::time(now),
     );
-    let found = found.fetch_optional(store.pool.reading(Scope::Visit)).await?;
+    let found = found.fetch_optional(store.pool.reading(RowAccess::Visit)).await?;
     found.map(|row| visit(row, digest)).transpose()
 }
 
 /// Whether there may be one more visit, in a transaction that sees all of them. Ends empty ones for it where there are as many as
 /// there may be.
-async fn make_room(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, room: &VisitRoom) -> Result<bool, Failure> {
+async fn make_room(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, room: &VisitLimits) -> Result<bool, Failure> {
     sqlx::query!("SELECT 1 AS one FROM pg_advisory_xact_lock($1)", BEGINNING).fetch_one(&mut *c).await?;
     if let Some(origin) = origin {
         let there = sqlx::query_scalar!(
@@ -180,7 +179,7 @@ async fn end_an_empty_one(c: &mut PgConnection, now: Timestamp, origin: Option<&
             }
         };
         let Some(oldest) = oldest else { return Ok(false) };
-        walls::go_on_for(c, oldest).await?;
+        row_security::go_on_for(c, oldest).await?;
         // Over, and good for nothing: a request that was on its way stores nothing that would then go. Whoever says something on it
         // at this moment is waited for, and keeps it.
         let ended = sqlx::query!(
@@ -216,7 +215,7 @@ async fn hand_over(
     // They are the account's now. What a worker holds is void at once, and the erasure may be a while in coming.
     sqlx::query!("DELETE FROM jobs WHERE user_id = $1", visitor.0).execute(&mut *c).await?;
     // Ends the visit too.
-    erase::begin(c, visitor.0, now).await?;
+    account_deletion::begin(c, visitor.0, now).await?;
     Ok(Some(archive::adopt(c, estate, account).await?.adoption))
 }
 

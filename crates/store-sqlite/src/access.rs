@@ -5,9 +5,8 @@ use chrono::TimeDelta;
 use sqlx::sqlite::SqliteRow;
 
 use super::{
-    SqliteStore,
+    SqliteStore, account_deletion,
     codec::{bytes, millis},
-    erase,
     failure::Failure,
     rows::Columns,
 };
@@ -27,7 +26,7 @@ impl AccessTokenStore for SqliteStore {
         let created = self.write(move |c| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
-                erase::refuse_while_erasing(c, user).await?;
+                account_deletion::refuse_while_erasing(c, user).await?;
                 sqlx::query(
                     "INSERT INTO access_tokens (user_id, id, digest, name, scopes, created_at, expires_at, last_used_at)
                      VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

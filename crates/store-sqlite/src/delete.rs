@@ -7,9 +7,8 @@ use sqlx::SqliteConnection;
 use uuid::Uuid;
 
 use super::{
-    SqliteStore,
+    SqliteStore, account_deletion,
     codec::{bytes, id_list, millis, signed},
-    erase,
     failure::Failure,
     knowledge, rows,
     rows::Columns,
@@ -132,7 +131,7 @@ async fn apply(
     .bind(bytes(&user))
     .bind(signed(decision.version));
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        erase::refuse_while_locked(c, user).await?;
+        account_deletion::refuse_while_locked(c, user).await?;
         return Err(Failure::Stale);
     }
 

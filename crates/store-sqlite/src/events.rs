@@ -8,9 +8,9 @@ use super::{
     SqliteStore,
     codec::{bytes, json, millis, signed},
     failure::Failure,
-    hidden::hidden,
     rows,
     rows::Columns,
+    session_deletion::under_deletion,
 };
 use recall_domain::{Caller, EventDraft, SessionId, StoredEvent, Timestamp};
 use recall_ports::{EventLog, LogState, StoreError};
@@ -37,7 +37,7 @@ impl EventLog for SqliteStore {
     async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
         let found = sqlx::query(concat!(
             "SELECT * FROM events WHERE user_id = ?1 AND session_id = ?2 AND seq > ?3 AND ?2 NOT IN ",
-            hidden!(),
+            under_deletion!(),
             " ORDER BY seq LIMIT ?4"
         ))
         .bind(bytes(&caller.user().0))

@@ -5,7 +5,7 @@ use sqlx::SqliteConnection;
 
 use super::{SqliteStore, codec, failure::Failure, rows::Columns};
 use recall_domain::{Timestamp, UserId};
-use recall_ports::{Connected, Inspect, StoreError};
+use recall_ports::{ConnectionCounts, Inspect, StoreError};
 
 #[async_trait]
 impl Inspect for SqliteStore {
@@ -21,8 +21,8 @@ impl Inspect for SqliteStore {
         Ok(())
     }
 
-    fn connections(&self) -> Connected {
-        Connected {
+    fn connections(&self) -> ConnectionCounts {
+        ConnectionCounts {
             // With that of the writer, which is in use always.
             open: self.readers.for_server().size() + 1,
             idle: u32::try_from(self.readers.for_server().num_idle()).unwrap_or(u32::MAX),

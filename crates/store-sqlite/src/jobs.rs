@@ -13,8 +13,8 @@ use super::{
     codec::{Word, bytes, duration_millis, id_list, millis, signed},
     events,
     failure::Failure,
-    hidden::hidden,
     rows::Columns,
+    session_deletion::under_deletion,
     turns,
 };
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
@@ -320,7 +320,7 @@ async fn cancel_answer(
     let job = sqlx::query(concat!(
         "SELECT * FROM jobs
          WHERE user_id = ?1 AND message_id = ?2 AND state = 'live' AND (lane = 'answer' OR answer = 1) AND session_id NOT IN ",
-        hidden!()
+        under_deletion!()
     ))
     .bind(bytes(&user.0))
     .bind(bytes(&question.0))

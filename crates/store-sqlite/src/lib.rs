@@ -5,16 +5,15 @@
 //! reads a clock.
 
 mod access;
+mod account_deletion;
 mod archive;
 mod audit;
 mod codec;
 mod delete;
-mod erase;
 mod events;
 mod extension;
 mod failure;
 mod graph;
-mod hidden;
 mod inspect;
 mod jobs;
 mod keys;
@@ -25,6 +24,7 @@ mod messages;
 mod migrate;
 mod readers;
 mod rows;
+mod session_deletion;
 mod sessions;
 #[cfg(test)]
 mod tests;

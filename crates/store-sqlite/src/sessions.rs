@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 
 use super::{
-    SqliteStore,
+    SqliteStore, account_deletion,
     codec::{bytes, id_list, millis},
-    delete, erase,
+    delete,
     failure::Failure,
     keys, rows,
     rows::Columns,
@@ -28,7 +28,7 @@ impl SessionStore for SqliteStore {
         let session = self.write(move |c| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
-                erase::refuse_while_locked(c, user).await?;
+                account_deletion::refuse_while_locked(c, user).await?;
                 visits::take_session(c, &caller).await?;
                 let row = sqlx::query(
                     "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch) VALUES (?1, ?2, ?3, ?4, ?4, ?5) RETURNING *",

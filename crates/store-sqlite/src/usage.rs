@@ -10,7 +10,7 @@ use super::{
     rows::Columns,
 };
 use recall_domain::{Caller, Day, DayUsage, MessageId, Spending, TokenCount, ViewerRole};
-use recall_ports::{Spent, StoreError, UsageStore};
+use recall_ports::{StoreError, UsageStore, UsageTotals};
 
 #[async_trait]
 impl UsageStore for SqliteStore {
@@ -52,7 +52,7 @@ impl UsageStore for SqliteStore {
         Ok(done.await?)
     }
 
-    async fn spent(&self, caller: &Caller, day: Day) -> Result<Spent, StoreError> {
+    async fn spent(&self, caller: &Caller, day: Day) -> Result<UsageTotals, StoreError> {
         let row = sqlx::query(
             "SELECT (SELECT COALESCE(SUM(input_tokens + output_tokens), 0) FROM usage_days WHERE user_id = ?1 AND day = ?2) AS mine,
                     (SELECT COALESCE(SUM(input_tokens + output_tokens), 0) FROM usage_days WHERE day = ?2 AND visitor = 1) AS visitors,
@@ -60,7 +60,7 @@ impl UsageStore for SqliteStore {
         );
         let row = row.bind(bytes(&caller.user().0)).bind(day.0).fetch_one(self.readers.of(caller)).await.map_err(Failure::from)?;
         let c = Columns::of(&row, "usage_days");
-        Ok(Spent { own: c.count("mine")?, visitors: c.count("visitors")?, all: c.count("in_all")? })
+        Ok(UsageTotals { own: c.count("mine")?, visitors: c.count("visitors")?, all: c.count("in_all")? })
     }
 
     async fn usage_since(&self, caller: &Caller, since: Day) -> Result<Vec<DayUsage>, StoreError> {

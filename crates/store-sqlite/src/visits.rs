@@ -5,18 +5,17 @@ use sqlx::{AssertSqlSafe, SqliteConnection, sqlite::SqliteRow};
 use uuid::Uuid;
 
 use super::{
-    SqliteStore, archive,
+    SqliteStore, account_deletion, archive,
     codec::{bytes, millis, signed},
-    erase,
     failure::Failure,
     rows::Columns,
 };
-use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitRoom};
+use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_ports::{StoreError, VisitStore};
 
 #[async_trait]
 impl VisitStore for SqliteStore {
-    async fn begin_visit(&self, caller: &Caller, visit: &Visit, room: &VisitRoom) -> Result<bool, StoreError> {
+    async fn begin_visit(&self, caller: &Caller, visit: &Visit, room: &VisitLimits) -> Result<bool, StoreError> {
         let (user, visit, room) = (caller.user().0, visit.clone(), *room);
         let begun = self.write(move |c| {
             Box::pin(async move {
@@ -86,7 +85,7 @@ impl VisitStore for SqliteStore {
                 // They are the account's now. What a worker holds is void at once, and the erasure may be a while in coming.
                 sqlx::query("DELETE FROM jobs WHERE user_id = ?").bind(bytes(&whose.user().0)).execute(&mut *c).await?;
                 // Ends the visit too.
-                erase::begin(c, whose.user().0, now).await?;
+                account_deletion::begin(c, whose.user().0, now).await?;
                 Ok(Some(handover.adoption))
             })
         });
@@ -137,7 +136,7 @@ async fn find(c: &mut SqliteConnection, digest: TokenDigest, now: Timestamp) -> 
 }
 
 /// Whether there may be one more visit. Ends empty ones for it where there are as many as there may be.
-async fn make_room(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str>, room: &VisitRoom) -> Result<bool, Failure> {
+async fn make_room(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str>, room: &VisitLimits) -> Result<bool, Failure> {
     let of_origin = origin.map(|origin| (Some(origin), room.most_of_origin));
     for (origin, most) in of_origin.into_iter().chain([(None, room.most)]) {
         // Texts of their own, because an index serves a condition only where it always holds.

@@ -4,16 +4,16 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use super::{Conversation, UseCaseError, entities::Came};
+use super::{UseCaseError, UseCases, entities::Came};
 use recall_domain::{Adopted, Adoption, Caller, Entity, EntityId, EntityKey, TokenDigest};
 use recall_facts::adopt::twin;
 
 /// Longest wait of a request; what is not done by then goes on without it.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Most entities looked at: far more than a visit can have.
 const MOST: u32 = 10_000;
 
-impl Conversation {
+impl UseCases {
     /// Gives everything of a visit to the caller's account; `None` when there is no such visit any more. What the two know is beside
     /// each other until [`Self::settle_soon`].
     ///
@@ -32,8 +32,8 @@ impl Conversation {
     pub async fn settle_soon(&self, caller: &Caller) {
         // Of its own, so that it goes on when whoever asked hangs up.
         let (this, whose) = (self.clone(), *caller);
-        let work = self.errands.run(async move { this.settle_adoptions(&whose).await });
-        match tokio::time::timeout(PATIENCE, work).await {
+        let work = self.background_tasks.run(async move { this.settle_adoptions(&whose).await });
+        match tokio::time::timeout(TIMEOUT, work).await {
             // In the last case the server stops; any process goes on.
             Ok(Ok(Some(Ok(())))) | Err(_) | Ok(Ok(None)) => {}
             Ok(Ok(Some(Err(error)))) => tracing::warn!(%error, "an adoption was interrupted and will be gone on with"),

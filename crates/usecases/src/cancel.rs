@@ -7,13 +7,13 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Conversation, UseCaseError, shared};
+use super::{UseCaseError, UseCases, shared};
 use recall_domain::{Caller, EventBody, EventDraft, EventId, Message, MessageId, UserId, event::AnswerFailed};
 
 /// The code of `answer_failed` when somebody asked for it.
 pub const CANCELLED: &str = "CANCELLED";
 
-impl Conversation {
+impl UseCases {
     /// Ends the answering of a question, wherever it has got to. Says whether there was anything to end: an answer that is there
     /// already stays, and so does what the message states.
     ///

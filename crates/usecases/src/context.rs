@@ -7,7 +7,7 @@ use std::{
 
 use tracing::warn;
 
-use super::{Conversation, UseCaseError, check, rank};
+use super::{UseCaseError, UseCases, check, rank};
 use recall_domain::{
     Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Message, MessageId, Stance, UserText,
     context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, Timings},
@@ -32,7 +32,7 @@ const MODELS_TRIED: usize = 3;
 /// How much evidence of each fact is looked at to tell whether a session speaks of it.
 const EVIDENCE_FOR_SESSION: u32 = 200;
 
-impl Conversation {
+impl UseCases {
     /// What bears on a question, best first.
     ///
     /// # Errors

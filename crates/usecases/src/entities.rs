@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::by_hand::{Heard, MAX_SESSIONS, MAX_STALE};
-use super::{Conversation, UseCaseError, check, shared};
+use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
+use super::{UseCaseError, UseCases, check, shared};
 use recall_domain::{Caller, Decision, Entity, EntityId, EntityKey, EntityType, Fact, FactId, Page, SessionId};
-use recall_facts::{AskedName, Likely, Memory, edit, merge, unmerge};
+use recall_facts::{CandidateEntity, Memory, NameQuery, edit, merge, unmerge};
 use recall_ports::{CommitError, EntityFilter, KnowledgeCommit};
 
 /// Most facts moved by one merge.
@@ -23,7 +23,7 @@ pub struct Resolution {
     /// 0 to 1.
     pub confidence: f64,
     /// All that may be meant with their scores and reasons, best first.
-    pub candidates: Vec<Likely>,
+    pub candidates: Vec<CandidateEntity>,
 }
 
 /// How one that came from elsewhere is to be made one with one that is known.
@@ -35,7 +35,7 @@ pub(super) struct Came {
     pub(super) reason: &'static str,
 }
 
-impl Conversation {
+impl UseCases {
     /// Gives an entity another name; the old one stays as an alias.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl Conversation {
             let sessions = self.sessions_of(caller, entity.id).await?;
             let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
             let mut fresh = || self.parts.ids.fresh();
-            let at = edit::Occasion { version, session, ontology: &self.parts.ontology, now: self.now() };
+            let at = edit::EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
             let plan = edit::rename(&at, &entity, &name, &mut fresh);
             if self.commit_by_hand(caller, &plan, &sessions, None).await? {
                 return plan.entities.into_iter().next().ok_or(UseCaseError::NotFound { noun: "entity" });
@@ -93,7 +93,7 @@ impl Conversation {
             from.is_viewer |= came.is_some_and(|came| came.is_viewer);
             let merge = merge::Merge { into: &into, from: &from, facts: &facts, evidence: &evidence, sides: &sides };
             let mut fresh = || self.parts.ids.fresh();
-            let at = edit::Occasion { version, session, ontology: &self.parts.ontology, now: self.now() };
+            let at = edit::EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
             let plan = match came {
                 None => merge::merge(&at, &merge, &mut fresh),
                 Some(came) => KnowledgeCommit {
@@ -150,7 +150,7 @@ impl Conversation {
                 sides: &sides,
             };
             let mut fresh = || self.parts.ids.fresh();
-            let at = edit::Occasion { version, session, ontology: &self.parts.ontology, now: self.now() };
+            let at = edit::EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
             let plan = unmerge::unmerge(&at, &undo, &mut fresh);
             let heard = Heard::of(&[evidence.as_slice(), record.evidence.as_slice(), plan.evidence.as_slice()].concat());
             if self.commit_by_hand(caller, &plan, &sessions, Some(&heard)).await? {
@@ -179,15 +179,15 @@ impl Conversation {
             self.session(caller, id).await?;
         }
         let store = &self.parts.store;
-        let asked = AskedName::of(&mention, wanted);
-        let mut candidates: Vec<Likely> = Vec::new();
+        let asked = NameQuery::of(&mention, wanted);
+        let mut candidates: Vec<CandidateEntity> = Vec::new();
         let viewer = store.viewer_entity(caller).await?;
         let own = matches!(mention.to_lowercase().as_str(), "i" | "me" | "my" | "myself" | "user");
         let key = EntityKey::of(asked.name());
         let called = |e: &Entity| std::iter::once(&e.name).chain(&e.aliases).any(|n| key.is_some() && EntityKey::of(n) == key);
         if let Some(viewer) = viewer.filter(|v| own || called(v)) {
             let (score, reason) = if own { (1.0, "the user") } else { (0.9, "the user's own name") };
-            candidates.push(Likely { entity: viewer, score, reason: reason.to_owned() });
+            candidates.push(CandidateEntity { entity: viewer, score, reason: reason.to_owned() });
         }
         if let Some(key) = &key {
             let (keys, hints) = asked.lookups();
@@ -196,7 +196,7 @@ impl Conversation {
                 hinted: store.entities_by_hint(caller, &hints, MAX_LIKELY).await?,
                 ..Memory::default()
             };
-            let likely = AskedName::contested(&memory);
+            let likely = NameQuery::contested(&memory);
             if let Some(session) = session {
                 memory.recent = store.recently_mentioned(caller, session, &likely).await?;
             }
@@ -204,12 +204,12 @@ impl Conversation {
             let filter = EntityFilter { entity_type: wanted, text: Some(key.as_str().to_owned()), session };
             for (_, e) in store.list_entities(caller, &filter, &Page::first(20)).await?.items {
                 let share = key.as_str().chars().count() as f64 / e.name.chars().count().max(1) as f64;
-                candidates.push(Likely { entity: e, score: 0.3 + 0.4 * share.min(1.0), reason: "a name contains it".to_owned() });
+                candidates.push(CandidateEntity { entity: e, score: 0.3 + 0.4 * share.min(1.0), reason: "a name contains it".to_owned() });
             }
         }
         let mut seen = HashSet::new();
         candidates.retain(|c| seen.insert(c.entity.id));
-        let often = |c: &Likely| c.entity.mention_count;
+        let often = |c: &CandidateEntity| c.entity.mention_count;
         candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| often(b).cmp(&often(a))));
         // Two that fit equally well make either one half as sure.
         let best = candidates.first().map_or(0.0, |c| c.score);

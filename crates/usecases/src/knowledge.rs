@@ -1,14 +1,14 @@
 //! What a user changes or asks about their own knowledge: asserting and retracting facts. What they change about
 //! entities is in `entities`.
 
-use super::by_hand::{Heard, MAX_SESSIONS, MAX_STALE};
-use super::{Conversation, SendMessage, UseCaseError, check, shared};
+use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
+use super::{SendMessage, UseCaseError, UseCases, check, shared};
 use recall_domain::{
     Caller, CandidateFact, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, Mention, MessageKind, Party, Polarity,
     Relation, Role, SessionId, Similarity, Span, UserText, nearest,
 };
 use recall_facts::{Statement, edit, rival_keys};
-use recall_ports::{CommitError, Mining};
+use recall_ports::{CommitError, FollowUp};
 
 /// Most evidence looked at for one fact that is taken back.
 const MAX_EVIDENCE: u32 = 10_000;
@@ -30,7 +30,7 @@ pub struct AssertFact {
     pub object_type: Option<EntityType>,
 }
 
-impl Conversation {
+impl UseCases {
     /// States a fact by hand. It is kept as a message of the session, which is its evidence.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl Conversation {
             source_metadata: Some(serde_json::json!({ "asserted": true })),
             client_message_id: None,
         };
-        let stored = self.keep(caller, a.session, vec![(message, Mining::Nothing)]).await?;
+        let stored = self.keep(caller, a.session, vec![(message, FollowUp::Nothing)]).await?;
         let stored = stored.into_iter().next().ok_or_else(|| UseCaseError::Internal { cause: "the store kept nothing".into() })?.message;
         let fact = CandidateFact {
             subject: sides[0],
@@ -98,7 +98,7 @@ impl Conversation {
         };
         // On a task of its own, so that a client that hangs up now does not leave a message without its fact.
         let (learner, caller) = (self.learner.clone(), *caller);
-        let learned = self.errands.run(async move { learner.learn(&caller, &statement, None, None).await }).await;
+        let learned = self.background_tasks.run(async move { learner.learn(&caller, &statement, None, None).await }).await;
         let learned = learned.map_err(|e| UseCaseError::Internal { cause: e.into() })?;
         let changed = learned.ok_or_else(|| UseCaseError::Internal { cause: "the process stops".into() })??;
         self.parts.announcer.committed(&caller, a.session);
@@ -148,7 +148,7 @@ impl Conversation {
             let mut sessions = store.sessions_of_fact(caller, id, MAX_SESSIONS).await?;
             let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "fact" })?;
             let mut fresh = || self.parts.ids.fresh();
-            let at = edit::Occasion { version, session, ontology: &self.parts.ontology, now: self.now() };
+            let at = edit::EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
             let retract = edit::Retract { fact: &fact, rivals: &rivals, evidence: &evidence, sides: &sides };
             let plan = edit::retract(&at, &retract, &mut fresh);
             let heard = Heard::of(&evidence);

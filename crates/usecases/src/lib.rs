@@ -1,19 +1,19 @@
 //! The use cases: keep a message, find context, answer, and change what is known. One function per thing a person
 //! wants; everything that speaks HTTP or GraphQL stays in `api`, every engine behind `ports`.
 
+mod account_deletion;
 mod adopt;
-mod by_hand;
 mod cancel;
 mod check;
 mod context;
-mod delete;
 mod entities;
-mod erase;
 mod error;
 mod knowledge;
+mod manual_edits;
 mod rank;
 mod reading;
 mod send;
+mod session_deletion;
 mod shared;
 mod vectors;
 mod work;
@@ -27,12 +27,12 @@ pub use entities::Resolution;
 pub use error::UseCaseError;
 pub use knowledge::AssertFact;
 pub use send::{MAX_IMPORT, SendMessage};
-pub use shared::Thing;
-pub use work::ConversationWork;
+pub use shared::ResourceId;
+pub use work::MessageWork;
 
 use recall_domain::{Caller, Entity, Ontology, Session, SessionId, Timestamp, UserText};
 use recall_facts::{Learner, SessionLimits};
-use recall_ports::{Announcer, Answerer, Clock, Embedder, Errands, Extractor, Ids, MessageIndex, Store};
+use recall_ports::{Announcer, Answerer, BackgroundTasks, Clock, Embedder, Extractor, Ids, MessageIndex, Store};
 
 /// Everything the use cases work with.
 #[derive(Clone)]
@@ -63,17 +63,17 @@ pub struct Parts {
 
 /// The use cases.
 #[derive(Clone)]
-pub struct Conversation {
+pub struct UseCases {
     parts: Arc<Parts>,
     learner: Learner,
     cues: Arc<rank::CueTerms>,
     answering: Arc<cancel::Answering>,
     shared_in_use: Arc<shared::InUse>,
-    errands: Errands,
-    being_erased: Arc<erase::BeingErased>,
+    background_tasks: BackgroundTasks,
+    being_erased: Arc<account_deletion::BeingErased>,
 }
 
-impl Conversation {
+impl UseCases {
     /// The use cases over these parts.
     pub fn new(parts: Parts) -> Self {
         let learner =
@@ -85,7 +85,7 @@ impl Conversation {
             cues,
             answering: Arc::default(),
             shared_in_use: Arc::default(),
-            errands: Errands::default(),
+            background_tasks: BackgroundTasks::default(),
             being_erased: Arc::default(),
         }
     }
@@ -96,8 +96,8 @@ impl Conversation {
     }
 
     /// Work that goes on when whoever asked for it has gone, until whoever owns the use cases ends it.
-    pub fn errands(&self) -> &Errands {
-        &self.errands
+    pub fn background_tasks(&self) -> &BackgroundTasks {
+        &self.background_tasks
     }
 
     /// The relations in force.

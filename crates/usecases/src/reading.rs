@@ -1,13 +1,13 @@
 //! What the extractor is shown of a session: a message, what was said before it, and what waits behind it.
 
-use super::Conversation;
+use super::UseCases;
 use recall_domain::{Caller, Message, MessageStatus, Role};
 use recall_ports::{ExtractInput, StoreError};
 
 /// How many messages before one are shown to the extractor, for pronouns.
 const PREVIOUS: u32 = 2;
 
-impl Conversation {
+impl UseCases {
     /// The message as the extractor reads it, and as many as it wants to see of those that wait behind it in its session.
     pub(super) async fn reading(&self, caller: &Caller, message: &Message) -> Result<(ExtractInput, Vec<ExtractInput>), StoreError> {
         let ahead = self.parts.extractor.looks_ahead();

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Conversation, UseCaseError, check, shared};
+use super::{UseCaseError, UseCases, check, shared};
 use recall_domain::{Caller, EventId, Message, MessageId, Role, SessionId, Timestamp, UserText};
-use recall_ports::{Appended, Mining, NewMessage};
+use recall_ports::{Appended, FollowUp, NewMessage};
 
 /// Most messages in one import.
 pub const MAX_IMPORT: usize = 500;
@@ -30,7 +30,7 @@ pub struct SendMessage {
     pub client_message_id: Option<String>,
 }
 
-impl Conversation {
+impl UseCases {
     /// Keeps a message and queues its processing. A repeated `client_message_id` gives the first message again.
     ///
     /// # Errors
@@ -39,9 +39,9 @@ impl Conversation {
         let session = message.session;
         // A question that somebody else asked in a recorded conversation is not addressed to the memory.
         let mining = match (message.role, &message.speaker) {
-            (Role::Assistant, _) => Mining::Nothing,
-            (Role::User, Some(_)) => Mining::Facts,
-            (Role::User, None) => Mining::FactsAndAnswer,
+            (Role::Assistant, _) => FollowUp::Nothing,
+            (Role::User, Some(_)) => FollowUp::Facts,
+            (Role::User, None) => FollowUp::FactsAndAnswer,
         };
         let stored = self.keep(caller, session, vec![(message, mining)]).await?;
         stored.into_iter().next().map(|a| a.message).ok_or_else(|| UseCaseError::Internal { cause: "the store kept nothing".into() })
@@ -50,14 +50,14 @@ impl Conversation {
     /// Keeps up to [`MAX_IMPORT`] messages of a past conversation, in order, all or none. Questions in it are not answered.
     ///
     /// # Errors
-    /// As [`Conversation::send`]; the first bad message refuses the whole import.
+    /// As [`UseCases::send`]; the first bad message refuses the whole import.
     pub async fn import(&self, caller: &Caller, session: SessionId, messages: Vec<SendMessage>) -> Result<Vec<Message>, UseCaseError> {
         if messages.is_empty() || messages.len() > MAX_IMPORT {
             let n = messages.len();
             let message = format!("An import of {n} messages is not possible. Send 1 to {MAX_IMPORT} at a time.");
             return Err(UseCaseError::invalid("IMPORT_SIZE", "messages", message));
         }
-        let mining = |m: &SendMessage| if m.role == Role::User { Mining::Facts } else { Mining::Nothing };
+        let mining = |m: &SendMessage| if m.role == Role::User { FollowUp::Facts } else { FollowUp::Nothing };
         let messages = messages
             .into_iter()
             .map(|m| {
@@ -72,7 +72,7 @@ impl Conversation {
         &self,
         caller: &Caller,
         session: SessionId,
-        messages: Vec<(SendMessage, Mining)>,
+        messages: Vec<(SendMessage, FollowUp)>,
     ) -> Result<Vec<Appended>, UseCaseError> {
         shared::may_write(caller)?;
         let now = self.parts.clock.now();

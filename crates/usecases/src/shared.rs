@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Conversation, UseCaseError};
+use super::{UseCaseError, UseCases};
 use recall_domain::{
     Caller, EntityId, FactId, Message, MessageId, Page, Role, SessionId,
     context::{Context, SHARED_SPEAKER},
@@ -35,7 +35,7 @@ impl InUse {
 
 /// Something that may be of shared memory.
 #[derive(Clone, Copy, Debug)]
-pub enum Thing {
+pub enum ResourceId {
     /// A session.
     Session(SessionId),
     /// A message.
@@ -46,7 +46,7 @@ pub enum Thing {
     Fact(FactId),
 }
 
-impl Conversation {
+impl UseCases {
     /// The one who reads shared memory for a caller; nobody for who may not, for who is that one already, and while nothing is in it:
     /// on a server without shared memory nobody asks for it but this, every few seconds.
     ///
@@ -69,14 +69,14 @@ impl Conversation {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn holds_any(&self, reader: &Caller, things: &[Thing]) -> Result<bool, StoreError> {
+    pub async fn holds_any(&self, reader: &Caller, things: &[ResourceId]) -> Result<bool, StoreError> {
         let store = &self.parts.store;
         for thing in things {
             let found = match thing {
-                Thing::Session(id) => !store.sessions_by_id(reader, &[*id]).await?.is_empty(),
-                Thing::Message(id) => !store.messages_by_id(reader, &[*id]).await?.is_empty(),
-                Thing::Entity(id) => !store.entities_by_id(reader, &[*id]).await?.is_empty(),
-                Thing::Fact(id) => !store.facts_by_id(reader, &[*id]).await?.is_empty(),
+                ResourceId::Session(id) => !store.sessions_by_id(reader, &[*id]).await?.is_empty(),
+                ResourceId::Message(id) => !store.messages_by_id(reader, &[*id]).await?.is_empty(),
+                ResourceId::Entity(id) => !store.entities_by_id(reader, &[*id]).await?.is_empty(),
+                ResourceId::Fact(id) => !store.facts_by_id(reader, &[*id]).await?.is_empty(),
             };
             if found {
                 return Ok(true);

@@ -2,27 +2,27 @@
 
 use tracing::warn;
 
-use super::Conversation;
+use super::UseCases;
 use recall_domain::UserText;
-use recall_ports::{EmbedError, Embedding, Prepared, embed::by_model};
+use recall_ports::{EmbedError, Embedding, IndexEntry, embed::by_model};
 use recall_text::index_terms;
 
-impl Conversation {
+impl UseCases {
     /// What the index needs of new messages. Vectors of other models come along where they are to be had: the store keeps one while
     /// the user is still searched by its model.
-    pub(super) async fn prepare(&self, texts: &[UserText]) -> Result<Vec<Prepared>, EmbedError> {
+    pub(super) async fn prepare(&self, texts: &[UserText]) -> Result<Vec<IndexEntry>, EmbedError> {
         let embedder = &self.parts.embedder;
         let vectors = embedder.embed(texts).await?;
         if vectors.len() != texts.len() {
             return Err(EmbedError::Permanent("not one vector for each text".into()));
         }
-        let prepared = |(text, embedding): (&UserText, Embedding)| Prepared {
+        let prepared = |(text, embedding): (&UserText, Embedding)| IndexEntry {
             terms: index_terms(text.as_str()),
             model: embedder.model().to_owned(),
             embedding,
             further: Vec::new(),
         };
-        let mut all: Vec<Prepared> = texts.iter().zip(vectors).map(prepared).collect();
+        let mut all: Vec<IndexEntry> = texts.iter().zip(vectors).map(prepared).collect();
         for other in embedder.others() {
             match other.embed(texts).await {
                 Ok(vectors) => {

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Conversation, UseCaseError, context::of_question, shared};
+use super::{UseCaseError, UseCases, context::of_question, shared};
 use recall_domain::{
     Caller, EventBody, EventDraft, EventId, Message, MessageId, MessageKind, Role, SessionId,
     event::{AnswerCompleted, AnswerFailed, MessageFailed},
 };
 use recall_facts::{LearnError, Outcome, Statement, Work};
 use recall_ports::{
-    Announcer, AnswerCommit, AnswerError, AnswerSink, Asked, CommitError, EmbedError, ExtractError, Job, JobWork, Mining, NewMessage,
+    Announcer, AnswerCommit, AnswerError, AnswerSink, Asked, CommitError, EmbedError, ExtractError, FollowUp, Job, JobWork, NewMessage,
     StoreError,
 };
 
@@ -19,28 +19,28 @@ use recall_ports::{
 const MAX_HOPS: usize = 3;
 
 /// The processor's work.
-pub struct ConversationWork {
-    conversation: Conversation,
+pub struct MessageWork {
+    usecases: UseCases,
 }
 
-impl ConversationWork {
+impl MessageWork {
     /// Work over the use cases.
-    pub fn new(conversation: Conversation) -> Arc<Self> {
-        Arc::new(Self { conversation })
+    pub fn new(usecases: UseCases) -> Arc<Self> {
+        Arc::new(Self { usecases })
     }
 }
 
 #[async_trait]
-impl Work for ConversationWork {
+impl Work for MessageWork {
     async fn run(&self, job: &Job) -> Outcome {
         let done = match job.work {
-            JobWork::Understand { message, answer } => self.conversation.understand(job, message, answer).await,
+            JobWork::Understand { message, answer } => self.usecases.understand(job, message, answer).await,
             JobWork::Answer(question) => {
-                let turn = self.conversation.answering.begin(job.caller.user(), question);
+                let turn = self.usecases.answering.begin(job.caller.user(), question);
                 tokio::select! {
                     // Whoever cancels has ended the job before: nothing of it can be committed.
                     () = turn.cancelled() => Err(Failure::NotOurs),
-                    done = self.conversation.answer(job, question) => done,
+                    done = self.usecases.answer(job, question) => done,
                 }
             }
         };
@@ -65,7 +65,7 @@ impl Work for ConversationWork {
                 message: "The question could not be answered; please ask again later.".to_owned(),
             }),
         };
-        EventDraft { id: EventId(self.conversation.parts.ids.fresh()), body }
+        EventDraft { id: EventId(self.usecases.parts.ids.fresh()), body }
     }
 }
 
@@ -153,7 +153,7 @@ impl From<UseCaseError> for Failure {
     }
 }
 
-impl Conversation {
+impl UseCases {
     async fn understand(&self, job: &Job, id: MessageId, answer: bool) -> Result<(), Failure> {
         let message = self.message(&job.caller, id).await?;
         let (input, next) = self.reading(&job.caller, &message).await?;
@@ -219,7 +219,7 @@ impl Conversation {
                 source_metadata: None,
                 external_id: None,
                 prepared,
-                mining: Mining::Nothing,
+                mining: FollowUp::Nothing,
                 kind: Some(MessageKind::Statement),
                 event: EventId(self.parts.ids.fresh()),
                 title: None,
@@ -242,13 +242,13 @@ impl Conversation {
     }
 }
 
-fn context_ready(question: &Message, context: &recall_domain::context::Context, conversation: &Conversation) -> serde_json::Value {
-    let now = conversation.now();
+fn context_ready(question: &Message, context: &recall_domain::context::Context, usecases: &UseCases) -> serde_json::Value {
+    let now = usecases.now();
     let facts: Vec<_> = context
         .facts
         .iter()
         .map(|f| {
-            let relation = conversation.parts.ontology.get(&f.fact.relation);
+            let relation = usecases.parts.ontology.get(&f.fact.relation);
             let s = recall_facts::standing(&f.fact, relation, now);
             serde_json::json!({
                 "fact_id": f.fact.id, "entity": f.subject.name, "relation": relation.map_or(f.fact.relation.as_str(), |r| r.phrase.as_str()),

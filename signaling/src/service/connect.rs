@@ -30,7 +30,7 @@ const ICE_KEEPALIVE: Duration = Duration::from_millis(500);
 const GATHERING: Duration = Duration::from_secs(1);
 
 /// A peer whose offer is answered.
-pub(super) struct Connected {
+pub(super) struct ConnectedPeer {
     pub(super) connection: Connection,
     pub(super) attachment: Attachment,
     pub(super) events: mpsc::Receiver<PeerEvent>,
@@ -77,7 +77,7 @@ pub(super) fn certificate(crypto: &dyn RTCCryptoProvider) -> Result<RTCCertifica
 
 impl<S: EventSource> Signaling<S> {
     /// Answers an offer. The error is a sentence for the log and the client.
-    pub(super) async fn connect(&self, offer: &Offer) -> Result<Connected, String> {
+    pub(super) async fn connect(&self, offer: &Offer) -> Result<ConnectedPeer, String> {
         let attachment = self.mux.attach();
         let (sender, mut events) = mpsc::channel(PeerHandler::QUEUE);
         let settings = SettingEngineBuilder::new()
@@ -113,7 +113,7 @@ impl<S: EventSource> Signaling<S> {
         if tokio::time::timeout(GATHERING, gathered).await.is_err() {
             tracing::warn!("the WebRTC stack did not finish gathering in time");
         }
-        Ok(Connected { connection, attachment, events, sdp, fragment: local.fragment })
+        Ok(ConnectedPeer { connection, attachment, events, sdp, fragment: local.fragment })
     }
 }
 

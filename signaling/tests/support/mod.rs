@@ -16,7 +16,7 @@ use webrtc::data_channel::{DataChannel, DataChannelEvent};
 use webrtc::peer_connection::*;
 
 /// Long enough for a busy machine; no passing test waits this long.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
 pub struct Log {
@@ -122,7 +122,7 @@ impl Server {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        timeout(PATIENCE, reached).await.unwrap_or_else(|_| panic!("still {:?}, wanted {count} peers", self.signaling.stats()));
+        timeout(TIMEOUT, reached).await.unwrap_or_else(|_| panic!("still {:?}, wanted {count} peers", self.signaling.stats()));
     }
 }
 
@@ -186,7 +186,7 @@ impl Client {
 
     pub async fn until_open(&self) {
         loop {
-            match timeout(PATIENCE, self.channel.poll()).await.expect("the channel does not open") {
+            match timeout(TIMEOUT, self.channel.poll()).await.expect("the channel does not open") {
                 Some(DataChannelEvent::OnOpen) => return,
                 Some(_) => {}
                 None => panic!("the channel closed before it opened"),
@@ -208,7 +208,7 @@ impl Client {
     /// Returns the next frame except pings, which it answers; `None` when the channel is closed.
     pub async fn next(&self) -> Option<Value> {
         loop {
-            match timeout(PATIENCE, self.channel.poll()).await.expect("neither a frame nor the end") {
+            match timeout(TIMEOUT, self.channel.poll()).await.expect("neither a frame nor the end") {
                 Some(DataChannelEvent::OnMessage(message)) => {
                     assert!(message.data.len() <= MAX_FRAME_BYTES && message.is_string);
                     let frame: Value = serde_json::from_slice(&message.data).unwrap();

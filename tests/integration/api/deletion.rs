@@ -31,7 +31,7 @@ async fn fill(server: &Server, user: &str, session: &str, messages: usize) {
             source_metadata: None,
             client_message_id: None,
         };
-        server.conversation.import(&caller(user), id, chunk.iter().map(sentence).collect()).await.unwrap();
+        server.usecases.import(&caller(user), id, chunk.iter().map(sentence).collect()).await.unwrap();
     }
 }
 
@@ -39,7 +39,7 @@ async fn fill(server: &Server, user: &str, session: &str, messages: usize) {
 async fn wait_until_deleted(server: &Server, user: &str, messages: u64) {
     let started = Instant::now();
     while server.store.holdings(&caller(user)).await.unwrap().get("messages").copied().unwrap_or(0) != messages {
-        assert!(started.elapsed() < crate::server::PATIENCE, "the rows of the session are still there");
+        assert!(started.elapsed() < crate::server::TIMEOUT, "the rows of the session are still there");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -99,17 +99,17 @@ async fn others_write_while_large_session_is_deleted() {
         for at_once in [true, false] {
             let large = server.session(ANNA).await;
             fill(&server, ANNA, &large, messages).await;
-            let (store, conversation, id) = (server.store.clone(), server.conversation.clone(), large.parse().unwrap());
+            let (store, usecases, id) = (server.store.clone(), server.usecases.clone(), large.parse().unwrap());
             let started = Instant::now();
             let deletion = tokio::spawn(async move {
                 if at_once {
                     store.delete_session(&caller(ANNA), id, &|_, _| None).await.unwrap();
                 } else {
-                    conversation.delete_session(&caller(ANNA), id).await.unwrap();
+                    usecases.delete_session(&caller(ANNA), id).await.unwrap();
                 }
             });
             let (mut waits, mut answered) = (Vec::new(), None);
-            let tomorrow = server.conversation.now() + Duration::from_secs(86_400);
+            let tomorrow = server.usecases.now() + Duration::from_secs(86_400);
             while !server.store.sessions_by_id(&caller(ANNA), &[id]).await.unwrap().is_empty()
                 || !server.store.hidden_sessions(tomorrow).await.unwrap().is_empty()
             {

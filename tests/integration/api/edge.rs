@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::harness::{ANNA, Server};
-use crate::server::PATIENCE;
+use crate::server::TIMEOUT;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) const SETTINGS: u8 = 4;
@@ -49,7 +49,7 @@ fn kinds(mut bytes: &[u8]) -> Vec<u8> {
 async fn read_until_closed(socket: &mut TcpStream, what: &str) -> Vec<u8> {
     let mut said = Vec::new();
     // A reset also counts as an end.
-    let _ = timeout(PATIENCE, socket.read_to_end(&mut said)).await.unwrap_or_else(|_| panic!("{what} does not end"));
+    let _ = timeout(TIMEOUT, socket.read_to_end(&mut said)).await.unwrap_or_else(|_| panic!("{what} does not end"));
     said
 }
 
@@ -98,7 +98,7 @@ async fn idle_connection_ends_in_every_http_version() {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(PATIENCE, dripping).await.expect("a dripping request head does not end");
+    timeout(TIMEOUT, dripping).await.expect("a dripping request head does not end");
     let more = timeout(3 * head_timeout, stream.chunk()).await;
     assert!(matches!(more, Err(_) | Ok(Ok(Some(_)))), "the stream ended: {more:?}");
     others_are_served(&server).await;
@@ -122,7 +122,7 @@ async fn dripping_request_body_times_out() {
     let mut said = Vec::new();
     tokio::select! {
         () = dripping => {}
-        _ = timeout(PATIENCE, reader.read_to_end(&mut said)) => {}
+        _ = timeout(TIMEOUT, reader.read_to_end(&mut said)) => {}
     }
     assert!(String::from_utf8_lossy(&said).contains("TIMEOUT"), "{}", String::from_utf8_lossy(&said));
 }
@@ -142,7 +142,7 @@ async fn http2_rapid_reset_ends_connection() {
         panic!("the server accepted 100,000 streams that were opened and reset");
     };
     let mut said = Vec::new();
-    let (_, ended) = tokio::join!(flood, timeout(PATIENCE, reader.read_to_end(&mut said)));
+    let (_, ended) = tokio::join!(flood, timeout(TIMEOUT, reader.read_to_end(&mut said)));
     assert!(ended.is_ok(), "the connection is still open");
     let answered = kinds(&said).into_iter().filter(|kind| *kind == HEADERS).count();
     assert!(answered < 2_000, "the server answered {answered} streams");
@@ -162,7 +162,7 @@ async fn endless_request_head_ends_connection() {
             }
         };
         let mut said = Vec::new();
-        let _ = tokio::join!(flood, timeout(PATIENCE, reader.read_to_end(&mut said)));
+        let _ = tokio::join!(flood, timeout(TIMEOUT, reader.read_to_end(&mut said)));
         assert!(sent < 16 * 1024 * 1024, "the server read {sent} bytes of one request head");
         said
     };
@@ -198,7 +198,7 @@ async fn connections_per_address_are_limited() {
     drop(first);
     let begun = std::time::Instant::now();
     while !ask(&mut connect().await.unwrap()).await {
-        assert!(begun.elapsed() < PATIENCE, "a closed connection still counts");
+        assert!(begun.elapsed() < TIMEOUT, "a closed connection still counts");
         sleep(Duration::from_millis(20)).await;
     }
     let proxy =

@@ -267,7 +267,7 @@ async fn reads_during_deletion_are_refused() {
     let caller = Caller::verified(ANNA.parse().unwrap(), ViewerRole::User);
     // As another server does it.
     server.store.begin_erasure(&caller, chrono::DateTime::UNIX_EPOCH).await.unwrap();
-    server.conversation.look_for_erasures().await.unwrap();
+    server.usecases.look_for_erasures().await.unwrap();
     for query in [
         "{ viewer { name } }".to_owned(),
         "{ viewer { entity { id } } }".to_owned(),

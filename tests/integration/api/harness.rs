@@ -13,13 +13,13 @@ use recall_api::{
     auth::AuthError,
     streaming::{HubAnnouncer, LogSource},
 };
-use recall_domain::{Caller, Ontology, TokenDigest, UserId, ViewerRole, Visit, VisitRoom};
+use recall_domain::{Caller, Ontology, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_embedding::LocalEmbedder;
 use recall_facts::{Processor, ProcessorConfig};
 use recall_ports::Store;
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use recall_understand::{LocalExtractor, Pipeline};
-use recall_usecases::{Conversation, ConversationWork, Parts};
+use recall_usecases::{MessageWork, Parts, UseCases};
 use serde_json::{Value, json};
 use signaling::{Bye, ByeCode, Hub, HubConfig, Signaling, SignalingConfig};
 use tokio::{net::TcpListener, sync::Notify};
@@ -81,7 +81,7 @@ pub(crate) struct Server {
     serving: Option<tokio::task::JoinHandle<()>>,
     pub(crate) stored: Stored,
     /// The use cases behind the server.
-    pub(crate) conversation: Conversation,
+    pub(crate) usecases: UseCases,
     announcer: Arc<HubAnnouncer>,
 }
 
@@ -173,7 +173,7 @@ impl Server {
         let ontology = Arc::new(Ontology::parse(ONTOLOGY).unwrap());
         let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
         let announcer = Arc::new(HubAnnouncer(hub.clone()));
-        let conversation = Conversation::new(Parts {
+        let usecases = UseCases::new(Parts {
             store: store.clone(),
             index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
             extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
@@ -200,7 +200,7 @@ impl Server {
         let (authenticator, logins, visits) = authenticator(store.clone(), address);
         (config.logins, config.visits) = (logins, visits);
         let router = api::router(ApiState {
-            conversation: conversation.clone(),
+            usecases: usecases.clone(),
             signaling: Signaling::bind(SignalingConfig::default(), hub.clone()).await.unwrap(),
             hub,
             authenticator,
@@ -212,7 +212,7 @@ impl Server {
         });
         let stop = CancellationToken::new();
         let serving = tokio::spawn(api::serve(listener, router, connections, stop.clone().cancelled_owned()));
-        Self { serving: Some(serving), address, store, http: reqwest::Client::new(), stop, stored, conversation, announcer }
+        Self { serving: Some(serving), address, store, http: reqwest::Client::new(), stop, stored, usecases, announcer }
     }
 
     /// The event streams.
@@ -233,7 +233,7 @@ impl Server {
     pub(crate) fn work(&self) -> Processor {
         Processor::start(
             self.store.clone(),
-            ConversationWork::new(self.conversation.clone()),
+            MessageWork::new(self.usecases.clone()),
             Arc::new(SystemClock),
             self.announcer.clone(),
             Arc::new(Notify::new()),
@@ -298,7 +298,7 @@ impl Server {
 
     /// Begins a visit, so that [`VISITOR`] can store data.
     pub(crate) async fn begin_visit(&self) {
-        let now = self.conversation.now();
+        let now = self.usecases.now();
         let visit = Visit {
             digest: TokenDigest([7; 32]),
             messages_left: 1_000,
@@ -308,7 +308,7 @@ impl Server {
             empty_until: None,
         };
         let visitor = Caller::verified(UserId(VISITOR.parse().unwrap()), ViewerRole::Anonymous);
-        assert!(self.store.begin_visit(&visitor, &visit, &VisitRoom { most: 1_000, origin: None, most_of_origin: 0 }).await.unwrap());
+        assert!(self.store.begin_visit(&visitor, &visit, &VisitLimits { most: 1_000, origin: None, most_of_origin: 0 }).await.unwrap());
     }
 
     /// Asserts a fact and returns its id.

@@ -13,7 +13,7 @@ use super::{
     edge::{END_HEADERS, END_STREAM, HEADERS, RESET, SETTINGS, frame, http2, others_are_served, say},
     harness::{ANNA, Server},
 };
-use crate::server::PATIENCE;
+use crate::server::TIMEOUT;
 
 const DATA: u8 = 0;
 const PING: u8 = 6;
@@ -62,7 +62,7 @@ async fn read_until(socket: &mut TcpStream, kind: u8, stream: u32) {
             assert_ne!(came, RESET, "of {of}");
         }
     };
-    timeout(PATIENCE, come).await.unwrap_or_else(|_| panic!("no frame of type {kind} on stream {stream}"));
+    timeout(TIMEOUT, come).await.unwrap_or_else(|_| panic!("no frame of type {kind} on stream {stream}"));
 }
 
 /// Returns the address of an event stream that starts with stored events.
@@ -92,7 +92,7 @@ async fn wait_until_stream_ends(server: &Server, events: &str) {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(PATIENCE, over).await.expect("the stream did not end");
+    timeout(TIMEOUT, over).await.expect("the stream did not end");
 }
 
 /// Settings under which only an unread answer can end a connection soon.
@@ -132,7 +132,7 @@ async fn slow_http2_reader_is_disconnected() {
                 () = reading => {}
             }
         };
-        timeout(PATIENCE, ended).await.unwrap_or_else(|_| panic!("{path} stays open with a window of {given} bytes"));
+        timeout(TIMEOUT, ended).await.unwrap_or_else(|_| panic!("{path} stays open with a window of {given} bytes"));
         others_are_served(&server).await;
     }
     wait_until_stream_ends(&server, &events).await;
@@ -149,7 +149,7 @@ async fn http2_reader_with_open_window_gets_everything() {
     let (mut heard, mut got) = (String::new(), Vec::new());
     let mut is_whole = false;
     while !is_whole || !heard.contains("event: caught_up") {
-        match timeout(PATIENCE, next(&mut socket)).await.unwrap().expect("the connection ended") {
+        match timeout(TIMEOUT, next(&mut socket)).await.unwrap().expect("the connection ended") {
             (DATA, _, 1, payload) => heard.push_str(&String::from_utf8(payload).unwrap()),
             (DATA, flags, 3, payload) => {
                 got.extend(payload);

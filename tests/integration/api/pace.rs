@@ -10,7 +10,7 @@ use super::{
     harness::{ANNA, BORIS, Server, text},
     streams::{Socket, connect, hear, say},
 };
-use crate::server::PATIENCE;
+use crate::server::TIMEOUT;
 
 async fn ask(socket: &mut Socket, id: usize) {
     say(socket, json!({ "id": id.to_string(), "type": "subscribe", "payload": { "query": "{ viewer { id } }" } })).await;
@@ -19,7 +19,7 @@ async fn ask(socket: &mut Socket, id: usize) {
 /// Returns the id of the next completed operation.
 async fn done(socket: &mut Socket) -> String {
     loop {
-        let message = timeout(PATIENCE, hear(socket)).await.expect("no answer");
+        let message = timeout(TIMEOUT, hear(socket)).await.expect("no answer");
         match message["type"].as_str() {
             Some("complete") => return text(&message["id"]),
             _ => assert!(message["payload"]["data"]["viewer"]["id"].is_string(), "{message}"),

@@ -10,7 +10,7 @@ use super::{
     streams,
     sweep::{Case, Own, Schema, without},
 };
-use crate::{server::PATIENCE, stored::Stored};
+use crate::{server::TIMEOUT, stored::Stored};
 
 const ASK: &str = "query($q: String!) { context(input: { query: $q }) {
     messages { shared score message { id text shared session { id shared } } }
@@ -281,7 +281,7 @@ async fn answer(server: &Server, user: &str, question: &str) -> Value {
         if !data["message"]["answer"].is_null() {
             return data["message"]["answer"].clone();
         }
-        assert!(started.elapsed() < PATIENCE, "no answer to {question}");
+        assert!(started.elapsed() < TIMEOUT, "no answer to {question}");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
 }

@@ -152,7 +152,7 @@ async fn opaque_tokens_work_until_provider_revokes_them() {
     // The server asks the provider again after ten seconds.
     let started = std::time::Instant::now();
     while viewer(&server, &token).await.0 == 200 {
-        assert!(started.elapsed() < crate::server::PATIENCE, "a revoked token is still accepted");
+        assert!(started.elapsed() < crate::server::TIMEOUT, "a revoked token is still accepted");
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     }
     assert_eq!(viewer(&server, &token).await.0, 401);

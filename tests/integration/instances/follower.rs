@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::Instances;
-use crate::{crash::MESSAGES, server::PATIENCE};
+use crate::{crash::MESSAGES, server::TIMEOUT};
 
 /// What a follower received.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ async fn follow(all: &Arc<Instances>, session: &str, first: usize, last: usize) 
                 let _ = hears.send(());
             }
             let mut text = String::new();
-            while let Ok(Some(chunk)) = tokio::time::timeout(PATIENCE, answer.chunk()).await.expect("no event arrives") {
+            while let Ok(Some(chunk)) = tokio::time::timeout(TIMEOUT, answer.chunk()).await.expect("no event arrives") {
                 text.push_str(std::str::from_utf8(&chunk).unwrap());
                 while let Some(end) = text.find("\n\n") {
                     let block: String = text.drain(..end + 2).collect();

@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use crate::{
     crash::{MESSAGES, SESSIONS, check_log, input, undisturbed},
     postgres::Schema,
-    server::{PATIENCE, Server},
+    server::{Server, TIMEOUT},
 };
 
 /// Servers on one database, each with its own folder, port and database URL.
@@ -90,7 +90,7 @@ impl Instances {
             if let Some(id) = id {
                 return id.to_owned();
             }
-            assert!(started.elapsed() < PATIENCE, "no server accepts the message: {answer:?}");
+            assert!(started.elapsed() < TIMEOUT, "no server accepts the message: {answer:?}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         unreachable!()
@@ -191,7 +191,7 @@ async fn follower_receives_events_of_other_server() {
             text.lines().filter(of_message).filter(|l| l.contains("message_stored") || l.contains("message_processed")).count() >= 2
         };
         while !processed(&text) {
-            let chunk = tokio::time::timeout(PATIENCE, stream.chunk()).await.expect("no event arrives").unwrap();
+            let chunk = tokio::time::timeout(TIMEOUT, stream.chunk()).await.expect("no event arrives").unwrap();
             text.push_str(std::str::from_utf8(&chunk.expect("the stream ended")).unwrap());
         }
     }

@@ -11,7 +11,7 @@ use recall_domain::{
     context::{Context, RankedMessage},
 };
 use recall_models::{Dialect, Format, ModelAnswerer, ModelAnswererOptions};
-use recall_ports::{AnswerError, AnswerSink, Answerer, Asked, Draft};
+use recall_ports::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
 use recall_understand::default_ontology;
 use uuid::Uuid;
 
@@ -37,8 +37,8 @@ impl Answerer for Plain {
     fn name(&self) -> &str {
         "plain"
     }
-    async fn answer(&self, _: &Caller, _: &Asked, _: &Context, _: &dyn AnswerSink) -> Result<Draft, AnswerError> {
-        Ok(Draft { text: "plainly".into(), citations: Vec::new(), grounded: true, answerer: None })
+    async fn answer(&self, _: &Caller, _: &Asked, _: &Context, _: &dyn AnswerSink) -> Result<AnswerDraft, AnswerError> {
+        Ok(AnswerDraft { text: "plainly".into(), citations: Vec::new(), grounded: true, answerer: None })
     }
 }
 
@@ -85,7 +85,7 @@ fn answerer_over(client: Arc<recall_models::ModelClient>, per_user: Option<u64>,
     ModelAnswerer::new(client, Arc::new(Plain), ontology, budget, options)
 }
 
-async fn ask(server: &ModelServer, context: &Context) -> (Draft, String) {
+async fn ask(server: &ModelServer, context: &Context) -> (AnswerDraft, String) {
     let heard = Heard::default();
     let draft = answerer(server, None, ModelAnswererOptions::default()).answer(&caller(), &asked(), context, &heard).await.unwrap();
     (draft, heard.0.into_inner().unwrap())
@@ -250,7 +250,7 @@ async fn cancelled_answer_ends_model_request_and_is_charged() {
 async fn used_up_token_budget_stops_model_requests() {
     let server = ModelServer::start(say("John [1].")).await;
     let answerer = answerer(&server, Some(50), ModelAnswererOptions::default());
-    let by = |d: Draft| d.answerer.unwrap_or("test-model".to_owned());
+    let by = |d: AnswerDraft| d.answerer.unwrap_or("test-model".to_owned());
     assert_eq!(by(answerer.answer(&caller(), &asked(), &three(), &Heard::default()).await.unwrap()), "test-model");
     assert_eq!(by(answerer.answer(&caller(), &asked(), &three(), &Heard::default()).await.unwrap()), "plain");
     assert_eq!(server.seen().len(), 1);

@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::server::{Abilities, KEY, MODEL, ModelServer, Reaction};
-use crate::server::{PATIENCE, Server};
+use crate::server::{Server, TIMEOUT};
 
 fn settings(server: &ModelServer) -> Vec<(&'static str, String)> {
     vec![
@@ -53,12 +53,12 @@ async fn answer(server: &Server, session: &str) -> Value {
                 return event;
             }
         }
-        assert!(started.elapsed() < PATIENCE, "no answer: {:#?}", server.events(session).await);
+        assert!(started.elapsed() < TIMEOUT, "no answer: {:#?}", server.events(session).await);
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
 }
 
-async fn conversation(server: &Server, words: &[String]) -> (String, Value) {
+async fn usecases(server: &Server, words: &[String]) -> (String, Value) {
     let session = server.create_session().await;
     for text in words {
         server.send(json!({ "sessionId": session, "text": text })).await.unwrap();
@@ -78,7 +78,7 @@ async fn configured_model_extracts_embeds_and_answers() {
     let folder = tempfile::tempdir().unwrap();
     let env = settings(&model);
     let server = Server::start_with(folder.path(), &borrowed(&env));
-    let (session, answer) = conversation(&server, &said()).await;
+    let (session, answer) = usecases(&server, &said()).await;
     let text = answer.to_string();
     assert!(text.contains("You know Zebulon [1], they say.") && text.contains(MODEL), "{answer:#}");
     let facts = server.facts().await;
@@ -132,7 +132,7 @@ async fn failing_model_loses_no_data_and_logs_no_text() {
     env.push(("RECALL_LOG_FORMAT", "json".to_owned()));
     let server = Server::start_logging_with(&folder.path().join("data"), &log, "trace", &borrowed(&env));
     let words = ["Xylophagia likes Mary.".to_owned(), "Who does Xylophagia like?".to_owned()];
-    let (_, answer) = conversation(&server, &words).await;
+    let (_, answer) = usecases(&server, &words).await;
     assert!(answer.to_string().contains("extractive"), "{answer:#}");
     assert_eq!(server.facts().await.len(), 1);
     assert!(server.stop().0);
@@ -215,13 +215,13 @@ async fn search_survives_change_and_outage_of_embedder() {
     };
     let started = std::time::Instant::now();
     while !left().lines().any(|l| l.starts_with("vectors: ") && (l.contains(" 0 of their") || l.contains("all are"))) {
-        assert!(started.elapsed() < PATIENCE, "{}", left());
+        assert!(started.elapsed() < TIMEOUT, "{}", left());
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     drop(model);
     let mut data = server.graphql(query, json!({ "q": "bees boats" })).await;
     while data["context"]["methodsUsed"].to_string().contains("VECTOR") {
-        assert!(started.elapsed() < PATIENCE, "{data:#}");
+        assert!(started.elapsed() < TIMEOUT, "{data:#}");
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         data = server.graphql(query, json!({ "q": "bees boats" })).await;
     }
@@ -289,7 +289,7 @@ async fn cancelled_answer_ends_request_and_emits_event() {
     let id = server.send(json!({ "sessionId": session, "text": question })).await.unwrap()["id"].as_str().unwrap().to_owned();
     let started = std::time::Instant::now();
     while !model.seen().iter().any(|(_, request)| request["stream"] == true) {
-        assert!(started.elapsed() < PATIENCE);
+        assert!(started.elapsed() < TIMEOUT);
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     let cancel =
@@ -358,7 +358,7 @@ async fn readiness_reports_unreachable_model_server() {
     drop(model);
     let started = std::time::Instant::now();
     while ready("").await != (503, json!("not_ready"), found(false)) {
-        assert!(started.elapsed() < PATIENCE, "{:?}", ready("").await);
+        assert!(started.elapsed() < TIMEOUT, "{:?}", ready("").await);
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     assert_eq!(ready("?exclude=model,embeddings").await, (200, json!("degraded"), found(false)));

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use recall::system::SystemClock;
 use recall_domain::{Caller, Day, DayUsage, MessageId, ModelOperation, Spending, TokenCount, UserId, ViewerRole};
 use recall_models::{Budget, Endpoint, ModelClient};
-use recall_ports::{Spent, StoreError, UsageStore};
+use recall_ports::{StoreError, UsageStore, UsageTotals};
 use server::{KEY, MODEL, ModelServer};
 use uuid::Uuid;
 
@@ -65,12 +65,12 @@ impl UsageStore for Ledger {
         self.0.lock().unwrap().push((caller.user(), day, spending.clone()));
         Ok(())
     }
-    async fn spent(&self, caller: &Caller, day: Day) -> Result<Spent, StoreError> {
+    async fn spent(&self, caller: &Caller, day: Day) -> Result<UsageTotals, StoreError> {
         let all = self.0.lock().unwrap();
         let used =
             |wanted: &dyn Fn(UserId) -> bool| all.iter().filter(|(u, d, _)| wanted(*u) && *d == day).map(|(.., s)| s.tokens.total()).sum();
         let visitors = used(&|u| VISITORS.contains(&u.0.as_u128()));
-        Ok(Spent { own: used(&|u| u == caller.user()), visitors, all: used(&|_| true) })
+        Ok(UsageTotals { own: used(&|u| u == caller.user()), visitors, all: used(&|_| true) })
     }
     async fn usage_since(&self, _: &Caller, _: Day) -> Result<Vec<DayUsage>, StoreError> {
         Ok(Vec::new())

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     models::server::{KEY, MODEL, ModelServer, Reaction},
     postgres::Schema,
-    server::{PATIENCE, Server, recall},
+    server::{Server, TIMEOUT, recall},
 };
 
 const MESSAGES: usize = 400;
@@ -87,7 +87,7 @@ async fn assert_change_survives_kills(url: Option<&str>) {
     while checked(folder.path(), &served) != format!("vectors: all are of {MODEL}/384") {
         let now = recall_by_meaning(&server, &ids).await;
         assert!(now >= before, "{now}");
-        assert!(started.elapsed() < PATIENCE, "{}", checked(folder.path(), &served));
+        assert!(started.elapsed() < TIMEOUT, "{}", checked(folder.path(), &served));
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
     assert!(recall_by_meaning(&server, &ids).await >= before);

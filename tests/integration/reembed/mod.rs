@@ -22,11 +22,11 @@ use recall_domain::{
     Caller, MessageId, Ontology, Role, UserId, UserText, ViewerRole,
     context::{ContextQuery, Method, Scope},
 };
-use recall_embedding::{Beside, LocalEmbedder};
+use recall_embedding::{FallbackEmbedders, LocalEmbedder};
 use recall_ports::{EmbedError, Embedder, Embedding, Store, VectorBacklog};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use recall_understand::{LocalExtractor, Pipeline, default_ontology};
-use recall_usecases::{Conversation, Parts, SendMessage};
+use recall_usecases::{Parts, SendMessage, UseCases};
 use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -90,11 +90,11 @@ impl Embedder for BinEmbedder {
 }
 
 /// Builds the use cases of a server with this embedder, as a separate process would have them.
-fn server(store: &Arc<dyn Store>, embedder: Arc<dyn Embedder>, budget_bytes: usize) -> Conversation {
+fn server(store: &Arc<dyn Store>, embedder: Arc<dyn Embedder>, budget_bytes: usize) -> UseCases {
     let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
     let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
     let options = RecallIndexOptions { budget_bytes, ..RecallIndexOptions::default() };
-    Conversation::new(Parts {
+    UseCases::new(Parts {
         store: store.clone(),
         index: Arc::new(RecallIndex::new(store.clone(), embedder.as_ref(), options)),
         extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
@@ -124,7 +124,7 @@ impl Person {
         Self { caller: Caller::verified(UserId(Uuid::now_v7()), ViewerRole::User), messages: Vec::new() }
     }
 
-    async fn tell(&mut self, server: &Conversation, count: usize) {
+    async fn tell(&mut self, server: &UseCases, count: usize) {
         let session = server.create_session(&self.caller, None).await.unwrap().id;
         let say = |n: usize| SendMessage {
             session,
@@ -140,7 +140,7 @@ impl Person {
     }
 
     /// Returns the share of messages among the ten results for their words, and the methods used.
-    async fn recall(&self, server: &Conversation, methods: &[Method]) -> (f64, Vec<Method>) {
+    async fn recall(&self, server: &UseCases, methods: &[Method]) -> (f64, Vec<Method>) {
         let (mut found, mut asked, mut used) = (0, 0, Vec::new());
         for (n, id) in self.messages.iter().enumerate().filter(|(n, _)| n % 7 == 0 || *n + 4 > self.messages.len()) {
             let text = text(n).replace("we saw a ", "").into();
@@ -156,7 +156,7 @@ impl Person {
         (f64::from(u32::try_from(found).unwrap()) / f64::from(u32::try_from(asked).unwrap()), used)
     }
 
-    async fn assert_found_by_meaning(&self, server: &Conversation, when: &str) {
+    async fn assert_found_by_meaning(&self, server: &UseCases, when: &str) {
         let (recall, used) = self.recall(server, &[Method::Vector]).await;
         assert!(recall >= 0.98 && used == [Method::Vector], "{when}: {recall} by {used:?}");
     }
@@ -206,7 +206,7 @@ async fn queries_find_as_much_throughout_model_change() {
         // before.
         for (dimension, enough) in [(211, 70), (307, 130)] {
             let bins = BinEmbedder::new(dimension, enough);
-            let beside: Arc<dyn Embedder> = Arc::new(Beside::new(bins.clone(), vec![local.clone()]));
+            let beside: Arc<dyn Embedder> = Arc::new(FallbackEmbedders::new(bins.clone(), vec![local.clone()]));
             let second = server(store, beside.clone(), budget);
             let work = reembedder(store, beside);
             work.announce().await.unwrap();
@@ -222,7 +222,7 @@ async fn queries_find_as_much_throughout_model_change() {
         assert_eq!(jane.in_use(store).await.as_deref(), Some(local.model()));
 
         let bins: Arc<dyn Embedder> = BinEmbedder::new(211, i64::MAX);
-        let beside: Arc<dyn Embedder> = Arc::new(Beside::new(bins, vec![local.clone()]));
+        let beside: Arc<dyn Embedder> = Arc::new(FallbackEmbedders::new(bins, vec![local.clone()]));
         let second = server(store, beside.clone(), budget);
         let mut rest = 40;
         reembed_with_interruptions(store, &beside, async || {

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::binary::{checked, import, recall_by_meaning};
 use crate::{
     postgres::Schema,
-    server::{PATIENCE, Server},
+    server::{Server, TIMEOUT},
 };
 
 const MODEL: &str = "all-MiniLM-L6-v2";
@@ -77,7 +77,7 @@ async fn assert_change_and_return(url: Option<&str>) {
     while checked(folder.path(), &served) != format!("vectors: all are of {MODEL}/384") {
         let now = recall_by_meaning(&server, &ids).await;
         assert!(now >= found, "{now} while vectors are made");
-        assert!(started.elapsed() < PATIENCE * 3, "{}", checked(folder.path(), &served));
+        assert!(started.elapsed() < TIMEOUT * 3, "{}", checked(folder.path(), &served));
     }
     assert!(recall_by_meaning(&server, &ids).await >= found);
     // The query shares no word with the text, so only the model can match it.
@@ -93,7 +93,7 @@ async fn assert_change_and_return(url: Option<&str>) {
     let server = Server::start_with(folder.path(), &local);
     let started = Instant::now();
     while !checked(folder.path(), &local).starts_with("vectors: all are of minilm-static-256") {
-        assert!(started.elapsed() < PATIENCE * 3, "{}", checked(folder.path(), &local));
+        assert!(started.elapsed() < TIMEOUT * 3, "{}", checked(folder.path(), &local));
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     assert!(recall_by_meaning(&server, &ids).await >= found);

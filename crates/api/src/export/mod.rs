@@ -1,6 +1,6 @@
 //! `GET /export`: all that is kept of the caller, as the archive that `recall import` reads. Nothing of anybody else is in it.
 
-mod places;
+mod slots;
 mod spool;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -17,14 +17,14 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use self::places::{Place, Places};
+use self::slots::{ExportSlots, Place};
 use super::{audit::Auditor, auth::Reader, error::ApiError};
 use recall_domain::{AuditAction, UserId, ViewerRole};
 use recall_ports::{
     StoreError,
     archive::{Header, Line, Lines, Snapshot, line::VERSION},
 };
-use recall_usecases::Conversation;
+use recall_usecases::UseCases;
 
 /// Exports at a time that clients take. Each holds a file, and no connection to the database once that is written.
 const AT_ONCE: usize = 32;
@@ -44,17 +44,17 @@ const RETRY: Duration = Duration::from_secs(30);
 
 /// What exports work with.
 pub(crate) struct Exports {
-    conversation: Conversation,
+    usecases: UseCases,
     auditor: Auditor,
     /// Where files are kept until clients have taken them.
     folder: PathBuf,
-    places: Arc<Places>,
+    slots: Arc<ExportSlots>,
     readers: Arc<Semaphore>,
 }
 
 impl Exports {
-    pub(crate) fn new(conversation: Conversation, auditor: Auditor, folder: PathBuf) -> Arc<Self> {
-        Arc::new(Self { conversation, auditor, folder, places: Places::new(AT_ONCE), readers: Arc::new(Semaphore::new(READ_AT_ONCE)) })
+    pub(crate) fn new(usecases: UseCases, auditor: Auditor, folder: PathBuf) -> Arc<Self> {
+        Arc::new(Self { usecases, auditor, folder, slots: ExportSlots::new(AT_ONCE), readers: Arc::new(Semaphore::new(READ_AT_ONCE)) })
     }
 
     /// A turn to read from the database.
@@ -72,9 +72,9 @@ pub(crate) async fn get(State(exports): State<Arc<Exports>>, Reader(identity): R
     }
     let user = identity.caller.user();
     let refused = || ApiError::rate_limited(RETRY);
-    let place = exports.places.take(user, Instant::now()).ok_or_else(refused)?;
+    let place = exports.slots.take(user, Instant::now()).ok_or_else(refused)?;
     let turn = exports.turn().await.ok_or_else(refused)?;
-    let store = exports.conversation.store();
+    let store = exports.usecases.store();
     if store.erasure(&identity.caller).await?.is_some_and(|erasure| erasure.ended_at.is_none()) {
         return Err(StoreError::BeingErased.into());
     }
@@ -85,14 +85,14 @@ pub(crate) async fn get(State(exports): State<Arc<Exports>>, Reader(identity): R
     // Who the user of the installation without login is, is nobody else's business.
     let local = store.local_user().await?;
     let local_user = if local == user { local } else { UserId(Uuid::nil()) };
-    let now = exports.conversation.now();
+    let now = exports.usecases.now();
     exports.auditor.of_request(now, &identity, AuditAction::DataExported, Some(user.to_string())).await;
     let spooled = spool::open(exports.folder.clone()).await;
     let (writer, reader) = spooled.map_err(|e| ApiError::internal(Arc::new(e) as Arc<_>))?;
 
     let header = Header { version: VERSION, program: env!("CARGO_PKG_VERSION").to_owned(), exported_at: now, local_user };
     let (pieces, taken) = mpsc::channel(AHEAD);
-    exports.conversation.errands().run(async move {
+    exports.usecases.background_tasks().run(async move {
         let write = async {
             let done = write(header, snapshot, writer).await;
             drop(turn);

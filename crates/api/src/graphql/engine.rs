@@ -39,7 +39,7 @@ use crate::{
     streaming::EventHub,
 };
 use recall_ports::{GraphQueries, asked_by};
-use recall_usecases::Conversation;
+use recall_usecases::UseCases;
 
 /// The schema of the API.
 pub(crate) type ApiSchema = Schema<Query, Mutation, Subscription>;
@@ -83,7 +83,7 @@ const BYTES_PER_STEP: usize = 4;
 #[derive(Clone)]
 pub(crate) struct Engine {
     schema: ApiSchema,
-    conversation: Conversation,
+    usecases: UseCases,
     limits: Arc<Limits>,
     limiter: Arc<CallerLimits>,
     documents: Arc<Documents>,
@@ -106,13 +106,7 @@ impl Default for Admission {
 }
 
 impl Engine {
-    pub(crate) fn new(
-        conversation: Conversation,
-        behind: Behind,
-        limits: Arc<Limits>,
-        limiter: Arc<CallerLimits>,
-        admission: Admission,
-    ) -> Self {
+    pub(crate) fn new(usecases: UseCases, behind: Behind, limits: Arc<Limits>, limiter: Arc<CallerLimits>, admission: Admission) -> Self {
         let cpu = CpuBound::new();
         let mut schema = schema(&limits)
             .data(behind.streams)
@@ -124,7 +118,7 @@ impl Engine {
         if !admission.introspection {
             schema = schema.disable_introspection().disable_suggestions();
         }
-        Self { schema: schema.finish(), conversation, limits, limiter, documents: admission.documents, cpu }
+        Self { schema: schema.finish(), usecases, limits, limiter, documents: admission.documents, cpu }
     }
 
     /// How fast frames of one WebSocket are read.
@@ -143,7 +137,7 @@ impl Engine {
     }
 
     /// Bounds what the request costs and gives it what its fields need.
-    async fn prepare(&self, identity: Option<&Identity>, mut request: Request) -> Result<Prepared, ApiError> {
+    async fn prepare(&self, identity: Option<&Identity>, mut request: Request) -> Result<AdmittedOperation, ApiError> {
         let identity = identity.ok_or(AuthError::Missing)?.clone();
         // A connection outlives its token by a moment.
         if identity.has_expired() {
@@ -162,13 +156,13 @@ impl Engine {
         let kind = operation_type(&document, request.operation_name.as_deref());
         request.set_parsed_query(document);
         let budget = AnswerBudget::new(self.limits.answer, work.typenames);
-        let scope = Scope::new(identity, self.conversation.clone(), budget);
-        Ok(Prepared { request: request.data(scope.clone()).data(work), scope, kind })
+        let scope = Scope::new(identity, self.usecases.clone(), budget);
+        Ok(AdmittedOperation { request: request.data(scope.clone()).data(work), scope, kind })
     }
 
     /// Runs a query or a mutation to its end.
-    async fn run(&self, prepared: Prepared) -> Response {
-        let Prepared { request, scope, .. } = prepared;
+    async fn run(&self, prepared: AdmittedOperation) -> Response {
+        let AdmittedOperation { request, scope, .. } = prepared;
         let operation = scope.batches.clone().drive(scope.budget.clone(), self.schema.execute(request));
         match tokio::time::timeout(self.limits.operation_timeout, asked_by(scope.caller.user(), operation)).await {
             Ok(Ok(response)) => answer::finish(response),
@@ -180,8 +174,8 @@ impl Engine {
 
 impl Engine {
     /// The answers of a subscription.
-    fn follow(&self, prepared: Prepared, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
-        let Prepared { request, scope, .. } = prepared;
+    fn follow(&self, prepared: AdmittedOperation, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
+        let AdmittedOperation { request, scope, .. } = prepared;
         let responses = self.schema.execute_stream_with_session_data(request, session_data.unwrap_or_default());
         let responses = scope.batches.clone().drive_stream(scope.budget.clone(), responses);
         responses.map(|response| response.map_or_else(refusal, answer::finish)).boxed()
@@ -189,7 +183,7 @@ impl Engine {
 }
 
 /// An operation that may run.
-struct Prepared {
+struct AdmittedOperation {
     request: Request,
     scope: Arc<Scope>,
     kind: Option<OperationType>,

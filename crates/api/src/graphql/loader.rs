@@ -18,12 +18,12 @@ use recall_domain::{
 };
 use recall_facts::weigh;
 use recall_ports::Merged;
-use recall_usecases::Conversation;
+use recall_usecases::UseCases;
 
 /// Reads batches for one caller.
 pub(crate) struct Loader {
     caller: Caller,
-    conversation: Conversation,
+    usecases: UseCases,
     budget: Arc<AnswerBudget>,
 }
 
@@ -33,8 +33,8 @@ const MOST_RIVALS: u32 = 10_000;
 const COMPARED_PER_FIELD: usize = 16;
 
 impl Loader {
-    pub(crate) fn new(caller: Caller, conversation: Conversation, budget: Arc<AnswerBudget>) -> Self {
-        Self { caller, conversation, budget }
+    pub(crate) fn new(caller: Caller, usecases: UseCases, budget: Arc<AnswerBudget>) -> Self {
+        Self { caller, usecases, budget }
     }
 }
 
@@ -121,7 +121,7 @@ impl dataloader::Loader<SessionId> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[SessionId]) -> Batch<SessionId, Session> {
-        Ok(self.conversation.store().sessions_by_id(&self.caller, keys).await?.into_iter().map(|s| (s.id, s)).collect())
+        Ok(self.usecases.store().sessions_by_id(&self.caller, keys).await?.into_iter().map(|s| (s.id, s)).collect())
     }
 }
 
@@ -130,7 +130,7 @@ impl dataloader::Loader<MessageId> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[MessageId]) -> Batch<MessageId, Message> {
-        let messages = self.conversation.store().messages_by_id(&self.caller, keys).await?;
+        let messages = self.usecases.store().messages_by_id(&self.caller, keys).await?;
         self.budget.load(text_bytes(&messages));
         Ok(messages.into_iter().map(|m| (m.id, m)).collect())
     }
@@ -141,7 +141,7 @@ impl dataloader::Loader<EntityId> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[EntityId]) -> Batch<EntityId, Entity> {
-        let store = self.conversation.store();
+        let store = self.usecases.store();
         let mut found: HashMap<_, _> = store.entities_by_id(&self.caller, keys).await?.into_iter().map(|e| (e.id, e)).collect();
         // An id that was merged away is answered with the entity that took over, which only a question of its own can tell.
         for key in keys {
@@ -160,7 +160,7 @@ impl dataloader::Loader<FactId> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[FactId]) -> Batch<FactId, Arc<Fact>> {
-        Ok(self.conversation.store().facts_by_id(&self.caller, keys).await?.into_iter().map(|f| (f.id, Arc::new(f))).collect())
+        Ok(self.usecases.store().facts_by_id(&self.caller, keys).await?.into_iter().map(|f| (f.id, Arc::new(f))).collect())
     }
 }
 
@@ -170,7 +170,7 @@ impl dataloader::Loader<AnswerTo> for Loader {
 
     async fn load(&self, keys: &[AnswerTo]) -> Batch<AnswerTo, Message> {
         let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
-        let answers = self.conversation.store().answers_to(&self.caller, &ids).await?;
+        let answers = self.usecases.store().answers_to(&self.caller, &ids).await?;
         self.budget.load(text_bytes(answers.iter().map(|(_, answer)| answer)));
         Ok(answers.into_iter().map(|(question, answer)| (AnswerTo(question), answer)).collect())
     }
@@ -183,7 +183,7 @@ impl dataloader::Loader<MentionsIn> for Loader {
     async fn load(&self, keys: &[MentionsIn]) -> Batch<MentionsIn, Self::Value> {
         let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
         let mut found: HashMap<_, Self::Value> = HashMap::new();
-        for (message, entity, mention) in self.conversation.store().mentions_in(&self.caller, &ids).await? {
+        for (message, entity, mention) in self.usecases.store().mentions_in(&self.caller, &ids).await? {
             found.entry(MentionsIn(message)).or_default().push((entity, mention));
         }
         Ok(found)
@@ -196,7 +196,7 @@ impl dataloader::Loader<UsageOf> for Loader {
 
     async fn load(&self, keys: &[UsageOf]) -> Batch<UsageOf, TokenCount> {
         let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
-        let usage = self.conversation.store().usage_of_messages(&self.caller, &ids).await?;
+        let usage = self.usecases.store().usage_of_messages(&self.caller, &ids).await?;
         Ok(usage.into_iter().map(|(message, tokens)| (UsageOf(message), tokens)).collect())
     }
 }
@@ -209,7 +209,7 @@ impl dataloader::Loader<DecisionsIn> for Loader {
     async fn load(&self, keys: &[DecisionsIn]) -> Batch<DecisionsIn, Self::Value> {
         let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
         let mut found: HashMap<_, Self::Value> = HashMap::new();
-        for (message, place, decision) in self.conversation.store().decisions_in(&self.caller, &ids).await? {
+        for (message, place, decision) in self.usecases.store().decisions_in(&self.caller, &ids).await? {
             found.entry(DecisionsIn(message)).or_default().insert(place, decision);
         }
         Ok(found)
@@ -223,7 +223,7 @@ impl dataloader::Loader<MergedInto> for Loader {
     async fn load(&self, keys: &[MergedInto]) -> Batch<MergedInto, Self::Value> {
         let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
         let mut found: HashMap<_, Self::Value> = HashMap::new();
-        for (entity, merged) in self.conversation.store().merged_into(&self.caller, &ids).await? {
+        for (entity, merged) in self.usecases.store().merged_into(&self.caller, &ids).await? {
             found.entry(MergedInto(entity)).or_default().push(merged);
         }
         Ok(found)
@@ -238,7 +238,7 @@ impl dataloader::Loader<FactsIn> for Loader {
     async fn load(&self, keys: &[FactsIn]) -> Batch<FactsIn, Self::Value> {
         let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
         let mut found: HashMap<_, Self::Value> = HashMap::new();
-        for (message, fact, stance) in self.conversation.store().facts_in(&self.caller, &ids).await? {
+        for (message, fact, stance) in self.usecases.store().facts_in(&self.caller, &ids).await? {
             let facts = found.entry(FactsIn(message)).or_default();
             if facts.last().is_none_or(|(last, _)| *last != fact) {
                 facts.push((fact, stance));
@@ -256,7 +256,7 @@ impl dataloader::Loader<EvidenceOf> for Loader {
         let ids: Vec<_> = keys.iter().map(|k| k.0).collect::<HashSet<_>>().into_iter().collect();
         let most = keys.iter().map(|k| k.1).max().unwrap_or(1);
         let mut by_fact: HashMap<FactId, Vec<Evidence>> = HashMap::new();
-        for evidence in self.conversation.store().evidence_of(&self.caller, &ids, most).await? {
+        for evidence in self.usecases.store().evidence_of(&self.caller, &ids, most).await? {
             by_fact.entry(evidence.fact).or_default().push(evidence);
         }
         let cut = |key: &EvidenceOf| by_fact.get(&key.0).map(|all| all.iter().take(key.1 as usize).cloned().collect());
@@ -269,12 +269,12 @@ impl dataloader::Loader<RivalsOf> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[RivalsOf]) -> Batch<RivalsOf, Self::Value> {
-        let ontology = self.conversation.ontology();
+        let ontology = self.usecases.ontology();
         let patterns: HashSet<_> = keys.iter().flat_map(|k| weigh::rival_keys(&k.0, ontology)).collect();
         let patterns: Vec<_> = patterns.into_iter().collect();
         let found = match patterns.is_empty() {
             true => Vec::new(),
-            false => self.conversation.store().facts_by_key(&self.caller, &patterns, MOST_RIVALS).await?,
+            false => self.usecases.store().facts_by_key(&self.caller, &patterns, MOST_RIVALS).await?,
         };
         if found.len() >= MOST_RIVALS as usize {
             let message =

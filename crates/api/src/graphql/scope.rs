@@ -19,7 +19,7 @@ use crate::{
 };
 use recall_domain::{AuditAction, Caller, Timestamp, ViewerRole};
 use recall_ports::{Store, StoreError};
-use recall_usecases::{Conversation, Thing};
+use recall_usecases::{ResourceId, UseCases};
 
 /// One of the memories that an operation looks into: the caller's own, or shared memory. What was read from one holds on to it, so
 /// that what hangs together with it is read from there too.
@@ -39,7 +39,7 @@ impl Memory {
 pub(crate) struct Scope {
     pub(crate) caller: Caller,
     identity: Identity,
-    pub(crate) conversation: Conversation,
+    pub(crate) usecases: UseCases,
     /// The caller's own memory.
     pub(crate) own: Arc<Memory>,
     /// Shared memory, for those who may read it.
@@ -55,19 +55,19 @@ pub(crate) struct Scope {
 
 impl Scope {
     /// A scope for an operation that begins now.
-    pub(crate) fn new(identity: Identity, conversation: Conversation, budget: AnswerBudget) -> Arc<Self> {
-        let (caller, now, budget) = (identity.caller, conversation.now(), Arc::new(budget));
+    pub(crate) fn new(identity: Identity, usecases: UseCases, budget: AnswerBudget) -> Arc<Self> {
+        let (caller, now, budget) = (identity.caller, usecases.now(), Arc::new(budget));
         // Without a cache: a later mutation of the same operation must not answer with what an earlier one saw.
         let batches = Batches::default();
         let memory = |caller: Caller| {
             let queue = batches.clone();
-            let load = DataLoader::new(Loader::new(caller, conversation.clone(), budget.clone()), move |read| queue.push(read))
-                .delay(Duration::ZERO);
+            let load =
+                DataLoader::new(Loader::new(caller, usecases.clone(), budget.clone()), move |read| queue.push(read)).delay(Duration::ZERO);
             Arc::new(Memory { caller, load })
         };
-        let (own, shared) = (memory(caller), caller.shared_reader().filter(|shared| !conversation.is_being_erased(shared)).map(memory));
-        let being_erased = conversation.is_being_erased(&caller);
-        Arc::new(Self { caller, identity, own, shared, conversation, now, being_erased, batches, budget })
+        let (own, shared) = (memory(caller), caller.shared_reader().filter(|shared| !usecases.is_being_erased(shared)).map(memory));
+        let being_erased = usecases.is_being_erased(&caller);
+        Arc::new(Self { caller, identity, own, shared, usecases, now, being_erased, batches, budget })
     }
 
     /// Who asks, with what their proof allows.
@@ -81,7 +81,7 @@ impl Scope {
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
-        self.conversation.store()
+        self.usecases.store()
     }
 
     /// The caller's own memory, or shared memory where that is asked for.
@@ -129,7 +129,7 @@ impl Scope {
 
     /// Reads in the caller's own memory, and in shared memory where one of some things is there and the caller's own has it not. Tells
     /// which one it was.
-    pub(crate) async fn look<T, F>(&self, things: &[Thing], act: impl Fn(Caller) -> F) -> Result<(T, &Arc<Memory>), ApiError>
+    pub(crate) async fn look<T, F>(&self, things: &[ResourceId], act: impl Fn(Caller) -> F) -> Result<(T, &Arc<Memory>), ApiError>
     where
         F: Future<Output = Result<T, ApiError>>,
     {
@@ -143,9 +143,9 @@ impl Scope {
     }
 
     /// The memory that holds one of some things: shared memory if it does, else the caller's own, whether it does or not.
-    pub(crate) async fn holder(&self, things: &[Thing]) -> Result<&Arc<Memory>, ApiError> {
+    pub(crate) async fn holder(&self, things: &[ResourceId]) -> Result<&Arc<Memory>, ApiError> {
         match &self.shared {
-            Some(shared) if self.conversation.holds_any(&shared.caller, things).await? => Ok(shared),
+            Some(shared) if self.usecases.holds_any(&shared.caller, things).await? => Ok(shared),
             _ => Ok(&self.own),
         }
     }
@@ -155,7 +155,7 @@ impl Scope {
     ///
     /// # Errors
     /// What the change says; 403 for a change of shared memory by others than administrators.
-    pub(crate) async fn change<T, F>(&self, things: &[Thing], act: impl FnOnce(Caller) -> F) -> Result<(T, &Arc<Memory>), ApiError>
+    pub(crate) async fn change<T, F>(&self, things: &[ResourceId], act: impl FnOnce(Caller) -> F) -> Result<(T, &Arc<Memory>), ApiError>
     where
         F: Future<Output = Result<T, ApiError>>,
     {

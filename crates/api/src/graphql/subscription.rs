@@ -46,14 +46,14 @@ impl Subscription {
                 ending.note(ByeCode::Unavailable.into());
             }
         })?;
-        let (conversation, lease) = (s.conversation.clone(), s.identity().lease());
+        let (usecases, lease) = (s.usecases.clone(), s.identity().lease());
         let epoch = subscription.welcome().epoch.clone();
         let seq = stream::start(&subscription, after.as_deref());
-        let state = Some((subscription, conversation, epoch, seq, lease, open, ending));
+        let state = Some((subscription, usecases, epoch, seq, lease, open, ending));
         Ok(futures_util::stream::unfold(state, move |state| async move {
-            let (mut subscription, conversation, epoch, mut seq, lease, open, ending) = state?;
+            let (mut subscription, usecases, epoch, mut seq, lease, open, ending) = state?;
             loop {
-                let now = conversation.now();
+                let now = usecases.now();
                 let delivery = tokio::select! {
                     delivery = subscription.next() => delivery?,
                     () = lease.ended() => Delivery::End(Bye::from(ByeCode::AuthExpired)),
@@ -75,7 +75,7 @@ impl Subscription {
                         return Some((node(&epoch, seq, "bye".to_owned(), now, serde_json::json!(bye)), None));
                     }
                 };
-                return Some((event, Some((subscription, conversation, epoch, seq, lease, open, ending))));
+                return Some((event, Some((subscription, usecases, epoch, seq, lease, open, ending))));
             }
         }))
     }

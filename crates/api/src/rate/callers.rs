@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{Limits, auth::Authenticated, error::ApiError};
 use recall_domain::{Caller, UserId, ViewerRole};
-use recall_ports::{Allowances, Bucket, Errands, asked_by};
+use recall_ports::{Allowances, BackgroundTasks, Bucket, asked_by};
 
 /// A limit by caller: of all servers where they share one, else of this one.
 struct Limit {
@@ -34,10 +34,11 @@ struct Limit {
 }
 
 impl Limit {
-    fn new(name: &'static str, rate: Option<RateLimit>, store: Option<(&Arc<dyn Allowances>, &Errands)>, slice: u32) -> Self {
+    fn new(name: &'static str, rate: Option<RateLimit>, store: Option<(&Arc<dyn Allowances>, &BackgroundTasks)>, slice: u32) -> Self {
         let bucket = |rate: RateLimit| Bucket { name, capacity: rate.burst, per_second: rate.per_second };
-        let shared =
-            store.zip(rate).map(|((store, errands), rate)| SharedBuckets::new(store.clone(), bucket(rate), slice, errands.clone()));
+        let shared = store
+            .zip(rate)
+            .map(|((store, background_tasks), rate)| SharedBuckets::new(store.clone(), bucket(rate), slice, background_tasks.clone()));
         Self { own: Limiter::new(rate), shared }
     }
 
@@ -76,8 +77,8 @@ pub(crate) struct CallerLimits {
 }
 
 impl CallerLimits {
-    pub(crate) fn new(limits: &Limits, store: Option<&Arc<dyn Allowances>>, errands: &Errands) -> Arc<Self> {
-        let store = store.map(|store| (store, errands));
+    pub(crate) fn new(limits: &Limits, store: Option<&Arc<dyn Allowances>>, background_tasks: &BackgroundTasks) -> Arc<Self> {
+        let store = store.map(|store| (store, background_tasks));
         let messages = [("messages_minute", limits.messages_by_minute), ("messages_day", limits.messages_by_day)];
         Arc::new(Self {
             // A tenth of what may be asked at once: few draws, and little that one server keeps from the others.

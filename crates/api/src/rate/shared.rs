@@ -15,10 +15,10 @@ use tokio::{
 
 use super::REMEMBERED;
 use recall_domain::{Caller, UserId};
-use recall_ports::{Allowances, Bucket, Drawn, Errands};
+use recall_ports::{Allowances, BackgroundTasks, Bucket, DrawOutcome};
 
 /// Longest wait of a request for the store.
-const PATIENCE: Duration = Duration::from_millis(100);
+const TIMEOUT: Duration = Duration::from_millis(100);
 /// Longest wait for it of what was done already.
 const LONG_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the store is left alone after it failed or was late.
@@ -42,7 +42,7 @@ pub(super) struct SharedBuckets {
     slice: u32,
     held: Mutex<LruCache<UserId, Arc<Held>>>,
     resting_until: Mutex<Option<Instant>>,
-    errands: Errands,
+    background_tasks: BackgroundTasks,
 }
 
 /// What this server has of a caller's.
@@ -63,7 +63,7 @@ struct Purse {
 
 /// What a look into the purse showed.
 enum Look {
-    Spent { few_left: bool },
+    UsageTotals { few_left: bool },
     Nothing(Duration),
     Empty,
 }
@@ -75,7 +75,7 @@ impl Purse {
         }
         if self.left >= cost {
             self.left -= cost;
-            return Look::Spent { few_left: self.left < slice / 2 && self.nothing_until.is_none_or(|end| end <= now) };
+            return Look::UsageTotals { few_left: self.left < slice / 2 && self.nothing_until.is_none_or(|end| end <= now) };
         }
         match self.nothing_until.filter(|end| *end > now) {
             Some(end) => Look::Nothing(end - now),
@@ -83,30 +83,30 @@ impl Purse {
         }
     }
 
-    fn put(&mut self, drawn: Drawn, good_for: Duration, now: Instant) {
+    fn put(&mut self, drawn: DrawOutcome, good_for: Duration, now: Instant) {
         match drawn {
-            Drawn::Tokens(n) => {
+            DrawOutcome::Tokens(n) => {
                 self.left = self.left.saturating_add(n);
                 self.good_until = now.checked_add(good_for);
                 self.nothing_until = None;
             }
-            Drawn::Nothing(wait) => self.nothing_until = now.checked_add(wait),
+            DrawOutcome::Nothing(wait) => self.nothing_until = now.checked_add(wait),
         }
     }
 }
 
 impl SharedBuckets {
     /// `slice` is what is taken in advance; 0 where several may be asked for together, who should find all that is left in one place.
-    pub(super) fn new(store: Arc<dyn Allowances>, bucket: Bucket, slice: u32, errands: Errands) -> Arc<Self> {
+    pub(super) fn new(store: Arc<dyn Allowances>, bucket: Bucket, slice: u32, background_tasks: BackgroundTasks) -> Arc<Self> {
         let held = Mutex::new(LruCache::new(REMEMBERED));
-        Arc::new(Self { store, bucket, slice, held, resting_until: Mutex::default(), errands })
+        Arc::new(Self { store, bucket, slice, held, resting_until: Mutex::default(), background_tasks })
     }
 
     /// Takes tokens of a caller.
     pub(super) async fn take(self: &Arc<Self>, caller: Caller, cost: u32) -> Taken {
         let held = lock(&self.held).get_or_insert_mut(caller.user(), Arc::default).clone();
         match self.spend(&held, cost) {
-            Look::Spent { few_left } => {
+            Look::UsageTotals { few_left } => {
                 if few_left {
                     self.draw_ahead(caller, held);
                 }
@@ -120,7 +120,7 @@ impl SharedBuckets {
             let _turn = held.turn.lock().await;
             // Somebody else may have drawn for both.
             match self.spend(&held, cost) {
-                Look::Spent { .. } => return Taken::Yes,
+                Look::UsageTotals { .. } => return Taken::Yes,
                 Look::Nothing(wait) => return Taken::No(wait),
                 Look::Empty => {}
             }
@@ -128,7 +128,7 @@ impl SharedBuckets {
                 Ok(drawn) => {
                     self.put(&held, drawn);
                     match self.spend(&held, cost) {
-                        Look::Spent { .. } => Taken::Yes,
+                        Look::UsageTotals { .. } => Taken::Yes,
                         Look::Nothing(wait) => Taken::No(wait),
                         Look::Empty => Taken::Unknown,
                     }
@@ -136,7 +136,7 @@ impl SharedBuckets {
                 Err(error) => self.rest(&error),
             }
         };
-        match timeout(PATIENCE, drawing).await {
+        match timeout(TIMEOUT, drawing).await {
             Ok(taken) => taken,
             Err(late) => self.rest(&late),
         }
@@ -156,7 +156,7 @@ impl SharedBuckets {
         lock(&held.purse).spend(cost, self.slice, Instant::now())
     }
 
-    fn put(&self, held: &Held, drawn: Drawn) {
+    fn put(&self, held: &Held, drawn: DrawOutcome) {
         let good_for = Duration::try_from_secs_f64(f64::from(self.bucket.capacity) / self.bucket.per_second).unwrap_or(Duration::MAX);
         lock(&held.purse).put(drawn, good_for, Instant::now());
     }
@@ -168,9 +168,9 @@ impl SharedBuckets {
             return;
         }
         let this = self.clone();
-        self.errands.run(async move {
+        self.background_tasks.run(async move {
             let _turn = turn;
-            match timeout(PATIENCE, this.store.draw(&caller, this.bucket, 0, this.slice)).await {
+            match timeout(TIMEOUT, this.store.draw(&caller, this.bucket, 0, this.slice)).await {
                 Ok(Ok(drawn)) => this.put(&held, drawn),
                 Ok(Err(error)) => drop(this.rest(&error)),
                 Err(late) => drop(this.rest(&late)),

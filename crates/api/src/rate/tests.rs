@@ -14,7 +14,7 @@ use super::{
 };
 use crate::Limits;
 use recall_domain::{Caller, UserId, ViewerRole};
-use recall_ports::{Allowances, Bucket, Drawn, Errands, StoreError};
+use recall_ports::{Allowances, BackgroundTasks, Bucket, DrawOutcome, StoreError};
 
 fn user(n: u128) -> UserId {
     UserId(uuid::Uuid::from_u128(n))
@@ -62,7 +62,7 @@ struct Store {
 
 #[async_trait]
 impl Allowances for Store {
-    async fn draw(&self, caller: &Caller, bucket: Bucket, least: u32, most: u32) -> Result<Drawn, StoreError> {
+    async fn draw(&self, caller: &Caller, bucket: Bucket, least: u32, most: u32) -> Result<DrawOutcome, StoreError> {
         self.draws.fetch_add(1, Ordering::SeqCst);
         if self.slow.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
@@ -71,11 +71,11 @@ impl Allowances for Store {
         let mut left = self.left.lock().unwrap();
         let left = left.entry(caller.user()).or_insert(f64::from(bucket.capacity));
         if *left < 1.0 {
-            return Ok(Drawn::Nothing(Duration::from_secs(60)));
+            return Ok(DrawOutcome::Nothing(Duration::from_secs(60)));
         }
         let given = f64::from(most).min(left.floor()).max(f64::from(least));
         *left -= given;
-        Ok(Drawn::Tokens(given as u32))
+        Ok(DrawOutcome::Tokens(given as u32))
     }
 
     async fn charge(&self, caller: &Caller, bucket: Bucket, tokens: u32) -> Result<(), StoreError> {
@@ -97,7 +97,7 @@ const BUCKET: Bucket = Bucket { name: "requests", capacity: 100, per_second: 1e-
 #[tokio::test]
 async fn servers_that_share_a_bucket_give_no_more_than_it_holds_together() {
     let store = Arc::new(Store::default());
-    let servers = [0, 1, 2].map(|_| SharedBuckets::new(store.clone(), BUCKET, 10, Errands::default()));
+    let servers = [0, 1, 2].map(|_| SharedBuckets::new(store.clone(), BUCKET, 10, BackgroundTasks::default()));
     let asked = (0..600).map(|i| {
         let server = servers[i % 3].clone();
         tokio::spawn(async move { server.take(caller(1), 1).await })
@@ -118,7 +118,7 @@ async fn servers_that_share_a_bucket_give_no_more_than_it_holds_together() {
 #[tokio::test]
 async fn most_requests_do_not_touch_the_store_and_refused_ones_never() {
     let store = Arc::new(Store::default());
-    let server = SharedBuckets::new(store.clone(), BUCKET, 10, Errands::default());
+    let server = SharedBuckets::new(store.clone(), BUCKET, 10, BackgroundTasks::default());
     for _ in 0..100 {
         assert_eq!(server.take(caller(1), 1).await, Taken::Yes);
         tokio::task::yield_now().await;
@@ -134,7 +134,7 @@ async fn most_requests_do_not_touch_the_store_and_refused_ones_never() {
 #[tokio::test]
 async fn several_are_taken_together_and_paid_for_afterwards() {
     let store = Arc::new(Store::default());
-    let server = SharedBuckets::new(store.clone(), BUCKET, 0, Errands::default());
+    let server = SharedBuckets::new(store.clone(), BUCKET, 0, BackgroundTasks::default());
     assert_eq!(server.take(caller(1), 500).await, Taken::Yes, "more than fits into the bucket is not refused for ever");
     let left = store.left.lock().unwrap()[&user(1)];
     assert!(left <= -400.0, "{left}");
@@ -145,7 +145,7 @@ async fn several_are_taken_together_and_paid_for_afterwards() {
 async fn a_store_that_does_not_answer_delays_one_request_and_then_own_buckets_count() {
     let store = Arc::new(Store { slow: true.into(), ..Store::default() });
     let limits = Limits { requests: Some(RateLimit { per_second: 1e-3, burst: 5 }), ..Limits::default() };
-    let limits = CallerLimits::new(&limits, Some(&(store.clone() as Arc<dyn Allowances>)), &Errands::default());
+    let limits = CallerLimits::new(&limits, Some(&(store.clone() as Arc<dyn Allowances>)), &BackgroundTasks::default());
     let mut taken = 0;
     for _ in 0..20 {
         taken += u32::from(limits.request(caller(1)).await.is_ok());
@@ -160,7 +160,7 @@ async fn messages_that_came_with_a_visit_count_whether_there_is_room_or_not() {
     for (shares, slow) in [(false, false), (true, false), (true, true)] {
         let store = Arc::new(Store { slow: slow.into(), ..Store::default() });
         let shared: Arc<dyn Allowances> = store.clone();
-        let limits = CallerLimits::new(&limits, shares.then_some(&shared), &Errands::default());
+        let limits = CallerLimits::new(&limits, shares.then_some(&shared), &BackgroundTasks::default());
         limits.messages_came(caller(1), 7).await;
         for n in 0..4 {
             assert_eq!(limits.messages(caller(1), 1).await.is_ok(), n < 3, "{shares} {slow} {n}");
@@ -180,7 +180,7 @@ async fn messages_that_came_with_a_visit_count_whether_there_is_room_or_not() {
 
 #[tokio::test]
 async fn a_stream_counts_as_long_as_it_is_open() {
-    let limits = CallerLimits::new(&Limits { streams_per_caller: Some(2), ..Limits::default() }, None, &Errands::default());
+    let limits = CallerLimits::new(&Limits { streams_per_caller: Some(2), ..Limits::default() }, None, &BackgroundTasks::default());
     let open = [limits.stream(caller(1)).unwrap(), limits.stream(caller(1)).unwrap()];
     assert_eq!(limits.stream(caller(1)).err().unwrap().code(), "TOO_MANY_STREAMS");
     assert!(limits.stream(caller(2)).is_ok());
@@ -207,13 +207,13 @@ proptest::proptest! {
 
 #[tokio::test]
 async fn requests_of_one_take_turns_and_nobody_else_waits() {
-    let limits = CallerLimits::new(&Limits { requests_at_once: Some(2), ..Limits::default() }, None, &Errands::default());
+    let limits = CallerLimits::new(&Limits { requests_at_once: Some(2), ..Limits::default() }, None, &BackgroundTasks::default());
     let mut held = vec![limits.turn(caller(1)).await, limits.turn(caller(1)).await];
     assert!(tokio::time::timeout(Duration::from_millis(50), limits.turn(caller(1))).await.is_err(), "a third waits");
     assert!(limits.turn(caller(2)).await.is_some(), "another does not");
     held.pop();
     assert!(limits.turn(caller(1)).await.is_some());
-    let free = CallerLimits::new(&Limits::default(), None, &Errands::default());
+    let free = CallerLimits::new(&Limits::default(), None, &BackgroundTasks::default());
     assert!(free.turn(caller(1)).await.is_none(), "without a limit there are no turns");
 }
 

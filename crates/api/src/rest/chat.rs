@@ -21,7 +21,7 @@ use crate::{
     rate::CallerLimits,
 };
 use recall_domain::{AuditAction, MessageId, MessageStatus, Role, SessionId};
-use recall_usecases::{Conversation, SendMessage, Thing};
+use recall_usecases::{ResourceId, SendMessage, UseCases};
 
 #[derive(Deserialize)]
 pub(super) struct Request {
@@ -47,7 +47,7 @@ pub(super) struct Accepted {
 
 /// Stores a message; without a session it starts one.
 pub(super) async fn post(
-    State(conversation): State<Conversation>,
+    State(usecases): State<UseCases>,
     Extension((limits, auditor)): Extension<(Arc<CallerLimits>, Auditor)>,
     Writer(identity): Writer,
     headers: HeaderMap,
@@ -63,7 +63,7 @@ pub(super) async fn post(
     limits.messages(caller, 1).await?;
     let session = match given {
         Some(id) => id,
-        None => conversation.create_session(&caller, None).await?.id,
+        None => usecases.create_session(&caller, None).await?.id,
     };
     let message = SendMessage {
         session,
@@ -74,12 +74,12 @@ pub(super) async fn post(
         source_metadata: None,
         client_message_id: None,
     };
-    let scope = Scope::new(identity, conversation.clone(), AnswerBudget::default());
+    let scope = Scope::new(identity, usecases.clone(), AnswerBudget::default());
     let send = |whose| {
-        let conversation = &conversation;
-        async move { conversation.send(&whose, message).await.map_err(renamed) }
+        let usecases = &usecases;
+        async move { usecases.send(&whose, message).await.map_err(renamed) }
     };
-    match scope.change(&[Thing::Session(session)], send).await {
+    match scope.change(&[ResourceId::Session(session)], send).await {
         Ok((message, memory)) => {
             auditor.of_shared(scope.now, scope.identity(), memory, AuditAction::SharedMessagesStored, message.id).await;
             let llm_response = (message.status == MessageStatus::Processing).then_some("pending");
@@ -89,7 +89,7 @@ pub(super) async fn post(
         Err(error) => {
             if given.is_none() {
                 // The session was made for this message alone.
-                let _ = conversation.delete_session(&caller, session).await;
+                let _ = usecases.delete_session(&caller, session).await;
             }
             Err(error.at("session_id"))
         }

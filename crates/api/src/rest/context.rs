@@ -19,7 +19,7 @@ use recall_domain::{
     SessionId,
     context::{ContextQuery, Method, Scope as Where, Timings},
 };
-use recall_usecases::{Conversation, Thing};
+use recall_usecases::{ResourceId, UseCases};
 
 #[derive(Deserialize)]
 pub(super) struct Question {
@@ -53,16 +53,16 @@ struct RankedFact {
 
 /// The context of a question asked in a session: from all of the caller's sessions, or with `scope=session` from this one.
 pub(super) async fn get(
-    State(conversation): State<Conversation>,
+    State(usecases): State<UseCases>,
     Reader(identity): Reader,
     Path(session): Path<String>,
     Query(question): Query<Question>,
 ) -> Result<Json<Found>, ApiError> {
     let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
-    let asked = Scope::new(identity, conversation, AnswerBudget::default());
-    let conversation = &asked.conversation;
-    let found = |whose| async move { conversation.session(&whose, session).await.map_err(ApiError::from) };
-    let (session, memory) = asked.look(&[Thing::Session(session)], found).await?;
+    let asked = Scope::new(identity, usecases, AnswerBudget::default());
+    let usecases = &asked.usecases;
+    let found = |whose| async move { usecases.session(&whose, session).await.map_err(ApiError::from) };
+    let (session, memory) = asked.look(&[ResourceId::Session(session)], found).await?;
     let scope = match question.scope.as_deref() {
         None | Some("user") => Where::User,
         Some("session") => Where::Session(session.id),
@@ -76,7 +76,7 @@ pub(super) async fn get(
     let query = ContextQuery { text: text.into(), scope, first, methods: Vec::new(), as_of: None, exclude: None, shared: true };
     // All of one's own is asked also from a session of shared memory.
     let whose = if matches!(query.scope, Where::User) { asked.caller } else { memory.caller };
-    let context = conversation.context(&whose, query).await.map_err(renamed)?;
+    let context = usecases.context(&whose, query).await.map_err(renamed)?;
     for found in &context.messages {
         asked.budget.spend(found.message.text.as_str().len());
     }

@@ -16,8 +16,8 @@ use crate::{
     graphql::{AnswerBudget, MOST_CANDIDATES, Scope},
 };
 use recall_domain::{EntityId, EntityType};
-use recall_facts::Likely;
-use recall_usecases::{Conversation, Thing};
+use recall_facts::CandidateEntity;
+use recall_usecases::{ResourceId, UseCases};
 
 #[derive(Deserialize)]
 pub(super) struct Request {
@@ -44,7 +44,7 @@ struct Candidate {
 
 /// Resolves a mention.
 pub(super) async fn resolve(
-    State(conversation): State<Conversation>,
+    State(usecases): State<UseCases>,
     Reader(identity): Reader,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
@@ -59,15 +59,18 @@ pub(super) async fn resolve(
     };
     let wanted = request.r#type.map(|t| EntityType::parse(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
     let session = request.session_id.as_deref().map(read_session).transpose()?;
-    let (scope, mention) = (Scope::new(identity, conversation, AnswerBudget::default()), &request.mention);
-    let things: Vec<Thing> = session.into_iter().map(Thing::Session).collect();
+    let (scope, mention) = (Scope::new(identity, usecases, AnswerBudget::default()), &request.mention);
+    let things: Vec<ResourceId> = session.into_iter().map(ResourceId::Session).collect();
     let resolve = |whose| {
-        let conversation = &scope.conversation;
-        async move { conversation.resolve(&whose, mention, wanted, session).await.map_err(renamed) }
+        let usecases = &scope.usecases;
+        async move { usecases.resolve(&whose, mention, wanted, session).await.map_err(renamed) }
     };
     let (found, memory) = scope.look(&things, resolve).await.map_err(|e| e.at("session_id"))?;
-    let candidate =
-        |c: &Likely| Candidate { entity: EntityView::of(&c.entity, memory.is_shared()), confidence: c.score, reason: c.reason.clone() };
+    let candidate = |c: &CandidateEntity| Candidate {
+        entity: EntityView::of(&c.entity, memory.is_shared()),
+        confidence: c.score,
+        reason: c.reason.clone(),
+    };
     Ok(Json(Resolved {
         canonical_form: found.canonical_form,
         entity_id: found.entity.as_ref().map(|e| e.id),

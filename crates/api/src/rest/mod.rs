@@ -15,7 +15,7 @@ use axum::{
 
 use super::{Auditor, error::ApiError, rate::CallerLimits};
 use recall_domain::SessionId;
-use recall_usecases::Conversation;
+use recall_usecases::UseCases;
 
 /// What this interface calls the inputs of use cases where it has other names.
 const NAMES: [(&str, &str); 3] = [("query", "q"), ("text", "message"), ("sessionId", "session_id")];
@@ -31,7 +31,7 @@ fn read_session(id: &str) -> Result<SessionId, ApiError> {
 }
 
 /// The routes.
-pub(crate) fn routes(limits: Arc<CallerLimits>, auditor: Auditor) -> Router<Conversation> {
+pub(crate) fn routes(limits: Arc<CallerLimits>, auditor: Auditor) -> Router<UseCases> {
     Router::new()
         .route("/chat", post(chat::post).layer(Extension((limits, auditor))))
         .route("/context/{session_id}", get(context::get))

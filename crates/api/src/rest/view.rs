@@ -84,7 +84,7 @@ pub(super) struct FactView {
 impl FactView {
     /// Views of ranked facts, in their order.
     pub(super) async fn of(scope: &Scope, facts: &[RankedFact]) -> Result<Vec<Self>, ApiError> {
-        let ontology = scope.conversation.ontology();
+        let ontology = scope.usecases.ontology();
         let mut rivals = HashMap::new();
         for shared in [false, true] {
             let of = facts.iter().filter(|f| f.shared == shared).map(|f| RivalsOf(Arc::new(f.fact.clone())));

@@ -6,7 +6,7 @@ use super::{
     names::{self, Fit},
     roles::{Class, Role},
 };
-use crate::cast::VIEWER_NAME;
+use crate::message_entities::VIEWER_NAME;
 use recall_domain::{Entity, EntityKey, EntityType, Mention};
 
 /// What a name is worth less that is not the first one.

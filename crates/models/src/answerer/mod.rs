@@ -20,7 +20,7 @@ use super::{
     tokens::Tokens,
 };
 use recall_domain::{Caller, Citation, MessageId, ModelOperation, Ontology, UserText, context::Context};
-use recall_ports::{AnswerError, AnswerSink, Answerer, Asked, Draft};
+use recall_ports::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
 
 use marks::Marks;
 use prompt::Items;
@@ -33,7 +33,7 @@ pub const PROMPT: &str = "answer-1";
 /// What is said when nothing found supports an answer.
 const UNKNOWN: &str = "I don't know: nothing I was told answers that.";
 /// How much longer than its limit an answer may get before it is cut here: some servers do not heed the limit.
-const PATIENCE: usize = 4;
+const MAX_OVERRUN: usize = 4;
 
 /// Settings of the answerer.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl ModelAnswerer {
         Self { client, instead, ontology, budget, options }
     }
 
-    async fn ask(&self, caller: &Caller, asked: &Asked, items: &Items, sink: &dyn AnswerSink) -> Result<Draft, ModelError> {
+    async fn ask(&self, caller: &Caller, asked: &Asked, items: &Items, sink: &dyn AnswerSink) -> Result<AnswerDraft, ModelError> {
         if !self.budget.allows(caller).await {
             return Err(ModelError::OverBudget);
         }
@@ -85,7 +85,7 @@ impl ModelAnswerer {
         };
         let tokens = self.client.stream(&ask, self.client.deadline()).await?;
         let mut meter = Meter { budget: self.budget.clone(), caller: *caller, question: asked.message, tokens, counted: false };
-        let most = self.options.answer_tokens as usize * BYTES_PER_TOKEN * PATIENCE;
+        let most = self.options.answer_tokens as usize * BYTES_PER_TOKEN * MAX_OVERRUN;
         let mut marks = Marks::new(items.len());
         let mut text = String::new();
         let mut say = |piece: String| {
@@ -119,9 +119,9 @@ impl ModelAnswerer {
         if citations.is_empty() {
             // It may be true and it may be made up: nobody can tell.
             metrics::counter!("recall_answers_uncited_total").increment(1);
-            return Ok(Draft { text: UNKNOWN.into(), citations, grounded: false, answerer: None });
+            return Ok(AnswerDraft { text: UNKNOWN.into(), citations, grounded: false, answerer: None });
         }
-        Ok(Draft { text: text.trim().into(), citations, grounded: true, answerer: None })
+        Ok(AnswerDraft { text: text.trim().into(), citations, grounded: true, answerer: None })
     }
 }
 
@@ -177,7 +177,7 @@ impl Answerer for ModelAnswerer {
         self.instead.rephrase(asked, context)
     }
 
-    async fn answer(&self, caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<Draft, AnswerError> {
+    async fn answer(&self, caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<AnswerDraft, AnswerError> {
         let items = Items::of(context, &self.ontology, self.options.context_tokens * BYTES_PER_TOKEN);
         let heard = Heard { sink, anything: AtomicBool::new(false) };
         let reason = match items.len() {
@@ -200,6 +200,6 @@ impl Answerer for ModelAnswerer {
         }
         let draft = self.instead.answer(caller, asked, context, sink).await?;
         let by = draft.answerer.clone().unwrap_or_else(|| self.instead.name().to_owned());
-        Ok(Draft { answerer: Some(by), ..draft })
+        Ok(AnswerDraft { answerer: Some(by), ..draft })
     }
 }

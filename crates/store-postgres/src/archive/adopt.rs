@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    super::{codec::Word, erase, failure::Failure, walls},
+    super::{account_deletion, codec::Word, failure::Failure, row_security},
     read, write,
 };
 use recall_domain::{Caller, Timestamp, UserId};
@@ -79,7 +79,7 @@ pub(in super::super) async fn estate(c: &mut PgConnection, visitor: UserId) -> R
 /// Writes it all for the account, for whom the transaction is from here on.
 pub(in super::super) async fn adopt(c: &mut PgConnection, estate: Estate, account: &Caller) -> Result<Handover, Failure> {
     let to = account.user().0;
-    walls::go_on_for(c, to).await?;
+    row_security::go_on_for(c, to).await?;
     sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", to).execute(&mut *c).await?;
     // An index of the account reads the new rows as it reads any; whoever plans from its knowledge plans anew.
     let head = sqlx::query_scalar!(
@@ -91,7 +91,7 @@ pub(in super::super) async fn adopt(c: &mut PgConnection, estate: Estate, accoun
         estate.model,
     );
     let Some(head) = head.fetch_optional(&mut *c).await? else {
-        erase::refuse_while_locked(c, to).await?;
+        account_deletion::refuse_while_locked(c, to).await?;
         return Err(Failure::BeingErased);
     };
     let viewer = sqlx::query_scalar!("SELECT id FROM entities WHERE user_id = $1 AND is_viewer", to);

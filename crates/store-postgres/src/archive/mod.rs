@@ -9,7 +9,7 @@ mod write;
 
 use async_trait::async_trait;
 
-use super::{PostgresStore, codec::signed, failure::Failure, walls::Scope};
+use super::{PostgresStore, codec::signed, failure::Failure, row_security::RowAccess};
 use recall_domain::{Caller, UserId, ViewerRole};
 use recall_ports::{
     StoreError,
@@ -29,7 +29,7 @@ impl Archive for PostgresStore {
             after.map(|u| u.0),
             i64::from(limit)
         );
-        let found = found.fetch_all(self.pool.reading(Scope::Owners)).await.map_err(Failure::from)?;
+        let found = found.fetch_all(self.pool.reading(RowAccess::Owners)).await.map_err(Failure::from)?;
         let role = |visitor: bool| if visitor { ViewerRole::Anonymous } else { ViewerRole::User };
         Ok(found.into_iter().map(|row| Caller::verified(UserId(row.id), role(row.visitor))).collect())
     }

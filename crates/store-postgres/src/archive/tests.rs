@@ -13,7 +13,7 @@ use recall_ports::{
 #[tokio::test]
 async fn every_statement_of_every_shape_fits_the_schema() {
     let Some(store) = store().await else { return };
-    let mut connection = store.pool.lend(crate::walls::Scope::Nobody).await.unwrap();
+    let mut connection = store.pool.lend(crate::row_security::RowAccess::Nobody).await.unwrap();
     for shape in SHAPES {
         let record = Record { shape, values: shape.fields.iter().map(|_| Value::Missing).collect() };
         let statements = [

@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, PgConnection, Postgres, QueryBuilder, Row, query_build
 use uuid::Uuid;
 
 use super::{
-    super::{codec::signed, erase, failure::Failure, knowledge, rows::Of, sessions},
+    super::{account_deletion, codec::signed, failure::Failure, knowledge, rows::Of, sessions},
     Outcome,
     read::{Bound, bind},
 };
@@ -26,7 +26,7 @@ pub(super) fn breaks_a_rule(failure: &Failure) -> bool {
 /// Begins the import of one user; whether the user is marked as being imported.
 pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<bool>, Failure> {
     let user = new.user.0;
-    erase::refuse_while_erasing(c, user).await?;
+    account_deletion::refuse_while_erasing(c, user).await?;
     let known = sqlx::query!("SELECT feed_head, knowledge_version, importing FROM users WHERE id = $1 FOR UPDATE", user);
     if let Some(row) = known.fetch_optional(&mut *c).await? {
         let of = |column| Of("users", column);

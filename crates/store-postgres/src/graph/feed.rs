@@ -11,16 +11,16 @@ use super::super::{
     PostgresStore,
     codec::signed,
     failure::Failure,
+    row_security::RowAccess,
     rows::{self, EntityRow, Of},
-    walls::Scope,
 };
 use recall_domain::{Caller, Entity, EntityId, Fact, FactId, MessageId, SessionId, UserId, UserText, ViewerRole};
-use recall_ports::{Change, ChangeFeed, GraphMessage, GraphSession, StoreError, Thing, ThingId};
+use recall_ports::{Change, ChangeFeed, GraphMessage, GraphSession, NodeId, NodeState, StoreError};
 
 #[async_trait]
 impl ChangeFeed for PostgresStore {
     async fn start(&self) -> Result<String, StoreError> {
-        let feed = self.write(Scope::Owners, &(), |c, ()| {
+        let feed = self.write(RowAccess::Owners, &(), |c, ()| {
             Box::pin(async move {
                 // Listing all that is there, once, may take longer than any other statement.
                 sqlx::query!("SET LOCAL statement_timeout = 0").execute(&mut *c).await?;
@@ -66,7 +66,7 @@ async fn users_after(store: &PostgresStore, mark: u64) -> Result<(Vec<Caller>, u
              pg_snapshot_xmin(pg_current_snapshot())::text AS "mark!""#,
         mark.to_string(),
     );
-    let found = found.fetch_one(store.pool.reading(Scope::Graph)).await?;
+    let found = found.fetch_one(store.pool.reading(RowAccess::Graph)).await?;
     let mark = found.mark.parse().map_err(|_| Failure::Damaged { table: "graph_heads", column: "changed_in" })?;
     Ok((found.users.into_iter().map(|u| Caller::verified(UserId(u), ViewerRole::User)).collect(), mark))
 }
@@ -93,30 +93,30 @@ async fn changes(store: &PostgresStore, user: Uuid, after: u64, limit: u32) -> R
     for row in found {
         let id = row.id;
         let (list, thing) = match row.kind.as_str() {
-            "session" => (&mut named.sessions, ThingId::Session(SessionId(id))),
-            "entity" => (&mut named.entities, ThingId::Entity(EntityId(id))),
-            "message" => (&mut named.messages, ThingId::Message(MessageId(id))),
-            "fact" => (&mut named.facts, ThingId::Fact(FactId(id))),
+            "session" => (&mut named.sessions, NodeId::Session(SessionId(id))),
+            "entity" => (&mut named.entities, NodeId::Entity(EntityId(id))),
+            "message" => (&mut named.messages, NodeId::Message(MessageId(id))),
+            "fact" => (&mut named.facts, NodeId::Fact(FactId(id))),
             _ => return Err(Failure::Damaged { table: "graph_changes", column: "kind" }),
         };
         list.push(id);
         order.push((Of("graph_changes", "number").count(row.number)?, thing));
     }
-    let mut things: HashMap<ThingId, Thing> = HashMap::with_capacity(order.len());
+    let mut things: HashMap<NodeId, NodeState> = HashMap::with_capacity(order.len());
     for session in sessions(&mut snapshot, user, &named.sessions).await? {
-        things.insert(ThingId::Session(session.id), Thing::Session(session));
+        things.insert(NodeId::Session(session.id), NodeState::Session(session));
     }
     for entity in entities(&mut snapshot, user, &named.entities).await? {
-        things.insert(ThingId::Entity(entity.id), Thing::Entity(entity));
+        things.insert(NodeId::Entity(entity.id), NodeState::Entity(entity));
     }
     for message in messages(&mut snapshot, user, &named.messages).await? {
-        things.insert(ThingId::Message(message.id), Thing::Message(message));
+        things.insert(NodeId::Message(message.id), NodeState::Message(message));
     }
     for (fact, source) in facts(&mut snapshot, user, &named.facts).await? {
-        things.insert(ThingId::Fact(fact.id), Thing::Fact(fact, source));
+        things.insert(NodeId::Fact(fact.id), NodeState::Fact(fact, source));
     }
     snapshot.commit().await?;
-    let changes = order.into_iter().map(|(number, id)| Change { number, thing: things.remove(&id).unwrap_or(Thing::Gone(id)) });
+    let changes = order.into_iter().map(|(number, id)| Change { number, thing: things.remove(&id).unwrap_or(NodeState::Gone(id)) });
     Ok(changes.collect())
 }
 

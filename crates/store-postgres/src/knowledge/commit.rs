@@ -4,8 +4,9 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::super::{
+    account_deletion,
     codec::{self, Word, json, signed, time},
-    erase, events,
+    events,
     failure::Failure,
     jobs,
     messages::append,
@@ -36,7 +37,7 @@ pub(super) async fn plan(
         signed(plan.version),
     );
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        erase::refuse_while_locked(c, user).await?;
+        account_deletion::refuse_while_locked(c, user).await?;
         return Err(Failure::Stale);
     }
 

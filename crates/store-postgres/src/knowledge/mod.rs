@@ -67,8 +67,8 @@ impl KnowledgeStore for PostgresStore {
         let input = (caller, plan, claim);
         let seqs = self.write(caller, &input, |c, &(caller, plan, claim)| Box::pin(commit::plan(c, caller, plan, claim))).await?;
         match plan.follow_up {
-            Some(_) => self.hints.queued(caller, plan.session),
-            None => self.hints.committed(caller, plan.session),
+            Some(_) => self.notifications.queued(caller, plan.session),
+            None => self.notifications.committed(caller, plan.session),
         }
         Ok(seqs)
     }
@@ -76,7 +76,7 @@ impl KnowledgeStore for PostgresStore {
     async fn commit_answer(&self, caller: &Caller, answer: &AnswerCommit, claim: &Claim) -> Result<Message, CommitError> {
         let input = (caller, answer, claim);
         let message = self.write(caller, &input, |c, &(caller, answer, claim)| Box::pin(commit::answer(c, caller, answer, claim))).await?;
-        self.hints.committed(caller, message.session);
+        self.notifications.committed(caller, message.session);
         Ok(message)
     }
 

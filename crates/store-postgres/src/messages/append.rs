@@ -7,8 +7,9 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::super::{
+    account_deletion,
     codec::{self, Word, foreign_json, json, signed, time},
-    erase, events,
+    events,
     failure::Failure,
     jobs,
     rows::{self, MessageRow},
@@ -17,7 +18,7 @@ use super::super::{
 use recall_domain::{
     Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, SessionId, Timestamp, event::MessageStored,
 };
-use recall_ports::{Appended, JobWork, Mining, NewMessage};
+use recall_ports::{Appended, FollowUp, JobWork, NewMessage};
 
 /// Stores what is new and finds what is not, in the order given.
 pub(super) async fn append(
@@ -137,7 +138,7 @@ pub(in super::super) async fn store(
         new.first().map(|n| n.message.prepared.model.as_str()),
     );
     let Some(counters) = counters.fetch_optional(&mut *c).await? else {
-        erase::refuse_while_locked(c, user).await?;
+        account_deletion::refuse_while_locked(c, user).await?;
         return Err(Failure::BeingErased);
     };
     let (feed_head, in_use) = (counters.feed_head, counters.embedding_model);
@@ -167,7 +168,7 @@ fn stored(new: &New<'_>, session: SessionId, position: i64) -> Message {
         speaker: m.speaker.clone(),
         text: m.text.clone(),
         kind: m.kind,
-        status: if m.mining != Mining::Nothing { MessageStatus::Processing } else { MessageStatus::Processed },
+        status: if m.mining != FollowUp::Nothing { MessageStatus::Processing } else { MessageStatus::Processed },
         sent_at: time(m.sent_at),
         created_at: time(m.created_at),
         source_metadata: m.source_metadata.clone(),
@@ -282,8 +283,8 @@ fn event(new: &New<'_>, m: &Message) -> EventDraft {
 /// The job that finds a message's facts.
 fn work_of(m: &NewMessage) -> Option<JobWork> {
     match m.mining {
-        Mining::Nothing => None,
-        Mining::Facts => Some(JobWork::Understand { message: m.id, answer: false }),
-        Mining::FactsAndAnswer => Some(JobWork::Understand { message: m.id, answer: true }),
+        FollowUp::Nothing => None,
+        FollowUp::Facts => Some(JobWork::Understand { message: m.id, answer: false }),
+        FollowUp::FactsAndAnswer => Some(JobWork::Understand { message: m.id, answer: true }),
     }
 }

@@ -14,7 +14,7 @@ use super::{
     rows::{self, MessageRow, Of},
 };
 use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
-use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, Mining, NewMessage, StoreError};
+use recall_ports::{Appended, Embedding, FeedRow, FeedState, FollowUp, MessageStore, NewMessage, StoreError};
 
 #[async_trait]
 impl MessageStore for PostgresStore {
@@ -22,9 +22,9 @@ impl MessageStore for PostgresStore {
         let input = (caller, session, &messages);
         let appended =
             self.write(caller, &input, |c, &(caller, session, messages)| Box::pin(append::append(c, caller, session, messages))).await?;
-        match messages.iter().any(|m| m.mining != Mining::Nothing) {
-            true => self.hints.queued(caller, session),
-            false => self.hints.committed(caller, session),
+        match messages.iter().any(|m| m.mining != FollowUp::Nothing) {
+            true => self.notifications.queued(caller, session),
+            false => self.notifications.committed(caller, session),
         }
         self.grown(appended.len()).await;
         Ok(appended)

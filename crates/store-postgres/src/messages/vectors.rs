@@ -12,11 +12,11 @@ use super::super::{
     PostgresStore,
     codec::{interval, signed, time},
     failure::Failure,
+    row_security::{self, RowAccess},
     rows::Of,
-    walls::{self, Scope},
 };
 use recall_domain::{Caller, MessageId, Timestamp, UserId, UserText, ViewerRole};
-use recall_ports::{Embedding, Replaced, StoreError, Unembedded, VectorBacklog, VectorClaim, VectorStep, VectorStore};
+use recall_ports::{Embedding, MessageWithoutVector, Replaced, StoreError, VectorBacklog, VectorClaim, VectorStep, VectorStore};
 
 /// What a step of a claim is given.
 #[derive(Clone, Copy)]
@@ -39,16 +39,16 @@ impl<'a> Step<'a> {
 impl VectorStore for PostgresStore {
     async fn want_model(&self, model: &str) -> Result<(), StoreError> {
         let wanted = sqlx::query!("UPDATE installation SET embedding_model = $1 WHERE id = 1", model);
-        wanted.execute(self.pool.writing(Scope::Nobody)).await.map_err(Failure::from)?;
+        wanted.execute(self.pool.writing(RowAccess::Nobody)).await.map_err(Failure::from)?;
         Ok(())
     }
 
     async fn claim_vectors(&self, model: &str, now: Timestamp, lease: Duration) -> Result<Option<VectorClaim>, StoreError> {
         let input = (model, now, lease);
-        Ok(self.write(Scope::Vectors, &input, |c, &(model, now, lease)| Box::pin(claim(c, model, now, lease))).await?)
+        Ok(self.write(RowAccess::Vectors, &input, |c, &(model, now, lease)| Box::pin(claim(c, model, now, lease))).await?)
     }
 
-    async fn without_vector(&self, caller: &Caller, model: &str, after: u64, upto: u64) -> Result<Vec<Unembedded>, StoreError> {
+    async fn without_vector(&self, caller: &Caller, model: &str, after: u64, upto: u64) -> Result<Vec<MessageWithoutVector>, StoreError> {
         let found = sqlx::query!(
             "SELECT m.id, m.text FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
              WHERE m.user_id = $1 AND m.feed_row > $3 AND m.feed_row <= $4 AND i.model <> $2
@@ -62,7 +62,10 @@ impl VectorStore for PostgresStore {
         );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         let messages = found.into_iter().map(|row| {
-            Ok::<_, Failure>(Unembedded { message: MessageId(row.id), text: UserText::from(Of("messages", "text").text(row.text)?) })
+            Ok::<_, Failure>(MessageWithoutVector {
+                message: MessageId(row.id),
+                text: UserText::from(Of("messages", "text").text(row.text)?),
+            })
         });
         Ok(messages.collect::<Result<_, _>>()?)
     }
@@ -121,7 +124,7 @@ impl VectorStore for PostgresStore {
 
     async fn vector_backlog(&self, model: &str) -> Result<VectorBacklog, StoreError> {
         let row = sqlx::query!(r#"SELECT users AS "users!", messages AS "messages!" FROM vector_backlog($1)"#, model);
-        let row = row.fetch_one(self.pool.reading(Scope::Vectors)).await.map_err(Failure::from)?;
+        let row = row.fetch_one(self.pool.reading(RowAccess::Vectors)).await.map_err(Failure::from)?;
         Ok(VectorBacklog { users: row.users.unsigned_abs(), messages: row.messages.unsigned_abs() })
     }
 }
@@ -137,7 +140,7 @@ async fn claim(c: &mut PgConnection, model: &str, now: Timestamp, lease: Duratio
         time(now),
     );
     let Some(user) = due.fetch_optional(&mut *c).await? else { return Ok(None) };
-    walls::go_on_for(c, user).await?;
+    row_security::go_on_for(c, user).await?;
     let claimed = sqlx::query!(
         "UPDATE users SET embedding_token = embedding_token + 1, embedding_until = queue_time($2) + $3 WHERE id = $1
          RETURNING embedding_token, embedding_model, feed_head",

@@ -4,8 +4,8 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{
+        account_deletion,
         codec::{Word, bytes},
-        erase,
         failure::Failure,
         rows::Columns,
     },
@@ -34,7 +34,7 @@ pub(in super::super) async fn adopt(c: &mut SqliteConnection, visitor: UserId, a
     .fetch_optional(&mut *c)
     .await?;
     let Some(row) = row else {
-        erase::refuse_while_locked(c, to).await?;
+        account_deletion::refuse_while_locked(c, to).await?;
         return Err(Failure::BeingErased);
     };
     let head = Columns::of(&row, "users").integer("feed_head")?;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection, Transaction, query::Query, sqlite::SqliteArguments, sqlite::SqliteRow};
 use uuid::Uuid;
 
-use super::super::{SqliteStore, codec, failure::Failure, hidden::hidden, rows::Columns};
+use super::super::{SqliteStore, codec, failure::Failure, rows::Columns, session_deletion::under_deletion};
 use recall_domain::UserId;
 use recall_ports::{
     StoreError,
@@ -103,9 +103,9 @@ fn seen(shape: &Shape) -> &'static str {
     if shape.table == "sessions" {
         " AND deletion_at IS NULL"
     } else if shape.field("session_id").is_some() {
-        concat!(" AND session_id NOT IN ", hidden!())
+        concat!(" AND session_id NOT IN ", under_deletion!())
     } else if shape.field("message_id").is_some() {
-        concat!(" AND message_id NOT IN (SELECT id FROM messages WHERE user_id = ?1 AND session_id IN ", hidden!(), ")")
+        concat!(" AND message_id NOT IN (SELECT id FROM messages WHERE user_id = ?1 AND session_id IN ", under_deletion!(), ")")
     } else {
         ""
     }

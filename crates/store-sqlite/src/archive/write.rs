@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 use uuid::Uuid;
 
 use super::{
-    super::{codec::signed, erase, failure::Failure, knowledge, rows::Columns},
+    super::{account_deletion, codec::signed, failure::Failure, knowledge, rows::Columns},
     Outcome, owner,
     read::bind,
 };
@@ -13,7 +13,7 @@ use recall_ports::archive::{ArchiveError, Owner, Record, Restored, Shape};
 /// Begins the import of one user; whether the user is marked as being imported.
 pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outcome<bool>, Failure> {
     let user = new.user.0;
-    erase::refuse_while_erasing(c, user).await?;
+    account_deletion::refuse_while_erasing(c, user).await?;
     let known = sqlx::query("SELECT feed_head, knowledge_version, importing FROM users WHERE id = ?").bind(owner(&user));
     if let Some(row) = known.fetch_optional(&mut *c).await? {
         let row = Columns::of(&row, "users");

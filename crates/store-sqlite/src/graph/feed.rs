@@ -15,7 +15,7 @@ use super::super::{
     rows::Columns,
 };
 use recall_domain::{Caller, Entity, EntityId, Fact, FactId, MessageId, SessionId, UserId, UserText, ViewerRole};
-use recall_ports::{Change, ChangeFeed, GraphMessage, GraphSession, StoreError, Thing, ThingId};
+use recall_ports::{Change, ChangeFeed, GraphMessage, GraphSession, NodeId, NodeState, StoreError};
 
 #[async_trait]
 impl ChangeFeed for SqliteStore {
@@ -104,39 +104,39 @@ async fn changes(store: &SqliteStore, user: Uuid, after: u64, limit: u32) -> Res
         let thing = match kind {
             "session" => {
                 named.sessions.push(id);
-                ThingId::Session(SessionId(id))
+                NodeId::Session(SessionId(id))
             }
             "entity" => {
                 named.entities.push(id);
-                ThingId::Entity(EntityId(id))
+                NodeId::Entity(EntityId(id))
             }
             "message" => {
                 named.messages.push(id);
-                ThingId::Message(MessageId(id))
+                NodeId::Message(MessageId(id))
             }
             "fact" => {
                 named.facts.push(id);
-                ThingId::Fact(FactId(id))
+                NodeId::Fact(FactId(id))
             }
             _ => return Err(Failure::Damaged { table: "graph_changes", column: "kind" }),
         };
         order.push((number, thing));
     }
-    let mut things: HashMap<ThingId, Thing> = HashMap::with_capacity(order.len());
+    let mut things: HashMap<NodeId, NodeState> = HashMap::with_capacity(order.len());
     for session in sessions(&mut snapshot, user, &named.sessions).await? {
-        things.insert(ThingId::Session(session.id), Thing::Session(session));
+        things.insert(NodeId::Session(session.id), NodeState::Session(session));
     }
     for entity in entities(&mut snapshot, user, &named.entities).await? {
-        things.insert(ThingId::Entity(entity.id), Thing::Entity(entity));
+        things.insert(NodeId::Entity(entity.id), NodeState::Entity(entity));
     }
     for message in messages(&mut snapshot, user, &named.messages).await? {
-        things.insert(ThingId::Message(message.id), Thing::Message(message));
+        things.insert(NodeId::Message(message.id), NodeState::Message(message));
     }
     for (fact, source) in facts(&mut snapshot, user, &named.facts).await? {
-        things.insert(ThingId::Fact(fact.id), Thing::Fact(fact, source));
+        things.insert(NodeId::Fact(fact.id), NodeState::Fact(fact, source));
     }
     snapshot.commit().await?;
-    let changes = order.into_iter().map(|(number, id)| Change { number, thing: things.remove(&id).unwrap_or(Thing::Gone(id)) });
+    let changes = order.into_iter().map(|(number, id)| Change { number, thing: things.remove(&id).unwrap_or(NodeState::Gone(id)) });
     Ok(changes.collect())
 }
 

@@ -4,8 +4,9 @@ use sqlx::SqliteConnection;
 use uuid::Uuid;
 
 use super::super::{
+    account_deletion,
     codec::{Word, bytes, id_list, json, millis, signed},
-    erase, events,
+    events,
     failure::Failure,
     jobs,
     messages::append,
@@ -37,7 +38,7 @@ pub(super) async fn plan(
     .bind(bytes(&user))
     .bind(signed(plan.version));
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        erase::refuse_while_locked(c, user).await?;
+        account_deletion::refuse_while_locked(c, user).await?;
         return Err(Failure::Stale);
     }
 

@@ -7,7 +7,7 @@ use super::super::{
     SqliteStore,
     codec::{Word, bytes, millis, signed},
     failure::Failure,
-    hidden, keys, rows,
+    keys, rows, session_deletion,
 };
 use recall_domain::{Entity, Fact, FactStatus, Page, Slice, UserId};
 use recall_ports::{EntityFilter, FactFilter};
@@ -53,7 +53,7 @@ fn entity_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &Entity
     if let Some(session) = &filter.session {
         sql.push(" AND EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = e.user_id AND m.session_id = ").push_bind(bytes(&session.0));
         sql.push(" AND m.entity_id = e.id");
-        hidden::seen(sql, "m.session_id", user);
+        session_deletion::seen(sql, "m.session_id", user);
         sql.push(")");
     }
 }
@@ -86,7 +86,7 @@ fn fact_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &FactFilt
     // What rests on nothing else than a session that is being deleted.
     sql.push(" AND (NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = ").push_bind(bytes(&user)).push(" AND deletion_at IS NOT NULL)");
     sql.push(" OR EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.fact_id = f.id");
-    hidden::seen(sql, "v.session_id", user);
+    session_deletion::seen(sql, "v.session_id", user);
     sql.push("))");
     if let Some(subject) = &filter.subject {
         sql.push(" AND f.subject_id = ").push_bind(bytes(&subject.0));
@@ -106,13 +106,13 @@ fn fact_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &FactFilt
     if let Some(session) = &filter.session {
         sql.push(" AND EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.session_id = ").push_bind(bytes(&session.0));
         sql.push(" AND v.fact_id = f.id");
-        hidden::seen(sql, "v.session_id", user);
+        session_deletion::seen(sql, "v.session_id", user);
         sql.push(")");
     }
     if let Some(message) = &filter.message {
         sql.push(" AND EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.message_id = ").push_bind(bytes(&message.0));
         sql.push(" AND v.fact_id = f.id");
-        hidden::seen(sql, "v.session_id", user);
+        session_deletion::seen(sql, "v.session_id", user);
         sql.push(")");
     }
     if let Some(belief) = filter.min_belief {

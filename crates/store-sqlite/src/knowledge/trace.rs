@@ -6,9 +6,9 @@ use super::super::{
     SqliteStore,
     codec::{Word, bytes, id_list, millis},
     failure::Failure,
-    hidden::{hidden, seen},
     keys, rows,
     rows::Columns,
+    session_deletion::{seen, under_deletion},
 };
 use recall_domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
 
@@ -25,7 +25,7 @@ pub(super) async fn evidence_of(store: &SqliteStore, user: UserId, facts: &[Fact
         "SELECT v.* FROM (SELECT DISTINCT unhex(value) AS id FROM json_each(?2)) f CROSS JOIN evidence v
              ON v.user_id = ?1 AND v.fact_id = f.id AND (v.message_id, v.stance) IN (
                  SELECT message_id, stance FROM evidence WHERE user_id = ?1 AND fact_id = f.id AND session_id NOT IN ",
-        hidden!(),
+        under_deletion!(),
         " ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT ?3)
          ORDER BY v.fact_id, v.created_at DESC, v.message_id DESC, v.stance DESC"
     ))
@@ -42,7 +42,7 @@ pub(super) async fn list_evidence(store: &SqliteStore, user: UserId, fact: FactI
     let query = match &page.after {
         None => sqlx::query(concat!(
             "SELECT * FROM evidence WHERE user_id = ?1 AND fact_id = ?2 AND session_id NOT IN ",
-            hidden!(),
+            under_deletion!(),
             " ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT ?3"
         ))
         .bind(bytes(&user.0))
@@ -54,7 +54,7 @@ pub(super) async fn list_evidence(store: &SqliteStore, user: UserId, fact: FactI
             sqlx::query(concat!(
                 "SELECT * FROM evidence WHERE user_id = ?1 AND fact_id = ?2 AND (created_at, message_id, stance) < (?3, ?4, ?5)
                  AND session_id NOT IN ",
-                hidden!(),
+                under_deletion!(),
                 " ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT ?6"
             ))
             .bind(bytes(&user.0))
@@ -80,7 +80,7 @@ pub(super) async fn mentions_in(
 ) -> Result<Vec<(MessageId, EntityId, Mention)>, Failure> {
     let found = sqlx::query(concat!(
         "SELECT * FROM mentions WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
-        hidden!(),
+        under_deletion!(),
         " ORDER BY message_id, ordinal"
     ))
     .bind(bytes(&user.0))
@@ -159,7 +159,7 @@ pub(super) async fn facts_in(
     let found = sqlx::query(concat!(
         "SELECT message_id, fact_id, stance FROM evidence
          WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
-        hidden!(),
+        under_deletion!(),
         " ORDER BY message_id, fact_id, CASE stance WHEN 'ends' THEN 0 WHEN 'supports' THEN 1 ELSE 2 END"
     ))
     .bind(bytes(&user.0))
@@ -204,7 +204,7 @@ pub(super) async fn list_mentions(
 pub(super) async fn sessions_of_fact(store: &SqliteStore, user: UserId, fact: FactId, limit: u32) -> Result<Vec<SessionId>, Failure> {
     let found = sqlx::query(concat!(
         "SELECT session_id FROM evidence WHERE user_id = ?1 AND fact_id = ?2 AND session_id NOT IN ",
-        hidden!(),
+        under_deletion!(),
         " GROUP BY session_id ORDER BY MAX(created_at) DESC, session_id LIMIT ?3"
     ))
     .bind(bytes(&user.0))

@@ -5,15 +5,16 @@ use std::collections::HashMap;
 use sqlx::{QueryBuilder, Row, Sqlite, SqliteConnection};
 
 use super::super::{
+    account_deletion,
     codec::{Word, bytes, cut, foreign_json, json, millis, signed, vector},
-    erase, events,
+    events,
     failure::Failure,
     jobs, rows, visits,
 };
 use recall_domain::{
     Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, SessionId, Timestamp, event::MessageStored,
 };
-use recall_ports::{Appended, JobWork, Mining, NewMessage};
+use recall_ports::{Appended, FollowUp, JobWork, NewMessage};
 
 /// Stores what is new and finds what is not, in the order given.
 pub(super) async fn append(
@@ -141,7 +142,7 @@ pub(in super::super) async fn store(
     .fetch_optional(&mut *c)
     .await?;
     let Some(counters) = counters else {
-        erase::refuse_while_locked(c, user).await?;
+        account_deletion::refuse_while_locked(c, user).await?;
         return Err(Failure::BeingErased);
     };
     let feed_row = counters.try_get::<i64, _>("feed_head")? - count + 1;
@@ -180,7 +181,7 @@ fn stored(new: &New, session: SessionId, position: i64) -> Message {
         speaker: m.speaker.clone(),
         text: m.text.clone(),
         kind: m.kind,
-        status: if m.mining != Mining::Nothing { MessageStatus::Processing } else { MessageStatus::Processed },
+        status: if m.mining != FollowUp::Nothing { MessageStatus::Processing } else { MessageStatus::Processed },
         sent_at: cut(m.sent_at),
         created_at: cut(m.created_at),
         source_metadata: m.source_metadata.clone(),
@@ -251,8 +252,8 @@ fn event(new: &New, m: &Message) -> EventDraft {
 /// The job that finds a message's facts.
 fn work_of(m: &NewMessage) -> Option<JobWork> {
     match m.mining {
-        Mining::Nothing => None,
-        Mining::Facts => Some(JobWork::Understand { message: m.id, answer: false }),
-        Mining::FactsAndAnswer => Some(JobWork::Understand { message: m.id, answer: true }),
+        FollowUp::Nothing => None,
+        FollowUp::Facts => Some(JobWork::Understand { message: m.id, answer: false }),
+        FollowUp::FactsAndAnswer => Some(JobWork::Understand { message: m.id, answer: true }),
     }
 }

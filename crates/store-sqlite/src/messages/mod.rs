@@ -10,9 +10,9 @@ use super::{
     SqliteStore,
     codec::{bytes, id_list, signed},
     failure::Failure,
-    hidden::hidden,
     keys, rows,
     rows::Columns,
+    session_deletion::under_deletion,
 };
 use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError};
@@ -20,7 +20,7 @@ use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMes
 /// The latest before a place, the latest first.
 const BEFORE: &str = concat!(
     "SELECT * FROM messages WHERE user_id = ?1 AND session_id = ?2 AND position < ?3 AND session_id NOT IN ",
-    hidden!(),
+    under_deletion!(),
     " ORDER BY position DESC LIMIT ?4"
 );
 
@@ -34,7 +34,7 @@ impl MessageStore for SqliteStore {
     async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError> {
         let found = sqlx::query(concat!(
             "SELECT * FROM messages WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
-            hidden!()
+            under_deletion!()
         ))
         .bind(bytes(&caller.user().0))
         .bind(id_list(ids.iter().map(|id| &id.0)))
@@ -50,7 +50,7 @@ impl MessageStore for SqliteStore {
             false => (
                 concat!(
                     "SELECT * FROM messages WHERE user_id = ?1 AND session_id = ?2 AND position > ?3 AND session_id NOT IN ",
-                    hidden!(),
+                    under_deletion!(),
                     " ORDER BY position LIMIT ?4"
                 ),
                 0,
@@ -89,7 +89,7 @@ impl MessageStore for SqliteStore {
             // Without the name SQLite reads all messages of the user, for the sake of the order.
             "SELECT * FROM messages INDEXED BY messages_answers
              WHERE user_id = ?1 AND answer_to IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
-            hidden!(),
+            under_deletion!(),
             " ORDER BY feed_row"
         ))
         .bind(bytes(&caller.user().0))

@@ -12,7 +12,7 @@ use super::super::{
     rows::Columns,
 };
 use recall_domain::{Caller, MessageId, Timestamp, UserId, UserText, ViewerRole};
-use recall_ports::{Embedding, Replaced, StoreError, Unembedded, VectorBacklog, VectorClaim, VectorStep, VectorStore};
+use recall_ports::{Embedding, MessageWithoutVector, Replaced, StoreError, VectorBacklog, VectorClaim, VectorStep, VectorStore};
 
 /// Prolongs a claim that is still ours, and whose model is still wanted.
 const PROLONG: &str = "UPDATE users SET embedding_until = ?3 WHERE id = ?1 AND embedding_token = ?2
@@ -73,7 +73,7 @@ impl VectorStore for SqliteStore {
         Ok(claimed.await?)
     }
 
-    async fn without_vector(&self, caller: &Caller, model: &str, after: u64, upto: u64) -> Result<Vec<Unembedded>, StoreError> {
+    async fn without_vector(&self, caller: &Caller, model: &str, after: u64, upto: u64) -> Result<Vec<MessageWithoutVector>, StoreError> {
         let found = sqlx::query(
             "SELECT m.id, m.text FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
              WHERE m.user_id = ?1 AND m.feed_row > ?3 AND m.feed_row <= ?4 AND i.model <> ?2
@@ -90,7 +90,7 @@ impl VectorStore for SqliteStore {
         .map_err(Failure::from)?;
         let messages = found.iter().map(|row| {
             let c = Columns::of(row, "messages");
-            Ok::<_, Failure>(Unembedded { message: MessageId(c.id("id")?), text: UserText::from(c.text("text")?) })
+            Ok::<_, Failure>(MessageWithoutVector { message: MessageId(c.id("id")?), text: UserText::from(c.text("text")?) })
         });
         Ok(messages.collect::<Result<_, _>>()?)
     }

@@ -21,7 +21,7 @@ async fn every_use_case_refuses_shared_reader() {
     let server = Server::start().await;
     let shared = Own::shared(&server, "Handbook").await;
     let before = state(&server).await;
-    let c = &server.conversation;
+    let c = &server.usecases;
     let caller = Caller::verified(BORIS.parse().unwrap(), ViewerRole::Admin);
     // Not even a reader that was made from an administrator.
     let reader = &caller.shared_reader().unwrap();
@@ -67,7 +67,7 @@ async fn every_use_case_refuses_shared_reader() {
 #[tokio::test]
 async fn session_limits_do_not_apply_to_shared_memory() {
     let server = Server::start().await;
-    let c = &server.conversation;
+    let c = &server.usecases;
     let limits = SessionLimits { entities: Some(2), facts: Some(1) };
     let learner = Learner::new(server.store.clone(), c.ontology().clone(), Arc::new(SystemClock), Arc::new(RandomIds::default()));
     let learner = learner.limited(limits);

@@ -11,7 +11,7 @@ use recall_domain::{
     Caller, Citation, Decision, Entity, EntityKey, Fact, MessageKind, Ontology, Role, SessionId, Stance, UserId, UserText, ViewerRole,
 };
 use recall_ports::{
-    AnswerCommit, EmbedError, Embedder, Embedding, JobWork, KnowledgeCommit, Mining, NewMessage, Store, StoreError,
+    AnswerCommit, EmbedError, Embedder, Embedding, FollowUp, JobWork, KnowledgeCommit, NewMessage, Store, StoreError,
     archive::{Header, SHAPES, line::VERSION},
 };
 use recall_store_sqlite::{SqliteConfig, SqliteStore};
@@ -162,7 +162,7 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
         source_metadata: Some(json!({"z": 1.0e-7, "a": [null, "\0", 0.1], "n": 18_446_744_073_709_551_615u64})),
         sent_at: at(-1_000_000_000_000),
         kind: Some(MessageKind::Other),
-        mining: Mining::Nothing,
+        mining: FollowUp::Nothing,
         title: Some("Tïtle".into()),
         ..with_external_id(new_message(other, &"line\r\n\u{2028}\u{1F600}\0\u{10FFFF}\"\\".repeat(3_000)), "an id\0")
     };
@@ -170,7 +170,7 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     let mut blind = new_message(other, "");
     blind.prepared.embedding = Embedding(vec![]);
     blind.prepared.terms = vec![];
-    w.append(NewMessage { mining: Mining::Nothing, ..blind }).await;
+    w.append(NewMessage { mining: FollowUp::Nothing, ..blind }).await;
 
     // An answered question, a waiting one, and one that was given up.
     let third = w.session().await;
@@ -180,7 +180,7 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     let jobs = w.claim(0).await;
     let job = jobs.iter().find(|j| j.work == JobWork::Answer(question.id)).unwrap();
     let answer = AnswerCommit {
-        message: NewMessage { role: Role::Assistant, mining: Mining::Nothing, ..new_message(third, "John [1].") },
+        message: NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, ..new_message(third, "John [1].") },
         answer_to: question.id,
         citations: vec![Citation {
             index: 1,
@@ -195,7 +195,7 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     let buried = jobs.iter().find(|j| matches!(j.work, JobWork::Understand { .. })).unwrap();
     w.store.bury(&w.caller, &buried.claim, &event(session), "TEST", at(1)).await.unwrap();
     for text in ["one", "two", "three"] {
-        w.append(NewMessage { mining: Mining::FactsAndAnswer, ..new_message(third, text) }).await;
+        w.append(NewMessage { mining: FollowUp::FactsAndAnswer, ..new_message(third, text) }).await;
     }
     (w, third)
 }

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use recall_domain::{Entity, EntityId, Evidence, Fact, FactId, MessageId, MessageKind, Page, SessionId, Stance};
-use recall_ports::{CommitError, DeletionLeft, Embedding, EntityFilter, KnowledgeCommit, NewMessage, SessionDeleted, Store, StoreError};
+use recall_ports::{
+    CommitError, Embedding, EntityFilter, KnowledgeCommit, NewMessage, SessionDeleted, SessionRemainder, Store, StoreError,
+};
 
 use super::given::{LEASE, MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message};
 
@@ -246,7 +248,7 @@ fn reweigh(fact: &Fact, left: &[Evidence]) -> Option<Fact> {
 async fn steps(w: &World, session: SessionId, limit: u32) -> SessionDeleted {
     for _ in 0..2_000 {
         let step = w.store.delete_hidden(&w.caller, session, at(9), limit, &reweigh).await.unwrap();
-        if step.left == DeletionLeft::Nothing {
+        if step.left == SessionRemainder::Nothing {
             return step.deleted;
         }
     }
@@ -357,7 +359,7 @@ pub(super) async fn concurrent_workers_finish_hidden_session_deletion(store: Arc
             tokio::spawn(async move {
                 loop {
                     match w.store.delete_hidden(&w.caller, s.first, at(9), 9, &reweigh).await {
-                        Ok(step) if step.left == DeletionLeft::Nothing => return Some(step.deleted),
+                        Ok(step) if step.left == SessionRemainder::Nothing => return Some(step.deleted),
                         Ok(_) => {}
                         Err(StoreError::NotFound) => return None,
                         Err(StoreError::Transient(_)) => tokio::task::yield_now().await,

@@ -10,9 +10,9 @@ use recall_domain::{
     TokenDigest, UserId, ViewerRole,
 };
 use recall_ports::{
-    ArchiveError, CommitError, Embedding, Erasure, JobWork, KnowledgeCommit, Store, StoreError,
+    AccountDeletion, ArchiveError, CommitError, Embedding, JobWork, KnowledgeCommit, Store, StoreError,
+    account_deletion::{ERASED, LEFT},
     archive::Owner,
-    erase::{ERASED, LEFT},
 };
 use sqlx::{Connection, SqliteConnection};
 
@@ -66,7 +66,7 @@ async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     (w, session, digest)
 }
 
-async fn erase_completely(store: &Arc<dyn Store>, caller: &Caller, limit: u32) -> (Erasure, Vec<SessionId>, u32) {
+async fn erase_completely(store: &Arc<dyn Store>, caller: &Caller, limit: u32) -> (AccountDeletion, Vec<SessionId>, u32) {
     let (mut sessions, mut steps) = (Vec::new(), 0);
     loop {
         let step = store.erase(caller, at(1_000), limit).await.unwrap();

@@ -12,7 +12,7 @@ use recall_domain::{
     Caller, Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention, Message,
     MessageId, MessageKind, Role, SessionId, Span, Stance, Timestamp, UserId, ViewerRole, event::AnswerFailed,
 };
-use recall_ports::{Embedding, Job, KnowledgeCommit, Mining, NewMessage, Prepared, Store};
+use recall_ports::{Embedding, FollowUp, IndexEntry, Job, KnowledgeCommit, NewMessage, Store};
 use uuid::Uuid;
 
 pub(super) const MODEL: &str = "test-model-1";
@@ -44,13 +44,13 @@ pub(super) fn new_message(session: SessionId, text: &str) -> NewMessage {
         created_at: at(0),
         source_metadata: None,
         external_id: None,
-        prepared: Prepared {
+        prepared: IndexEntry {
             terms: vec![("like".into(), 2), ("mary".into(), 1)],
             model: MODEL.into(),
             embedding: Embedding(vec![1.0, 0.0]),
             further: vec![],
         },
-        mining: Mining::Facts,
+        mining: FollowUp::Facts,
         kind: None,
         event: EventId(fresh()),
         title: None,
@@ -149,7 +149,7 @@ impl World {
 
     /// Stores a message without a job.
     pub(super) async fn note(&self, session: SessionId, text: &str) -> Message {
-        self.append(NewMessage { mining: Mining::Nothing, ..new_message(session, text) }).await
+        self.append(NewMessage { mining: FollowUp::Nothing, ..new_message(session, text) }).await
     }
 
     /// Returns an empty plan for the current version of the knowledge.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use recall_domain::{Day, Entity, EntityKey, Fact, Message, MessageKind, ModelOperation, Page, Session, Spending, StoredEvent, TokenCount};
 use recall_ports::{
-    AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, Spent, Store, StoreError,
-    Unmerge,
+    AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, Store, StoreError,
+    Unmerge, UsageTotals,
 };
 
 use super::given::{MODEL, World, at, event, mention, new_message};
@@ -108,7 +108,7 @@ pub(super) async fn store_functions_never_cross_users(store: Arc<dyn Store>) {
     assert!(matches!(s.log_state(c, known.session).await, Err(StoreError::NotFound)));
     assert!(matches!(s.events_after(c, known.session, 0, 10).await, Err(StoreError::NotFound)));
 
-    assert_eq!(s.spent(c, Day(1)).await.unwrap(), Spent { own: 0, visitors: 0, all: 7 }, "more than the total is visible");
+    assert_eq!(s.spent(c, Day(1)).await.unwrap(), UsageTotals { own: 0, visitors: 0, all: 7 }, "more than the total is visible");
     assert!(s.usage_since(c, Day(0)).await.unwrap().is_empty());
     assert!(s.usage_of_messages(c, &[known.message.id]).await.unwrap().is_empty());
 
@@ -118,7 +118,7 @@ pub(super) async fn store_functions_never_cross_users(store: Arc<dyn Store>) {
     s.spend(c, Day(1), &mine).await.unwrap();
     assert!(s.usage_of_messages(c, &[known.message.id]).await.unwrap().is_empty());
     assert_eq!(s.usage_of_messages(&a.caller, &[known.message.id]).await.unwrap().len(), 1);
-    assert_eq!(s.spent(&a.caller, Day(1)).await.unwrap(), Spent { own: 7, visitors: 0, all: 10 });
+    assert_eq!(s.spent(&a.caller, Day(1)).await.unwrap(), UsageTotals { own: 7, visitors: 0, all: 10 });
     let message = new_message(known.session, "mine now");
     assert!(matches!(s.append(c, known.session, vec![message.clone()]).await, Err(StoreError::NotFound)));
     assert!(matches!(s.append(c, known.session, vec![]).await, Err(StoreError::NotFound)));

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use recall_domain::{Caller, MessageId, MessageStatus, UserId, ViewerRole};
-use recall_ports::{CommitError, JobWork, KnowledgeCommit, Mining, Store};
+use recall_ports::{CommitError, FollowUp, JobWork, KnowledgeCommit, Store};
 
 use super::given::{LEASE, World, at, event, fresh, new_message};
 
@@ -274,7 +274,7 @@ pub(super) async fn answer_can_be_cancelled_at_any_stage(store: Arc<dyn Store>) 
     let w = World::new(&store);
     let session = w.session().await;
     let cancel = async |question, ms| store.cancel_answer(&w.caller, question, &event(session), at(ms)).await.unwrap();
-    let ask = async |text| w.append(recall_ports::NewMessage { mining: Mining::FactsAndAnswer, ..new_message(session, text) }).await;
+    let ask = async |text| w.append(recall_ports::NewMessage { mining: FollowUp::FactsAndAnswer, ..new_message(session, text) }).await;
 
     // Not processed yet: the messages will be, without an answer. A worker that already read one must not queue it.
     let (first, second) = (ask("1?").await, ask("2?").await);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use recall_domain::{
     Citation, Entity, EntityKey, EntityType, EventId, Evidence, Fact, FactStatus, MessageId, MessageKind, MessageStatus, Page, Role, Stance,
 };
-use recall_ports::{AnswerCommit, CommitError, EntityFilter, FactFilter, FactKey, JobWork, KnowledgeCommit, Mining, NewMessage, Store};
+use recall_ports::{AnswerCommit, CommitError, EntityFilter, FactFilter, FactKey, FollowUp, JobWork, KnowledgeCommit, NewMessage, Store};
 
 use super::given::{World, at, entity, event, evidence, fact, fresh, mention, new_message};
 
@@ -340,7 +340,7 @@ pub(super) async fn answer_is_stored_once_with_its_events(store: Arc<dyn Store>)
     let job = w.claim(0).await.remove(0);
     assert_eq!(job.work, JobWork::Answer(question.id));
     let citation = Citation { index: 1, message_id: Some(question.id), fact_id: None, excerpt: "John".into(), shared: true };
-    let message = NewMessage { role: Role::Assistant, mining: Mining::Nothing, created_at: at(5), ..new_message(session, "Mary [1]") };
+    let message = NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, created_at: at(5), ..new_message(session, "Mary [1]") };
     let answer =
         AnswerCommit { message: message.clone(), answer_to: question.id, citations: vec![citation.clone()], events: vec![event(session)] };
     let nowhere = AnswerCommit { answer_to: MessageId(fresh()), ..answer.clone() };
@@ -379,7 +379,7 @@ pub(super) async fn any_unicode_text_round_trips_and_is_searchable(store: Arc<dy
             speaker: Some(odd.into()),
             external_id: Some(odd.into()),
             source_metadata: Some(serde_json::json!({ odd: [odd] })),
-            prepared: recall_ports::Prepared { terms: vec![(odd.into(), 1)], ..new_message(session, "").prepared },
+            prepared: recall_ports::IndexEntry { terms: vec![(odd.into(), 1)], ..new_message(session, "").prepared },
             ..new_message(session, odd)
         };
         let said = w.append(message.clone()).await;

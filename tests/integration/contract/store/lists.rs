@@ -3,7 +3,7 @@
 use std::{fmt::Debug, future::Future, sync::Arc};
 
 use recall_domain::{Entity, EntityKey, Fact, MessageKind, Page, Slice, Stance};
-use recall_ports::{EntityFilter, FactFilter, KnowledgeCommit, Mining, NewMessage, Store, StoreError};
+use recall_ports::{EntityFilter, FactFilter, FollowUp, KnowledgeCommit, NewMessage, Store, StoreError};
 
 use super::given::{World, at, entity, evidence, fact, mention, new_message};
 
@@ -58,7 +58,7 @@ async fn ten_of_everything(w: &World) -> (recall_domain::SessionId, Entity, Fact
     let first = plan.facts[0].clone();
     w.commit(plan).await;
     for i in 0..10 {
-        let message = w.append(NewMessage { sent_at: at(i / 3), mining: Mining::Nothing, ..new_message(session, "m") }).await;
+        let message = w.append(NewMessage { sent_at: at(i / 3), mining: FollowUp::Nothing, ..new_message(session, "m") }).await;
         let plan = KnowledgeCommit {
             message: Some((message.id, MessageKind::Statement, vec![(john.id, mention("John")), (john.id, mention("he"))])),
             evidence: vec![evidence(&first, &message, Stance::Supports), evidence(&first, &message, Stance::Ends)],

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use recall_domain::{Message, MessageKind, MessageStatus, Page, Role, SessionId, Timestamp};
-use recall_ports::{Embedding, Mining, NewMessage, Prepared, Store, StoreError};
+use recall_ports::{Embedding, FollowUp, IndexEntry, NewMessage, Store, StoreError};
 
 use super::given::{MODEL, World, at, fresh, new_message, with_external_id};
 
@@ -18,7 +18,7 @@ pub(super) async fn stored_message_reads_back_unchanged(store: Arc<dyn Store>) {
         created_at: at(9),
         source_metadata: Some(serde_json::json!({"deep": [1, 2.5, null, {"x": "y"}]})),
         external_id: Some("client-1".into()),
-        mining: Mining::Nothing,
+        mining: FollowUp::Nothing,
         kind: Some(MessageKind::Mixed),
         title: Some("A title".into()),
         ..new_message(session, "")
@@ -210,7 +210,7 @@ pub(super) async fn vector_search_equals_brute_force(store: Arc<dyn Store>) {
     };
     let mut vector = move || (0..16).map(|_| next()).collect::<Vec<f32>>();
     let with = |session, model: &str, v: &[f32]| NewMessage {
-        prepared: Prepared { terms: vec![], model: model.into(), embedding: Embedding(v.to_vec()), further: vec![] },
+        prepared: IndexEntry { terms: vec![], model: model.into(), embedding: Embedding(v.to_vec()), further: vec![] },
         ..new_message(session, "m")
     };
     let mut all = Vec::new();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use recall_domain::{Day, DayUsage, MessageId, ModelOperation, Spending, TokenCount};
-use recall_ports::{Spent, Store};
+use recall_ports::{Store, UsageTotals};
 
 use super::given::{World, fresh};
 
@@ -32,8 +32,8 @@ pub(super) async fn token_usage_is_counted_by_day_and_message(store: Arc<dyn Sto
     let before = day(today.before(1), Extract, 1, tokens(1, 2));
     assert_eq!(store.usage_since(&w.caller, today).await.unwrap(), of_today);
     assert_eq!(store.usage_since(&w.caller, today.before(5)).await.unwrap(), [&of_today[..], std::slice::from_ref(&before)].concat());
-    assert_eq!(store.spent(&w.caller, today).await.unwrap(), Spent { own: 3_330, visitors: 0, all: 3_330 });
-    assert_eq!(store.spent(&w.caller, today.before(2)).await.unwrap(), Spent::default());
+    assert_eq!(store.spent(&w.caller, today).await.unwrap(), UsageTotals { own: 3_330, visitors: 0, all: 3_330 });
+    assert_eq!(store.spent(&w.caller, today.before(2)).await.unwrap(), UsageTotals::default());
     let mut of_messages = store.usage_of_messages(&w.caller, &[a, b, never]).await.unwrap();
     of_messages.sort_by_key(|(_, t)| t.input);
     assert_eq!(of_messages, [(b, tokens(5, 10)), (a, tokens(1_006, 2_012))]);

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use recall_domain::{MessageId, SessionId};
-use recall_ports::{Embedding, NewMessage, Prepared, Replaced, Store, VectorBacklog, VectorClaim, VectorStep};
+use recall_ports::{Embedding, IndexEntry, NewMessage, Replaced, Store, VectorBacklog, VectorClaim, VectorStep};
 
 use super::given::{LEASE, MODEL, World, at, fresh, new_message};
 
@@ -20,7 +20,7 @@ fn vector(model: &str, n: usize) -> Embedding {
 
 fn embedded(session: SessionId, model: &str, n: usize, further: &[&str]) -> NewMessage {
     let further = further.iter().map(|m| ((*m).to_owned(), vector(m, n))).collect();
-    let prepared = Prepared { terms: vec![], model: model.into(), embedding: vector(model, n), further };
+    let prepared = IndexEntry { terms: vec![], model: model.into(), embedding: vector(model, n), further };
     NewMessage { prepared, ..new_message(session, &format!("m{n}")) }
 }
 

@@ -3,9 +3,9 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use recall_domain::{
-    Adopted, Caller, Day, Entity, EntityKey, MessageId, Page, SessionId, TokenDigest, UserId, ViewerRole, Visit, VisitRoom,
+    Adopted, Caller, Day, Entity, EntityKey, MessageId, Page, SessionId, TokenDigest, UserId, ViewerRole, Visit, VisitLimits,
 };
-use recall_ports::{ChangeFeed, CommitError, EntityFilter, FactFilter, KnowledgeCommit, Store, StoreError, Thing, ThingId};
+use recall_ports::{ChangeFeed, CommitError, EntityFilter, FactFilter, KnowledgeCommit, NodeId, NodeState, Store, StoreError};
 use serde_json::Value;
 
 use super::{
@@ -20,7 +20,7 @@ pub(super) fn visit(messages_left: u32, sessions_left: u32) -> Visit {
 }
 
 /// A limit that admits many visits.
-pub(crate) const ROOM: VisitRoom = VisitRoom { most: 1_000, origin: None, most_of_origin: 0 };
+pub(crate) const ROOM: VisitLimits = VisitLimits { most: 1_000, origin: None, most_of_origin: 0 };
 
 /// Creates a visitor with a visit.
 pub(super) async fn visitor(store: &Arc<dyn Store>, messages: u32, sessions: u32) -> (World, Visit) {
@@ -90,7 +90,7 @@ pub(super) async fn number_of_visits_is_limited(store: Arc<dyn Store>) {
     let (w, _) = visitor(&store, 1, 1).await;
     let next = Caller::verified(UserId(fresh()), ViewerRole::Anonymous);
     // Other tests may have visits in this store, but this test has at least one.
-    assert!(!store.begin_visit(&next, &visit(1, 1), &VisitRoom { most: 1, ..ROOM }).await.unwrap());
+    assert!(!store.begin_visit(&next, &visit(1, 1), &VisitLimits { most: 1, ..ROOM }).await.unwrap());
     assert_eq!(store.holdings(&next).await.unwrap().len(), 0);
     store.begin_erasure(&w.caller, at(0)).await.unwrap();
     assert!(store.begin_visit(&next, &visit(1, 1), &ROOM).await.unwrap());
@@ -129,7 +129,7 @@ pub(super) async fn empty_visit_is_replaced_when_limit_is_reached(store: Arc<dyn
     let begin = async |n: i64, origin, most, most_of_origin| {
         let w = World { store: store.clone(), caller: Caller::verified(UserId(fresh()), ViewerRole::Anonymous) };
         let visit = Visit { created_at: at(n), ends_at: at(10_000 + n), empty_until: Some(at(1_000 + n)), ..visit(3, 3) };
-        let begun = store.begin_visit(&w.caller, &visit, &VisitRoom { most, origin, most_of_origin }).await.unwrap();
+        let begun = store.begin_visit(&w.caller, &visit, &VisitLimits { most, origin, most_of_origin }).await.unwrap();
         begun.then_some((w, visit))
     };
     let is_there = async |(_, visit): &(World, Visit)| store.visit(visit.digest, at(20)).await.unwrap().is_some();
@@ -170,7 +170,7 @@ pub(super) async fn empty_visit_is_replaced_when_limit_is_reached(store: Arc<dyn
         let store = store.clone();
         tokio::spawn(async move {
             let caller = Caller::verified(UserId(fresh()), ViewerRole::Anonymous);
-            let room = VisitRoom { most: 7, origin: None, most_of_origin: 0 };
+            let room = VisitLimits { most: 7, origin: None, most_of_origin: 0 };
             store.begin_visit(&caller, &Visit { created_at: at(50), ..visit(1, 1) }, &room).await.unwrap()
         })
     });
@@ -361,26 +361,26 @@ pub(super) async fn adoption_is_listed_in_graph_feeds(store: Arc<dyn Store>) {
     let head = feed.head(&account.caller).await.unwrap();
     store.adopt(&account.caller, visit.digest, at(1)).await.unwrap().unwrap();
     let expected = BTreeSet::from([
-        ThingId::Session(theirs.session),
-        ThingId::Message(theirs.message.id),
-        ThingId::Entity(theirs.john.id),
-        ThingId::Entity(theirs.mary.id),
-        ThingId::Fact(theirs.fact.id),
+        NodeId::Session(theirs.session),
+        NodeId::Message(theirs.message.id),
+        NodeId::Entity(theirs.john.id),
+        NodeId::Entity(theirs.mary.id),
+        NodeId::Fact(theirs.fact.id),
     ]);
     let told =
         async |caller: &Caller, after| feed.changes(caller, after, 1_000).await.unwrap().into_iter().map(|c| c.thing).collect::<Vec<_>>();
     let came = told(&account.caller, head).await;
-    let id = |thing: &Thing| match thing {
-        Thing::Session(s) => ThingId::Session(s.id),
-        Thing::Entity(e) => ThingId::Entity(e.id),
-        Thing::Message(m) => ThingId::Message(m.id),
-        Thing::Fact(f, _) => ThingId::Fact(f.id),
-        Thing::Gone(id) => panic!("{id:?} is gone"),
+    let id = |thing: &NodeState| match thing {
+        NodeState::Session(s) => NodeId::Session(s.id),
+        NodeState::Entity(e) => NodeId::Entity(e.id),
+        NodeState::Message(m) => NodeId::Message(m.id),
+        NodeState::Fact(f, _) => NodeId::Fact(f.id),
+        NodeState::Gone(id) => panic!("{id:?} is gone"),
     };
     assert_eq!((came.iter().map(id).collect::<BTreeSet<_>>(), came.len()), (expected.clone(), expected.len()));
     while store.erase(&w.caller, at(2), 100).await.unwrap().erasure.ended_at.is_none() {}
     let went: BTreeSet<_> =
-        told(&w.caller, 0).await.into_iter().map(|t| if let Thing::Gone(id) = t { id } else { panic!("{t:?} stays") }).collect();
+        told(&w.caller, 0).await.into_iter().map(|t| if let NodeState::Gone(id) = t { id } else { panic!("{t:?} stays") }).collect();
     assert_eq!(went, expected);
 }
 

@@ -14,7 +14,7 @@ use oauth2::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{super::token::Places, attempt::Attempt};
+use super::{super::token::ProviderMetadata, attempt::Attempt};
 use recall_domain::ProviderToken;
 use recall_ports::{FetchError, PostForms};
 
@@ -67,8 +67,8 @@ impl Client {
         &self.id
     }
 
-    fn base(&self, places: &Places) -> Base {
-        let methods = places.token_endpoint_auth_methods_supported.as_deref().unwrap_or_default();
+    fn base(&self, metadata: &ProviderMetadata) -> Base {
+        let methods = metadata.token_endpoint_auth_methods_supported.as_deref().unwrap_or_default();
         let has = |name: &str| methods.iter().any(|m| m == name);
         let client = Base::new(ClientId::new(self.id.clone()));
         let client = match &self.secret {
@@ -80,9 +80,9 @@ impl Client {
     }
 
     /// Where the browser is sent to log in. `None` when the issuer says nowhere.
-    pub(super) fn authorization(&self, places: &Places, attempt: &Attempt, scopes: &[String]) -> Option<String> {
-        let url = AuthUrl::new(places.authorization_endpoint.clone()?).ok()?;
-        let client = self.base(places).set_auth_uri(url).set_redirect_uri(RedirectUrl::new(self.redirect.clone()).ok()?);
+    pub(super) fn authorization(&self, metadata: &ProviderMetadata, attempt: &Attempt, scopes: &[String]) -> Option<String> {
+        let url = AuthUrl::new(metadata.authorization_endpoint.clone()?).ok()?;
+        let client = self.base(metadata).set_auth_uri(url).set_redirect_uri(RedirectUrl::new(self.redirect.clone()).ok()?);
         let challenge = PkceCodeChallenge::from_code_verifier_sha256(&PkceCodeVerifier::new(attempt.verifier()));
         let mut request = client.authorize_url(|| CsrfToken::new(attempt.state()));
         request = request.add_scopes(scopes.iter().cloned().map(Scope::new)).set_pkce_challenge(challenge);
@@ -95,24 +95,24 @@ impl Client {
     }
 
     /// What a code is good for.
-    pub(super) async fn exchange(&self, places: &Places, code: &str, verifier: String) -> Result<Tokens, ExchangeError> {
+    pub(super) async fn exchange(&self, metadata: &ProviderMetadata, code: &str, verifier: String) -> Result<Tokens, ExchangeError> {
         let redirect = RedirectUrl::new(self.redirect.clone()).map_err(|e| ExchangeError::Unavailable(e.to_string()))?;
-        let client = self.base(places).set_token_uri(token_url(places)?).set_redirect_uri(redirect);
+        let client = self.base(metadata).set_token_uri(token_url(metadata)?).set_redirect_uri(redirect);
         let request = client.exchange_code(AuthorizationCode::new(code.to_owned())).set_pkce_verifier(PkceCodeVerifier::new(verifier));
         request.request_async(&self.http()).await.map(tokens).map_err(failure)
     }
 
     /// What a refresh token is good for.
-    pub(super) async fn refresh(&self, places: &Places, token: &ProviderToken) -> Result<Tokens, ExchangeError> {
-        let client = self.base(places).set_token_uri(token_url(places)?);
+    pub(super) async fn refresh(&self, metadata: &ProviderMetadata, token: &ProviderToken) -> Result<Tokens, ExchangeError> {
+        let client = self.base(metadata).set_token_uri(token_url(metadata)?);
         let token = RefreshToken::new(token.0.clone());
         client.exchange_refresh_token(&token).request_async(&self.http()).await.map(tokens).map_err(failure)
     }
 
     /// The claims of the userinfo endpoint (OpenID Connect Core, section 5.3); `None` without a readable answer. By POST, which every
     /// issuer takes there.
-    pub(super) async fn userinfo(&self, places: &Places, access: &str) -> Option<Map<String, Value>> {
-        let url = places.userinfo_endpoint.as_deref()?;
+    pub(super) async fn userinfo(&self, metadata: &ProviderMetadata, access: &str) -> Option<Map<String, Value>> {
+        let url = metadata.userinfo_endpoint.as_deref()?;
         let bearer = format!("Bearer {access}");
         let headers = [("authorization", bearer.as_str()), ("content-type", "application/x-www-form-urlencoded")];
         let answer = self.forms.post(url, &headers, Vec::new()).await;
@@ -121,9 +121,9 @@ impl Client {
     }
 
     /// Tells the issuer that a refresh token is not needed any more (RFC 7009). Nothing depends on it.
-    pub(super) async fn revoke(&self, places: &Places, token: &ProviderToken) {
-        let Some(url) = places.revocation_endpoint.clone().and_then(|url| oauth2::RevocationUrl::new(url).ok()) else { return };
-        let client = self.base(places).set_revocation_url(url);
+    pub(super) async fn revoke(&self, metadata: &ProviderMetadata, token: &ProviderToken) {
+        let Some(url) = metadata.revocation_endpoint.clone().and_then(|url| oauth2::RevocationUrl::new(url).ok()) else { return };
+        let client = self.base(metadata).set_revocation_url(url);
         let outcome = match client.revoke_token(StandardRevocableToken::RefreshToken(RefreshToken::new(token.0.clone()))) {
             Ok(request) => request.request_async(&self.http()).await.is_ok(),
             // The library demands TLS here; an issuer on this machine has none.
@@ -155,8 +155,8 @@ impl Client {
     }
 }
 
-fn token_url(places: &Places) -> Result<TokenUrl, ExchangeError> {
-    let url = places.token_endpoint.clone().ok_or_else(|| ExchangeError::Unavailable("it names no token endpoint".to_owned()))?;
+fn token_url(metadata: &ProviderMetadata) -> Result<TokenUrl, ExchangeError> {
+    let url = metadata.token_endpoint.clone().ok_or_else(|| ExchangeError::Unavailable("it names no token endpoint".to_owned()))?;
     TokenUrl::new(url).map_err(|e| ExchangeError::Unavailable(e.to_string()))
 }
 
@@ -221,15 +221,15 @@ mod tests {
         (forms.clone(), Client::new("web".to_owned(), secret.map(str::to_owned), "https://here.example/auth/callback".to_owned(), forms))
     }
 
-    fn places(methods: &[&str]) -> Places {
+    fn metadata(methods: &[&str]) -> ProviderMetadata {
         let at = |path: &str| Some(format!("https://login.example.org/{path}"));
-        Places {
+        ProviderMetadata {
             authorization_endpoint: at("authorize?tenant=7"),
             token_endpoint: at("token"),
             revocation_endpoint: at("revoke"),
             userinfo_endpoint: at("userinfo"),
             token_endpoint_auth_methods_supported: Some(methods.iter().map(|m| (*m).to_owned()).collect()),
-            ..Places::default()
+            ..ProviderMetadata::default()
         }
     }
 
@@ -244,11 +244,11 @@ mod tests {
             (None, &["none"], "grant_type=refresh_token&refresh_token=r&client_id=web"),
         ] {
             let (forms, client) = client(secret, good);
-            client.refresh(&places(methods), &token).await.unwrap();
+            client.refresh(&metadata(methods), &token).await.unwrap();
             assert_eq!(*forms.asked.lock().unwrap(), [format!("https://login.example.org/token {expected}")]);
         }
         let (forms, client) = client(Some("s"), (200, ""));
-        client.revoke(&places(&[]), &token).await;
+        client.revoke(&metadata(&[]), &token).await;
         assert_eq!(*forms.asked.lock().unwrap(), ["https://login.example.org/revoke token=r&token_type_hint=refresh_token signed"]);
     }
 
@@ -262,11 +262,11 @@ mod tests {
             (302, "", false),
         ] {
             let (forms, client) = client(Some("s"), (status, answer));
-            assert_eq!(client.userinfo(&places(&[]), "a").await.is_some(), read, "{status} {answer}");
+            assert_eq!(client.userinfo(&metadata(&[]), "a").await.is_some(), read, "{status} {answer}");
             assert_eq!(*forms.asked.lock().unwrap(), ["https://login.example.org/userinfo "]);
         }
         let (forms, client) = client(None, (200, "{}"));
-        assert!(client.userinfo(&Places::default(), "a").await.is_none() && forms.asked.lock().unwrap().is_empty());
+        assert!(client.userinfo(&ProviderMetadata::default(), "a").await.is_none() && forms.asked.lock().unwrap().is_empty());
     }
 
     #[tokio::test]
@@ -283,7 +283,7 @@ mod tests {
             (302, "", false),
         ] {
             let (_, client) = client(None, (status, answer));
-            let failed = client.exchange(&places(&[]), "c", "v".repeat(43)).await.err().unwrap();
+            let failed = client.exchange(&metadata(&[]), "c", "v".repeat(43)).await.err().unwrap();
             assert_eq!(matches!(failed, ExchangeError::Refused(_)), refused, "{status} {answer}: {failed}");
         }
     }
@@ -293,7 +293,7 @@ mod tests {
         let (_, client) = client(None, (200, ""));
         let attempt = Attempt::new(recall_domain::Timestamp::UNIX_EPOCH, "/").unwrap();
         let address = |scopes: &[&str]| {
-            client.authorization(&places(&[]), &attempt, &scopes.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>()).unwrap()
+            client.authorization(&metadata(&[]), &attempt, &scopes.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>()).unwrap()
         };
         let plain = address(&["openid"]);
         assert!(plain.starts_with("https://login.example.org/authorize?tenant=7&") && !plain.contains("prompt="), "{plain}");

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     auth::{
         AuthError, Permission,
-        token::{Places, refused},
+        token::{ProviderMetadata, refused},
     },
     error::ApiError,
 };
@@ -51,15 +51,15 @@ struct NoPlace;
 impl Inner {
     /// Begins a login: where the browser goes, and what it takes with it.
     pub(super) async fn begin(&self, return_to: &str) -> Result<(String, Attempt), ApiError> {
-        let places = self.provider.places().await?;
+        let metadata = self.provider.metadata().await?;
         let attempt = Attempt::new(self.clock.now(), return_to).map_err(|e| ApiError::internal(Arc::new(e) as Arc<_>))?;
-        let address = self.client.authorization(&places, &attempt, &self.asked(&places)).ok_or_else(|| away(NoPlace))?;
+        let address = self.client.authorization(&metadata, &attempt, &self.asked(&metadata)).ok_or_else(|| away(NoPlace))?;
         Ok((address, attempt))
     }
 
     /// What the issuer is asked for: no scope that it says it does not know, as some refuse those who ask for one.
-    pub(super) fn asked(&self, places: &Places) -> Vec<String> {
-        let known = |scope: &String| places.scopes_supported.as_ref().is_none_or(|all| all.contains(scope));
+    pub(super) fn asked(&self, metadata: &ProviderMetadata) -> Vec<String> {
+        let known = |scope: &String| metadata.scopes_supported.as_ref().is_none_or(|all| all.contains(scope));
         self.config.scopes.iter().filter(|scope| *scope == "openid" || known(scope)).cloned().collect()
     }
 
@@ -68,9 +68,9 @@ impl Inner {
         if !attempt.is_state(&returned.state) {
             return Err(failed("LOGIN_STATE_MISMATCH", "This login was begun in another window. Log in again."));
         }
-        let places = self.provider.places().await?;
+        let metadata = self.provider.metadata().await?;
         // Else the code of one issuer could be brought to another, which would learn it (RFC 9207).
-        let names_itself = places.authorization_response_iss_parameter_supported == Some(true);
+        let names_itself = metadata.authorization_response_iss_parameter_supported == Some(true);
         if returned.iss.as_deref().map_or(names_itself, |iss| iss != self.config.issuer) {
             return Err(failed("LOGIN_WRONG_ISSUER", "The answer is not that of the login provider. Log in again."));
         }
@@ -79,7 +79,7 @@ impl Inner {
         }
         let refused = || failed("LOGIN_CODE_REFUSED", "The login provider does not know this login. Log in again.");
         let code = returned.code.filter(|code| !code.is_empty() && code.len() <= MAX_CODE).ok_or_else(refused)?;
-        let tokens = match self.client.exchange(&places, &code, attempt.verifier()).await {
+        let tokens = match self.client.exchange(&metadata, &code, attempt.verifier()).await {
             Ok(tokens) => tokens,
             Err(ExchangeError::Refused(reason)) => {
                 tracing::info!(reason, "a login was refused by its issuer");
@@ -94,7 +94,7 @@ impl Inner {
             told => told?,
         };
         let role = self.role(&person, &claims, &tokens).await;
-        let scopes = allowed(&self.asked(&places), tokens.scopes.as_deref());
+        let scopes = allowed(&self.asked(&metadata), tokens.scopes.as_deref());
         self.enter(person, role, scopes, &tokens).await
     }
 

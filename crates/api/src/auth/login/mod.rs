@@ -23,7 +23,7 @@ use super::{
     token::{Provider, Tokens},
 };
 use recall_domain::{Caller, Login, Timestamp, TokenDigest};
-use recall_ports::{Clock, Errands, LoginStore, PostForms};
+use recall_ports::{BackgroundTasks, Clock, LoginStore, PostForms};
 
 /// How often a use is noted.
 const NOTED_EVERY: TimeDelta = TimeDelta::minutes(1);
@@ -70,7 +70,7 @@ struct Inner {
     tokens: Arc<Tokens>,
     store: Arc<dyn LoginStore>,
     clock: Arc<dyn Clock>,
-    errands: Errands,
+    background_tasks: BackgroundTasks,
 }
 
 impl fmt::Debug for Logins {
@@ -95,12 +95,12 @@ impl Logins {
         let redirect = format!("{}{}", config.address, routes::CALLBACK);
         let client = Client::new(config.client_id.clone(), config.client_secret.clone(), redirect, forms);
         let origin = config.address.parse()?;
-        Ok(Self(Arc::new(Inner { config, origin, client, provider, tokens, store, clock, errands: Errands::default() })))
+        Ok(Self(Arc::new(Inner { config, origin, client, provider, tokens, store, clock, background_tasks: BackgroundTasks::default() })))
     }
 
     /// What is said to the issuer when whoever asked has gone, until whoever owns the logins ends it.
-    pub fn errands(&self) -> &Errands {
-        &self.0.errands
+    pub fn background_tasks(&self) -> &BackgroundTasks {
+        &self.0.background_tasks
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::auth::{
     AuthError,
-    token::{Places, claims::user, refused},
+    token::{ProviderMetadata, claims::user, refused},
 };
 use recall_domain::{Caller, Login, ProviderToken, Renewal, Timestamp, ViewerRole};
 use recall_ports::Renewed;
@@ -40,7 +40,7 @@ impl Inner {
         if let Some(token) = self.store.claim_renewal(login.digest, now, until).await.map_err(unavailable)? {
             let (inner, held) = (self.clone(), login.clone());
             // A task of its own: the refresh token is used up at the issuer even if whoever asked has hung up.
-            let renewing = self.errands.run(async move { inner.renew(caller, &held, token, until).await });
+            let renewing = self.background_tasks.run(async move { inner.renew(caller, &held, token, until).await });
             match renewing.await.map_err(unavailable)? {
                 None => return Err(unavailable(NotAsked)),
                 Some(Ok(true)) => return self.store.login(login.digest, now).await.map_err(unavailable),
@@ -54,13 +54,13 @@ impl Inner {
 
     /// False when the login has ended.
     async fn renew(&self, caller: Caller, login: &Login, token: ProviderToken, claimed_until: Timestamp) -> Result<bool, RenewError> {
-        let places = self.provider.places().await?;
-        let refusal = match self.client.refresh(&places, &token).await {
-            Ok(tokens) => match self.again(caller, &places, &tokens).await {
+        let metadata = self.provider.metadata().await?;
+        let refusal = match self.client.refresh(&metadata, &token).await {
+            Ok(tokens) => match self.again(caller, &metadata, &tokens).await {
                 Ok(role) => {
                     let renewal = self.renewal(&tokens).unwrap_or_else(|| Renewal { token, at: self.renew_at(&tokens) });
                     let granted = tokens.scopes.as_deref();
-                    let scopes = granted.map_or_else(|| login.scopes.clone(), |_| allowed(&self.asked(&places), granted));
+                    let scopes = granted.map_or_else(|| login.scopes.clone(), |_| allowed(&self.asked(&metadata), granted));
                     let renewed = Renewed { role, scopes, renewal };
                     metrics::counter!("recall_login_renewals_total", "result" => "renewed").increment(1);
                     return Ok(self.store.renew_login(login.digest, claimed_until, &renewed).await?);
@@ -78,8 +78,8 @@ impl Inner {
     }
 
     /// The role that the new tokens prove. They must be those of the same person.
-    async fn again(&self, caller: Caller, places: &Places, tokens: &Tokens) -> Result<ViewerRole, AuthError> {
-        let Some(id_token) = &tokens.id else { return self.role_without_id_token(caller, places, tokens).await };
+    async fn again(&self, caller: Caller, metadata: &ProviderMetadata, tokens: &Tokens) -> Result<ViewerRole, AuthError> {
+        let Some(id_token) = &tokens.id else { return self.role_without_id_token(caller, metadata, tokens).await };
         let (person, claims) = self.person(id_token, None).await?;
         if person.user != caller.user() {
             return Err(refused("subject"));
@@ -90,12 +90,12 @@ impl Inner {
     /// The role that a renewal without an ID token proves, by its access token or by the issuer's userinfo endpoint.
     /// The role of before proves nothing, because the issuer may have taken it back. Without an answer the caller is a user until
     /// the next renewal.
-    async fn role_without_id_token(&self, caller: Caller, places: &Places, tokens: &Tokens) -> Result<ViewerRole, AuthError> {
+    async fn role_without_id_token(&self, caller: Caller, metadata: &ProviderMetadata, tokens: &Tokens) -> Result<ViewerRole, AuthError> {
         let access = self.tokens.verify(&tokens.access).await.ok().filter(|i| i.caller.user() == caller.user());
         if access.is_some_and(|identity| identity.caller.role() == ViewerRole::Admin) {
             return Ok(ViewerRole::Admin);
         }
-        let Some(claims) = self.client.userinfo(places, &tokens.access).await else { return Ok(ViewerRole::User) };
+        let Some(claims) = self.client.userinfo(metadata, &tokens.access).await else { return Ok(ViewerRole::User) };
         if claims.get("sub").and_then(Value::as_str).map(|subject| user(&self.config.issuer, subject)) != Some(caller.user()) {
             return Err(refused("subject"));
         }

@@ -39,7 +39,7 @@ pub(crate) const CALLBACK: &str = "/auth/callback";
 
 /// Ways in that a server knows.
 #[derive(Clone)]
-pub(crate) struct WaysIn {
+pub(crate) struct LoginMethods {
     /// With a browser, by way of an issuer.
     pub(crate) logins: Option<Logins>,
     /// Without a login.
@@ -49,7 +49,11 @@ pub(crate) struct WaysIn {
 }
 
 /// `GET /auth/session`: how one may log in here, and who has. Open, because it is asked first.
-pub(crate) async fn session(State(ways): State<WaysIn>, foreign: Option<axum::Extension<ForeignPage>>, headers: HeaderMap) -> Response {
+pub(crate) async fn session(
+    State(ways): State<LoginMethods>,
+    foreign: Option<axum::Extension<ForeignPage>>,
+    headers: HeaderMap,
+) -> Response {
     let (oidc, visit) = (ways.logins.iter().map(|_| "oidc"), ways.visits.iter().map(|_| "visit"));
     let methods: Vec<&str> = oidc.chain(visit).chain(ways.tokens.then_some("token")).collect();
     let mut said = json!({ "methods": methods, "user": null, "csrfToken": null, "expiresAt": null });
@@ -238,9 +242,9 @@ impl Inner {
         }
         let Some(token) = found.and_then(|(_, login)| login.renewal).map(|r| r.token) else { return };
         let inner = self.clone();
-        self.errands.run(async move {
-            if let Ok(places) = inner.provider.places().await {
-                inner.client.revoke(&places, &token).await;
+        self.background_tasks.run(async move {
+            if let Ok(metadata) = inner.provider.metadata().await {
+                inner.client.revoke(&metadata, &token).await;
             }
         });
     }
@@ -248,8 +252,8 @@ impl Inner {
     /// Where the browser ends its session with the issuer (OpenID Connect RP-Initiated Logout). Without the ID token, which
     /// would have to pass through the browser, the issuer asks the person first.
     async fn logout_address(&self) -> Option<String> {
-        let places = self.provider.places().await.ok()?;
-        let endpoint = places.end_session_endpoint.as_deref()?;
+        let metadata = self.provider.metadata().await.ok()?;
+        let endpoint = metadata.end_session_endpoint.as_deref()?;
         let back = format!("{}/", self.config.address);
         let parameters = form_urlencoded::Serializer::new(String::new())
             .append_pair("client_id", self.client.id())

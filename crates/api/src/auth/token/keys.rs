@@ -19,12 +19,12 @@ pub(super) struct Discovery {
     pub(super) jwks_uri: String,
     pub(super) introspection_endpoint: Option<String>,
     #[serde(flatten)]
-    pub(super) places: Places,
+    pub(super) metadata: ProviderMetadata,
 }
 
 /// What it says about people who log in with a browser.
 #[derive(Debug, Default, Deserialize)]
-pub(in crate::auth) struct Places {
+pub(in crate::auth) struct ProviderMetadata {
     pub(in crate::auth) authorization_endpoint: Option<String>,
     pub(in crate::auth) token_endpoint: Option<String>,
     pub(in crate::auth) end_session_endpoint: Option<String>,
@@ -36,7 +36,7 @@ pub(in crate::auth) struct Places {
     pub(in crate::auth) authorization_response_iss_parameter_supported: Option<bool>,
 }
 
-impl Places {
+impl ProviderMetadata {
     /// All addresses.
     pub(super) fn addresses(&self) -> impl Iterator<Item = &String> {
         let named = [&self.authorization_endpoint, &self.token_endpoint, &self.end_session_endpoint, &self.revocation_endpoint];

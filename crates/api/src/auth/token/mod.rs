@@ -23,7 +23,7 @@ use self::{
     claims::{Granted, Problem, Rules},
     opaque::Introspector,
 };
-pub(super) use self::{keys::Places, provider::Provider};
+pub(super) use self::{keys::ProviderMetadata, provider::Provider};
 use super::{AuthError, Authenticator, Identity, Permissions, Proof, personal};
 use recall_domain::{Caller, Timestamp, UserId, ViewerRole};
 use recall_ports::{AccessTokenStore, Clock, Fetch, RevocationStore};
@@ -124,8 +124,8 @@ impl Tokens {
     /// # Errors
     /// When it cannot be asked, or says of no place where they could.
     pub async fn probe_login(&self, issuer: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let places = self.provider(issuer).ok_or("it is not configured")?.places().await?;
-        match (&places.authorization_endpoint, &places.token_endpoint) {
+        let metadata = self.provider(issuer).ok_or("it is not configured")?.metadata().await?;
+        match (&metadata.authorization_endpoint, &metadata.token_endpoint) {
             (Some(_), Some(_)) => Ok(()),
             _ => Err("its discovery document names no authorization_endpoint or no token_endpoint".into()),
         }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
-    keys::{Discovery, Found, KeySet, Places},
+    keys::{Discovery, Found, KeySet, ProviderMetadata},
     refused,
 };
 use crate::auth::AuthError;
@@ -60,7 +60,7 @@ struct Known {
     keys: Arc<KeySet>,
     /// Where the issuer tells what a token means that only it can read.
     introspection: Option<Arc<str>>,
-    places: Arc<Places>,
+    metadata: Arc<ProviderMetadata>,
     at: Timestamp,
 }
 
@@ -68,7 +68,7 @@ struct Known {
 struct Documents {
     keys: KeySet,
     introspection: Option<String>,
-    places: Places,
+    metadata: ProviderMetadata,
 }
 
 /// One issuer.
@@ -143,8 +143,8 @@ impl Provider {
     }
 
     /// Where people log in.
-    pub(in crate::auth) async fn places(&self) -> Result<Arc<Places>, AuthError> {
-        Ok(self.usable().await?.places)
+    pub(in crate::auth) async fn metadata(&self) -> Result<Arc<ProviderMetadata>, AuthError> {
+        Ok(self.usable().await?.metadata)
     }
 
     /// What the issuer said within the last hour.
@@ -172,9 +172,9 @@ impl Provider {
         if !others_did && last_read.is_none_or(|at| now - at >= BETWEEN_READS) {
             *last_read = Some(now);
             match tokio::time::timeout(READ_WITHIN, self.read()).await.unwrap_or(Err(ReadError::Timeout)) {
-                Ok(Documents { keys, introspection, places }) => {
+                Ok(Documents { keys, introspection, metadata }) => {
                     let introspection = introspection.map(Arc::from);
-                    let known = Known { keys: Arc::new(keys), introspection, places: Arc::new(places), at: now };
+                    let known = Known { keys: Arc::new(keys), introspection, metadata: Arc::new(metadata), at: now };
                     *self.known.write().unwrap_or_else(PoisonError::into_inner) = Some(known.clone());
                     metrics::counter!("recall_issuer_reads_total", "result" => "read").increment(1);
                     return Ok(known);
@@ -206,14 +206,14 @@ impl Provider {
         // What the issuer is asked over TLS must not lead to a place without.
         let safe = {
             let named = [Some(&discovery.jwks_uri), discovery.introspection_endpoint.as_ref()].into_iter().flatten();
-            named.chain(discovery.places.addresses()).all(|url| url.starts_with("https://"))
+            named.chain(discovery.metadata.addresses()).all(|url| url.starts_with("https://"))
         };
         if self.issuer.starts_with("https://") && !safe {
             return Err(ReadError::Unsafe);
         }
         let document = self.fetch.get(&discovery.jwks_uri).await?;
         let keys = KeySet::parse(&document).map_err(|e| ReadError::Malformed(discovery.jwks_uri, e))?;
-        Ok(Documents { keys, introspection: discovery.introspection_endpoint, places: discovery.places })
+        Ok(Documents { keys, introspection: discovery.introspection_endpoint, metadata: discovery.metadata })
     }
 }
 

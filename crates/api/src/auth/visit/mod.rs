@@ -15,7 +15,7 @@ use super::{
     login::{attempt::Secret, cookies},
     origin::ForeignPage,
 };
-use recall_domain::{Caller, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitRoom};
+use recall_domain::{Caller, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_ports::{Clock, Ids, StoreError, VisitStore};
 
 /// How often a use is noted.
@@ -112,7 +112,7 @@ impl Visits {
             ends_at,
             empty_until: Some(empty_until),
         };
-        let room = VisitRoom { most: inner.config.most, origin, most_of_origin: inner.config.most_of_origin };
+        let room = VisitLimits { most: inner.config.most, origin, most_of_origin: inner.config.most_of_origin };
         let begun = inner.store.begin_visit(&caller, &visit, &room).await?;
         Ok(begun.then_some(Held { secret, caller, visit }))
     }

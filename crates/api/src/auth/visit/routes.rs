@@ -28,13 +28,13 @@ use crate::{
     rate::CallerLimits,
 };
 use recall_domain::{AuditAction, TokenDigest, ViewerRole};
-use recall_usecases::{Conversation, UseCaseError};
+use recall_usecases::{UseCaseError, UseCases};
 
 /// What the routes work with.
 #[derive(Clone)]
 pub(crate) struct Visiting {
     pub(crate) visits: Visits,
-    pub(crate) conversation: Conversation,
+    pub(crate) usecases: UseCases,
     pub(crate) auditor: Auditor,
     pub(crate) limits: Arc<CallerLimits>,
 }
@@ -53,7 +53,7 @@ pub(crate) async fn begin(
             "Only the pages of this server begin a visit. Open one of them.",
         ));
     }
-    let Visiting { visits, conversation, .. } = &visiting;
+    let Visiting { visits, usecases, .. } = &visiting;
     let (parts, _) = request.into_parts();
     if visits.is_logged_in(&parts).await? {
         return Err(ApiError::refused(StatusCode::CONFLICT, "ALREADY_LOGGED_IN", "You are logged in. Log out to continue as a visitor."));
@@ -65,7 +65,7 @@ pub(crate) async fn begin(
         return Err(ApiError::refused(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_VISITS", message));
     };
     if let Some(before) = before {
-        end(conversation, before).await?;
+        end(usecases, before).await?;
     }
     metrics::counter!("recall_visits_total").increment(1);
     let said = json!({ "user": user(&held), "csrfToken": held.secret.csrf(), "expiresAt": held.visit.over_at() });
@@ -82,7 +82,7 @@ pub(crate) async fn leave(
     foreign: Option<Extension<ForeignPage>>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let Visiting { visits, conversation, .. } = &visiting;
+    let Visiting { visits, usecases, .. } = &visiting;
     let mut response = StatusCode::NO_CONTENT.into_response();
     if let Some(held) = visits.held(&headers, foreign.is_some()).await? {
         let shown = headers.get(CSRF_HEADER).map(HeaderValue::as_bytes).unwrap_or_default();
@@ -91,7 +91,7 @@ pub(crate) async fn leave(
         if !(good(&held.secret) || login.as_ref().is_some_and(good)) {
             return Err(csrf_required());
         }
-        end(conversation, held).await?;
+        end(usecases, held).await?;
     }
     add(&mut response, gone());
     Ok(response)
@@ -111,8 +111,8 @@ pub(crate) async fn adopt(
     let mut taken = Value::Null;
     if let Some(secret) = secret(&headers, foreign.is_some()) {
         // Of its own, so that whoever hangs up in the middle gets nothing that is not counted and noted.
-        let errands = visiting.conversation.errands().clone();
-        taken = match errands.run(take_over(visiting, identity, secret.digest())).await {
+        let background_tasks = visiting.usecases.background_tasks().clone();
+        taken = match background_tasks.run(take_over(visiting, identity, secret.digest())).await {
             Ok(Some(taken)) => taken?,
             Ok(None) => return Err(UseCaseError::Internal { cause: "the process stops".into() }.into()),
             Err(panicked) => return Err(UseCaseError::Internal { cause: panicked.into() }.into()),
@@ -126,11 +126,11 @@ pub(crate) async fn adopt(
 
 /// Takes what a visit has into the account of an identity, and says what that was.
 async fn take_over(visiting: Visiting, identity: Identity, visit: TokenDigest) -> Result<Value, ApiError> {
-    let Visiting { conversation, auditor, limits, .. } = &visiting;
-    let Some(adoption) = conversation.adopt(&identity.caller, visit).await? else { return Ok(Value::Null) };
+    let Visiting { usecases, auditor, limits, .. } = &visiting;
+    let Some(adoption) = usecases.adopt(&identity.caller, visit).await? else { return Ok(Value::Null) };
     limits.messages_came(identity.caller, adoption.told).await;
-    auditor.of_request(conversation.now(), &identity, AuditAction::VisitAdopted, Some(adoption.visitor.to_string())).await;
-    conversation.settle_soon(&identity.caller).await;
+    auditor.of_request(usecases.now(), &identity, AuditAction::VisitAdopted, Some(adoption.visitor.to_string())).await;
+    usecases.settle_soon(&identity.caller).await;
     Ok(json!({ "sessions": adoption.sessions, "messages": adoption.messages, "facts": adoption.facts }))
 }
 
@@ -158,7 +158,7 @@ impl Visits {
 pub(in crate::auth) async fn end_held(visiting: &Visiting, headers: &HeaderMap, response: &mut Response) {
     match visiting.visits.held(headers, false).await {
         Ok(Some(held)) => {
-            if let Err(error) = end(&visiting.conversation, held).await {
+            if let Err(error) = end(&visiting.usecases, held).await {
                 tracing::warn!(code = error.code(), "a visit could not be ended and will be when its time is over");
             }
             add(response, gone());
@@ -168,8 +168,8 @@ pub(in crate::auth) async fn end_held(visiting: &Visiting, headers: &HeaderMap, 
     }
 }
 
-async fn end(conversation: &Conversation, held: Held) -> Result<(), ApiError> {
-    conversation.erase_everything(&held.caller).await?;
+async fn end(usecases: &UseCases, held: Held) -> Result<(), ApiError> {
+    usecases.erase_everything(&held.caller).await?;
     Ok(())
 }
 

@@ -10,8 +10,8 @@ use crate::graphql::{
     scope::{Memory, Scope},
 };
 use recall_domain::context::{Context, Timings};
-use recall_facts::Likely;
-use recall_usecases as conversation;
+use recall_facts::CandidateEntity;
+use recall_usecases as usecases;
 
 /// Everything found for one question, best first.
 #[derive(SimpleObject)]
@@ -130,9 +130,9 @@ pub(crate) struct EntityCandidate {
 
 impl Resolution {
     /// What a name means in a memory.
-    pub(crate) fn of(memory: &Arc<Memory>, r: conversation::Resolution) -> Self {
+    pub(crate) fn of(memory: &Arc<Memory>, r: usecases::Resolution) -> Self {
         let entity = |e| EntityNode(e, memory.clone());
-        let candidate = |c: Likely| EntityCandidate { entity: entity(c.entity), confidence: c.score, reason: c.reason };
+        let candidate = |c: CandidateEntity| EntityCandidate { entity: entity(c.entity), confidence: c.score, reason: c.reason };
         Self {
             entity: r.entity.map(entity),
             canonical_form: r.canonical_form,

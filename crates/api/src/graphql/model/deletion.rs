@@ -3,7 +3,7 @@
 use async_graphql::SimpleObject;
 
 use recall_domain::Timestamp;
-use recall_ports::{Erasure, GraphCopy};
+use recall_ports::{AccountDeletion, GraphCopy};
 
 /// The receipt of a deletion.
 #[derive(SimpleObject)]
@@ -31,7 +31,7 @@ pub(crate) struct DeletedRows {
 
 impl DeletionReceipt {
     /// The receipt of the store alone.
-    pub(crate) fn of(engine: &str, erasure: Option<Erasure>) -> Self {
+    pub(crate) fn of(engine: &str, erasure: Option<AccountDeletion>) -> Self {
         let rows = |(kind, count)| DeletedRows { engine: engine.to_owned(), kind, count };
         Self {
             begun_at: erasure.as_ref().map(|e| e.begun_at),

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 use recall_domain::{Decision, Entity, Slice, Timestamp};
-use recall_ports::{Around, FactFilter, Merged};
+use recall_ports::{FactFilter, Merged, NeighbourQuery};
 
 /// A thing that was merged into another one.
 #[derive(SimpleObject)]
@@ -142,7 +142,7 @@ impl EntityNode {
         #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<NeighbourNode>> {
         let (hops, first) = (graph::hops(hops, "hops")?, page::page(first, None)?.first);
-        let asked = Around { entity: self.0.id, hops, relations: relations.unwrap_or_default(), first };
+        let asked = NeighbourQuery { entity: self.0.id, hops, relations: relations.unwrap_or_default(), first };
         let found = graph::graph(ctx)?.around(&self.1.caller, &asked).await.map_err(graph::refused)?;
         graph::neighbours(&self.1, found).await
     }

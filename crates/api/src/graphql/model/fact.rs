@@ -44,7 +44,7 @@ impl FactNode {
 
     /// The relation as people say it, such as "lives in".
     async fn phrase(&self, ctx: &Context<'_>) -> async_graphql::Result<String> {
-        let known = scope(ctx)?.conversation.ontology().get(&self.0.relation).map(|r| r.phrase.clone());
+        let known = scope(ctx)?.usecases.ontology().get(&self.0.relation).map(|r| r.phrase.clone());
         Ok(known.unwrap_or_else(|| self.0.relation.to_lowercase().replace('_', " ")))
     }
 
@@ -79,7 +79,7 @@ impl FactNode {
         let candidates = self.1.load.load_one(RivalsOf(self.0.clone())).await?;
         let Some(candidates) = candidates else { return Ok(1.0) };
         candidates.turn().await;
-        Ok(candidates.relative_weight(&self.0, s.conversation.ontology(), s.now))
+        Ok(candidates.relative_weight(&self.0, s.usecases.ontology(), s.now))
     }
 
     /// Whether it holds.
@@ -139,14 +139,14 @@ impl FactNode {
         let (s, most) = (scope(ctx)?, page::most(first)?);
         let Some(candidates) = self.1.load.load_one(RivalsOf(self.0.clone())).await? else { return Ok(Vec::new()) };
         candidates.turn().await;
-        let rivals = candidates.rivals(&self.0, s.conversation.ontology(), most);
+        let rivals = candidates.rivals(&self.0, s.usecases.ontology(), most);
         Ok(rivals.map(|f| FactNode(f.clone(), self.1.clone())).collect())
     }
 }
 
 impl FactNode {
     fn standing(&self, s: &Scope) -> weigh::Standing {
-        weigh::standing(&self.0, s.conversation.ontology().get(&self.0.relation), s.now)
+        weigh::standing(&self.0, s.usecases.ontology().get(&self.0.relation), s.now)
     }
 
     /// The latest evidence, in one statement for all facts of a response. Cursors name the evidence itself.

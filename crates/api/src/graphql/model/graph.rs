@@ -10,7 +10,7 @@ use crate::{
     graphql::{page::bounded, scope::Memory},
 };
 use recall_domain::{EntityId, FactId};
-use recall_ports::{GraphError, GraphQueries, Neighbour, Shared, Way, graph::MAX_HOPS};
+use recall_ports::{GraphError, GraphQueries, Neighbour, Path, Shared, graph::MAX_HOPS};
 
 /// A thing that active facts lead to.
 #[derive(SimpleObject)]
@@ -115,7 +115,7 @@ pub(crate) async fn neighbours(memory: &Arc<Memory>, found: Vec<Neighbour>) -> a
 }
 
 /// Ways with what lies on them.
-pub(crate) async fn ways(memory: &Arc<Memory>, found: Vec<Way>) -> async_graphql::Result<Vec<WayNode>> {
+pub(crate) async fn ways(memory: &Arc<Memory>, found: Vec<Path>) -> async_graphql::Result<Vec<WayNode>> {
     let entities = found.iter().flat_map(|w| w.entities.iter().copied());
     let known = Known::read(memory, entities, found.iter().flat_map(|w| w.facts.iter().copied())).await?;
     let nodes = found.iter().filter_map(|w| {

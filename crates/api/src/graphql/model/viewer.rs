@@ -37,9 +37,9 @@ impl Viewer {
         #[graphql(desc = "How many days, today included, up to 366.", default = 30)] days: u32,
     ) -> async_graphql::Result<UsageNode> {
         let s = scope(ctx)?;
-        let today = Day::of(s.conversation.now());
+        let today = Day::of(s.usecases.now());
         let since = today.before(days.clamp(1, 366) - 1);
-        let found = s.conversation.store().usage_since(&s.caller, since).await.map_err(ApiError::from)?;
+        let found = s.usecases.store().usage_since(&s.caller, since).await.map_err(ApiError::from)?;
         Ok(UsageNode { today, days: found })
     }
 
@@ -60,5 +60,5 @@ impl Viewer {
 async fn own_node(ctx: &Context<'_>) -> async_graphql::Result<Option<EntityNode>> {
     let s = scope(ctx)?;
     s.whole()?;
-    Ok(s.conversation.viewer_entity(&s.caller).await.map_err(ApiError::from)?.map(|e| EntityNode(e, s.own.clone())))
+    Ok(s.usecases.viewer_entity(&s.caller).await.map_err(ApiError::from)?.map(|e| EntityNode(e, s.own.clone())))
 }

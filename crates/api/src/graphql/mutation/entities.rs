@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use recall_domain::{AuditAction, EntityId};
-use recall_usecases::Thing;
+use recall_usecases::ResourceId;
 
 /// Another name for an entity.
 #[derive(InputObject)]
@@ -82,8 +82,8 @@ impl EntityMutations {
         let s = scope(ctx)?;
         let rename = async {
             let id: EntityId = read_id(&input.id, "input.id")?;
-            let rename = |whose| async move { s.conversation.rename_entity(&whose, id, input.name).await.map_err(ApiError::from) };
-            let (entity, memory) = s.change(&[Thing::Entity(id)], rename).await.map_err(|e| e.at("input.id"))?;
+            let rename = |whose| async move { s.usecases.rename_entity(&whose, id, input.name).await.map_err(ApiError::from) };
+            let (entity, memory) = s.change(&[ResourceId::Entity(id)], rename).await.map_err(|e| e.at("input.id"))?;
             note_shared(ctx, memory, AuditAction::SharedEntityRenamed, entity.id).await?;
             Ok(EntityNode(entity, memory.clone()))
         };
@@ -102,8 +102,8 @@ impl EntityMutations {
         let merge = async {
             let into: EntityId = read_id(&input.into_id, "input.intoId")?;
             let from: EntityId = read_id(&input.from_id, "input.fromId")?;
-            let merge = |whose| async move { s.conversation.merge_entities(&whose, into, from).await.map_err(ApiError::from) };
-            let (entity, memory) = s.change(&[Thing::Entity(into), Thing::Entity(from)], merge).await?;
+            let merge = |whose| async move { s.usecases.merge_entities(&whose, into, from).await.map_err(ApiError::from) };
+            let (entity, memory) = s.change(&[ResourceId::Entity(into), ResourceId::Entity(from)], merge).await?;
             note_shared(ctx, memory, AuditAction::SharedEntitiesMerged, entity.id).await?;
             Ok(EntityNode(entity, memory.clone()))
         };
@@ -122,8 +122,8 @@ impl EntityMutations {
         let s = scope(ctx)?;
         let unmerge = async {
             let id: EntityId = read_id(&input.entity_id, "input.entityId")?;
-            let unmerge = |whose| async move { s.conversation.unmerge_entities(&whose, id).await.map_err(ApiError::from) };
-            let ((entity, from), memory) = s.change(&[Thing::Entity(id)], unmerge).await.map_err(|e| e.at("input.entityId"))?;
+            let unmerge = |whose| async move { s.usecases.unmerge_entities(&whose, id).await.map_err(ApiError::from) };
+            let ((entity, from), memory) = s.change(&[ResourceId::Entity(id)], unmerge).await.map_err(|e| e.at("input.entityId"))?;
             note_shared(ctx, memory, AuditAction::SharedEntitiesUnmerged, entity.id).await?;
             Ok((EntityNode(entity, memory.clone()), EntityNode(from, memory.clone())))
         };

@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use recall_domain::{AuditAction, FactId, SessionId};
-use recall_usecases::{AssertFact, Thing};
+use recall_usecases::{AssertFact, ResourceId};
 
 /// A fact that the viewer states directly.
 #[derive(InputObject)]
@@ -78,8 +78,8 @@ impl FactMutations {
                 subject_type: input.subject_type.map(Into::into),
                 object_type: input.object_type.map(Into::into),
             };
-            let assert = |whose| async move { s.conversation.assert_fact(&whose, fact).await.map_err(ApiError::from) };
-            let (fact, memory) = s.change(&[Thing::Session(session)], assert).await.map_err(|e| e.at("input.sessionId"))?;
+            let assert = |whose| async move { s.usecases.assert_fact(&whose, fact).await.map_err(ApiError::from) };
+            let (fact, memory) = s.change(&[ResourceId::Session(session)], assert).await.map_err(|e| e.at("input.sessionId"))?;
             note_shared(ctx, memory, AuditAction::SharedFactAsserted, fact.id).await?;
             Ok(FactNode(fact.into(), memory.clone()))
         };
@@ -97,8 +97,8 @@ impl FactMutations {
         let s = scope(ctx)?;
         let retract = async {
             let id: FactId = read_id(&input.id, "input.id")?;
-            let retract = |whose| async move { s.conversation.retract_fact(&whose, id).await.map_err(ApiError::from) };
-            let (fact, memory) = s.change(&[Thing::Fact(id)], retract).await.map_err(|e| e.at("input.id"))?;
+            let retract = |whose| async move { s.usecases.retract_fact(&whose, id).await.map_err(ApiError::from) };
+            let (fact, memory) = s.change(&[ResourceId::Fact(id)], retract).await.map_err(|e| e.at("input.id"))?;
             note_shared(ctx, memory, AuditAction::SharedFactRetracted, id).await?;
             Ok(FactNode(fact.into(), memory.clone()))
         };

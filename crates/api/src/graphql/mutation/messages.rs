@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use recall_domain::{AuditAction, MessageId, SessionId, Timestamp};
-use recall_usecases::{SendMessage, Thing};
+use recall_usecases::{ResourceId, SendMessage};
 
 /// A message to be stored and understood.
 #[derive(InputObject)]
@@ -121,8 +121,8 @@ impl MessageMutations {
                 source_metadata: input.source_metadata,
                 client_message_id: input.client_message_id,
             };
-            let send = |whose| async move { s.conversation.send(&whose, message).await.map_err(ApiError::from) };
-            let (message, memory) = s.change(&[Thing::Session(session)], send).await.map_err(|e| e.at("input.sessionId"))?;
+            let send = |whose| async move { s.usecases.send(&whose, message).await.map_err(ApiError::from) };
+            let (message, memory) = s.change(&[ResourceId::Session(session)], send).await.map_err(|e| e.at("input.sessionId"))?;
             note_shared(ctx, memory, AuditAction::SharedMessagesStored, message.id).await?;
             Ok(MessageNode(message, memory.clone()))
         };
@@ -152,8 +152,8 @@ impl MessageMutations {
                 client_message_id: m.external_id,
             };
             let messages = input.messages.into_iter().map(message).collect();
-            let import = |whose| async move { s.conversation.import(&whose, session, messages).await.map_err(ApiError::from) };
-            let (messages, memory) = s.change(&[Thing::Session(session)], import).await.map_err(|e| e.at("input.sessionId"))?;
+            let import = |whose| async move { s.usecases.import(&whose, session, messages).await.map_err(ApiError::from) };
+            let (messages, memory) = s.change(&[ResourceId::Session(session)], import).await.map_err(|e| e.at("input.sessionId"))?;
             if let Some(first) = messages.first() {
                 note_shared(ctx, memory, AuditAction::SharedMessagesStored, first.id).await?;
             }
@@ -174,8 +174,8 @@ impl MessageMutations {
         let s = scope(ctx)?;
         let cancel = async {
             let question: MessageId = read_id(&input.message_id, "input.messageId")?;
-            let cancel = |whose| async move { s.conversation.cancel_answer(&whose, question).await.map_err(ApiError::from) };
-            let (done, memory) = s.change(&[Thing::Message(question)], cancel).await.map_err(|e| e.at("input.messageId"))?;
+            let cancel = |whose| async move { s.usecases.cancel_answer(&whose, question).await.map_err(ApiError::from) };
+            let (done, memory) = s.change(&[ResourceId::Message(question)], cancel).await.map_err(|e| e.at("input.messageId"))?;
             let (message, cancelled) = done;
             if cancelled {
                 note_shared(ctx, memory, AuditAction::SharedAnswerCancelled, question).await?;

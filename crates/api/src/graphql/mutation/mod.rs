@@ -1,8 +1,8 @@
 //! Changing. Each mutation takes one `input`, calls one use case, and returns the result or typed `errors`.
 
 mod access_tokens;
+mod account_deletion;
 mod entities;
-mod erase;
 mod facts;
 mod messages;
 mod sessions;
@@ -19,5 +19,5 @@ pub(crate) struct Mutation(
     entities::EntityMutations,
     stream::StreamMutations,
     access_tokens::AccessTokenMutations,
-    erase::EraseMutations,
+    account_deletion::EraseMutations,
 );

@@ -12,7 +12,7 @@ use crate::{
 };
 use recall_domain::{AuditAction, SessionId};
 use recall_ports::SessionDeleted;
-use recall_usecases::Thing;
+use recall_usecases::ResourceId;
 
 /// A new session.
 #[derive(InputObject)]
@@ -86,7 +86,7 @@ impl SessionMutations {
         let s = scope(ctx)?;
         let create = async {
             let whose = if input.shared { s.shared_writer().map_err(|e| e.at("input.shared"))? } else { s.caller };
-            let session = s.conversation.create_session(&whose, input.title).await?;
+            let session = s.usecases.create_session(&whose, input.title).await?;
             Ok(SessionNode(session, s.memory(input.shared)?.clone()))
         };
         let (session, errors) = settle(create.await)?;
@@ -106,8 +106,8 @@ impl SessionMutations {
         let s = scope(ctx)?;
         let delete = async {
             let id: SessionId = read_id(&input.id, "input.id")?;
-            let delete = |whose| async move { s.conversation.delete_session(&whose, id).await.map_err(ApiError::from) };
-            let (deleted, memory) = s.change(&[Thing::Session(id)], delete).await.map_err(|e| e.at("input.id"))?;
+            let delete = |whose| async move { s.usecases.delete_session(&whose, id).await.map_err(ApiError::from) };
+            let (deleted, memory) = s.change(&[ResourceId::Session(id)], delete).await.map_err(|e| e.at("input.id"))?;
             let action = if memory.is_shared() { AuditAction::SharedSessionDeleted } else { AuditAction::SessionDeleted };
             note(ctx, action, id.to_string()).await?;
             Ok((ID::from(id), SessionReceipt::from(deleted)))

@@ -14,7 +14,7 @@ use recall_domain::{
     SessionId, Timestamp,
     context::{ContextQuery, Scope},
 };
-use recall_usecases::Thing;
+use recall_usecases::ResourceId;
 
 /// A question to the memory.
 #[derive(InputObject)]
@@ -98,12 +98,12 @@ impl ContextQueries {
         let s = scope(ctx)?;
         let query = input.read()?;
         let things = match query.scope {
-            Scope::Session(id) => vec![Thing::Session(id)],
+            Scope::Session(id) => vec![ResourceId::Session(id)],
             Scope::User => Vec::new(),
         };
         let ask = |caller| {
             let query = query.clone();
-            async move { s.conversation.context(&caller, query).await.map_err(ApiError::from) }
+            async move { s.usecases.context(&caller, query).await.map_err(ApiError::from) }
         };
         let (found, _) = s.look(&things, ask).await.map_err(|e| e.at("sessionId").within("input"))?;
         Ok(ContextNode::of(s, found))
@@ -119,8 +119,8 @@ impl ContextQueries {
         let s = scope(ctx)?;
         let session = read_optional_id::<SessionId>(input.session_id.as_ref(), "input.sessionId")?;
         let (mention, wanted) = (&input.mention, input.r#type.map(Into::into));
-        let things: Vec<Thing> = session.into_iter().map(Thing::Session).collect();
-        let resolve = |caller| async move { s.conversation.resolve(&caller, mention, wanted, session).await.map_err(ApiError::from) };
+        let things: Vec<ResourceId> = session.into_iter().map(ResourceId::Session).collect();
+        let resolve = |caller| async move { s.usecases.resolve(&caller, mention, wanted, session).await.map_err(ApiError::from) };
         let (resolved, memory) = s.look(&things, resolve).await.map_err(|e| e.at("sessionId").within("input"))?;
         Ok(Resolution::of(memory, resolved))
     }

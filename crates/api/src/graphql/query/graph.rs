@@ -8,8 +8,8 @@ use crate::graphql::{
     scope::{Needs, read_id, scope},
 };
 use recall_domain::EntityId;
-use recall_ports::Between;
-use recall_usecases::Thing;
+use recall_ports::PathQuery;
+use recall_usecases::ResourceId;
 
 #[derive(Default)]
 pub(super) struct GraphQueries;
@@ -27,12 +27,12 @@ impl GraphQueries {
         #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<WayNode>> {
         let (from, to): (EntityId, EntityId) = (read_id(&from_id, "fromId")?, read_id(&to_id, "toId")?);
-        let asked = Between { from, to, hops: graph::hops(max_hops, "maxHops")?, first: page::page(first, None)?.first };
+        let asked = PathQuery { from, to, hops: graph::hops(max_hops, "maxHops")?, first: page::page(first, None)?.first };
         let (s, graph) = (scope(ctx)?, graph::graph(ctx)?);
         let mut memory = &s.own;
         let mut found = graph.ways(&memory.caller, &asked).await.map_err(graph::refused)?;
         if found.is_empty() {
-            memory = s.holder(&[Thing::Entity(from)]).await?;
+            memory = s.holder(&[ResourceId::Entity(from)]).await?;
             if memory.is_shared() {
                 found = graph.ways(&memory.caller, &asked).await.map_err(graph::refused)?;
             }
@@ -55,7 +55,7 @@ impl GraphQueries {
         let mut memory = &s.own;
         let mut found = graph.shared(&memory.caller, one, other, first).await.map_err(graph::refused)?;
         if found.is_empty() {
-            memory = s.holder(&[Thing::Entity(one)]).await?;
+            memory = s.holder(&[ResourceId::Entity(one)]).await?;
             if memory.is_shared() {
                 found = graph.shared(&memory.caller, one, other, first).await.map_err(graph::refused)?;
             }

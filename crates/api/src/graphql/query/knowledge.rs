@@ -12,7 +12,7 @@ use crate::{
 };
 use recall_domain::{EntityId, FactId, Timestamp};
 use recall_ports as ports;
-use recall_usecases::Conversation;
+use recall_usecases::UseCases;
 
 /// Which entities; all given conditions must hold.
 #[derive(InputObject, Default)]
@@ -59,9 +59,9 @@ pub(crate) struct FactFilter {
 }
 
 impl FactFilter {
-    fn read(self, conversation: &Conversation) -> Result<ports::FactFilter, ApiError> {
+    fn read(self, usecases: &UseCases) -> Result<ports::FactFilter, ApiError> {
         if let Some(name) = &self.relation {
-            conversation.relation(name).map_err(|e| ApiError::from(e).within("filter"))?;
+            usecases.relation(name).map_err(|e| ApiError::from(e).within("filter"))?;
         }
         if self.min_belief.is_some_and(|b| !(0.0..=1.0).contains(&b)) {
             return Err(ApiError::invalid("INVALID_BELIEF", "The belief is out of range. Give a number from 0 to 1.", "filter.minBelief"));
@@ -127,7 +127,7 @@ impl KnowledgeQueries {
         #[graphql(desc = "Those of shared memory instead.", default)] shared: bool,
     ) -> async_graphql::Result<Connection<FactNode>> {
         let s = scope(ctx)?;
-        let (page, filter) = (page::page(first, after)?, filter.unwrap_or_default().read(&scope(ctx)?.conversation)?);
+        let (page, filter) = (page::page(first, after)?, filter.unwrap_or_default().read(&scope(ctx)?.usecases)?);
         let memory = s.memory(shared)?;
         let slice = s.store().list_facts(&memory.caller, &filter, &page).await.map_err(ApiError::from)?;
         Ok(page::forwards(slice, &page, Total::Facts(memory.caller, filter), |f| FactNode(f.into(), memory.clone())))
@@ -136,6 +136,6 @@ impl KnowledgeQueries {
     /// The ontology in force: the verbs that facts may use.
     #[graphql(complexity = "bounded(MAX_PAGE as usize, child_complexity)")]
     async fn relations(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<RelationNode>> {
-        Ok(scope(ctx)?.conversation.ontology().iter().map(RelationNode::from).collect())
+        Ok(scope(ctx)?.usecases.ontology().iter().map(RelationNode::from).collect())
     }
 }

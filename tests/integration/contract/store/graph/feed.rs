@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use recall_domain::{EntityKey, FactStatus, MessageKind, Stance};
-use recall_ports::{Change, KnowledgeCommit, Store, Thing, ThingId};
+use recall_ports::{Change, KnowledgeCommit, NodeId, NodeState, Store};
 
 use super::{
     super::given::{World, entity, evidence, fact, mention, new_message},
@@ -14,13 +14,13 @@ async fn changes(folder: &Folder, w: &World, after: u64) -> Vec<Change> {
     folder.feed().changes(&w.caller, after, 1_000).await.unwrap()
 }
 
-fn id(change: &Change) -> ThingId {
+fn id(change: &Change) -> NodeId {
     match &change.thing {
-        Thing::Session(s) => ThingId::Session(s.id),
-        Thing::Entity(e) => ThingId::Entity(e.id),
-        Thing::Message(m) => ThingId::Message(m.id),
-        Thing::Fact(f, _) => ThingId::Fact(f.id),
-        Thing::Gone(id) => *id,
+        NodeState::Session(s) => NodeId::Session(s.id),
+        NodeState::Entity(e) => NodeId::Entity(e.id),
+        NodeState::Message(m) => NodeId::Message(m.id),
+        NodeState::Fact(f, _) => NodeId::Fact(f.id),
+        NodeState::Gone(id) => *id,
     }
 }
 
@@ -36,11 +36,11 @@ pub(in super::super) async fn graph_feed_records_changes_once_started(store: Arc
     assert_eq!(feed.start().await.unwrap(), name, "the name changed, or items are listed twice");
     let all = changes(&folder, &w, 0).await;
     let mut expected = vec![
-        ThingId::Session(known.session),
-        ThingId::Entity(known.john.id),
-        ThingId::Entity(known.mary.id),
-        ThingId::Message(known.message.id),
-        ThingId::Fact(known.fact.id),
+        NodeId::Session(known.session),
+        NodeId::Entity(known.john.id),
+        NodeId::Entity(known.mary.id),
+        NodeId::Message(known.message.id),
+        NodeId::Fact(known.fact.id),
     ];
     let mut got: Vec<_> = all.iter().map(id).collect();
     expected.sort();
@@ -60,16 +60,16 @@ pub(in super::super) async fn feed_items_have_current_state_and_source(store: Ar
     let known = w.john_likes_mary().await;
     for change in changes(&folder, &w, 0).await {
         match change.thing {
-            Thing::Fact(f, source) => assert_eq!((f, source), (known.fact.clone(), Some((known.message.id, known.session)))),
-            Thing::Message(m) => {
+            NodeState::Fact(f, source) => assert_eq!((f, source), (known.fact.clone(), Some((known.message.id, known.session)))),
+            NodeState::Message(m) => {
                 assert_eq!((m.session, m.kind, m.position), (known.session, Some(MessageKind::Statement), 1));
                 let mut both = vec![known.john.id, known.mary.id];
                 both.sort();
                 assert_eq!(m.mentions, both);
             }
-            Thing::Entity(e) => assert!(e == known.john || e == known.mary),
-            Thing::Session(s) => assert_eq!(s.id, known.session),
-            Thing::Gone(id) => panic!("{id:?} is gone"),
+            NodeState::Entity(e) => assert!(e == known.john || e == known.mary),
+            NodeState::Session(s) => assert_eq!(s.id, known.session),
+            NodeState::Gone(id) => panic!("{id:?} is gone"),
         }
     }
 }
@@ -87,14 +87,14 @@ pub(in super::super) async fn repeated_change_is_listed_once_under_latest_number
     know(&w, known.session, &[], &[&ended]).await;
     know(&w, known.session, &[], &[&ended]).await;
     let news = changes(&folder, &w, before).await;
-    assert_eq!(news.iter().map(id).collect::<Vec<_>>(), [ThingId::Fact(known.fact.id)]);
-    assert!(matches!(&news[0].thing, Thing::Fact(f, _) if f.status == FactStatus::Ended));
+    assert_eq!(news.iter().map(id).collect::<Vec<_>>(), [NodeId::Fact(known.fact.id)]);
+    assert!(matches!(&news[0].thing, NodeState::Fact(f, _) if f.status == FactStatus::Ended));
     assert_eq!(changes(&folder, &w, 0).await.len(), count);
 
     // Session counters change with every message and are not in the graph.
     let before = folder.feed().head(&w.caller).await.unwrap();
     let message = w.note(known.session, "hello").await;
-    assert_eq!(changes(&folder, &w, before).await.iter().map(id).collect::<Vec<_>>(), [ThingId::Message(message.id)]);
+    assert_eq!(changes(&folder, &w, before).await.iter().map(id).collect::<Vec<_>>(), [NodeId::Message(message.id)]);
 }
 
 pub(in super::super) async fn deleted_items_are_listed_as_gone(store: Arc<dyn Store>) {
@@ -105,7 +105,7 @@ pub(in super::super) async fn deleted_items_are_listed_as_gone(store: Arc<dyn St
     w.store.delete_session(&w.caller, known.session, &|_, _| None).await.unwrap();
     let all = changes(&folder, &w, 0).await;
     assert_eq!(all.len(), 5);
-    assert!(all.iter().all(|c| matches!(c.thing, Thing::Gone(_))), "{all:?}");
+    assert!(all.iter().all(|c| matches!(c.thing, NodeState::Gone(_))), "{all:?}");
     assert!(folder.store.feed(&w.caller, "m", 0, 10).await.unwrap().is_empty());
 }
 
@@ -136,20 +136,20 @@ pub(in super::super) async fn merge_lists_everything_it_changes(store: Arc<dyn S
     };
     w.commit(plan).await;
     let news = changes(&folder, &w, before).await;
-    let mut got: Vec<_> = news.iter().map(|c| (id(c), matches!(c.thing, Thing::Gone(_)))).collect();
+    let mut got: Vec<_> = news.iter().map(|c| (id(c), matches!(c.thing, NodeState::Gone(_)))).collect();
     got.sort();
     let mut expected = vec![
-        (ThingId::Entity(known.john.id), false),
-        (ThingId::Entity(johnny.id), true),
-        (ThingId::Message(message.id), false),
-        (ThingId::Fact(known.fact.id), false),
-        (ThingId::Fact(second.id), true),
+        (NodeId::Entity(known.john.id), false),
+        (NodeId::Entity(johnny.id), true),
+        (NodeId::Message(message.id), false),
+        (NodeId::Fact(known.fact.id), false),
+        (NodeId::Fact(second.id), true),
     ];
     expected.sort();
     assert_eq!(got, expected);
-    let moved = news.iter().find_map(|c| if let Thing::Message(m) = &c.thing { Some(m) } else { None }).unwrap();
+    let moved = news.iter().find_map(|c| if let NodeState::Message(m) = &c.thing { Some(m) } else { None }).unwrap();
     assert_eq!(moved.mentions, [known.john.id]);
-    let source = news.iter().find_map(|c| if let Thing::Fact(_, source) = &c.thing { *source } else { None }).unwrap();
+    let source = news.iter().find_map(|c| if let NodeState::Fact(_, source) = &c.thing { *source } else { None }).unwrap();
     assert_eq!(source.0, message.id, "not the latest message with this fact");
 }
 
@@ -163,6 +163,6 @@ pub(in super::super) async fn feeds_of_users_are_separate(store: Arc<dyn Store>)
     let (users, _) = folder.feed().users_after(mark).await.unwrap();
     assert!(users.iter().any(|c| c.user() == other.caller.user()));
     let theirs = changes(&folder, &other, 0).await;
-    assert!(theirs.iter().any(|c| id(c) == ThingId::Fact(known.fact.id)));
-    assert!(changes(&folder, &one, 0).await.iter().all(|c| id(c) != ThingId::Fact(known.fact.id)));
+    assert!(theirs.iter().any(|c| id(c) == NodeId::Fact(known.fact.id)));
+    assert!(changes(&folder, &one, 0).await.iter().all(|c| id(c) != NodeId::Fact(known.fact.id)));
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use recall_domain::{Caller, Entity, Stance};
-use recall_ports::{Around, GraphEngine, GraphQueries};
+use recall_ports::{GraphEngine, GraphQueries, NeighbourQuery};
 use recall_projection::{GraphReader, GraphStatus, Projection, Projector, compare};
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
     memory::MemoryEngine,
 };
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 struct Pair {
     folder: Folder,
@@ -53,7 +53,7 @@ impl Pair {
     async fn until_equal(&self) {
         let started = Instant::now();
         while !self.differences().await.is_empty() {
-            assert!(started.elapsed() < PATIENCE, "{:?}", self.differences().await);
+            assert!(started.elapsed() < TIMEOUT, "{:?}", self.differences().await);
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -212,7 +212,7 @@ async fn projector_recovers_from_downtime_refusal_and_wipe() {
     let w = pair.folder.world();
     let known = w.john_likes_mary().await;
     pair.engine.down.store(true, Ordering::SeqCst);
-    let reader = pair.reader(PATIENCE);
+    let reader = pair.reader(TIMEOUT);
     let projector = Projector::start(pair.projection.clone(), reader.missed(), Arc::default());
     pair.folder.feed().start().await.unwrap();
     know(&w, known.session, &[&entity("Bob")], &[]).await;
@@ -233,16 +233,16 @@ async fn projector_recovers_from_downtime_refusal_and_wipe() {
 
     // The graph is wiped unnoticed until the next query.
     pair.engine.forget();
-    let around = Around { entity: known.john.id, hops: 1, relations: vec![], first: 10 };
+    let around = NeighbourQuery { entity: known.john.id, hops: 1, relations: vec![], first: 10 };
     assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1, "the store does not answer meanwhile");
     pair.until_equal().await;
-    projector.shutdown(PATIENCE).await;
+    projector.shutdown(TIMEOUT).await;
 }
 
 async fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let started = Instant::now();
     while !holds() {
-        assert!(started.elapsed() < PATIENCE, "{what}");
+        assert!(started.elapsed() < TIMEOUT, "{what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -268,14 +268,14 @@ async fn damaged_graph_heals_without_writes_or_queries() {
         for w in &users {
             let started = Instant::now();
             while pair.engine.size(&w.caller).await.unwrap() != size {
-                assert!(started.elapsed() < PATIENCE, "{what}");
+                assert!(started.elapsed() < TIMEOUT, "{what}");
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         }
         pair.until_equal().await;
         wait_until(what, || status.behind() == 0).await;
     }
-    projector.shutdown(PATIENCE).await;
+    projector.shutdown(TIMEOUT).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -302,7 +302,7 @@ async fn comparison_during_writes_reports_only_real_damage() {
     }
     stop.store(true, Ordering::SeqCst);
     writing.await.unwrap();
-    projector.shutdown(PATIENCE).await;
+    projector.shutdown(TIMEOUT).await;
     pair.engine.hollow(&w.caller);
     assert!(pair.differences().await.len() >= 5);
 }
@@ -316,21 +316,21 @@ async fn unwritable_graph_of_one_user_does_not_block_others() {
     // Refused at first, and again after the rebuild.
     pair.engine.refusing.store(2, Ordering::SeqCst);
     let status = Arc::new(GraphStatus::default());
-    let projector = Projector::start(pair.projection.clone(), pair.reader(PATIENCE).missed(), status.clone());
+    let projector = Projector::start(pair.projection.clone(), pair.reader(TIMEOUT).missed(), status.clone());
     let at_head = async |caller: &Caller| pair.engine.position(caller) == Some(pair.folder.feed().head(caller).await.unwrap());
     let started = Instant::now();
     while pair.engine.refusing.load(Ordering::SeqCst) > 0 {
-        assert!(started.elapsed() < PATIENCE);
+        assert!(started.elapsed() < TIMEOUT);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     good.john_likes_mary().await;
     while !at_head(&good.caller).await {
-        assert!(started.elapsed() < PATIENCE);
+        assert!(started.elapsed() < TIMEOUT);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert!(!at_head(&bad.caller).await);
     wait_until("it is told that a graph is behind", || status.behind() == 1).await;
-    projector.shutdown(PATIENCE).await;
+    projector.shutdown(TIMEOUT).await;
 }
 
 #[tokio::test]
@@ -338,10 +338,10 @@ async fn engine_answers_only_when_current_and_fast() {
     let pair = Pair::new().await;
     let w = pair.folder.world();
     let known = w.john_likes_mary().await;
-    let around = Around { entity: known.john.id, hops: 1, relations: vec![], first: 10 };
+    let around = NeighbourQuery { entity: known.john.id, hops: 1, relations: vec![], first: 10 };
     let asked = || pair.engine.asked.load(Ordering::SeqCst);
 
-    let reader = pair.reader(PATIENCE);
+    let reader = pair.reader(TIMEOUT);
     assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1);
     assert_eq!(asked(), 0, "an empty engine was asked");
     pair.catch_up(&w).await;
@@ -366,13 +366,13 @@ async fn engine_answers_only_when_current_and_fast() {
     assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1);
     assert_eq!(asked(), 2, "the slow engine was asked again at once");
 
-    let reader = pair.reader(PATIENCE);
+    let reader = pair.reader(TIMEOUT);
     pair.engine.down.store(true, Ordering::SeqCst);
     assert_eq!(reader.around(&w.caller, &around).await.unwrap().len(), 1);
     assert_eq!(reader.ways(&w.caller, &between(&known.john, &known.mary)).await.unwrap().len(), 1);
     assert_eq!(reader.shared(&w.caller, known.john.id, known.mary.id, 10).await.unwrap(), []);
 }
 
-fn between(from: &Entity, to: &Entity) -> recall_ports::Between {
-    recall_ports::Between { from: from.id, to: to.id, hops: 1, first: 10 }
+fn between(from: &Entity, to: &Entity) -> recall_ports::PathQuery {
+    recall_ports::PathQuery { from: from.id, to: to.id, hops: 1, first: 10 }
 }

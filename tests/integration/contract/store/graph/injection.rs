@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use recall_domain::{EntityId, UserText};
-use recall_ports::{Around, GraphEngine, GraphQueries};
+use recall_ports::{GraphEngine, GraphQueries, NeighbourQuery};
 use recall_projection::{Projection, compare};
 
 use super::{
@@ -61,10 +61,10 @@ async fn cypher_in_user_text_is_never_executed() {
 
     let graph: Arc<dyn GraphQueries> = server.graph();
     for text in HOSTILE {
-        let asked = Around { entity: all[0].id, hops: 1, relations: vec![text.to_owned()], first: 10 };
+        let asked = NeighbourQuery { entity: all[0].id, hops: 1, relations: vec![text.to_owned()], first: 10 };
         let found = graph.around(&w.caller, &asked).await.unwrap();
         assert_eq!(found.len(), 1, "the relation is not compared as a value");
-        let asked = Around { entity: EntityId(other.john.id.0), relations: vec![text.to_owned()], ..asked };
+        let asked = NeighbourQuery { entity: EntityId(other.john.id.0), relations: vec![text.to_owned()], ..asked };
         assert_eq!(graph.around(&bystander.caller, &asked).await.unwrap(), []);
     }
     assert_eq!(server.graph().contents(&bystander.caller).await.unwrap().facts.len(), 1);

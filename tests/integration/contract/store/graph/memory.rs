@@ -11,8 +11,8 @@ use std::{
 use async_trait::async_trait;
 use recall_domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId};
 use recall_ports::{
-    Around, Between, Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession,
-    Neighbour, Shared, Stray, ThingId, Way,
+    Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour,
+    NeighbourQuery, NodeId, Path, PathQuery, Shared, Stray,
 };
 
 #[derive(Clone, Default)]
@@ -143,10 +143,10 @@ impl GraphEngine for MemoryEngine {
         }
         for id in &batch.gone {
             match id {
-                ThingId::Session(s) => drop(one.sessions.remove(s)),
-                ThingId::Entity(e) => drop(one.entities.remove(e)),
-                ThingId::Message(m) => drop(one.messages.remove(m)),
-                ThingId::Fact(f) => drop(one.facts.remove(f)),
+                NodeId::Session(s) => drop(one.sessions.remove(s)),
+                NodeId::Entity(e) => drop(one.entities.remove(e)),
+                NodeId::Message(m) => drop(one.messages.remove(m)),
+                NodeId::Fact(f) => drop(one.facts.remove(f)),
             }
         }
         one.sessions.extend(batch.sessions.iter().map(|s| (s.id, s.clone())));
@@ -181,10 +181,10 @@ impl GraphQueries for MemoryEngine {
     fn engine(&self) -> &'static str {
         "memory"
     }
-    async fn around(&self, _caller: &Caller, _asked: &Around) -> Result<Vec<Neighbour>, GraphError> {
+    async fn around(&self, _caller: &Caller, _asked: &NeighbourQuery) -> Result<Vec<Neighbour>, GraphError> {
         self.answer().await.map(|()| Vec::new())
     }
-    async fn ways(&self, _caller: &Caller, _asked: &Between) -> Result<Vec<Way>, GraphError> {
+    async fn ways(&self, _caller: &Caller, _asked: &PathQuery) -> Result<Vec<Path>, GraphError> {
         self.answer().await.map(|()| Vec::new())
     }
     async fn shared(&self, _caller: &Caller, _one: EntityId, _other: EntityId, _first: u32) -> Result<Vec<Shared>, GraphError> {

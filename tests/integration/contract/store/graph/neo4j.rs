@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use recall_domain::{Entity, Evidence, Stance};
 use recall_graph_neo4j::Neo4jGraph;
-use recall_ports::{Around, Between, ChangeFeed, GraphQueries, KnowledgeCommit};
+use recall_ports::{ChangeFeed, GraphQueries, KnowledgeCommit, NeighbourQuery, PathQuery};
 use recall_projection::{Projection, compare};
 
 use super::{
@@ -96,10 +96,10 @@ async fn measure_neo4j() {
         let (mut rings, mut ways) = (Vec::new(), Vec::new());
         for pair in some.windows(2) {
             let started = Instant::now();
-            q.around(&w.caller, &Around { entity: pair[0], hops: 2, relations: vec![], first: 20 }).await.unwrap();
+            q.around(&w.caller, &NeighbourQuery { entity: pair[0], hops: 2, relations: vec![], first: 20 }).await.unwrap();
             rings.push(started.elapsed().as_secs_f64() * 1e3);
             let started = Instant::now();
-            q.ways(&w.caller, &Between { from: pair[0], to: pair[1], hops: 3, first: 10 }).await.unwrap();
+            q.ways(&w.caller, &PathQuery { from: pair[0], to: pair[1], hops: 3, first: 10 }).await.unwrap();
             ways.push(started.elapsed().as_secs_f64() * 1e3);
         }
         for (what, mut times) in [("neighbours, 2 hops", rings), ("paths, 3 hops", ways)] {

@@ -1,7 +1,7 @@
 //! Ownership in a real Neo4j: the graph of shared memory, and the adoption of a visitor's graph.
 
 use recall_domain::{Caller, Entity, EntityId, UserId, ViewerRole};
-use recall_ports::{Around, GraphEngine, GraphQueries};
+use recall_ports::{GraphEngine, GraphQueries, NeighbourQuery};
 use recall_projection::{Projection, compare};
 
 use super::{
@@ -19,7 +19,7 @@ async fn folders() -> Vec<Folder> {
 
 /// Returns the entities next to this one.
 async fn beside(server: &Neo4jServer, caller: &Caller, entity: &Entity) -> Vec<EntityId> {
-    let asked = Around { entity: entity.id, hops: 1, relations: Vec::new(), first: 10 };
+    let asked = NeighbourQuery { entity: entity.id, hops: 1, relations: Vec::new(), first: 10 };
     server.graph().around(caller, &asked).await.unwrap().into_iter().map(|n| n.entity).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Graph queries that every engine must answer like the store.
 
 use recall_domain::{Entity, EntityId, FactStatus};
-use recall_ports::{Around, Between, Neighbour};
+use recall_ports::{Neighbour, NeighbourQuery, PathQuery};
 
 use super::{
     super::given::{World, entity, fact},
@@ -33,8 +33,8 @@ macro_rules! graph_contract {
 }
 pub(super) use graph_contract;
 
-fn around(entity: &Entity, hops: u8, first: u32) -> Around {
-    Around { entity: entity.id, hops, relations: Vec::new(), first }
+fn around(entity: &Entity, hops: u8, first: u32) -> NeighbourQuery {
+    NeighbourQuery { entity: entity.id, hops, relations: Vec::new(), first }
 }
 
 fn found(neighbours: &[Neighbour]) -> Vec<(EntityId, u8)> {
@@ -82,7 +82,7 @@ pub(super) async fn only_active_facts_connect_entities(folder: &Folder, answerin
     answering.settle(&w).await;
     let q = answering.queries();
     assert_eq!(q.around(&w.caller, &around(&p[0], 3, 10)).await.unwrap(), []);
-    let between = Between { from: p[0].id, to: p[2].id, hops: 3, first: 10 };
+    let between = PathQuery { from: p[0].id, to: p[2].id, hops: 3, first: 10 };
     assert_eq!(q.ways(&w.caller, &between).await.unwrap(), []);
     assert_eq!(q.shared(&w.caller, p[0].id, p[2].id, 10).await.unwrap(), []);
 
@@ -99,7 +99,8 @@ pub(super) async fn neighbours_can_be_filtered_by_relation(folder: &Folder, answ
     let facts = [fact(&p[0], "KNOWS", &p[1]), fact(&p[0], "LIKES", &p[2]), fact(&p[0], "HATES", &p[3])];
     know(&w, session, &[], &facts.iter().collect::<Vec<_>>()).await;
     answering.settle(&w).await;
-    let over = |relations: &[&str]| Around { relations: relations.iter().map(|r| (*r).to_owned()).collect(), ..around(&p[0], 1, 10) };
+    let over =
+        |relations: &[&str]| NeighbourQuery { relations: relations.iter().map(|r| (*r).to_owned()).collect(), ..around(&p[0], 1, 10) };
     let q = answering.queries();
     for (relations, expected) in [
         (&["KNOWS"][..], vec![p[1].id]),
@@ -125,17 +126,17 @@ pub(super) async fn paths_are_sorted_by_length_and_visit_entities_once(folder: &
     know(&w, session, &[], &[&direct, &a, &b, &c, &d]).await;
     answering.settle(&w).await;
     let q = answering.queries();
-    let ways = q.ways(&w.caller, &Between { from: p[0].id, to: p[1].id, hops: 3, first: 10 }).await.unwrap();
+    let ways = q.ways(&w.caller, &PathQuery { from: p[0].id, to: p[1].id, hops: 3, first: 10 }).await.unwrap();
     let lines: Vec<_> = ways.iter().map(|w| (w.facts.clone(), w.weight)).collect();
     assert_eq!(lines, [(vec![direct.id], 1.0), (vec![a.id, b.id], 4.0), (vec![a.id, c.id, d.id], 3.0)]);
     assert_eq!(ways[2].entities, [p[0].id, p[2].id, p[3].id, p[1].id]);
     for (hops, first, expected) in [(2, 10, 2), (1, 10, 1), (3, 2, 2), (3, 0, 0)] {
-        let fewer = q.ways(&w.caller, &Between { from: p[0].id, to: p[1].id, hops, first }).await.unwrap();
+        let fewer = q.ways(&w.caller, &PathQuery { from: p[0].id, to: p[1].id, hops, first }).await.unwrap();
         assert_eq!(fewer, ways[..expected]);
     }
-    let backwards = q.ways(&w.caller, &Between { from: p[1].id, to: p[0].id, hops: 2, first: 10 }).await.unwrap();
+    let backwards = q.ways(&w.caller, &PathQuery { from: p[1].id, to: p[0].id, hops: 2, first: 10 }).await.unwrap();
     assert_eq!(backwards[1].facts, [b.id, a.id]);
-    assert_eq!(q.ways(&w.caller, &Between { from: p[0].id, to: p[0].id, hops: 3, first: 10 }).await.unwrap(), []);
+    assert_eq!(q.ways(&w.caller, &PathQuery { from: p[0].id, to: p[0].id, hops: 3, first: 10 }).await.unwrap(), []);
 }
 
 pub(super) async fn common_neighbours_are_weighed_by_weaker_fact(folder: &Folder, answering: &dyn Answering) {
@@ -171,7 +172,7 @@ pub(super) async fn graph_queries_never_cross_users(folder: &Folder, answering: 
     let q = answering.queries();
     assert_eq!(q.around(&other.caller, &around(&p[0], 3, 10)).await.unwrap().len(), 2);
     assert_eq!(q.around(&mine.caller, &around(&p[0], 3, 10)).await.unwrap(), []);
-    let between = Between { from: p[0].id, to: p[2].id, hops: 3, first: 10 };
+    let between = PathQuery { from: p[0].id, to: p[2].id, hops: 3, first: 10 };
     assert_eq!(q.ways(&mine.caller, &between).await.unwrap(), []);
     assert_eq!(q.shared(&mine.caller, p[0].id, p[2].id, 10).await.unwrap(), []);
 }
@@ -182,7 +183,7 @@ pub(super) async fn unknown_entities_have_no_connections(folder: &Folder, answer
     answering.settle(&w).await;
     let q = answering.queries();
     assert_eq!(q.around(&w.caller, &around(&stranger, 3, 10)).await.unwrap(), []);
-    let between = Between { from: stranger.id, to: other.id, hops: 3, first: 10 };
+    let between = PathQuery { from: stranger.id, to: other.id, hops: 3, first: 10 };
     assert_eq!(q.ways(&w.caller, &between).await.unwrap(), []);
     assert_eq!(q.shared(&w.caller, stranger.id, other.id, 10).await.unwrap(), []);
 }
@@ -222,7 +223,7 @@ pub(super) async fn random_graphs_give_same_results_as_store(folder: &Folder, an
                 assert_eq!(got, expected, "{asked:?}");
             }
             for to in &p {
-                let asked = Between { from: from.id, to: to.id, hops: 3, first: [1, 4, 1_000][i % 3] };
+                let asked = PathQuery { from: from.id, to: to.id, hops: 3, first: [1, 4, 1_000][i % 3] };
                 let (got, expected) = (q.ways(&w.caller, &asked).await.unwrap(), truth.ways(&w.caller, &asked).await.unwrap());
                 assert_eq!(got, expected, "{asked:?}");
                 let (got, expected) =

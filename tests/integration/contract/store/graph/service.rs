@@ -65,7 +65,7 @@ impl Neo4jServer {
 
     /// Runs a query and returns the column `name`.
     pub(crate) async fn names(&self, cypher: &str) -> Vec<String> {
-        tokio::time::timeout(crate::server::PATIENCE, self.first_column(cypher)).await.expect("Neo4j does not answer")
+        tokio::time::timeout(crate::server::TIMEOUT, self.first_column(cypher)).await.expect("Neo4j does not answer")
     }
 
     async fn first_column(&self, cypher: &str) -> Vec<String> {

@@ -9,31 +9,31 @@ use std::{
 };
 
 use recall_domain::EntityId;
-use recall_ports::{Change, ChangeFeed, CommitError, KnowledgeCommit, SessionStore, Store, Thing, ThingId};
+use recall_ports::{Change, ChangeFeed, CommitError, KnowledgeCommit, NodeId, NodeState, SessionStore, Store};
 use recall_store_postgres::PostgresStore;
 use sqlx::Row;
 
 use super::{CONFIG, World, at, entity, event, new_message, seen_through, two};
 use crate::postgres::Schema;
 
-fn id(change: &Change) -> ThingId {
+fn id(change: &Change) -> NodeId {
     match &change.thing {
-        Thing::Session(s) => ThingId::Session(s.id),
-        Thing::Entity(e) => ThingId::Entity(e.id),
-        Thing::Message(m) => ThingId::Message(m.id),
-        Thing::Fact(f, _) => ThingId::Fact(f.id),
-        Thing::Gone(id) => *id,
+        NodeState::Session(s) => NodeId::Session(s.id),
+        NodeState::Entity(e) => NodeId::Entity(e.id),
+        NodeState::Message(m) => NodeId::Message(m.id),
+        NodeState::Fact(f, _) => NodeId::Fact(f.id),
+        NodeState::Gone(id) => *id,
     }
 }
 
 /// Writes messages and entities in a new session and returns their ids.
-async fn write(w: World, rounds: usize) -> BTreeSet<ThingId> {
+async fn write(w: World, rounds: usize) -> BTreeSet<NodeId> {
     let session = w.session().await;
-    let mut made = BTreeSet::from([ThingId::Session(session)]);
+    let mut made = BTreeSet::from([NodeId::Session(session)]);
     for i in 0..rounds {
-        made.insert(ThingId::Message(w.append(new_message(session, "words")).await.id));
+        made.insert(NodeId::Message(w.append(new_message(session, "words")).await.id));
         let new = entity(&format!("Thing {i}"));
-        made.insert(ThingId::Entity(new.id));
+        made.insert(NodeId::Entity(new.id));
         loop {
             let plan = KnowledgeCommit { entities: vec![new.clone()], events: vec![event(session)], ..w.plan(session).await };
             match w.store.commit(&w.caller, &plan, None).await {
@@ -49,7 +49,7 @@ async fn write(w: World, rounds: usize) -> BTreeSet<ThingId> {
     made
 }
 
-async fn everything(store: &PostgresStore, w: &World, from: u64) -> (BTreeSet<ThingId>, u64) {
+async fn everything(store: &PostgresStore, w: &World, from: u64) -> (BTreeSet<NodeId>, u64) {
     let (mut seen, mut position) = (BTreeSet::new(), from);
     loop {
         let changes = store.changes(&w.caller, position, 7).await.unwrap();
@@ -157,7 +157,7 @@ async fn item_gets_one_number_per_transaction() {
     store.delete_session(&w.caller, known.session, &|_, _| None).await.unwrap();
     assert_eq!(store.head(&w.caller).await.unwrap(), before + 5);
     let gone = store.changes(&w.caller, before, 10).await.unwrap();
-    assert!(gone.iter().any(|c| c.thing == Thing::Gone(ThingId::Entity(EntityId(known.john.id.0)))));
+    assert!(gone.iter().any(|c| c.thing == NodeState::Gone(NodeId::Entity(EntityId(known.john.id.0)))));
 }
 
 #[tokio::test]

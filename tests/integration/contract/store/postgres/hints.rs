@@ -8,7 +8,7 @@ use recall_store_postgres::PostgresStore;
 use tokio::sync::Notify;
 
 use super::{CONFIG, at, event, seen_through, two};
-use crate::server::PATIENCE;
+use crate::server::TIMEOUT;
 
 /// Records notifications for one user, because other tests use the same database.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl Recorder {
                 self.news.notified().await;
             }
         };
-        tokio::time::timeout(PATIENCE, heard).await.unwrap_or_else(|_| panic!("{wanted:?} was not announced"));
+        tokio::time::timeout(TIMEOUT, heard).await.unwrap_or_else(|_| panic!("{wanted:?} was not announced"));
     }
 }
 
@@ -88,7 +88,7 @@ async fn commits_jobs_and_deletions_notify_other_servers_only() {
     let _ = futures_util::poll!(std::pin::pin!(others.wake.notified()));
     a.say(session, "with a job").await;
     others.hears(("committed", session)).await;
-    tokio::time::timeout(PATIENCE, others.wake.notified()).await.expect("a queued job did not wake the other server");
+    tokio::time::timeout(TIMEOUT, others.wake.notified()).await.expect("a queued job did not wake the other server");
     a.store.delete_session(&a.caller, session, &|_, _| None).await.unwrap();
     others.hears(("deleted", session)).await;
     let session = a.session().await;

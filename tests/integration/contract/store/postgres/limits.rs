@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use recall_domain::{Caller, UserId, ViewerRole};
-use recall_ports::{Allowances, Bucket, Drawn};
+use recall_ports::{Allowances, Bucket, DrawOutcome};
 use sqlx::Executor;
 
 use super::two;
@@ -19,32 +19,32 @@ fn someone() -> Caller {
 async fn bucket_is_shared_between_servers_only() {
     let Some((schema, [a, b])) = two().await else { return };
     let (anna, boris) = (someone(), someone());
-    assert_eq!(a.draw(&anna, SLOW, 1, 4).await.unwrap(), Drawn::Tokens(4));
-    assert_eq!(b.draw(&anna, SLOW, 1, 4).await.unwrap(), Drawn::Tokens(4));
-    assert_eq!(a.draw(&anna, SLOW, 0, 4).await.unwrap(), Drawn::Tokens(2), "not the rest of the bucket");
-    let Drawn::Nothing(wait) = b.draw(&anna, SLOW, 1, 4).await.unwrap() else { panic!("a bucket gave more than it held") };
+    assert_eq!(a.draw(&anna, SLOW, 1, 4).await.unwrap(), DrawOutcome::Tokens(4));
+    assert_eq!(b.draw(&anna, SLOW, 1, 4).await.unwrap(), DrawOutcome::Tokens(4));
+    assert_eq!(a.draw(&anna, SLOW, 0, 4).await.unwrap(), DrawOutcome::Tokens(2), "not the rest of the bucket");
+    let DrawOutcome::Nothing(wait) = b.draw(&anna, SLOW, 1, 4).await.unwrap() else { panic!("a bucket gave more than it held") };
     assert!(wait > Duration::from_secs(900) && wait <= Duration::from_secs(1_000), "{wait:?}");
-    assert_eq!(a.draw(&boris, SLOW, 1, 100).await.unwrap(), Drawn::Tokens(10), "more than the capacity was drawn");
-    assert_eq!(a.draw(&anna, Bucket { name: "messages_day", ..SLOW }, 1, 1).await.unwrap(), Drawn::Tokens(1));
+    assert_eq!(a.draw(&boris, SLOW, 1, 100).await.unwrap(), DrawOutcome::Tokens(10), "more than the capacity was drawn");
+    assert_eq!(a.draw(&anna, Bucket { name: "messages_day", ..SLOW }, 1, 1).await.unwrap(), DrawOutcome::Tokens(1));
     // The bucket refills up to its capacity.
     let earlier = "UPDATE allowances SET as_of = as_of - interval '5000 seconds'";
     schema.connection().await.execute(earlier).await.unwrap();
-    assert_eq!(b.draw(&anna, SLOW, 1, 3).await.unwrap(), Drawn::Tokens(3));
+    assert_eq!(b.draw(&anna, SLOW, 1, 3).await.unwrap(), DrawOutcome::Tokens(3));
     schema.connection().await.execute("UPDATE allowances SET as_of = as_of - interval '1 year'").await.unwrap();
-    assert_eq!(b.draw(&anna, SLOW, 1, 100).await.unwrap(), Drawn::Tokens(10));
+    assert_eq!(b.draw(&anna, SLOW, 1, 100).await.unwrap(), DrawOutcome::Tokens(10));
 }
 
 #[tokio::test]
 async fn overdrawn_bucket_refills_before_next_draw() {
     let Some((schema, [a, _])) = two().await else { return };
     let anna = someone();
-    assert_eq!(a.draw(&anna, SLOW, 30, 34).await.unwrap(), Drawn::Tokens(30));
-    assert!(matches!(a.draw(&anna, SLOW, 1, 1).await.unwrap(), Drawn::Nothing(wait) if wait > Duration::from_secs(20_000)));
+    assert_eq!(a.draw(&anna, SLOW, 30, 34).await.unwrap(), DrawOutcome::Tokens(30));
+    assert!(matches!(a.draw(&anna, SLOW, 1, 1).await.unwrap(), DrawOutcome::Nothing(wait) if wait > Duration::from_secs(20_000)));
     // A clock that jumps back neither removes nor adds tokens.
     schema.connection().await.execute("UPDATE allowances SET as_of = as_of + interval '1 day'").await.unwrap();
-    assert!(matches!(a.draw(&anna, SLOW, 1, 1).await.unwrap(), Drawn::Nothing(_)));
+    assert!(matches!(a.draw(&anna, SLOW, 1, 1).await.unwrap(), DrawOutcome::Nothing(_)));
     schema.connection().await.execute("UPDATE allowances SET as_of = as_of - interval '1 day 22000 seconds'").await.unwrap();
-    assert_eq!(a.draw(&anna, SLOW, 1, 1).await.unwrap(), Drawn::Tokens(1));
+    assert_eq!(a.draw(&anna, SLOW, 1, 1).await.unwrap(), DrawOutcome::Tokens(1));
 }
 
 /// `cargo test --test integration concurrent_draws -- --nocapture` prints the cost of a draw; most requests need
@@ -59,7 +59,7 @@ async fn concurrent_draws_never_exceed_capacity() {
     });
     let mut given = 0;
     for drawn in draws.collect::<Vec<_>>() {
-        if let Drawn::Tokens(n) = drawn.await.unwrap() {
+        if let DrawOutcome::Tokens(n) = drawn.await.unwrap() {
             given += n;
         }
     }

@@ -9,7 +9,7 @@ use super::{CONFIG, World, at, entity, event, new_message};
 use crate::{
     postgres::Schema,
     proxy::{Lost, Proxy},
-    server::PATIENCE,
+    server::TIMEOUT,
 };
 
 async fn store_behind_proxy(config: PostgresConfig) -> Option<(Schema, Proxy, Arc<dyn Store>)> {
@@ -95,7 +95,7 @@ async fn silent_connections_time_out_and_are_replaced() {
             tokio::time::sleep(Duration::from_millis(round)).await;
             proxy.silence();
         };
-        let ended = tokio::time::timeout(PATIENCE, async { tokio::join!(writes, reads, silencing) });
+        let ended = tokio::time::timeout(TIMEOUT, async { tokio::join!(writes, reads, silencing) });
         let (writes, reads, ()) = ended.await.expect("a caller waits forever");
         for e in writes.into_iter().chain(reads).flatten() {
             assert!(matches!(e, StoreError::Transient(_)), "{e:?}");
@@ -110,7 +110,7 @@ async fn silent_connections_time_out_and_are_replaced() {
         // Both connections of the pool are free again.
         tokio::join!(store.count_sessions(&w.caller), store.count_sessions(&w.caller))
     };
-    let (one, other) = tokio::time::timeout(PATIENCE, recovered).await.expect("the pool does not recover");
+    let (one, other) = tokio::time::timeout(TIMEOUT, recovered).await.expect("the pool does not recover");
     assert_eq!((one.unwrap(), other.unwrap()), (1, 1));
 }
 
@@ -133,6 +133,6 @@ async fn unreachable_database_is_transient_and_recovers() {
             }
         }
     };
-    let stored = tokio::time::timeout(PATIENCE, stored).await.expect("the database is not found again");
+    let stored = tokio::time::timeout(TIMEOUT, stored).await.expect("the database is not found again");
     assert_eq!(stored.message.position, 1, "a refused message was stored");
 }

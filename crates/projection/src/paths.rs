@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use recall_domain::{EntityId, FactId};
-use recall_ports::{Edge, Way};
+use recall_ports::{Edge, Path};
 
 /// The best of many ways, so that a million of them never lie in memory.
 struct Best {
@@ -12,7 +12,7 @@ struct Best {
 }
 
 /// A way, ordered as ways of one length are: by falling weight, then by the ids of the facts.
-struct Place(Way);
+struct Place(Path);
 
 impl Place {
     fn order(&self, other: &Self) -> std::cmp::Ordering {
@@ -51,26 +51,26 @@ impl Best {
         }
         let facts: Vec<FactId> = edges.iter().map(|e| e.fact).collect();
         let entities = edges.first().map(|e| e.from).into_iter().chain(edges.iter().map(|e| e.to)).collect();
-        self.ways.insert(Place(Way { entities, facts, weight }));
+        self.ways.insert(Place(Path { entities, facts, weight }));
         if self.ways.len() > self.first {
             self.ways.pop_last();
         }
     }
 
-    fn take(self) -> Vec<Way> {
+    fn take(self) -> Vec<Path> {
         self.ways.into_iter().map(|p| p.0).collect()
     }
 }
 
 /// Ways of one fact: `from` are the facts around one end.
-pub(super) fn one(from: &[Edge], to: EntityId) -> Vec<Way> {
+pub(super) fn one(from: &[Edge], to: EntityId) -> Vec<Path> {
     let mut best = Best::of(from.len());
     from.iter().filter(|e| e.to == to).for_each(|e| best.offer(&[*e]));
     best.take()
 }
 
 /// Ways of two facts: `from` and `to` are the facts around both ends.
-pub(super) fn two(from: &[Edge], to: &[Edge], first: usize) -> Vec<Way> {
+pub(super) fn two(from: &[Edge], to: &[Edge], first: usize) -> Vec<Path> {
     let last = by_far_side(to);
     let mut best = Best::of(first);
     for a in from {
@@ -82,7 +82,7 @@ pub(super) fn two(from: &[Edge], to: &[Edge], first: usize) -> Vec<Way> {
 }
 
 /// Ways of three facts: `middle` are facts around the neighbours of the one end, seen from there.
-pub(super) fn three(from: &[Edge], middle: &[Edge], to: &[Edge], first: usize) -> Vec<Way> {
+pub(super) fn three(from: &[Edge], middle: &[Edge], to: &[Edge], first: usize) -> Vec<Path> {
     let (Some(start), Some(end)) = (from.first().map(|e| e.from), to.first().map(|e| e.from)) else { return Vec::new() };
     let inner = |e: EntityId| e != start && e != end;
     let last = by_far_side(to);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     /// All simple ways, by trying every one.
-    fn every(edges: &[Edge], at: EntityId, to: EntityId, way: &mut Vec<Edge>, found: &mut Vec<Way>) {
+    fn every(edges: &[Edge], at: EntityId, to: EntityId, way: &mut Vec<Edge>, found: &mut Vec<Path>) {
         if at == to {
             let mut best = Best::of(1);
             best.offer(way);

@@ -15,23 +15,23 @@ use super::{
 };
 use recall_domain::{Caller, Day, SessionId, Timestamp, UserId, ViewerRole};
 use recall_ports::{
-    Eraser, Erasure, ErasureStep, StoreError,
-    erase::{ERASED, USAGE},
+    AccountDeletion, AccountDeletionStep, AccountDeletionStore, StoreError,
+    account_deletion::{ERASED, USAGE},
 };
 
 #[async_trait]
-impl Eraser for SqliteStore {
-    async fn begin_erasure(&self, caller: &Caller, now: Timestamp) -> Result<Erasure, StoreError> {
+impl AccountDeletionStore for SqliteStore {
+    async fn begin_erasure(&self, caller: &Caller, now: Timestamp) -> Result<AccountDeletion, StoreError> {
         let user = caller.user().0;
         Ok(self.write(move |c| Box::pin(begin(c, user, now))).await?)
     }
 
-    async fn erase(&self, caller: &Caller, now: Timestamp, limit: u32) -> Result<ErasureStep, StoreError> {
+    async fn erase(&self, caller: &Caller, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, StoreError> {
         let user = caller.user().0;
         Ok(self.write(move |c| Box::pin(step(c, user, now, limit))).await?)
     }
 
-    async fn erasure(&self, caller: &Caller) -> Result<Option<Erasure>, StoreError> {
+    async fn erasure(&self, caller: &Caller) -> Result<Option<AccountDeletion>, StoreError> {
         let mut reader = self.readers.for_server().acquire().await.map_err(Failure::from)?;
         Ok(read(&mut reader, caller.user().0).await?)
     }
@@ -114,7 +114,7 @@ async fn mark(c: &mut SqliteConnection, user: Uuid, erasing: bool) -> Result<(),
     if marked.execute(c).await?.rows_affected() == 0 { Err(Failure::NotFound) } else { Ok(()) }
 }
 
-pub(super) async fn begin(c: &mut SqliteConnection, user: Uuid, now: Timestamp) -> Result<Erasure, Failure> {
+pub(super) async fn begin(c: &mut SqliteConnection, user: Uuid, now: Timestamp) -> Result<AccountDeletion, Failure> {
     if let Some(erasure) = read(c, user).await?
         && erasure.ended_at.is_none()
     {
@@ -138,11 +138,11 @@ pub(super) async fn begin(c: &mut SqliteConnection, user: Uuid, now: Timestamp) 
     Ok(erasure)
 }
 
-async fn step(c: &mut SqliteConnection, user: Uuid, now: Timestamp, limit: u32) -> Result<ErasureStep, Failure> {
+async fn step(c: &mut SqliteConnection, user: Uuid, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, Failure> {
     let mut erasure = read(c, user).await?.ok_or(Failure::NotFound)?;
     let mut sessions = Vec::new();
     if erasure.ended_at.is_some() {
-        return Ok(ErasureStep { erasure, sessions });
+        return Ok(AccountDeletionStep { erasure, sessions });
     }
     let mut left = limit.saturating_sub(close_logs(c, user, limit).await?);
     for table in ERASED {
@@ -159,7 +159,7 @@ async fn step(c: &mut SqliteConnection, user: Uuid, now: Timestamp, limit: u32) 
         erasure.ended_at = Some(now);
     }
     note(c, user, &erasure, now).await?;
-    Ok(ErasureStep { erasure, sessions })
+    Ok(AccountDeletionStep { erasure, sessions })
 }
 
 /// Logs lose their events in pieces, and nobody may take the rest for a whole.
@@ -195,19 +195,19 @@ async fn delete(c: &mut SqliteConnection, user: Uuid, table: &str, now: Timestam
     Ok((query.execute(c).await?.rows_affected(), Vec::new()))
 }
 
-async fn read(c: &mut SqliteConnection, user: Uuid) -> Result<Option<Erasure>, Failure> {
+async fn read(c: &mut SqliteConnection, user: Uuid) -> Result<Option<AccountDeletion>, Failure> {
     let found =
         sqlx::query("SELECT begun_at, ended_at, deleted FROM erasures WHERE user_id = ?").bind(bytes(&user)).fetch_optional(c).await?;
     let erasure = found.map(|row| {
         let c = Columns::of(&row, "erasures");
         let deleted: &str = row.try_get("deleted")?;
         let deleted = serde_json::from_str(deleted).map_err(|_| Failure::Damaged { table: "erasures", column: "deleted" })?;
-        Ok(Erasure { begun_at: c.time("begun_at")?, ended_at: c.opt_time("ended_at")?, deleted })
+        Ok(AccountDeletion { begun_at: c.time("begun_at")?, ended_at: c.opt_time("ended_at")?, deleted })
     });
     erasure.transpose()
 }
 
-async fn note(c: &mut SqliteConnection, user: Uuid, erasure: &Erasure, now: Timestamp) -> Result<(), Failure> {
+async fn note(c: &mut SqliteConnection, user: Uuid, erasure: &AccountDeletion, now: Timestamp) -> Result<(), Failure> {
     sqlx::query("UPDATE erasures SET touched_at = ?, ended_at = ?, deleted = ? WHERE user_id = ?")
         .bind(millis(now))
         .bind(erasure.ended_at.map(millis))

@@ -8,25 +8,24 @@ use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 use uuid::Uuid;
 
 use super::{
-    SqliteStore,
+    SqliteStore, account_deletion,
     codec::{bytes, id_list, json, millis},
     delete::{self, Decision},
-    erase,
     failure::Failure,
     knowledge,
     rows::{self, Columns},
     sessions,
 };
 use recall_domain::{Caller, SessionId, Timestamp, UserId};
-use recall_ports::{DeletionLeft, DeletionStep, DeletionStore, Reweigh, SessionDeleted, StoreError};
+use recall_ports::{Reweigh, SessionDeleted, SessionDeletionStep, SessionDeletionStore, SessionRemainder, StoreError};
 
 /// The ids of the hidden sessions of the user who is the first parameter of the statement. Looked up once in each statement.
-macro_rules! hidden {
+macro_rules! under_deletion {
     () => {
         "(SELECT id FROM sessions WHERE user_id = ?1 AND deletion_at IS NOT NULL)"
     };
 }
-pub(super) use hidden;
+pub(super) use under_deletion;
 
 /// Adds that a column names no hidden session of the user.
 pub(super) fn seen(sql: &mut QueryBuilder<Sqlite>, column: &'static str, user: Uuid) {
@@ -35,7 +34,7 @@ pub(super) fn seen(sql: &mut QueryBuilder<Sqlite>, column: &'static str, user: U
 }
 
 #[async_trait]
-impl DeletionStore for SqliteStore {
+impl SessionDeletionStore for SqliteStore {
     async fn hide_session(&self, caller: &Caller, id: SessionId, since: Option<Timestamp>, now: Timestamp) -> Result<u64, StoreError> {
         let user = caller.user().0;
         Ok(self.write(move |c| Box::pin(hide(c, user, id.0, since, now))).await?)
@@ -48,7 +47,7 @@ impl DeletionStore for SqliteStore {
         now: Timestamp,
         limit: u32,
         reweigh: Reweigh<'_>,
-    ) -> Result<DeletionStep, StoreError> {
+    ) -> Result<SessionDeletionStep, StoreError> {
         Ok(step(self, caller.user(), id, now, limit, reweigh).await?)
     }
 
@@ -63,7 +62,7 @@ impl DeletionStore for SqliteStore {
 }
 
 async fn hide(c: &mut SqliteConnection, user: Uuid, session: Uuid, since: Option<Timestamp>, now: Timestamp) -> Result<u64, Failure> {
-    erase::refuse_while_locked(c, user).await?;
+    account_deletion::refuse_while_locked(c, user).await?;
     let messages: i64 = sqlx::query_scalar(
         "UPDATE sessions SET deletion_at = ?4, event_floor = event_head + 1, oldest_event_at = NULL
          WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND (?3 IS NULL OR updated_at < ?3) RETURNING message_count",
@@ -99,7 +98,7 @@ async fn step(
     now: Timestamp,
     limit: u32,
     reweigh: Reweigh<'_>,
-) -> Result<DeletionStep, Failure> {
+) -> Result<SessionDeletionStep, Failure> {
     for _ in 0..ATTEMPTS {
         let piece = piece(store, user.0, session.0, limit, reweigh).await?;
         let done = store.write(move |c| Box::pin(async move { apply(c, user.0, session.0, now, limit, piece).await }));
@@ -160,7 +159,7 @@ async fn apply(
     now: Timestamp,
     limit: u32,
     piece: Piece,
-) -> Result<DeletionStep, Failure> {
+) -> Result<SessionDeletionStep, Failure> {
     let noted = sqlx::query("SELECT deletion FROM sessions WHERE user_id = ? AND id = ? AND deletion_at IS NOT NULL")
         .bind(bytes(&user))
         .bind(bytes(&session))
@@ -177,17 +176,17 @@ async fn apply(
     }
     let left = if !piece.rows.is_empty() {
         evidence(c, user, piece, &mut deleted).await?;
-        DeletionLeft::Knowledge
+        SessionRemainder::Knowledge
     } else if mentions(c, user, session, limit, &mut deleted).await? {
-        DeletionLeft::Knowledge
+        SessionRemainder::Knowledge
     } else if events(c, user, session, limit).await? || messages(c, user, session, limit).await? {
-        DeletionLeft::Rows
+        SessionRemainder::Rows
     } else {
         sqlx::query("DELETE FROM sessions WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&session)).execute(&mut *c).await?;
-        return Ok(DeletionStep { deleted, left: DeletionLeft::Nothing });
+        return Ok(SessionDeletionStep { deleted, left: SessionRemainder::Nothing });
     };
     note(c, user, session, &deleted, now).await?;
-    Ok(DeletionStep { deleted, left })
+    Ok(SessionDeletionStep { deleted, left })
 }
 
 async fn note(c: &mut SqliteConnection, user: Uuid, session: Uuid, deleted: &SessionDeleted, now: Timestamp) -> Result<(), Failure> {

@@ -7,24 +7,24 @@ use std::{
     time::Duration,
 };
 
-use super::{Conversation, UseCaseError, shared};
+use super::{UseCaseError, UseCases, shared};
 use recall_domain::{Caller, UserId};
-use recall_ports::{Erasure, StoreError};
+use recall_ports::{AccountDeletion, StoreError};
 
 /// Rows deleted in one step. Others' writes wait for a step, not for the whole.
 const STEP: u32 = 1_000;
 /// Between two steps, so that whoever waits to write comes first.
 const BREATH: Duration = Duration::from_millis(2);
 /// Longest wait of a request; what is not done by then goes on without it.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-impl Conversation {
+impl UseCases {
     /// Deletes everything of the caller's. The receipt of a large account may have no end yet: calling again waits on for the same.
     /// `None` when there never was anything.
     ///
     /// # Errors
     /// When the store fails; what was begun goes on later all the same.
-    pub async fn erase_everything(&self, caller: &Caller) -> Result<Option<Erasure>, UseCaseError> {
+    pub async fn erase_everything(&self, caller: &Caller) -> Result<Option<AccountDeletion>, UseCaseError> {
         shared::may_write(caller)?;
         let p = &self.parts;
         match p.store.begin_erasure(caller, p.clock.now()).await {
@@ -35,8 +35,8 @@ impl Conversation {
         p.index.forget(caller);
         // Of its own, so that it goes on when whoever asked hangs up.
         let (this, whose) = (self.clone(), *caller);
-        let work = self.errands.run(async move { this.go_on_erasing(&whose).await });
-        match tokio::time::timeout(PATIENCE, work).await {
+        let work = self.background_tasks.run(async move { this.go_on_erasing(&whose).await });
+        match tokio::time::timeout(TIMEOUT, work).await {
             Ok(Ok(Some(done))) => done.map(Some),
             Ok(Err(panicked)) => Err(UseCaseError::Internal { cause: panicked.into() }),
             Ok(Ok(None)) | Err(_) => Ok(p.store.erasure(caller).await?),
@@ -47,7 +47,7 @@ impl Conversation {
     ///
     /// # Errors
     /// When the store fails, or no erasure was begun.
-    pub async fn go_on_erasing(&self, caller: &Caller) -> Result<Erasure, UseCaseError> {
+    pub async fn go_on_erasing(&self, caller: &Caller) -> Result<AccountDeletion, UseCaseError> {
         let p = &self.parts;
         let _mark = self.being_erased.mark(caller.user());
         loop {
@@ -60,7 +60,7 @@ impl Conversation {
                 lock(&self.being_erased.elsewhere).remove(&caller.user());
                 return Ok(step.erasure);
             }
-            if self.errands.are_ending() {
+            if self.background_tasks.are_ending() {
                 return Ok(step.erasure);
             }
             tokio::time::sleep(BREATH).await;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{cast::Cast, learn::Statement};
+use super::{learn::Statement, message_entities::Cast};
 use recall_domain::{EntityId, Party};
 
 /// How much a session may speak of until it adds nothing new; nothing said is no limit. What is known already is reinforced, ended
@@ -64,7 +64,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::{Memory, cast::Reading};
+    use crate::{Memory, message_entities::Reading};
     use recall_domain::{
         CandidateFact, EntityKey, EntityType, Extraction, Mention, MessageId, MessageKind, Polarity, SessionId, Span, UserText,
     };

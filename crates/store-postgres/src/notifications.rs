@@ -14,7 +14,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{failure::Failure, pool::Pool, walls::Scope};
+use super::{failure::Failure, pool::Pool, row_security::RowAccess};
 use recall_domain::{Caller, SessionId, UserId, ViewerRole};
 use recall_ports::Announcer;
 
@@ -42,13 +42,13 @@ enum Kind {
 
 /// What happened to a session of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Hint {
+struct Notification {
     kind: Kind,
     user: Uuid,
     session: Uuid,
 }
 
-impl Hint {
+impl Notification {
     /// `<instance> <kind> <user> <session>`.
     fn payload(&self, instance: Uuid) -> String {
         let kind = match self.kind {
@@ -75,20 +75,20 @@ impl Hint {
 }
 
 /// Sends and receives hints until it is stopped or dropped.
-pub(super) struct Hints {
-    queue: mpsc::Sender<Hint>,
+pub(super) struct NotificationListener {
+    queue: mpsc::Sender<Notification>,
     pool: Pool,
     instance: Uuid,
     stop: CancellationToken,
 }
 
-impl Drop for Hints {
+impl Drop for NotificationListener {
     fn drop(&mut self) {
         self.stop.cancel();
     }
 }
 
-impl Hints {
+impl NotificationListener {
     /// `instance` tells this process from the others.
     pub(super) fn start(pool: Pool, instance: Uuid) -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE);
@@ -119,7 +119,7 @@ impl Hints {
 
     fn put(&self, kind: Kind, caller: &Caller, session: SessionId) {
         // Full or closed: a lost hint costs others a look.
-        let _ = self.queue.try_send(Hint { kind, user: caller.user().0, session: session.0 });
+        let _ = self.queue.try_send(Notification { kind, user: caller.user().0, session: session.0 });
     }
 
     /// Passes on what others send.
@@ -129,13 +129,13 @@ impl Hints {
     }
 }
 
-async fn send(pool: Pool, mut waiting: mpsc::Receiver<Hint>, instance: Uuid) {
+async fn send(pool: Pool, mut waiting: mpsc::Receiver<Notification>, instance: Uuid) {
     let mut batch = Vec::with_capacity(BATCH);
     while waiting.recv_many(&mut batch, BATCH).await > 0 {
-        let once: HashSet<Hint> = batch.drain(..).collect();
-        let payloads: Vec<Cow<'_, str>> = once.iter().map(|hint| hint.payload(instance).into()).collect();
+        let once: HashSet<Notification> = batch.drain(..).collect();
+        let payloads: Vec<Cow<'_, str>> = once.iter().map(|notification| notification.payload(instance).into()).collect();
         let sent = sqlx::query!("SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", CHANNEL, &payloads[..]);
-        if let Err(e) = sent.execute(pool.writing(Scope::Nobody)).await {
+        if let Err(e) = sent.execute(pool.writing(RowAccess::Nobody)).await {
             tracing::debug!(error = %e, "hints to other processes were lost");
         }
     }
@@ -204,19 +204,19 @@ impl Receiver {
     }
 
     fn pass_on(&self, payload: &str) {
-        let Some((from, hint)) = Hint::parse(payload) else { return };
+        let Some((from, notification)) = Notification::parse(payload) else { return };
         if from == self.instance {
             return;
         }
         // Vouched for by the process that made the change. Streams are found by user; the role plays no part.
-        let caller = Caller::verified(UserId(hint.user), ViewerRole::User);
-        match hint.kind {
-            Kind::Events => self.announcer.committed(&caller, SessionId(hint.session)),
+        let caller = Caller::verified(UserId(notification.user), ViewerRole::User);
+        match notification.kind {
+            Kind::Events => self.announcer.committed(&caller, SessionId(notification.session)),
             Kind::Work => {
-                self.announcer.committed(&caller, SessionId(hint.session));
+                self.announcer.committed(&caller, SessionId(notification.session));
                 self.wake.notify_one();
             }
-            Kind::Deleted => self.announcer.deleted(&caller, SessionId(hint.session)),
+            Kind::Deleted => self.announcer.deleted(&caller, SessionId(notification.session)),
         }
     }
 }
@@ -230,14 +230,14 @@ mod tests {
     proptest! {
         #[test]
         fn hints_read_back(instance: u128, user: u128, session: u128, kind in prop_oneof![Just(Kind::Events), Just(Kind::Work), Just(Kind::Deleted)]) {
-            let hint = Hint { kind, user: Uuid::from_u128(user), session: Uuid::from_u128(session) };
+            let notification = Notification { kind, user: Uuid::from_u128(user), session: Uuid::from_u128(session) };
             let instance = Uuid::from_u128(instance);
-            prop_assert_eq!(Hint::parse(&hint.payload(instance)), Some((instance, hint)));
+            prop_assert_eq!(Notification::parse(&notification.payload(instance)), Some((instance, notification)));
         }
 
         #[test]
         fn anything_else_is_passed_over_and_never_panics(payload in ".*") {
-            prop_assert_eq!(Hint::parse(&payload), None);
+            prop_assert_eq!(Notification::parse(&payload), None);
         }
     }
 }

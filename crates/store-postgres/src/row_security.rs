@@ -9,7 +9,7 @@ use recall_domain::{Caller, UserId};
 
 /// Whose rows a transaction may see and change.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Scope {
+pub(super) enum RowAccess {
     /// Those of one user.
     Caller(UserId),
     /// Jobs of all users, for the workers.
@@ -38,13 +38,13 @@ pub(super) enum Scope {
     Nobody,
 }
 
-impl From<&Caller> for Scope {
+impl From<&Caller> for RowAccess {
     fn from(caller: &Caller) -> Self {
         Self::Caller(caller.user())
     }
 }
 
-impl From<UserId> for Scope {
+impl From<UserId> for RowAccess {
     fn from(user: UserId) -> Self {
         Self::Caller(user)
     }
@@ -61,7 +61,7 @@ pub(super) enum Access {
     Write,
 }
 
-impl Scope {
+impl RowAccess {
     /// The statement that begins a transaction in this scope; one trip to the server. LOCAL, so that nothing of it is left on a
     /// connection that a pool gives to the next one.
     pub(super) fn begin(self, access: Access) -> AssertSqlSafe<String> {
@@ -140,10 +140,10 @@ mod tests {
 
     #[test]
     fn a_transaction_says_for_whom_it_is_in_its_first_words() {
-        let of = |scope: Scope, access| scope.begin(access).0;
+        let of = |scope: RowAccess, access| scope.begin(access).0;
         let user = UserId(Uuid::from_u128(7));
         assert_eq!(of(user.into(), Access::Read), "BEGIN READ ONLY; SET LOCAL recall.caller = '00000000-0000-0000-0000-000000000007'");
-        assert_eq!(of(Scope::Queue, Access::Write), "BEGIN; SET LOCAL recall.scope = 'queue'");
-        assert_eq!(of(Scope::Nobody, Access::Snapshot), "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        assert_eq!(of(RowAccess::Queue, Access::Write), "BEGIN; SET LOCAL recall.scope = 'queue'");
+        assert_eq!(of(RowAccess::Nobody, Access::Snapshot), "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     }
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::{sync::watch, time::Instant};
 
-use super::{Conversation, UseCaseError, shared};
+use super::{UseCaseError, UseCases, shared};
 use recall_domain::{Caller, Evidence, Fact, SessionId, Timestamp};
 use recall_facts::weigh;
-use recall_ports::{DeletionLeft, SessionDeleted, StoreError};
+use recall_ports::{SessionDeleted, SessionRemainder, StoreError};
 
 /// Messages, and events ever recorded, of a session that is deleted in one transaction.
 const AT_ONCE: u64 = 200;
@@ -19,9 +19,9 @@ const STEP: u32 = 500;
 /// what was planned before a step is planned anew.
 const BREATH: Duration = Duration::from_millis(2);
 /// Longest wait of a request for what facts and entities become.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-impl Conversation {
+impl UseCases {
     /// Deletes a conversation with its messages. Facts that rest on other conversations stay and are weighed anew. Of a very large one
     /// that takes longer than a request may; then what is returned went so far, and the rest goes by itself.
     ///
@@ -56,13 +56,13 @@ impl Conversation {
         // Of its own, so that it goes on when whoever asked hangs up.
         let (progress, mut news) = watch::channel((SessionDeleted { messages, ..Default::default() }, true));
         let (this, whose) = (self.clone(), *caller);
-        drop(self.errands.run(async move {
+        drop(self.background_tasks.run(async move {
             if let Err(e) = this.steps(&whose, id, &progress).await {
                 tracing::warn!(error = %e, session = %id, "the deletion of a session was interrupted and will be gone on with");
             }
         }));
         // It also ends when the work does, however that went.
-        let _ = tokio::time::timeout(PATIENCE, news.wait_for(|(_, goes_on)| !goes_on)).await;
+        let _ = tokio::time::timeout(TIMEOUT, news.wait_for(|(_, goes_on)| !goes_on)).await;
         Ok(news.borrow().0)
     }
 
@@ -77,7 +77,7 @@ impl Conversation {
     /// Says after each step what went so far, and whether more of what is known may go.
     async fn steps(&self, caller: &Caller, id: SessionId, progress: &watch::Sender<(SessionDeleted, bool)>) -> Result<(), UseCaseError> {
         let p = &self.parts;
-        while !self.errands.are_ending() {
+        while !self.background_tasks.are_ending() {
             let started = Instant::now();
             let step = {
                 let _turn = self.learner.turn(caller).await;
@@ -88,8 +88,8 @@ impl Conversation {
                 Err(StoreError::NotFound) => break,
                 step => step?,
             };
-            progress.send_replace((step.deleted, step.left == DeletionLeft::Knowledge));
-            if step.left == DeletionLeft::Nothing {
+            progress.send_replace((step.deleted, step.left == SessionRemainder::Knowledge));
+            if step.left == SessionRemainder::Nothing {
                 break;
             }
             tokio::time::sleep(BREATH.max(started.elapsed())).await;

@@ -56,7 +56,7 @@ pub static LEFT: &[(&str, &str)] = &[
 
 /// How far an erasure has got, and what it deleted: the receipt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Erasure {
+pub struct AccountDeletion {
     /// When it was begun.
     pub begun_at: Timestamp,
     /// When nothing was left.
@@ -67,28 +67,28 @@ pub struct Erasure {
 
 /// What one step did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ErasureStep {
+pub struct AccountDeletionStep {
     /// Where the erasure stands now.
-    pub erasure: Erasure,
+    pub erasure: AccountDeletion,
     /// Sessions that are no more; whoever follows them is to be told.
     pub sessions: Vec<SessionId>,
 }
 
 /// Deleting everything of a user.
 #[async_trait]
-pub trait Eraser: Send + Sync {
+pub trait AccountDeletionStore: Send + Sync {
     /// Begins to delete everything of the caller's, or finds that this was begun. The caller's access tokens and visit end at once.
     ///
     /// # Errors
     /// `NotFound` when the store never had anything of the caller's.
-    async fn begin_erasure(&self, caller: &Caller, now: Timestamp) -> Result<Erasure, StoreError>;
+    async fn begin_erasure(&self, caller: &Caller, now: Timestamp) -> Result<AccountDeletion, StoreError>;
     /// Deletes up to about `limit` rows, and ends the erasure when nothing is left. Changes nothing once it has ended.
     ///
     /// # Errors
     /// `NotFound` when none was begun.
-    async fn erase(&self, caller: &Caller, now: Timestamp, limit: u32) -> Result<ErasureStep, StoreError>;
+    async fn erase(&self, caller: &Caller, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, StoreError>;
     /// The latest erasure, until the day after it is over.
-    async fn erasure(&self, caller: &Caller) -> Result<Option<Erasure>, StoreError>;
+    async fn erasure(&self, caller: &Caller) -> Result<Option<AccountDeletion>, StoreError>;
     /// Whose erasure has not ended, and had no step since `since`. Like the job queue this makes callers instead of taking one.
     async fn unfinished_erasures(&self, since: Timestamp) -> Result<Vec<Caller>, StoreError>;
     /// Forgets up to `limit` erasures that ended before `today`, with what they had to leave until then; how many.

@@ -8,13 +8,13 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// The running errands of one owner. A clone is the same owner.
 #[derive(Clone, Debug, Default)]
-pub struct Errands {
+pub struct BackgroundTasks {
     running: TaskTracker,
     ending: CancellationToken,
     dropped: CancellationToken,
 }
 
-impl Errands {
+impl BackgroundTasks {
     /// Begins one. Its result is `None` when it had to be dropped: it must be safe to drop at any await.
     pub fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<Option<T>> {
         let dropped = self.dropped.clone();
@@ -52,20 +52,20 @@ mod tests {
 
     #[tokio::test]
     async fn errands_are_waited_for_told_and_dropped() {
-        let errands = Errands::default();
-        let short = errands.run(async {
+        let background_tasks = BackgroundTasks::default();
+        let short = background_tasks.run(async {
             sleep(Duration::from_millis(10)).await;
             7
         });
-        let told = errands.clone();
-        let in_steps = errands.run(async move {
+        let told = background_tasks.clone();
+        let in_steps = background_tasks.run(async move {
             while !told.are_ending() {
                 sleep(Duration::from_millis(10)).await;
             }
         });
-        let endless = errands.run(std::future::pending::<()>());
+        let endless = background_tasks.run(std::future::pending::<()>());
         let begun = Instant::now();
-        errands.end(Duration::from_secs(1)).await;
+        background_tasks.end(Duration::from_secs(1)).await;
         assert!(begun.elapsed() >= Duration::from_secs(1));
         assert_eq!((short.await.unwrap(), in_steps.await.unwrap(), endless.await.unwrap()), (Some(7), Some(()), None));
     }

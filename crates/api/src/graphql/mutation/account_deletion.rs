@@ -67,7 +67,7 @@ impl EraseMutations {
             let before = tokio::time::timeout(GRAPH_ANSWER, graph.copy(&s.caller)).await.unwrap_or_else(|e| Err(late(e)));
             // First of all: what cannot be undone is never done unseen.
             note(ctx, AuditAction::DataDeleted, s.caller.user().to_string()).await?;
-            let erased = s.conversation.erase_everything(&s.caller).await?;
+            let erased = s.usecases.erase_everything(&s.caller).await?;
             let receipt = DeletionReceipt::of(s.store().engine(), erased);
             Ok(with_graph(s, graph.as_ref(), receipt, before).await)
         };

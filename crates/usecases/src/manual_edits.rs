@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Conversation, UseCaseError};
+use super::{UseCaseError, UseCases};
 use recall_domain::{Caller, EventBody, EventDraft, EventId, Evidence, FactId, SessionId};
 use recall_ports::{CommitError, KnowledgeCommit, StoreError};
 
@@ -42,7 +42,7 @@ impl Heard {
     }
 }
 
-impl Conversation {
+impl UseCases {
     /// Commits a change by hand and tells every session concerned. False when the plan was stale.
     pub(super) async fn commit_by_hand(
         &self,

@@ -9,24 +9,23 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    PostgresStore,
+    PostgresStore, account_deletion,
     codec::{self, JsonText, json, signed},
     delete::{self, Decision},
-    erase,
     failure::Failure,
     knowledge,
+    row_security::RowAccess,
     rows::Of,
-    walls::Scope,
 };
 use recall_domain::{Caller, Evidence, Fact, SessionId, Timestamp, UserId, ViewerRole};
-use recall_ports::{DeletionLeft, DeletionStep, DeletionStore, Reweigh, SessionDeleted, StoreError};
+use recall_ports::{Reweigh, SessionDeleted, SessionDeletionStep, SessionDeletionStore, SessionRemainder, StoreError};
 
 #[async_trait]
-impl DeletionStore for PostgresStore {
+impl SessionDeletionStore for PostgresStore {
     async fn hide_session(&self, caller: &Caller, id: SessionId, since: Option<Timestamp>, now: Timestamp) -> Result<u64, StoreError> {
         let input = (caller.user().0, id.0, since, now);
         let hidden = self.write(caller, &input, |c, &(user, id, since, now)| Box::pin(hide(c, user, id, since, now))).await?;
-        self.hints.deleted(caller, id);
+        self.notifications.deleted(caller, id);
         Ok(hidden)
     }
 
@@ -37,20 +36,20 @@ impl DeletionStore for PostgresStore {
         now: Timestamp,
         limit: u32,
         reweigh: Reweigh<'_>,
-    ) -> Result<DeletionStep, StoreError> {
+    ) -> Result<SessionDeletionStep, StoreError> {
         Ok(step(self, caller.user(), id, now, limit, reweigh).await?)
     }
 
     async fn hidden_sessions(&self, since: Timestamp) -> Result<Vec<(Caller, SessionId)>, StoreError> {
         let found =
             sqlx::query!("SELECT user_id, id FROM sessions WHERE deletion_at < $1 ORDER BY deletion_at LIMIT 100", codec::time(since));
-        let found = found.fetch_all(self.pool.reading(Scope::Unused)).await.map_err(Failure::from)?;
+        let found = found.fetch_all(self.pool.reading(RowAccess::Unused)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(|row| (Caller::verified(UserId(row.user_id), ViewerRole::User), SessionId(row.id))).collect())
     }
 }
 
 async fn hide(c: &mut PgConnection, user: Uuid, session: Uuid, since: Option<Timestamp>, now: Timestamp) -> Result<u64, Failure> {
-    erase::refuse_while_locked(c, user).await?;
+    account_deletion::refuse_while_locked(c, user).await?;
     let messages = sqlx::query_scalar!(
         "UPDATE sessions SET deletion_at = $4, event_floor = event_head + 1, oldest_event_at = NULL
          WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL AND ($3::timestamptz IS NULL OR updated_at < $3) RETURNING message_count",
@@ -82,7 +81,7 @@ async fn step(
     now: Timestamp,
     limit: u32,
     reweigh: Reweigh<'_>,
-) -> Result<DeletionStep, Failure> {
+) -> Result<SessionDeletionStep, Failure> {
     for _ in 0..ATTEMPTS {
         let input = (user.0, session.0, i64::from(limit));
         let (rows, version, facts, left) =
@@ -139,7 +138,7 @@ async fn apply(
     limit: i64,
     rows: &[Row],
     decision: &Decision,
-) -> Result<DeletionStep, Failure> {
+) -> Result<SessionDeletionStep, Failure> {
     let noted = sqlx::query_scalar!(
         r#"SELECT deletion AS "deletion!: JsonText" FROM sessions
          WHERE user_id = $1 AND id = $2 AND deletion_at IS NOT NULL FOR NO KEY UPDATE"#,
@@ -158,17 +157,17 @@ async fn apply(
     }
     let left = if !rows.is_empty() {
         evidence(c, user, rows, decision, &mut deleted).await?;
-        DeletionLeft::Knowledge
+        SessionRemainder::Knowledge
     } else if mentions(c, user, session, limit, &mut deleted).await? {
-        DeletionLeft::Knowledge
+        SessionRemainder::Knowledge
     } else if events(c, user, session, limit).await? || messages(c, user, session, limit).await? {
-        DeletionLeft::Rows
+        SessionRemainder::Rows
     } else {
         sqlx::query!("DELETE FROM sessions WHERE user_id = $1 AND id = $2", user, session).execute(&mut *c).await?;
-        return Ok(DeletionStep { deleted, left: DeletionLeft::Nothing });
+        return Ok(SessionDeletionStep { deleted, left: SessionRemainder::Nothing });
     };
     note(c, user, session, &deleted, now).await?;
-    Ok(DeletionStep { deleted, left })
+    Ok(SessionDeletionStep { deleted, left })
 }
 
 async fn note(c: &mut PgConnection, user: Uuid, session: Uuid, deleted: &SessionDeleted, now: Timestamp) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ pub type Reweigh<'a> = &'a (dyn Fn(&Fact, &[Evidence]) -> Option<Fact> + Send + 
 
 /// What is left of a hidden session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeletionLeft {
+pub enum SessionRemainder {
     /// Perhaps something that facts or entities rest on.
     Knowledge,
     /// Rows that nothing shows.
@@ -22,16 +22,16 @@ pub enum DeletionLeft {
 
 /// What one step left, and what went with the session in all steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeletionStep {
+pub struct SessionDeletionStep {
     /// In all steps so far.
     pub deleted: SessionDeleted,
     /// What is left.
-    pub left: DeletionLeft,
+    pub left: SessionRemainder,
 }
 
 /// Deletes large sessions.
 #[async_trait]
-pub trait DeletionStore: Send + Sync {
+pub trait SessionDeletionStore: Send + Sync {
     /// Hides a session, in one short transaction: from then on it is for everybody as if it did not exist, and nothing is added to it,
     /// though its rows are still there. With a moment only if nobody wrote in it since. How many messages it has.
     ///
@@ -50,7 +50,7 @@ pub trait DeletionStore: Send + Sync {
         now: Timestamp,
         limit: u32,
         reweigh: Reweigh<'_>,
-    ) -> Result<DeletionStep, StoreError>;
+    ) -> Result<SessionDeletionStep, StoreError>;
     /// Hidden sessions of all users that had no step since a moment, some of them. Like the job queue this makes callers.
     async fn hidden_sessions(&self, since: Timestamp) -> Result<Vec<(Caller, SessionId)>, StoreError>;
 }

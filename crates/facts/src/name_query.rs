@@ -6,7 +6,7 @@ use super::resolve::{Memory, Scene, Taken, cues::Text, lookups, roles::Role, rou
 use recall_domain::{Entity, EntityId, EntityKey, EntityType, Mention, Span};
 
 /// A name with the words that tell its bearer from others: "John from accounting", "my sister", "Anna's brother John".
-pub struct AskedName {
+pub struct NameQuery {
     text: Text,
     name: String,
     role: Option<String>,
@@ -16,7 +16,7 @@ pub struct AskedName {
 
 /// One that may be meant.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Likely {
+pub struct CandidateEntity {
     /// The entity.
     pub entity: Entity,
     /// 0 to 1.
@@ -30,7 +30,7 @@ const SAME: f64 = 0.9;
 /// What another type than the one asked for leaves of a score.
 const OTHER_TYPE: f64 = 0.5;
 
-impl AskedName {
+impl NameQuery {
     /// Reads a name as somebody wrote it.
     pub fn of(text: &str, wanted: Option<EntityType>) -> Self {
         let named = text.split(" from ").next().unwrap_or(text);
@@ -75,7 +75,7 @@ impl AskedName {
     }
 
     /// All that may be meant, likeliest first.
-    pub fn rank(&self, memory: &Memory) -> Vec<Likely> {
+    pub fn rank(&self, memory: &Memory) -> Vec<CandidateEntity> {
         let types: HashSet<EntityType> =
             memory.known.iter().map(|(_, e)| e.entity_type).chain(memory.hinted.iter().map(|(_, e)| e.entity_type)).collect();
         let mut all = Vec::new();
@@ -89,10 +89,10 @@ impl AskedName {
                 let other = self.wanted.is_some_and(|w| w != t);
                 let score = (c.score / SAME).min(1.0) * if other { OTHER_TYPE } else { 1.0 };
                 let reason = if other { format!("{}, of another type", c.reason) } else { c.reason.clone() };
-                all.push(Likely { entity: c.entity.clone(), score: if score >= 1.0 { 1.0 } else { round(score) }, reason });
+                all.push(CandidateEntity { entity: c.entity.clone(), score: if score >= 1.0 { 1.0 } else { round(score) }, reason });
             }
         }
-        let often = |l: &Likely| l.entity.mention_count;
+        let often = |l: &CandidateEntity| l.entity.mention_count;
         all.sort_by(|a, b| b.score.total_cmp(&a.score).then(often(b).cmp(&often(a))).then_with(|| a.entity.id.cmp(&b.entity.id)));
         all
     }
@@ -124,7 +124,7 @@ mod tests {
             ("the", "the", None),
             ("best friend Tom", "Tom", Some("best friend")),
         ] {
-            let asked = AskedName::of(text, None);
+            let asked = NameQuery::of(text, None);
             assert_eq!((asked.name(), asked.role.as_deref()), (name, role), "{text}");
         }
     }

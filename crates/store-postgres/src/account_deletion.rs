@@ -12,14 +12,14 @@ use super::{
     PostgresStore,
     codec::{self, JsonText, json},
     failure::Failure,
+    row_security::RowAccess,
     rows::Of,
     visits,
-    walls::Scope,
 };
 use recall_domain::{Caller, Day, SessionId, Timestamp, UserId, ViewerRole};
 use recall_ports::{
-    Eraser, Erasure, ErasureStep, StoreError,
-    erase::{ERASED, USAGE},
+    AccountDeletion, AccountDeletionStep, AccountDeletionStore, StoreError,
+    account_deletion::{ERASED, USAGE},
 };
 
 /// Of `erasures`.
@@ -36,22 +36,22 @@ macro_rules! erasure {
 }
 
 #[async_trait]
-impl Eraser for PostgresStore {
-    async fn begin_erasure(&self, caller: &Caller, now: Timestamp) -> Result<Erasure, StoreError> {
+impl AccountDeletionStore for PostgresStore {
+    async fn begin_erasure(&self, caller: &Caller, now: Timestamp) -> Result<AccountDeletion, StoreError> {
         let input = (caller.user().0, now);
         Ok(self.write(caller, &input, |c, &(user, now)| Box::pin(begin(c, user, now))).await?)
     }
 
-    async fn erase(&self, caller: &Caller, now: Timestamp, limit: u32) -> Result<ErasureStep, StoreError> {
+    async fn erase(&self, caller: &Caller, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, StoreError> {
         let input = (caller.user().0, now, limit);
         let step = self.write(caller, &input, |c, &(user, now, limit)| Box::pin(step(c, user, now, limit))).await?;
         for session in &step.sessions {
-            self.hints.deleted(caller, *session);
+            self.notifications.deleted(caller, *session);
         }
         Ok(step)
     }
 
-    async fn erasure(&self, caller: &Caller) -> Result<Option<Erasure>, StoreError> {
+    async fn erasure(&self, caller: &Caller) -> Result<Option<AccountDeletion>, StoreError> {
         let found = erasure!("", caller.user().0).fetch_optional(self.pool.reading(caller)).await.map_err(Failure::from)?;
         Ok(found.map(ErasureRow::read).transpose()?)
     }
@@ -61,7 +61,7 @@ impl Eraser for PostgresStore {
             "SELECT user_id FROM erasures WHERE ended_at IS NULL AND touched_at < $1 ORDER BY touched_at LIMIT 100",
             codec::time(since)
         );
-        let found = found.fetch_all(self.pool.reading(Scope::Erasures)).await.map_err(Failure::from)?;
+        let found = found.fetch_all(self.pool.reading(RowAccess::Erasures)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(|user| Caller::verified(UserId(user), ViewerRole::User)).collect())
     }
 
@@ -72,7 +72,7 @@ impl Eraser for PostgresStore {
             i64::from(today.0),
             i64::from(limit),
         );
-        let users = users.fetch_all(self.pool.reading(Scope::Erasures)).await.map_err(Failure::from)?;
+        let users = users.fetch_all(self.pool.reading(RowAccess::Erasures)).await.map_err(Failure::from)?;
         for user in &users {
             self.write(UserId(*user), &(*user, today), |c, &(user, today)| Box::pin(forget(c, user, today))).await?;
         }
@@ -142,7 +142,7 @@ async fn mark(c: &mut PgConnection, user: Uuid, erasing: bool) -> Result<(), Fai
     if marked.execute(c).await?.rows_affected() == 0 { Err(Failure::NotFound) } else { Ok(()) }
 }
 
-pub(super) async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> Result<Erasure, Failure> {
+pub(super) async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> Result<AccountDeletion, Failure> {
     if let Some(row) = erasure!(" FOR UPDATE", user).fetch_optional(&mut *c).await? {
         let erasure = row.read()?;
         if erasure.ended_at.is_none() {
@@ -171,11 +171,11 @@ pub(super) async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> R
     Ok(erasure)
 }
 
-async fn step(c: &mut PgConnection, user: Uuid, now: Timestamp, limit: u32) -> Result<ErasureStep, Failure> {
+async fn step(c: &mut PgConnection, user: Uuid, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, Failure> {
     let mut erasure = erasure!(" FOR UPDATE", user).fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?.read()?;
     let mut sessions = Vec::new();
     if erasure.ended_at.is_some() {
-        return Ok(ErasureStep { erasure, sessions });
+        return Ok(AccountDeletionStep { erasure, sessions });
     }
     let mut left = limit.saturating_sub(close_logs(c, user, limit).await?);
     left = pass(c, user, now, left, &mut erasure, &mut sessions).await?;
@@ -187,7 +187,7 @@ async fn step(c: &mut PgConnection, user: Uuid, now: Timestamp, limit: u32) -> R
         erasure.ended_at = Some(now);
     }
     note(c, user, &erasure, now).await?;
-    Ok(ErasureStep { erasure, sessions })
+    Ok(AccountDeletionStep { erasure, sessions })
 }
 
 /// Deletes from all tables, in order; how much of the limit is left.
@@ -196,7 +196,7 @@ async fn pass(
     user: Uuid,
     now: Timestamp,
     mut left: u32,
-    erasure: &mut Erasure,
+    erasure: &mut AccountDeletion,
     sessions: &mut Vec<SessionId>,
 ) -> Result<u32, Failure> {
     for table in ERASED {
@@ -248,13 +248,13 @@ async fn delete(c: &mut PgConnection, user: Uuid, table: &str, now: Timestamp, l
 }
 
 impl ErasureRow {
-    fn read(self) -> Result<Erasure, Failure> {
+    fn read(self) -> Result<AccountDeletion, Failure> {
         let deleted = Of("erasures", "deleted").json(&self.deleted)?;
-        Ok(Erasure { begun_at: self.begun_at, ended_at: self.ended_at, deleted })
+        Ok(AccountDeletion { begun_at: self.begun_at, ended_at: self.ended_at, deleted })
     }
 }
 
-async fn note(c: &mut PgConnection, user: Uuid, erasure: &Erasure, now: Timestamp) -> Result<(), Failure> {
+async fn note(c: &mut PgConnection, user: Uuid, erasure: &AccountDeletion, now: Timestamp) -> Result<(), Failure> {
     let noted = sqlx::query!(
         "UPDATE erasures SET touched_at = $2, ended_at = $3, deleted = $4::text::json WHERE user_id = $1",
         user,
@@ -277,7 +277,7 @@ mod tests {
     #[tokio::test]
     async fn what_counts_and_deletes_fits_every_table() {
         let Some(store) = store().await else { return };
-        let mut connection = store.pool.lend(Scope::Nobody).await.unwrap();
+        let mut connection = store.pool.lend(RowAccess::Nobody).await.unwrap();
         for sql in ERASED.iter().flat_map(|table| [counting(table), deletion(table)]) {
             let prepared = connection.prepare(AssertSqlSafe(sql.clone()).into_sql_str()).await;
             assert!(prepared.is_ok(), "{sql}: {:?}", prepared.err());

@@ -19,7 +19,7 @@ const LEFT_ALONE: Duration = Duration::from_secs(10);
 
 /// The places for exports.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct ExportSlots {
     limit: usize,
     running: Mutex<HashMap<UserId, Arc<Running>>>,
 }
@@ -40,7 +40,7 @@ impl Running {
     }
 }
 
-impl Places {
+impl ExportSlots {
     pub(super) fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self { limit, running: Mutex::default() })
     }
@@ -61,14 +61,14 @@ impl Places {
         let export = Arc::new(Running { since: now, taken: AtomicU64::new(0), cut: CancellationToken::new() });
         running.insert(user, export.clone());
         drop(running);
-        Some(Place { places: self.clone(), user, export })
+        Some(Place { slots: self.clone(), user, export })
     }
 }
 
 /// The place of a running export; it is free when this is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
-    places: Arc<Places>,
+    slots: Arc<ExportSlots>,
     user: UserId,
     export: Arc<Running>,
 }
@@ -87,7 +87,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut running = self.places.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.slots.running.lock().unwrap_or_else(PoisonError::into_inner);
         // A lost place may be that of a later export by now.
         if running.get(&self.user).is_some_and(|export| Arc::ptr_eq(export, &self.export)) {
             running.remove(&self.user);
@@ -108,30 +108,30 @@ mod tests {
 
     #[test]
     fn slowest_export_gives_way_when_all_places_are_taken() {
-        let (places, start) = (Places::new(2), Instant::now());
-        let (slow, quick) = (places.take(user(1), start).unwrap(), places.take(user(2), start).unwrap());
+        let (slots, start) = (ExportSlots::new(2), Instant::now());
+        let (slow, quick) = (slots.take(user(1), start).unwrap(), slots.take(user(2), start).unwrap());
         slow.took(1_000);
         quick.took(9_000_000);
-        assert!(places.take(user(1), start).is_none(), "one for each user");
-        assert!(places.take(user(3), start + LEFT_ALONE / 2).is_none(), "both have just begun");
+        assert!(slots.take(user(1), start).is_none(), "one for each user");
+        assert!(slots.take(user(3), start + LEFT_ALONE / 2).is_none(), "both have just begun");
         let later = start + LEFT_ALONE;
-        let third = places.take(user(3), later).unwrap();
+        let third = slots.take(user(3), later).unwrap();
         assert!(slow.export.cut.is_cancelled() && !quick.export.cut.is_cancelled());
-        assert!(places.take(user(1), later + LEFT_ALONE / 2).is_some(), "the next one is the slowest that is not new");
+        assert!(slots.take(user(1), later + LEFT_ALONE / 2).is_some(), "the next one is the slowest that is not new");
         assert!(quick.export.cut.is_cancelled() && !third.export.cut.is_cancelled());
     }
 
     #[test]
     fn places_are_free_once_and_for_their_own_export() {
-        let (places, start) = (Places::new(1), Instant::now());
-        let first = places.take(user(1), start).unwrap();
+        let (slots, start) = (ExportSlots::new(1), Instant::now());
+        let first = slots.take(user(1), start).unwrap();
         let later = start + LEFT_ALONE;
-        let second = places.take(user(2), later).unwrap();
+        let second = slots.take(user(2), later).unwrap();
         drop(second);
-        let again = places.take(user(1), later).unwrap();
+        let again = slots.take(user(1), later).unwrap();
         drop(first);
-        assert!(places.take(user(2), later).is_none(), "the lost place freed nothing");
+        assert!(slots.take(user(2), later).is_none(), "the lost place freed nothing");
         drop(again);
-        assert!(places.take(user(2), later).is_some());
+        assert!(slots.take(user(2), later).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Runs the examples of the README.
+//! Runs the examples of the README and of docs/shared-memory.md.
 
 use std::process::Command;
 

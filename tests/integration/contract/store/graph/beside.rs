@@ -1,4 +1,4 @@
-//! Neo4j beyond the contract: concurrent writers, damage, indexes, and the queries of the README.
+//! Neo4j beyond the contract: concurrent writers, damage, indexes, and the queries of docs/neo4j.md.
 
 use std::collections::BTreeSet;
 

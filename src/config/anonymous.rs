@@ -9,34 +9,34 @@ use super::{
     wrong,
 };
 
-/// Visitors: people who come without a login. Off unless enabled. How long they last is `retention.anonymous_hours`.
+/// Visitors: people without a login. Off unless enabled. `retention.anonymous_hours` says how long a visit lasts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AnonymousConfig {
-    /// Whether people may go on without a login.
+    /// Whether people may use the server without a login.
     #[serde(deserialize_with = "flexible")]
     pub enabled: bool,
-    /// Most visitors at a time; whoever comes then is asked to log in.
+    /// Maximum number of visitors at a time. Further people are asked to log in.
     #[serde(deserialize_with = "flexible")]
     pub visits: u32,
-    /// Most of them from one address, or from one network of 64 bits of the sixth version. Where all are taken, whoever comes takes
-    /// the place of a visitor who has said nothing.
+    /// Maximum number of visitors from one address, or one IPv6 /64. When all places are taken, a newcomer evicts a visitor who has
+    /// said nothing.
     #[serde(deserialize_with = "flexible")]
     pub visits_per_address: u32,
-    /// Messages that one visitor may store in all.
+    /// Messages that one visitor may store in total.
     #[serde(deserialize_with = "flexible")]
     pub messages: u32,
-    /// And in a day.
+    /// Messages that one visitor may store in a day.
     #[serde(deserialize_with = "flexible")]
     pub messages_per_day: u32,
-    /// Sessions that one visitor may begin in all.
+    /// Sessions that one visitor may begin in total.
     #[serde(deserialize_with = "flexible")]
     pub sessions: u32,
     /// Event streams that one visitor may have open at one server.
     #[serde(deserialize_with = "flexible")]
     pub streams: u32,
-    /// Tokens that a model may use for all visitors together in a day, to read and to answer; 0 for none. They count against
-    /// `model.tokens_per_day`, too. Vectors are made for visitors, too, whatever stands here.
+    /// Tokens that a model may use for all visitors together in a day, to read and to answer; 0 for none. They also count against
+    /// `model.tokens_per_day`. Vectors are made for visitors in any case.
     #[serde(deserialize_with = "flexible")]
     pub model_tokens_per_day: u64,
 }

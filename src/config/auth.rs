@@ -14,14 +14,14 @@ use super::{
 /// Shortest static token. It can be tried without end, so it must not be guessable.
 const MIN_TOKEN: usize = 32;
 
-/// Who may come in. Without issuers and token there is no login, and only this machine is served.
+/// Authentication. Without issuers and token there is no login, and only this machine is served.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuthConfig {
-    /// OAuth2/OIDC providers whose access tokens are accepted, exactly as they stand in the claim `iss`.
+    /// OAuth2/OIDC providers whose access tokens are accepted, exactly as in the claim `iss`.
     #[serde(deserialize_with = "texts")]
     pub issuers: Vec<String>,
-    /// A token must be meant for one of these (`aud`).
+    /// Accepted audiences. The `aud` of a token must contain one of them.
     #[serde(deserialize_with = "texts")]
     pub audiences: Vec<String>,
     /// Accepted signature algorithms.
@@ -30,20 +30,20 @@ pub struct AuthConfig {
     /// Accepted header types. Providers that do not follow RFC 9068 need `JWT` here as well.
     #[serde(deserialize_with = "texts")]
     pub token_types: Vec<String>,
-    /// Claim with the caller's roles; dots lead into objects: `realm_access.roles`.
+    /// The claim with the caller's roles. Dots name nested fields: `realm_access.roles`.
     pub role_claim: String,
     /// The role of administrators.
     pub admin_role: String,
-    /// How far the clocks of provider and server may be apart.
+    /// How far the clocks of provider and server may differ, in seconds.
     #[serde(deserialize_with = "flexible")]
     pub clock_skew_seconds: u64,
-    /// The name of this server at the provider, to ask it what opaque tokens mean (RFC 7662); without it they are refused.
+    /// The client id with which this server asks the provider about opaque tokens (RFC 7662). Without it opaque tokens are refused.
     pub introspection_client_id: Option<String>,
     /// The secret that goes with `introspection_client_id`.
     pub introspection_client_secret: Option<Secret>,
-    /// Which of several issuers is asked about opaque tokens.
+    /// The issuer that is asked about opaque tokens, if there are several.
     pub introspection_issuer: Option<String>,
-    /// A static token for setups without provider and for emergencies. Whoever holds it is the local user and administrator.
+    /// A static token for setups without a provider and for emergencies. Its holder is the local user and an administrator.
     pub token: Option<Secret>,
 }
 

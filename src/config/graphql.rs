@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, sections::flexible, wrong};
 
-/// What clients may run over GraphQL.
+/// GraphQL operations that clients may run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GraphqlConfig {
-    /// Whether clients may ask for the schema. GraphiQL needs it.
+    /// Whether clients may read the schema. GraphiQL needs it.
     #[serde(deserialize_with = "flexible")]
     pub introspection: bool,
-    /// File with documents that clients may name instead of sending: a JSON object of ids and texts, as the generators of
-    /// persisted documents write it.
+    /// A file with persisted documents, which clients name by id: a JSON object of ids and texts, as generators of persisted documents
+    /// write it.
     pub documents: Option<PathBuf>,
-    /// Whether nothing is run but these documents and those of the bundled pages.
+    /// Whether only these documents and those of the bundled pages are run.
     #[serde(deserialize_with = "flexible")]
     pub documents_only: bool,
 }

@@ -13,20 +13,20 @@ use super::{
     wrong,
 };
 
-/// Pages of other origins, and proxies in front.
+/// Pages of other origins, proxies, and TLS.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HttpConfig {
-    /// Origins whose pages may call the API, such as `https://app.example.org`. None but the server's own without it.
+    /// Origins whose pages may call the API, such as `https://app.example.org`. Without it only the server's own.
     #[serde(deserialize_with = "texts")]
     pub cors_origins: Vec<String>,
-    /// Addresses and networks of proxies that are believed about whom they speak for (`X-Forwarded-For`).
+    /// Addresses and networks of proxies whose `X-Forwarded-For` is trusted.
     #[serde(deserialize_with = "texts")]
     pub trusted_proxies: Vec<String>,
-    /// File in PEM with the server's certificate and its chain. With it the listener speaks TLS only; a changed file is taken up
-    /// without a restart.
+    /// A PEM file with the server's certificate and its chain. With it the listener speaks TLS only. A changed file is read without a
+    /// restart.
     pub tls_certificate: Option<PathBuf>,
-    /// File in PEM with the key of `tls_certificate`.
+    /// A PEM file with the key of `tls_certificate`.
     pub tls_key: Option<PathBuf>,
 }
 

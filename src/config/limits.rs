@@ -8,17 +8,17 @@ use super::{
     sections::{at_most, flexible},
 };
 
-/// How much one caller, and one address, may ask for. Holds behind a login only: the one user of a machine is not held back.
+/// Limits of one caller and of one address. They hold behind a login only: the one user of a machine has none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitsConfig {
     /// Requests of one caller in a minute, a tenth of them at once; 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub requests_per_minute: u32,
-    /// Requests from one address in a minute, a tenth of them at once, whoever makes them; a refused proof counts as ten. 0 for no limit.
+    /// Requests from one address in a minute, a tenth of them at once; 0 for no limit. A refused token counts as ten.
     #[serde(deserialize_with = "flexible")]
     pub address_requests_per_minute: u32,
-    /// Messages that one caller may store in a minute, a tenth of them at once; 0 for no limit. An import counts each of its own.
+    /// Messages that one caller may store in a minute, a tenth of them at once; 0 for no limit. Each message of an import counts.
     #[serde(deserialize_with = "flexible")]
     pub messages_per_minute: u32,
     /// Messages that one caller may store in a day; 0 for no limit.
@@ -27,18 +27,17 @@ pub struct LimitsConfig {
     /// Event streams that one caller may have open at one server; 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub streams_per_caller: u32,
-    /// Connections that one address may have open at one server, but for those of `http.trusted_proxies`; 0 for no limit.
+    /// Connections that one address may have open at one server, except those of `http.trusted_proxies`; 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub connections_per_address: u32,
-    /// How many things a session may speak of until it adds no new ones; 0 for no limit. What is known goes on being learned about.
-    /// Holds where there are several users, by `auth.issuers` or `anonymous.enabled`: who has the static token alone is the one user
-    /// of their own machine.
+    /// Entities of a session after which it adds no new ones; 0 for no limit. Known entities are still updated. Holds where there are
+    /// several users, by `auth.issuers` or `anonymous.enabled`. With the static token alone there is one user.
     #[serde(deserialize_with = "flexible")]
     pub entities_per_session: u32,
-    /// And facts.
+    /// Facts of a session after which it adds no new ones, under the same conditions; 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub facts_per_session: u32,
-    /// How often in a minute one address may begin a login or a visit, or come back from the provider, half of it at once. 0 for no limit.
+    /// How often in a minute one address may begin a login or a visit, or return from the provider, half of it at once; 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub logins_per_minute: u32,
 }

@@ -11,23 +11,23 @@ use super::{
     wrong,
 };
 
-/// How people log in with a browser. Without a client they do not.
+/// Login with a browser. Without `client_id` there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoginConfig {
-    /// The name of this server at the provider, as one that people log in to; without it they show a token.
+    /// The client id of this server at the provider, for logins. Without it users show a token.
     pub client_id: Option<String>,
     /// The secret that goes with `client_id`; none for a public client.
     pub client_secret: Option<Secret>,
-    /// By way of which of several issuers people log in.
+    /// The issuer through which users log in, if there are several.
     pub issuer: Option<String>,
-    /// Scopes that the provider is asked for, as far as it knows them.
+    /// Scopes that the provider is asked for, if it knows them.
     #[serde(deserialize_with = "texts")]
     pub scopes: Vec<String>,
-    /// How long a login lasts unused, in minutes.
+    /// Time after which an unused login ends, in minutes.
     #[serde(deserialize_with = "flexible")]
     pub idle_minutes: u64,
-    /// How long a login lasts at most, in hours.
+    /// Maximum time of a login, in hours.
     #[serde(deserialize_with = "flexible")]
     pub hours: u64,
 }

@@ -51,7 +51,7 @@ pub use webrtc::WebrtcConfig;
 pub struct Config {
     /// Where the server listens.
     pub server: ServerConfig,
-    /// Where data is kept.
+    /// Storage.
     pub storage: StorageConfig,
     /// The event stream and WebRTC.
     pub stream: StreamConfig,
@@ -59,29 +59,29 @@ pub struct Config {
     pub webrtc: WebrtcConfig,
     /// The fact processor.
     pub processing: ProcessingConfig,
-    /// Finding messages.
+    /// Message search.
     pub retrieval: RetrievalConfig,
-    /// Finding facts.
+    /// Extraction.
     pub understanding: UnderstandingConfig,
     /// The graph engine.
     pub neo4j: Neo4jSection,
-    /// Pages of other origins, and proxies in front.
+    /// Pages of other origins, proxies, and TLS.
     pub http: HttpConfig,
-    /// What clients may run over GraphQL.
+    /// GraphQL operations that clients may run.
     pub graphql: GraphqlConfig,
-    /// Who may come in.
+    /// Authentication.
     pub auth: AuthConfig,
-    /// How people log in with a browser.
+    /// Login with a browser.
     pub login: LoginConfig,
     /// Visitors.
     pub anonymous: AnonymousConfig,
-    /// How much one caller, and one address, may ask for; behind a login only.
+    /// Limits of one caller and of one address. They hold behind a login only.
     pub limits: LimitsConfig,
-    /// How long things are kept.
+    /// Retention.
     pub retention: RetentionConfig,
-    /// The server that answers, and finds facts.
+    /// The model server that answers questions and finds facts.
     pub model: ModelConfig,
-    /// The server that makes vectors.
+    /// The embeddings server.
     pub embeddings: EmbeddingsConfig,
     /// Logs.
     pub log: LogConfig,

@@ -14,50 +14,50 @@ use super::{
 /// Longest time a piece of work may take. Jobs are given 120 seconds, and the way back to the local adapters needs some.
 const LONGEST_SECONDS: u64 = 100;
 
-/// Who finds facts.
+/// What finds facts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Extraction {
     /// The built-in extractor alone.
     #[default]
     Local,
-    /// The built-in one, and the model where it is unsure.
+    /// The built-in extractor, and the model where it is unsure.
     Hybrid,
-    /// The model for every message, and the built-in one where the model has no answer.
+    /// The model for every message, and the built-in extractor where the model has no result.
     Model,
 }
 
-/// The server that answers questions, and finds facts if `understanding.extraction` says so.
+/// The model server: it answers questions, and finds facts if `understanding.extraction` says so.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// The address before `/chat/completions`; no model is used without it.
+    /// The address before `/chat/completions`. Without it no model is used.
     pub url: Option<String>,
     /// Sent as bearer token.
     pub key: Option<Secret>,
     /// The model's name on that server.
     pub name: Option<String>,
-    /// Further headers.
+    /// Additional headers.
     pub headers: BTreeMap<String, Secret>,
-    /// Longest time for one answer or extraction, repetitions included.
+    /// Maximum time for one answer or extraction in seconds, retries included.
     #[serde(deserialize_with = "flexible")]
     pub timeout_seconds: u64,
-    /// Longest silence of a streamed answer, before its first token too.
+    /// Maximum pause in a streamed answer in seconds, also before its first token.
     #[serde(deserialize_with = "flexible")]
     pub silence_seconds: u64,
     /// Requests at a time.
     #[serde(deserialize_with = "flexible")]
     pub concurrency: usize,
-    /// Tokens that one user may use a day (UTC); 0 sets no bound.
+    /// Tokens that one user may use a day (UTC); 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub user_tokens_per_day: u64,
-    /// Tokens that all users together may use a day; 0 sets no bound.
+    /// Tokens that all users together may use a day; 0 for no limit.
     #[serde(deserialize_with = "flexible")]
     pub tokens_per_day: u64,
-    /// Tokens of what was found that are shown to the model for an answer.
+    /// Maximum tokens of context that the model gets for an answer.
     #[serde(deserialize_with = "flexible")]
     pub context_tokens: usize,
-    /// Longest answer in tokens.
+    /// Maximum length of an answer in tokens.
     #[serde(deserialize_with = "flexible")]
     pub answer_tokens: u32,
 }
@@ -106,25 +106,25 @@ impl ModelConfig {
     }
 }
 
-/// The server that makes vectors.
+/// The embeddings server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EmbeddingsConfig {
-    /// The address before `/embeddings`; the built-in embedder is used without it.
+    /// The address before `/embeddings`. Without it the built-in embedder is used.
     pub url: Option<String>,
     /// Sent as bearer token.
     pub key: Option<Secret>,
     /// The model's name on that server.
     pub model: Option<String>,
-    /// Further headers.
+    /// Additional headers.
     pub headers: BTreeMap<String, Secret>,
-    /// Length of the vectors; 0 asks the server at start, which then has to be up.
+    /// Length of the vectors. 0 asks the server at start; then it must be running.
     #[serde(deserialize_with = "flexible")]
     pub dimension: usize,
     /// Texts in one request.
     #[serde(deserialize_with = "flexible")]
     pub batch: usize,
-    /// Longest time for one message or import, repetitions included.
+    /// Maximum time for one message or import in seconds, retries included.
     #[serde(deserialize_with = "flexible")]
     pub timeout_seconds: u64,
     /// Requests at a time.

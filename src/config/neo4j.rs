@@ -9,13 +9,13 @@ use super::{ConfigError, Secret, wrong};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Neo4jSection {
-    /// `bolt://host:port`, or with `bolt+s`, `neo4j` and `neo4j+s`. Without it there is no graph engine.
+    /// The address: `bolt://host:port`, or with `bolt+s`, `neo4j` or `neo4j+s`. Without it there is no graph engine.
     pub url: Option<String>,
-    /// Who signs in.
+    /// The user name.
     pub user: String,
-    /// With which secret.
+    /// The password.
     pub password: Option<Secret>,
-    /// Which of the server's databases.
+    /// The database on the Neo4j server.
     pub database: String,
 }
 

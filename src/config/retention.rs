@@ -13,17 +13,17 @@ use super::{
 /// Longest time that can be set, in days.
 const LONGEST: u64 = 100 * 366;
 
-/// How long things are kept.
+/// Retention.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetentionConfig {
-    /// Sessions are deleted when nobody wrote in them for so many days; 0 keeps them.
+    /// Days without a new message after which a session is deleted; 0 keeps all sessions.
     #[serde(deserialize_with = "flexible")]
     pub session_days: u32,
-    /// How many hours after their last request visitors and everything of theirs are deleted.
+    /// Hours after the last request of a visitor, after which all data of the visitor is deleted.
     #[serde(deserialize_with = "flexible")]
     pub anonymous_hours: u32,
-    /// How many days the audit log is kept.
+    /// Days for which the audit log is kept.
     #[serde(deserialize_with = "flexible")]
     pub audit_days: u32,
 }

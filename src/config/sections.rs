@@ -17,8 +17,8 @@ use super::{ConfigError, Extraction, wrong};
 pub struct ServerConfig {
     /// Address and port for HTTP. Port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The address that browsers use, when it is not the listener's own: `http://recall.localhost`. Without a login it must
-    /// be of this machine.
+    /// The address that browsers use, if it is not the listener's own: `http://recall.localhost`. Without a login it must be an address
+    /// of this machine.
     pub public_url: Option<String>,
 }
 
@@ -73,22 +73,22 @@ pub(super) fn is_this_machine(host: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StreamConfig {
-    /// Address and port for WebRTC. Default: the HTTP listener's address and a free port; for a loopback listener without a public URL
-    /// on Linux also the machine's own address, where only datagrams of the machine itself are taken.
+    /// Address and port for WebRTC. Default: the HTTP listener's address and a free port. For a loopback listener without a public URL
+    /// on Linux also the machine's own address, where only datagrams of this machine are accepted.
     pub udp_listen: Option<SocketAddr>,
-    /// Addresses told to browsers, when they are not the listener's own.
+    /// Addresses announced to browsers, if they are not the listener's own.
     #[serde(deserialize_with = "addresses")]
     pub udp_public_addresses: Vec<IpAddr>,
-    /// Most WebRTC peers in all.
+    /// Maximum number of WebRTC peers in total.
     #[serde(deserialize_with = "flexible")]
     pub max_peers: usize,
-    /// Most WebRTC peers of one session, and of a shared one for each who follows it.
+    /// Maximum number of WebRTC peers of one session. For a shared session: of each follower.
     #[serde(deserialize_with = "flexible")]
     pub max_peers_per_session: usize,
-    /// Most events kept per session for replay.
+    /// Maximum number of events kept per session for replay.
     #[serde(deserialize_with = "flexible")]
     pub events_kept: u64,
-    /// How long events are kept for replay, in hours.
+    /// Time for which events are kept for replay, in hours.
     #[serde(deserialize_with = "flexible")]
     pub events_kept_hours: u32,
 }
@@ -135,13 +135,13 @@ impl StreamConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProcessingConfig {
-    /// Messages worked on at a time.
+    /// Messages processed at a time.
     #[serde(deserialize_with = "flexible")]
     pub workers: usize,
-    /// Attempts before a message is given up.
+    /// Attempts before processing of a message fails permanently.
     #[serde(deserialize_with = "flexible")]
     pub attempts: u32,
-    /// How long a worker may be silent before another takes over, in seconds.
+    /// Time without a heartbeat after which another worker takes over a job, in seconds.
     #[serde(deserialize_with = "flexible")]
     pub lease_seconds: u64,
 }
@@ -168,11 +168,11 @@ impl ProcessingConfig {
     }
 }
 
-/// Finding messages.
+/// Message search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetrievalConfig {
-    /// Memory for the indexes of all users, in megabytes; the least recently used one goes first.
+    /// Memory for the indexes of all users, in megabytes. The least recently used index is evicted first.
     #[serde(deserialize_with = "flexible")]
     pub index_megabytes: u64,
 }
@@ -189,13 +189,13 @@ impl RetrievalConfig {
     }
 }
 
-/// Finding facts.
+/// Extraction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnderstandingConfig {
-    /// Who finds facts.
+    /// What finds facts.
     pub extraction: Extraction,
-    /// A file with relations to use instead of the built-in ones.
+    /// A file with relations that replace the built-in ones.
     pub ontology: Option<PathBuf>,
 }
 
@@ -223,9 +223,9 @@ pub enum LogFormat {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogConfig {
-    /// Which events: `info`, `recall=debug,info`, and so on.
+    /// Which events are logged: `info`, `recall=debug,info`, and so on.
     pub filter: String,
-    /// How they look.
+    /// The format of the log.
     pub format: LogFormat,
 }
 

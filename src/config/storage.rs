@@ -11,33 +11,33 @@ use super::{
     wrong,
 };
 
-/// Where data is kept.
+/// Storage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StorageConfig {
     /// Folder for everything this server writes.
     pub data: PathBuf,
-    /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE`; a SQLite file in the data folder when absent.
+    /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE`. Without it a SQLite file in the data folder.
     pub database_url: Option<Secret>,
     /// Whether `serve` applies migrations.
     #[serde(deserialize_with = "flexible")]
     pub migrate: bool,
-    /// PostgreSQL: most connections of this server, besides one that listens.
+    /// PostgreSQL: maximum number of connections of this server, plus one that listens for notifications.
     #[serde(deserialize_with = "flexible")]
     pub connections: u32,
-    /// PostgreSQL: longest wait for a connection, in seconds.
+    /// PostgreSQL: maximum wait for a connection, in seconds.
     #[serde(deserialize_with = "flexible")]
     pub connect_seconds: u64,
-    /// PostgreSQL: longest time a statement may run, in seconds.
+    /// PostgreSQL: maximum time a statement may run, in seconds.
     #[serde(deserialize_with = "flexible")]
     pub statement_seconds: u64,
-    /// PostgreSQL: longest time a statement may wait for another transaction, in seconds.
+    /// PostgreSQL: maximum time a statement may wait for another transaction, in seconds.
     #[serde(deserialize_with = "flexible")]
     pub lock_seconds: u64,
-    /// PostgreSQL: whether a pooler such as PgBouncer stands before it.
+    /// PostgreSQL: whether a pooler such as PgBouncer is in front of it.
     #[serde(deserialize_with = "flexible")]
     pub pooler: bool,
-    /// PostgreSQL: whether a database in which row-level security does not hold is refused.
+    /// PostgreSQL: whether to refuse a database in which row-level security does not hold.
     #[serde(deserialize_with = "flexible")]
     pub require_row_security: bool,
 }

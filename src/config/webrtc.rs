@@ -14,7 +14,7 @@ use super::{
 /// Shortest shared secret: whoever finds it out relays at the operator's expense.
 const MIN_SECRET: usize = 16;
 
-/// STUN and TURN servers, for browsers that cannot reach this server by UDP themselves.
+/// STUN and TURN servers, for browsers that cannot reach this server by UDP directly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebrtcConfig {
@@ -24,9 +24,10 @@ pub struct WebrtcConfig {
     /// Addresses of TURN servers: `turn:turn.example.org:3478`, `turns:turn.example.org:5349?transport=tcp`.
     #[serde(deserialize_with = "texts")]
     pub turn_urls: Vec<String>,
-    /// The secret that this server shares with the TURN servers (coturn: `static-auth-secret`). Clients get credentials made from it.
+    /// The secret that this server shares with the TURN servers (coturn: `static-auth-secret`). Clients get credentials that are
+    /// derived from it.
     pub turn_secret: Option<Secret>,
-    /// How long such credentials are good, in seconds.
+    /// How long these credentials are valid, in seconds.
     #[serde(deserialize_with = "flexible")]
     pub turn_ttl_seconds: u64,
 }

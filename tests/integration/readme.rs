@@ -1,4 +1,4 @@
-//! Runs the examples of the README.
+//! Runs the examples of the README and of docs/shared-memory.md.
 
 use std::process::Command;
 
@@ -39,7 +39,7 @@ fn readme_examples_work_as_pasted() {
 
 #[test]
 fn readme_shared_memory_example_works_as_pasted() {
-    let readme = include_str!("../../README.md");
+    let readme = include_str!("../../docs/shared-memory.md");
     let block = readme.split("<!-- shared -->").nth(1).and_then(|t| t.split("<!-- /shared -->").next()).expect("the marks are there");
     let script = block.trim().trim_start_matches("```sh").trim_end_matches("```");
     let folder = tempfile::tempdir().unwrap();

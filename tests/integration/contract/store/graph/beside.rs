@@ -1,4 +1,4 @@
-//! Neo4j beyond the contract: concurrent writers, damage, indexes, and the queries of the README.
+//! Neo4j beyond the contract: concurrent writers, damage, indexes, and the queries of docs/neo4j.md.
 
 use std::collections::BTreeSet;
 
@@ -158,7 +158,7 @@ async fn wiped_graph_gets_new_marker() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readme_cypher_queries_return_rows() {
     let Some(server) = Neo4jServer::shared().await else { return };
-    let readme = include_str!("../../../../../README.md");
+    let readme = include_str!("../../../../../docs/neo4j.md");
     let (_, rest) = readme.split_once("```cypher").unwrap();
     let (questions, _) = rest.split_once("```").unwrap();
     let questions: Vec<&str> = questions.split(';').map(str::trim).filter(|q| !q.is_empty()).collect();

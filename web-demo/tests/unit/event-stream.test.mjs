@@ -1,10 +1,10 @@
-// The stream's promises, against a log that is cut, pruned and rebuilt at random. The transports themselves are tested in a real browser.
+// The stream's guarantees with a simulated log that disconnects, prunes and rebuilds. Browser tests cover the real transports.
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { EventStream } from "../../src/client/dist/event-stream.js";
 import { webStorageTransports } from "../../src/client/dist/transport-store.js";
 
-/** A log with the server's rules of recall.events.v1: replay after the cursor, `gap` for what is gone. */
+/** Simulates the server's log by the rules of recall.events.v1: replay after the cursor, `gap` for pruned events. */
 class Log {
   epoch = "e1";
   head = 0;
@@ -35,9 +35,9 @@ function connector(log, transport = "webrtc", { refuse = () => null } = {}) {
       push: (seq) => events.event(entry(seq, log.epoch)),
       cut: (down) => { if (log.lines.delete(line)) events.down(down); },
     };
-    const no = refuse(opened.length);
-    if (no) {
-      queueMicrotask(() => events.down(no));
+    const refusal = refuse(opened.length);
+    if (refusal) {
+      queueMicrotask(() => events.down(refusal));
       return { transport, ack() {}, measure() {}, close() {} };
     }
     queueMicrotask(() => {
@@ -75,7 +75,7 @@ function start(log, options = {}) {
   return { stream, seen, gaps, wire };
 }
 
-test("a line cut again and again: every event once and in order", async (t) => {
+test("repeated disconnects deliver every event once and in order", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   for (let seed = 1; seed <= 60; seed += 1) {
@@ -100,7 +100,7 @@ test("a line cut again and again: every event once and in order", async (t) => {
   }
 });
 
-test("two lines that deliver the same event: it is seen once", async () => {
+test("a duplicate event is delivered once", async () => {
   const log = new Log();
   const { stream, seen } = start(log, { stream: { from: "e1:0" } });
   await settle();
@@ -111,7 +111,7 @@ test("two lines that deliver the same event: it is seen once", async () => {
   stream.close();
 });
 
-test("a pruned log: the gap is refetched before anything later is delivered", async () => {
+test("a gap is refetched before later events are delivered", async () => {
   const log = new Log();
   Object.assign(log, { head: 50, floor: 31 });
   let release;
@@ -120,7 +120,7 @@ test("a pruned log: the gap is refetched before anything later is delivered", as
   stream.on("event", (event) => order.push(event.seq));
   await settle();
   assert.deepEqual(order, [{ from: 11, to: 30, reason: "pruned" }]);
-  assert.equal(stream.state.cursor, "e1:10", "the place is not moved before the refetch is through");
+  assert.equal(stream.state.cursor, "e1:10", "the cursor stays until the refetch succeeds");
   log.append(2);
   release();
   await settle();
@@ -128,7 +128,7 @@ test("a pruned log: the gap is refetched before anything later is delivered", as
   stream.close();
 });
 
-test("a failing refetch is tried again, and nothing is skipped", async (t) => {
+test("a failed refetch is retried and skips nothing", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   const log = new Log();
@@ -142,7 +142,7 @@ test("a failing refetch is tried again, and nothing is skipped", async (t) => {
   stream.close();
 });
 
-test("closed while a refetch fails: the place stays before the gap, so the next stream meets it again", async (t) => {
+test("closing during a failed refetch keeps the cursor before the gap", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   const log = new Log();
@@ -158,7 +158,7 @@ test("closed while a refetch fails: the place stays before the gap, so the next 
   assert.equal(stream.state.cursor, "e1:0");
 });
 
-test("a rebuilt log: another epoch means refetch, and its low numbers are not dropped as old", async (t) => {
+test("a new epoch causes a refetch and accepts lower numbers", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   const log = new Log();
@@ -176,7 +176,7 @@ test("a rebuilt log: another epoch means refetch, and its low numbers are not dr
   stream.close();
 });
 
-test("a log restored from an old copy (our place is past its head): refetch", async () => {
+test("a cursor past the head causes a refetch", async () => {
   const log = new Log();
   log.head = 4;
   const { stream, gaps, seen } = start(log, { stream: { from: "e1:9" } });
@@ -188,7 +188,7 @@ test("a log restored from an old copy (our place is past its head): refetch", as
   stream.close();
 });
 
-test("an unannounced hole becomes a gap, never a silent loss", async () => {
+test("an unannounced hole becomes a gap", async () => {
   const log = new Log();
   const { stream, gaps, seen } = start(log, { stream: { from: "e1:0" } });
   await settle();
@@ -200,7 +200,7 @@ test("an unannounced hole becomes a gap, never a silent loss", async () => {
   stream.close();
 });
 
-test("not recovered, and the server names no gap: everything is refetched", async () => {
+test("an unrecovered cursor without an announced gap refetches everything", async () => {
   const gaps = [];
   const stream = new EventStream({
     endpoint: { url: "" }, sessionId: "s", from: "old:7", transports: ["webrtc"], onGap: (gap) => void gaps.push(gap),
@@ -216,14 +216,14 @@ test("not recovered, and the server names no gap: everything is refetched", asyn
   stream.close();
 });
 
-test("silence longer than the welcome allows: the line is given up, also after a sleep that froze the timers", async (t) => {
+test("a silent link times out, even if sleep froze the timers", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   const log = new Log();
   const { stream, wire, seen } = start(log, { stream: { from: "e1:0" } });
   await settle();
-  for (const line of log.lines) log.lines.delete(line); // the other side is gone and says nothing
-  mock.timers.setTime(3_600_000); // an hour passes without a tick
+  for (const line of log.lines) log.lines.delete(line); // The server disappears silently.
+  mock.timers.setTime(3_600_000); // An hour passes without a tick.
   mock.timers.tick(1000);
   assert.equal(stream.state.phase, "waiting");
   assert.equal(stream.state.reason, "SILENT");
@@ -235,8 +235,8 @@ test("silence longer than the welcome allows: the line is given up, also after a
   stream.close();
 });
 
-/** Two transports, the first of which opens when `webrtc.udp` says so; `hang`: until then it neither opens nor fails. */
-function two(log, { hang = false, ...stream } = {}) {
+/** Creates two transports. WebRTC opens only if `net.udp` is true; otherwise it fails, or waits with `hang`. */
+function twoTransports(log, { hang = false, ...stream } = {}) {
   const net = { udp: false };
   const pending = [];
   const peer = connector(log, "webrtc", { refuse: () => (net.udp ? null : { why: "blocked", code: "NO_ROUTE" }) });
@@ -254,39 +254,39 @@ function two(log, { hang = false, ...stream } = {}) {
   return { net, peer, socket, pending, kept, begin };
 }
 
-test("a data channel that fails: WebSocket at once, remembered, and back once the data channel opens", async (t) => {
+test("a failed data channel falls back at once and is upgraded later", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   const log = new Log();
-  const { net, peer, kept, begin } = two(log, { upgradeAfterMs: 10_000 });
+  const { net, peer, kept, begin } = twoTransports(log, { upgradeAfterMs: 10_000 });
   const { stream, seen } = begin();
   await settle();
-  assert.equal(stream.state.transport, "websocket", "without a wait");
+  assert.equal(stream.state.transport, "websocket", "the fallback opens without a wait");
   assert.equal(peer.opened.length, 1);
   assert.equal(kept.get("http://none"), "websocket");
   log.append(2);
   for (let i = 0; i < 11; i += 1) { mock.timers.tick(1000); await settle(); }
   assert.equal(peer.opened.length, 2, "tried again after upgradeAfterMs");
-  assert.equal(stream.state.transport, "websocket", "the working line is kept while the other is tried");
+  assert.equal(stream.state.transport, "websocket", "the working link stays during the upgrade");
   net.udp = true;
-  const came = [];
-  stream.on("caughtUp", (news) => came.push(news.afterReconnect));
+  const reconnects = [];
+  stream.on("caughtUp", ({ afterReconnect }) => reconnects.push(afterReconnect));
   for (let i = 0; i < 22; i += 1) { mock.timers.tick(1000); await settle(); }
   assert.equal(stream.state.transport, "webrtc");
-  assert.deepEqual(came, [false], "another transport is no reconnection");
-  assert.equal(kept.size, 0, "forgotten once the first choice works");
+  assert.deepEqual(reconnects, [false], "a change of transport is no reconnect");
+  assert.equal(kept.size, 0, "the store forgets the fallback once WebRTC works");
   log.append(2);
   assert.deepEqual(seen, [1, 2, 3, 4]);
-  assert.equal(log.lines.size, 1, "the second choice was closed");
+  assert.equal(log.lines.size, 1, "the fallback link is closed");
   stream.close();
 });
 
-test("a data channel that is silent: after a second the WebSocket opens next to it, and the first to open serves", async (t) => {
+test("a slow data channel opens the WebSocket in parallel after a second", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   const log = new Log();
   log.append(3);
-  const { pending, socket, kept, begin } = two(log, { hang: true });
+  const { pending, socket, kept, begin } = twoTransports(log, { hang: true });
   const { stream, seen, gaps } = begin();
   mock.timers.tick(999);
   await settle();
@@ -295,8 +295,8 @@ test("a data channel that is silent: after a second the WebSocket opens next to 
   await settle();
   assert.equal(stream.state.transport, "websocket");
   assert.deepEqual(seen, [1, 2, 3]);
-  assert.equal(kept.size, 0, "nothing is known of the data channel yet");
-  // The data channel opens late: it goes on where the WebSocket has got to, and what both deliver is seen once.
+  assert.equal(kept.size, 0, "the store does not yet know the data channel");
+  // The data channel opens late and resumes at the WebSocket's position. Duplicates are dropped.
   const [{ request, events, closed }] = pending;
   assert.equal(closed, false);
   assert.deepEqual(request.resume, { epoch: "e1", seq: 3 });
@@ -311,11 +311,11 @@ test("a data channel that is silent: after a second the WebSocket opens next to 
   stream.close();
 });
 
-test("a browser that knows: the WebSocket first, the data channel a minute later", async (t) => {
+test("a stored fallback starts with the WebSocket and upgrades after a minute", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   const log = new Log();
-  const { net, peer, kept, begin } = two(log);
+  const { net, peer, kept, begin } = twoTransports(log);
   kept.set("http://none", "websocket");
   const { stream } = begin();
   await settle();
@@ -328,7 +328,7 @@ test("a browser that knows: the WebSocket first, the data channel a minute later
   stream.close();
 });
 
-test("of two that are opening the second choice fails: the first goes on and serves", async (t) => {
+test("a fallback that fails while opening leaves the data channel to open", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   const log = new Log();
@@ -351,7 +351,7 @@ test("of two that are opening the second choice fails: the first goes on and ser
   stream.close();
 });
 
-test("what is remembered of a server ends after a day", (t) => {
+test("a stored transport expires after a day", (t) => {
   mock.timers.enable({ apis: ["Date"] });
   t.after(() => mock.timers.reset());
   const items = new Map();
@@ -366,7 +366,7 @@ test("what is remembered of a server ends after a day", (t) => {
   assert.equal(webStorageTransports(() => { throw new Error("forbidden"); }).load("https://a"), null);
 });
 
-test("a transport that throws while it opens: the second choice at once, and a failed retry leaves it alone", async (t) => {
+test("a transport that throws falls back at once, and a failed upgrade keeps the fallback", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   const log = new Log();
@@ -379,14 +379,14 @@ test("a transport that throws while it opens: the second choice at once, and a f
   assert.equal(tries, 1);
   assert.equal(stream.state.transport, "websocket");
   for (let i = 0; i < 8; i += 1) { mock.timers.tick(1000); await settle(); }
-  assert.equal(tries, 2, "a failed upgrade leaves the working line alone");
+  assert.equal(tries, 2, "a failed upgrade keeps the working link");
   assert.equal(stream.state.transport, "websocket");
   log.append(2);
   assert.deepEqual(seen, [1, 2]);
   stream.close();
 });
 
-test("a server that is away is no reason to change the transport, and attempts grow apart", async (t) => {
+test("an unreachable server does not change the transport", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   const log = new Log();
@@ -400,7 +400,7 @@ test("a server that is away is no reason to change the transport, and attempts g
   stream.close();
 });
 
-test("refused for good: closed, with the reason", async () => {
+test("a refused stream closes with the reason", async () => {
   const log = new Log();
   const wire = connector(log, "webrtc", { refuse: () => ({ why: "refused", code: "SIGNALING_404" }) });
   const { stream } = start(log, { wire });
@@ -409,11 +409,11 @@ test("refused for good: closed, with the reason", async () => {
   assert.equal(stream.state.reason, "SIGNALING_404");
 });
 
-test("a listener that throws does not stop the log", async (t) => {
+test("a listener that throws does not stop later events", async (t) => {
   const log = new Log();
   const { stream, seen } = start(log, { stream: { from: "e1:0" } });
   const thrown = [];
-  // The browser's own; Node has none.
+  // Node has no `reportError`.
   globalThis.reportError = (error) => thrown.push(error.message);
   t.after(() => delete globalThis.reportError);
   stream.on("event", (event) => { if (event.seq === 1) throw new Error("listener"); });
@@ -425,7 +425,7 @@ test("a listener that throws does not stop the log", async (t) => {
   stream.close();
 });
 
-test("acknowledged once for many, and the place is stored", async (t) => {
+test("many events are acknowledged once, and the cursor is stored", async (t) => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   t.after(() => mock.timers.reset());
   const log = new Log();

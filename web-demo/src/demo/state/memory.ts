@@ -112,6 +112,7 @@ export class Memory {
     return [all.slice(0, at), all.slice(at)];
   }
 
+  /** Rebuilds the messages from both sides of the gap and a new page, and updates the gap. */
   #join(before: readonly Message[], rows: readonly MessageRow[], newest: readonly Message[], page: Around["newer"]["pageInfo"]) {
     const loaded = new Set(newest.map((m) => m.id));
     for (const message of before) this.messages.set(message.key, message);

@@ -1,7 +1,8 @@
-//! How well messages are understood: `cargo run --example extraction [-- [--wrong] [FILE.jsonl]]`.
+//! Measures the quality of extraction: `cargo run --example extraction [-- [--wrong] [FILE.jsonl]]`.
 //!
-//! Without a file the composed examples of `tests/data/grammar` are measured, those worked with and those set aside
-//! apart; with one, its labelled messages. `--wrong` lists what is missed and invented among the worked examples.
+//! FILE contains labelled messages. Without it, the example measures the composed messages of `tests/data/grammar`:
+//! the development set and the held-out set separately. `--wrong` lists missed and invented facts, except for the
+//! held-out set.
 
 use std::sync::Arc;
 
@@ -14,11 +15,11 @@ mod score;
 fn main() -> anyhow::Result<()> {
     let pipeline = Pipeline::new(Arc::new(Ontology::parse(default_ontology())?));
     let read = |text: &str| pipeline.read(text);
-    let mut wrong = false;
+    let mut list_errors = false;
     let mut file = None;
     for argument in std::env::args().skip(1) {
         if argument == "--wrong" {
-            wrong = true;
+            list_errors = true;
         } else {
             file = Some(argument);
         }
@@ -32,14 +33,14 @@ fn main() -> anyhow::Result<()> {
             for path in paths {
                 all.extend(score::composed(&std::fs::read_to_string(path)?, &mut seen).map_err(anyhow::Error::msg)?);
             }
-            let (held, worked): (Vec<_>, Vec<_>) = all.into_iter().partition(|l| l.held);
-            vec![("worked with".to_owned(), worked), ("set aside".to_owned(), held)]
+            let (held_out, development): (Vec<_>, Vec<_>) = all.into_iter().partition(|l| l.held);
+            vec![("development".to_owned(), development), ("held out".to_owned(), held_out)]
         }
     };
     for (name, labelled) in &sets {
         println!("== {name}\n{}", score::table(labelled, &read).1);
         println!("{}", score::Calibration::of(labelled, &read).table());
-        if wrong && name != "set aside" {
+        if list_errors && name != "held out" {
             println!("{}", score::complaints(labelled, &read));
         }
     }

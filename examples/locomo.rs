@@ -1,5 +1,7 @@
-//! Measures recall on a set of conversations with questions whose evidence is known (the layout of LoCoMo, one JSON
-//! object a line; `tests/data/recall` is some), what each part of the ranking brings, and the speed of the index with many messages of one user. The data is read from the paths given.
+//! Measures recall, the effect of each part of the ranking, and the speed of the index.
+//!
+//! Input: conversations and questions with known evidence in the layout of LoCoMo, one JSON object a line.
+//! `tests/data/recall` contains an example.
 //!
 //! ```text
 //! cargo run --release --example locomo -- recall TURNS.jsonl QUESTIONS.jsonl
@@ -62,8 +64,10 @@ fn message_id(user: &str, turn: &str) -> MessageId {
     MessageId(Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{user}/{turn}").as_bytes()))
 }
 
-/// Stores turns as messages of one user per conversation, or of the one user given. `round` tells copies apart.
-fn tell(feed: &MemoryFeed, embedder: &LocalEmbedder, turns: &[Turn], user: Option<&str>, round: usize) -> anyhow::Result<()> {
+/// Stores turns as messages, with one user per conversation or one given user.
+///
+/// `round` distinguishes copies of the same turns.
+fn store_turns(feed: &MemoryFeed, embedder: &LocalEmbedder, turns: &[Turn], user: Option<&str>, round: usize) -> anyhow::Result<()> {
     for turn in turns {
         let owner = user.unwrap_or(&turn.conversation);
         let session = format!("{}/{}/{round}", turn.conversation, turn.session);
@@ -95,9 +99,10 @@ fn query(embedder: &LocalEmbedder, text: &str, methods: &[Method]) -> IndexQuery
     }
 }
 
-/// Shares of the evidence found among the first 10, for all questions also among fewer: by category and by conversation, so
-/// that a gain that one conversation brings alone is seen.
-async fn recall(
+/// Returns the percentage of evidence among the first 10 results, and for all questions also among fewer.
+///
+/// Groups by category and by conversation, to show a gain that comes from a single conversation.
+async fn recall_by_group(
     index: &RecallIndex,
     embedder: &LocalEmbedder,
     questions: &[Question],
@@ -130,31 +135,31 @@ fn resident_bytes() -> u64 {
 async fn measure_recall(turns: &[Turn], questions: &[Question]) -> anyhow::Result<()> {
     let embedder = LocalEmbedder::load()?;
     let feed = Arc::new(MemoryFeed::default());
-    tell(&feed, &embedder, turns, None, 0)?;
+    store_turns(&feed, &embedder, turns, None, 0)?;
     let index = RecallIndex::new(feed, &embedder, RecallIndexOptions::default());
     for (name, methods) in
         [("vector", &[Method::Vector][..]), ("keyword", &[Method::Keyword][..]), ("fused", &[Method::Vector, Method::Keyword][..])]
     {
-        let figures = recall(&index, &embedder, questions, methods).await?;
-        println!("recall@10 {name:8} {}", shown(&figures));
+        let figures = recall_by_group(&index, &embedder, questions, methods).await?;
+        println!("recall@10 {name:8} {}", format_figures(&figures));
     }
     Ok(())
 }
 
-fn shown(figures: &BTreeMap<String, f64>) -> String {
+fn format_figures(figures: &BTreeMap<String, f64>) -> String {
     figures.iter().map(|(name, r)| format!("{name} {r:.1}")).collect::<Vec<_>>().join("  ")
 }
 
-/// A part of the ranking taken away.
-type Change = fn(&mut RecallIndexOptions);
+/// Disables or changes one part of the ranking.
+type Ablation = fn(&mut RecallIndexOptions);
 
-/// The ranking without each of its parts.
-async fn measure_parts(turns: &[Turn], questions: &[Question]) -> anyhow::Result<()> {
-    let without: [(&str, Change); 14] = [
-        ("all of it", |_| ()),
+/// Measures recall without each part of the ranking.
+async fn measure_ablations(turns: &[Turn], questions: &[Question]) -> anyhow::Result<()> {
+    let ablations: [(&str, Ablation); 14] = [
+        ("full ranking", |_| ()),
         ("no words after", |o| o.tuning.after = [0.0; 2]),
-        ("words of one before", |o| o.tuning.before = [0.4, 0.0, 0.0, 0.0]),
-        ("words of itself", |o| (o.tuning.before, o.tuning.after, o.tuning.length_before) = ([0.0; 4], [0.0; 2], 0.0)),
+        ("words of 1 before", |o| o.tuning.before = [0.4, 0.0, 0.0, 0.0]),
+        ("own words only", |o| (o.tuning.before, o.tuning.after, o.tuning.length_before) = ([0.0; 4], [0.0; 2], 0.0)),
         ("names as words", |o| o.tuning.speaker_term = 1.0),
         ("no speaker boost", |o| o.tuning.speaker = 0.0),
         ("no neighbours", |o| o.tuning.neighbour = 0.0),
@@ -168,13 +173,13 @@ async fn measure_parts(turns: &[Turn], questions: &[Question]) -> anyhow::Result
     ];
     let embedder = LocalEmbedder::load()?;
     let feed = Arc::new(MemoryFeed::default());
-    tell(&feed, &embedder, turns, None, 0)?;
-    for (name, change) in without {
+    store_turns(&feed, &embedder, turns, None, 0)?;
+    for (name, ablation) in ablations {
         let mut options = RecallIndexOptions::default();
-        change(&mut options);
+        ablation(&mut options);
         let index = RecallIndex::new(Arc::clone(&feed) as Arc<_>, &embedder, options);
-        let figures = recall(&index, &embedder, questions, &[Method::Vector, Method::Keyword]).await?;
-        println!("{name:22} {}", shown(&figures));
+        let figures = recall_by_group(&index, &embedder, questions, &[Method::Vector, Method::Keyword]).await?;
+        println!("{name:22} {}", format_figures(&figures));
     }
     Ok(())
 }
@@ -186,19 +191,19 @@ async fn measure_speed(turns: &[Turn], questions: &[Question], messages: usize) 
     println!("embedder loaded in {:.1} ms, {:.1} MB", started.elapsed().as_secs_f64() * 1e3, (resident_bytes() - before) as f64 / 1e6);
     let started = Instant::now();
     turns.iter().for_each(|t| drop(std::hint::black_box(embedder.vector(&t.text))));
-    println!("embedding: {:.1} us a text", started.elapsed().as_secs_f64() * 1e6 / turns.len() as f64);
+    println!("embedding: {:.1} us per text", started.elapsed().as_secs_f64() * 1e6 / turns.len() as f64);
 
     let feed = Arc::new(MemoryFeed::default());
     for round in 0..messages.div_ceil(turns.len()) {
         let left = messages - round * turns.len();
-        tell(&feed, &embedder, &turns[..left.min(turns.len())], Some("one"), round)?;
+        store_turns(&feed, &embedder, &turns[..left.min(turns.len())], Some("one"), round)?;
     }
     let index = RecallIndex::new(Arc::clone(&feed) as Arc<_>, &embedder, RecallIndexOptions::default());
     let both = [Method::Vector, Method::Keyword];
     let (before, started) = (resident_bytes(), Instant::now());
     index.search(&caller("one"), &query(&embedder, "hello", &both)).await?;
     println!(
-        "index of {messages} messages made in {:.0} ms, {:.1} MB by its own count, {:.1} MB resident, {} pages",
+        "index of {messages} messages built in {:.0} ms, {:.1} MB by its own count, {:.1} MB resident, {} pages read",
         started.elapsed().as_secs_f64() * 1e3,
         index.bytes() as f64 / 1e6,
         (resident_bytes() as f64 - before as f64) / 1e6,
@@ -210,8 +215,8 @@ async fn measure_speed(turns: &[Turn], questions: &[Question], messages: usize) 
         let started = Instant::now();
         let result = index.search(&caller("one"), &query).await?;
         times.entry("search").or_default().push(started.elapsed().as_secs_f64() * 1e3);
-        times.entry("of it words").or_default().push(result.keyword_ms);
-        times.entry("of it vectors").or_default().push(result.vector_ms);
+        times.entry("keyword part").or_default().push(result.keyword_ms);
+        times.entry("vector part").or_default().push(result.vector_ms);
     }
     for (name, mut times) in times {
         times.sort_by(f64::total_cmp);
@@ -230,8 +235,8 @@ async fn main() -> anyhow::Result<()> {
     let (turns, questions) = (read::<Turn>(turns)?, read::<Question>(questions)?);
     match what.as_str() {
         "recall" => measure_recall(&turns, &questions).await,
-        "ablate" => measure_parts(&turns, &questions).await,
+        "ablate" => measure_ablations(&turns, &questions).await,
         "speed" => measure_speed(&turns, &questions, rest.first().map_or(Ok(100_000), |n| n.parse())?).await,
-        other => bail!("there is no measurement {other:?}"),
+        other => bail!("unknown measurement {other:?}; use recall, ablate or speed"),
     }
 }

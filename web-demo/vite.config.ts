@@ -1,10 +1,10 @@
-// Two pages, built apart so that neither drags the other's framework along: `vite build` makes the demo, `vite build --mode graphiql` GraphiQL.
-// Both go to dist/, with hashed names under dist/assets/ (GraphiQL's under dist/assets/graphiql/); the server embeds that folder as it is.
+// Builds two pages separately, so that neither loads the other's framework: `vite build` builds the demo, `vite build --mode graphiql`
+// builds GraphiQL. Both go to dist/, which the server embeds. GraphiQL's assets are in dist/assets/graphiql/.
 import { defineConfig, type Plugin } from "vite";
 
-/** GraphiQL's style sheet carries fonts and pictures as data: addresses, which a strict policy forbids and which are half of its size. */
-const withoutEmbeddedFiles: Plugin = {
-  name: "without-embedded-files",
+/** Removes fonts and pictures in data: URLs from GraphiQL's CSS. The content security policy forbids them, and they are half of its size. */
+const removeDataUrls: Plugin = {
+  name: "remove-data-urls",
   enforce: "pre",
   transform: (code, id) =>
     id.endsWith("/graphiql/dist/style.css") ? code.replace(/@font-face\s*\{[^}]*\}/g, "").replace(/url\("?data:image[^)]*\)/g, "none") : null,
@@ -14,20 +14,20 @@ export default defineConfig(({ mode }) => {
   const graphiql = mode === "graphiql";
   return {
     base: "/",
-    plugins: graphiql ? [withoutEmbeddedFiles] : [],
+    plugins: graphiql ? [removeDataUrls] : [],
     build: {
       outDir: "dist",
       assetsDir: graphiql ? "assets/graphiql" : "assets",
       emptyOutDir: !graphiql,
       target: "es2022",
       modulePreload: { polyfill: false },
-      // A strict content security policy forbids data: addresses.
+      // The content security policy forbids data: URLs.
       assetsInlineLimit: 0,
-      // Both pages are distributed with the server, so the licences of what is bundled go with them.
+      // The server distributes both pages, so it must include the licences of the bundled packages.
       license: { fileName: graphiql ? "licenses/graphiql.md" : "licenses/demo.md" },
       chunkSizeWarningLimit: 4000,
       rollupOptions: {
-        // Components of GraphiQL's libraries are marked for a server-side world that this build does not have.
+        // GraphiQL's libraries contain "use client" directives for server rendering, which this build does not use.
         onwarn(warning, log) {
           if (warning.code !== "MODULE_LEVEL_DIRECTIVE") log(warning);
         },

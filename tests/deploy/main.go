@@ -1,9 +1,9 @@
-// Command docker reads Compose files as `docker compose` does, with the parser of Docker Compose itself, and starts nothing.
+// Command docker parses Compose files with the parser of Docker Compose and starts no service.
 //
 //	docker compose [--file FILE] up [--detach] [--wait] [SERVICE...]
 //
 // It evaluates the file with the environment, selects the services, and prints the names of those that would start. Tests put it
-// on the PATH under the name `docker` and run the commands that the documentation tells people to run.
+// on the PATH as `docker` and run the commands of the documentation.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	services, err := started(os.Args[1:])
+	services, err := selectServices(os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "docker:", err)
 		os.Exit(1)
@@ -25,9 +25,9 @@ func main() {
 	fmt.Println(strings.Join(services, " "))
 }
 
-func started(args []string) ([]string, error) {
+func selectServices(args []string) ([]string, error) {
 	if len(args) == 0 || args[0] != "compose" {
-		return nil, fmt.Errorf("only `docker compose` is known here")
+		return nil, fmt.Errorf("this test command supports only `docker compose`")
 	}
 	compose := flag.NewFlagSet("compose", flag.ContinueOnError)
 	file := compose.String("file", "", "the Compose file")
@@ -35,7 +35,7 @@ func started(args []string) ([]string, error) {
 		return nil, err
 	}
 	if compose.Arg(0) != "up" {
-		return nil, fmt.Errorf("only `docker compose up` is known here")
+		return nil, fmt.Errorf("this test command supports only `docker compose up`")
 	}
 	up := flag.NewFlagSet("up", flag.ContinueOnError)
 	for _, name := range []string{"d", "detach", "wait"} {

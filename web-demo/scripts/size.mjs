@@ -1,4 +1,4 @@
-// Prints the gzipped size of each page and fails when one is past its budget. Fonts count as they are: they are compressed already.
+// Prints the gzipped size of each page. Fails if a page exceeds its budget. Fonts are already compressed and count unchanged.
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";

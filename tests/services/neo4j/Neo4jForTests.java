@@ -11,25 +11,25 @@ import org.neo4j.dbms.api.DatabaseManagementServiceBuilder;
 import org.neo4j.io.ByteUnit;
 
 /**
- * A real Neo4j server for tests: Bolt on 127.0.0.1 with sign-in, nothing else. Arguments: folder, port, password.
- * Ends when standard input ends, whatever it is doing then, so that it cannot outlive the test that started it.
+ * A real Neo4j server for tests, with Bolt on 127.0.0.1 and authentication. Arguments: folder, port, password.
+ * It exits when standard input closes, so that it does not outlive a killed test.
  */
 public class Neo4jForTests {
     public static void main(String[] arguments) {
-        Thread watch = new Thread(Neo4jForTests::endWithInput);
-        watch.setDaemon(true);
-        watch.start();
+        Thread watcher = new Thread(Neo4jForTests::exitWhenInputCloses);
+        watcher.setDaemon(true);
+        watcher.start();
         try {
             serve(Path.of(arguments[0]), Integer.parseInt(arguments[1]), arguments[2]);
         } catch (Throwable failure) {
-            // Neo4j's own threads would keep the process alive.
+            // Neo4j's threads would keep the process alive.
             failure.printStackTrace();
             System.exit(1);
         }
     }
 
     private static void serve(Path folder, int port, String password) {
-        boolean fresh = !Files.exists(folder);
+        boolean isNew = !Files.exists(folder);
         SocketAddress address = new SocketAddress("127.0.0.1", port);
         DatabaseManagementService server = new DatabaseManagementServiceBuilder(folder)
             .setConfig(BoltConnector.enabled, true)
@@ -39,12 +39,12 @@ public class Neo4jForTests {
             .setConfig(HttpsConnector.enabled, false)
             .setConfig(GraphDatabaseSettings.auth_enabled, true)
             .setConfig(GraphDatabaseSettings.pagecache_memory, ByteUnit.mebiBytes(64))
-            // Half a gigabyte of empty log for each test otherwise.
+            // Otherwise each test allocates half a gigabyte of empty logs.
             .setConfig(GraphDatabaseSettings.preallocate_logical_logs, false)
             .build();
         Runtime.getRuntime().addShutdownHook(new Thread(server::shutdown));
-        if (fresh) {
-            // A fresh server asks everybody to choose a password first; a test does it here and not over the wire.
+        if (isNew) {
+            // A new server requires a password change before the first query.
             server.database("system").executeTransactionally(
                 "ALTER USER neo4j SET PLAINTEXT PASSWORD $password SET PASSWORD CHANGE NOT REQUIRED",
                 Map.of("password", password));
@@ -52,11 +52,11 @@ public class Neo4jForTests {
         System.out.println("ready " + port);
     }
 
-    private static void endWithInput() {
+    private static void exitWhenInputCloses() {
         try {
             while (System.in.read() >= 0) { }
         } catch (java.io.IOException ended) {
-            // As good as the end.
+            // Treat a read error like the end of input.
         }
         System.exit(0);
     }

@@ -1,7 +1,7 @@
 // A real OAuth2/OIDC provider in memory. Prints one line of JSON when it listens: {"issuer": …}.
-// People log in with any name and password; `root` is an administrator. A program registers as a client by `POST /reg`.
-// `GET /seen` tells how often refresh tokens were used. ACCESS_TOKEN_SECONDS is how long tokens of people live.
-// `POST /rotate` gives it another signing key, as `{"kid": …}` answers; tokens made before keep their old one.
+// Users log in with any name and password; `root` is an administrator. Programs register as clients with `POST /reg`.
+// `GET /seen` returns how often refresh tokens were used. `POST /rotate` changes the signing key and returns `{"kid": …}`;
+// existing tokens keep their old key. ACCESS_TOKEN_SECONDS sets the lifetime of users' access tokens.
 import { createServer } from "node:http";
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import Provider from "oidc-provider";
@@ -9,7 +9,7 @@ import { createMemoryAdapter } from "oidc-provider/lib/adapters/memory_adapter.j
 
 const AUDIENCE = "https://recall.example.org";
 const seconds = Number(process.env.ACCESS_TOKEN_SECONDS ?? 600);
-// What is known of people and clients outlives a change of keys.
+// Users and clients survive a change of keys.
 const adapter = createMemoryAdapter();
 const seen = { refreshed: 0, refused: 0 };
 const client = (client_id) => ({
@@ -19,23 +19,23 @@ const client = (client_id) => ({
   redirect_uris: [],
   response_types: [],
 });
-const key = () => {
+const generateKey = () => {
   const kid = randomUUID();
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   return { ...privateKey.export({ format: "jwk" }), kid, use: "sig", alg: "RS256" };
 };
 
-const provider = (issuer, jwks) => {
-  const made = new Provider(issuer, {
+const createProvider = (issuer, jwks) => {
+  const provider = new Provider(issuer, {
     adapter,
     jwks: { keys: jwks },
-    // Tokens of `opaque` only the provider can read; `recall` is whoever asks it about them.
+    // `opaque` receives opaque tokens. `recall` introspects them.
     clients: [client("agent"), client("opaque"), client("recall")],
-    // Whatever is asked for is granted; and roles are in the ID token, as with most providers.
+    // Grant every request. Put roles into the ID token, like most providers.
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, name: `${id} of the provider`, roles: id === "root" ? ["recall-admin"] : [] }) }),
     claims: { openid: ["sub", "roles"], profile: ["name"] },
     conformIdTokenClaims: false,
-    // It would tell nobody on this machine of a logout.
+    // The default dispatcher blocks loopback addresses (SSRF protection), so logout notifications would not arrive.
     fetch: (url, { dispatcher, ...options }) => fetch(url, options),
     issueRefreshToken: (_, client) => client.grantTypeAllowed("refresh_token"),
     rotateRefreshToken: true,
@@ -58,25 +58,25 @@ const provider = (issuer, jwks) => {
         }),
       },
     },
-    // A client acts for itself: its tokens have no person, and RFC 9068 puts the client into `sub`.
+    // Client credentials tokens have no user. RFC 9068 puts the client into `sub`.
     extraTokenClaims: () => ({ roles: ["service"] }),
   });
-  made.on("grant.success", ({ oidc }) => { seen.refreshed += oidc.params.grant_type === "refresh_token" ? 1 : 0; });
-  made.on("grant.error", () => { seen.refused += 1; });
-  made.on("backchannel.error", (_, error) => console.error(error));
-  made.on("server_error", (_, error) => console.error(error));
-  return made;
+  provider.on("grant.success", ({ oidc }) => { seen.refreshed += oidc.params.grant_type === "refresh_token" ? 1 : 0; });
+  provider.on("grant.error", () => { seen.refused += 1; });
+  provider.on("backchannel.error", (_, error) => console.error(error));
+  provider.on("server_error", (_, error) => console.error(error));
+  return provider;
 };
 
 let handler;
 let issuer;
-let current;
+let currentKey;
 const server = createServer((request, response) => {
   if (request.method === "POST" && request.url === "/rotate") {
-    current = key();
-    handler = provider(issuer, [current]).callback();
+    currentKey = generateKey();
+    handler = createProvider(issuer, [currentKey]).callback();
     response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify({ kid: current.kid }));
+    response.end(JSON.stringify({ kid: currentKey.kid }));
     return;
   }
   if (request.url === "/seen") {
@@ -88,9 +88,9 @@ const server = createServer((request, response) => {
 });
 server.listen(0, "127.0.0.1", () => {
   issuer = `http://127.0.0.1:${server.address().port}`;
-  current = key();
-  handler = provider(issuer, [current]).callback();
+  currentKey = generateKey();
+  handler = createProvider(issuer, [currentKey]).callback();
   console.log(JSON.stringify({ issuer }));
 });
-// The test that started it has gone.
+// Exit with the test that started the provider.
 process.stdin.on("end", () => process.exit(0)).resume();

@@ -1,6 +1,5 @@
-// Who is at the page, for pages of the server itself: a login or a visit is a cookie that scripts cannot read, and what they must
-// show besides is asked for here.
-import { RecallError, authorization, type Endpoint } from "./graphql.ts";
+// Login state of a page that the server itself serves. Scripts cannot read the login cookie, so the page asks the server.
+import { RecallError, authHeaders, type Endpoint } from "./graphql.ts";
 
 export interface Who {
   readonly id: string;
@@ -9,40 +8,40 @@ export interface Who {
 }
 
 export interface Account {
-  /** Ways in: `oidc` (log in), `visit` (go on without a login), `token`. Empty on a server without a login. */
+  /** Available login methods: `oidc` (log in), `visit` (use without a login), `token`. Empty on a server without login. */
   readonly methods: readonly string[];
-  /** null while nobody is there. */
+  /** null: nobody has logged in. */
   readonly user: Who | null;
-  /** To be shown with every request that changes something; give it to the client as `csrfToken`. */
+  /** Required by every request that changes data. Pass it to the client as `csrfToken`. */
   readonly csrfToken: string | null;
   readonly expiresAt: string | null;
-  /** The visit of this browser, be it that somebody has logged in since: then it can be adopted. */
+  /** The visit of this browser. It stays after a login, until the account adopts it or the user ends it. */
   readonly visit?: { readonly messages: number; readonly expiresAt: string } | null;
 }
 
-/** What an account took over from a visit. */
+/** Data that an account took over from a visit. */
 export interface Adopted {
   readonly sessions: readonly string[];
   readonly messages: number;
   readonly facts: number;
 }
 
-async function ask(endpoint: Endpoint, path: string, method: "GET" | "POST" | "DELETE"): Promise<Response> {
-  const response = await fetch(`${endpoint.url}${path}`, { method, cache: "no-store", headers: authorization(endpoint) }).catch(() => null);
+async function request(endpoint: Endpoint, path: string, method: "GET" | "POST" | "DELETE"): Promise<Response> {
+  const response = await fetch(`${endpoint.url}${path}`, { method, cache: "no-store", headers: authHeaders(endpoint) }).catch(() => null);
   if (!response) throw new RecallError("UNREACHABLE", "The server cannot be reached.");
   if (response.ok) return response;
   const problem = (await response.json().catch(() => ({}))) as { code?: string; detail?: string };
   throw new RecallError(problem.code ?? "BAD_RESPONSE", problem.detail ?? `The server answered ${response.status}.`, response.status);
 }
 
-export const whoIsThere = async (endpoint: Endpoint): Promise<Account> => (await ask(endpoint, "/auth/session", "GET")).json() as Promise<Account>;
+export const fetchAccount = async (endpoint: Endpoint): Promise<Account> => (await request(endpoint, "/auth/session", "GET")).json() as Promise<Account>;
 
-/** Goes on without a login, in a memory of its own that ends some hours after it was last used. */
-export const beginVisit = async (endpoint: Endpoint): Promise<void> => void (await ask(endpoint, "/auth/visit", "POST"));
+/** Starts a visit: a private memory without a login. The server deletes it some hours after its last use. */
+export const beginVisit = async (endpoint: Endpoint): Promise<void> => void (await request(endpoint, "/auth/visit", "POST"));
 
-/** Ends the visit of this browser and deletes everything of it. */
-export const endVisit = async (endpoint: Endpoint): Promise<void> => void (await ask(endpoint, "/auth/visit", "DELETE"));
+/** Ends this browser's visit and deletes its data. */
+export const endVisit = async (endpoint: Endpoint): Promise<void> => void (await request(endpoint, "/auth/visit", "DELETE"));
 
-/** Takes everything of this browser's visit into the account that has logged in with it; null when there is nothing. */
+/** Moves this browser's visit into the logged-in account. Returns null without a visit. */
 export const adoptVisit = async (endpoint: Endpoint): Promise<Adopted | null> =>
-  ((await (await ask(endpoint, "/auth/adopt", "POST")).json()) as { adopted: Adopted | null }).adopted;
+  ((await (await request(endpoint, "/auth/adopt", "POST")).json()) as { adopted: Adopted | null }).adopted;

@@ -1,14 +1,14 @@
-// Waiting before the next attempt: exponential with full jitter, so that a thousand pages do not come back in the same instant after a restart.
+// Exponential backoff with full jitter: clients spread their retries after a server restart.
 
 export interface BackoffOptions {
-  /** First ceiling in milliseconds. */
+  /** Upper bound of the first wait in milliseconds. */
   readonly baseMs: number;
-  /** Highest ceiling in milliseconds. */
+  /** Upper bound of every wait in milliseconds. */
   readonly capMs: number;
 }
 
 /** Milliseconds to wait before attempt `attempt` (0 = first): uniform in [0, min(cap, base * 2^attempt)). */
 export function fullJitter(attempt: number, { baseMs, capMs }: BackoffOptions, random: () => number = Math.random): number {
-  // 2^30 * base is far past any cap; the clamp keeps the power finite however long the server is away.
+  // The clamp keeps the power finite: 2^30 * base exceeds every cap.
   return random() * Math.min(capMs, baseMs * 2 ** Math.min(attempt, 30));
 }

@@ -1,16 +1,17 @@
-// The front door of the package: one server, its GraphQL and its streams.
-import { adoptVisit, beginVisit, endVisit, whoIsThere, type Account, type Adopted } from "./account.ts";
-import { EventStream, type StreamOptions } from "./event-stream.ts";
+// Entry point of the package: GraphQL, login and event streams of one server.
+import { adoptVisit, beginVisit, endVisit, fetchAccount, type Account, type Adopted } from "./account.ts";
+import { EventStream } from "./event-stream.ts";
 import { CreateSession, SendMessage, type CreateSessionResult, type SendMessageResult } from "./generated/operations.ts";
 import type { SendMessageInput } from "./generated/schema.ts";
 import { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
+import type { StreamOptions } from "./stream-types.ts";
 
 export interface RecallClientOptions {
-  /** Origin of the server, without a path; the page's own without it. Another server must allow this page (http.cors_origins). */
+  /** Origin of the server, without a path. Default: the page's origin. Another server must allow this page (http.cors_origins). */
   readonly url?: string;
-  /** Asked before each request; the bearer token of the signed-in user. */
+  /** Returns the user's bearer token. Called before each request. */
   readonly token?: () => string | undefined;
-  /** The same for a page of the server itself whose user has logged in there: what `GET /auth/session` told with the cookie. */
+  /** Returns the CSRF token from `GET /auth/session`, for pages that use the login cookie. Called before each request. */
   readonly csrfToken?: () => string | undefined;
 }
 
@@ -21,51 +22,51 @@ export class RecallClient {
     this.endpoint = { url: url.replace(/\/+$/, ""), token, csrfToken };
   }
 
-  /** Runs one typed query or mutation; throws a `RecallError`. */
+  /** Runs one typed query or mutation. Throws a `RecallError`. */
   graphql<Result, Variables>(document: TypedDocument<Result, Variables>, variables: Variables): Promise<Result> {
     return graphql(this.endpoint, document, variables);
   }
 
-  /** Starts a session. A `shared` one is read by all who have signed in, and started and written by administrators. */
+  /** Creates a session. All signed-in users read a `shared` session; only administrators create and write it. */
   async createSession(title?: string, { shared = false }: { shared?: boolean } = {}): Promise<NonNullable<CreateSessionResult["createSession"]["session"]>> {
     const input = { ...(title === undefined ? {} : { title }), ...(shared ? { shared } : {}) };
     const { createSession } = await this.graphql(CreateSession, { input });
-    return orThrow(createSession.session, createSession.errors);
+    return resultOrThrow(createSession.session, createSession.errors);
   }
 
-  /** Sends one message. Give a `clientMessageId` to be able to send again after a lost answer: the second call returns the first result. */
+  /** Sends one message. With a `clientMessageId`, a retry returns the first result instead of storing the message twice. */
   async sendMessage(input: SendMessageInput): Promise<NonNullable<SendMessageResult["sendMessage"]["message"]>> {
     const { sendMessage } = await this.graphql(SendMessage, { input });
-    return orThrow(sendMessage.message, sendMessage.errors);
+    return resultOrThrow(sendMessage.message, sendMessage.errors);
   }
 
-  /** Who is at a page of the server itself, and which ways in there are. */
+  /** Returns the logged-in user and the available login methods. */
   whoIsThere(): Promise<Account> {
-    return whoIsThere(this.endpoint);
+    return fetchAccount(this.endpoint);
   }
 
-  /** Goes on without a login, where the server offers `visit`; ask `whoIsThere()` again afterwards. */
+  /** Starts a visit without a login, if the server offers `visit`. Call `whoIsThere()` again afterwards. */
   beginVisit(): Promise<void> {
     return beginVisit(this.endpoint);
   }
 
-  /** Ends the visit of this browser and deletes everything of it. */
+  /** Ends this browser's visit and deletes its data. */
   endVisit(): Promise<void> {
     return endVisit(this.endpoint);
   }
 
-  /** Takes everything of this browser's visit into the account that has logged in with it; null when there is nothing. */
+  /** Moves this browser's visit into the logged-in account. Returns null without a visit. */
   adoptVisit(): Promise<Adopted | null> {
     return adoptVisit(this.endpoint);
   }
 
-  /** The session's event stream; call `start()` on it once the listeners are there. */
+  /** Creates the session's event stream. Add listeners, then call `start()`. */
   stream(sessionId: string, options: Omit<StreamOptions, "endpoint" | "sessionId"> = {}): EventStream {
     return new EventStream({ ...options, endpoint: this.endpoint, sessionId });
   }
 }
 
-function orThrow<T>(value: T | null, errors: ReadonlyArray<{ code: string; message: string }>): T {
+function resultOrThrow<T>(value: T | null, errors: ReadonlyArray<{ code: string; message: string }>): T {
   const error = errors[0];
   if (value === null || error) throw new RecallError(error?.code ?? "BAD_RESPONSE", error?.message ?? "The server sent no result.", 200);
   return value;

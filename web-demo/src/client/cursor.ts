@@ -1,12 +1,17 @@
-// A place in a session's event log, written `epoch:seq`. One cursor serves every transport: data channel, WebSocket, SSE.
+// Cursors: positions in a session's event log, written `epoch:seq`. Every transport (data channel, WebSocket, SSE) uses the same cursor.
 
-/** `seq` counts the session's events from 1. `epoch` changes when the log is rebuilt: without it a client at 3 would take 4 of a new log and miss the new 1..3. */
+/**
+ * A position in a session's event log.
+ *
+ * `seq` counts the session's events from 1. `epoch` changes when the server rebuilds the log. Without an epoch, a client at 3 would
+ * continue with 4 of the new log and miss its 1..3.
+ */
 export interface Cursor {
   readonly epoch: string;
   readonly seq: number;
 }
 
-/** Reads `epoch:seq`; `null` for anything else. The epoch may itself hold colons. */
+/** Parses `epoch:seq`. Returns `null` for other text. The epoch may contain colons. */
 export function parseCursor(text: string | null | undefined): Cursor | null {
   const at = text?.lastIndexOf(":") ?? -1;
   if (!text || at < 1) return null;
@@ -18,15 +23,17 @@ export function parseCursor(text: string | null | undefined): Cursor | null {
 
 export const formatCursor = (cursor: Cursor): string => `${cursor.epoch}:${cursor.seq}`;
 
-/** Where a stream keeps its place between page loads. Store a cursor only beside the state it belongs to. */
+/** Keeps cursors between page loads. Store a cursor only together with the state that it belongs to. */
 export interface CursorStore {
   load(sessionId: string): Cursor | null;
   save(sessionId: string, cursor: Cursor): void;
 }
 
 /**
- * Keeps cursors in a Web Storage area. `sessionStorage` (the default) is one per tab, which is what two tabs on one session need:
- * a tab must not skip what only the other tab has seen. A full or forbidden storage is ignored, the stream then starts from the head.
+ * Keeps cursors in a Web Storage area.
+ *
+ * The default is `sessionStorage`, which is separate for each tab. A tab must not skip events that only another tab has seen.
+ * If storage is full or forbidden, the stream starts from the head after a page load.
  */
 export function webStorageCursors(storage: () => Storage = () => sessionStorage, prefix = "recall.cursor."): CursorStore {
   return {
@@ -41,7 +48,7 @@ export function webStorageCursors(storage: () => Storage = () => sessionStorage,
       try {
         storage().setItem(prefix + sessionId, formatCursor(cursor));
       } catch {
-        // Private windows and full quotas: resuming across page loads is lost, nothing else.
+        // Storage is full or forbidden. Only resuming across page loads is lost.
       }
     },
   };

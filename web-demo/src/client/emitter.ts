@@ -1,12 +1,12 @@
-// Typed listeners. One that throws is reported and does not keep the others from hearing.
+// Typed event emitter. It reports errors of a listener and still calls the other listeners.
 
-/** Any listener, once its name no longer tells what it takes. */
+/** A listener without its argument types. */
 type Listener = (...args: unknown[]) => void;
 
 export class Emitter<Events extends { [name: string]: unknown[] }> {
   readonly #listeners = new Map<keyof Events, Set<Listener>>();
 
-  /** Calls `listener` for each `name` from now on. Returns what ends that. */
+  /** Adds a listener. Returns a function that removes it. */
   on<Name extends keyof Events>(name: Name, listener: (...args: Events[Name]) => void): () => void {
     const set = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, set);
@@ -19,7 +19,7 @@ export class Emitter<Events extends { [name: string]: unknown[] }> {
       try {
         listener(...args);
       } catch (error) {
-        // A listener's mistake must not stop the log: the next events would be lost for everybody.
+        // An error in one listener must not stop the delivery of later events.
         reportError(error);
       }
     }

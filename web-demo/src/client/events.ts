@@ -1,15 +1,15 @@
-// Everything a stream can bring: the numbered events, generated from the server's schema, and the ephemeral ones, which have no schema
-// because nothing may depend on them: they are not kept, may be lost, and what they tell comes again in a numbered event.
+// Types of all stream events. Numbered events are generated from the server's schema. Ephemeral events are not stored and may be lost;
+// a numbered event repeats their content, so no client may depend on them and they have no schema.
 import type { NumberedEvent } from "./generated/events.ts";
 
-/** A piece of an answer that is being written. The whole text comes with `message_stored` and `answer_completed`. */
+/** Part of an answer in progress. `message_stored` and `answer_completed` carry the complete text. */
 export interface AnswerDelta {
   type: "answer_delta";
   answer_to: string;
   text: string;
 }
 
-/** What was found for a question, before its answer is written. */
+/** The context found for a question, before the answer starts. */
 export interface ContextReady {
   type: "context_ready";
   message_id: string;

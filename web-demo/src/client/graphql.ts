@@ -1,13 +1,13 @@
-// GraphQL over fetch: one function, typed by the generated operations. No cache: the event stream tells what changed.
+// GraphQL over fetch, typed by the generated operations. There is no cache, because the event stream reports changes.
 
-/** GraphQL text that carries its result and variables types (the phantom fields never exist at run time). */
+/** GraphQL text with its result and variables types. The phantom fields do not exist at run time. */
 export type TypedDocument<Result, Variables> = string & { readonly __result?: Result; readonly __variables?: Variables };
 
 /** A failed request. `code` is stable and for programs, `message` is for people. */
 export class RecallError extends Error {
   override readonly name = "RecallError";
   readonly code: string;
-  /** HTTP status, 0 when there was no answer at all. */
+  /** HTTP status. 0: no answer. */
   readonly status: number;
   constructor(code: string, message: string, status = 0) {
     super(message);
@@ -17,34 +17,36 @@ export class RecallError extends Error {
 }
 
 export interface Endpoint {
-  /** Origin of the server, without a path or a slash at the end; empty for the page's own. */
+  /** Origin of the server, without a path or trailing slash. Empty: the page's origin. */
   readonly url: string;
-  /** Asked before each request; the bearer token of the signed-in user, or nothing. */
+  /** Returns the user's bearer token. Called before each request. */
   readonly token?: (() => string | undefined) | undefined;
-  /** Asked before each request of a page whose login is a cookie: what `GET /auth/session` told, or nothing. */
+  /** Returns the CSRF token from `GET /auth/session`, for pages that use the login cookie. Called before each request. */
   readonly csrfToken?: (() => string | undefined) | undefined;
 }
 
-/** The headers that say who asks, besides the cookies that the browser sends by itself. */
-export const authorization = ({ token, csrfToken }: Endpoint): Record<string, string> => {
+/** Authentication headers. The browser adds the login cookie itself. */
+export const authHeaders = ({ token, csrfToken }: Endpoint): Record<string, string> => {
   const [bearer, csrf] = [token?.(), csrfToken?.()];
   return { ...(bearer ? { authorization: `Bearer ${bearer}` } : {}), ...(csrf ? { "x-csrf-token": csrf } : {}) };
 };
 
-/** The same in the first frame of a WebSocket, where a page can set no headers. */
-export const introduction = ({ token, csrfToken }: Endpoint): Record<string, string> => {
+/** Payload of `connection_init` with the credentials: a page cannot set headers of a WebSocket. */
+export const connectionParams = ({ token, csrfToken }: Endpoint): Record<string, string> => {
   const [bearer, csrf] = [token?.(), csrfToken?.()];
   return { ...(bearer ? { authorization: `Bearer ${bearer}` } : {}), ...(csrf ? { csrfToken: csrf } : {}) };
 };
 
-interface Response_ {
+interface GraphqlResponse {
   data?: unknown;
   errors?: Array<{ message: string; extensions?: { code?: string } }>;
 }
 
 /**
- * Runs one query or mutation. Throws a `RecallError` when the server cannot be reached within `timeoutMs`, or when any part of the
- * operation failed; expected failures of a mutation are in its payload's `errors`.
+ * Runs one query or mutation.
+ *
+ * Throws a `RecallError` if the server does not answer within `timeoutMs`, or if any part of the operation fails. Expected failures of a
+ * mutation are in its payload's `errors`.
  */
 export async function graphql<Result, Variables>(
   endpoint: Endpoint,
@@ -54,15 +56,15 @@ export async function graphql<Result, Variables>(
 ): Promise<Result> {
   const timeout = AbortSignal.timeout(timeoutMs);
   let response: Response;
-  let body: Response_;
+  let body: GraphqlResponse;
   try {
     response = await fetch(`${endpoint.url}/graphql`, {
       method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json", ...authorization(endpoint) },
+      headers: { "content-type": "application/json", accept: "application/json", ...authHeaders(endpoint) },
       body: JSON.stringify({ query: document, variables }),
       signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
     });
-    body = (await response.json()) as Response_;
+    body = (await response.json()) as GraphqlResponse;
   } catch (cause) {
     if (signal?.aborted) throw cause;
     throw new RecallError("UNREACHABLE", timeout.aborted ? "The server did not answer in time." : "The server cannot be reached.");

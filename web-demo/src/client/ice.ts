@@ -1,11 +1,11 @@
-// STUN and TURN servers that the server names (RFC 9725, section 4.6), with credentials that soon end.
-import { authorization, type Endpoint } from "./graphql.ts";
+// STUN and TURN servers from the server's `Link` headers (RFC 9725, section 4.6). Their credentials are short-lived.
+import { authHeaders, type Endpoint } from "./graphql.ts";
 
-/** How long a server that named none is not asked again. */
-const NONE_FOR_MS = 10 * 60 * 1000;
-const none = new WeakMap<Endpoint, number>();
+/** How long an empty result is cached. */
+const EMPTY_RESULT_TTL_MS = 10 * 60 * 1000;
+const emptyUntil = new WeakMap<Endpoint, number>();
 
-/** The servers in a `Link` header. */
+/** Parses the ICE servers of a `Link` header. */
 export function parseIceServers(links: string | null): RTCIceServer[] {
   const servers: RTCIceServer[] = [];
   for (const [, url, rest] of (links ?? "").matchAll(/<([^<>]*)>((?:\s*;\s*[\w-]+\s*=\s*"[^"]*")*)/g)) {
@@ -17,12 +17,12 @@ export function parseIceServers(links: string | null): RTCIceServer[] {
   return servers;
 }
 
-/** Asks for them. Whatever goes wrong here, the offer will show. */
-export async function namedIceServers(endpoint: Endpoint, sessionId: string, signal: AbortSignal): Promise<RTCIceServer[]> {
-  if ((none.get(endpoint) ?? 0) > Date.now()) return [];
+/** Fetches the server's ICE servers. Ignores errors: the offer that follows reports them. */
+export async function fetchIceServers(endpoint: Endpoint, sessionId: string, signal: AbortSignal): Promise<RTCIceServer[]> {
+  if ((emptyUntil.get(endpoint) ?? 0) > Date.now()) return [];
   const url = `${endpoint.url}/signaling/${encodeURIComponent(sessionId)}`;
-  const response = await fetch(url, { method: "OPTIONS", headers: authorization(endpoint), signal }).catch(() => null);
+  const response = await fetch(url, { method: "OPTIONS", headers: authHeaders(endpoint), signal }).catch(() => null);
   const servers = parseIceServers(response?.headers.get("link") ?? null);
-  if (response?.ok && servers.length === 0) none.set(endpoint, Date.now() + NONE_FOR_MS);
+  if (response?.ok && servers.length === 0) emptyUntil.set(endpoint, Date.now() + EMPTY_RESULT_TTL_MS);
   return servers;
 }

@@ -1,10 +1,10 @@
-// What the event stream needs from a transport: one line to one session's log, which delivers until it goes down, once.
+// The interface between the event stream and its transports. A link is one connection to one session's event log.
 import type { Cursor } from "./cursor.ts";
 import type { Endpoint } from "./graphql.ts";
 
 export type TransportName = "webrtc" | "websocket";
 
-/** One numbered entry of the log as it comes over the line; `data` carries its own `type` and `session_id`. */
+/** One numbered entry of the log. `data` carries its own `type` and `session_id`. */
 export interface LogEntry {
   readonly seq: number;
   readonly id: string;
@@ -13,32 +13,36 @@ export interface LogEntry {
   readonly data: unknown;
 }
 
+/** The server's first answer on a link. */
 export interface Welcome {
   readonly epoch: string;
-  /** Number of the newest event when the line opened. */
+  /** Number of the newest event when the link opened. */
   readonly head: number;
-  /** false: the log cannot continue from the cursor we gave (pruned, or rebuilt); a gap follows. */
+  /** false: the log cannot continue from our cursor because the server pruned or rebuilt it. A gap follows. */
   readonly recovered: boolean;
   readonly reason?: string | undefined;
-  /** Longest silence in milliseconds before the line counts as dead. */
+  /** After this silence in milliseconds the link counts as lost. */
   readonly silenceMs: number;
 }
 
-/** Events that cannot be replayed: `from..=to`. Refetch the state by GraphQL, then go on after `to`. */
+/** Events `from..=to`, which cannot be replayed. Refetch the state by GraphQL, then continue after `to`. */
 export interface Gap {
   readonly from: number;
   readonly to: number;
   readonly reason: string;
 }
 
+/** Why a link ended. */
 export interface Down {
   /**
-   * `unreachable`: the server gave no answer, every transport would fail alike. `blocked`: the server answered but this transport
-   * did not open; another may. `lost`: an open line ended. `refused`: coming back would not help.
+   * - `unreachable`: the server did not answer; every transport would fail.
+   * - `blocked`: the server answered, but this transport did not open; another may.
+   * - `lost`: an open link ended.
+   * - `refused`: a retry would not help.
    */
   readonly why: "unreachable" | "blocked" | "lost" | "refused";
   readonly code: string;
-  /** The server's wish for the next attempt, milliseconds. */
+  /** Milliseconds that the server asks the client to wait before the next attempt. */
   readonly afterMs?: number | undefined;
 }
 
@@ -48,30 +52,30 @@ export interface LinkEvents {
   ephemeral(type: string, data: unknown): void;
   caughtUp(seq: number): void;
   gap(gap: Gap): void;
-  /** Anything was heard; the line is alive. */
+  /** The link received data of any kind. */
   heard(): void;
   latency(ms: number): void;
-  /** Once, and last. Not called after `close()`. */
+  /** The last call, made once. Not made after `close()`. */
   down(down: Down): void;
 }
 
 export interface Link {
   readonly transport: TransportName;
-  /** Tells the server that everything up to `seq` was handled. */
+  /** Acknowledges all events up to `seq`. */
   ack(seq: number): void;
-  /** Asks for a fresh latency measurement; the answer comes as `latency`. */
+  /** Starts a latency measurement. The result arrives as `latency`. */
   measure(): void;
-  /** Ends the line at once and quietly. `lost`: the other side does not hear us any more, so it is told nothing. */
+  /** Closes the link without calling `down`. `lost`: the server cannot be reached, so do not notify it. */
   close(lost?: boolean): void;
 }
 
 export interface LinkRequest {
   readonly endpoint: Endpoint;
   readonly sessionId: string;
-  /** null: live from the head on. To be read when the server is told, since another line may move it until then. */
+  /** null: start at the head. Read it as late as possible, because another link may advance it. */
   readonly resume: Cursor | null;
   readonly openTimeoutMs: number;
-  /** Besides those that the server names. */
+  /** Used in addition to those that the server names. */
   readonly iceServers: RTCIceServer[];
   readonly iceTransportPolicy?: RTCIceTransportPolicy | undefined;
 }

@@ -1,5 +1,5 @@
-// recall.events.v1: JSON text frames over the data channel `events`. The field `t` names the frame.
-// A frame with an unknown `t` is ignored, so that the protocol can grow.
+// Frames of recall.events.v1: JSON text over the data channel `events`. The field `t` names the frame type.
+// The client ignores unknown frame types, so that the protocol can grow.
 
 export const VERSION = 1;
 export const CHANNEL_LABEL = "events";
@@ -21,8 +21,8 @@ export type ServerFrame =
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 const isString = (value: unknown): value is string => typeof value === "string";
 
-/** What each frame must carry for the stream to be right; other fields are the server's word. */
-const required: Record<string, Record<string, (value: unknown) => boolean>> = {
+/** Fields that the client checks, because the order of events depends on them. */
+const requiredFields: Record<string, Record<string, (value: unknown) => boolean>> = {
   welcome: { epoch: isString, head: isNumber, ping_s: isNumber },
   ev: { seq: isNumber, type: isString },
   eph: { type: isString },
@@ -32,7 +32,7 @@ const required: Record<string, Record<string, (value: unknown) => boolean>> = {
   bye: { code: isString },
 };
 
-/** The frame, `"unknown"` for a kind this client does not know, or `null` for what is no frame at all. */
+/** Parses a frame. Returns `"unknown"` for an unknown type and `null` for an invalid frame. */
 export function parseFrame(text: unknown): ServerFrame | "unknown" | null {
   if (typeof text !== "string") return null;
   let frame: unknown;
@@ -44,8 +44,8 @@ export function parseFrame(text: unknown): ServerFrame | "unknown" | null {
   if (typeof frame !== "object" || frame === null) return null;
   const fields = frame as Record<string, unknown>;
   if (!isString(fields["t"])) return null;
-  if (!Object.hasOwn(required, fields["t"])) return "unknown";
-  const checks = required[fields["t"]] ?? {};
+  if (!Object.hasOwn(requiredFields, fields["t"])) return "unknown";
+  const checks = requiredFields[fields["t"]] ?? {};
   for (const [name, check] of Object.entries(checks)) if (!check(fields[name])) return null;
   return frame as ServerFrame;
 }

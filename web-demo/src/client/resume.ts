@@ -1,4 +1,4 @@
-// `sessionEvents` through a GraphQL client of the application's own: each subscription resumes where the one before it stopped.
+// Resumes `sessionEvents` in other GraphQL clients: after a lost connection the subscription continues after its last event.
 import { fullJitter } from "./backoff.ts";
 import { StreamHead } from "./generated/operations.ts";
 
@@ -8,21 +8,23 @@ export interface SubscriptionRequest {
   readonly variables?: Record<string, unknown> | null | undefined;
 }
 
-/** Takes what a subscription delivers, and how it ends. */
+/** Receives the results and the end of a subscription. */
 export interface SubscriptionSink {
   next(result: never): void;
   error(error: unknown): void;
   complete(): void;
 }
 
-/** A client that subscribes again by itself after a lost connection, such as graphql-ws. Apollo, urql and Relay are built on one. */
+/** A client that resubscribes after a lost connection, such as graphql-ws. Apollo, urql and Relay use one. */
 export interface SubscriptionClient {
   subscribe(request: SubscriptionRequest, sink: SubscriptionSink): () => void;
 }
 
 /**
- * Options for graphql-ws, which by default gives up after five attempts, and at once when a server that starts does not accept
- * connections yet. Its own waiting time doubles without end; this one is never above 15 seconds.
+ * Options that make graphql-ws retry until it succeeds.
+ *
+ * By default it stops after five attempts, and at once if a starting server does not accept connections yet. Its wait doubles
+ * without a limit; this one stays below 15 seconds.
  */
 export const alwaysRetry = {
   retryAttempts: Infinity,
@@ -30,10 +32,11 @@ export const alwaysRetry = {
   retryWait: (retries: number) => new Promise<void>((done) => setTimeout(done, fullJitter(retries, { baseMs: 500, capMs: 15_000 }))),
 };
 
-/** Where a document names the session and the cursor. */
-interface Place {
+/** The arguments of `sessionEvents` in a document. */
+interface EventsArguments {
+  /** Name of the variable that holds the cursor. */
   readonly after: string;
-  readonly session: (variables: SubscriptionRequest["variables"]) => unknown;
+  readonly sessionId: (variables: SubscriptionRequest["variables"]) => unknown;
 }
 
 interface Result {
@@ -42,39 +45,40 @@ interface Result {
 }
 
 /**
- * A client whose subscriptions of `sessionEvents` lose and double nothing, however often the connection is lost: it remembers the
- * last cursor and passes it as `after` each time the client subscribes again. A subscription without `after` begins now. All other
- * operations pass through.
+ * Wraps a client so that `sessionEvents` delivers each event exactly once across lost connections.
  *
- * Throws when a document could not be resumed: it must take `after` from a variable and select `cursor`.
+ * The wrapper remembers the last cursor and passes it as `after` whenever the client resubscribes. A subscription without `after`
+ * starts at the head. Other operations pass through unchanged.
+ *
+ * Throws if a document cannot be resumed: it must take `after` from a variable and select `cursor`.
  */
 export function resume<Client extends SubscriptionClient>(client: Client): Client {
   const subscribe = (request: SubscriptionRequest, sink: SubscriptionSink): (() => void) => {
-    const place = placeIn(request.query);
-    return place ? follow(client, request, place, sink) : client.subscribe(request, sink);
+    const args = parseEventsArguments(request.query);
+    return args ? subscribeResumable(client, request, args, sink) : client.subscribe(request, sink);
   };
-  const iterate = (request: SubscriptionRequest) => iterator((sink) => subscribe(request, sink));
+  const iterate = (request: SubscriptionRequest) => toAsyncIterator((sink) => subscribe(request, sink));
   return Object.assign(Object.create(client) as Client, { subscribe, ...("iterate" in client ? { iterate } : {}) });
 }
 
-function placeIn(query: string): Place | null {
-  const [, given] = /\bsessionEvents\s*\(([^)]*)\)/.exec(query) ?? [];
-  if (given === undefined) return null;
-  const after = /\bafter\s*:\s*\$(\w+)/.exec(given)?.[1];
-  const [, variable, literal] = /\bsessionId\s*:\s*(?:\$(\w+)|"([^"]*)")/.exec(given) ?? [];
+function parseEventsArguments(query: string): EventsArguments | null {
+  const [, list] = /\bsessionEvents\s*\(([^)]*)\)/.exec(query) ?? [];
+  if (list === undefined) return null;
+  const after = /\bafter\s*:\s*\$(\w+)/.exec(list)?.[1];
+  const [, variable, literal] = /\bsessionId\s*:\s*(?:\$(\w+)|"([^"]*)")/.exec(list) ?? [];
   if (!after || !/\bcursor\b/.test(query)) {
-    throw new TypeError("To resume, sessionEvents must take its cursor from a variable (after: $after) and select cursor.");
+    throw new TypeError("sessionEvents cannot be resumed: pass its cursor as a variable (after: $after) and select cursor.");
   }
-  return { after, session: (variables) => (variable ? variables?.[variable] : literal) };
+  return { after, sessionId: (variables) => (variable ? variables?.[variable] : literal) };
 }
 
-function follow(client: SubscriptionClient, request: SubscriptionRequest, place: Place, sink: SubscriptionSink): () => void {
-  let cursor = request.variables?.[place.after] ?? null;
+function subscribeResumable(client: SubscriptionClient, request: SubscriptionRequest, args: EventsArguments, sink: SubscriptionSink): () => void {
+  let cursor = request.variables?.[args.after] ?? null;
   let stopped = false;
   let stop: () => void;
-  const events = () => {
-    // A getter: clients write the request anew for each connection.
-    const variables = { ...request.variables, get [place.after]() { return cursor; } };
+  const subscribeEvents = () => {
+    // A getter, because clients serialize the request again for each connection.
+    const variables = { ...request.variables, get [args.after]() { return cursor; } };
     stop = client.subscribe({ ...request, variables }, {
       next(result: Result) {
         for (const event of Object.values(result.data ?? {})) cursor = cursorOf(event) ?? cursor;
@@ -84,27 +88,27 @@ function follow(client: SubscriptionClient, request: SubscriptionRequest, place:
       complete: () => sink.complete(),
     });
   };
-  // Without a cursor to begin with, what happens before the first event would be lost with the connection.
-  const head = () => {
+  // Without a start cursor, a connection lost before the first event would lose events.
+  const readHead = () => {
     let failed = false;
-    stop = client.subscribe({ query: StreamHead, variables: { sessionId: place.session(request.variables) } }, {
+    stop = client.subscribe({ query: StreamHead, variables: { sessionId: args.sessionId(request.variables) } }, {
       next({ data, errors }: Result) {
         const session = data?.["session"] as { head?: string } | null | undefined;
         cursor = session?.head ?? null;
         if (cursor !== null || stopped) return;
         failed = true;
-        sink.error(errors ?? [{ message: "There is no such session.", extensions: { code: "NOT_FOUND" } }]);
+        sink.error(errors ?? [{ message: "The session does not exist.", extensions: { code: "NOT_FOUND" } }]);
       },
       error: (error) => sink.error(error),
       complete() {
         if (failed) return;
         if (stopped || cursor === null) sink.complete();
-        else events();
+        else subscribeEvents();
       },
     });
   };
-  if (cursor === null) head();
-  else events();
+  if (cursor === null) readHead();
+  else subscribeEvents();
   return () => {
     stopped = true;
     stop();
@@ -116,8 +120,8 @@ const cursorOf = (event: unknown): string | null => {
   return typeof cursor === "string" ? cursor : null;
 };
 
-/** What a subscription delivers, for `for await`. Ending the loop ends the subscription. */
-function iterator(subscribe: (sink: SubscriptionSink) => () => void): AsyncIterableIterator<unknown> {
+/** Turns a subscription into an iterator for `for await`. Leaving the loop ends the subscription. */
+function toAsyncIterator(subscribe: (sink: SubscriptionSink) => () => void): AsyncIterableIterator<unknown> {
   const waiting: unknown[] = [];
   let wake = () => {};
   let done = false;

@@ -1,18 +1,18 @@
-// Which transport worked with a server, so that a browser that cannot use the first choice does not try it first on each page load.
+// Remembers which transport works with a server. A browser without UDP then skips the data channel on later page loads.
 import type { TransportName } from "./link.ts";
 
-/** A day: by then a laptop is in another network, or the server has been set up differently. */
-const LASTS_MS = 24 * 60 * 60 * 1000;
+/** One day: after that the laptop may be in another network, or the server may have another configuration. */
+const TTL_MS = 24 * 60 * 60 * 1000;
 
-/** Remembers the second choice for a server with which the first does not open. */
+/** Remembers the fallback transport for servers where the preferred one fails. */
 export interface TransportStore {
-  /** What to begin with; null for the first choice. */
+  /** The transport to start with. null: the preferred one. */
   load(origin: string): TransportName | null;
-  /** null forgets. */
+  /** null removes the entry. */
   save(origin: string, transport: TransportName | null): void;
 }
 
-/** Keeps it in a Web Storage area, per origin and for a day. A full or forbidden storage is ignored. */
+/** Keeps the transport in a Web Storage area, per origin, for a day. Ignores full or forbidden storage. */
 export function webStorageTransports(storage: () => Storage = () => localStorage, prefix = "recall.transport."): TransportStore {
   return {
     load(origin) {
@@ -26,9 +26,9 @@ export function webStorageTransports(storage: () => Storage = () => localStorage
     save(origin, transport) {
       try {
         if (transport === null) storage().removeItem(prefix + origin);
-        else storage().setItem(prefix + origin, `${transport} ${Date.now() + LASTS_MS}`);
+        else storage().setItem(prefix + origin, `${transport} ${Date.now() + TTL_MS}`);
       } catch {
-        // Private windows and full quotas: the next page load tries the first choice again.
+        // Storage is full or forbidden. The next page load tries the preferred transport again.
       }
     },
   };

@@ -1,10 +1,10 @@
-// The second choice of transport, where UDP is blocked: the GraphQL subscription `sessionEvents` over a WebSocket (graphql-transport-ws).
-import { formatCursor, parseCursor } from "./cursor.ts";
+// The fallback transport for networks without UDP: the GraphQL subscription `sessionEvents` over a WebSocket (graphql-transport-ws).
+import { formatCursor, parseCursor, type Cursor } from "./cursor.ts";
 import { SessionEvents, StreamHead, type SessionEventsResult } from "./generated/operations.ts";
-import { RecallError, graphql, introduction } from "./graphql.ts";
+import { RecallError, connectionParams, graphql } from "./graphql.ts";
 import type { Down, Link, LinkEvents, LinkRequest } from "./link.ts";
 
-/** A WebSocket has no ping of its own that a page can see, so we ask every so often and count silence against it. */
+/** Pages cannot see the pings of a WebSocket, so the client sends its own and measures the silence. */
 const PING_EVERY_MS = 3000;
 const SILENCE_MS = 2 * PING_EVERY_MS + 1000;
 const EPHEMERAL = new Set(["answer_delta", "context_ready"]);
@@ -14,123 +14,149 @@ interface ServerMessage {
   payload?: { data?: SessionEventsResult | null; errors?: Array<{ message: string }> };
 }
 
-export function openWebSocket(request: LinkRequest, events: LinkEvents): Link {
-  const { endpoint, sessionId, openTimeoutMs } = request;
-  const abort = new AbortController();
-  let socket: WebSocket | null = null;
-  let open = false;
-  let ended = false;
-  let head = 0;
-  let caughtUp = false;
-  let pingAt = 0;
-  let pinger: ReturnType<typeof setInterval> | undefined;
+export const openWebSocket = (request: LinkRequest, events: LinkEvents): Link => new WebSocketLink(request, events);
 
-  const send = (message: object) => {
-    if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
-  };
-  const end = () => {
-    if (ended) return false;
-    ended = true;
-    clearTimeout(timer);
-    clearInterval(pinger);
-    abort.abort();
-    if (socket) {
-      socket.onopen = socket.onmessage = socket.onclose = null;
-      socket.close(1000);
-    }
-    return true;
-  };
-  const down = (down: Down) => {
-    if (end()) events.down(down);
-  };
-  const timer = setTimeout(() => down({ why: "unreachable", code: "OPEN_TIMEOUT" }), openTimeoutMs);
-  const reached = (seq: number) => {
-    if (!caughtUp && seq >= head) {
-      caughtUp = true;
-      events.caughtUp(head);
-    }
-  };
+class WebSocketLink implements Link {
+  readonly transport = "websocket";
+  readonly #request: LinkRequest;
+  readonly #events: LinkEvents;
+  readonly #abort = new AbortController();
+  readonly #openTimer: ReturnType<typeof setTimeout>;
+  #socket: WebSocket | null = null;
+  #open = false;
+  #ended = false;
+  #epoch = "";
+  #head = 0;
+  #caughtUp = false;
+  #pingAt = 0;
+  #pingTimer: ReturnType<typeof setInterval> | undefined;
 
-  const receive = (message: ServerMessage, after: string) => {
-    events.heard();
-    switch (message.type) {
-      case "connection_ack":
-        return send({ id: "1", type: "subscribe", payload: { query: SessionEvents, variables: { sessionId, after } } });
-      case "ping":
-        return send({ type: "pong" });
-      case "pong":
-        return events.latency(performance.now() - pingAt);
-      case "next": {
-        const event = message.payload?.data?.sessionEvents;
-        if (!event) return down({ why: "lost", code: "BAD_EVENT" });
-        if (EPHEMERAL.has(event.type)) return events.ephemeral(event.type, event.data);
-        if (event.type === "gap") {
-          const { from, to, reason } = event.data as { from: number; to: number; reason: string };
-          events.gap({ from, to, reason });
-          return reached(to);
-        }
-        if (event.type === "bye") {
-          const { code, reconnect, after_ms } = event.data as { code: string; reconnect: boolean; after_ms: number };
-          return down({ why: reconnect ? "lost" : "refused", code, afterMs: after_ms });
-        }
-        const cursor = parseCursor(event.cursor);
-        if (cursor?.epoch !== epoch) return down({ why: "lost", code: "EPOCH_CHANGED" });
-        events.event({ seq: event.seq, id: event.cursor, type: event.type, ts: event.createdAt, data: event.data });
-        return reached(event.seq);
-      }
-      case "error":
-      case "complete":
-        return down({ why: "lost", code: "SUBSCRIPTION_ENDED" });
-    }
-  };
+  constructor(request: LinkRequest, events: LinkEvents) {
+    this.#request = request;
+    this.#events = events;
+    this.#openTimer = setTimeout(() => this.#down({ why: "unreachable", code: "OPEN_TIMEOUT" }), request.openTimeoutMs);
+    this.#connect().catch((error: unknown) => {
+      const status = error instanceof RecallError ? error.status : 0;
+      const code = error instanceof RecallError ? error.code : "CONNECT_FAILED";
+      this.#down({ why: status === 401 || status === 403 ? "refused" : "unreachable", code });
+    });
+  }
 
-  let epoch = "";
-  const connect = async () => {
-    const { session } = await graphql(endpoint, StreamHead, { sessionId }, { timeoutMs: openTimeoutMs, signal: abort.signal });
-    if (ended) return;
+  /** Does nothing: the subscription has no acknowledgement, and the next `after` carries the cursor. */
+  ack(): void {}
+
+  measure(): void {
+    this.#pingAt = performance.now();
+    this.#send({ type: "ping" });
+  }
+
+  close(): void {
+    this.#end();
+  }
+
+  /** Reads the session's head, then opens the socket and subscribes. */
+  async #connect() {
+    const { endpoint, sessionId, openTimeoutMs } = this.#request;
+    const { session } = await graphql(endpoint, StreamHead, { sessionId }, { timeoutMs: openTimeoutMs, signal: this.#abort.signal });
+    if (this.#ended) return;
     const newest = parseCursor(session?.head);
-    if (!newest) return down({ why: "refused", code: "SESSION_NOT_FOUND" });
-    ({ epoch, seq: head } = newest);
-    const { resume } = request;
-    const recovered = resume === null || (resume.epoch === epoch && resume.seq <= head);
-    const start = recovered && resume ? resume : newest;
+    if (!newest) return this.#down({ why: "refused", code: "SESSION_NOT_FOUND" });
+    this.#epoch = newest.epoch;
+    this.#head = newest.seq;
+    const { resume } = this.#request;
+    const recovered = resume === null || (resume.epoch === newest.epoch && resume.seq <= newest.seq);
+    this.#openSocket(recovered && resume ? resume : newest, recovered);
+  }
 
-    socket = new WebSocket(`${new URL(endpoint.url || "/", location.href).href.replace(/\/$/, "").replace(/^http/, "ws")}/graphql/ws`, "graphql-transport-ws");
+  #openSocket(start: Cursor, recovered: boolean) {
+    const { endpoint } = this.#request;
+    const url = `${new URL(endpoint.url || "/", location.href).href.replace(/\/$/, "").replace(/^http/, "ws")}/graphql/ws`;
+    const socket = new WebSocket(url, "graphql-transport-ws");
+    this.#socket = socket;
     socket.onopen = () => {
-      open = true;
-      clearTimeout(timer);
-      send({ type: "connection_init", payload: introduction(endpoint) });
-      events.welcome({ epoch, head, recovered, reason: recovered ? undefined : "cursor_unknown", silenceMs: SILENCE_MS });
-      if (!recovered) events.gap({ from: 1, to: head, reason: "cursor_unknown" });
-      reached(start.seq);
-      pinger = setInterval(measure, PING_EVERY_MS);
-      measure();
+      this.#open = true;
+      clearTimeout(this.#openTimer);
+      this.#send({ type: "connection_init", payload: connectionParams(endpoint) });
+      const reason = recovered ? undefined : "cursor_unknown";
+      this.#events.welcome({ epoch: this.#epoch, head: this.#head, recovered, reason, silenceMs: SILENCE_MS });
+      if (!recovered) this.#events.gap({ from: 1, to: this.#head, reason: "cursor_unknown" });
+      this.#reportCaughtUp(start.seq);
+      this.#pingTimer = setInterval(() => this.measure(), PING_EVERY_MS);
+      this.measure();
     };
     socket.onmessage = ({ data }: MessageEvent<string>) => {
       let message: ServerMessage;
       try {
         message = JSON.parse(data) as ServerMessage;
       } catch {
-        return down({ why: "lost", code: "BAD_FRAME" });
+        return this.#down({ why: "lost", code: "BAD_FRAME" });
       }
-      receive(message, formatCursor(start));
+      this.#receive(message, formatCursor(start));
     };
-    socket.onclose = ({ code }) => down({ why: code === 4401 || code === 4403 ? "refused" : open ? "lost" : "unreachable", code: `SOCKET_${code}` });
-  };
-  const measure = () => {
-    pingAt = performance.now();
-    send({ type: "ping" });
-  };
-  connect().catch((error: unknown) => {
-    const status = error instanceof RecallError ? error.status : 0;
-    down({ why: status === 401 || status === 403 ? "refused" : "unreachable", code: error instanceof RecallError ? error.code : "CONNECT_FAILED" });
-  });
+    socket.onclose = ({ code }) => this.#down({ why: code === 4401 || code === 4403 ? "refused" : this.#open ? "lost" : "unreachable", code: `SOCKET_${code}` });
+  }
 
-  return {
-    transport: "websocket",
-    // The subscription has no acknowledgement: its cursor is in the next `after`.
-    ack() {},
-    measure,
-    close: () => void end(),
-  };
+  #receive(message: ServerMessage, after: string) {
+    this.#events.heard();
+    switch (message.type) {
+      case "connection_ack":
+        return this.#send({ id: "1", type: "subscribe", payload: { query: SessionEvents, variables: { sessionId: this.#request.sessionId, after } } });
+      case "ping":
+        return this.#send({ type: "pong" });
+      case "pong":
+        return this.#events.latency(performance.now() - this.#pingAt);
+      case "next":
+        return this.#receiveEvent(message.payload?.data?.sessionEvents);
+      case "error":
+      case "complete":
+        return this.#down({ why: "lost", code: "SUBSCRIPTION_ENDED" });
+    }
+  }
+
+  #receiveEvent(event: SessionEventsResult["sessionEvents"] | undefined) {
+    if (!event) return this.#down({ why: "lost", code: "BAD_EVENT" });
+    if (EPHEMERAL.has(event.type)) return this.#events.ephemeral(event.type, event.data);
+    if (event.type === "gap") {
+      const { from, to, reason } = event.data as { from: number; to: number; reason: string };
+      this.#events.gap({ from, to, reason });
+      return this.#reportCaughtUp(to);
+    }
+    if (event.type === "bye") {
+      const { code, reconnect, after_ms } = event.data as { code: string; reconnect: boolean; after_ms: number };
+      return this.#down({ why: reconnect ? "lost" : "refused", code, afterMs: after_ms });
+    }
+    const cursor = parseCursor(event.cursor);
+    if (cursor?.epoch !== this.#epoch) return this.#down({ why: "lost", code: "EPOCH_CHANGED" });
+    this.#events.event({ seq: event.seq, id: event.cursor, type: event.type, ts: event.createdAt, data: event.data });
+    return this.#reportCaughtUp(event.seq);
+  }
+
+  /** Reports once that the replay has reached the head. */
+  #reportCaughtUp(seq: number) {
+    if (this.#caughtUp || seq < this.#head) return;
+    this.#caughtUp = true;
+    this.#events.caughtUp(this.#head);
+  }
+
+  #send(message: object) {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+  }
+
+  #down(down: Down) {
+    if (this.#end()) this.#events.down(down);
+  }
+
+  /** Closes the socket and stops timers. Returns false if the link has already ended. */
+  #end(): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    clearTimeout(this.#openTimer);
+    clearInterval(this.#pingTimer);
+    this.#abort.abort();
+    if (this.#socket) {
+      this.#socket.onopen = this.#socket.onmessage = this.#socket.onclose = null;
+      this.#socket.close(1000);
+    }
+    return true;
+  }
 }

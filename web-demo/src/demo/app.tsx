@@ -1,75 +1,77 @@
-// The page: sessions, conversation, and beside it what is known, as a picture and as a list.
+// Layout of the page: sessions, conversation, graph and facts.
 import { useEffect, useState } from "preact/hooks";
 import { Chat } from "./parts/chat.tsx";
 import { Composer } from "./parts/composer.tsx";
-import { Door } from "./parts/door.tsx";
 import { EntityView } from "./parts/entity.tsx";
 import { Facts } from "./parts/facts.tsx";
 import { Graph } from "./parts/graph.tsx";
 import { Header } from "./parts/header.tsx";
 import { Icon } from "./parts/icon.tsx";
+import { LoginPage } from "./parts/login-page.tsx";
 import { Sessions } from "./parts/sessions.tsx";
-import { boot, broken, caughtUp, line, memory, missing, newSession, problem, restoreLine, sessions, settleVisit, wantedMessage } from "./state/app.ts";
-import { door, offer } from "./state/login.ts";
+import {
+  boot, caughtUp, connection, memory, missing, newSession, problem, reconnect, sessions, settleVisit, startError, wantedMessage,
+} from "./state/app.ts";
+import { loginMethods, visitOffer } from "./state/login.ts";
 import { route, sessionHref } from "./state/route.ts";
-import { count } from "./state/words.ts";
+import { count } from "./state/format.ts";
 
-const SHOWN_MS = 7000;
+const CAUGHT_UP_SHOWN_MS = 7000;
 
-/** What happened to the line, where the eye is: over the part of the page that stands still meanwhile. */
-function LineNews() {
-  const state = line.value;
+/** Notice about a lost or restored connection, above the part of the page that it affects. */
+function ConnectionNotice() {
+  const state = connection.value;
   const news = caughtUp.value;
   useEffect(() => {
     if (!news) return;
-    const timer = setTimeout(() => { caughtUp.value = null; }, SHOWN_MS);
+    const timer = setTimeout(() => { caughtUp.value = null; }, CAUGHT_UP_SHOWN_MS);
     return () => clearTimeout(timer);
   }, [news]);
   if (state?.phase === "paused") {
     return (
       <div class="news cut">
-        <b>The line is cut.</b> Keep talking: Recall goes on learning, this page just does not see it.
-        <button type="button" onClick={restoreLine}>Restore the line</button>
+        <b>The line is cut.</b> Keep talking: Recall still learns, but this page does not see it.
+        <button type="button" onClick={reconnect}>Restore the line</button>
       </div>
     );
   }
   if (state?.phase === "waiting" || (state?.phase === "connecting" && state.attempt > 0)) {
-    return <div class="news lost"><b>The line is lost.</b> It will come back by itself and bring what was missed.</div>;
+    return <div class="news lost"><b>The line is lost.</b> The page reconnects automatically and replays what it missed.</div>;
   }
   if (!news) return null;
   return (
     <div class="news caught-up" role="status">
       <b>{news.gaps > 0 ? "Caught up." : news.replayed > 0 ? `Caught up: ${count(news.replayed, "event")} replayed.` : "Back."}</b>{" "}
-      {news.gaps > 0 ? "The log no longer held everything, so the state was fetched anew." : news.replayed > 0 ? "In order, none lost, none twice." : "Nothing was missed."}
+      {news.gaps > 0 ? "The log no longer contains every event, so the page reloaded its state." : news.replayed > 0 ? "In order, each event once." : "Nothing was missed."}
     </div>
   );
 }
 
-/** After a login: what was told before it. */
+/** Offers after a login to adopt the data of a visit. */
 function VisitOffer() {
   const [busy, setBusy] = useState(false);
-  const told = offer.value;
-  if (!told) return null;
-  const answer = (take: boolean) => {
+  const offer = visitOffer.value;
+  if (!offer) return null;
+  const answer = (adopt: boolean) => {
     setBusy(true);
-    void settleVisit(take).finally(() => setBusy(false));
+    void settleVisit(adopt).finally(() => setBusy(false));
   };
   return (
     <div class="news offer" role="status">
-      <b>You told Recall something before you logged in</b> ({count(told.messages, "message")}).
-      <button type="button" disabled={busy} onClick={() => answer(true)}>Take it into my account</button>
+      <b>You told Recall something before you logged in</b> ({count(offer.messages, "message")}).
+      <button type="button" disabled={busy} onClick={() => answer(true)}>Move it to my account</button>
       <button type="button" disabled={busy} onClick={() => answer(false)}>Delete it</button>
     </div>
   );
 }
 
-/** An address that leads to no session of this person. */
-function Missing() {
+/** Shown if the session in the URL does not exist for this user. */
+function MissingSession() {
   const newest = sessions.value.find((s) => !s.shared);
   return (
     <div class="page missing">
       <h1>There is no such session</h1>
-      <p class="soft">It was deleted, or it belongs to somebody else. Nothing was opened in its place.</p>
+      <p class="soft">It was deleted, or it belongs to another user.</p>
       <p>
         {newest && <a href={sessionHref(newest.id)}>Open the newest session</a>}
         <button type="button" onClick={() => void newSession()}>Start a new session</button>
@@ -84,11 +86,11 @@ const tabs: Array<[Tab, string]> = [["chat", "Chat"], ["facts", "Facts"], ["grap
 export function App() {
   const [menu, setMenu] = useState(false);
   const [tab, setTab] = useState<Tab>("chat");
-  const at = route.value;
-  const cut = line.value !== null && line.value.phase !== "live" && line.value.phase !== "replaying";
+  const current = route.value;
+  const cut = connection.value !== null && connection.value.phase !== "live" && connection.value.phase !== "replaying";
   const wanted = wantedMessage.value;
   useEffect(() => { if (wanted) setTab("chat"); }, [wanted]);
-  useEffect(() => setTab("chat"), [at]);
+  useEffect(() => setTab("chat"), [current]);
   useEffect(() => {
     if (!menu) return;
     const close = (event: KeyboardEvent) => { if (event.key === "Escape") setMenu(false); };
@@ -96,9 +98,9 @@ export function App() {
     return () => removeEventListener("keydown", close);
   }, [menu]);
 
-  if (door.value) return <Door />;
-  if (broken.value) {
-    return <main class="broken"><Icon name="mark" /><h1>Recall cannot be reached</h1><p>{broken.value}</p><button type="button" onClick={() => void boot()}>Try again</button></main>;
+  if (loginMethods.value) return <LoginPage />;
+  if (startError.value) {
+    return <main class="broken"><Icon name="mark" /><h1>Recall cannot be reached</h1><p>{startError.value}</p><button type="button" onClick={() => void boot()}>Try again</button></main>;
   }
   const known = memory.value;
   void known?.version.value;
@@ -107,16 +109,18 @@ export function App() {
     <div class="shell" data-tab={tab} data-menu={menu || undefined} data-line={cut ? "cut" : "whole"}>
       <Header onMenu={() => setMenu(!menu)} menuOpen={menu} />
       <Sessions onChoose={() => setMenu(false)} />
-      {menu && <button type="button" class="veil" aria-label="Close the sessions" onClick={() => setMenu(false)} />}
+      {menu && <button type="button" class="backdrop" aria-label="Close the sessions" onClick={() => setMenu(false)} />}
       <main id="main" tabIndex={-1}>
         {tab !== "chat" && <h1 class="unseen of-tab">{tab === "facts" ? "Facts" : "Graph"}</h1>}
-        <section class="talk" aria-label={at.page === "entity" ? "Entity" : "Chat"}>
+        <section class="talk" aria-label={current.page === "entity" ? "Entity" : "Chat"}>
           <VisitOffer />
-          <LineNews />
-          {at.page === "entity" ? <EntityView key={at.id} id={at.id} /> : at.page === "session" && missing.value === at.id ? <Missing /> : <><Chat key={at.page === "session" ? at.id : ""} /><Composer /></>}
+          <ConnectionNotice />
+          {current.page === "entity" ? <EntityView key={current.id} id={current.id} />
+            : current.page === "session" && missing.value === current.id ? <MissingSession />
+            : <><Chat key={current.page === "session" ? current.id : ""} /><Composer /></>}
         </section>
         <section class="memory" aria-label="Memory">
-          <LineNews />
+          <ConnectionNotice />
           <Graph />
           <Facts />
         </section>

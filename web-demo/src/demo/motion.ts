@@ -1,10 +1,10 @@
-// Movement: lists that slide to their new order, numbers that run to their new value. Still for those who asked for stillness.
+// Animations of lists, numbers and scrolling. They respect `prefers-reduced-motion`.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const query = matchMedia("(prefers-reduced-motion: reduce)");
-export const still = (): boolean => query.matches;
+export const prefersReducedMotion = (): boolean => query.matches;
 
-/** Children of `list` marked `data-flip` glide from their former place (FLIP: first, last, invert, play). */
+/** Animates children marked `data-flip` from their previous position (FLIP: first, last, invert, play). */
 export function useFlip<T extends HTMLElement>() {
   const list = useRef<T>(null);
   const tops = useRef(new Map<string, number>());
@@ -16,7 +16,7 @@ export function useFlip<T extends HTMLElement>() {
       const top = child.offsetTop;
       const from = before.get(key);
       after.set(key, top);
-      if (from !== undefined && from !== top && !still()) {
+      if (from !== undefined && from !== top && !prefersReducedMotion()) {
         child.animate([{ transform: `translateY(${from - top}px)` }, { transform: "none" }], { duration: 420, easing: "cubic-bezier(.2,.9,.25,1)" });
       }
     }
@@ -25,14 +25,14 @@ export function useFlip<T extends HTMLElement>() {
   return list;
 }
 
-/** `value`, reached over `ms` milliseconds with a soft end. */
-export function useRunning(value: number, ms = 600): number {
+/** Animates a number to `value` within `ms` milliseconds. */
+export function useAnimatedNumber(value: number, ms = 600): number {
   const [shown, setShown] = useState(value);
   const at = useRef(value);
   useEffect(() => {
     const from = at.current;
     if (from === value) return;
-    if (still()) {
+    if (prefersReducedMotion()) {
       at.current = value;
       return setShown(value);
     }
@@ -49,33 +49,33 @@ export function useRunning(value: number, ms = 600): number {
 }
 
 /**
- * Keeps a scrolling log at its end while the reader is there, and leaves them alone when they scrolled up. `box` scrolls, `content` grows.
- * `begin`: whether it starts there. Only a move upwards lets go: a scroll event that arrives after more content has grown must not look
- * like the reader's wish.
+ * Keeps a log scrolled to its end until the reader scrolls up. `box` scrolls, `content` grows.
+ *
+ * Only upward movement counts as scrolling up: a scroll event may arrive after the content has grown, away from the end.
  */
-export function useStickToEnd<Box extends HTMLElement, Content extends HTMLElement>(begin: boolean) {
+export function useStickToEnd<Box extends HTMLElement, Content extends HTMLElement>(startAtEnd: boolean) {
   const box = useRef<Box>(null);
   const content = useRef<Content>(null);
   useEffect(() => {
     const node = box.current;
     if (!node || !content.current) return;
-    let stuck = begin;
+    let stuck = startAtEnd;
     let top = node.scrollTop;
-    const scrolled = () => {
+    const onScroll = () => {
       if (node.scrollTop < top - 1) stuck = false;
       if (node.scrollHeight - node.scrollTop - node.clientHeight < 60) stuck = true;
       top = node.scrollTop;
     };
-    const grown = new ResizeObserver(() => {
+    const resizeObserver = new ResizeObserver(() => {
       if (stuck) node.scrollTop = node.scrollHeight;
       top = node.scrollTop;
     });
-    node.addEventListener("scroll", scrolled, { passive: true });
-    grown.observe(node);
-    grown.observe(content.current);
+    node.addEventListener("scroll", onScroll, { passive: true });
+    resizeObserver.observe(node);
+    resizeObserver.observe(content.current);
     return () => {
-      node.removeEventListener("scroll", scrolled);
-      grown.disconnect();
+      node.removeEventListener("scroll", onScroll);
+      resizeObserver.disconnect();
     };
   }, []);
   return { box, content };

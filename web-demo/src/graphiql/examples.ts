@@ -1,4 +1,4 @@
-// The tabs a first visitor finds. Each runs as it is: the session made for the examples is filled in before.
+// The example tabs. Each runs unchanged, because the page fills in the session id.
 
 export interface Example {
   query: string;
@@ -9,8 +9,8 @@ const json = (value: unknown) => JSON.stringify(value, null, 2);
 
 export const examples = (sessionId: string): Example[] => [
   {
-    query: `# Tell something. The message is stored and answered at once,
-# its facts follow within milliseconds (see the tab LiveEvents).
+    query: `# Sends a message. The server stores it at once and extracts its
+# facts within milliseconds (see the tab LiveEvents).
 mutation SendMessage($input: SendMessageInput!) {
   sendMessage(input: $input) {
     status
@@ -22,7 +22,7 @@ mutation SendMessage($input: SendMessageInput!) {
     variables: json({ input: { sessionId, text: "John likes Mary." } }),
   },
   {
-    query: `# What is known, strongest evidence first, with the words it rests on.
+    query: `# Lists facts, strongest evidence first, with the quoted messages.
 query Facts {
   facts(first: 20) {
     nodes {
@@ -37,8 +37,8 @@ query Facts {
 `,
   },
   {
-    query: `# What a language model would be given for a question:
-# ranked messages and facts, and how they were found.
+    query: `# Returns the context that a language model receives for a question:
+# ranked messages and facts, and the retrieval methods that found them.
 query Context($input: ContextInput!) {
   context(input: $input) {
     methodsUsed
@@ -51,7 +51,7 @@ query Context($input: ContextInput!) {
     variables: json({ input: { query: "Who does John like?", first: 5 } }),
   },
   {
-    query: `# Leave this running, then send a message in the first tab.
+    query: `# Run this, then send a message in the first tab.
 subscription LiveEvents($sessionId: ID!) {
   sessionEvents(sessionId: $sessionId) { seq cursor type createdAt data }
 }
@@ -59,7 +59,7 @@ subscription LiveEvents($sessionId: ID!) {
     variables: json({ sessionId }),
   },
   {
-    query: `# A conversation of its own.
+    query: `# Creates a session.
 mutation CreateSession {
   createSession(input: { title: "From GraphiQL" }) {
     session { id title head }
@@ -69,7 +69,7 @@ mutation CreateSession {
 `,
   },
   {
-    query: `# The relations that are found in text, with the half-life of their weight.
+    query: `# Lists the relations of the ontology and the half-life of their weight.
 query Ontology {
   relations { name phrase description symmetric functional halfLifeDays }
 }

@@ -1,5 +1,5 @@
-// Entry of the GraphiQL page: the stock GraphiQL against this server, with examples that run as they are.
-// Written without JSX: the pages of this folder share one TypeScript configuration, and its JSX belongs to Preact.
+// Entry point of the GraphiQL page: standard GraphiQL for this server, with examples.
+// This file uses no JSX, because the shared TypeScript configuration compiles JSX for Preact.
 import { createGraphiQLFetcher, type Fetcher } from "@graphiql/toolkit";
 import { GraphiQL } from "graphiql";
 import "graphiql/graphiql.css";
@@ -9,28 +9,28 @@ import { createRoot } from "react-dom/client";
 import { examples, type Example } from "./examples.ts";
 import "./page.css";
 
-const here = new URL(location.href);
+const pageUrl = new URL(location.href);
 
-/** The login, if there is one; where one is needed and can be had, the browser goes there first. */
-async function csrfToken(): Promise<string | null> {
+/** Returns the CSRF token of the login cookie. Redirects to the login page if a login is required. */
+async function fetchCsrfToken(): Promise<string | null> {
   const { methods, user, csrfToken } = (await (await fetch("/auth/session", { cache: "no-store" })).json()) as {
     methods: string[]; user: object | null; csrfToken: string | null;
   };
-  // Without a login an access token goes into the headers below the editor.
+  // Without login support, users enter an access token in the headers editor.
   if (!user && methods.includes("oidc")) location.replace("/auth/login?return_to=/graphql");
   return csrfToken;
 }
 
-const csrf = await csrfToken().catch(() => null);
-const shown: Record<string, string> = csrf ? { "x-csrf-token": csrf } : {};
+const csrf = await fetchCsrfToken().catch(() => null);
+const csrfHeaders: Record<string, string> = csrf ? { "x-csrf-token": csrf } : {};
 const subscriptions = createClient({
-  url: `${here.protocol === "https:" ? "wss" : "ws"}://${here.host}/graphql/ws`, lazy: true, connectionParams: csrf ? { csrfToken: csrf } : {},
+  url: `${pageUrl.protocol === "https:" ? "wss" : "ws"}://${pageUrl.host}/graphql/ws`, lazy: true, connectionParams: csrf ? { csrfToken: csrf } : {},
 });
-const fetcher = createGraphiQLFetcher({ url: "/graphql", wsClient: subscriptions, headers: shown });
+const fetcher = createGraphiQLFetcher({ url: "/graphql", wsClient: subscriptions, headers: csrfHeaders });
 
-/** One request outside GraphiQL, for what the examples need beforehand. */
-async function ask<T>(query: string, variables: Record<string, unknown> = {}): Promise<T> {
-  const response = await fetch("/graphql", { method: "POST", headers: { "content-type": "application/json", ...shown }, body: JSON.stringify({ query, variables }) });
+/** Sends a request outside GraphiQL, to prepare the examples. */
+async function request<T>(query: string, variables: Record<string, unknown> = {}): Promise<T> {
+  const response = await fetch("/graphql", { method: "POST", headers: { "content-type": "application/json", ...csrfHeaders }, body: JSON.stringify({ query, variables }) });
   return ((await response.json()) as { data: T }).data;
 }
 
@@ -38,21 +38,23 @@ const SESSION_KEY = "recall.graphiql.session";
 const TABS_KEY = "graphiql:tabState";
 
 /**
- * The session the examples talk about and write into. It is made for them and kept, so that no example touches a real conversation, and
- * nobody has to copy an id from one tab to the others.
+ * Returns the session of the examples, and creates it on the first visit.
+ *
+ * A separate session keeps the examples out of real conversations, and users need not copy its id between tabs.
  */
-async function exampleSession(): Promise<{ id: string; isNew: boolean }> {
-  const kept = localStorage.getItem(SESSION_KEY);
-  if (kept && (await ask<{ session: object | null }>("query ($id: ID!) { session(id: $id) { id } }", { id: kept })).session) return { id: kept, isNew: false };
-  const { createSession } = await ask<{ createSession: { session: { id: string } } }>('mutation { createSession(input: { title: "From GraphiQL" }) { session { id } } }');
+async function loadExampleSession(): Promise<{ id: string; isNew: boolean }> {
+  const stored = localStorage.getItem(SESSION_KEY);
+  if (stored && (await request<{ session: object | null }>("query ($id: ID!) { session(id: $id) { id } }", { id: stored })).session) return { id: stored, isNew: false };
+  const { createSession } = await request<{ createSession: { session: { id: string } } }>('mutation { createSession(input: { title: "From GraphiQL" }) { session { id } } }');
   localStorage.setItem(SESSION_KEY, createSession.session.id);
   return { id: createSession.session.id, isNew: true };
 }
 
 /**
- * Makes the tabs of a former visit ready: GraphiQL opens an empty tab unless it finds the text of the active one under keys of its own,
- * which it writes only while somebody types. `isNew`: the examples point to a session that is gone, or that is not theirs; a text that was
- * changed is no example any more.
+ * Prepares the stored tabs of an earlier visit.
+ *
+ * GraphiQL opens an empty tab unless it finds the active tab's text under separate keys, which it writes only while the user types.
+ * `isNew`: the stored variables name another session, so unchanged examples get the new id.
  */
 function restoreTabs(tabs: readonly Example[], isNew: boolean): void {
   const state = JSON.parse(localStorage.getItem(TABS_KEY) ?? "null") as { activeTabIndex: number; tabs: Array<{ query: string | null; variables: string | null }> } | null;
@@ -68,10 +70,10 @@ function restoreTabs(tabs: readonly Example[], isNew: boolean): void {
 
 const element = document.getElementById("graphiql");
 if (element) {
-  const { id, isNew } = await exampleSession().catch(() => ({ id: "", isNew: false }));
+  const { id, isNew } = await loadExampleSession().catch(() => ({ id: "", isNew: false }));
   const tabs = examples(id);
   restoreTabs(tabs, isNew);
-  // GraphiQL takes the variables of the first tab from here and not from the tab; on later visits it has its own store.
+  // On the first visit GraphiQL ignores the first tab's own variables. Later it loads them from its storage.
   const firstVisit = localStorage.getItem(TABS_KEY) === null;
   createRoot(element).render(
     createElement(GraphiQL, {

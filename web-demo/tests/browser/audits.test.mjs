@@ -1,4 +1,4 @@
-// GraphQL over HTTP as its specification says: every audit of the reference suite.
+// Runs the audits of the reference suite for the GraphQL over HTTP specification.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { serverAudits } from "graphql-http";
@@ -12,7 +12,7 @@ after(async () => {
   await server?.stop();
 });
 
-test("every audit of graphql-http passes", async () => {
+test("the server passes every audit of graphql-http", async () => {
   const audits = serverAudits({ url: `${server.url}/graphql`, fetchFn: fetch });
   assert.ok(audits.length >= 61, `${audits.length} audits`);
   const failed = [];

@@ -1,5 +1,5 @@
-// Firefox in the browser tests, driven over Marionette, the protocol that is part of every Firefox: no driver has to be installed.
-// FIREFOX is the browser (default /usr/bin/firefox-esr).
+// Firefox for the browser tests. Marionette, Firefox's built-in protocol, controls it without a separate driver.
+// FIREFOX names the browser (default: /usr/bin/firefox-esr).
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { until } from "./harness.mjs";
 
-/** A new profile that asks nobody on the internet for anything. Everything that concerns WebRTC keeps its default. */
+/** Preferences that prevent requests to the internet. WebRTC keeps its defaults. */
 const PREFERENCES = {
   "marionette.port": 0, "app.update.enabled": false, "browser.shell.checkDefaultBrowser": false, "browser.aboutwelcome.enabled": false,
   "datareporting.policy.dataSubmissionEnabled": false, "toolkit.telemetry.reportingpolicy.firstRun": false, "app.normandy.enabled": false,
@@ -29,7 +29,7 @@ export class Firefox {
     await writeFile(path.join(firefox.profile, "user.js"), Object.entries(PREFERENCES).map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`).join(""));
     const program = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
     firefox.process = spawn(program, ["--headless", "--no-remote", "--profile", firefox.profile, "--marionette", "about:blank"], {
-      // Firefox as root refuses a home that belongs to somebody else.
+      // As root, Firefox rejects a home directory of another user.
       env: { ...process.env, HOME: firefox.profile, MOZ_CRASHREPORTER_DISABLE: "1" }, stdio: "ignore",
     });
     firefox.process.on("error", (error) => { firefox.failed = error.message; });
@@ -39,7 +39,7 @@ export class Firefox {
         return Number(await readFile(path.join(firefox.profile, "MarionetteActivePort"), "utf8").catch(() => 0));
       }, "Firefox to listen", 120_000);
       firefox.socket = connect(port, "127.0.0.1");
-      firefox.socket.on("data", (chunk) => firefox.#take(chunk));
+      firefox.socket.on("data", (chunk) => firefox.#receive(chunk));
       firefox.socket.on("error", () => {});
       await once(firefox.socket, "connect");
       const { capabilities } = await firefox.send("WebDriver:NewSession", {});
@@ -52,8 +52,8 @@ export class Firefox {
     return firefox;
   }
 
-  /** Frames are `length:[1, id, error, result]`; the first one greets and has no id. */
-  #take(chunk) {
+  /** Parses frames: `length:[1, id, error, result]`. The first frame is a greeting without an id. */
+  #receive(chunk) {
     this.#received = Buffer.concat([this.#received, chunk]);
     for (;;) {
       const colon = this.#received.indexOf(":");
@@ -87,7 +87,7 @@ export class Firefox {
     return this.send("WebDriver:Refresh", {});
   }
 
-  /** Runs `body`, the text of an async function, in the page. */
+  /** Runs `body`, the source of an async function, in the page. */
   async evaluate(body, ...args) {
     const script = `const done = arguments[arguments.length - 1]; (async (...args) => { ${body} })(...arguments).then((value) => done({ value }), (error) => done({ error: String(error) }));`;
     const { value } = await this.send("WebDriver:ExecuteAsyncScript", { script, args, sandbox: null });
@@ -95,7 +95,7 @@ export class Firefox {
     return value?.value;
   }
 
-  /** Types into the one element of `selector`, as a person would; "\uE007" is Enter. */
+  /** Types text into an element. "\uE007" is Enter. */
   async type(selector, text) {
     const { value } = await this.send("WebDriver:FindElement", { using: "css selector", value: selector });
     await this.send("WebDriver:ElementSendKeys", { id: value[ELEMENT], text });

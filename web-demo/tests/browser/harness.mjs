@@ -1,5 +1,5 @@
-// What the browser tests share: the built server on free ports, a UDP relay that can lose everything, Chromium, and the stream client inside a page.
-// RECALL_BIN is the server's binary, CHROMIUM the browser (default /usr/bin/chromium).
+// Test harness: the built server on free ports, a UDP relay that can drop packets, Chromium, and the stream client in a page.
+// RECALL_BIN names the server's binary, CHROMIUM the browser (default: /usr/bin/chromium).
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
@@ -8,6 +8,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { after, before } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
@@ -32,7 +33,7 @@ async function udpSocket(port = 0, address = "127.0.0.1") {
   return socket;
 }
 
-/** Waits until `check` gives something true. A generous limit: it is there to end a broken test, not to measure. */
+/** Waits until `check` returns a truthy value, and returns it. The limit ends broken tests; it measures nothing. */
 export async function until(check, what, limitMs = 30_000) {
   const end = Date.now() + limitMs;
   for (;;) {
@@ -43,10 +44,10 @@ export async function until(check, what, limitMs = 30_000) {
   }
 }
 
-/** What the server is told its public address is. The relay has it, on the server's port; the server itself listens on 127.0.0.1. */
+/** Address of the relay, which the server announces as its own. The server itself listens on 127.0.0.1, on the same port. */
 const RELAY = "127.0.0.2";
 
-/** Stands between browser and server for UDP: one upstream socket for each browser address. `lossy` drops everything both ways. */
+/** Relays UDP between browser and server, with one upstream socket per browser address. `lossy` drops all packets. */
 class UdpRelay {
   lossy = false;
   #upstream = new Map();
@@ -63,7 +64,7 @@ class UdpRelay {
         socket.on("message", (back) => {
           if (!relay.lossy) relay.front.send(back, from.port, from.address);
         });
-        socket.on("error", () => {}); // The server may be down: that is what the test wants.
+        socket.on("error", () => {}); // Some tests stop the server.
         relay.#upstream.set(key, socket);
       }
       socket.send(packet, serverPort, "127.0.0.1");
@@ -78,9 +79,9 @@ class UdpRelay {
 }
 
 export class Server {
-  /** `settings` are environment variables of the server, or a function that makes them once its address is known. */
+  /** `settings`: environment variables of the server, or a function that returns them for its URL. */
   static async start(settings = {}) {
-    assert.ok(process.env.RECALL_BIN, "RECALL_BIN must name the built server");
+    assert.ok(process.env.RECALL_BIN, "Set RECALL_BIN to the path of the built server.");
     const server = new Server();
     server.data = await mkdtemp(path.join(tmpdir(), "recall-browser-"));
     server.port = await freeTcpPort();
@@ -93,19 +94,19 @@ export class Server {
     try {
       await server.run();
     } catch (error) {
-      // An open socket would keep the test run from ending.
+      // Open sockets would prevent the test run from ending.
       await server.stop();
       throw error;
     }
     return server;
   }
 
-  /** Starts the process; the same ports and data each time. */
+  /** Starts the process. A restart uses the same ports and data. */
   async run() {
     this.output = "";
     this.process = spawn(process.env.RECALL_BIN, ["serve", "--listen", `127.0.0.1:${this.port}`, "--data", this.data], {
       env: {
-        // The server refuses settings it does not know, and those of the tests are not its own.
+        // Remove the tests' own settings: the server rejects unknown ones.
         ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("RECALL_"))),
         RECALL_UDP_LISTEN: `127.0.0.1:${this.udpPort}`, RECALL_UDP_PUBLIC_ADDRESSES: RELAY,
         RECALL_LOG: "warn",
@@ -118,7 +119,7 @@ export class Server {
     this.process.stderr.on("data", collect);
     const { process: started } = this;
     await until(async () => {
-      if (started.exitCode !== null) assert.fail(`the server ended at start:\n${this.output}`);
+      if (started.exitCode !== null) assert.fail(`The server exited during start:\n${this.output}`);
       return fetch(`${this.url}/healthz`).then((r) => r.ok, () => false);
     }, "the server to answer /healthz");
   }
@@ -163,7 +164,7 @@ export class Server {
     return sendMessage.message.id;
   }
 
-  /** Number of the newest event once nothing more is on its way. */
+  /** Waits until the session is idle. Returns the number of its newest event. */
   async settledHead(sessionId) {
     const read = async () => {
       const { session } = await this.graphql("query ($id: ID!) { session(id: $id) { head messages(last: 100) { nodes { status } } } }", { id: sessionId });
@@ -176,7 +177,7 @@ export class Server {
       const still = !now.busy && now.head === before.head;
       before = now;
       return still && now.head;
-    }, "the session's log to come to rest");
+    }, "the session to become idle");
   }
 }
 
@@ -192,8 +193,9 @@ export class Browser {
   }
 
   /**
-   * A fresh visitor: a context of its own, or a further tab of `visitor`. Anything on the console that is not expected is kept in
-   * `problems`; while `outage` is set, requests may fail, which Chromium itself writes to the console.
+   * Opens a page in a new context, or in another tab of `visitor`.
+   *
+   * `problems` collects console errors, exceptions and requests to other hosts. While `outage` is set, failed requests are expected.
    */
   async visit(url, { visitor, ...options } = {}) {
     const context = visitor?.context ?? await this.chromium.newContext({ viewport: { width: 1360, height: 850 }, ...options });
@@ -216,8 +218,27 @@ export class Browser {
 }
 
 /**
- * A page of the server with the client package in it; `window.open_` starts a stream that writes down what it sees. The page itself must
- * really come from the server: Chromium lets no page that it cannot place connect to a loopback address.
+ * Starts a server and Chromium before a file's tests and stops both afterwards.
+ *
+ * `assign` receives them before the first test. `settings`: see `Server.start`.
+ */
+export function withServerAndBrowser(assign, settings) {
+  const started = {};
+  before(async () => {
+    started.server = await Server.start(settings);
+    started.browser = await Browser.start();
+    assign(started);
+  });
+  after(async () => {
+    await started.browser?.stop();
+    await started.server?.stop();
+  });
+}
+
+/**
+ * Opens a page of the server with the client package. `window.openStream` starts a stream and records its events.
+ *
+ * The server must deliver the page: Chromium lets only such pages connect to a loopback address.
  */
 export async function clientPage(browser, server, options = {}) {
   const context = options.visitor?.context ?? await browser.chromium.newContext();
@@ -226,17 +247,17 @@ export async function clientPage(browser, server, options = {}) {
     return route.fulfill({ contentType: "text/javascript", body: await readFile(path.join(root, "src/client/dist", file), "utf8") });
   });
   const tab = await browser.visit(`${server.url}/healthz`, { visitor: { context } });
-  await prepare(tab);
+  await loadClient(tab);
   return tab;
 }
 
-/** Loads the client into the page; again after a reload. */
-export const prepare = (tab) => tab.page.evaluate(defineOpen);
+/** Loads the client into the page. Call it again after a reload. */
+export const loadClient = (tab) => tab.page.evaluate(defineOpenStream);
 
 /** Runs in the page. */
-async function defineOpen() {
+async function defineOpenStream() {
   const { RecallClient, webStorageCursors } = await import("/__client/index.js");
-  window.open_ = (sessionId, options = {}) => {
+  window.openStream = (sessionId, options = {}) => {
     const record = { seqs: [], types: [], replayed: 0, gaps: [], transports: [], phases: [], openMs: null };
     const began = performance.now();
     const stream = new RecallClient().stream(sessionId, {
@@ -259,15 +280,15 @@ async function defineOpen() {
 
 export const record = (tab) => tab.page.evaluate(() => ({ ...window.record, state: window.stream.state }));
 
-export async function live(tab, transport, limitMs) {
+export async function waitUntilLive(tab, transport, limitMs) {
   return until(async () => {
     const seen = await record(tab);
     return seen.state.phase === "live" && (transport === undefined || seen.state.transport === transport) && seen;
   }, `the stream to be live${transport ? ` over ${transport}` : ""}`, limitMs);
 }
 
-/** The stream has seen 1..=head: each once, in order, and no gap. */
-export async function sawEverything(tab, head, from = 1) {
+/** Waits for event `head`. Asserts that the stream received from..=head once, in order, without a gap. */
+export async function expectAllEvents(tab, head, from = 1) {
   const seen = await until(async () => {
     const now = await record(tab);
     return now.seqs.at(-1) >= head && now;

@@ -1,76 +1,69 @@
-// What the demo shows stays true after a reload, far back in a conversation, in other sessions and tabs, and at any size.
+// The demo page after reloads, in long conversations, across sessions and tabs, and on small screens.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { fact, newSession, phase, say, sessionIn, shown } from "./demo-page.mjs";
-import { Browser, Server, until } from "./harness.mjs";
+import { test } from "node:test";
+import { fact, newSession, waitForPhase, say, sessionIn, waitForElement } from "./demo-page.mjs";
+import { until, withServerAndBrowser } from "./harness.mjs";
 
 let server;
 let browser;
-before(async () => {
-  server = await Server.start();
-  browser = await Browser.start();
-});
-after(async () => {
-  await browser?.stop();
-  await server?.stop();
-});
+withServerAndBrowser((started) => { ({ server, browser } = started); });
 
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
-const imported = async (sessionId, texts) => {
+const importMessages = async (sessionId, texts) => {
   for (let at = 0; at < texts.length; at += 100) {
     const messages = texts.slice(at, at + 100).map((text) => ({ text }));
-    const { importMessages } = await server.graphql("mutation ($i: ImportMessagesInput!) { importMessages(input: $i) { errors { message } } }", { i: { sessionId, messages } });
-    assert.deepEqual(importMessages.errors, []);
+    const { importMessages: payload } = await server.graphql("mutation ($i: ImportMessagesInput!) { importMessages(input: $i) { errors { message } } }", { i: { sessionId, messages } });
+    assert.deepEqual(payload.errors, []);
   }
   await server.settledHead(sessionId);
 };
-const visible = (locator) => locator.evaluate((node) => {
+const isVisible = (locator) => locator.evaluate((node) => {
   const { top, bottom } = node.getBoundingClientRect();
   return top >= 0 && bottom <= innerHeight;
 });
 
-test("chips say after a reload what each message did to its facts", async () => {
+test("chips show after a reload how each message changed its facts", async () => {
   const tab = await browser.visit(`${server.url}/`);
   const { page } = tab;
-  await phase(tab, "live");
+  await waitForPhase(tab, "live");
   await newSession(tab);
   for (const text of ["I use React.", "I use React.", "I do not use React.", "I no longer use React."]) {
     await say(tab, text);
-    await shown(page.locator(".message.own").last().locator(".learned li"), `what "${text}" did`);
+    await waitForElement(page.locator(".message.own").last().locator(".learned li"), `the chip of "${text}"`);
   }
   const chips = () => page.locator(".message.own .learned i").allInnerTexts();
   const before = await chips();
   assert.deepEqual(before, ["+", "↑", "↓", "×"]);
   await page.reload();
-  await phase(tab, "live");
+  await waitForPhase(tab, "live");
   await until(async () => (await chips()).length === before.length, "the chips after the reload");
   assert.deepEqual(await chips(), before);
   await tab.context.close();
 });
 
-test("a message far back is loaded with those around it and scrolled to: from evidence, an answer and an entity", async () => {
+test("links from evidence, answers and entities load and scroll to old messages", async () => {
   const session = await server.newSession();
-  await imported(session.id, ["Wilhelmina lives in Ghent.", ...Array.from({ length: 130 }, (_, i) => `Good morning, this is number ${i}.`)]);
+  await importMessages(session.id, ["Wilhelmina lives in Ghent.", ...Array.from({ length: 130 }, (_, i) => `Good morning, this is number ${i}.`)]);
   const tab = await browser.visit(`${server.url}/#/s/${session.id}`);
   const { page } = tab;
-  await phase(tab, "live");
-  const old = page.locator(".message", { hasText: "Wilhelmina lives in Ghent." }).first();
-  const reached = async (what) => {
-    await shown(old, what);
-    await until(() => visible(old), `${what} to be scrolled to`);
+  await waitForPhase(tab, "live");
+  const oldMessage = page.locator(".message", { hasText: "Wilhelmina lives in Ghent." }).first();
+  const expectScrolledTo = async (what) => {
+    await waitForElement(oldMessage, what);
+    await until(() => isVisible(oldMessage), `${what} to be scrolled to`);
   };
-  const again = async () => {
+  const reopen = async () => {
     await page.goto(`${server.url}/#/s/${session.id}`);
     await page.reload();
-    await phase(tab, "live");
-    assert.equal(await old.count(), 0, "only the newest messages are loaded");
+    await waitForPhase(tab, "live");
+    assert.equal(await oldMessage.count(), 0, "only the newest messages are loaded");
   };
-  assert.equal(await old.count(), 0);
+  assert.equal(await oldMessage.count(), 0);
   await fact(tab, "Wilhelmina", "Ghent").locator(".fact-line").click();
   await page.locator(".facts .evidence li button").first().click();
-  await reached("the message from the evidence");
+  await expectScrolledTo("the message from the evidence");
 
-  // What lies between is loaded page by page, in order, each message once.
+  // The messages between load page by page, in order, each once.
   for (let more = true; more;) {
     const between = page.getByRole("button", { name: "Show the messages between" });
     more = (await between.count()) > 0;
@@ -81,50 +74,50 @@ test("a message far back is loaded with those around it and scrolled to: from ev
   const texts = await page.locator(".message .text").allInnerTexts();
   assert.deepEqual(texts.slice(1), Array.from({ length: 130 }, (_, i) => `Good morning, this is number ${i}.`));
 
-  await again();
+  await reopen();
   await page.locator('.graph .node[aria-label^="Wilhelmina"]').focus();
   await page.keyboard.press("Enter");
   await page.locator(".mentions a").first().click();
-  await reached("the message from the entity");
+  await expectScrolledTo("the message from the entity");
 
-  await again();
+  await reopen();
   await say(tab, "Where does Wilhelmina live?");
   await page.locator(".message.assistant .sources button").first().click();
-  await reached("the message from the answer");
+  await expectScrolledTo("the message from the answer");
 
-  // From another session, too.
+  // Also from another session.
   await newSession(tab);
   await say(tab, "Wilhelmina likes tea.");
-  await shown(fact(tab, "Wilhelmina", "tea"), "the fact of the other session");
+  await waitForElement(fact(tab, "Wilhelmina", "tea"), "the fact of the other session");
   await page.locator(".message .mention", { hasText: "Wilhelmina" }).first().click();
   await page.locator(".mentions a", { has: page.locator("q", { hasText: "lives in Ghent" }) }).click();
   await until(async () => (await sessionIn(tab)) === session.id, "the session of the message");
-  await reached("the message of the other session");
+  await expectScrolledTo("the message of the other session");
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });
 
-test("things of other sessions have their colour", async () => {
+test("entities from other sessions keep their type", async () => {
   const first = await server.newSession();
   await server.say(first.id, "Sarah lives in Ghent.");
   await server.settledHead(first.id);
   const tab = await browser.visit(`${server.url}/`);
   const { page } = tab;
-  await phase(tab, "live");
+  await waitForPhase(tab, "live");
   await newSession(tab);
   await say(tab, "Sarah lives in Lyon.");
-  await shown(fact(tab, "Sarah", "Lyon"), "the fact");
+  await waitForElement(fact(tab, "Sarah", "Lyon"), "the fact");
   const types = async () => page.locator(".graph .node:not(.viewer)").evaluateAll((nodes) => nodes.map((n) => n.getAttribute("aria-label")).sort());
-  // The fact of the other session is a rival, so it is here, too, though nobody said "Ghent" here.
+  // The fact of the other session is a rival, so the page shows "Ghent" although this session does not mention it.
   await until(async () => (await types()).some((t) => t.startsWith("Ghent")), "the rival of the other session");
   assert.deepEqual(await types(), ["Ghent, place", "Lyon, place", "Sarah, person"]);
   await tab.context.close();
 });
 
-test("badge, list of sessions and heading count the same", async () => {
+test("the tab, the list of sessions and the heading show the same fact count", async () => {
   const tab = await browser.visit(`${server.url}/`, PHONE);
   const { page } = tab;
-  await phase(tab, "live");
+  await waitForPhase(tab, "live");
   await page.getByRole("button", { name: "Sessions", exact: true }).click();
   await newSession(tab);
   for (const text of ["Nadia likes tea.", "Nadia uses Emacs.", "Nadia likes chess."]) await say(tab, text);
@@ -133,91 +126,91 @@ test("badge, list of sessions and heading count the same", async () => {
   await page.locator(".tabs button", { hasText: "Facts" }).click();
   await fact(tab, "tea").locator(".fact-line").click();
   await page.getByRole("button", { name: "This is wrong" }).click();
-  await page.getByRole("button", { name: "Take the fact back?" }).click();
-  await until(async () => (await fact(tab, "tea").count()) === 0, "the fact to go");
+  await page.getByRole("button", { name: "Retract the fact?" }).click();
+  await until(async () => (await fact(tab, "tea").count()) === 0, "the fact to disappear");
   const counts = async () => [
     await page.locator(".tabs i").innerText(), (await page.locator("nav li.on small").textContent()).split(" ")[0], (await page.locator(".facts .total").textContent()).split(" ")[0],
   ];
   assert.deepEqual(await counts(), ["1", "1", "1"]);
   const id = await sessionIn(tab);
   await newSessionByMenu(page);
-  // Not open, it is counted by the server.
+  // The server counts the facts of sessions that are not open.
   await until(async () => (await page.locator(`nav li a[href="#/s/${id}"] small`).textContent()).startsWith("1 fact,"), "the same count from the server");
   await tab.context.close();
 });
 const newSessionByMenu = async (page) => {
   await page.getByRole("button", { name: "Sessions", exact: true }).click();
   await page.getByRole("button", { name: "New session", exact: true }).click();
-  await shown(page.locator(".welcome"), "the empty session");
+  await waitForElement(page.locator(".welcome"), "the empty session");
 };
 
-test("the address of an unknown session says so and opens no other", async () => {
+test("the URL of an unknown session shows an error and opens no other session", async () => {
   for (const id of ["00000000-0000-7000-8000-000000000000", "nonsense"]) {
     const tab = await browser.visit(`${server.url}/#/s/${id}`);
     const { page } = tab;
-    await shown(page.getByRole("heading", { name: "There is no such session" }), "that there is none");
+    await waitForElement(page.getByRole("heading", { name: "There is no such session" }), "the error");
     assert.equal(await sessionIn(tab), id);
     assert.equal(await page.locator(".message").count(), 0);
     await page.getByRole("button", { name: "Start a new session" }).click();
-    await phase(tab, "live");
+    await waitForPhase(tab, "live");
     assert.notEqual(await sessionIn(tab), id);
     assert.equal(await page.getByRole("heading", { name: "There is no such session" }).count(), 0);
     await tab.context.close();
   }
 });
 
-test("a new session and its deletion show in the other tab", async () => {
+test("other tabs show created and deleted sessions", async () => {
   const one = await browser.visit(`${server.url}/`);
-  await phase(one, "live");
+  await waitForPhase(one, "live");
   const two = await browser.visit(`${server.url}/`, { visitor: one });
-  await phase(two, "live");
+  await waitForPhase(two, "live");
   await newSession(one);
   const before = await sessionIn(one);
   await say(one, "Imogen likes tea.");
   await newSession(one);
   const id = await until(async () => { const now = await sessionIn(one); return now !== before && now; }, "another session");
   const item = (tab, of) => tab.page.locator(`nav li a[href="#/s/${of}"]`);
-  await shown(item(two, id), "the new session in the other tab");
+  await waitForElement(item(two, id), "the new session in the other tab");
   await until(async () => (await item(two, before).textContent()).includes("Imogen"), "the title of the first one");
   await one.page.locator("nav li.on").getByRole("button", { name: /Delete session/ }).click();
   await one.page.getByRole("button", { name: "Delete?" }).click();
-  await until(async () => (await item(two, id).count()) === 0, "the deleted session to go");
+  await until(async () => (await item(two, id).count()) === 0, "the deleted session to disappear");
   await one.context.close();
 });
 
-test("who talks of other things is offered no sentences about John", async () => {
+test("users who write their own messages see no sample sentences", async () => {
   const tab = await browser.visit(`${server.url}/`);
   const { page } = tab;
-  await phase(tab, "live");
+  await waitForPhase(tab, "live");
   await newSession(tab);
-  const offered = page.locator(".hints .chip", { hasText: "John likes Mary." });
+  const sample = page.locator(".hints .chip", { hasText: "John likes Mary." });
   await say(tab, "Nadia likes chess.");
-  await shown(offered, "the sentence of the tour");
+  await waitForElement(sample, "the sample sentence");
   await say(tab, "Nadia lives in Ghent.");
   await say(tab, "Nadia uses Emacs.");
-  await until(async () => (await offered.count()) === 0, "the sentence to go");
-  await shown(page.locator(".hints .chip", { hasText: "How do you know?" }), "what needs no sentence");
+  await until(async () => (await sample.count()) === 0, "the sample sentence to disappear");
+  await waitForElement(page.locator(".hints .chip", { hasText: "How do you know?" }), "the hint without a sentence");
   await tab.context.close();
 });
 
-test("a stored message without a fact is said to be stored", async () => {
+test("a message without facts shows that it was stored", async () => {
   const tab = await browser.visit(`${server.url}/`);
-  await phase(tab, "live");
+  await waitForPhase(tab, "live");
   await newSession(tab);
   await say(tab, "Good morning.");
-  await until(async () => /stored, no fact found in it/.test(await tab.page.locator(".message.own").innerText()), "what became of it");
+  await until(async () => /stored, no fact found in it/.test(await tab.page.locator(".message.own").innerText()), "the status of the message");
   await tab.context.close();
 });
 
-test("twenty things: no label covers another, a thing or a name, and zooming in does not enlarge text", async () => {
+test("graph labels do not overlap with twenty entities, and zoom does not enlarge text", async () => {
   const cities = ["Paris", "Berlin", "Madrid", "Lisbon", "Vienna", "Prague", "Dublin", "Athens", "Oslo", "Rome"];
   const names = ["Anna", "Boris", "Clara", "David", "Elena", "Felix", "Greta", "Hugo", "Irene", "Jonas"];
   const session = await server.newSession();
-  await imported(session.id, names.flatMap((name, i) => [`${name} likes ${names[(i + 1) % names.length]}.`, `${name} lives in ${cities[i]}.`]));
+  await importMessages(session.id, names.flatMap((name, i) => [`${name} likes ${names[(i + 1) % names.length]}.`, `${name} lives in ${cities[i]}.`]));
   const tab = await browser.visit(`${server.url}/#/s/${session.id}`, { reducedMotion: "reduce" });
   const { page } = tab;
-  await phase(tab, "live");
-  await until(async () => (await page.locator(".graph .node").count()) >= 20, "twenty things");
+  await waitForPhase(tab, "live");
+  await until(async () => (await page.locator(".graph .node").count()) >= 20, "twenty entities");
   const labels = page.locator(".graph .edge text:not([visibility='hidden'])");
   const sizes = () => page.evaluate(() => [...document.querySelectorAll(".graph .edge text:not([visibility='hidden']), .graph .node .name")].map((t) => t.getBoundingClientRect().height));
   const overlaps = () => page.evaluate(() => {
@@ -228,53 +221,53 @@ test("twenty things: no label covers another, a thing or a name, and zooming in 
     const edges = [...document.querySelectorAll(".graph .edge text:not([visibility='hidden'])")].map((n) => box(n, 2));
     const others = [...document.querySelectorAll(".graph .node .name, .graph .node .disc")].map((n) => box(n, 2));
     const hits = (a, b) => a.node !== b.node && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
-    return edges.flatMap((a) => [...edges, ...others].filter((b) => hits(a, b)).map((b) => `${a.node.textContent} on ${b.node.textContent || "a thing"}`));
+    return edges.flatMap((a) => [...edges, ...others].filter((b) => hits(a, b)).map((b) => `${a.node.textContent} on ${b.node.textContent || "a node"}`));
   });
   assert.ok((await labels.count()) >= 5, "there are labels");
   assert.deepEqual(await overlaps(), []);
   const before = Math.max(...(await sizes()));
   await page.locator(".graph").hover();
   for (let i = 0; i < 6; i += 1) await page.mouse.wheel(0, -200);
-  await shown(page.getByRole("button", { name: "Show the whole graph" }), "the zoom by hand");
+  await waitForElement(page.getByRole("button", { name: "Show the whole graph" }), "the button after a manual zoom");
   await page.mouse.move(5, 300);
   assert.ok(Math.max(...(await sizes())) <= before * 1.15, `${Math.max(...(await sizes()))} px, before ${before} px`);
   assert.deepEqual(await overlaps(), []);
   await tab.context.close();
 });
 
-test("on a phone: times stay on the screen, and the bin covers no title", async () => {
+test("on a phone, times stay on the screen and the delete button covers no title", async () => {
   const session = await server.newSession();
   const long = "Bartholomew likes the very long walk along the river Leie from Ghent to Deinze on a Sunday morning in spring.";
   await server.say(session.id, long);
   await server.settledHead(session.id);
   const tab = await browser.visit(`${server.url}/#/s/${session.id}`, PHONE);
   const { page } = tab;
-  await phase(tab, "live");
+  await waitForPhase(tab, "live");
   await page.getByRole("button", { name: "Sessions", exact: true }).click();
   const item = page.locator("nav li.on");
-  await until(() => item.getByRole("button").isVisible(), "the sessions to slide in");
+  await until(() => item.getByRole("button").isVisible(), "the list of sessions to open");
   const covered = await item.evaluate((li) => {
-    const bin = li.querySelector("button").getBoundingClientRect();
+    const deleteButton = li.querySelector("button").getBoundingClientRect();
     const range = document.createRange();
     range.selectNodeContents(li.querySelector("a span"));
     const span = li.querySelector("a span").getBoundingClientRect();
-    return Math.min(range.getBoundingClientRect().right, span.right) > bin.left;
+    return Math.min(range.getBoundingClientRect().right, span.right) > deleteButton.left;
   });
   assert.equal(covered, false);
   await page.keyboard.press("Escape");
   await page.locator(".message .mention").first().click();
-  await shown(page.locator(".entity .mentions time"), "where it was mentioned");
+  await waitForElement(page.locator(".entity .mentions time"), "the list of mentions");
   const over = await page.evaluate(() => [...document.querySelectorAll(".entity *")].filter((n) => n.getBoundingClientRect().right > innerWidth + 0.5).map((n) => n.className || n.tagName));
   assert.deepEqual(over, []);
   await tab.context.close();
 });
 
-test("the logo is no box, and the badge of a shared session stands beside its time", async () => {
+test("the logo has no border, and the shared badge does not overlap the time", async () => {
   const tab = await browser.visit(`${server.url}/`);
   const { page } = tab;
-  await phase(tab, "live");
+  await waitForPhase(tab, "live");
   await page.getByRole("button", { name: "New shared session" }).click();
-  await shown(page.locator("nav li.on .badge"), "the badge");
+  await waitForElement(page.locator("nav li.on .badge"), "the badge");
   const logo = await page.locator(".brand .mark").evaluate((node) => { const s = getComputedStyle(node); return [s.borderTopWidth, s.paddingLeft, node.getBoundingClientRect().width]; });
   assert.deepEqual(logo, ["0px", "0px", 28]);
   const apart = await page.locator("nav li.on small").evaluate((small) => {
@@ -289,7 +282,7 @@ test("the logo is no box, and the badge of a shared session stands beside its ti
   await tab.context.close();
 });
 
-test("a conversation of long messages opens with fewer of them", async () => {
+test("a session of long messages loads smaller pages", async () => {
   const session = await server.newSession();
   const long = "A sentence that goes on and on. ".repeat(1_900);
   for (let at = 0; at < 40; at += 10) {
@@ -298,20 +291,20 @@ test("a conversation of long messages opens with fewer of them", async () => {
   }
   const tab = await browser.visit(`${server.url}/#/s/${session.id}`);
   const { page } = tab;
-  await phase(tab, "live");
-  await shown(page.locator(".message", { hasText: "Number 39." }).first(), "the newest message");
-  assert.equal(await page.locator(".message").count(), 10, "a page that fits into an answer");
+  await waitForPhase(tab, "live");
+  await waitForElement(page.locator(".message", { hasText: "Number 39." }).first(), "the newest message");
+  assert.equal(await page.locator(".message").count(), 10, "a smaller page");
   await page.locator("button.earlier").click();
-  await until(async () => (await page.locator(".message").count()) === 40, "the thirty before, which fit");
+  await until(async () => (await page.locator(".message").count()) === 40, "the other thirty messages");
   await tab.context.close();
 });
 
-test("a session that another program made is in the list once its address is opened", async () => {
+test("opening a URL adds a session of another program to the list", async () => {
   const tab = await browser.visit(`${server.url}/`);
   const { page } = tab;
-  await phase(tab, "live");
+  await waitForPhase(tab, "live");
   const session = await server.newSession();
   await page.goto(`${server.url}/#/s/${session.id}`);
-  await shown(page.locator(`nav li.on a[href="#/s/${session.id}"]`), "the session in the list, without any event");
+  await waitForElement(page.locator(`nav li.on a[href="#/s/${session.id}"]`), "the session in the list");
   await tab.context.close();
 });

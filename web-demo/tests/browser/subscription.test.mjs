@@ -1,26 +1,19 @@
-// The GraphQL subscription through graphql-ws, the client library that Apollo, urql and GraphiQL use, while the server stops and comes back.
+// The GraphQL subscription over graphql-ws, the library of Apollo, urql and GraphiQL, during server restarts.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Browser, Server, clientPage, until } from "./harness.mjs";
+import { clientPage, until, withServerAndBrowser } from "./harness.mjs";
 
 const library = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../node_modules/graphql-ws/dist");
 
 let server;
 let browser;
-before(async () => {
-  server = await Server.start();
-  browser = await Browser.start();
-});
-after(async () => {
-  await browser?.stop();
-  await server?.stop();
-});
+withServerAndBrowser((started) => { ({ server, browser } = started); });
 
-/** A page that follows a session through graphql-ws and writes down what it sees. */
-async function follow(session, { resumed }) {
+/** Subscribes to a session with graphql-ws in a page and records the events. */
+async function openSubscription(session, { resumed }) {
   const tab = await clientPage(browser, server);
   await tab.context.route("**/__graphql-ws/**", async (route) => {
     const file = new URL(route.request().url()).pathname.replace("/__graphql-ws/", "");
@@ -35,8 +28,8 @@ async function follow(session, { resumed }) {
       on: { closed: (event) => seen.closes.push(event.code), connected: () => { seen.connected += 1; } },
     });
     const query = "subscription($id: ID!, $after: String) { sessionEvents(sessionId: $id, after: $after) { seq cursor type data } }";
-    const [following, variables] = resumed ? [resume(client), { id: session.id, after: session.head }] : [client, { id: session.id }];
-    following.subscribe({ query, variables }, {
+    const [subscriber, variables] = resumed ? [resume(client), { id: session.id, after: session.head }] : [client, { id: session.id }];
+    subscriber.subscribe({ query, variables }, {
       next({ data, errors }) {
         const event = data?.sessionEvents;
         if (!event) seen.errors.push(errors);
@@ -51,12 +44,12 @@ async function follow(session, { resumed }) {
   return { tab, seen };
 }
 
-/** Says things until the page has seen more than it had: a subscription without a cursor tells in no other way that it has begun. */
+/** Sends messages until the page receives one. Without a cursor, only an event proves that the subscription has started. */
 async function sayUntilSeen(session, seen) {
-  const had = (await seen()).events.length;
+  const before = (await seen()).events.length;
   await until(async () => {
     await server.say(session.id, "The weather is fine.");
-    return (await seen()).events.length > had;
+    return (await seen()).events.length > before;
   }, "an event to arrive");
 }
 
@@ -67,13 +60,13 @@ const terminate = async () => {
   await ended;
 };
 
-test("after a graceful restart a subscription goes on by itself", async () => {
+test("a subscription reconnects after a graceful restart", async () => {
   const session = await server.newSession();
-  const { tab, seen } = await follow(session, { resumed: false });
+  const { tab, seen } = await openSubscription(session, { resumed: false });
   await sayUntilSeen(session, seen);
   await terminate();
   await server.run();
-  await until(async () => (await seen()).connected === 2, "the client to come back");
+  await until(async () => (await seen()).connected === 2, "the client to reconnect");
   await sayUntilSeen(session, seen);
   const { byes, closes, completed, errors } = await seen();
   assert.deepEqual({ byes, completed, errors }, { byes: ["restart"], completed: 0, errors: [] });
@@ -81,22 +74,22 @@ test("after a graceful restart a subscription goes on by itself", async () => {
   await tab.context.close();
 });
 
-test("servers are killed while events are written: none is missing or doubled", async () => {
+test("a resumed subscription loses and duplicates no event when servers are killed", async () => {
   const session = await server.newSession();
-  const { tab, seen } = await follow(session, { resumed: true });
+  const { tab, seen } = await openSubscription(session, { resumed: true });
   let writing = true;
   let written = 0;
   const writer = (async () => {
     while (writing) {
-      // A message that was under way when the server died may be stored or not; the log says.
+      // Ignore errors: the server may have been killed before or after it stored the message.
       await server.say(session.id, `John likes Mary ${written}.`).then(() => { written += 1; }, () => {});
     }
   })();
   for (let kills = 1; kills <= 4; kills += 1) {
     const before = written;
     await until(() => written >= before + 5, "messages to be written");
-    // The first time it may die before the page has seen anything.
-    if (kills > 1) await until(async () => (await seen()).connected >= kills, "the client to come back");
+    // The first kill may come before the page connects.
+    if (kills > 1) await until(async () => (await seen()).connected >= kills, "the client to reconnect");
     await server.kill();
     await server.run();
   }

@@ -4,17 +4,17 @@ import { formatCursor, parseCursor, webStorageCursors } from "../../src/client/d
 import { fullJitter } from "../../src/client/dist/backoff.js";
 import { parseFrame } from "../../src/client/dist/protocol.js";
 
-test("a cursor reads back as it was written", () => {
+test("a formatted cursor parses to the same cursor", () => {
   for (const cursor of [{ epoch: "a", seq: 0 }, { epoch: "01J:x:y", seq: 42 }, { epoch: "e", seq: Number.MAX_SAFE_INTEGER }]) {
     assert.deepEqual(parseCursor(formatCursor(cursor)), cursor);
   }
 });
 
-test("what is no cursor is null, never a wrong place", () => {
+test("invalid cursors parse to null", () => {
   for (const text of ["", ":", ":1", "e:", "e:-1", "e:1.5", "e:1e3", "e: 1", "e", null, undefined, `e:${2 ** 60}`]) assert.equal(parseCursor(text), null, `${text}`);
 });
 
-test("cursors of different sessions are kept apart, and a forbidden storage is survived", () => {
+test("cursors are stored per session, and forbidden storage is ignored", () => {
   const kept = new Map();
   const store = webStorageCursors(() => ({ getItem: (k) => kept.get(k) ?? null, setItem: (k, v) => kept.set(k, v) }));
   store.save("s1", { epoch: "e", seq: 7 });
@@ -25,7 +25,7 @@ test("cursors of different sessions are kept apart, and a forbidden storage is s
   assert.equal(forbidden.load("s1"), null);
 });
 
-test("full jitter stays below its ceiling, doubles it, and is capped", () => {
+test("full jitter stays below a ceiling that doubles up to the cap", () => {
   const options = { baseMs: 100, capMs: 5000 };
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const ceiling = Math.min(5000, 100 * 2 ** attempt);
@@ -35,7 +35,7 @@ test("full jitter stays below its ceiling, doubles it, and is capped", () => {
   }
 });
 
-test("frames: known ones are read, unknown ones ignored, broken ones refused", () => {
+test("known frames parse, unknown types are marked, invalid frames are null", () => {
   assert.equal(parseFrame('{"t":"ev","seq":3,"id":"x","type":"fact_update","ts":"t","d":{}}').seq, 3);
   assert.equal(parseFrame('{"t":"from_the_future","x":1}'), "unknown");
   assert.equal(parseFrame('{"t":"toString"}'), "unknown");

@@ -1,9 +1,9 @@
-// STUN and TURN servers as the server names them in `Link` headers.
+// Parsing of STUN and TURN servers in `Link` headers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseIceServers } from "../../src/client/dist/ice.js";
 
-test("servers are read from one header or several that were joined", () => {
+test("servers are parsed from single and joined headers", () => {
   const header = '<stun:stun.example.org:3478>; rel="ice-server", <turns:t.example.org:5349?transport=tcp>; rel="ice-server"; username="17:ab"; ' +
     'credential="x+/="; credential-type="password"';
   assert.deepEqual(parseIceServers(header), [
@@ -12,7 +12,7 @@ test("servers are read from one header or several that were joined", () => {
   ]);
 });
 
-test("nothing else is taken for one", () => {
+test("other links are ignored", () => {
   for (const none of [null, "", "<a>", '<a>; rel="next"', 'rel="ice-server"', '<>; rel="ice-server"', '<stun:a>; title="rel=ice-server"']) {
     assert.deepEqual(parseIceServers(none), [], String(none));
   }

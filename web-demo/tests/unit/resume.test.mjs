@@ -1,11 +1,11 @@
-// Subscriptions that resume, against a client that connects when the test says so. The real graphql-ws is tested in a browser.
+// Resumable subscriptions with a simulated client. Browser tests cover the real graphql-ws.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resume } from "../../src/client/dist/resume.js";
 
 const EVENTS = "subscription Follow($id: ID!, $from: String) { sessionEvents(sessionId: $id, after: $from) { seq cursor } }";
 
-/** Writes the request anew for each connection, as graphql-ws does. */
+/** Serializes the request again for each connection, like graphql-ws. */
 class Client {
   sent = [];
   operations = [];
@@ -22,7 +22,7 @@ class Client {
     this.sent.push(JSON.parse(JSON.stringify(operation.request)));
   }
   iterate() {
-    assert.fail("it would not resume");
+    assert.fail("the client's own iterate does not resume");
   }
 }
 
@@ -33,7 +33,7 @@ const collect = () => {
 };
 const event = (seq) => ({ data: { sessionEvents: { seq, cursor: `e:${seq}` } } });
 
-test("each connection begins after the last event", () => {
+test("each connection resumes after the last event", () => {
   const client = new Client();
   const { seen, sink } = collect();
   const variables = { id: "s", from: "e:3" };
@@ -46,12 +46,12 @@ test("each connection begins after the last event", () => {
   client.connect(operation);
   assert.deepEqual(client.sent.map((r) => r.variables.from), ["e:3", "e:3", "e:5"]);
   assert.deepEqual(seen.results, [event(4), event(5)]);
-  assert.deepEqual(variables, { id: "s", from: "e:3" }, "what the application gave is left alone");
+  assert.deepEqual(variables, { id: "s", from: "e:3" }, "the application's variables are unchanged");
   operation.sink.complete();
   assert.equal(seen.completed, 1);
 });
 
-test("without a cursor it begins at the head of the session, also when the first connection is lost before an event", () => {
+test("a subscription without a cursor starts at the head, even if the first connection fails", () => {
   const client = new Client();
   const { seen, sink } = collect();
   resume(client).subscribe({ query: EVENTS, variables: { id: "s" } }, sink);
@@ -66,7 +66,7 @@ test("without a cursor it begins at the head of the session, also when the first
   assert.deepEqual([seen.results, seen.errors, seen.completed], [[], [], 0]);
 });
 
-test("a session that cannot be read is an error, once", () => {
+test("an unreadable session causes one error", () => {
   for (const [answer, code] of [[{ data: { session: null } }, "NOT_FOUND"], [{ errors: [{ message: "x", extensions: { code: "UNAVAILABLE" } }] }, "UNAVAILABLE"]]) {
     const client = new Client();
     const { seen, sink } = collect();
@@ -78,14 +78,14 @@ test("a session that cannot be read is an error, once", () => {
   }
 });
 
-test("a subscription that is ended before it began does not begin", () => {
+test("a subscription that ends before its start never starts", () => {
   const client = new Client();
   const { seen, sink } = collect();
   resume(client).subscribe({ query: EVENTS, variables: { id: "s" } }, sink)();
   assert.deepEqual([client.operations.length, seen.completed], [1, 1]);
 });
 
-test("what could not be resumed is refused, and everything else passes", () => {
+test("documents that cannot be resumed throw, and other operations pass through", () => {
   const client = resume(new Client());
   const { sink } = collect();
   for (const query of [
@@ -99,7 +99,7 @@ test("what could not be resumed is refused, and everything else passes", () => {
   assert.deepEqual(client.sent, [{ query: "{ viewer { id } }", variables: { a: 1 } }]);
 });
 
-test("iterate resumes as well, and ends when the loop does", async () => {
+test("iterate resumes, and ends with the loop", async () => {
   const plain = new Client();
   const events = resume(plain).iterate({ query: EVENTS, variables: { id: "s", from: "e:0" } });
   const [operation] = plain.operations;
@@ -116,5 +116,5 @@ test("iterate resumes as well, and ends when the loop does", async () => {
   const failing = resume(new Client()).iterate({ query: EVENTS, variables: { id: "s", from: "e:0" } });
   const next = failing.next();
   await failing.return();
-  assert.equal((await next).done, true, "a pending step ends, too");
+  assert.equal((await next).done, true, "a pending next() ends");
 });

@@ -1,19 +1,19 @@
-// The conversation: messages with what each one taught, answers with their sources.
+// The conversation: messages with the facts they changed, and answers with their sources.
 import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useStickToEnd } from "../motion.ts";
-import { line, memory, openFact, send, sessionId, sessions, showEarlier, showLater, showMessage, spotlight, stopAnswer, wantedMessage } from "../state/app.ts";
+import { connection, memory, openFact, send, sessionId, sessions, showEarlier, showLater, showMessage, highlight, stopAnswer, wantedMessage } from "../state/app.ts";
 import type { Memory } from "../state/memory.ts";
 import type { Change, CitationView, Fact, Message } from "../state/model.ts";
-import { seen } from "../state/tour.ts";
-import { clock, count, day, milliseconds, phraseFor } from "../state/words.ts";
+import { completedSteps } from "../state/tour.ts";
+import { clock, count, day, milliseconds, phraseFor } from "../state/format.ts";
 import { Welcome } from "./hints.tsx";
 import { RichText } from "./rich-text.tsx";
 
 const changeMark: Record<Change, [mark: string, word: string]> = {
   added: ["+", "new fact"], reinforced: ["↑", "more certain"], opposed: ["↓", "less certain"],
   ended: ["×", "ended"], retracted: ["×", "retracted"], restored: ["↻", "true again"],
-  revised: ["·", "weighed anew"], removed: ["×", "part of another"],
+  revised: ["·", "re-weighed"], removed: ["×", "merged"],
 };
 
 export function showFact(id: string): void {
@@ -22,7 +22,7 @@ export function showFact(id: string): void {
 }
 
 function Learned({ message, memory: known }: { message: Message; memory: Memory }) {
-  // The names and relations come from the memory, which changes without this message changing.
+  // Subscribe to the memory: names and relations change without a change of the message.
   void known.version.value;
   const rows = [...message.learned].flatMap(([id, change]): Array<[Fact, Change]> => {
     const fact = known.facts.get(id);
@@ -39,7 +39,7 @@ function Learned({ message, memory: known }: { message: Message; memory: Memory 
             <button
               type="button" data-change={change} title={word}
               onClick={() => showFact(fact.id)}
-              onPointerEnter={() => { spotlight.value = { fact: fact.id }; }} onPointerLeave={() => { spotlight.value = null; }}
+              onPointerEnter={() => { highlight.value = { fact: fact.id }; }} onPointerLeave={() => { highlight.value = null; }}
             >
               <i aria-hidden="true">{mark}</i><span class="unseen">{word}: </span>
               {subject?.isViewer ? "you" : subject?.name} <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> {known.entities.get(fact.object)?.isViewer ? "you" : known.entities.get(fact.object)?.name}
@@ -74,10 +74,10 @@ function Sources({ message }: { message: Message }) {
   );
 }
 
-function status(message: Message, cut: boolean): string[] {
+function statusTexts(message: Message, paused: boolean): string[] {
   const out: string[] = [];
   if (message.stage === "sending") out.push("sending");
-  if (message.stage === "stored" && message.role === "user") out.push(cut ? "stored; the line is cut, so this page cannot see what was learned" : "reading");
+  if (message.stage === "stored" && message.role === "user") out.push(paused ? "stored; the line is cut, so this page cannot see what was learned" : "reading");
   if (message.stage === "processed" && message.role === "user") {
     if (message.learned.size > 0) out.push(count(message.learned.size, "fact"));
     else if (message.kind === "question" || message.kind === "mixed") out.push("question");
@@ -122,7 +122,7 @@ function Bubble({ message, memory: known }: { message: Message; memory: Memory }
       )}
       <footer data-busy={busy || undefined}>
         <time dateTime={message.sentAt}>{clock(message.sentAt)}</time>
-        {status(message, line.value?.phase === "paused").map((part) => <span key={part}>{part}</span>)}
+        {statusTexts(message, connection.value?.phase === "paused").map((part) => <span key={part}>{part}</span>)}
         {message.stage === "streaming" && <Stop question={message.answerTo} />}
       </footer>
       <Learned message={message} memory={known} />
@@ -141,7 +141,7 @@ export function Chat() {
     {messages.length > 0 && <h1 class="unseen">{title ? `Conversation: ${title}` : "Conversation"}</h1>}
     <div class="log" ref={box} role="log" aria-label="Conversation" aria-live="polite" tabIndex={0}>
       <div class="turns" ref={content}>
-        {known && messages.length === 0 && <Welcome first={!seen.value.has("tell")} />}
+        {known && messages.length === 0 && <Welcome first={!completedSteps.value.has("tell")} />}
         {known?.earlier && <button type="button" class="earlier" onClick={() => void showEarlier()}>Show earlier messages</button>}
         {known && messages.map((message) => (
           <Fragment key={message.key}>

@@ -1,6 +1,6 @@
-// Where one writes. Enter sends, Shift+Enter breaks the line, "/" comes here from anywhere.
+// The message field. Enter sends, Shift+Enter inserts a line break, "/" moves the focus here.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { line, mayWrite, memory, send } from "../state/app.ts";
+import { connection, mayWrite, memory, send } from "../state/app.ts";
 import { Hints } from "./hints.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -11,14 +11,14 @@ export function Composer() {
   void known?.version.value;
 
   useEffect(() => {
-    const toField = (event: KeyboardEvent) => {
+    const focusField = (event: KeyboardEvent) => {
       const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea, [contenteditable]");
       if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       field.current?.focus();
     };
-    addEventListener("keydown", toField);
-    return () => removeEventListener("keydown", toField);
+    addEventListener("keydown", focusField);
+    return () => removeEventListener("keydown", focusField);
   }, []);
   useEffect(() => {
     const node = field.current;
@@ -28,20 +28,20 @@ export function Composer() {
   }, [text]);
 
   const submit = () => {
-    // Of the field and not of the state: Enter may come before the last letters are drawn.
+    // Read the field, because the state may not yet contain the last letters.
     const trimmed = (field.current?.value ?? "").trim();
     if (!trimmed || !known) return;
     setText("");
     void send(trimmed);
     field.current?.focus();
   };
-  if (known && !mayWrite(known.shared)) return <p class="composer soft">This session is shared: you read it, administrators write it.</p>;
+  if (known && !mayWrite(known.shared)) return <p class="composer soft">This is a shared session. Only administrators can write here.</p>;
   return (
     <form class="composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
       {known && known.messages.size > 0 && <Hints />}
       <div class="field">
         <textarea
-          ref={field} rows={1} value={text} maxLength={16000} aria-label="Message" placeholder={line.value?.phase === "paused" ? "The line is cut, sending still works" : "Tell something, or ask"}
+          ref={field} rows={1} value={text} maxLength={16000} aria-label="Message" placeholder={connection.value?.phase === "paused" ? "The line is cut, sending still works" : "Tell something, or ask"}
           onInput={(event) => setText(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;

@@ -1,9 +1,10 @@
-// One entity: what is known about it across all sessions, and where it was mentioned.
+// The page of one entity: its facts in all sessions, and its mentions.
 import { useEffect, useState } from "preact/hooks";
-import { client, memory, sessionId, showMessage } from "../state/app.ts";
 import { EntityPage, type EntityPageResult } from "../generated/operations.ts";
+import { memory, sessionId, showMessage } from "../state/app.ts";
+import { count, day } from "../state/format.ts";
+import { client } from "../state/login.ts";
 import { sessionHref } from "../state/route.ts";
-import { count, day } from "../state/words.ts";
 import { FactItem } from "./facts.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -20,14 +21,14 @@ export function EntityView({ id }: { id: string }) {
       () => { if (!stale) setEntity("missing"); },
     );
     return () => { stale = true; };
-    // A new fact in the open session may be about this entity: ask again.
+    // Reload when the open session changes: a new fact may be about this entity.
   }, [id, version]);
 
   const back = <a class="quiet back" href={sessionId.value ? sessionHref(sessionId.value) : "#/"}><Icon name="back" />Back to the conversation</a>;
   if (entity === null) return <div class="page" aria-busy="true">{back}</div>;
-  if (entity === "missing" || !known) return <div class="page">{back}<p class="trouble">Nothing is known under this address.</p></div>;
-  // Facts of other sessions are shown with the same parts, without becoming part of this session.
-  const facts = entity.facts.nodes.filter((f) => f.status !== "RETRACTED").map((row) => known.facts.get(row.id) ?? known.shape(row));
+  if (entity === "missing" || !known) return <div class="page">{back}<p class="trouble">There is no entity at this address.</p></div>;
+  // Convert facts of other sessions for display without adding them to this session.
+  const facts = entity.facts.nodes.filter((f) => f.status !== "RETRACTED").map((row) => known.facts.get(row.id) ?? known.toFact(row));
   return (
     <div class="page entity">
       {back}

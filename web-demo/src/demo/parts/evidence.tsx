@@ -1,9 +1,10 @@
-// "How do you know?": the messages a fact rests on, word for word, and how sure that makes it.
+// "How do you know?": the messages that support or oppose a fact, and the resulting belief.
 import { useEffect, useState } from "preact/hooks";
-import { client, mayWrite, relations, retract, showMessage } from "../state/app.ts";
 import { FactEvidence, type FactEvidenceResult } from "../generated/operations.ts";
+import { mayWrite, relations, retract, showMessage } from "../state/app.ts";
+import { count, day, formatDays } from "../state/format.ts";
+import { client } from "../state/login.ts";
 import type { Fact } from "../state/model.ts";
-import { count, day, span } from "../state/words.ts";
 
 type Loaded = NonNullable<FactEvidenceResult["fact"]>;
 const stances = { SUPPORTS: ["for", "✓"], OPPOSES: ["against", "✗"], ENDS: ["ends it", "⊘"] } as const;
@@ -12,13 +13,13 @@ function summary(fact: Loaded): string {
   const said = fact.evidence.nodes.filter((e) => e.stance === "SUPPORTS").length;
   const against = fact.evidence.nodes.length - said;
   const sure = fact.belief >= 0.7 ? "quite sure" : fact.belief >= 0.55 ? "fairly sure" : fact.belief > 0.45 ? "undecided" : "doubtful";
-  return `${said === 0 ? "Never stated outright" : `Stated ${said === 1 ? "once" : count(said, "time")}`}${against > 0 ? `, spoken against ${against === 1 ? "once" : count(against, "time")}` : ""}. That makes me ${sure}: belief ${Math.round(fact.belief * 100)} %.`;
+  return `${said === 0 ? "Never stated outright" : `Stated ${said === 1 ? "once" : count(said, "time")}`}${against > 0 ? `, contradicted ${against === 1 ? "once" : count(against, "time")}` : ""}. That makes me ${sure}: belief ${Math.round(fact.belief * 100)} %.`;
 }
 
 function Retract({ factId }: { factId: string }) {
-  const [asked, setAsked] = useState(false);
-  if (!asked) return <button type="button" class="retract" onClick={() => setAsked(true)}>This is wrong</button>;
-  return <button type="button" class="retract sure" onBlur={() => setAsked(false)} onClick={() => void retract(factId)}>Take the fact back?</button>;
+  const [confirming, setConfirming] = useState(false);
+  if (!confirming) return <button type="button" class="retract" onClick={() => setConfirming(true)}>This is wrong</button>;
+  return <button type="button" class="retract sure" onBlur={() => setConfirming(false)} onClick={() => void retract(factId)}>Retract the fact?</button>;
 }
 
 export function Evidence({ fact }: { fact: Fact }) {
@@ -32,8 +33,8 @@ export function Evidence({ fact }: { fact: Fact }) {
     return () => { stale = true; };
   }, [fact.id, fact.pulse.count]);
 
-  if (loaded === null) return <div class="evidence" aria-busy="true"><p class="soft">Looking it up…</p></div>;
-  if (loaded === "failed") return <div class="evidence"><p class="trouble">The evidence cannot be fetched now.</p></div>;
+  if (loaded === null) return <div class="evidence" aria-busy="true"><p class="soft">Loading…</p></div>;
+  if (loaded === "failed") return <div class="evidence"><p class="trouble">The evidence could not be loaded.</p></div>;
   const halfLife = relations.value.get(loaded.relation)?.halfLifeDays;
   return (
     <div class="evidence">
@@ -62,7 +63,7 @@ export function Evidence({ fact }: { fact: Fact }) {
         </ul>
       )}
       {mayWrite(loaded.shared) && <Retract factId={loaded.id} />}
-      {halfLife != null && loaded.status === "ACTIVE" && <p class="soft">Unless it is said again, half of its weight fades every {span(halfLife)}.</p>}
+      {halfLife != null && loaded.status === "ACTIVE" && <p class="soft">Unless it is said again, its weight halves every {formatDays(halfLife)}.</p>}
     </div>
   );
 }

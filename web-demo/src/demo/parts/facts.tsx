@@ -1,16 +1,17 @@
-// What Recall knows: facts with their weight and the opinion behind it, moving as they change.
+// The list of facts with their weight and opinion.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { useFlip, useRunning } from "../motion.ts";
-import { memory, openFact, spotlight } from "../state/app.ts";
+import { useFlip, useAnimatedNumber } from "../motion.ts";
+import { memory, openFact, highlight } from "../state/app.ts";
 import type { Memory } from "../state/memory.ts";
-import { glows, type Entity, type Fact } from "../state/model.ts";
-import { note } from "../state/tour.ts";
-import { count, phraseFor } from "../state/words.ts";
+import { isPulsing, type Entity, type Fact } from "../state/model.ts";
+import { completeStep } from "../state/tour.ts";
+import { count, phraseFor } from "../state/format.ts";
 import { Evidence } from "./evidence.tsx";
 
 /**
- * The three parts of an opinion that add up to 1 (subjective logic): what speaks for it, what speaks against it, and what is not known.
+ * Support and opposition of a fact. With the uncertainty they add up to 1 (subjective logic).
+ *
  * From belief = (r+1)/(r+s+2) and uncertainty = 2/(r+s+2) follow support r/(r+s+2) and opposition s/(r+s+2).
  */
 export function opinion(fact: Pick<Fact, "belief" | "uncertainty">): { support: number; opposition: number } {
@@ -22,9 +23,9 @@ const percent = (part: number) => `${(part * 100).toFixed(1)}%`;
 const nameOf = (entity: Entity | undefined) => (entity?.isViewer ? "you" : (entity?.name ?? "?"));
 
 function Weight({ fact }: { fact: Fact }) {
-  const weight = useRunning(fact.weight);
+  const weight = useAnimatedNumber(fact.weight);
   if (fact.status === "ended") return <span class="weight">ended</span>;
-  return <span class="weight" title="Weight: how much was said for it, fading with time">{weight.toFixed(2)}</span>;
+  return <span class="weight" title="Weight: how often messages support it, fading with time">{weight.toFixed(2)}</span>;
 }
 
 function FactNote({ fact, known }: { fact: Fact; known: Memory }) {
@@ -37,31 +38,31 @@ function FactNote({ fact, known }: { fact: Fact; known: Memory }) {
   if (fact.change === "added" && fact.excerpt) notes.push(<span>new, from <q>{fact.excerpt}</q></span>);
   if (fact.change === "reinforced") notes.push("said again");
   if (fact.change === "ended" && fact.excerpt) notes.push(<span>ended by <q>{fact.excerpt}</q></span>);
-  if (fact.change === "opposed" && notes.length === 0) notes.push("spoken against");
+  if (fact.change === "opposed" && notes.length === 0) notes.push("contradicted");
   return notes.length > 0 ? <small>{notes[0]}</small> : null;
 }
 
-/** `anchor`: this is the one place on the page that others scroll to. */
+/** `anchor`: other parts of the page scroll to this item. */
 export function FactItem({ fact, known, anchor = false }: { fact: Fact; known: Memory; anchor?: boolean }) {
   void known.version.value;
   const subject = known.entities.get(fact.subject);
   const object = known.entities.get(fact.object);
   const { support, opposition } = opinion(fact);
   const open = openFact.value === fact.id;
-  const lit = spotlight.value?.fact === fact.id || (spotlight.value?.entity !== undefined && (spotlight.value.entity === fact.subject || spotlight.value.entity === fact.object));
-  const light = () => { spotlight.value = { fact: fact.id }; };
-  const dim = () => { spotlight.value = null; };
+  const lit = highlight.value?.fact === fact.id || (highlight.value?.entity !== undefined && (highlight.value.entity === fact.subject || highlight.value.entity === fact.object));
+  const startHighlight = () => { highlight.value = { fact: fact.id }; };
+  const endHighlight = () => { highlight.value = null; };
   const toggle = () => {
     openFact.value = open ? null : fact.id;
-    if (!open) note("why");
+    if (!open) completeStep("why");
   };
   return (
     <li
       id={anchor ? `fact-${fact.id}` : undefined} data-flip={fact.id} data-fact={fact.id} data-status={fact.status} class={`fact ${open ? "open" : ""} ${lit ? "lit" : ""}`}
       onKeyDown={(event) => { if (event.key === "Escape" && open) toggle(); }}
     >
-      {glows(fact.pulse) && <span key={fact.pulse.count} class="flash" data-kind={fact.pulse.kind} style={{ animationDelay: `${fact.pulse.delay}ms` }} aria-hidden="true" />}
-      <button type="button" class="fact-line" aria-expanded={open} title="How do you know?" onClick={toggle} onPointerEnter={light} onPointerLeave={dim} onFocus={light} onBlur={dim}>
+      {isPulsing(fact.pulse) && <span key={fact.pulse.count} class="flash" data-kind={fact.pulse.kind} style={{ animationDelay: `${fact.pulse.delay}ms` }} aria-hidden="true" />}
+      <button type="button" class="fact-line" aria-expanded={open} title="How do you know?" onClick={toggle} onPointerEnter={startHighlight} onPointerLeave={endHighlight} onFocus={startHighlight} onBlur={endHighlight}>
         <span class="triple">
           <b data-type={subject?.type}>{nameOf(subject)}</b> <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> <b data-type={object?.type}>{nameOf(object)}</b>{fact.shared && <i class="badge">shared</i>}
         </span>
@@ -102,7 +103,7 @@ export function Facts() {
         )}
       </h2>
       {known && facts.length === 0 && (
-        <p class="empty">Nothing yet. Every fact you state lands here within milliseconds, with its weight and the words it comes from.</p>
+        <p class="empty">Nothing yet. Facts that you state appear here within milliseconds, with their weight and source.</p>
       )}
       <ul ref={list}>{known && facts.map((fact) => <FactItem key={fact.id} fact={fact} known={known} anchor />)}</ul>
       {facts.length > 0 && <p class="legend" aria-hidden="true"><i class="for" />for <i class="unknown" />not known <i class="against" />against</p>}

@@ -1,15 +1,15 @@
-// Where the graph's nodes stand: a force simulation that keeps what is settled and makes room for what is new.
+// Layout of the graph: a force simulation that keeps existing nodes in place and makes room for new ones.
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY, type SimulationLinkDatum, type SimulationNodeDatum } from "d3-force";
 import type { Memory } from "../state/memory.ts";
 import type { Entity, Fact, Pulse } from "../state/model.ts";
-import { still } from "../motion.ts";
+import { prefersReducedMotion } from "../motion.ts";
 
 export interface GraphNode extends SimulationNodeDatum {
   id: string;
   entity: Entity;
-  /** Pixels, grows with the number of facts. */
+  /** Radius in pixels; grows with the number of facts. */
   r: number;
-  /** Every fact about it has ended. */
+  /** All facts about the entity have ended. */
   faded: boolean;
   pulse: Pulse | null;
 }
@@ -19,64 +19,63 @@ export interface GraphEdge extends SimulationLinkDatum<GraphNode> {
   fact: Fact;
   source: GraphNode;
   target: GraphNode;
-  /** Bend in pixels, so that several facts between the same two stay apart. */
+  /** Curvature in pixels. It separates several facts between the same two nodes. */
   bend: number;
 }
 
-export interface Picture {
+export interface GraphData {
   nodes: GraphNode[];
   edges: GraphEdge[];
 }
 
 const radius = (degree: number, viewer: boolean) => (viewer ? 23 : 12 + Math.min(10, 3.4 * Math.sqrt(degree)));
-const STEP_PX = 34;
-/** Mean width of a letter of a name and of an edge's label, in pixels at scale 1. */
+const BEND_STEP_PX = 34;
+/** Average letter width of names and edge labels, in pixels at scale 1. */
 const NAME_LETTER_PX = 6.8;
 const LABEL_LETTER_PX = 6;
-const NAME_LETTERS = 22;
+const MAX_NAME_LETTERS = 22;
 
-/** A name as it stands under its node. */
-export const shortName = (name: string): string => (name.length > NAME_LETTERS ? `${name.slice(0, NAME_LETTERS - 1)}…` : name);
+/** Truncates a name for display under its node. */
+export const shortName = (name: string): string => (name.length > MAX_NAME_LETTERS ? `${name.slice(0, MAX_NAME_LETTERS - 1)}…` : name);
 
-/** Half the width a node takes with the name under it, in pixels. */
+/** Half the width of a node and its name, in pixels. */
 export const halfWidth = ({ entity, r }: GraphNode): number => (entity.isViewer ? r : Math.max(r, (shortName(entity.name).length * NAME_LETTER_PX) / 2));
 
-/** Builds the picture of `memory`, reusing the places of nodes that stood in `before`. */
-export function picture(memory: Memory, before: Picture): Picture {
-  const old = new Map(before.nodes.map((n) => [n.id, n]));
+/** Builds the graph of `memory`. Nodes keep their positions from `previous`. */
+export function buildGraph(memory: Memory, previous: GraphData): GraphData {
+  const oldNodes = new Map(previous.nodes.map((n) => [n.id, n]));
   const nodes = new Map<string, GraphNode>();
   const facts = [...memory.facts.values()].filter((f) => f.status !== "retracted");
   const degree = new Map<string, number>();
   for (const f of facts) for (const id of [f.subject, f.object]) degree.set(id, (degree.get(id) ?? 0) + 1);
 
-  const node = (id: string, beside?: string): GraphNode | null => {
+  const addNode = (id: string, neighbourId: string): GraphNode | null => {
     const known = nodes.get(id);
     if (known) return known;
     const entity = memory.entities.get(id);
     if (!entity) return null;
-    const place = old.get(id);
-    const near = beside === undefined ? undefined : (nodes.get(beside) ?? old.get(beside));
-    // A new node starts beside the one it belongs to and is pushed out from there; the golden angle keeps siblings apart.
+    const neighbour = nodes.get(neighbourId) ?? oldNodes.get(neighbourId);
+    // A new node starts near its neighbour. The golden angle separates nodes that start together.
     const angle = nodes.size * 2.4;
-    const made: GraphNode = {
-      ...(place ?? { x: (near?.x ?? 0) + 30 * Math.cos(angle), y: (near?.y ?? 0) + 30 * Math.sin(angle) }),
+    const node: GraphNode = {
+      ...(oldNodes.get(id) ?? { x: (neighbour?.x ?? 0) + 30 * Math.cos(angle), y: (neighbour?.y ?? 0) + 30 * Math.sin(angle) }),
       id, entity, r: radius(degree.get(id) ?? 0, entity.isViewer), faded: true, pulse: null,
     };
-    nodes.set(id, made);
-    return made;
+    nodes.set(id, node);
+    return node;
   };
 
   const edges: GraphEdge[] = [];
   const pairs = new Map<string, number>();
   for (const fact of facts) {
-    const source = node(fact.subject, fact.object);
-    const target = node(fact.object, fact.subject);
+    const source = addNode(fact.subject, fact.object);
+    const target = addNode(fact.object, fact.subject);
     if (!source || !target) continue;
     const pair = [fact.subject, fact.object].sort().join();
     const nth = pairs.get(pair) ?? 0;
     pairs.set(pair, nth + 1);
     const side = fact.subject < fact.object ? 1 : -1;
-    edges.push({ id: fact.id, fact, source, target, bend: side * (nth % 2 === 0 ? 1 : -1) * Math.ceil(nth / 2) * STEP_PX });
+    edges.push({ id: fact.id, fact, source, target, bend: side * (nth % 2 === 0 ? 1 : -1) * Math.ceil(nth / 2) * BEND_STEP_PX });
     for (const end of [source, target]) {
       if (fact.status === "active") end.faded = false;
       if (fact.pulse.at > (end.pulse?.at ?? 0)) end.pulse = fact.pulse;
@@ -86,17 +85,17 @@ export function picture(memory: Memory, before: Picture): Picture {
 }
 
 export interface Layout {
-  /** Tells the shape of the box (width / height), so that a tall one is filled from top to bottom. */
-  shape(aspect: number): void;
-  show(next: Picture, changed: boolean): void;
-  /** Moves a node by hand; null lets it go. */
+  /** Sets the aspect ratio (width / height) that the graph should fill. */
+  setAspect(aspect: number): void;
+  show(next: GraphData, changed: boolean): void;
+  /** Holds a node at a position. null releases it. */
   drag(node: GraphNode, to: { x: number; y: number } | null): void;
   stop(): void;
 }
 
-export function layout(onTick: () => void): Layout {
+export function createLayout(onTick: () => void): Layout {
   const link = forceLink<GraphNode, GraphEdge>().id((n) => n.id).distance((e) => 40 + e.source.r + e.target.r + LABEL_LETTER_PX * e.fact.phrase.length).strength(0.5);
-  const pull = (to: number) => (n: GraphNode) => (n.entity.isViewer ? 3 : 1) * to;
+  const pull = (strength: number) => (n: GraphNode) => (n.entity.isViewer ? 3 : 1) * strength;
   const pullX = forceX<GraphNode>(0);
   const pullY = forceY<GraphNode>(0);
   const simulation = forceSimulation<GraphNode>()
@@ -108,21 +107,21 @@ export function layout(onTick: () => void): Layout {
     .on("tick", onTick)
     .stop();
   const run = (alpha: number) => {
-    if (still()) {
+    if (prefersReducedMotion()) {
       simulation.alpha(1).tick(220).stop();
       onTick();
     } else {
       simulation.alpha(Math.max(simulation.alpha(), alpha)).restart();
     }
   };
-  const shape = (aspect: number) => {
+  const setAspect = (aspect: number) => {
     const bias = Math.min(2, Math.max(0.5, aspect));
     pullX.strength(pull(0.052 / bias));
     pullY.strength(pull(0.052 * bias));
   };
-  shape(1.4);
+  setAspect(1.4);
   return {
-    shape,
+    setAspect,
     show(next, changed) {
       simulation.nodes(next.nodes);
       simulation.force("link", link.links(next.edges));
@@ -141,56 +140,57 @@ export function layout(onTick: () => void): Layout {
 
 interface Point { x: number; y: number }
 
-/** Path of an edge from rim to rim, and the points where its label may sit, best first. */
-export function edgePath({ source, target, bend }: GraphEdge): { d: string; places: Point[] } {
+/** Returns an edge's SVG path and the possible points of its label, best first. */
+export function edgePath({ source, target, bend }: GraphEdge): { d: string; labelPoints: Point[] } {
   const [x1, y1, x2, y2] = [source.x ?? 0, source.y ?? 0, target.x ?? 0, target.y ?? 0];
-  if (source === target) return { d: `M${x1} ${y1 - source.r}c-34 -46 34 -46 0 0`, places: [{ x: x1, y: y1 - source.r - 34 }] };
+  if (source === target) return { d: `M${x1} ${y1 - source.r}c-34 -46 34 -46 0 0`, labelPoints: [{ x: x1, y: y1 - source.r - 34 }] };
   const length = Math.hypot(x2 - x1, y2 - y1) || 1;
   const [nx, ny] = [-(y2 - y1) / length, (x2 - x1) / length];
   const [cx, cy] = [(x1 + x2) / 2 + nx * bend * 2, (y1 + y2) / 2 + ny * bend * 2];
-  const rim = (x: number, y: number, gap: number) => {
+  const towardsCurve = (x: number, y: number, gap: number) => {
     const d = Math.hypot(cx - x, cy - y) || 1;
     return [x + ((cx - x) / d) * gap, y + ((cy - y) / d) * gap] as const;
   };
-  const [sx, sy] = rim(x1, y1, source.r + 2);
-  const [tx, ty] = rim(x2, y2, target.r + 6);
-  const on = (t: number): Point => ({ x: (1 - t) ** 2 * x1 + 2 * t * (1 - t) * cx + t ** 2 * x2, y: (1 - t) ** 2 * y1 + 2 * t * (1 - t) * cy + t ** 2 * y2 });
+  const [sx, sy] = towardsCurve(x1, y1, source.r + 2);
+  const [tx, ty] = towardsCurve(x2, y2, target.r + 6);
+  const pointAt = (t: number): Point => ({ x: (1 - t) ** 2 * x1 + 2 * t * (1 - t) * cx + t ** 2 * x2, y: (1 - t) ** 2 * y1 + 2 * t * (1 - t) * cy + t ** 2 * y2 });
   return {
     d: `M${sx.toFixed(1)} ${sy.toFixed(1)}Q${cx.toFixed(1)} ${cy.toFixed(1)} ${tx.toFixed(1)} ${ty.toFixed(1)}`,
-    places: [0.5, 0.4, 0.6, 0.3, 0.7].map(on),
+    labelPoints: [0.5, 0.4, 0.6, 0.3, 0.7].map(pointAt),
   };
 }
 
 interface Box { x0: number; y0: number; x1: number; y1: number }
-const around = ({ x, y }: Point, halfW: number, halfH: number): Box => ({ x0: x - halfW, y0: y - halfH, x1: x + halfW, y1: y + halfH });
-const collide = (a: Box, b: Box) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
+const boxAround = ({ x, y }: Point, halfW: number, halfH: number): Box => ({ x0: x - halfW, y0: y - halfH, x1: x + halfW, y1: y + halfH });
+const overlaps = (a: Box, b: Box) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
 
 export interface Label {
   id: string;
   text: string;
-  /** Is drawn whatever it covers, and before the others. */
-  must: boolean;
+  /** Placed first, even if it covers something. */
+  required: boolean;
   weight: number;
-  places: Point[];
+  points: Point[];
 }
 
 /**
- * Where each label sits so that none covers another, a thing or its name; null for one without room. `letter` is the size of letters
- * in the picture's own units. The heaviest facts choose first.
+ * Places labels so that they cover no other label, node or name. null: no room.
+ *
+ * Facts with the highest weight choose first. `letter` is the letter size in graph units.
  */
 export function placeLabels(labels: readonly Label[], nodes: readonly GraphNode[], letter: number): Map<string, Point | null> {
   const taken: Box[] = nodes.flatMap((n) => {
     const [x, y] = [n.x ?? 0, n.y ?? 0];
     const name = (shortName(n.entity.name).length * NAME_LETTER_PX * letter) / 2;
-    return n.entity.isViewer ? [around({ x, y }, n.r, n.r)] : [around({ x, y }, n.r, n.r), around({ x, y: y + n.r + 3 + 8 * letter }, name, 7 * letter)];
+    return n.entity.isViewer ? [boxAround({ x, y }, n.r, n.r)] : [boxAround({ x, y }, n.r, n.r), boxAround({ x, y: y + n.r + 3 + 8 * letter }, name, 7 * letter)];
   });
-  const found = new Map<string, Point | null>();
-  for (const { id, text, must, places } of [...labels].sort((a, b) => Number(b.must) - Number(a.must) || b.weight - a.weight || a.id.localeCompare(b.id))) {
-    const box = (place: Point) => around(place, (text.length * LABEL_LETTER_PX * letter) / 2, 7 * letter);
-    const free = places.find((place) => !taken.some((other) => collide(box(place), other)));
-    const place = free ?? (must ? places[0] : undefined) ?? null;
-    if (place) taken.push(box(place));
-    found.set(id, place);
+  const placed = new Map<string, Point | null>();
+  for (const { id, text, required, points } of [...labels].sort((a, b) => Number(b.required) - Number(a.required) || b.weight - a.weight || a.id.localeCompare(b.id))) {
+    const boxAt = (point: Point) => boxAround(point, (text.length * LABEL_LETTER_PX * letter) / 2, 7 * letter);
+    const free = points.find((point) => !taken.some((other) => overlaps(boxAt(point), other)));
+    const point = free ?? (required ? points[0] : undefined) ?? null;
+    if (point) taken.push(boxAt(point));
+    placed.set(id, point);
   }
-  return found;
+  return placed;
 }

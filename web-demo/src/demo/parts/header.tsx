@@ -1,11 +1,11 @@
-// The bar at the top: name, state of the line with the button that cuts it, light or dark.
+// The header: name, account, state of the connection, theme.
 import { useEffect, useState } from "preact/hooks";
-import { cutLine, line, problem, reopen, restoreLine, retryNow } from "../state/app.ts";
+import { connection, disconnect, problem, reconnect, reopenSession, retryNow } from "../state/app.ts";
 import { account, hasToken, loginHref, logOut, visitEnds } from "../state/login.ts";
-import { count, milliseconds } from "../state/words.ts";
+import { count, milliseconds } from "../state/format.ts";
 import { Icon } from "./icon.tsx";
 
-const closedWords: Record<string, string> = { superseded: "open in another place", deleted: "session deleted", auth_expired: "signed out" };
+const closeReasons: Record<string, string> = { superseded: "opened elsewhere", deleted: "session deleted", auth_expired: "logged out" };
 
 function useSecondsUntil(time: number | null): number {
   const [now, setNow] = useState(Date.now());
@@ -18,8 +18,9 @@ function useSecondsUntil(time: number | null): number {
   return time === null ? 0 : Math.max(0, Math.ceil((time - now) / 1000));
 }
 
-export function LinePill() {
-  const state = line.value;
+/** Shows the state of the stream, with a button that disconnects or reconnects it. */
+function ConnectionStatus() {
+  const state = connection.value;
   const seconds = useSecondsUntil(state?.retryAt ?? null);
   if (!state) return null;
   const { phase, transport, latencyMs, replayed, attempt, reason } = state;
@@ -30,16 +31,16 @@ export function LinePill() {
     : phase === "connecting" ? [attempt > 0 ? "Reconnecting" : "Connecting", attempt > 0 ? `attempt ${attempt + 1}` : ""]
     : phase === "waiting" ? ["Line lost", seconds > 0 ? `again in ${seconds} s` : "trying again"]
     : phase === "paused" ? ["Line cut", "by you"]
-    : ["Closed", closedWords[reason ?? ""] ?? ""];
+    : ["Closed", closeReasons[reason ?? ""] ?? ""];
   return (
     <div class="pill" data-phase={phase} data-transport={transport ?? ""}>
       <span class="lamp" aria-hidden="true" />
       <span role="status" aria-live="polite"><b>{word}</b></span>
       {detail && <span class="detail">{detail}</span>}
-      {phase === "paused" ? <button type="button" onClick={restoreLine}>Restore</button>
+      {phase === "paused" ? <button type="button" onClick={reconnect}>Restore</button>
       : phase === "waiting" ? <button type="button" onClick={retryNow}>Try now</button>
-      : phase === "closed" ? <button type="button" onClick={reopen}>Open again</button>
-      : <button type="button" onClick={cutLine}>Cut the line</button>}
+      : phase === "closed" ? <button type="button" onClick={reopenSession}>Open again</button>
+      : <button type="button" onClick={disconnect}>Cut the line</button>}
     </div>
   );
 }
@@ -69,23 +70,23 @@ function ThemeButton() {
     try {
       localStorage.setItem(KEY, next);
     } catch {
-      // The choice then holds for this page only.
+      // Storage is full or forbidden. The choice lasts until the page closes.
     }
   };
   return <button type="button" class="icon-button" onClick={choose} aria-label={`Theme: ${theme}. Change to ${next}`} title={`Theme: ${theme}`}><Icon name={theme} /></button>;
 }
 
-/** Who is there, and the way out. */
-function Person() {
-  const who = account.value;
-  if (!who && !hasToken.value) return null;
-  const leave = () => void logOut().catch(() => { problem.value = "You are not logged out: the server cannot be reached."; });
+/** The user's name and the logout button. */
+function AccountMenu() {
+  const user = account.value;
+  if (!user && !hasToken.value) return null;
+  const leave = () => void logOut().catch(() => { problem.value = "You are still logged in: the server cannot be reached."; });
   const ends = visitEnds.value;
   if (ends) {
     const when = ends.toLocaleString(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" });
     return (
       <span class="person visitor">
-        <b title={`Everything here is deleted on ${ends.toLocaleString()}, unless you use it before.`}>Visiting until {when}</b>
+        <b title={`Your data is deleted on ${ends.toLocaleString()} unless you use it before.`}>Visiting until {when}</b>
         <a class="quiet" href={loginHref()}>Log in</a>
         <button type="button" class="quiet" onClick={leave}>Leave</button>
       </span>
@@ -93,14 +94,14 @@ function Person() {
   }
   return (
     <span class="person">
-      <b>{who ? who.name ?? "Logged in" : "With a token"}</b>
+      <b>{user ? user.name ?? "Logged in" : "With a token"}</b>
       <button type="button" class="quiet" onClick={leave}>Log out</button>
     </span>
   );
 }
 
-/** The address names the place, so a link within the page only moves the focus. */
-function skip(event: Event) {
+/** Moves the focus without changing the URL, whose hash holds the route. */
+function skipToMain(event: Event) {
   event.preventDefault();
   document.getElementById("main")?.focus();
 }
@@ -108,13 +109,13 @@ function skip(event: Event) {
 export function Header({ onMenu, menuOpen }: { onMenu: () => void; menuOpen: boolean }) {
   return (
     <header>
-      <a class="skip" href="#main" onClick={skip}>Skip to the conversation</a>
+      <a class="skip" href="#main" onClick={skipToMain}>Skip to the conversation</a>
       <button type="button" class="icon-button menu" aria-label="Sessions" aria-expanded={menuOpen} onClick={onMenu}><Icon name="menu" /></button>
       <a class="brand" href="#/" aria-label="Recall, start"><Icon name="mark" /><b>Recall</b></a>
       <span class="motto">memory that shows its work</span>
       <a class="quiet api" href="/graphql" title="GraphiQL: try the API">API</a>
-      <Person />
-      <LinePill />
+      <AccountMenu />
+      <ConnectionStatus />
       <ThemeButton />
     </header>
   );

@@ -1,9 +1,9 @@
-// What to try: a large invitation in an empty session, a row of chips afterwards, gone once everything was seen.
-import { cutLine, line, memory, openFact, restoreLine, send } from "../state/app.ts";
-import { note, openSuggestions, seen, skipTour, suggestions, type Suggestion } from "../state/tour.ts";
+// Hints of the tour: cards in an empty session, then chips until the user has completed all steps.
+import { disconnect, connection, memory, openFact, reconnect, send } from "../state/app.ts";
+import { completeStep, openSuggestions, completedSteps, skipTour, suggestions, type Suggestion } from "../state/tour.ts";
 import { Icon } from "./icon.tsx";
 
-const ready = () => line.value !== null;
+const isReady = () => connection.value !== null;
 
 export function Welcome({ first }: { first: boolean }) {
   const steps = suggestions.filter((s) => s.say).slice(0, 3);
@@ -14,7 +14,7 @@ export function Welcome({ first }: { first: boolean }) {
       <ol>
         {steps.map((s) => (
           <li key={s.step}>
-            <button type="button" disabled={!ready()} onClick={() => void send(s.say ?? "")}>
+            <button type="button" disabled={!isReady()} onClick={() => void send(s.say ?? "")}>
               <small>{s.title}</small>
               <b>{s.say}</b>
               <span>{s.hint}</span>
@@ -26,11 +26,11 @@ export function Welcome({ first }: { first: boolean }) {
   );
 }
 
-/** What pressing a hint does now, and how it is called: the steps around the line depend on whether it is cut. */
-function act(s: Suggestion): { text: string; run: () => void } {
-  const cut = line.value?.phase === "paused";
-  if (s.step === "cut" && !cut) return { text: "and see what happens", run: cutLine };
-  if (s.step === "replay") return { text: "and see what you missed", run: cut ? restoreLine : cutLine };
+/** Returns the label and action of a hint. Both depend on whether the stream is paused. */
+function actionOf(s: Suggestion): { text: string; run: () => void } {
+  const paused = connection.value?.phase === "paused";
+  if (s.step === "cut" && !paused) return { text: "and see what happens", run: disconnect };
+  if (s.step === "replay") return { text: "and see what you missed", run: paused ? reconnect : disconnect };
   if (s.step === "why") return { text: "See what a fact rests on", run: openNewestFact };
   return { text: s.say ?? s.hint, run: () => void send(s.say ?? "") };
 }
@@ -38,21 +38,21 @@ function act(s: Suggestion): { text: string; run: () => void } {
 function openNewestFact() {
   const newest = [...(memory.value?.facts.values() ?? [])].sort((a, b) => b.order - a.order)[0];
   if (!newest) return;
-  note("why");
+  completeStep("why");
   openFact.value = newest.id;
 }
 
 export function Hints() {
-  const cut = line.value?.phase === "paused";
-  const own = [...(memory.value?.messages.values() ?? [])].filter((m) => m.role === "user" && m.speaker === null).map((m) => m.text);
-  const open = openSuggestions(own, seen.value, cut);
-  const done = suggestions.filter((s) => seen.value.has(s.step)).length;
+  const paused = connection.value?.phase === "paused";
+  const texts = [...(memory.value?.messages.values() ?? [])].filter((m) => m.role === "user" && m.speaker === null).map((m) => m.text);
+  const open = openSuggestions(texts, completedSteps.value, paused);
+  const done = suggestions.filter((s) => completedSteps.value.has(s.step)).length;
   if (done === suggestions.length || open.length === 0) return null;
   return (
     <div class="hints" role="group" aria-label="Things to try">
-      <span class="progress" role="img" aria-label={`${done} of ${suggestions.length} tried`}>{suggestions.map((s) => <i key={s.step} class={seen.value.has(s.step) ? "on" : ""} />)}</span>
+      <span class="progress" role="img" aria-label={`${done} of ${suggestions.length} tried`}>{suggestions.map((s) => <i key={s.step} class={completedSteps.value.has(s.step) ? "on" : ""} />)}</span>
       {open.slice(0, 2).map((s) => {
-        const { text, run } = act(s);
+        const { text, run } = actionOf(s);
         return <button type="button" key={s.step} class="chip" onClick={run} title={s.hint}><small>{s.title}</small>{text}</button>;
       })}
       <button type="button" class="icon-button" aria-label="Hide the hints" onClick={skipTour}><Icon name="close" /></button>

@@ -1,4 +1,4 @@
-// The few drawings of the page, one stroke style.
+// The page's icons as inline SVG.
 const paths = {
   menu: <path d="M4 7h16M4 12h16M4 17h16" />,
   plus: <path d="M12 5v14M5 12h14" />,

@@ -1,10 +1,10 @@
-// A message's text with its entity mentions underlined and its citation marks as buttons.
+// A message's text with links for entity mentions and buttons for citations.
 import type { ComponentChildren } from "preact";
-import { spotlight } from "../state/app.ts";
+import { highlight } from "../state/app.ts";
 import type { Mention, Message } from "../state/model.ts";
 import { entityHref } from "../state/route.ts";
 
-/** Splits at mentions. Offsets count Unicode code points, JavaScript strings count UTF-16 units: an emoji before a name would shift it. */
+/** Turns mentions into links. Offsets count Unicode code points, but JavaScript strings count UTF-16 units. */
 function withMentions(text: string, mentions: readonly Mention[]): ComponentChildren[] {
   const points = Array.from(text);
   const out: ComponentChildren[] = [];
@@ -15,8 +15,8 @@ function withMentions(text: string, mentions: readonly Mention[]): ComponentChil
     out.push(
       <a
         key={mention.start} class="mention" data-type={mention.type} href={entityHref(mention.entityId)} title={`${mention.name}, ${mention.type}`}
-        onPointerEnter={() => { spotlight.value = { entity: mention.entityId }; }} onPointerLeave={() => { spotlight.value = null; }}
-        onFocus={() => { spotlight.value = { entity: mention.entityId }; }} onBlur={() => { spotlight.value = null; }}
+        onPointerEnter={() => { highlight.value = { entity: mention.entityId }; }} onPointerLeave={() => { highlight.value = null; }}
+        onFocus={() => { highlight.value = { entity: mention.entityId }; }} onBlur={() => { highlight.value = null; }}
       >{points.slice(mention.start, mention.end).join("")}</a>,
     );
     at = mention.end;
@@ -25,7 +25,7 @@ function withMentions(text: string, mentions: readonly Mention[]): ComponentChil
   return out;
 }
 
-/** Turns `[1]` into a button where a citation with that number exists. */
+/** Turns `[1]` into a button if a citation with that number exists. */
 function withCitations(text: string, message: Message, onCite: (index: number) => void): ComponentChildren[] {
   return text.split(/(\s*\[\d+\])/).map((part) => {
     const index = Number(/\[(\d+)\]/.exec(part)?.[1]);

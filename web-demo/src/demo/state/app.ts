@@ -1,97 +1,94 @@
-// The page's state and what a visitor can do with it. Views only read signals and call these functions.
+// State and actions of the page. Views only read the signals and call the functions of this module.
 import { batch, computed, signal } from "@preact/signals";
-import { EventStream, RecallClient, RecallError, type StreamState } from "../../client/index.ts";
-import {
-  Around, CancelAnswer, DeleteSession, Earlier, Head, Later, MoreFacts, Place, RetractFact, Sessions, Snapshot, Start,
-  type FactRow, type SessionRow, type StartResult,
-} from "../generated/operations.ts";
-import { answerOffer, credentials, door, enter, lock } from "./login.ts";
+import { EventStream, RecallError, type StreamState } from "../../client/index.ts";
+import { CancelAnswer, DeleteSession, Head, Place, RetractFact, Sessions, Start, type SessionRow, type StartResult } from "../generated/operations.ts";
+import { client, loadAccount, loginMethods, resetLogin, settleVisitOffer } from "./login.ts";
 import { Memory } from "./memory.ts";
 import * as outbox from "./outbox.ts";
-import { go, replace, route, sessionHref } from "./route.ts";
-import { note } from "./tour.ts";
-
-export const client = new RecallClient(credentials);
+import { loadAround, loadEarlier, loadLater, loadSnapshot } from "./paging.ts";
+import { navigate, redirect, route, sessionHref } from "./route.ts";
+import { completeStep } from "./tour.ts";
 
 export type SessionItem = SessionRow;
 export const start = signal<StartResult | null>(null);
 export const sessions = signal<SessionItem[]>([]);
 export const memory = signal<Memory | null>(null);
 export const sessionId = signal<string | null>(null);
-export const line = signal<StreamState | null>(null);
-/** What the last return of the line brought; shown for a while. */
+/** State of the open session's stream. */
+export const connection = signal<StreamState | null>(null);
+/** What the last reconnect replayed; shown for some seconds. */
 export const caughtUp = signal<{ replayed: number; gaps: number; at: number } | null>(null);
-/** A sentence about something that went wrong; null when nothing did. */
+/** Error message for the user. */
 export const problem = signal<string | null>(null);
-/** The session that the address names and that does not exist, or not for this person. */
+/** The session id in the URL, if this user has no such session. */
 export const missing = signal<string | null>(null);
-/** The page itself cannot start. */
-export const broken = signal<string | null>(null);
+/** Why the page cannot start. */
+export const startError = signal<string | null>(null);
 export const relations = computed(() => new Map(start.value?.relations.map((r) => [r.name, r])));
 
-/** Whether the one at the page may change what is open: what is shared only administrators change. */
+/** Only administrators write shared sessions. */
 export const mayWrite = (shared: boolean): boolean => !shared || start.value?.viewer.role === "ADMIN";
 
-/** Fact or entity under the pointer or focus; the graph and the lists light up together. */
-export const spotlight = signal<{ fact?: string; entity?: string } | null>(null);
+/** The fact or entity under the pointer or focus, highlighted in the graph and the lists. */
+export const highlight = signal<{ fact?: string; entity?: string } | null>(null);
 /** The fact whose evidence is open. */
 export const openFact = signal<string | null>(null);
-/** A message to scroll to and flash, once it is on the page. */
+/** The message to scroll to as soon as it is rendered. */
 export const wantedMessage = signal<string | null>(null);
 
-/** The other tabs of this browser; told that the list of sessions has changed. */
+/** Notifies other tabs when the list of sessions changes. */
 const tabs = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("recall.sessions");
-if (tabs) tabs.onmessage = () => void (start.value && refreshSoon());
-const tellTabs = () => tabs?.postMessage("changed");
+if (tabs) tabs.onmessage = () => void (start.value && refreshSessionsSoon());
+const notifyTabs = () => tabs?.postMessage("changed");
 
-const AWAY = "Not sent yet: the server is away. It will be sent when it is back.";
-/** Reasons of the stream that mean that the login has ended. */
-const NOBODY = new Set(["auth_expired", "SIGNALING_401", "SOCKET_4403", "UNAUTHENTICATED"]);
+const NOT_SENT = "Not sent yet: the server cannot be reached. The page will send it after it reconnects.";
+/** Close reasons of the stream that mean that the login has ended. */
+const LOGIN_ENDED = new Set(["auth_expired", "SIGNALING_401", "SOCKET_4403", "UNAUTHENTICATED"]);
 let stream: EventStream | null = null;
 let gaps = 0;
 
-const sentence = (error: unknown) => {
-  if (error instanceof RecallError && error.status === 401) void shutOut();
+/** Returns an error message for the user. Shows the login page if the server requires a login. */
+const handleError = (error: unknown) => {
+  if (error instanceof RecallError && error.status === 401) void handleLoginEnd();
   return error instanceof RecallError ? error.message : "Something went wrong on this page.";
 };
 
-/** The login has ended. What is on the page is somebody's own, so it goes. */
-async function shutOut(): Promise<void> {
-  leave();
-  line.value = null;
-  await lock();
-  if (door.value) problem.value = broken.value = null;
-  // Somebody is there all the same: they have logged in in another tab.
+/** Removes the user's data from the page and shows the login page. */
+async function handleLoginEnd(): Promise<void> {
+  closeSession();
+  connection.value = null;
+  await resetLogin();
+  if (loginMethods.value) problem.value = startError.value = null;
+  // The user has logged in in another tab.
   else await boot();
 }
 
-let follows = false;
+let followsRoute = false;
 
 export async function boot(): Promise<void> {
-  broken.value = null;
+  startError.value = null;
   try {
-    if (!(await enter())) return;
+    if (!(await loadAccount())) return;
     start.value = await client.graphql(Start, {});
     await refreshSessions();
-    await follow();
-    if (!follows) route.subscribe(() => void (door.value === null && follow()));
-    follows = true;
+    await openRoute();
+    if (!followsRoute) route.subscribe(() => void (loginMethods.value === null && openRoute()));
+    followsRoute = true;
   } catch (error) {
-    broken.value = sentence(error);
+    startError.value = handleError(error);
   }
 }
 
-/** Answers whether what was told on a visit comes into the account. */
-export async function settleVisit(take: boolean): Promise<void> {
+/** Moves the data of the visit into the account, or deletes it. */
+export async function settleVisit(adopt: boolean): Promise<void> {
   try {
-    await answerOffer(take);
+    await settleVisitOffer(adopt);
     await refreshSessions();
-    // What stands on the page may have got facts from the other memory.
-    // The address may be that of the visit, which was nobody's until now.
+    // Reload: the account now owns the visit's session, and the open session may have new facts.
     const id = route.value.page === "session" ? route.value.id : sessionId.value;
-    if (take && id) await open(id);
+    if (adopt && id) await openSession(id);
   } catch (error) {
-    problem.value = sentence(error);
+    problem.value = handleError(error);
   }
 }
 
@@ -101,299 +98,254 @@ export async function refreshSessions(): Promise<void> {
 }
 
 let refreshTimer: ReturnType<typeof setTimeout> | undefined;
-function refreshSoon() {
+function refreshSessionsSoon() {
   clearTimeout(refreshTimer);
-  // The list is a convenience: when the server is away the next event refreshes it.
+  // Ignore errors: the next event refreshes the list again.
   refreshTimer = setTimeout(() => void refreshSessions().catch(() => {}), 600);
 }
 
-/** Makes the open session match the address. An entity page keeps the session beside it. */
-async function follow(): Promise<void> {
+/** Opens the session of the current route. An entity page keeps the open session. */
+async function openRoute(): Promise<void> {
   const { value } = route;
   openFact.value = null;
-  spotlight.value = null;
+  highlight.value = null;
   if (value.page === "session") {
-    if (value.id !== sessionId.value || wanted !== value.id) await open(value.id);
+    if (value.id !== sessionId.value || openingId !== value.id) await openSession(value.id);
     return;
   }
   const newest = sessionId.value ?? sessions.value.find((s) => !s.shared)?.id;
   if (value.page === "home") {
-    if (newest) return replace(sessionHref(newest));
+    if (newest) return redirect(sessionHref(newest));
     return newSession();
   }
-  if (newest && newest !== sessionId.value) await open(newest);
+  if (newest && newest !== sessionId.value) await openSession(newest);
 }
 
-/** The session that is being opened; what was asked for last wins. */
-let wanted: string | null = null;
+/** The session that is being opened. The latest request wins. */
+let openingId: string | null = null;
 
-/** Opens a session. The former one stays on the page, whole, until the new one is there: nothing typed meanwhile goes astray. */
-async function open(id: string): Promise<void> {
-  wanted = id;
+/** Opens a session. The previous one stays usable until the new one is loaded. */
+async function openSession(id: string): Promise<void> {
+  openingId = id;
   try {
     const { session } = await client.graphql(Head, { id });
-    if (wanted !== id) return;
-    const mine = new Memory(new Map(start.value?.relations.map((r) => [r.name, r.phrase])), session?.shared);
-    for (const [key, text] of outbox.of(id)) {
-      mine.sending(key, text);
-      mine.refused(key, AWAY, false);
+    if (openingId !== id) return;
+    const opened = new Memory(new Map(start.value?.relations.map((r) => [r.name, r.phrase])), session?.shared);
+    for (const [key, text] of outbox.list(id)) {
+      opened.startSending(key, text);
+      opened.markSendFailed(key, NOT_SENT, false);
     }
-    if (!session) return lost(id);
+    if (!session) return showMissing(id);
     const load = async () => {
-      const snapshot = await fewerIfTooLarge((count) => client.graphql(Snapshot, { id, count }));
-      if (!snapshot.session) return;
-      mine.load(snapshot.session, await furtherFacts(id, snapshot.session.facts.pageInfo));
-      for (const { externalId } of snapshot.session.messages.nodes) if (externalId) outbox.remove(id, externalId);
+      for (const clientId of await loadSnapshot(id, opened)) outbox.remove(id, clientId);
     };
     await load();
-    if (wantedMessage.value && !mine.byId(wantedMessage.value)) await loadAround(id, mine, wantedMessage.value);
-    if (wanted !== id) return;
+    if (wantedMessage.value && !opened.byId(wantedMessage.value)) await loadAround(id, opened, wantedMessage.value);
+    if (openingId !== id) return;
     batch(() => {
-      leave();
+      closeSession();
       missing.value = null;
       sessionId.value = id;
-      memory.value = mine;
+      memory.value = opened;
     });
-    listen(id, session.head, mine, load);
-    // A session of another page, such as GraphiQL's, is not in the list yet.
+    startStream(id, session.head, opened, load);
+    // The list does not yet contain a session that another page created, such as GraphiQL.
     if (!sessions.value.some((s) => s.id === id)) await refreshSessions();
   } catch (error) {
-    if (wanted !== id) return;
-    if (error instanceof RecallError && error.code === "INVALID_ID") lost(id);
-    else broken.value = sentence(error);
+    if (openingId !== id) return;
+    if (error instanceof RecallError && error.code === "INVALID_ID") showMissing(id);
+    else startError.value = handleError(error);
   }
 }
 
-/** The address names no session of this person. */
-function lost(id: string) {
-  outbox.forget(id);
-  leave();
-  line.value = null;
+function showMissing(id: string) {
+  outbox.clear(id);
+  closeSession();
+  connection.value = null;
   missing.value = id;
 }
 
-function leave() {
+function closeSession() {
   stream?.close();
   stream = null;
   sessionId.value = null;
   memory.value = null;
 }
 
-/** Asks for a page of messages, and for a smaller one when long messages exceed what an answer may hold. */
-async function fewerIfTooLarge<Result>(ask: (count: number) => Promise<Result>): Promise<Result> {
-  try {
-    return await ask(50);
-  } catch (error) {
-    if (error instanceof RecallError && error.code === "RESPONSE_TOO_LARGE") return ask(10);
-    throw error;
-  }
-}
-
-/** The facts after the first page. The page shows some hundreds well; past that the entity pages and the API are the place. */
-async function furtherFacts(id: string, first: { hasNextPage: boolean; endCursor: string | null }): Promise<FactRow[]> {
-  const rows: FactRow[] = [];
-  for (let page = first; page.hasNextPage && page.endCursor && rows.length < 400; ) {
-    const { session } = await client.graphql(MoreFacts, { id, after: page.endCursor });
-    if (!session) break;
-    rows.push(...session.facts.nodes);
-    page = session.facts.pageInfo;
-  }
-  return rows;
-}
+const reportProblem = (error: unknown): void => {
+  problem.value = handleError(error);
+};
 
 export async function showEarlier(): Promise<void> {
-  const [id, mine] = [sessionId.value, memory.value];
-  if (!id || !mine?.earlier) return;
-  try {
-    const before = mine.earlier;
-    const { session } = await fewerIfTooLarge((count) => client.graphql(Earlier, { id, before, count }));
-    if (session) mine.loadEarlier(session.messages);
-  } catch (error) {
-    problem.value = sentence(error);
-  }
+  const [id, open] = [sessionId.value, memory.value];
+  if (!id || !open?.earlier) return;
+  await loadEarlier(id, open, open.earlier).catch(reportProblem);
 }
 
-/** Loads what comes after the messages around an older one. */
+/** Loads the next page of messages into the gap. */
 export async function showLater(): Promise<void> {
-  const [id, mine] = [sessionId.value, memory.value];
-  if (!id || !mine?.gap) return;
-  try {
-    const after = mine.gap.cursor;
-    const { session } = await fewerIfTooLarge((count) => client.graphql(Later, { id, after, count }));
-    if (session) mine.loadLater(session.messages);
-  } catch (error) {
-    problem.value = sentence(error);
-  }
+  const [id, open] = [sessionId.value, memory.value];
+  if (!id || !open?.gap) return;
+  await loadLater(id, open, open.gap.cursor).catch(reportProblem);
 }
 
-/** Takes a fact back: it was never so. (What ended is said in the chat: "I no longer …".) */
+/** Retracts a fact that was never true. Facts that ended are reported in the chat: "I no longer …". */
 export async function retract(factId: string): Promise<void> {
   try {
     const { retractFact } = await client.graphql(RetractFact, { input: { id: factId } });
-    if (retractFact.fact) memory.value?.adopt(retractFact.fact);
-    else problem.value = retractFact.errors[0]?.message ?? "The fact could not be taken back.";
+    if (retractFact.fact) memory.value?.updateFact(retractFact.fact);
+    else problem.value = retractFact.errors[0]?.message ?? "The fact could not be retracted.";
   } catch (error) {
-    problem.value = sentence(error);
+    problem.value = handleError(error);
   }
 }
 
-/** Ends the answering of a question; the event that follows ends it on the page. */
+/** Cancels an answer. The stream then reports the cancellation. */
 export async function stopAnswer(messageId: string): Promise<void> {
   try {
     const { errors } = (await client.graphql(CancelAnswer, { input: { messageId } })).cancelAnswer;
     if (errors[0]) problem.value = errors[0].message;
   } catch (error) {
-    problem.value = sentence(error);
+    problem.value = handleError(error);
   }
 }
 
-function listen(id: string, head: string, mine: Memory, load: () => Promise<void>) {
+function startStream(id: string, head: string, target: Memory, load: () => Promise<void>) {
   const opened = client.stream(id, { from: head, onGap: load });
   stream = opened;
   caughtUp.value = null;
   let last: StreamState | null = null;
   opened.on("state", (state) => {
     if (opened !== stream) return;
-    if (state.phase === "replaying" && last?.phase !== "replaying") mine.lineOpened();
+    if (state.phase === "replaying" && last?.phase !== "replaying") target.startReplay();
     if (state.phase === "connecting" && last?.phase !== "connecting") gaps = 0;
-    if (state.phase === "closed" && NOBODY.has(state.reason ?? "")) void shutOut();
-    if (state.phase === "closed" && (state.reason === "deleted" || state.reason?.endsWith("404"))) problem.value = "This session does not exist any more.";
+    if (state.phase === "closed" && LOGIN_ENDED.has(state.reason ?? "")) void handleLoginEnd();
+    if (state.phase === "closed" && (state.reason === "deleted" || state.reason?.endsWith("404"))) problem.value = "This session no longer exists.";
     last = state;
-    line.value = state;
+    connection.value = state;
   });
   opened.on("gap", () => {
     gaps += 1;
   });
   opened.on("caughtUp", ({ replayed, afterReconnect }) => {
     if (afterReconnect) caughtUp.value = { replayed, gaps, at: Date.now() };
-    if (afterReconnect && replayed > 0) note("replay");
-    void resend(id, mine);
+    if (afterReconnect && replayed > 0) completeStep("replay");
+    void resend(id, target);
   });
   opened.on("event", (event, meta) => {
-    mine.apply(event, meta);
+    target.apply(event, meta);
     if (event.type === "message_stored" && event.client_message_id) outbox.remove(id, event.client_message_id);
-    if (event.type === "fact_update") note(event.change === "reinforced" ? "again" : event.change === "ended" || event.change === "opposed" ? "change" : "tell");
-    if (event.type === "answer_completed") note("ask");
-    if (event.type !== "entity_update") refreshSoon();
+    if (event.type === "fact_update") completeStep(event.change === "reinforced" ? "again" : event.change === "ended" || event.change === "opposed" ? "change" : "tell");
+    if (event.type === "answer_completed") completeStep("ask");
+    if (event.type !== "entity_update") refreshSessionsSoon();
   });
-  opened.on("answer_delta", (event) => mine.apply(event, null));
-  opened.on("context_ready", (event) => mine.apply(event, null));
+  opened.on("answer_delta", (event) => target.apply(event, null));
+  opened.on("context_ready", (event) => target.apply(event, null));
   opened.start();
 }
 
-/** Shows a message: on the page, from further back in the open session, or in its own session. */
+/** Scrolls to a message. Loads it or opens its session first if necessary. */
 export async function showMessage(id: string): Promise<void> {
   try {
-    const [open, mine] = [sessionId.value, memory.value];
-    let session: string | undefined = open ?? undefined;
-    if (!mine?.byId(id)) {
+    const [openId, open] = [sessionId.value, memory.value];
+    let session: string | undefined = openId ?? undefined;
+    if (!open?.byId(id)) {
       session = (await client.graphql(Place, { id })).message?.session.id;
-      if (session && session === open && mine) await loadAround(session, mine, id);
+      if (session && session === openId && open) await loadAround(session, open, id);
     }
     if (!session) {
       problem.value = "This message has been deleted.";
       return;
     }
     wantedMessage.value = id;
-    if (session !== sessionId.value || route.value.page !== "session") go(sessionHref(session));
+    if (session !== sessionId.value || route.value.page !== "session") navigate(sessionHref(session));
   } catch (error) {
-    problem.value = sentence(error);
+    problem.value = handleError(error);
   }
 }
 
-/** Loads a message that is further back than what is loaded, with those around it. */
-async function loadAround(id: string, mine: Memory, message: string): Promise<void> {
-  const place = (await client.graphql(Place, { id: message })).message;
-  if (place?.session.id !== id) return;
-  const at = place.cursor;
-  const around = await fewerIfTooLarge((count) => client.graphql(Around, { id, message, at, count: count / 2 }));
-  if (!around.session || !around.message) return;
-  const { older, newer } = around.session;
-  mine.loadAround([...older.nodes, around.message, ...newer.nodes], older.pageInfo, newer.pageInfo);
-}
-
-/** Starts a session: one's own, or as an administrator one that all who have signed in read. */
+/** Creates a session and opens it. Reuses the open session if it is empty. */
 export async function newSession(shared = false): Promise<void> {
   const current = sessions.value.find((s) => s.id === sessionId.value && s.shared === shared);
   const empty = current && memory.value?.messages.size === 0 ? current.id : undefined;
   try {
     const id = empty ?? (await client.createSession(undefined, { shared })).id;
     if (!empty) {
-      tellTabs();
+      notifyTabs();
       await refreshSessions();
     }
-    (route.value.page === "home" ? replace : go)(sessionHref(id));
+    (route.value.page === "home" ? redirect : navigate)(sessionHref(id));
   } catch (error) {
-    problem.value = sentence(error);
+    problem.value = handleError(error);
   }
 }
 
 export async function deleteSession(id: string): Promise<void> {
-  // The line goes first: the server would end it anyway, and would say so as if it were a mistake. One that was cut on purpose stays cut.
-  const cut = id === sessionId.value && stream?.state.phase !== "paused" ? stream : null;
-  cut?.pause();
+  // Disconnect first: otherwise the server closes the stream and the page shows an error. A stream that the user paused stays paused.
+  const paused = id === sessionId.value && stream?.state.phase !== "paused" ? stream : null;
+  paused?.pause();
   try {
     const { errors } = (await client.graphql(DeleteSession, { input: { id } })).deleteSession;
     if (errors[0]) throw new RecallError(errors[0].code, errors[0].message, 200);
   } catch (error) {
-    cut?.start();
-    problem.value = sentence(error);
+    paused?.start();
+    problem.value = handleError(error);
     return;
   }
-  outbox.forget(id);
-  tellTabs();
+  outbox.clear(id);
+  notifyTabs();
   sessions.value = sessions.value.filter((s) => s.id !== id);
-  refreshSoon();
+  refreshSessionsSoon();
   if (id === sessionId.value) {
-    leave();
-    line.value = null;
+    closeSession();
+    connection.value = null;
   }
   const next = sessions.value.find((s) => !s.shared);
-  if (sessionId.value === null) replace(next ? sessionHref(next.id) : "#/");
-  if (sessionId.value === null) await follow();
+  if (sessionId.value === null) redirect(next ? sessionHref(next.id) : "#/");
+  if (sessionId.value === null) await openRoute();
 }
 
-/** 128 random bits. `crypto.randomUUID` is missing where the page is served without TLS from another machine. */
+/** 128 random bits. `crypto.randomUUID` does not exist on pages that another machine serves without TLS. */
 const uniqueId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
 export async function send(text: string, clientMessageId: string = uniqueId()): Promise<void> {
-  const [id, mine] = [sessionId.value, memory.value];
-  if (id && mine) await sendTo(id, mine, text, clientMessageId);
+  const [id, open] = [sessionId.value, memory.value];
+  if (id && open) await sendTo(id, open, text, clientMessageId);
 }
 
-/** The session is fixed before the first wait: another may be open when the answer comes. */
-async function sendTo(id: string, mine: Memory, text: string, clientMessageId: string): Promise<void> {
-  mine.sending(clientMessageId, text);
+/** Takes the session as a parameter, because the user may open another one before the server answers. */
+async function sendTo(id: string, target: Memory, text: string, clientMessageId: string): Promise<void> {
+  target.startSending(clientMessageId, text);
   outbox.add(id, clientMessageId, text);
   try {
     const message = await client.sendMessage({ sessionId: id, text, clientMessageId });
     outbox.remove(id, clientMessageId);
-    mine.accepted(clientMessageId, message.id);
-    tellTabs();
-    if (id === sessionId.value && line.value?.phase === "paused") note("cut");
+    target.markSent(clientMessageId, message.id);
+    notifyTabs();
+    if (id === sessionId.value && connection.value?.phase === "paused") completeStep("cut");
   } catch (error) {
-    const away = error instanceof RecallError && (error.status === 0 || error.status >= 500);
-    if (!away) outbox.remove(id, clientMessageId);
-    mine.refused(clientMessageId, away ? AWAY : sentence(error), !away);
+    const retryable = error instanceof RecallError && (error.status === 0 || error.status >= 500);
+    if (!retryable) outbox.remove(id, clientMessageId);
+    target.markSendFailed(clientMessageId, retryable ? NOT_SENT : handleError(error), !retryable);
   }
 }
 
-/** Messages that found no server go out again when the line is back; their client ids keep them from being stored twice. */
-async function resend(id: string, mine: Memory): Promise<void> {
-  for (const key of [...mine.messages.keys()]) {
-    const message = mine.messages.get(key);
-    if (message?.stage === "unsent") await sendTo(id, mine, message.text, key);
+/** Sends unsent messages after a reconnect. Their client ids prevent duplicates. */
+async function resend(id: string, target: Memory): Promise<void> {
+  for (const key of [...target.messages.keys()]) {
+    const message = target.messages.get(key);
+    if (message?.stage === "unsent") await sendTo(id, target, message.text, key);
   }
 }
 
-export const cutLine = (): void => stream?.pause();
-export const restoreLine = (): void => void stream?.start();
-/** After the stream was closed for good: from the beginning, with a new snapshot. */
-export const reopen = (): void => {
-  if (sessionId.value) void open(sessionId.value);
+export const disconnect = (): void => stream?.pause();
+export const reconnect = (): void => void stream?.start();
+/** Loads the open session again after its stream closed permanently. */
+export const reopenSession = (): void => {
+  if (sessionId.value) void openSession(sessionId.value);
 };
 export const retryNow = (): void => stream?.retryNow();
 
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible" && start.value) refreshSoon();
+  if (document.visibilityState === "visible" && start.value) refreshSessionsSoon();
 });

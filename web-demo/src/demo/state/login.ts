@@ -1,90 +1,81 @@
-// Who is at the page. A login is a cookie that scripts cannot read; what they must show besides is asked for at each start, and an
-// access token that somebody pastes is held as long as the page.
+// Who uses the page. The login is a cookie that scripts cannot read, so the page asks the server for the account and a CSRF token.
+// A pasted access token stays in memory until the page closes.
 import { signal } from "@preact/signals";
 import { RecallClient, RecallError, type Account, type Who } from "../../client/index.ts";
 import * as outbox from "./outbox.ts";
 
-/** Who has logged in or is on a visit; null while nobody is there, or where nobody needs to be. */
+/** The logged-in user or the visitor. null: nobody, or a server without login. */
 export const account = signal<Who | null>(null);
-/** When the visit ends, while the page is a visitor's. */
+/** When the visit ends. null: the user is not a visitor. */
 export const visitEnds = signal<Date | null>(null);
-/** What was told on a visit before the login, and may be taken into the account; null when nothing was. */
-export const offer = signal<{ messages: number } | null>(null);
-/** The ways in while the page must wait for somebody; null when it need not. */
-export const door = signal<readonly string[] | null>(null);
-/** Why the one who was there is not any more. */
-export const farewell = signal<string | null>(null);
+/** Messages of a visit before the login, which the account can adopt. null: there are none. */
+export const visitOffer = signal<{ messages: number } | null>(null);
+/** Available login methods while the page requires a login. null: no login is required. */
+export const loginMethods = signal<readonly string[] | null>(null);
+/** Why the login page appeared. null: the user has not logged in yet. */
+export const logoutReason = signal<string | null>(null);
 export const hasToken = signal(false);
 
 let csrfToken: string | undefined;
 let token: string | undefined;
 
-/** For the client. */
-export const credentials = { token: () => token, csrfToken: () => csrfToken };
-const server = new RecallClient(credentials);
+export const client = new RecallClient({ token: () => token, csrfToken: () => csrfToken });
 
-async function ask(path: string, options: RequestInit): Promise<unknown> {
-  const response = await fetch(path, options).catch(() => null);
-  if (!response) throw new RecallError("UNREACHABLE", "The server cannot be reached.");
-  if (!response.ok) throw new RecallError("BAD_RESPONSE", `The server answered ${response.status}.`, response.status);
-  return response.json();
-}
-
-/** Asks who is there. False when somebody has to log in first. */
-export async function enter(): Promise<boolean> {
-  const session: Account = await server.whoIsThere();
+/** Reads the account from the server. Returns false if the user must log in first. */
+export async function loadAccount(): Promise<boolean> {
+  const session: Account = await client.whoIsThere();
   const { user, visit } = session;
   const visiting = user?.role === "ANONYMOUS";
   account.value = user;
   csrfToken = session.csrfToken ?? undefined;
   visitEnds.value = visiting && session.expiresAt ? new Date(session.expiresAt) : null;
-  offer.value = user && !visiting && visit && visit.messages > 0 ? { messages: visit.messages } : null;
-  const inside = session.methods.length === 0 || user !== null || token !== undefined;
-  door.value = inside ? null : session.methods;
-  return inside;
+  visitOffer.value = user && !visiting && visit && visit.messages > 0 ? { messages: visit.messages } : null;
+  const loggedIn = session.methods.length === 0 || user !== null || token !== undefined;
+  loginMethods.value = loggedIn ? null : session.methods;
+  return loggedIn;
 }
 
-/** The server takes the one at the page for nobody: the login has ended, or the token is not good. */
-export async function lock(): Promise<void> {
-  farewell.value = token !== undefined ? "The server does not accept this token."
-    : visitEnds.value ? "Your visit has ended, and what was told on it is gone." : "Your login has ended.";
+/** Forgets the token and reloads the account, after the server rejected the login or the token. */
+export async function resetLogin(): Promise<void> {
+  logoutReason.value = token !== undefined ? "The server does not accept this token."
+    : visitEnds.value ? "Your visit has ended and its data was deleted." : "Your login has ended.";
   token = undefined;
   hasToken.value = false;
-  await enter().catch(() => {});
+  await loadAccount().catch(() => {});
 }
 
-/** Where the browser goes to log in, to come back to where it is. */
+/** Login URL that returns to the current page. */
 export const loginHref = (): string => `/auth/login?return_to=${encodeURIComponent(location.pathname + location.hash)}`;
 
-export function showToken(text: string): void {
+export function setToken(text: string): void {
   token = text.trim().replace(/^bearer\s+/i, "");
   hasToken.value = true;
-  farewell.value = null;
-  door.value = null;
+  logoutReason.value = null;
+  loginMethods.value = null;
 }
 
-/** Goes on without a login. */
-export async function visit(): Promise<void> {
-  farewell.value = null;
-  await server.beginVisit();
+export async function beginVisit(): Promise<void> {
+  logoutReason.value = null;
+  await client.beginVisit();
 }
 
-/** Takes what was told on the visit into the account, or leaves it behind. */
-export async function answerOffer(take: boolean): Promise<void> {
-  await (take ? server.adoptVisit() : server.endVisit());
-  offer.value = null;
+/** Moves the data of the visit into the account, or deletes it. */
+export async function settleVisitOffer(adopt: boolean): Promise<void> {
+  await (adopt ? client.adoptVisit() : client.endVisit());
+  visitOffer.value = null;
 }
 
-/** Ends the login here, and leads to where it ends at the provider as well. */
+/** Ends the login here and opens the provider's logout page. Visitors end their visit; a token is forgotten. */
 export async function logOut(): Promise<void> {
-  outbox.forgetAll();
+  outbox.clearAll();
   if (token !== undefined) return location.reload();
   if (visitEnds.value) {
-    await server.endVisit();
+    await client.endVisit();
     return location.assign("/");
   }
-  const { logoutUrl } = (await ask("/auth/logout", { method: "POST", headers: csrfToken ? { "x-csrf-token": csrfToken } : {} })) as {
-    logoutUrl: string | null;
-  };
+  const response = await fetch("/auth/logout", { method: "POST", headers: csrfToken ? { "x-csrf-token": csrfToken } : {} }).catch(() => null);
+  if (!response) throw new RecallError("UNREACHABLE", "The server cannot be reached.");
+  if (!response.ok) throw new RecallError("BAD_RESPONSE", `The server answered ${response.status}.`, response.status);
+  const { logoutUrl } = (await response.json()) as { logoutUrl: string | null };
   location.assign(logoutUrl ?? "/");
 }

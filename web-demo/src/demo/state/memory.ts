@@ -1,10 +1,10 @@
-// What the page knows of one session: messages, facts, entities. Filled by a snapshot, kept by the event stream.
-// Applying an event a second time changes nothing, so a snapshot that is newer than its cursor does no harm.
+// The page's copy of one session: messages, facts, entities. A snapshot fills it and the event stream updates it.
+// Events are idempotent, so a snapshot may be newer than its cursor.
 import { signal } from "@preact/signals";
 import type { EventMeta, EventOf, RecallEvent } from "../../client/index.ts";
 import type { AroundResult, FactRow, LaterResult, MessageRow, SnapshotResult } from "../generated/operations.ts";
 import type { Change, Entity, Fact, Message, Pulse } from "./model.ts";
-import { phraseFromName } from "./words.ts";
+import { phraseFromName } from "./format.ts";
 
 const lower = <T extends string>(text: T) => text.toLowerCase() as Lowercase<T>;
 const REPLAY_STEP_MS = 90;
@@ -16,17 +16,18 @@ export class Memory {
   readonly messages = new Map<string, Message>();
   readonly facts = new Map<string, Fact>();
   readonly entities = new Map<string, Entity>();
-  /** Relation name -> phrase, from the ontology. */
+  /** Phrases of the ontology by relation name. */
   readonly #phrases: Map<string, string>;
   readonly #byServerId = new Map<string, Message>();
-  readonly #sentAtTick = new Map<string, number>();
+  /** `performance.now()` of each send, by client id. */
+  readonly #sendStartedAt = new Map<string, number>();
   #order = 0;
   #replayed = 0;
-  /** Questions that get no answer. */
-  #unwanted = new Set<string>();
-  #scheduled = false;
+  /** Questions whose answer failed or was cancelled. */
+  #unanswered = new Set<string>();
+  #redrawScheduled = false;
 
-  /** The session is one of shared memory. */
+  /** The session belongs to shared memory. */
   readonly shared: boolean;
 
   constructor(phrases: Map<string, string>, shared = false) {
@@ -34,12 +35,12 @@ export class Memory {
     this.shared = shared;
   }
 
-  /** Many changes in one turn of the event loop (a replay) draw once. */
+  /** Schedules one redraw for all changes in this turn of the event loop. */
   #changed() {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
+    if (this.#redrawScheduled) return;
+    this.#redrawScheduled = true;
     queueMicrotask(() => {
-      this.#scheduled = false;
+      this.#redrawScheduled = false;
       this.version.value += 1;
     });
   }
@@ -48,12 +49,12 @@ export class Memory {
     return id ? this.#byServerId.get(id) : undefined;
   }
 
-  /** Where the messages before the first one shown are; null when there are none. */
+  /** Cursor of the messages before the first one. null: there are none. */
   earlier: string | null = null;
-  /** The messages after this one that are not loaded: an older message was looked up. */
+  /** The message after which messages are not loaded, because the user opened an older one. */
   gap: { key: string; cursor: string } | null = null;
 
-  /** Facts that hold, and those that have ended. What was taken back counts as nothing. */
+  /** Counts active and ended facts, but no retracted ones. */
   counts(): { active: number; ended: number } {
     const counts = { active: 0, ended: 0 };
     for (const { status } of this.facts.values()) if (status !== "retracted") counts[status] += 1;
@@ -68,62 +69,63 @@ export class Memory {
     this.gap = null;
     for (const row of [...session.facts.nodes, ...moreFacts].sort((a, b) => a.updatedAt.localeCompare(b.updatedAt))) this.#fact(row);
     for (const row of session.messages.nodes) this.#messageRow(row);
-    // What the snapshot holds has arrived, though its answer or event is still on the way.
+    // The server has stored every message of the snapshot, even if its answer or event has not arrived here.
     for (const message of unsent) if (!this.messages.has(message.key)) this.messages.set(message.key, message);
-    this.#turnedTo(session.messages.pageInfo);
+    this.#setEarlier(session.messages.pageInfo);
   }
 
-  #turnedTo(page: Around["older"]["pageInfo"]) {
+  #setEarlier(page: Around["older"]["pageInfo"]) {
     this.earlier = page.hasPreviousPage ? page.startCursor : null;
     this.#changed();
   }
 
-  /** Puts a page of older messages before the ones that are here. */
+  /** Inserts a page of older messages at the start. */
   loadEarlier(page: NonNullable<SnapshotResult["session"]>["messages"]): void {
     const here = [...this.messages.values()];
     this.messages.clear();
     for (const row of page.nodes) this.#messageRow(row);
     for (const message of here) if (!this.messages.has(message.key)) this.messages.set(message.key, message);
-    this.#turnedTo(page.pageInfo);
+    this.#setEarlier(page.pageInfo);
   }
 
-  /** Puts the messages around an older one before the newest ones; what an earlier look-up had brought goes. */
+  /** Inserts an older message and its neighbours before the newest messages. Removes those of a previous call. */
   loadAround(rows: readonly MessageRow[], older: Around["older"]["pageInfo"], newer: Around["newer"]["pageInfo"]): void {
-    const [before, newest] = this.#atGap();
+    const [before, newest] = this.#splitAtGap();
     for (const { id } of this.gap ? before : []) if (id) this.#byServerId.delete(id);
     this.messages.clear();
     this.#join([], rows, newest, newer);
-    this.#turnedTo(older);
+    this.#setEarlier(older);
   }
 
-  /** Puts a page of messages into the gap. */
+  /** Inserts a page of messages into the gap. */
   loadLater(page: NonNullable<LaterResult["session"]>["messages"]): void {
-    const [before, newest] = this.#atGap();
+    const [before, newest] = this.#splitAtGap();
     this.messages.clear();
     this.#join(before, page.nodes, newest, page.pageInfo);
     this.#changed();
   }
 
-  /** The messages before the gap and those after it; without a gap all are the newest. */
-  #atGap(): [Message[], Message[]] {
+  /** Returns the messages before and after the gap. Without a gap, all are after it. */
+  #splitAtGap(): [Message[], Message[]] {
     const all = [...this.messages.values()];
     const at = this.gap ? all.findIndex((m) => m.key === this.gap?.key) + 1 : 0;
     return [all.slice(0, at), all.slice(at)];
   }
 
+  /** Rebuilds the messages from both sides of the gap and a new page, and updates the gap. */
   #join(before: readonly Message[], rows: readonly MessageRow[], newest: readonly Message[], page: Around["newer"]["pageInfo"]) {
-    const here = new Set(newest.map((m) => m.id));
+    const loaded = new Set(newest.map((m) => m.id));
     for (const message of before) this.messages.set(message.key, message);
-    const missing = rows.filter((row) => !here.has(row.id));
+    const missing = rows.filter((row) => !loaded.has(row.id));
     for (const row of missing) this.#messageRow(row);
     for (const message of newest) this.messages.set(message.key, message);
     const last = missing.at(-1);
-    const whole = missing.length < rows.length || !page.hasNextPage || !page.endCursor || !last;
-    this.gap = whole ? null : { key: keyOf(last), cursor: page.endCursor ?? "" };
+    const complete = missing.length < rows.length || !page.hasNextPage || !page.endCursor || !last;
+    this.gap = complete ? null : { key: keyOf(last), cursor: page.endCursor ?? "" };
   }
 
-  /** Takes over what a mutation answered, before its event comes. */
-  adopt(row: FactRow): void {
+  /** Stores the fact that a mutation returned, before its event arrives. */
+  updateFact(row: FactRow): void {
     this.#fact(row);
     this.#changed();
   }
@@ -133,13 +135,12 @@ export class Memory {
     return row.id;
   }
 
-  /** Takes a fact as GraphQL tells it; keeps what only events tell. */
   #fact(row: FactRow) {
-    this.facts.set(row.id, this.shape(row, ++this.#order));
+    this.facts.set(row.id, this.toFact(row, ++this.#order));
   }
 
-  /** A fact of GraphQL in the page's shape, without taking it into this session. */
-  shape(row: FactRow, order = 0): Fact {
+  /** Converts a GraphQL fact without adding it to the session. Keeps the fields that only events contain. */
+  toFact(row: FactRow, order = 0): Fact {
     const known = this.facts.get(row.id);
     return {
       id: row.id, subject: this.#entity(row.subject), object: this.#entity(row.object),
@@ -153,17 +154,17 @@ export class Memory {
 
   #messageRow(row: MessageRow) {
     this.#put({
-      ...blank(keyOf(row), row.text), id: row.id, role: lower(row.role), speaker: row.speaker, sentAt: row.sentAt,
+      ...blankMessage(keyOf(row), row.text), id: row.id, role: lower(row.role), speaker: row.speaker, sentAt: row.sentAt,
       stage: row.status === "PROCESSED" ? "processed" : row.status === "FAILED" ? "failed" : "stored",
       kind: row.kind && lower(row.kind), answerTo: row.answerTo?.id ?? null,
       mentions: row.mentions.map((m) => ({ entityId: m.entity.id, name: m.entity.name, type: lower(m.entity.type), start: m.start, end: m.end })),
       citations: row.citations.map((c) => ({ index: c.index, messageId: c.message?.id ?? null, factId: c.fact?.id ?? null, excerpt: c.excerpt, sentAt: c.message?.sentAt ?? null, shared: c.shared })),
-      learned: new Map(row.evidence.map(({ fact, stance }) => [fact.id, this.#change(fact.id, stance, row.sentAt)])),
+      learned: new Map(row.evidence.map(({ fact, stance }) => [fact.id, this.#changeOf(fact.id, stance, row.sentAt)])),
     });
   }
 
-  /** What a message did to a fact, as its event said: the one that the fact holds since has brought it, later ones made it more certain. */
-  #change(factId: string, stance: MessageRow["evidence"][number]["stance"], sentAt: string): Change {
+  /** Derives how a message changed a fact. The first supporting message added it; later ones reinforced it. */
+  #changeOf(factId: string, stance: MessageRow["evidence"][number]["stance"], sentAt: string): Change {
     if (stance !== "SUPPORTS") return stance === "ENDS" ? "ended" : "opposed";
     const since = this.facts.get(factId)?.validFrom;
     return since && Date.parse(sentAt) > Date.parse(since) ? "reinforced" : "added";
@@ -179,30 +180,30 @@ export class Memory {
     return this.#put({ ...message, ...change });
   }
 
-  /** A message typed here, before the server has it. */
-  sending(clientId: string, text: string): void {
-    this.#edit(this.messages.get(clientId) ?? blank(clientId, text), { stage: "sending", problem: null });
-    this.#sentAtTick.set(clientId, performance.now());
+  /** Adds a message that is being sent. */
+  startSending(clientId: string, text: string): void {
+    this.#edit(this.messages.get(clientId) ?? blankMessage(clientId, text), { stage: "sending", problem: null });
+    this.#sendStartedAt.set(clientId, performance.now());
     this.#changed();
   }
 
-  /** The server's answer to the send; the event may have come before it. */
-  accepted(clientId: string, id: string): void {
+  /** Records that the server stored the message. Its event may have arrived before. */
+  markSent(clientId: string, id: string): void {
     const message = this.messages.get(clientId);
     if (!message) return;
     this.#edit(message, { id, stage: message.stage === "sending" || message.stage === "unsent" ? "stored" : message.stage });
     this.#changed();
   }
 
-  refused(clientId: string, problem: string, final: boolean): void {
+  markSendFailed(clientId: string, problem: string, final: boolean): void {
     const message = this.messages.get(clientId);
     if (!message || message.id) return;
     this.#edit(message, { stage: final ? "failed" : "unsent", problem });
     this.#changed();
   }
 
-  /** A new line was opened: its replay counts from zero. */
-  lineOpened(): void {
+  /** Restarts the delays of replay animations when a new link opens. */
+  startReplay(): void {
     this.#replayed = 0;
   }
 
@@ -213,86 +214,86 @@ export class Memory {
 
   apply(event: RecallEvent, meta: EventMeta | null): void {
     switch (event.type) {
-      case "message_stored": this.#stored(event); break;
-      case "message_processed": this.#processed(event, meta); break;
-      case "message_failed": this.#failed(event.message_id, `Could not be read (${event.code}).`); break;
+      case "message_stored": this.#applyStored(event); break;
+      case "message_processed": this.#applyProcessed(event, meta); break;
+      case "message_failed": this.#markFailed(event.message_id, `The message could not be processed (${event.code}).`); break;
       case "entity_update": {
         const { entity_id: id, name, entity_type: type, mention_count: mentionCount, is_viewer: isViewer } = event;
         this.entities.set(id, { id, name, type, mentionCount, isViewer });
         if (event.change === "merged" && event.merged_id) this.entities.delete(event.merged_id);
         break;
       }
-      case "fact_update": this.#factUpdate(event, meta); break;
-      case "answer_delta": this.#delta(event); break;
+      case "fact_update": this.#applyFact(event, meta); break;
+      case "answer_delta": this.#applyDelta(event); break;
       case "context_ready":
         for (const { fact_id } of event.facts) {
           const fact = this.facts.get(fact_id);
           if (fact) this.facts.set(fact_id, { ...fact, pulse: this.#pulse(fact.pulse, "recalled", meta) });
         }
         break;
-      case "answer_completed": this.#answered(event); break;
-      case "answer_failed": this.#unanswered(event); break;
+      case "answer_completed": this.#applyAnswer(event); break;
+      case "answer_failed": this.#applyAnswerFailed(event); break;
     }
     this.#changed();
   }
 
-  #stored(event: EventOf<"message_stored">) {
+  #applyStored(event: EventOf<"message_stored">) {
     const own = this.byId(event.message_id) ?? (event.client_message_id ? this.messages.get(event.client_message_id) : undefined);
     const streamed = event.answer_to ? this.messages.get(streamKey(event.answer_to)) : undefined;
-    const message = own ?? streamed ?? blank(event.client_message_id ?? event.message_id, event.text);
-    const arrived = event.status === "processed" ? "processed" : "stored";
+    const message = own ?? streamed ?? blankMessage(event.client_message_id ?? event.message_id, event.text);
+    const stage = event.status === "processed" ? "processed" : "stored";
     this.#edit(message, {
       id: event.message_id, role: event.role, speaker: event.speaker ?? null, text: event.text, sentAt: event.sent_at, answerTo: event.answer_to ?? null,
-      stage: message.stage === "processed" ? "processed" : arrived, problem: null,
+      stage: message.stage === "processed" ? "processed" : stage, problem: null,
     });
-    this.#answerCame(event.answer_to);
+    this.#stopAsking(event.answer_to);
   }
 
-  #answerCame(questionId: string | null | undefined) {
+  #stopAsking(questionId: string | null | undefined) {
     const question = this.byId(questionId);
     if (question?.asking) this.#edit(question, { asking: false });
   }
 
-  #processed(event: EventOf<"message_processed">, meta: EventMeta | null) {
+  #applyProcessed(event: EventOf<"message_processed">, meta: EventMeta | null) {
     const message = this.byId(event.message_id);
     if (!message) return;
     const answered = [...this.messages.values()].some((m) => m.answerTo === event.message_id);
     this.#edit(message, {
       stage: "processed", kind: event.kind,
       mentions: event.mentions.map((m) => ({ entityId: m.entity_id, name: m.name, type: m.entity_type, start: m.start, end: m.end })),
-      asking: !answered && !this.#unwanted.has(event.message_id) && (event.kind === "question" || event.kind === "mixed"),
-      roundTripMs: this.#timed(message, meta),
+      asking: !answered && !this.#unanswered.has(event.message_id) && (event.kind === "question" || event.kind === "mixed"),
+      roundTripMs: this.#roundTripOf(message, meta),
     });
   }
 
-  /** From Send to here; a replay says when the line came back, not how fast the server was. */
-  #timed(message: Message, meta: EventMeta | null): number | null {
-    const started = this.#sentAtTick.get(message.key);
-    this.#sentAtTick.delete(message.key);
+  /** Milliseconds since Send. Replayed events do not count, because they arrive late. */
+  #roundTripOf(message: Message, meta: EventMeta | null): number | null {
+    const started = this.#sendStartedAt.get(message.key);
+    this.#sendStartedAt.delete(message.key);
     return started === undefined || meta?.replayed ? message.roundTripMs : performance.now() - started;
   }
 
-  #failed(id: string, problem: string) {
+  #markFailed(id: string, problem: string) {
     const message = this.byId(id);
     if (message) this.#edit(message, { stage: "failed", asking: false, problem });
   }
 
-  /** What was streamed goes: an answer that broke off must not look like one. */
-  #unanswered(event: EventOf<"answer_failed">) {
-    this.#unwanted.add(event.message_id);
+  /** Removes the streamed part of the answer: it must not look like a complete answer. */
+  #applyAnswerFailed(event: EventOf<"answer_failed">) {
+    this.#unanswered.add(event.message_id);
     this.messages.delete(streamKey(event.message_id));
     const question = this.byId(event.message_id);
     if (question && event.code === "CANCELLED") this.#edit(question, { asking: false, problem: event.message });
-    else this.#failed(event.message_id, event.message);
+    else this.#markFailed(event.message_id, event.message);
   }
 
-  #factUpdate(event: EventOf<"fact_update">, meta: EventMeta | null) {
+  #applyFact(event: EventOf<"fact_update">, meta: EventMeta | null) {
     if (event.change === "removed") {
       this.facts.delete(event.fact_id);
       return;
     }
     const known = this.facts.get(event.fact_id);
-    // One that only other sessions spoke of has no event of its own here.
+    // Entities that only other sessions mention have no event in this session.
     for (const [id, name, type] of [[event.entity_id, event.entity, event.entity_type], [event.target_id, event.target, event.target_type]] as const) {
       if (!this.entities.has(id)) this.entities.set(id, { id, name, type: type ?? "thing", mentionCount: 1, isViewer: false });
     }
@@ -306,21 +307,21 @@ export class Memory {
       order: ++this.#order, pulse: this.#pulse(known?.pulse, faded ? "faded" : "learned", meta),
     });
     const message = this.byId(event.message_id);
-    if (message) this.#edit(message, { learned: new Map(message.learned).set(event.fact_id, event.change), roundTripMs: this.#timed(message, meta) });
+    if (message) this.#edit(message, { learned: new Map(message.learned).set(event.fact_id, event.change), roundTripMs: this.#roundTripOf(message, meta) });
   }
 
-  #delta(event: EventOf<"answer_delta">) {
-    // The whole answer may be here already, or none is to come; a late piece of it says nothing new.
-    if (this.#unwanted.has(event.answer_to)) return;
+  #applyDelta(event: EventOf<"answer_delta">) {
+    // Ignore late deltas of an answer that is complete or failed.
+    if (this.#unanswered.has(event.answer_to)) return;
     if ([...this.messages.values()].some((m) => m.answerTo === event.answer_to && m.stage !== "streaming")) return;
     const key = streamKey(event.answer_to);
-    const message = this.messages.get(key) ?? { ...blank(key, ""), role: "assistant", stage: "streaming", answerTo: event.answer_to };
+    const message = this.messages.get(key) ?? { ...blankMessage(key, ""), role: "assistant", stage: "streaming", answerTo: event.answer_to };
     this.#edit(message, { text: message.text + event.text });
-    this.#answerCame(event.answer_to);
+    this.#stopAsking(event.answer_to);
   }
 
-  #answered(event: EventOf<"answer_completed">) {
-    this.#answerCame(event.answer_to);
+  #applyAnswer(event: EventOf<"answer_completed">) {
+    this.#stopAsking(event.answer_to);
     const message = this.byId(event.message_id) ?? this.messages.get(streamKey(event.answer_to));
     if (!message) return;
     this.#edit(message, {
@@ -336,7 +337,7 @@ export class Memory {
 const keyOf = (row: MessageRow) => row.externalId ?? row.id;
 const streamKey = (questionId: string) => `answer:${questionId}`;
 
-const blank = (key: string, text: string): Message => ({
+const blankMessage = (key: string, text: string): Message => ({
   key, id: null, role: "user", speaker: null, text, sentAt: new Date().toISOString(), stage: "sending", kind: null, mentions: [], citations: [],
   answerTo: null, learned: new Map(), roundTripMs: null, asking: false, answerer: null, problem: null,
 });

@@ -1,4 +1,4 @@
-// What the page shows of a session: messages, facts and things.
+// The page's model of a session: messages, facts and entities.
 import type { EntityType, EventOf } from "../../client/index.ts";
 
 export interface Entity {
@@ -11,11 +11,13 @@ export interface Entity {
 
 export type Change = EventOf<"fact_update">["change"];
 
-/** Draws attention once: a new `count` restarts the animation, `delay` (ms) lets a replay come one after the other. */
+/** An animation that highlights one change. */
 export interface Pulse {
+  /** A new value restarts the animation. */
   count: number;
+  /** Milliseconds. Replayed events animate one after another. */
   delay: number;
-  /** `performance.now()` of the change: what is drawn anew much later must not glow again. */
+  /** `performance.now()` of the change. A later redraw must not repeat the animation. */
   at: number;
   kind: "learned" | "faded" | "recalled";
 }
@@ -31,21 +33,21 @@ export interface Fact {
   uncertainty: number;
   relativeWeight: number;
   status: "active" | "ended" | "retracted";
-  /** Since when it holds, as far as is known. */
+  /** null: unknown. */
   validFrom: string | null;
-  /** Of shared memory, which all who have signed in read. */
+  /** Part of shared memory, which all signed-in users can read. */
   shared: boolean;
   rivals: Array<{ factId: string; target: string; share: number }>;
   excerpt: string | null;
   change: Change | null;
-  /** Grows with every change; orders "newest first". */
+  /** Increases with every change; sorts "newest first". */
   order: number;
   pulse: Pulse;
 }
 
-/** The longest attention animation in the style sheets, milliseconds. */
+/** Duration in milliseconds of the longest pulse animation in the style sheets. */
 const PULSE_MS = 3500;
-export const glows = (pulse: Pulse | null): pulse is Pulse => pulse !== null && pulse.count > 0 && performance.now() < pulse.at + pulse.delay + PULSE_MS;
+export const isPulsing = (pulse: Pulse | null): pulse is Pulse => pulse !== null && pulse.count > 0 && performance.now() < pulse.at + pulse.delay + PULSE_MS;
 
 export interface Mention {
   entityId: string;
@@ -62,16 +64,16 @@ export interface CitationView {
   factId: string | null;
   excerpt: string;
   sentAt: string | null;
-  /** Points into shared memory. */
+  /** The source is in shared memory. */
   shared: boolean;
 }
 
-/** `sending`: on its way over HTTP; `unsent`: no answer yet, will be sent again; `stored`: the server has it. */
+/** `sending`: the request is in progress. `unsent`: the server did not answer; the page retries. `stored`: the server has it. */
 export type Stage = "sending" | "unsent" | "stored" | "processed" | "failed" | "streaming";
 
-/** Never changed in place: a view that got the same object has nothing new to draw. */
+/** Immutable: a view that receives the same object does not redraw. */
 export interface Message {
-  /** Stable for the page: the client's id where the message has one, the server's id otherwise. */
+  /** Stable key for rendering: the client's id, or the server's id without one. */
   key: string;
   id: string | null;
   role: "user" | "assistant";
@@ -83,11 +85,11 @@ export interface Message {
   mentions: Mention[];
   citations: CitationView[];
   answerTo: string | null;
-  /** Facts this message speaks of, with what it did to each. */
+  /** Fact ids, and how this message changed each fact. */
   learned: Map<string, Change>;
-  /** From pressing Send to the facts on the page, milliseconds; only for messages sent here. */
+  /** Milliseconds from Send to the facts on the page. null: sent elsewhere. */
   roundTripMs: number | null;
-  /** A question waits for its answer. */
+  /** The question has no answer yet. */
   asking: boolean;
   answerer: { name: string; totalMs: number; grounded: boolean } | null;
   problem: string | null;

@@ -1,39 +1,39 @@
-// What the server has not confirmed yet, by session and client id. Outlives the session's Memory, which goes when another is
-// opened, and a reload of the page, which is what people do when a server is away.
+// Messages that the server has not confirmed, by session and client id. They survive a change of session and a page reload,
+// because users reload a page whose server does not answer.
 const KEY = "recall.outbox";
-type Kept = Record<string, Record<string, string>>;
+type Outbox = Record<string, Record<string, string>>;
 
 const isText = (v: unknown): v is string => typeof v === "string";
 const isMap = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
 
-const read = (): Kept => {
+const read = (): Outbox => {
   try {
-    const kept: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
-    return isMap(kept) && Object.values(kept).every((of) => isMap(of) && Object.values(of).every(isText)) ? (kept as Kept) : {};
+    const stored: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
+    return isMap(stored) && Object.values(stored).every((texts) => isMap(texts) && Object.values(texts).every(isText)) ? (stored as Outbox) : {};
   } catch {
     return {};
   }
 };
 
-let kept = read();
+let outbox = read();
 
-const write = (session: string, of: Record<string, string>) => {
-  const { [session]: _, ...rest } = kept;
-  kept = Object.keys(of).length > 0 ? { ...rest, [session]: of } : rest;
+const write = (session: string, texts: Record<string, string>) => {
+  const { [session]: _, ...rest } = outbox;
+  outbox = Object.keys(texts).length > 0 ? { ...rest, [session]: texts } : rest;
   try {
-    sessionStorage.setItem(KEY, JSON.stringify(kept));
+    sessionStorage.setItem(KEY, JSON.stringify(outbox));
   } catch {
-    // Without storage, or with a full one, they last as long as the page.
+    // Storage is full or forbidden. The messages last until the page closes.
   }
 };
 
-/** Client ids and texts, oldest first. */
-export const of = (session: string): [string, string][] => Object.entries(kept[session] ?? {});
-export const add = (session: string, clientId: string, text: string): void => write(session, { ...kept[session], [clientId]: text });
-export const forget = (session: string): void => write(session, {});
+/** Client ids and texts of a session, oldest first. */
+export const list = (session: string): [string, string][] => Object.entries(outbox[session] ?? {});
+export const add = (session: string, clientId: string, text: string): void => write(session, { ...outbox[session], [clientId]: text });
+export const clear = (session: string): void => write(session, {});
 export const remove = (session: string, clientId: string): void => {
-  const { [clientId]: gone, ...rest } = kept[session] ?? {};
-  if (gone !== undefined) write(session, rest);
+  const { [clientId]: removed, ...rest } = outbox[session] ?? {};
+  if (removed !== undefined) write(session, rest);
 };
-/** Whoever comes next to this browser finds nothing. */
-export const forgetAll = (): void => Object.keys(kept).forEach(forget);
+/** Deletes all messages on logout, so that the browser's next user cannot read them. */
+export const clearAll = (): void => Object.keys(outbox).forEach(clear);

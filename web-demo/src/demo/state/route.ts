@@ -1,4 +1,4 @@
-// The address keeps the place: #/s/{session} and #/e/{entity}.
+// Routes in the URL's hash: #/s/{session} and #/e/{entity}.
 import { signal } from "@preact/signals";
 
 export type Route = { page: "session"; id: string } | { page: "entity"; id: string } | { page: "home" };
@@ -9,7 +9,7 @@ function read(): Route {
     if (id && kind === "s") return { page: "session", id: decodeURIComponent(id) };
     if (id && kind === "e") return { page: "entity", id: decodeURIComponent(id) };
   } catch {
-    // A mistyped address ("%" alone) is no place.
+    // Invalid percent-encoding.
   }
   return { page: "home" };
 }
@@ -21,8 +21,8 @@ addEventListener("hashchange", () => {
 
 export const sessionHref = (id: string): string => `#/s/${encodeURIComponent(id)}`;
 export const entityHref = (id: string): string => `#/e/${encodeURIComponent(id)}`;
-export const go = (href: string): void => {
+export const navigate = (href: string): void => {
   location.hash = href;
 };
-/** Changes the address without a step in the browser's history. */
-export const replace = (href: string): void => location.replace(href);
+/** Changes the URL without a new entry in the browser's history. */
+export const redirect = (href: string): void => location.replace(href);

@@ -1,4 +1,4 @@
-// What a first visitor may try, one step after the other. A step counts as seen when it really happened.
+// The tour: suggestions for new users. A step is complete when the user has done it, not when it was shown.
 import { signal } from "@preact/signals";
 
 export type Step = "tell" | "again" | "ask" | "why" | "change" | "cut" | "replay";
@@ -6,7 +6,7 @@ export type Step = "tell" | "again" | "ask" | "why" | "change" | "cut" | "replay
 export interface Suggestion {
   step: Step;
   title: string;
-  /** Text to send; without it the step is done with the mouse or keyboard. */
+  /** Text to send. Absent: the step is a click or key press. */
   say?: string;
   hint: string;
 }
@@ -17,19 +17,19 @@ export const suggestions: Suggestion[] = [
   { step: "ask", title: "Ask", say: "Who does John like?", hint: "The answer cites where it comes from." },
   { step: "why", title: "How do you know?", hint: "Press a fact to see its evidence." },
   { step: "change", title: "Change your mind", say: "I no longer use React, I switched to Vue.", hint: "The old fact ends, it is not erased." },
-  { step: "cut", title: "Cut the line", say: "Sarah works on Phoenix.", hint: "Then say this: Recall learns without you." },
+  { step: "cut", title: "Cut the line", say: "Sarah works on Phoenix.", hint: "Then say this: Recall still learns." },
   { step: "replay", title: "Restore it", hint: "What you missed is replayed, each event once." },
 ];
 
-/** Own messages after which somebody no longer follows the tour, and needs no sentences about John. */
-const OWN_WORDS = 3;
-const told = new Set(suggestions.map((s) => s.say));
+/** After this many messages of their own, users get no more sample sentences. */
+const OWN_MESSAGES = 3;
+const sampleTexts = new Set(suggestions.map((s) => s.say));
 
-/** What to try next in a conversation with these own messages: with words of one's own, no more sentences are offered. */
-export function openSuggestions(own: readonly string[], tried: ReadonlySet<Step>, cut: boolean): Suggestion[] {
-  const talks = own.filter((text) => !told.has(text)).length >= OWN_WORDS;
-  // Cut, the step "cut" would send its sentence; before that it is the button.
-  return suggestions.filter((s) => !tried.has(s.step) && (s.step !== "replay" || cut) && !(talks && s.say && (s.step !== "cut" || cut)));
+/** Suggestions for a conversation with these user messages. */
+export function openSuggestions(texts: readonly string[], tried: ReadonlySet<Step>, paused: boolean): Suggestion[] {
+  const independent = texts.filter((text) => !sampleTexts.has(text)).length >= OWN_MESSAGES;
+  // The step "cut" sends a sample sentence only while the stream is paused. Before that it is a button.
+  return suggestions.filter((s) => !tried.has(s.step) && (s.step !== "replay" || paused) && !(independent && s.say && (s.step !== "cut" || paused)));
 }
 
 const KEY = "recall.tour";
@@ -45,19 +45,19 @@ const write = (steps: readonly Step[]) => {
   try {
     localStorage.setItem(KEY, JSON.stringify(steps));
   } catch {
-    // Without storage the hints come again on the next visit.
+    // Storage is full or forbidden. The hints return after a page load.
   }
 };
 
-export const seen = signal<ReadonlySet<Step>>(new Set(read()));
+export const completedSteps = signal<ReadonlySet<Step>>(new Set(read()));
 
-export function note(step: Step): void {
-  if (seen.value.has(step)) return;
-  seen.value = new Set([...seen.value, step]);
-  write([...seen.value]);
+export function completeStep(step: Step): void {
+  if (completedSteps.value.has(step)) return;
+  completedSteps.value = new Set([...completedSteps.value, step]);
+  write([...completedSteps.value]);
 }
 
 export const skipTour = (): void => {
-  seen.value = new Set(suggestions.map((s) => s.step));
-  write([...seen.value]);
+  completedSteps.value = new Set(suggestions.map((s) => s.step));
+  write([...completedSteps.value]);
 };

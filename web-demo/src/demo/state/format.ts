@@ -1,6 +1,6 @@
-// How things are said on the page: relations, times, counts.
+// Formats relations, times and counts for display.
 
-/** The relation's phrase as said of the viewer: "likes" -> "like", "is part of" -> "are part of". */
+/** Conjugates a relation's phrase for "you": "likes" -> "like", "is part of" -> "are part of". */
 export function phraseFor(phrase: string, subjectIsViewer: boolean): string {
   if (!subjectIsViewer) return phrase;
   const [verb = "", ...rest] = phrase.split(" ");
@@ -9,7 +9,7 @@ export function phraseFor(phrase: string, subjectIsViewer: boolean): string {
   return [plain, ...rest].join(" ");
 }
 
-/** "LIVES_IN" -> "lives in", for a relation whose phrase is not known here. */
+/** "LIVES_IN" -> "lives in", for relations without a phrase. */
 export const phraseFromName = (name: string): string => name.toLowerCase().replaceAll("_", " ");
 
 export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? "" : "s"}`;
@@ -39,7 +39,7 @@ export function ago(iso: string, now = Date.now()): string {
 export const milliseconds = (ms: number): string => (ms < 1 ? "under 1 ms" : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 
 /** 180 -> "6 months". */
-export function span(days: number): string {
+export function formatDays(days: number): string {
   if (days >= 700) return count(Math.round(days / 365), "year");
   if (days >= 60) return count(Math.round(days / 30.4), "month");
   return days >= 14 ? count(Math.round(days / 7), "week") : count(Math.round(days), "day");

@@ -1,0 +1,190 @@
+// The graph's viewport: moves nodes, edges and labels in the SVG, and handles pan, zoom and drag.
+import type { RefObject } from "preact";
+import { prefersReducedMotion } from "../motion.ts";
+import { entityHref, navigate } from "../state/route.ts";
+import { createLayout, edgePath, halfWidth, placeLabels, type GraphData, type GraphNode, type Label, type Layout } from "./graph-layout.ts";
+
+interface Viewport { k: number; x: number; y: number }
+
+interface Elements {
+  svg: RefObject<SVGSVGElement | null>;
+  /** The group that pan and zoom transform. */
+  stage: RefObject<SVGGElement | null>;
+  arrow: RefObject<SVGMarkerElement | null>;
+}
+
+const MARGIN = 20;
+/** Height of the name under a node. */
+const NAME_PX = 20;
+/** Pointer movements below this distance are clicks. */
+const DRAG_THRESHOLD_PX = 4;
+const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
+const idsOf = (graph: GraphData) => [...graph.nodes, ...graph.edges].map((x) => x.id).join();
+
+/** Returns the viewport that shows every node in a box of w x h pixels. */
+function fitNodes(nodes: GraphNode[], w: number, h: number): Viewport {
+  if (nodes.length === 0) return { k: 1, x: w / 2, y: h / 2 };
+  const x0 = Math.min(...nodes.map((n) => (n.x ?? 0) - halfWidth(n)));
+  const x1 = Math.max(...nodes.map((n) => (n.x ?? 0) + halfWidth(n)));
+  const y0 = Math.min(...nodes.map((n) => (n.y ?? 0) - n.r));
+  const y1 = Math.max(...nodes.map((n) => (n.y ?? 0) + n.r + NAME_PX));
+  const k = clamp(Math.min(w / (x1 - x0 + 2 * MARGIN), h / (y1 - y0 + 2 * MARGIN)), 0.35, 1.25);
+  return { k, x: w / 2 - (k * (x0 + x1)) / 2, y: h / 2 - (k * (y0 + y1)) / 2 };
+}
+
+export class GraphView {
+  readonly #elements: Elements;
+  readonly #onManualChange: (manual: boolean) => void;
+  #graph: GraphData = { nodes: [], edges: [] };
+  #layout: Layout | null = null;
+  #viewport: Viewport = { k: 1, x: 0, y: 0 };
+  /** The user has panned or zoomed, so the viewport no longer follows the nodes. */
+  #manual = false;
+  #drag: { node: GraphNode | null; x: number; y: number; moved: boolean } | null = null;
+
+  constructor(elements: Elements, onManualChange: (manual: boolean) => void) {
+    this.#elements = elements;
+    this.#onManualChange = onManualChange;
+  }
+
+  get graph(): GraphData {
+    return this.#graph;
+  }
+
+  get dragging(): boolean {
+    return this.#drag !== null;
+  }
+
+  /** Starts the layout and the listeners. Returns a function that stops them. */
+  attach(): () => void {
+    const svg = this.#elements.svg.current;
+    this.#layout = createLayout(this.draw);
+    const resize = new ResizeObserver(([box]) => {
+      if (!box || box.contentRect.height === 0) return;
+      this.#layout?.setAspect(box.contentRect.width / box.contentRect.height);
+      this.#layout?.show(this.#graph, true);
+      this.#viewport = { k: 1, x: 0, y: 0 };
+      this.draw();
+    });
+    if (svg) resize.observe(svg);
+    // Not passive: the page must not scroll while the graph zooms.
+    svg?.addEventListener("wheel", this.#zoom, { passive: false });
+    return () => {
+      svg?.removeEventListener("wheel", this.#zoom);
+      resize.disconnect();
+      this.#layout?.stop();
+      this.#layout = null;
+    };
+  }
+
+  show(graph: GraphData): void {
+    const changed = idsOf(this.#graph) !== idsOf(graph);
+    this.#graph = graph;
+    this.draw();
+    // The first call comes before `attach()`.
+    queueMicrotask(() => (this.#layout ??= createLayout(this.draw)).show(graph, changed));
+  }
+
+  setManual(manual: boolean): void {
+    this.#manual = manual;
+    this.#onManualChange(manual);
+  }
+
+  /** Shows the whole graph again. */
+  fit(): void {
+    this.setManual(false);
+    this.#layout?.show(this.#graph, true);
+  }
+
+  /** Writes the current positions into the SVG. */
+  draw = (): void => {
+    const svg = this.#elements.svg.current;
+    const stage = this.#elements.stage.current;
+    if (!svg || !stage) return;
+    if (!this.#manual) this.#followNodes(svg);
+    const { k, x, y } = this.#viewport;
+    // Text keeps its size on the screen: users zoom to separate nodes, not to enlarge text.
+    const letter = clamp(1 / k, 0.25, 1.6);
+    stage.style.setProperty("--letter", letter.toFixed(3));
+    for (const side of ["markerWidth", "markerHeight"]) this.#elements.arrow.current?.setAttribute(side, (8 * letter).toFixed(2));
+    stage.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(4)})`);
+    for (const node of this.#graph.nodes) svg.getElementById?.(`n-${node.id}`)?.setAttribute("transform", `translate(${(node.x ?? 0).toFixed(2)} ${(node.y ?? 0).toFixed(2)})`);
+    this.#drawEdges(svg, letter);
+  };
+
+  #followNodes(svg: SVGSVGElement) {
+    const target = fitNodes(this.#graph.nodes, svg.clientWidth, svg.clientHeight);
+    const ease = prefersReducedMotion() ? 1 : 0.14;
+    const now = this.#viewport;
+    this.#viewport = now.x === 0 && now.y === 0 ? target : { k: now.k + (target.k - now.k) * ease, x: now.x + (target.x - now.x) * ease, y: now.y + (target.y - now.y) * ease };
+  }
+
+  #drawEdges(svg: SVGSVGElement, letter: number) {
+    const labels: Label[] = [];
+    const texts = new Map<string, Element>();
+    for (const edge of this.#graph.edges) {
+      const group = svg.getElementById?.(`e-${edge.id}`);
+      if (!group) continue;
+      const { d, labelPoints } = edgePath(edge);
+      for (const path of group.querySelectorAll("path")) path.setAttribute("d", d);
+      const text = group.querySelector("text");
+      if (!text) continue;
+      texts.set(edge.id, text);
+      const weight = edge.fact.status === "active" ? edge.fact.weight : 0;
+      labels.push({ id: edge.id, text: text.textContent ?? "", required: group.classList.contains("lit"), weight, points: labelPoints });
+    }
+    for (const [id, at] of placeLabels(labels, this.#graph.nodes, letter)) {
+      const text = texts.get(id);
+      text?.setAttribute("visibility", at ? "visible" : "hidden");
+      if (at) text?.setAttribute("transform", `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})`);
+    }
+  }
+
+  /** Starts to drag a node, or to pan without one. */
+  pointerDown(event: PointerEvent, node: GraphNode | null): void {
+    if (event.button !== 0) return;
+    event.stopPropagation();
+    this.#drag = { node, x: event.clientX, y: event.clientY, moved: false };
+    this.#elements.svg.current?.setPointerCapture(event.pointerId);
+  }
+
+  pointerMove(event: PointerEvent): void {
+    const drag = this.#drag;
+    if (!drag) return;
+    const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
+    if (!drag.moved && Math.hypot(dx, dy) < DRAG_THRESHOLD_PX) return;
+    drag.moved = true;
+    drag.x = event.clientX;
+    drag.y = event.clientY;
+    const { k, x, y } = this.#viewport;
+    if (drag.node) this.#layout?.drag(drag.node, { x: (drag.node.x ?? 0) + dx / k, y: (drag.node.y ?? 0) + dy / k });
+    else {
+      this.setManual(true);
+      this.#viewport = { k, x: x + dx, y: y + dy };
+    }
+    this.draw();
+  }
+
+  /** Ends a drag. A click on a node opens its entity. */
+  pointerUp(): void {
+    const drag = this.#drag;
+    this.#drag = null;
+    if (!drag?.node) return;
+    if (drag.moved) this.#layout?.drag(drag.node, null);
+    else navigate(entityHref(drag.node.id));
+  }
+
+  /** Zooms at the pointer. */
+  #zoom = (event: WheelEvent) => {
+    const svg = this.#elements.svg.current;
+    if (!svg) return;
+    event.preventDefault();
+    const box = svg.getBoundingClientRect();
+    const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+    const now = this.#viewport;
+    const k = clamp(now.k * 2 ** (-event.deltaY / 320), 0.25, 3);
+    this.#viewport = { k, x: px - ((px - now.x) * k) / now.k, y: py - ((py - now.y) * k) / now.k };
+    this.setManual(true);
+    this.draw();
+  };
+}

@@ -4,6 +4,13 @@ use std::process::Command;
 
 use crate::server::Server;
 
+/// A command that waits until the latest message contains a text.
+fn wait_for(text: &str) -> String {
+    let body = r#"{"query":"{ sessions(first: 1) { nodes { messages(last: 1) { nodes { role status } } } } }"}"#;
+    let ask = format!("curl -s http://127.0.0.1:8080/graphql -H 'content-type: application/json' -d '{body}'");
+    format!("until {ask} | grep -q '\"{text}\"'; do sleep 0.2; done\n")
+}
+
 #[test]
 fn readme_examples_work_as_pasted() {
     let readme = include_str!("../../README.md");
@@ -11,8 +18,9 @@ fn readme_examples_work_as_pasted() {
     let script = block.trim().trim_start_matches("```sh").trim_end_matches("```");
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
-    // One second is enough for a person; a machine that runs all tests at once may need more.
-    let script = script.replace("127.0.0.1:8080", &server.address).replace("sleep 1\n", "sleep 8\n");
+    // One second is enough for a person; a slow machine may need more.
+    let script = script.replacen("sleep 1\n", &wait_for("PROCESSED"), 1).replacen("sleep 1\n", &wait_for("ASSISTANT"), 1);
+    let script = script.replace("127.0.0.1:8080", &server.address);
     let done = Command::new("bash").args(["-euo", "pipefail", "-c", &script]).output().expect("bash runs");
     let out = String::from_utf8(done.stdout).unwrap();
     assert!(done.status.success(), "{out}\n{}", String::from_utf8_lossy(&done.stderr));

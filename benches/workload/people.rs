@@ -1,12 +1,12 @@
 //! A token issuer in this process, for servers with many users.
 
 use anyhow::Context;
-use aws_lc_rs::{
-    rand::SystemRandom,
-    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair},
-};
 use axum::{Json, Router, routing::get};
-use jsonwebtoken::{Algorithm, EncodingKey, Header, jwk::Jwk};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use ring::{
+    rand::SystemRandom,
+    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair},
+};
 use serde_json::json;
 use tokio::{net::TcpListener, task::JoinHandle};
 
@@ -20,7 +20,7 @@ const LIFE: i64 = 6 * 3600;
 /// The issuer; stops when dropped.
 pub(crate) struct People {
     url: String,
-    key: EncodingKey,
+    key: EcdsaKeyPair,
     serving: JoinHandle<()>,
 }
 
@@ -33,11 +33,13 @@ impl Drop for People {
 impl People {
     /// Generates a key and serves its public half.
     pub(crate) async fn start() -> anyhow::Result<Self> {
-        let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new())?;
-        let key = EncodingKey::from_ec_der(made.as_ref());
-        let mut jwk = json!(Jwk::from_encoding_key(&key, Algorithm::ES256)?);
-        jwk["kid"] = json!(KEY);
-        jwk["use"] = json!("sig");
+        let random = SystemRandom::new();
+        let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random)?;
+        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, made.as_ref(), &random)?;
+        // One byte says that the point is not compressed.
+        let (x, y) = key.public_key().as_ref()[1..].split_at(32);
+        let (x, y) = (URL_SAFE_NO_PAD.encode(x), URL_SAFE_NO_PAD.encode(y));
+        let jwk = json!({ "kty": "EC", "crv": "P-256", "alg": "ES256", "kid": KEY, "use": "sig", "x": x, "y": y });
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}", listener.local_addr()?);
         let (discovery, keys) = (json!({ "issuer": url, "jwks_uri": format!("{url}/jwks") }), json!({ "keys": [jwk] }));
@@ -74,15 +76,17 @@ impl People {
 
     /// Returns tokens of `n` users.
     pub(crate) fn tokens(&self, n: usize) -> anyhow::Result<Vec<String>> {
-        let mut header = Header::new(Algorithm::ES256);
-        (header.typ, header.kid) = (Some("at+jwt".to_owned()), Some(KEY.to_owned()));
-        let now = now().timestamp();
+        let encode = |part: &[u8]| URL_SAFE_NO_PAD.encode(part);
+        let header = encode(json!({ "typ": "at+jwt", "alg": "ES256", "kid": KEY }).to_string().as_bytes());
+        let (now, random) = (now().timestamp(), SystemRandom::new());
         let token = |n: usize| {
             let claims = json!({
                 "iss": self.url, "aud": AUDIENCE, "sub": format!("person {n}"), "client_id": "workload", "jti": format!("{now} {n}"),
                 "iat": now, "exp": now + LIFE, "scope": "recall.read recall.write",
             });
-            jsonwebtoken::encode(&header, &claims, &self.key).context("a token cannot be signed")
+            let message = format!("{header}.{}", encode(claims.to_string().as_bytes()));
+            let signature = self.key.sign(&random, message.as_bytes()).ok().context("a token cannot be signed")?;
+            Ok(format!("{message}.{}", encode(signature.as_ref())))
         };
         (0..n).map(token).collect()
     }

@@ -5,9 +5,12 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use aws_lc_rs::{hmac, rand};
 use axum::http::HeaderValue;
 use base64::{Engine, engine::general_purpose::STANDARD};
+use ring::{
+    hmac,
+    rand::{SecureRandom, SystemRandom},
+};
 
 use recall_domain::Timestamp;
 use recall_ports::Clock;
@@ -67,7 +70,7 @@ impl IceServers {
         let mut servers: Vec<_> = inner.stun.iter().map(|url| IceServer { url: url.clone(), credentials: None }).collect();
         let mut nonce = [0; 12];
         // Without random numbers there are no credentials, and a client may still do without a relay.
-        if let Some(turn) = inner.turn.as_ref().filter(|_| rand::fill(&mut nonce).is_ok()) {
+        if let Some(turn) = inner.turn.as_ref().filter(|_| SystemRandom::new().fill(&mut nonce).is_ok()) {
             let credentials = turn.credentials(inner.clock.now(), &nonce);
             servers.extend(turn.urls.iter().map(|url| IceServer { url: url.clone(), credentials: Some(credentials.clone()) }));
         }

@@ -9,19 +9,19 @@ use std::{
     },
 };
 
-use aws_lc_rs::{
-    encoding::AsDer,
-    rand::SystemRandom,
-    rsa,
-    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair},
-};
 use axum::{Json, Router, extract::State, routing::get};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use jsonwebtoken::{Algorithm, EncodingKey, crypto, jwk::Jwk};
+use jsonwebtoken::Algorithm;
 use recall::{http_client::WebDocuments, system::SystemClock};
 use recall_api::{ProtectedResource, ServerConfig, TokenConfig, Tokens};
 use recall_domain::{Timestamp, UserId};
 use recall_ports::{Clock, Fetch, Store};
+use ring::{
+    hmac,
+    rand::SystemRandom,
+    rsa,
+    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256},
+};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -33,12 +33,21 @@ pub(crate) const FIXED_TOKEN: &str = "fixed-token-0123456789-0123456789-01234567
 /// The user of the fixed token.
 pub(crate) const LOCAL: &str = "00000000-0000-4000-8000-00000000000c";
 
+/// An RSA key for these tests alone. ring generates none.
+const RSA: &[u8] = include_bytes!("../../data/issuer/rsa.pk8.der");
+
 /// A named signing key.
 #[derive(Clone)]
 pub(crate) struct Key {
     pub(crate) id: String,
     pub(crate) algorithm: Algorithm,
-    pub(crate) private: EncodingKey,
+    private: Arc<PrivateKey>,
+}
+
+enum PrivateKey {
+    Rsa(rsa::KeyPair),
+    Ec(EcdsaKeyPair),
+    Ed(Ed25519KeyPair),
 }
 
 impl Key {
@@ -47,28 +56,31 @@ impl Key {
         let private = match algorithm {
             Algorithm::ES256 => {
                 let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
-                EncodingKey::from_ec_der(key.as_ref())
+                PrivateKey::Ec(EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, key.as_ref(), &random).unwrap())
             }
-            Algorithm::EdDSA => EncodingKey::from_ed_der(Ed25519KeyPair::generate_pkcs8(&random).unwrap().as_ref()),
-            _ => {
-                let key = rsa::KeyPair::generate(rsa::KeySize::Rsa2048).unwrap();
-                let der: aws_lc_rs::encoding::Pkcs8V1Der<'_> = key.as_der().unwrap();
-                // The key follows the 26 bytes of the envelope.
-                EncodingKey::from_rsa_der(&der.as_ref()[26..])
+            Algorithm::EdDSA => {
+                PrivateKey::Ed(Ed25519KeyPair::from_pkcs8(Ed25519KeyPair::generate_pkcs8(&random).unwrap().as_ref()).unwrap())
             }
+            _ => PrivateKey::Rsa(rsa::KeyPair::from_pkcs8(RSA).unwrap()),
         };
-        Self { id: id.to_owned(), algorithm, private }
+        Self { id: id.to_owned(), algorithm, private: Arc::new(private) }
     }
 
     pub(crate) fn public(&self) -> Value {
-        let mut jwk = match self.algorithm {
-            Algorithm::EdDSA => {
-                use aws_lc_rs::signature::KeyPair;
-                let pair = Ed25519KeyPair::from_pkcs8(self.private.inner()).unwrap();
-                json!({ "kty": "OKP", "crv": "Ed25519", "x": URL_SAFE_NO_PAD.encode(pair.public_key().as_ref()) })
+        let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+        let mut jwk = match &*self.private {
+            PrivateKey::Rsa(key) => {
+                let public: rsa::PublicKeyComponents<Vec<u8>> = key.public().into();
+                json!({ "kty": "RSA", "n": encode(&public.n), "e": encode(&public.e) })
             }
-            algorithm => json!(Jwk::from_encoding_key(&self.private, algorithm).unwrap()),
+            PrivateKey::Ec(key) => {
+                // One byte says that the point is not compressed.
+                let (x, y) = key.public_key().as_ref()[1..].split_at(32);
+                json!({ "kty": "EC", "crv": "P-256", "x": encode(x), "y": encode(y) })
+            }
+            PrivateKey::Ed(key) => json!({ "kty": "OKP", "crv": "Ed25519", "x": encode(key.public_key().as_ref()) }),
         };
+        jwk["alg"] = json!(self.algorithm);
         jwk["kid"] = json!(self.id);
         jwk["use"] = json!("sig");
         jwk
@@ -81,7 +93,17 @@ impl Key {
 
     /// Signs this header and these claims without checks.
     pub(crate) fn sign(&self, header: &Value, claims: &Value) -> String {
-        sign(header, claims, &self.private, self.algorithm)
+        let (message, random) = (unsigned(header, claims), SystemRandom::new());
+        let signature = match &*self.private {
+            PrivateKey::Rsa(key) => {
+                let mut signature = vec![0; key.public().modulus_len()];
+                key.sign(&RSA_PKCS1_SHA256, &random, message.as_bytes(), &mut signature).unwrap();
+                signature
+            }
+            PrivateKey::Ec(key) => key.sign(&random, message.as_bytes()).unwrap().as_ref().to_vec(),
+            PrivateKey::Ed(key) => key.sign(message.as_bytes()).as_ref().to_vec(),
+        };
+        format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
 }
 
@@ -90,10 +112,11 @@ pub(crate) fn unsigned(header: &Value, claims: &Value) -> String {
     format!("{}.{}", part(header), part(claims))
 }
 
-pub(crate) fn sign(header: &Value, claims: &Value, key: &EncodingKey, algorithm: Algorithm) -> String {
+/// Signs with a shared secret, which this server accepts from nobody.
+pub(crate) fn sign_with_secret(header: &Value, claims: &Value, secret: &[u8], algorithm: hmac::Algorithm) -> String {
     let message = unsigned(header, claims);
-    let signature = crypto::sign(message.as_bytes(), key, algorithm).unwrap();
-    format!("{message}.{signature}")
+    let signature = hmac::sign(&hmac::Key::new(algorithm, secret), message.as_bytes());
+    format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature))
 }
 
 /// A clock that tests can advance.

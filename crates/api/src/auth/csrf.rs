@@ -1,8 +1,8 @@
 //! Requests that a foreign page makes a browser send in somebody's name. The cookie of a login alone changes nothing: a request
 //! that could also shows a token that only pages of this server can read.
 
-use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::http::{Method, StatusCode, header, request::Parts};
+use subtle::ConstantTimeEq;
 
 use super::{super::error::ApiError, Identity};
 
@@ -18,7 +18,7 @@ pub(crate) fn csrf_required() -> ApiError {
 
 /// Whether what was shown is enough for an identity. For those that came without a cookie nothing is needed.
 pub(crate) fn is_shown(identity: &Identity, shown: &[u8]) -> bool {
-    identity.csrf.as_ref().is_none_or(|token| verify_slices_are_equal(token.as_bytes(), shown).is_ok())
+    identity.csrf.as_ref().is_none_or(|token| bool::from(token.as_bytes().ct_eq(shown)))
 }
 
 /// Checks the head of a request.

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use aws_lc_rs::{
-    digest::{SHA256, digest},
-    rand,
-};
 use axum::http::StatusCode;
 use chrono::TimeDelta;
+use ring::{
+    digest::{SHA256, digest},
+    rand::{SecureRandom, SystemRandom},
+};
 use uuid::Builder;
 
 use super::{Identity, Permission, Proof};
@@ -137,7 +137,7 @@ fn scopes(wanted: &[String], identity: &Identity) -> Result<String, ApiError> {
 fn random<const N: usize>() -> Result<[u8; N], ApiError> {
     let mut bytes = [0; N];
     let unavailable = |_| ApiError::internal(Arc::new(std::io::Error::other("the machine gives no random numbers")) as Arc<_>);
-    rand::fill(&mut bytes).map_err(unavailable)?;
+    SystemRandom::new().fill(&mut bytes).map_err(unavailable)?;
     Ok(bytes)
 }
 

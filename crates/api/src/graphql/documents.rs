@@ -7,8 +7,8 @@ use std::{
 };
 
 use async_graphql::{Request, Value, Variables};
-use aws_lc_rs::digest::{SHA256, digest};
 use axum::http::StatusCode;
+use ring::digest::{SHA256, digest};
 
 use super::document::{self, DocumentLimits};
 use crate::error::ApiError;

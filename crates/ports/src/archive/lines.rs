@@ -1,6 +1,6 @@
 //! The lines of an archive with their checksum: how they are made, and what they must add up to when they are read.
 
-use aws_lc_rs::digest::{Context, SHA256};
+use ring::digest::{Context, SHA256};
 
 use super::line::{Damage, End, Header, Line, VERSION};
 

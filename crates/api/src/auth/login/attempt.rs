@@ -1,11 +1,13 @@
 //! A login that has begun: what the browser takes with it to the issuer and back. Everything is computed from one random
 //! secret in a cookie, so no server has to keep it, and any of them can go on. Pure, but for the random secret.
 
-use aws_lc_rs::{
-    constant_time::verify_slices_are_equal,
+use ring::{
     digest::{SHA256, digest},
-    hmac, rand,
+    hmac,
+    rand::{SecureRandom, SystemRandom},
 };
+
+use subtle::ConstantTimeEq;
 
 use recall_domain::{Timestamp, TokenDigest};
 
@@ -26,7 +28,7 @@ pub(in super::super) struct NoRandom;
 impl Secret {
     pub(in super::super) fn fresh() -> Result<Self, NoRandom> {
         let mut bytes = [0; 32];
-        rand::fill(&mut bytes).map_err(|_| NoRandom)?;
+        SystemRandom::new().fill(&mut bytes).map_err(|_| NoRandom)?;
         Ok(Self(hex(&bytes)))
     }
 
@@ -105,7 +107,7 @@ impl Attempt {
     }
 
     pub(super) fn is_state(&self, given: &str) -> bool {
-        verify_slices_are_equal(self.state().as_bytes(), given.as_bytes()).is_ok()
+        self.state().as_bytes().ct_eq(given.as_bytes()).into()
     }
 
     /// What the issuer puts into the ID token, so that none of another login is taken.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::{
     Extension, Json,
     body::{Body, Bytes},
@@ -13,6 +12,7 @@ use axum::{
 use chrono::TimeDelta;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use subtle::ConstantTimeEq;
 
 use super::{
     Inner, Logins,
@@ -167,7 +167,7 @@ pub(crate) async fn logout(
     let mut address = Value::Null;
     if let Some(secret) = secret(&headers, foreign.is_some()) {
         let shown = headers.get(CSRF_HEADER).map(HeaderValue::as_bytes).unwrap_or_default();
-        if verify_slices_are_equal(shown, secret.csrf().as_bytes()).is_err() {
+        if !bool::from(shown.ct_eq(secret.csrf().as_bytes())) {
             return csrf_required().into_response();
         }
         inner.note(secret.digest(), auditor, came_from, AuditAction::SignedOut).await;

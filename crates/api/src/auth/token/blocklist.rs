@@ -7,9 +7,9 @@ use std::{
 };
 
 use async_trait::async_trait;
-use aws_lc_rs::digest::{Context, SHA256};
 use chrono::TimeDelta;
 use lru::LruCache;
+use ring::digest::{Context, SHA256};
 
 use crate::auth::{AuthError, Proof};
 use recall_domain::{Timestamp, TokenDigest};

@@ -7,14 +7,15 @@ pub(super) mod claims;
 mod keys;
 mod opaque;
 mod provider;
+mod signature;
 
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::http::{header, request::Parts};
 use jsonwebtoken::{Algorithm, Header, dangerous::insecure_decode, decode_header};
 use serde_json::{Map, Value};
+use subtle::ConstantTimeEq;
 use tokio::time::Instant;
 
 pub use self::opaque::Introspection;
@@ -147,7 +148,7 @@ impl Tokens {
             return Err(refused("too_long"));
         }
         if let Some((secret, user)) = &self.fixed
-            && verify_slices_are_equal(secret.as_bytes(), token.as_bytes()).is_ok()
+            && bool::from(secret.as_bytes().ct_eq(token.as_bytes()))
         {
             return Ok(Caller::verified(*user, ViewerRole::Admin).into());
         }

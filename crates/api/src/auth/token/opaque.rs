@@ -6,9 +6,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use aws_lc_rs::digest::{SHA256, digest};
 use chrono::TimeDelta;
 use lru::LruCache;
+use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 

@@ -16,7 +16,7 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
     keys::{Discovery, Found, KeySet, ProviderMetadata},
-    refused,
+    refused, signature,
 };
 use crate::auth::AuthError;
 use recall_domain::Timestamp;
@@ -84,6 +84,7 @@ pub(in crate::auth) struct Provider {
 
 impl Provider {
     pub(super) fn new(issuer: &str, fetch: Arc<dyn Fetch>, clock: Arc<dyn Clock>) -> Self {
+        signature::install();
         Self {
             issuer: issuer.to_owned(),
             fetch,

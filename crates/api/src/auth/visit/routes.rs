@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::{
     Extension, Json,
     extract::{Request, State},
@@ -11,6 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::{Value, json};
+use subtle::ConstantTimeEq;
 
 use super::{Held, Visits, secret};
 use crate::{
@@ -87,7 +87,7 @@ pub(crate) async fn leave(
     if let Some(held) = visits.held(&headers, foreign.is_some()).await? {
         let shown = headers.get(CSRF_HEADER).map(HeaderValue::as_bytes).unwrap_or_default();
         let login = cookies::read(&headers, cookies::LOGIN).and_then(Secret::parse);
-        let good = |secret: &Secret| verify_slices_are_equal(shown, secret.csrf().as_bytes()).is_ok();
+        let good = |secret: &Secret| bool::from(shown.ct_eq(secret.csrf().as_bytes()));
         if !(good(&held.secret) || login.as_ref().is_some_and(good)) {
             return Err(csrf_required());
         }

@@ -1,4 +1,4 @@
-//! Personal access tokens: made, listed, used, revoked. Tokens of issuers that were revoked.
+//! Stores personal access tokens, and the revoked tokens of identity providers.
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
@@ -13,10 +13,10 @@ use super::{
 use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole};
 use recall_ports::{AccessTokenStore, RevocationStore, StoreError};
 
-/// How old the note of the last use may be. Without it every request would write.
+/// How often the time of the last use is updated. Updating it on every request would make every request write.
 const NOTED_FOR: TimeDelta = TimeDelta::minutes(1);
 
-/// When what has no end ends.
+/// The stored form of "never expires".
 const NEVER: i64 = i64::MAX;
 
 #[async_trait]
@@ -88,7 +88,7 @@ impl AccessTokenStore for SqliteStore {
             });
             noted.await?;
         }
-        // Less than its owner may be: a script that is taken over is no administrator.
+        // A token never carries its owner's administrator role: a stolen script must not become an administrator.
         Ok(Some((Caller::verified(UserId(user), ViewerRole::User), token)))
     }
 }

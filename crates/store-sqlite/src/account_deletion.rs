@@ -1,4 +1,4 @@
-//! Deleting everything of a user, a bounded number of rows at a time.
+//! Deletes all data of one user, a bounded number of rows at a time.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ impl AccountDeletionStore for SqliteStore {
                 let gone = gone.bind(before).bind(limit).fetch_all(&mut *c).await?;
                 for row in &gone {
                     let (user, day): (&[u8], i64) = (row.try_get("user_id")?, row.try_get("day")?);
-                    // What was used since is not of the erasure any more.
+                    // Usage after the deletion began is kept: it is not part of this deletion.
                     let used = sqlx::query("DELETE FROM usage_days WHERE user_id = ? AND day <= ?").bind(user.to_vec()).bind(day);
                     used.execute(&mut *c).await?;
                     visits::forget(c, user).await?;
@@ -80,7 +80,7 @@ impl AccountDeletionStore for SqliteStore {
     }
 }
 
-/// Refuses whoever would write for a user whose data is being deleted.
+/// Rejects a write while the user's data is being deleted.
 pub(super) async fn refuse_while_erasing(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
     let erasing = sqlx::query("SELECT 1 FROM users WHERE id = ? AND erasing = 1").bind(bytes(&user)).fetch_optional(c).await?;
     if erasing.is_some() { Err(Failure::BeingErased) } else { Ok(()) }
@@ -92,7 +92,7 @@ fn count(deleted: &mut BTreeMap<String, u64>, table: &str, rows: u64) {
     }
 }
 
-/// Refuses writes for a user whose data is being deleted or imported.
+/// Rejects a write while the user's data is being deleted or imported.
 pub(super) async fn refuse_while_locked(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
     let found = sqlx::query("SELECT erasing, importing FROM users WHERE id = ?").bind(bytes(&user)).fetch_optional(c).await?;
     let Some(row) = found else { return Ok(()) };
@@ -103,7 +103,9 @@ pub(super) async fn refuse_while_locked(c: &mut SqliteConnection, user: Uuid) ->
     if row.flag("importing")? { Err(Failure::BeingImported) } else { Ok(()) }
 }
 
-/// Marks the user. Whatever was made from the data before is void from here on, and once more at the end.
+/// Sets or clears the deletion mark of a user.
+///
+/// Both times the versions increase, which voids indexes and plans that were made from the earlier data.
 async fn mark(c: &mut SqliteConnection, user: Uuid, erasing: bool) -> Result<(), Failure> {
     let marked = sqlx::query(
         "UPDATE users SET erasing = ?2, importing = 0, feed_generation = feed_generation + 1,
@@ -162,7 +164,7 @@ async fn step(c: &mut SqliteConnection, user: Uuid, now: Timestamp, limit: u32) 
     Ok(AccountDeletionStep { erasure, sessions })
 }
 
-/// Logs lose their events in pieces, and nobody may take the rest for a whole.
+/// Closes logs, so that no reader takes a partly deleted log for a complete one.
 async fn close_logs(c: &mut SqliteConnection, user: Uuid, limit: u32) -> Result<u32, Failure> {
     let closed = sqlx::query(
         "UPDATE sessions SET event_floor = event_head + 1, oldest_event_at = NULL WHERE user_id = ?1 AND id IN
@@ -173,7 +175,7 @@ async fn close_logs(c: &mut SqliteConnection, user: Uuid, limit: u32) -> Result<
     Ok(u32::try_from(closed.execute(c).await?.rows_affected()).unwrap_or(u32::MAX))
 }
 
-/// Deletes rows of one table; how many, and which if they are sessions.
+/// Deletes rows of one table. Returns their number, and their ids if they are sessions.
 async fn delete(c: &mut SqliteConnection, user: Uuid, table: &str, now: Timestamp, limit: u32) -> Result<(u64, Vec<SessionId>), Failure> {
     let key: String = sqlx::query_scalar(
         "SELECT group_concat(name, ', ') FROM (SELECT name FROM pragma_table_info(?) WHERE pk > 0 AND name <> 'user_id' ORDER BY pk)",

@@ -1,4 +1,4 @@
-//! The audit log: written, read, forgotten.
+//! Appends, reads and prunes the audit log.
 
 use async_trait::async_trait;
 use sqlx::{Row, sqlite::SqliteRow};
@@ -61,7 +61,7 @@ impl AuditLog for SqliteStore {
     async fn forget_audited(&self, before: Timestamp, keep: u64, limit: u32) -> Result<u64, StoreError> {
         let forgotten = self.write(move |c| {
             Box::pin(async move {
-                // Numbers have no holes but for what was forgotten at their beginning.
+                // Numbers have no gaps, except for the entries deleted at the beginning.
                 let query = sqlx::query(
                     "DELETE FROM audit WHERE number IN (
                          SELECT number FROM audit WHERE at < ?1 OR number <= (SELECT max(number) FROM audit) - ?2 ORDER BY number LIMIT ?3)",

@@ -1,7 +1,7 @@
-//! Deleting a session and making the knowledge as if it had never been.
+//! Deletes a session and removes its effects from the knowledge.
 //!
-//! What remains of a fact is decided by the caller's function outside the write transaction; the transaction then checks that
-//! no knowledge was committed meanwhile, else it is decided anew. The writer never waits for foreign code.
+//! The caller's function re-weighs the facts outside the write transaction. The transaction then checks that no knowledge was
+//! committed meanwhile. If some was, the facts are re-weighed again. So the writer never waits for the caller's function.
 
 use sqlx::SqliteConnection;
 use uuid::Uuid;
@@ -16,20 +16,21 @@ use super::{
 use recall_domain::{Fact, FactId, SessionId, Timestamp, UserId};
 use recall_ports::{Reweigh, SessionDeleted};
 
-/// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
+/// Attempts before the deletion fails as transient. An attempt fails if a commit of the same user comes between its read and its
+/// write.
 const ATTEMPTS: u32 = 20;
 
-/// What is to become of the facts that lose evidence, and the state in which this was decided.
+/// What becomes of the facts that lose evidence, and the version it is based on.
 pub(super) struct Decision {
     pub(super) version: u64,
     pub(super) changed: Vec<Fact>,
     pub(super) gone: Vec<FactId>,
-    /// Both sides of all those facts.
+    /// Subjects and objects of all affected facts.
     pub(super) entities: Vec<Uuid>,
 }
 
 impl Decision {
-    /// Writes what becomes of the facts; whoever decided deletes the evidence.
+    /// Writes the changed facts and deletes the others. The caller deletes the evidence.
     pub(super) async fn write(&self, c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
         for fact in &self.changed {
             knowledge::put_fact(c, user, fact).await?;
@@ -61,7 +62,7 @@ pub(super) async fn session(
     Err(Failure::NeverStill(ATTEMPTS))
 }
 
-/// Reads the facts concerned in one snapshot and asks what becomes of each.
+/// Reads the affected facts in one snapshot and re-weighs each.
 async fn decide(store: &SqliteStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Decision, Failure> {
     let mut snapshot = store.readers.for_server().begin().await?;
     let version = knowledge::version(&mut snapshot, user.0).await?;
@@ -79,7 +80,7 @@ async fn decide(store: &SqliteStore, user: UserId, session: SessionId, reweigh: 
     Ok(decision)
 }
 
-/// Asks of each fact what becomes of it without the session.
+/// Re-weighs each fact without the evidence of the session.
 pub(super) async fn weigh(
     c: &mut SqliteConnection,
     user: Uuid,
@@ -144,7 +145,7 @@ async fn apply(
     forget_mentions(c, user, session, &mentioned).await?;
 
     decision.write(c, user).await?;
-    // Messages, vectors, terms, events, jobs, mentions and evidence go with it.
+    // Cascades to messages, vectors, terms, events, jobs, mentions and evidence.
     sqlx::query("DELETE FROM sessions WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&session)).execute(&mut *c).await?;
 
     let mut concerned = mentioned;
@@ -167,7 +168,7 @@ async fn apply(
     })
 }
 
-/// Who was merged away and is known from nowhere else does not come back, not even its name.
+/// Deletes merge records whose merged entity has no mention or evidence left. Its name must not remain stored either.
 pub(super) async fn forget_merges(c: &mut SqliteConnection, user: Uuid, gone: &[Uuid]) -> Result<(), Failure> {
     sqlx::query(
         "DELETE FROM merges WHERE user_id = ?1 AND gone_id IN (SELECT unhex(value) FROM json_each(?2))
@@ -182,7 +183,7 @@ pub(super) async fn forget_merges(c: &mut SqliteConnection, user: Uuid, gone: &[
     Ok(())
 }
 
-/// Deletes those of the entities of which nothing speaks any more; how many.
+/// Deletes those entities that no mention or fact references any more. Returns their number.
 pub(super) async fn forget_entities(c: &mut SqliteConnection, user: Uuid, concerned: &[Uuid]) -> Result<u64, Failure> {
     let gone = sqlx::query(
         "DELETE FROM entities WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))
@@ -195,7 +196,7 @@ pub(super) async fn forget_entities(c: &mut SqliteConnection, user: Uuid, concer
     Ok(gone.execute(c).await?.rows_affected())
 }
 
-/// Takes a session's mentions off the entities: their counts, and the first message if it was one of these.
+/// Subtracts a session's mentions from the entities' counts, and replaces a first message that is in the session.
 async fn forget_mentions(c: &mut SqliteConnection, user: Uuid, session: Uuid, entities: &[Uuid]) -> Result<(), Failure> {
     sqlx::query(
         "UPDATE entities SET

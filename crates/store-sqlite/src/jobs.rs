@@ -1,6 +1,8 @@
-//! The durable queue. A lane is one kind of work of one session: its jobs run in order, one at a time. Only the head of a
-//! lane can be claimed, and the head is marked, so that claiming costs the same however many jobs wait behind it. A lane that gets its
-//! turn goes to the back (see [`promote`]), so lanes of a user share the workers evenly, as users do (`turns`).
+//! The durable job queue.
+//!
+//! A lane is one kind of work of one session. Its jobs run in order, one at a time. Only the head of a lane can be claimed. The
+//! head is marked, so a claim costs the same however many jobs wait behind it. After a job ends, its lane moves to the back (see
+//! [`promote`]), so the lanes of a user share the workers evenly. `round_robin` shares them among users.
 
 use std::time::Duration;
 
@@ -24,14 +26,14 @@ use recall_ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError};
 impl JobQueue for SqliteStore {
     async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError> {
         let now = millis(now);
-        // Workers ask often and mostly in vain; only a hit is worth a write.
+        // Workers poll often and mostly find nothing, so only a due job causes a write.
         let due = sqlx::query("SELECT 1 FROM jobs WHERE head = 1 AND ready_at <= ? LIMIT 1").bind(now);
         if due.fetch_optional(self.readers.for_server()).await.map_err(Failure::from)?.is_none() {
             return Ok(Vec::new());
         }
         let line = self.turns.line(&mut *self.readers.for_server().acquire().await.map_err(Failure::from)?, now, limit).await?;
         let until = now.saturating_add(duration_millis(lease));
-        // A claim need not outlive its claimant.
+        // A claim need not outlive the worker that made it.
         let mut jobs = self
             .write_loosely(move |c| {
                 Box::pin(async move {
@@ -57,7 +59,7 @@ impl JobQueue for SqliteStore {
     }
 
     async fn recover(&self, now: Timestamp) -> Result<u64, StoreError> {
-        // Whoever held a claim is dead; if not, its token is void now and its commit will be refused.
+        // The previous process is dead. If it is not, its token is void now, and its commit will be refused.
         let recovered = self.write(move |c| {
             Box::pin(async move {
                 let due = sqlx::query("UPDATE jobs SET ready_at = ?1, token = token + 1, held = 0 WHERE head = 1 AND ready_at > ?1");
@@ -169,7 +171,7 @@ fn numbers(claim: &Claim) -> (i64, i64) {
     (signed(claim.job), signed(claim.token))
 }
 
-/// The lane of a piece of work, its message, and whether that is to be answered later.
+/// The lane of some work, its message, and whether the message is to be answered later.
 fn lane(work: JobWork) -> (&'static str, MessageId, bool) {
     match work {
         JobWork::Understand { message, answer } => ("understand", message, answer),
@@ -182,7 +184,7 @@ fn job(row: &sqlx::sqlite::SqliteRow) -> Result<Job, Failure> {
     let message = MessageId(c.id("message_id")?);
     Ok(Job {
         claim: Claim { job: c.count("id")?, token: c.count("token")? },
-        // The store vouches for the identity: it was verified when the job was queued.
+        // The identity was verified when the job was queued, so the store vouches for it.
         caller: Caller::verified(UserId(c.id("user_id")?), c.word("role")?),
         session: SessionId(c.id("session_id")?),
         work: match c.text("lane")?.as_str() {
@@ -245,10 +247,10 @@ pub(super) struct Held {
     message: Uuid,
 }
 
-/// Checks that the claim still holds its job, in the transaction that is to end it.
+/// Checks that the claim still holds its job, in the transaction that will end the job.
 ///
 /// # Errors
-/// `NotOurs` when the lease went to another, or the job was done, given back or buried, or is another user's.
+/// `NotOurs` if another worker has the lease, the job is done, released or dead, or it belongs to another user.
 pub(super) async fn held(c: &mut SqliteConnection, user: UserId, claim: &Claim) -> Result<Held, Failure> {
     let (id, token) = numbers(claim);
     let row = sqlx::query("SELECT * FROM jobs WHERE id = ? AND token = ? AND user_id = ? AND state = 'live'")
@@ -269,14 +271,16 @@ impl Held {
     }
 }
 
-/// Ends a job that was done: its row goes, the next of its lane may be claimed.
+/// Ends a completed job: deletes its row and promotes the next job of its lane.
 pub(super) async fn finish(c: &mut SqliteConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
     sqlx::query("DELETE FROM jobs WHERE id = ?").bind(held.id).execute(&mut *c).await?;
     promote(c, held, now).await
 }
 
-/// Makes the next live job of the lane its head. It is ready from now on and not since it was queued: else a lane with a long
-/// backlog would always be older than everyone else's, and take every worker before them.
+/// Makes the next live job of the lane its head.
+///
+/// The job is ready from now on, not since it was queued. Otherwise a lane with a long backlog would always be the oldest and
+/// occupy every worker.
 async fn promote(c: &mut SqliteConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
     sqlx::query(
         "UPDATE jobs SET head = 1, ready_at = MAX(ready_at, ?4) WHERE id = (
@@ -331,8 +335,8 @@ async fn cancel_answer(
     if job.lane == "answer" {
         finish(c, &job, now).await?;
     } else {
-        // Whoever reads the message now would have it answered; it is read again, by whom that is not asked of. The attempt does
-        // not count.
+        // A worker that is reading this message would also have it answered. So the job is queued again without the request for an
+        // answer. The attempt does not count.
         sqlx::query(
             "UPDATE jobs SET answer = 0, token = token + 1, attempts = MAX(attempts - 1, 0), ready_at = MIN(ready_at, ?) WHERE id = ?",
         )

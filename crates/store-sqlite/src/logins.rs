@@ -1,4 +1,4 @@
-//! Logins: begun, found, used, renewed, ended.
+//! Stores logins: begins, finds, renews and ends them.
 
 use async_trait::async_trait;
 use sqlx::sqlite::SqliteRow;

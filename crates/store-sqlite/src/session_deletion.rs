@@ -1,5 +1,8 @@
-//! Deleting a large session in steps. It is hidden in one short transaction; from then on its rows are of no consequence, and go a
-//! bounded number at a time: evidence first, each fact being weighed anew with the last row of its, then mentions, then the rest.
+//! Deletes a large session in steps.
+//!
+//! One short transaction hides the session. After that, no query returns its rows, and each step deletes a bounded number of them.
+//! Evidence is deleted first; a fact is re-weighed when its last evidence row of the session is deleted. Mentions follow, then the
+//! rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +22,9 @@ use super::{
 use recall_domain::{Caller, SessionId, Timestamp, UserId};
 use recall_ports::{Reweigh, SessionDeleted, SessionDeletionStep, SessionDeletionStore, SessionRemainder, StoreError};
 
-/// The ids of the hidden sessions of the user who is the first parameter of the statement. Looked up once in each statement.
+/// SQL for the ids of the hidden sessions. The user is the first parameter of the statement.
+///
+/// SQLite evaluates it once per statement.
 macro_rules! under_deletion {
     () => {
         "(SELECT id FROM sessions WHERE user_id = ?1 AND deletion_at IS NOT NULL)"
@@ -27,7 +32,7 @@ macro_rules! under_deletion {
 }
 pub(super) use under_deletion;
 
-/// Adds that a column names no hidden session of the user.
+/// Adds the condition that a column names no hidden session of the user.
 pub(super) fn seen(sql: &mut QueryBuilder<Sqlite>, column: &'static str, user: Uuid) {
     sql.push(" AND ").push(column).push(" NOT IN (SELECT id FROM sessions WHERE user_id = ").push_bind(bytes(&user));
     sql.push(" AND deletion_at IS NOT NULL)");
@@ -77,10 +82,10 @@ async fn hide(c: &mut SqliteConnection, user: Uuid, session: Uuid, since: Option
     let messages = messages.unsigned_abs();
     note(c, user, session, &SessionDeleted { messages, ..Default::default() }, now).await?;
     for sql in [
-        // Indexes in memory and plans of before are void.
+        // Voids indexes in memory and plans that were made before.
         "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
          WHERE id = ?1 AND ?2 IS NOT NULL",
-        // No job is claimed any more, and who has one commits nothing.
+        // Prevents new claims, and voids existing ones, whose commits then fail.
         "UPDATE jobs SET head = 0, token = token + 1 WHERE user_id = ?1 AND session_id = ?2 AND head = 1",
     ] {
         sqlx::query(sql).bind(bytes(&user)).bind(bytes(&session)).execute(&mut *c).await?;
@@ -88,7 +93,8 @@ async fn hide(c: &mut SqliteConnection, user: Uuid, session: Uuid, since: Option
     Ok(messages)
 }
 
-/// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
+/// Attempts before the deletion fails as transient. An attempt fails if a commit of the same user comes between its read and its
+/// write.
 const ATTEMPTS: u32 = 20;
 
 async fn step(
@@ -110,7 +116,7 @@ async fn step(
     Err(Failure::NeverStill(ATTEMPTS))
 }
 
-/// Some evidence of the session, as (fact, message, stance), and what becomes of the facts of which nothing else is left there.
+/// A batch of evidence rows as (fact, message, stance), and what becomes of the facts that lose their last one.
 struct Piece {
     rows: Vec<(String, String, String)>,
     decision: Decision,
@@ -138,7 +144,7 @@ async fn piece(store: &SqliteStore, user: Uuid, session: Uuid, limit: u32, rewei
         rows.push((fact.as_simple().to_string(), message.as_simple().to_string(), c.text("stance")?));
     }
     if let Some(row) = next.first() {
-        // Of this one there is more.
+        // This fact has more evidence in the session.
         facts.remove(&Columns::of(row, "evidence").id("fact_id")?);
     }
     let found = sqlx::query("SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))")
@@ -217,7 +223,9 @@ async fn evidence(c: &mut SqliteConnection, user: Uuid, piece: Piece, deleted: &
     Ok(())
 }
 
-/// Takes mentions off their entities. A message counts once for an entity, however often it names it.
+/// Deletes mentions and subtracts them from their entities' counts.
+///
+/// A message counts once per entity, however often it names the entity.
 async fn mentions(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32, deleted: &mut SessionDeleted) -> Result<bool, Failure> {
     let gone = sqlx::query(
         "DELETE FROM mentions WHERE user_id = ?1 AND (message_id, ordinal) IN (
@@ -253,7 +261,7 @@ async fn mentions(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u3
     for (entity, _) in &pairs {
         *counts.entry(entity.as_simple().to_string()).or_default() += 1;
     }
-    // The next first message may be one of the session's again; then it goes with a later step.
+    // The new first message may also be in this session. Then a later step replaces it.
     sqlx::query(
         "UPDATE entities SET mention_count = MAX(0, mention_count - gone.value),
              first_message = CASE
@@ -284,7 +292,7 @@ async fn events(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32)
     Ok(gone.execute(c).await?.rows_affected() > 0)
 }
 
-/// Messages with their vectors, terms and jobs, and with what merges noted of them.
+/// Deletes messages with their vectors, terms and jobs, and with their entries in merge records.
 async fn messages(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32) -> Result<bool, Failure> {
     let found = sqlx::query("SELECT id FROM messages WHERE user_id = ? AND session_id = ? ORDER BY position LIMIT ?")
         .bind(bytes(&user))

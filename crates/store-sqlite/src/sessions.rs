@@ -1,4 +1,4 @@
-//! Sessions: made, read, listed. Their deletion is in `delete`.
+//! Creates, reads and lists sessions. `delete` deletes them.
 
 use async_trait::async_trait;
 
@@ -122,7 +122,7 @@ impl SessionStore for SqliteStore {
     }
 }
 
-/// A session with its owner.
+/// A session id with the caller of its owner.
 pub(super) fn owned(row: &sqlx::sqlite::SqliteRow) -> Result<(Caller, SessionId), Failure> {
     let c = Columns::of(row, "sessions");
     Ok((Caller::verified(UserId(c.id("user_id")?), ViewerRole::User), SessionId(c.id("id")?)))

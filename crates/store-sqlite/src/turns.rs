@@ -1,6 +1,7 @@
-//! Whose turn it is. Users take turns however many sessions each of them has waiting: a claim goes on after the user who was served
-//! last, in the order of their ids, takes the oldest head of each, and only then the second of anybody. Which user was served last is
-//! remembered by the process alone; after a start it begins anew.
+//! Shares the workers among users by round robin, however many sessions each user has waiting.
+//!
+//! A claim starts after the user who was served last, in the order of user ids. It takes the oldest head of each user before the
+//! second head of any user. The last served user is kept in memory only and is forgotten at a restart.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,10 +10,11 @@ use uuid::Uuid;
 
 use super::{codec::bytes, failure::Failure, rows::Columns};
 
-/// Users looked at for one claim. More could only be waiting for delays or leases to end, or have to wait for the next claim.
+/// Most users that one claim examines. Any users beyond this limit wait for the next claim.
 pub(super) const LOOKED_AT: usize = 1_000;
 
-/// Users with heads after one (`?3`) and up to another (`?4`), and whether each has one that is due (`?1` now), until `?2` have.
+/// Selects the users with heads between `?3` (exclusive) and `?4`, and whether each has a due head (`?1` now). Stops after `?2`
+/// users with a due head.
 pub(super) const WALK: &str = "WITH RECURSIVE walk (found, user_id, due) AS (
         SELECT ready_at <= ?1, user_id, ready_at <= ?1 FROM (
             SELECT user_id, ready_at FROM jobs INDEXED BY jobs_in_turn
@@ -24,7 +26,7 @@ pub(super) const WALK: &str = "WITH RECURSIVE walk (found, user_id, due) AS (
         WHERE w.found < ?2 LIMIT 1000)
     SELECT user_id, due FROM walk";
 
-/// Takes heads of some users in turn. `?1` now, `?2` end of the lease, `?3` how many, `?4` the users.
+/// Claims heads of the given users by round robin. `?1` now, `?2` end of the lease, `?3` limit, `?4` the users.
 pub(super) const CLAIM: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1, held = 1
     WHERE id IN (
         SELECT id FROM (
@@ -35,24 +37,25 @@ pub(super) const CLAIM: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1
         ORDER BY turn, place LIMIT ?3)
     RETURNING *";
 
-/// Takes the heads that have been ready longest, where the users whose turn it is could not all be found. As [`CLAIM`], `?4` apart.
+/// Claims the heads that have been ready longest, for when the scan of users was truncated. Parameters as in [`CLAIM`], without
+/// `?4`.
 pub(super) const OLDEST: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1, held = 1
     WHERE id IN (SELECT id FROM jobs WHERE head = 1 AND ready_at <= ?1 ORDER BY ready_at, id LIMIT ?3)
     RETURNING *";
 
-/// Who was served last.
+/// The user who was served last.
 #[derive(Debug, Default)]
 pub(super) struct Turns(Mutex<Uuid>);
 
-/// Users with something to be done, in the order in which they are to be served.
+/// Users with due heads, in the order in which to serve them.
 pub(super) struct Line {
     pub(super) users: Vec<Uuid>,
-    /// Whether there may be others.
+    /// Whether there may be more users.
     pub(super) cut: bool,
 }
 
 impl Turns {
-    /// Whose turn it is, `limit` users at most.
+    /// Selects the next users to serve, `limit` at most.
     pub(super) async fn line(&self, c: &mut SqliteConnection, now: i64, limit: u32) -> Result<Line, Failure> {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut line = Line { users: Vec::new(), cut: false };
@@ -79,7 +82,7 @@ impl Turns {
         Ok(line)
     }
 
-    /// Remembers who of the line was served last.
+    /// Remembers the user who was served last.
     pub(super) fn served(&self, last: Uuid) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = last;
     }

@@ -1,4 +1,4 @@
-//! Tokens that model servers used.
+//! Counts the tokens that model servers used.
 
 use async_trait::async_trait;
 use sqlx::Row;
@@ -16,7 +16,7 @@ use recall_ports::{StoreError, UsageStore, UsageTotals};
 impl UsageStore for SqliteStore {
     async fn spend(&self, caller: &Caller, day: Day, spending: &Spending) -> Result<(), StoreError> {
         let (user, visitor, spending) = (caller.user().0, caller.role() == ViewerRole::Anonymous, spending.clone());
-        // Lost with the power, it is a request or two that a budget does not know of: not worth waiting for the disk.
+        // A power failure loses the count of a request or two. That is not worth waiting for the disk.
         let done = self.write_loosely(move |c| {
             Box::pin(async move {
                 sqlx::query(

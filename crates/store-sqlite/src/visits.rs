@@ -1,4 +1,4 @@
-//! Visits: begun, found, used, over, adopted; and what visitors may store.
+//! Stores visits and their quotas: begins, finds, ends and adopts them.
 
 use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, SqliteConnection, sqlite::SqliteRow};
@@ -55,7 +55,7 @@ impl VisitStore for SqliteStore {
     async fn use_visit(&self, digest: TokenDigest, now: Timestamp, ends_at: Timestamp, empty_until: Timestamp) -> Result<(), StoreError> {
         let used = self.write_loosely(move |c| {
             Box::pin(async move {
-                // What is NULL stays so.
+                // NULL stays NULL.
                 let query = sqlx::query(
                     "UPDATE visits SET ends_at = max(ends_at, ?2), empty_until = max(empty_until, ?3)
                      WHERE digest = ?1 AND ends_at > ?4 AND (empty_until IS NULL OR empty_until > ?4)",
@@ -82,9 +82,9 @@ impl VisitStore for SqliteStore {
             Box::pin(async move {
                 let Some((whose, _)) = find(c, digest, now).await? else { return Ok(None) };
                 let handover = archive::adopt(c, whose.user(), &account).await?;
-                // They are the account's now. What a worker holds is void at once, and the erasure may be a while in coming.
+                // The data belongs to the account now. This voids a worker's claim at once; the deletion may run later.
                 sqlx::query("DELETE FROM jobs WHERE user_id = ?").bind(bytes(&whose.user().0)).execute(&mut *c).await?;
-                // Ends the visit too.
+                // Also ends the visit.
                 account_deletion::begin(c, whose.user().0, now).await?;
                 Ok(Some(handover.adoption))
             })
@@ -135,11 +135,11 @@ async fn find(c: &mut SqliteConnection, digest: TokenDigest, now: Timestamp) -> 
     found.map(|row| visit(&row, digest)).transpose()
 }
 
-/// Whether there may be one more visit. Ends empty ones for it where there are as many as there may be.
+/// Whether one more visit may begin. Evicts empty visits where a limit is reached.
 async fn make_room(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str>, room: &VisitLimits) -> Result<bool, Failure> {
     let of_origin = origin.map(|origin| (Some(origin), room.most_of_origin));
     for (origin, most) in of_origin.into_iter().chain([(None, room.most)]) {
-        // Texts of their own, because an index serves a condition only where it always holds.
+        // Separate texts, because SQLite uses a partial index only if the condition always implies it.
         let of = if origin.is_some() { "origin = ?2" } else { "?2 IS NULL" };
         let there = format!("SELECT COUNT(*) FROM visits WHERE ends_at > ?1 AND (empty_until IS NULL OR empty_until > ?1) AND {of}");
         let there: i64 =
@@ -147,7 +147,7 @@ async fn make_room(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str
         if there.unsigned_abs() < most {
             continue;
         }
-        // Over, and good for nothing: a request that was on its way stores nothing that would then go.
+        // The quota becomes zero too: a request in flight must not store data that would then be deleted.
         let ended = format!(
             "UPDATE visits SET ends_at = ?1, empty_until = ?1, messages_left = 0, sessions_left = 0 WHERE user_id = (
                  SELECT user_id FROM visits WHERE empty_until > ?1 AND ends_at > ?1 AND {of} ORDER BY empty_until LIMIT 1)"
@@ -160,7 +160,7 @@ async fn make_room(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str
     Ok(true)
 }
 
-/// Forgets the user of a visit of which nothing else is left.
+/// Deletes the user row of a visitor who has no visit and no deletion record left.
 pub(super) async fn forget(c: &mut SqliteConnection, user: &[u8]) -> Result<(), Failure> {
     let gone = sqlx::query(
         "DELETE FROM users WHERE id = ?1 AND visitor = 1 AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = ?1)
@@ -170,13 +170,13 @@ pub(super) async fn forget(c: &mut SqliteConnection, user: &[u8]) -> Result<(), 
     Ok(())
 }
 
-/// Takes messages out of the visit of a caller who is on one. Others have none.
+/// Takes messages from the quota of a visitor. Other callers have no quota.
 pub(super) async fn take_messages(c: &mut SqliteConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
     let taken = "UPDATE visits SET messages_left = messages_left - ?2, empty_until = NULL WHERE user_id = ?1 AND messages_left >= ?2";
     take(c, caller, taken, count).await
 }
 
-/// The same for a session.
+/// Takes one session from the quota of a visitor.
 pub(super) async fn take_session(c: &mut SqliteConnection, caller: &Caller) -> Result<(), Failure> {
     take(c, caller, "UPDATE visits SET sessions_left = sessions_left - ?2 WHERE user_id = ?1 AND sessions_left >= ?2", 1).await
 }

@@ -1,8 +1,9 @@
-//! The one writer: a task that owns the only writing connection and commits waiting writes together.
+//! The writer: a task that owns the only write connection and commits waiting writes together.
 //!
-//! Each commit waits for the disk, so writes that queued meanwhile share the next one (group commit). A write runs to its
-//! end whether or not its caller still waits: a client that hangs up can neither leave a transaction open nor block others.
-//! Invariant: a caller hears of success only after the disk has it, but for writes that say they can be lost ([`Durability`]).
+//! Each commit waits for the disk, so writes that queue meanwhile share the next one (group commit). A write runs to its end even
+//! if its caller stops waiting. So a client that disconnects neither leaves a transaction open nor blocks others.
+//!
+//! Invariant: a caller gets success only after the data is on disk, except for writes with relaxed [`Durability`].
 
 use std::{
     panic::AssertUnwindSafe,
@@ -21,21 +22,21 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Opener, failure::Failure};
 
-/// Writes that may wait. Beyond it callers wait for a place, at most [`QUEUE_WAIT`].
+/// Number of writes that may wait. If the queue is full, callers wait for a place, at most [`QUEUE_WAIT`].
 const QUEUE: usize = 256;
 const QUEUE_WAIT: Duration = Duration::from_secs(10);
-/// A transaction that the disk does not confirm in this time is reported as not confirmed. It may still happen.
+/// A transaction that the disk does not confirm in this time is reported as not confirmed. It may still be committed.
 const CONFIRM_WAIT: Duration = Duration::from_secs(60);
-/// A batch takes no further writes after this much work, so that a small one does not wait for many large ones.
+/// A batch takes no more writes after this much work, so that a small write does not wait for many large ones.
 const BATCH_TIME: Duration = Duration::from_millis(4);
 const BATCH_WRITES: usize = 64;
 
-/// What a power failure may do to a write that was confirmed. A crash of the process alone loses neither.
+/// What a power failure may do to a confirmed write. A crash of the process alone loses no write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Durability {
-    /// Nothing: it is on the disk.
+    /// The write is on disk.
     Durable,
-    /// Undo it, with everything after it that was not durable: the disk is not waited for.
+    /// A power failure may undo the write and all later relaxed ones: the commit does not wait for the disk.
     MayBeLost,
 }
 
@@ -47,7 +48,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the task on an open connection; `opener` makes another one should it fail.
+    /// Starts the task on an open connection. If that connection fails, `opener` opens another.
     pub(super) fn start(connection: SqliteConnection, options: SqliteConnectOptions, opener: Opener) -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let stop = CancellationToken::new();
@@ -55,7 +56,7 @@ impl Writer {
         Self { queue, stop, task: Mutex::new(Some(tokio::spawn(task.run()))) }
     }
 
-    /// Runs `write` in a transaction and returns its result once that is committed. An error of `write` undoes all it did.
+    /// Runs `write` in a transaction and returns its result after the commit. An error of `write` undoes all its changes.
     pub(super) async fn run<R, F>(&self, durability: Durability, write: F) -> Result<R, Failure>
     where
         R: Send + 'static,
@@ -75,35 +76,35 @@ impl Writer {
         }
     }
 
-    /// Whether writes are still taken.
+    /// Whether the writer still accepts writes.
     pub(super) fn is_open(&self) -> bool {
         !self.queue.is_closed()
     }
 
-    /// How many writes wait for their turn.
+    /// Number of queued writes.
     pub(super) fn waiting(&self) -> u32 {
         u32::try_from(self.queue.max_capacity() - self.queue.capacity()).unwrap_or(u32::MAX)
     }
 
-    /// Finishes the writes that wait, then closes the connection.
+    /// Finishes the queued writes, then closes the connection.
     pub(super) async fn close(&self) {
         self.stop.cancel();
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task
             && let Err(e) = task.await
         {
-            tracing::error!(error = %e, "the store's writer ended badly");
+            tracing::error!(error = %e, "the store's writer task failed");
         }
     }
 }
 
-/// A write with its type forgotten.
+/// A write with its result type erased.
 trait Write: Send {
-    /// Whether the disk is waited for.
+    /// Whether the commit waits for the disk.
     fn durability(&self) -> Durability;
-    /// Does the work inside the open transaction and keeps the result. False when it has to be undone.
+    /// Does the work inside the open transaction and keeps the result. Returns false if the work must be rolled back.
     fn perform<'a>(&'a mut self, connection: &'a mut SqliteConnection) -> BoxFuture<'a, bool>;
-    /// Tells the caller. `failed` overrides a success.
+    /// Sends the result to the caller. `failed` overrides a success.
     fn finish(self: Box<Self>, failed: Option<Failure>);
 }
 
@@ -126,7 +127,7 @@ where
     fn perform<'a>(&'a mut self, connection: &'a mut SqliteConnection) -> BoxFuture<'a, bool> {
         async move {
             let Some(write) = self.write.take() else { return false };
-            // A panic is a defect of one write. Without the catch it would end the task, and no write would ever succeed again.
+            // A panic is a defect of one write. Without the catch it would end the task, and no later write could succeed.
             let result = AssertUnwindSafe(async { write(connection).await }).catch_unwind().await.unwrap_or(Err(Failure::Panicked));
             let keep = result.is_ok();
             self.result = Some(result);
@@ -137,23 +138,23 @@ where
 
     fn finish(self: Box<Self>, failed: Option<Failure>) {
         let result = match (self.result, failed) {
-            // What a write found wrong stays wrong whether or not the others were committed.
+            // A write's own error stays, whether or not the others were committed.
             (Some(Err(e)), _) => Err(e),
             (_, Some(e)) => Err(e),
             (Some(Ok(r)), None) => Ok(r),
             (None, None) => Err(Failure::Closed),
         };
-        // The caller may have hung up; the write counts all the same.
+        // The caller may be gone; the write still counts.
         let _ = self.reply.send(result);
     }
 }
 
 struct Task {
     waiting: mpsc::Receiver<Box<dyn Write>>,
-    /// Taken from the queue, but not fit for the batch that was open.
+    /// A write taken from the queue that did not fit into the open batch.
     held: Option<Box<dyn Write>>,
     stop: CancellationToken,
-    /// With what its commits promise now.
+    /// The connection, with the durability it is set to.
     connection: Option<(SqliteConnection, Durability)>,
     options: SqliteConnectOptions,
     opener: Opener,
@@ -169,7 +170,7 @@ impl Task {
             let first = tokio::select! {
                 biased;
                 () = self.stop.cancelled(), if !self.waiting.is_closed() => {
-                    // No new writes; those that wait are still received below.
+                    // Refuses new writes. The loop still receives the queued ones.
                     self.waiting.close();
                     continue;
                 }
@@ -185,7 +186,7 @@ impl Task {
         }
     }
 
-    /// One transaction with `first` and whatever waits behind it.
+    /// Runs one transaction with `first` and the writes queued behind it.
     async fn batch(&mut self, mut first: Box<dyn Write>) {
         let durability = first.durability();
         let mut connection = match self.begin(durability).await {
@@ -194,7 +195,7 @@ impl Task {
         };
         let started = Instant::now();
         if !first.perform(&mut connection).await {
-            // Alone in its transaction, so the whole of it goes.
+            // It is alone in its transaction, so all of it is rolled back.
             if execute(&mut connection, "ROLLBACK").await.is_ok() {
                 self.connection = Some((connection, durability));
             }
@@ -220,7 +221,7 @@ impl Task {
                 done.into_iter().for_each(|w| w.finish(None));
             }
             Err(e) => {
-                // Closing rolls back. A fresh connection knows for sure what it holds.
+                // Closing rolls back. A new connection has a known state.
                 drop(connection);
                 let e = Arc::new(e);
                 done.into_iter().for_each(|w| w.finish(Some(Failure::NotCommitted(e.clone()))));
@@ -228,13 +229,13 @@ impl Task {
         }
     }
 
-    /// An open transaction that already holds the write lock.
+    /// Opens a transaction that already holds the write lock.
     async fn begin(&mut self, durability: Durability) -> Result<SqliteConnection, Failure> {
         let (mut connection, promised) = match self.connection.take() {
             Some(kept) => kept,
             None => (self.opener.open(&self.options).await?, Durability::Durable),
         };
-        // Cannot be changed inside a transaction.
+        // SQLite does not allow this change inside a transaction.
         if promised != durability {
             let sql = match durability {
                 Durability::Durable => "PRAGMA synchronous = FULL",
@@ -247,8 +248,9 @@ impl Task {
     }
 }
 
-/// A further write in the same transaction, undone alone if it fails. An error means that the transaction itself is in
-/// doubt: a disk error ends it inside SQLite, and then the savepoint is gone.
+/// Performs one more write in the same transaction, and rolls back only this write if it fails.
+///
+/// An error means that the whole transaction is in doubt: after a disk error SQLite ends it, and the savepoint no longer exists.
 async fn shared(connection: &mut SqliteConnection, write: &mut Box<dyn Write>) -> Result<(), Failure> {
     execute(connection, "SAVEPOINT w").await?;
     if !write.perform(connection).await {

@@ -1,4 +1,4 @@
-//! Giving what a visitor had to an account: all records of the archive, and the logs besides.
+//! Copies a visitor's data to an account: all archive records, and also the event logs.
 
 use sqlx::SqliteConnection;
 
@@ -14,15 +14,15 @@ use super::{
 use recall_domain::{Caller, UserId};
 use recall_ports::archive::{SHAPES, handover::Handover};
 
-/// Records read and written at once.
+/// Number of records that are read and written together.
 const BATCH: u32 = 200;
 
-/// Copies everything of the visitor's; the visitor is erased afterwards.
+/// Copies all data of the visitor. The caller deletes the visitor afterwards.
 pub(in super::super) async fn adopt(c: &mut SqliteConnection, visitor: UserId, account: &Caller) -> Result<Handover, Failure> {
     let (from, to) = (visitor.0, account.user().0);
     read::nothing_hidden(c, from).await?;
     sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&to)).execute(&mut *c).await?;
-    // An index of the account reads the new rows as it reads any; whoever plans from its knowledge plans anew.
+    // Indexes of the account read the new rows from the feed as usual. The new version makes concurrent plans stale.
     let row = sqlx::query(
         "UPDATE users SET feed_head = users.feed_head + v.feed_head, knowledge_version = users.knowledge_version + 1,
              embedding_model = CASE WHEN users.feed_head = 0 THEN v.embedding_model ELSE users.embedding_model END, embedding_settled = 0

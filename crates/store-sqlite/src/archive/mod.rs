@@ -1,5 +1,6 @@
-//! Archives: all of one user's rows out of this file and into another store, and back. The statements are made from the shapes of
-//! the port, so that a column is named once for every store.
+//! Archives: exports all rows of one user, and imports them into a store.
+//!
+//! The statements are built from the shapes in the port, so each column is named once for all stores.
 
 mod adopt;
 mod read;
@@ -21,7 +22,7 @@ use recall_ports::{
 
 pub(super) use adopt::adopt;
 
-/// What may end a write without being a failure of the store.
+/// A write that can end with an archive error without a failure of the store.
 type Outcome<T> = Result<T, ArchiveError>;
 
 #[async_trait]
@@ -68,7 +69,7 @@ fn settled<T>(written: Result<Outcome<T>, Failure>) -> Outcome<T> {
     written.map_err(|e| ArchiveError::Store(e.into()))?
 }
 
-/// Whose rows they are, as every statement names it.
+/// The user id in the form that every statement binds.
 fn owner(user: &uuid::Uuid) -> &[u8] {
     bytes(user)
 }

@@ -1,4 +1,4 @@
-//! Reading: one read transaction per user, page by page along each table's key.
+//! Reads an archive in one read transaction per user, page by page in the order of each table's key.
 
 use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection, Transaction, query::Query, sqlite::SqliteArguments, sqlite::SqliteRow};
@@ -14,11 +14,11 @@ use recall_ports::{
     },
 };
 
-/// A snapshot that is being read.
+/// A snapshot of one user's data, read page by page.
 pub(super) struct Reading {
     transaction: Transaction<'static, Sqlite>,
     owner: Owner,
-    /// Which shape comes next, and after which row of it.
+    /// Index of the current shape. `after` is the key of its last row that was read.
     place: usize,
     after: Option<Vec<Value>>,
 }
@@ -40,13 +40,15 @@ impl Reading {
     }
 }
 
-/// What rests on a session that is being deleted alone goes with the steps of that. Elsewhere nothing would ever delete it.
+/// Rejects users with a session under deletion.
+///
+/// The deletion steps remove the facts that rest only on that session. A copy in another store would keep them for ever.
 pub(super) async fn nothing_hidden(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
     let hidden = sqlx::query("SELECT 1 FROM sessions WHERE user_id = ? AND deletion_at IS NOT NULL LIMIT 1").bind(super::owner(&user));
     if hidden.fetch_optional(c).await?.is_some() { Err(Failure::SessionBeingDeleted) } else { Ok(()) }
 }
 
-/// The next records of one shape. `after` is the place of the last one, and is moved on.
+/// Reads the next records of one shape, and moves `after` to the key of the last one.
 pub(super) async fn page(
     c: &mut SqliteConnection,
     user: Uuid,
@@ -98,7 +100,7 @@ fn select(shape: &Shape, after: bool) -> String {
     format!("SELECT {columns} FROM {} WHERE user_id = ?1{after}{} ORDER BY {order} LIMIT ?{limit}", shape.table, seen(shape))
 }
 
-/// What is of a hidden session is not there.
+/// The condition that excludes rows of sessions under deletion.
 fn seen(shape: &Shape) -> &'static str {
     if shape.table == "sessions" {
         " AND deletion_at IS NULL"
@@ -111,7 +113,7 @@ fn seen(shape: &Shape) -> &'static str {
     }
 }
 
-/// Binds a value as its column holds it.
+/// Binds a value in the form that its column stores.
 pub(super) fn bind<'q>(query: Query<'q, Sqlite, SqliteArguments>, value: &Value) -> Query<'q, Sqlite, SqliteArguments> {
     match value {
         Value::Missing => query.bind(None::<i64>),

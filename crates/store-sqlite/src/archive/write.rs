@@ -1,4 +1,4 @@
-//! Writing: a row that is there already, equal, is left alone; one that is different is refused.
+//! Writes an archive. An equal existing row is left alone; a different one is a conflict.
 
 use sqlx::{AssertSqlSafe, SqliteConnection};
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use super::{
 };
 use recall_ports::archive::{ArchiveError, Owner, Record, Restored, Shape};
 
-/// Begins the import of one user; whether the user is marked as being imported.
+/// Begins the import of one user. Returns whether the user is marked as being imported.
 pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outcome<bool>, Failure> {
     let user = new.user.0;
     account_deletion::refuse_while_erasing(c, user).await?;
@@ -21,7 +21,7 @@ pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outco
         if row.flag("importing")? {
             return Ok(if is_same { Ok(true) } else { Err(ArchiveError::Unfinished) });
         }
-        // Everything else hangs on one of these.
+        // All other rows reference one of these.
         let data: bool = sqlx::query_scalar(
             "SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = ?1) OR EXISTS (SELECT 1 FROM entities WHERE user_id = ?1)",
         )
@@ -44,11 +44,11 @@ pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outco
     Ok(Ok(true))
 }
 
-/// Writes records of one shape. Those before a refused one stay: they are right, and the next attempt finds them.
+/// Writes records of one shape. If one is rejected, the records before it stay: they are correct, and the next attempt finds them.
 pub(super) async fn restore(c: &mut SqliteConnection, user: Uuid, records: &[Record], epoch: &str) -> Result<Outcome<Restored>, Failure> {
     let mut restored = Restored::default();
     for (at, record) in records.iter().enumerate() {
-        // Nothing of the table's own forbids a second job for one message.
+        // No constraint of the table forbids a second job for one message.
         if record.shape.name == "job" && is_known(c, user, record).await? {
             continue;
         }
@@ -77,7 +77,7 @@ fn breaks_a_rule(e: &dyn sqlx::error::DatabaseError) -> bool {
     code.is_some_and(|code| code & 0xff == libsqlite3_sys::SQLITE_CONSTRAINT)
 }
 
-/// Columns that are no part of a record, as SQL.
+/// Columns that are computed and not part of a record, with their SQL values.
 fn computed(shape: &Shape) -> &'static [(&'static str, &'static str)] {
     match shape.name {
         "session" => &[("epoch", "?")],
@@ -107,7 +107,7 @@ async fn insert(c: &mut SqliteConnection, user: Uuid, record: &Record, epoch: &s
     Ok(query.execute(c).await?.rows_affected() > 0)
 }
 
-/// Gives a row that is there the values of the record.
+/// Overwrites an existing row with the values of the record.
 async fn replace(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<(), sqlx::Error> {
     let shape = record.shape;
     let fields = || shape.fields.iter().zip(&record.values);
@@ -123,7 +123,7 @@ async fn replace(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Resul
     Ok(())
 }
 
-/// Makes the first job of each lane without a head its head: only then can a worker claim it.
+/// Makes the first job of each lane without a head its head. Workers claim heads only.
 pub(super) async fn begin_lanes(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
     sqlx::query(
         "UPDATE jobs SET head = 1 WHERE id IN (
@@ -137,19 +137,19 @@ pub(super) async fn begin_lanes(c: &mut SqliteConnection, user: Uuid) -> Result<
     Ok(())
 }
 
-/// The text in which an entity is searched.
+/// The text that entity searches look in.
 fn search(record: &Record) -> String {
     let aliases: Vec<String> = record.text("aliases").and_then(|a| serde_json::from_str(a).ok()).unwrap_or_default();
     let names: Vec<_> = record.text("name").into_iter().chain(aliases.iter().map(String::as_str)).collect();
     names.into_iter().map(knowledge::folded).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether this very record is there.
+/// Whether a row equals the record.
 async fn is_there(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
     matches(c, user, record, |_| true).await
 }
 
-/// Whether a record of this identity is there.
+/// Whether a row has the identity of the record.
 async fn is_known(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
     matches(c, user, record, |field| record.shape.identity.contains(&field)).await
 }
@@ -165,7 +165,7 @@ async fn matches(c: &mut SqliteConnection, user: Uuid, record: &Record, compared
     Ok(query.fetch_optional(c).await?.is_some())
 }
 
-/// Checks what only the whole shows, and makes whoever has an index of the user in memory make it anew.
+/// Checks the imported data as a whole and ends the import. The new generation makes indexes in memory rebuild.
 pub(super) async fn settle(c: &mut SqliteConnection, user: Uuid, expected: &[(&'static Shape, i64)]) -> Result<Outcome<()>, Failure> {
     for (shape, expected) in expected {
         let sql = format!("SELECT COUNT(*) FROM {} WHERE user_id = ?", shape.table);
@@ -186,7 +186,7 @@ pub(super) async fn settle(c: &mut SqliteConnection, user: Uuid, expected: &[(&'
         return Ok(Err(ArchiveError::Counters));
     }
     begin_lanes(c, user).await?;
-    // The reader of an archive brings all vectors to the model that is configured; whether it had its way is looked at later.
+    // The importer has re-embedded all vectors with the configured model. A background task verifies that later.
     sqlx::query(
         "UPDATE users SET importing = 0, feed_generation = feed_generation + 1, embedding_settled = 0, embedding_model = (
              SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id

@@ -1,5 +1,7 @@
-//! What changed. Triggers (`migrations/sqlite/0004_graph.sql`) keep one row per thing with the number of its latest change; the
-//! things themselves are read as they are now, in the same snapshot.
+//! Reads the change feed for a graph engine.
+//!
+//! Triggers (`migrations/sqlite/0004_graph.sql`) keep one row per node with the number of its latest change. The nodes are read in
+//! their current state, in the same snapshot.
 
 use std::collections::HashMap;
 
@@ -80,7 +82,7 @@ async fn start(c: &mut SqliteConnection) -> Result<String, Failure> {
     Ok(sqlx::query_scalar("SELECT name FROM graph_feed").fetch_one(c).await?)
 }
 
-/// What the rows of the feed name, by kind.
+/// The ids in the rows of the feed, by kind.
 #[derive(Default)]
 struct Named {
     sessions: Vec<Uuid>,

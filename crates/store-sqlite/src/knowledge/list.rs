@@ -1,4 +1,4 @@
-//! Lists of entities and facts by filter. Sort columns and id make the key of a row, so pages neither overlap nor skip.
+//! Lists entities and facts by filter. A row's key is its sort columns and its id, so pages neither overlap nor skip rows.
 
 use sqlx::{QueryBuilder, Sqlite};
 use uuid::Uuid;
@@ -12,8 +12,9 @@ use super::super::{
 use recall_domain::{Entity, Fact, FactStatus, Page, Slice, UserId};
 use recall_ports::{EntityFilter, FactFilter};
 
-/// The form in which text is searched: lower case by Unicode, which SQLite's own LIKE does not know. Searched with
-/// `instr`, so no character of the user's is a pattern.
+/// The searchable form of a text: Unicode lower case, which SQLite's LIKE does not support.
+///
+/// `instr` searches it, so the user's characters are never a pattern.
 pub(in super::super) fn folded(text: &str) -> String {
     text.to_lowercase()
 }
@@ -83,7 +84,7 @@ pub(super) async fn count_facts(store: &SqliteStore, user: UserId, filter: &Fact
 
 fn fact_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &FactFilter) {
     sql.push(" WHERE f.user_id = ").push_bind(bytes(&user));
-    // What rests on nothing else than a session that is being deleted.
+    // Excludes facts that rest only on a session under deletion.
     sql.push(" AND (NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = ").push_bind(bytes(&user)).push(" AND deletion_at IS NOT NULL)");
     sql.push(" OR EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.fact_id = f.id");
     session_deletion::seen(sql, "v.session_id", user);
@@ -119,7 +120,8 @@ fn fact_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &FactFilt
         sql.push(" AND (f.support + 1.0) / (f.support + f.opposition + 2.0) >= ").push_bind(belief);
     }
     if let Some(t) = filter.as_of {
-        // `valid_from` is when the first message said so, hence also when it became known. What the user took back never held.
+        // `valid_from` is the time of the first supporting message, so it is also when the fact became known. A retracted fact
+        // never held.
         sql.push(" AND f.valid_from <= ").push_bind(millis(t));
         sql.push(" AND (f.valid_to IS NULL OR f.valid_to > ").push_bind(millis(t));
         sql.push(") AND f.status <> ").push_bind(FactStatus::Retracted.word());

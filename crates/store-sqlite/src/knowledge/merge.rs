@@ -1,4 +1,4 @@
-//! Making two entities one, with a record of what they were, and undoing it.
+//! Merges two entities, records their earlier state, and undoes merges.
 
 use sqlx::SqliteConnection;
 use uuid::Uuid;
@@ -19,7 +19,7 @@ const FACT: &str =
                     created_at, updated_at";
 const EVIDENCE: &str = "fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at";
 
-/// Merges an entity into another. Its facts have been moved by the plan.
+/// Merges an entity into another. The plan has already moved its facts.
 pub(super) async fn merge(c: &mut SqliteConnection, user: Uuid, gone: EntityId, into: EntityId) -> Result<(), Failure> {
     for sql in [
         "INSERT INTO entity_keys (user_id, key, entity_id)
@@ -38,7 +38,7 @@ pub(super) async fn merge(c: &mut SqliteConnection, user: Uuid, gone: EntityId, 
     Ok(())
 }
 
-/// Notes what a merge is about to change, and that the one id stands for the other from now on.
+/// Records the state before a merge, and redirects the merged id to the other entity.
 pub(super) async fn record(
     c: &mut SqliteConnection,
     user: Uuid,
@@ -48,7 +48,7 @@ pub(super) async fn record(
 ) -> Result<(), Failure> {
     let there = sqlx::query("SELECT 1 FROM entities WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&into.0));
     if there.fetch_optional(&mut *c).await?.is_none() {
-        // Into one that is new with this plan: there is nothing to go back to.
+        // The target is created by this plan, so there is no earlier state to restore.
         return Ok(());
     }
     let decision = plan.merge_decision.clone().unwrap_or(Decision { score: 1.0, reason: String::new() });
@@ -104,7 +104,7 @@ pub(super) async fn record(
     Ok(())
 }
 
-/// Copies an entity as it is now into the record of a merge.
+/// Copies the current state of an entity into a merge record.
 pub(super) async fn entity_as(c: &mut SqliteConnection, user: Uuid, gone: EntityId, entity: EntityId, side: &str) -> Result<(), Failure> {
     let sql = format!(
         "INSERT INTO merged_entities (user_id, gone_id, side, {ENTITY})
@@ -116,7 +116,7 @@ pub(super) async fn entity_as(c: &mut SqliteConnection, user: Uuid, gone: Entity
     Ok(())
 }
 
-/// Undoes a merge. Both entities have been written by the plan; its facts and evidence are written next.
+/// Undoes a merge. The plan has already written both entities; it writes their facts and evidence next.
 pub(super) async fn undo(c: &mut SqliteConnection, user: Uuid, u: &Unmerge) -> Result<(), Failure> {
     let known = sqlx::query("SELECT 1 FROM merges WHERE user_id = ? AND gone_id = ?").bind(bytes(&user)).bind(bytes(&u.gone.0));
     known.fetch_optional(&mut *c).await?.ok_or(Failure::Stale)?;
@@ -151,9 +151,9 @@ pub(super) async fn undo(c: &mut SqliteConnection, user: Uuid, u: &Unmerge) -> R
     Ok(())
 }
 
-/// The record of a merge, with who holds the place of the one that went.
+/// Loads the record of a merge, with the entity that now holds the place of the merged one.
 pub(super) async fn recorded(store: &SqliteStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
-    // One snapshot, so that no commit can take a part of the record away while the rest is read.
+    // One snapshot, so that no commit changes the record between two reads.
     let mut c = store.readers.for_server().begin().await?;
     let head = "SELECT m.merged_at, m.score, m.reason, e.into_id FROM merges m
          JOIN entity_merges e ON e.user_id = m.user_id AND e.gone_id = m.gone_id WHERE m.user_id = ? AND m.gone_id = ?";
@@ -204,7 +204,7 @@ pub(super) async fn recorded(store: &SqliteStore, user: UserId, gone: EntityId) 
     }))
 }
 
-/// What was merged into entities and can be undone, the latest first.
+/// Lists undoable merges into these entities, latest first.
 pub(super) async fn merged_into(store: &SqliteStore, user: UserId, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, Failure> {
     let found = sqlx::query(
         "SELECT o.into_id, m.gone_id, m.merged_at, m.score, m.reason, e.name FROM entity_merges o

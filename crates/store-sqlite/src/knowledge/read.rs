@@ -1,4 +1,4 @@
-//! Looking up entities and facts by id and by key.
+//! Looks up entities and facts by id and by key.
 
 use std::collections::HashMap;
 
@@ -14,13 +14,13 @@ use super::super::{
 use recall_domain::{Entity, EntityId, EntityKey, Fact, FactId, UserId};
 use recall_ports::FactKey;
 
-/// For each message that names a person.
+/// Finds people by part of a name. Runs for each message that names a person.
 pub(in super::super) const HINTED: &str =
     "SELECT h.hint AS found_hint, e.* FROM entity_hints h JOIN entities e ON e.user_id = h.user_id AND e.id = h.entity_id
      WHERE h.user_id = ? AND h.hint IN (SELECT value FROM json_each(?)) ORDER BY e.mention_count DESC, e.id, h.hint LIMIT ?";
 const VERSION: &str = "SELECT knowledge_version FROM users WHERE id = ?";
 
-/// The version inside a transaction; 0 for a user who never wrote.
+/// The knowledge version inside a transaction; 0 for a user who never wrote.
 pub(in super::super) async fn version(c: &mut SqliteConnection, user: Uuid) -> Result<u64, Failure> {
     let version: Option<i64> = sqlx::query_scalar(VERSION).bind(bytes(&user)).fetch_optional(c).await?;
     Ok(version.unwrap_or(0).unsigned_abs())
@@ -49,7 +49,7 @@ pub(super) async fn entities_by_key(store: &SqliteStore, user: UserId, keys: &[E
     let asked: HashMap<&str, &EntityKey> = keys.iter().map(|key| (key.as_str(), key)).collect();
     let mut pairs = Vec::with_capacity(found.len());
     for row in &found {
-        // The key asked for is handed back, so that nothing but `EntityKey::of` ever makes one.
+        // Return the key that the caller passed, so that only `EntityKey::of` ever makes keys.
         if let Some(key) = asked.get(row.try_get::<&str, _>("found_key")?) {
             pairs.push(((*key).clone(), rows::entity(row)?));
         }
@@ -89,7 +89,7 @@ pub(super) async fn entities_by_id(store: &SqliteStore, user: UserId, ids: &[Ent
 pub(super) async fn facts_by_key(store: &SqliteStore, user: UserId, keys: &[FactKey], most: u32) -> Result<Vec<Fact>, Failure> {
     let hex = |id: &EntityId| id.0.as_simple().to_string();
     let asked: Vec<_> = keys.iter().map(|k| (hex(&k.subject), &k.relation, k.object.as_ref().map(hex))).collect();
-    // The index is named because SQLite, without statistics, takes any user to have ten rows and would read all their facts.
+    // Names the index because SQLite, without statistics, assumes ten rows for any user and would read all their facts.
     let found = sqlx::query(
         "SELECT DISTINCT f.* FROM json_each(?2) k CROSS JOIN facts f INDEXED BY facts_statement ON f.user_id = ?1
              AND f.subject_id = unhex(k.value ->> 0) AND f.relation = (k.value ->> 1)
@@ -113,8 +113,9 @@ pub(super) async fn facts_by_id(store: &SqliteStore, user: UserId, ids: &[FactId
     found.iter().map(rows::fact).collect()
 }
 
-/// Each side is looked up by an index of its own, named for the reason given above, and gives no more than `limit`; a fact of an
-/// entity with itself must not count twice towards it.
+/// Lists facts about the entities, up to `limit` per side.
+///
+/// Each side uses its own index, named for the reason above. A fact between an entity and itself counts once.
 pub(super) async fn facts_of_entities(store: &SqliteStore, user: UserId, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, Failure> {
     let found = sqlx::query(
         "WITH asked AS (SELECT DISTINCT unhex(value) AS entity FROM json_each(?2)),
@@ -135,7 +136,7 @@ pub(super) async fn facts_of_entities(store: &SqliteStore, user: UserId, entitie
     found.iter().map(rows::fact).collect()
 }
 
-/// Each pair is looked up by itself: somebody of whom much is known costs no more than somebody of whom nothing is.
+/// Looks up each pair separately: a well-known entity costs no more than an unknown one.
 pub(in super::super) const BETWEEN: &str =
     "WITH some (id) AS (SELECT unhex(value) FROM json_each(?2)), others (id) AS (SELECT unhex(value) FROM json_each(?3)),
      pairs (subject, object) AS (SELECT a.id, b.id FROM some a CROSS JOIN others b UNION SELECT b.id, a.id FROM some a CROSS JOIN others b)

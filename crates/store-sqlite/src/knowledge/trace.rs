@@ -1,4 +1,4 @@
-//! From knowledge back to the messages it came from: evidence and mentions.
+//! Traces knowledge back to its messages: evidence and mentions.
 
 use sqlx::Row;
 
@@ -12,15 +12,16 @@ use super::super::{
 };
 use recall_domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
 
-/// For each message that names something of which more must be known. The index is named because SQLite, without statistics, would
-/// read all mentions of a thing.
+/// Finds which entities a session mentioned last. Runs for each message with an ambiguous name.
+///
+/// The index is named because SQLite, without statistics, would read all mentions of an entity.
 pub(in super::super) const RECENT: &str = "SELECT entity_id FROM mentions INDEXED BY mentions_in_session
      WHERE user_id = ? AND session_id = ? AND entity_id IN (SELECT unhex(value) FROM json_each(?))
      GROUP BY entity_id ORDER BY MAX(said_at) DESC, MAX(message_id) DESC, entity_id";
 
 pub(super) async fn evidence_of(store: &SqliteStore, user: UserId, facts: &[FactId], limit: u32) -> Result<Vec<Evidence>, Failure> {
-    // A place in line by a window function would read all evidence of a fact to return its latest; each fact's latest by the
-    // index reads no more than it returns.
+    // A window function would read all evidence of a fact to rank it. This query reads through the index only the rows that it
+    // returns.
     let found = sqlx::query(concat!(
         "SELECT v.* FROM (SELECT DISTINCT unhex(value) AS id FROM json_each(?2)) f CROSS JOIN evidence v
              ON v.user_id = ?1 AND v.fact_id = f.id AND (v.message_id, v.stance) IN (
@@ -37,7 +38,9 @@ pub(super) async fn evidence_of(store: &SqliteStore, user: UserId, facts: &[Fact
     found.iter().map(rows::evidence).collect()
 }
 
-/// One message may hold several stances on one fact, so the stance is part of the key: `<time>.<message>.<stance>`.
+/// Lists evidence of one fact, latest first.
+///
+/// A message may have several stances on one fact, so the key includes the stance: `<time>.<message>.<stance>`.
 pub(super) async fn list_evidence(store: &SqliteStore, user: UserId, fact: FactId, page: &Page) -> Result<Slice<Evidence>, Failure> {
     let query = match &page.after {
         None => sqlx::query(concat!(
@@ -135,7 +138,7 @@ pub(super) async fn mentions_of(store: &SqliteStore, user: UserId, entity: Entit
         .collect()
 }
 
-/// Each entity's last mention in the session; of one moment, the later message, whose id is greater.
+/// Sorts the entities by their last mention in the session. For equal times, the message with the greater id is the later one.
 pub(super) async fn recently_mentioned(
     store: &SqliteStore,
     user: UserId,
@@ -175,7 +178,7 @@ pub(super) async fn facts_in(
         .collect()
 }
 
-/// A message that names the entity in two ways is listed once, with the first of them.
+/// Lists the messages that mention an entity. A message that names it in two ways is listed once, with the first mention.
 pub(super) async fn list_mentions(
     store: &SqliteStore,
     user: UserId,

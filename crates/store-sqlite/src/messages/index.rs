@@ -1,4 +1,4 @@
-//! What retrieval reads: the feed from which an index is made, and exact search by vector.
+//! Reads for retrieval: the feed that builds an index, and exact vector search.
 
 use sqlx::Row;
 
@@ -47,8 +47,10 @@ pub(super) async fn feed(store: &SqliteStore, user: UserId, model: &str, after: 
         .collect()
 }
 
-/// Scans all of the user's vectors. An approximate index over all users would filter by user only afterwards and lose nearly
-/// all results of a small user; see <https://github.com/asg017/sqlite-vec>. A zero vector has no direction: its similarity is 0.
+/// Finds the nearest vectors by scanning all vectors of the user.
+///
+/// An approximate index over all users would filter by user only afterwards and lose nearly all results of a small user; see
+/// <https://github.com/asg017/sqlite-vec>. A zero vector has no direction, so its similarity is 0.
 pub(super) async fn nearest(
     store: &SqliteStore,
     user: UserId,
@@ -92,7 +94,7 @@ pub(super) async fn nearest(
         .iter()
         .map(|row| {
             let distance: f64 = row.try_get("distance")?;
-            // The distance is computed in f32 and may miss the interval by a rounding error.
+            // The distance is computed in f32, so a rounding error may put it outside the interval.
             #[allow(clippy::cast_possible_truncation)]
             let similarity = (1.0 - distance).clamp(-1.0, 1.0) as f32;
             Ok((MessageId(Columns::of(row, "message_index").id("message_id")?), similarity))

@@ -1,4 +1,5 @@
-//! Messages: stored in `append`, read here. Rows of the index feed and vectors in `index`, a change of vectors in `vectors`.
+//! Messages: `append` stores them, this file reads them. `index` reads index rows and vectors; `vectors` changes the model of the
+//! vectors.
 
 pub(super) mod append;
 mod index;
@@ -17,7 +18,7 @@ use super::{
 use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError};
 
-/// The latest before a place, the latest first.
+/// Reads the latest messages before a position, latest first.
 const BEFORE: &str = concat!(
     "SELECT * FROM messages WHERE user_id = ?1 AND session_id = ?2 AND position < ?3 AND session_id NOT IN ",
     under_deletion!(),
@@ -86,7 +87,7 @@ impl MessageStore for SqliteStore {
 
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {
         let found = sqlx::query(concat!(
-            // Without the name SQLite reads all messages of the user, for the sake of the order.
+            // Without this index name SQLite would read all messages of the user to sort them.
             "SELECT * FROM messages INDEXED BY messages_answers
              WHERE user_id = ?1 AND answer_to IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
             under_deletion!(),

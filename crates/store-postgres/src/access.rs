@@ -1,4 +1,4 @@
-//! Personal access tokens: made, listed, used, revoked. Tokens of issuers that were revoked.
+//! Stores personal access tokens, and the revoked tokens of identity providers.
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
@@ -8,10 +8,10 @@ use super::{PostgresStore, account_deletion, codec, failure::Failure, row_securi
 use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole};
 use recall_ports::{AccessTokenStore, RevocationStore, StoreError};
 
-/// How old the note of the last use may be. Without it every request would write.
+/// How often the time of the last use is updated. Updating it on every request would make every request write.
 const NOTED_FOR: TimeDelta = TimeDelta::minutes(1);
 
-/// Of `access_tokens`.
+/// A row of `access_tokens`.
 struct TokenRow {
     user_id: Uuid,
     id: Uuid,
@@ -80,7 +80,7 @@ impl AccessTokenStore for PostgresStore {
         let user = row.user_id;
         let token = token(row)?;
         if token.last_used_at.is_none_or(|at| now - at >= NOTED_FOR) {
-            // If no other server has meanwhile. It need not wait for the disk.
+            // The condition skips the update if another server has made it meanwhile. This update does not wait for the disk.
             let noted = sqlx::query!(
                 "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
                  UPDATE access_tokens SET last_used_at = $1 FROM loosely
@@ -92,7 +92,7 @@ impl AccessTokenStore for PostgresStore {
             );
             noted.execute(self.pool.writing(UserId(user))).await.map_err(Failure::from)?;
         }
-        // Less than its owner may be: a script that is taken over is no administrator.
+        // A token never carries its owner's administrator role: a stolen script must not become an administrator.
         Ok(Some((Caller::verified(UserId(user), ViewerRole::User), token)))
     }
 }

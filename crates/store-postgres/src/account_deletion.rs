@@ -1,6 +1,7 @@
-//! Deleting everything of a user, a bounded number of rows at a time. The row of the erasure is locked first of all, so steps of
-//! several processes come one after the other; the user's row is locked only at the end, when nothing of the user's is left but
-//! what was begun before the mark and not yet committed.
+//! Deletes all data of one user, a bounded number of rows at a time.
+//!
+//! Each step first locks the row of the deletion, so steps of several processes run one after the other. The user's row is locked
+//! only at the end. Then nothing of the user is left, except writes that began before the mark and are not yet committed.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ use recall_ports::{
     account_deletion::{ERASED, USAGE},
 };
 
-/// Of `erasures`.
+/// A row of `erasures`.
 struct ErasureRow {
     begun_at: Timestamp,
     ended_at: Option<Timestamp>,
@@ -66,7 +67,8 @@ impl AccountDeletionStore for PostgresStore {
     }
 
     async fn forget_erasures(&self, today: Day, limit: u32) -> Result<u64, StoreError> {
-        // Days since 1970 in UTC, as usage is counted by. Which users, and then one by one: no statement changes rows of several.
+        // A day is a number of days since 1970 in UTC, as in the usage table. The users are listed first and then changed one by
+        // one: no statement changes rows of several users.
         let users = sqlx::query_scalar!(
             "SELECT user_id FROM erasures WHERE ended_at < to_timestamp($1::bigint * 86400) LIMIT $2",
             i64::from(today.0),
@@ -95,7 +97,9 @@ impl AccountDeletionStore for PostgresStore {
     }
 }
 
-/// Forgets an erasure, if no other was begun since, with the usage of its day; what was used later is not of the erasure.
+/// Deletes the record of a deletion, unless another deletion has begun, and the usage up to its day.
+///
+/// Later usage is not part of this deletion.
 async fn forget(c: &mut PgConnection, user: Uuid, today: Day) -> Result<(), Failure> {
     let row = sqlx::query_as!(
         ErasureRow,
@@ -109,7 +113,7 @@ async fn forget(c: &mut PgConnection, user: Uuid, today: Day) -> Result<(), Fail
     visits::forget(c, user).await
 }
 
-/// Refuses whoever would write for a user whose data is being deleted.
+/// Rejects a write while the user's data is being deleted.
 pub(super) async fn refuse_while_erasing(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     let erasing = sqlx::query_scalar!("SELECT 1 FROM users WHERE id = $1 AND erasing", user).fetch_optional(c).await?;
     if erasing.is_some() { Err(Failure::BeingErased) } else { Ok(()) }
@@ -121,7 +125,7 @@ fn count(deleted: &mut BTreeMap<String, u64>, table: &str, rows: u64) {
     }
 }
 
-/// Refuses writes for a user whose data is being deleted or imported.
+/// Rejects a write while the user's data is being deleted or imported.
 pub(super) async fn refuse_while_locked(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     let row = sqlx::query!("SELECT erasing, importing FROM users WHERE id = $1", user).fetch_optional(c).await?;
     match row {
@@ -131,7 +135,9 @@ pub(super) async fn refuse_while_locked(c: &mut PgConnection, user: Uuid) -> Res
     }
 }
 
-/// Marks the user. Whatever was made from the data before is void from here on, and once more at the end.
+/// Sets or clears the deletion mark of a user.
+///
+/// Both times the versions increase, which voids indexes and plans that were made from the earlier data.
 async fn mark(c: &mut PgConnection, user: Uuid, erasing: bool) -> Result<(), Failure> {
     let marked = sqlx::query!(
         "UPDATE users SET erasing = $2, importing = false, feed_generation = feed_generation + 1,
@@ -160,7 +166,7 @@ pub(super) async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> R
     );
     let mut erasure = match row.fetch_optional(&mut *c).await? {
         Some(row) => row.read()?,
-        // Another began at the same moment, and was first.
+        // Another deletion began at the same moment and was first.
         None => erasure!("", user).fetch_one(&mut *c).await?.read()?,
     };
     for table in ["access_tokens", "visits"] {
@@ -180,7 +186,7 @@ async fn step(c: &mut PgConnection, user: Uuid, now: Timestamp, limit: u32) -> R
     let mut left = limit.saturating_sub(close_logs(c, user, limit).await?);
     left = pass(c, user, now, left, &mut erasure, &mut sessions).await?;
     if left > 0 {
-        // Waits for whoever was about to add something when the user was marked.
+        // Waits for transactions that were about to add rows when the user was marked.
         sqlx::query_scalar!("SELECT 1 FROM users WHERE id = $1 FOR UPDATE", user).fetch_optional(&mut *c).await?;
         pass(c, user, now, u32::MAX, &mut erasure, &mut sessions).await?;
         mark(c, user, false).await?;
@@ -190,7 +196,7 @@ async fn step(c: &mut PgConnection, user: Uuid, now: Timestamp, limit: u32) -> R
     Ok(AccountDeletionStep { erasure, sessions })
 }
 
-/// Deletes from all tables, in order; how much of the limit is left.
+/// Deletes from all tables in order. Returns how much of the limit is left.
 async fn pass(
     c: &mut PgConnection,
     user: Uuid,
@@ -211,7 +217,7 @@ async fn pass(
     Ok(left)
 }
 
-/// Logs lose their events in pieces, and nobody may take the rest for a whole.
+/// Closes logs, so that no reader takes a partly deleted log for a complete one.
 async fn close_logs(c: &mut PgConnection, user: Uuid, limit: u32) -> Result<u32, Failure> {
     let closed = sqlx::query!(
         "UPDATE sessions SET event_floor = event_head + 1, oldest_event_at = NULL WHERE user_id = $1 AND id = ANY(ARRAY(
@@ -222,7 +228,7 @@ async fn close_logs(c: &mut PgConnection, user: Uuid, limit: u32) -> Result<u32,
     Ok(u32::try_from(closed.execute(c).await?.rows_affected()).unwrap_or(u32::MAX))
 }
 
-// The tables are a list of the port's, so these two are put together at run time; a test prepares them for each table.
+// The port lists the tables, so these two statements are built at run time. A test prepares them for each table.
 
 fn counting(table: &str) -> String {
     format!("SELECT count(*) FROM {table} WHERE user_id = $1")
@@ -236,7 +242,7 @@ fn deletion(table: &str) -> String {
     )
 }
 
-/// Deletes rows of one table; how many, and which if they are sessions.
+/// Deletes rows of one table. Returns their number, and their ids if they are sessions.
 async fn delete(c: &mut PgConnection, user: Uuid, table: &str, now: Timestamp, limit: u32) -> Result<(u64, Vec<SessionId>), Failure> {
     let sql = deletion(table);
     let query = sqlx::query(AssertSqlSafe(sql)).bind(user).bind(i64::from(limit)).bind(Day::of(now).0);
@@ -275,7 +281,7 @@ mod tests {
     use recall_ports::Inspect;
 
     #[tokio::test]
-    async fn what_counts_and_deletes_fits_every_table() {
+    async fn count_and_delete_statements_fit_every_table() {
         let Some(store) = store().await else { return };
         let mut connection = store.pool.lend(RowAccess::Nobody).await.unwrap();
         for sql in ERASED.iter().flat_map(|table| [counting(table), deletion(table)]) {

@@ -1,7 +1,7 @@
-//! Deleting a session and making the knowledge as if it had never been.
+//! Deletes a session and removes its effects from the knowledge.
 //!
-//! What remains of a fact is decided by the caller's function outside the write transaction; the transaction then checks that
-//! no knowledge was committed meanwhile, else it is decided anew. No row is held while foreign code runs.
+//! The caller's function re-weighs the facts outside the write transaction. The transaction then checks that no knowledge was
+//! committed meanwhile. If some was, the facts are re-weighed again. So no row is locked while the caller's function runs.
 
 use std::collections::HashMap;
 
@@ -19,15 +19,16 @@ use super::{
 use recall_domain::{Evidence, Fact, FactId, SessionId, Timestamp, UserId};
 use recall_ports::{Reweigh, SessionDeleted};
 
-/// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
+/// Attempts before the deletion fails as transient. An attempt fails if a commit of the same user comes between its read and its
+/// write.
 const ATTEMPTS: u32 = 20;
 
-/// What is to become of the facts that lose evidence, and the state in which this was decided.
+/// What becomes of the facts that lose evidence, and the version it is based on.
 pub(super) struct Decision {
     pub(super) version: u64,
     pub(super) changed: Vec<Fact>,
     pub(super) gone: Vec<FactId>,
-    /// Both sides of all those facts.
+    /// Subjects and objects of all affected facts.
     pub(super) entities: Vec<Uuid>,
 }
 
@@ -49,7 +50,7 @@ pub(super) async fn session(
     Err(Failure::NeverStill(ATTEMPTS))
 }
 
-/// Facts with evidence in the session, and the evidence that they have elsewhere, in order of facts; of which knowledge.
+/// Loads the facts with evidence in the session, and their evidence elsewhere, with the knowledge version. Ordered by fact.
 async fn concerned(c: &mut PgConnection, user: UserId, session: SessionId) -> Result<(u64, Vec<Fact>, Vec<Evidence>), Failure> {
     let version = knowledge::version(c, user.0).await?;
     let ids = sqlx::query_scalar!("SELECT DISTINCT fact_id FROM evidence WHERE user_id = $1 AND session_id = $2", user.0, session.0);
@@ -58,7 +59,7 @@ async fn concerned(c: &mut PgConnection, user: UserId, session: SessionId) -> Re
     Ok((version, facts, left))
 }
 
-/// Facts, and the evidence that they have outside the session, in order of facts.
+/// Loads facts and their evidence outside the session, ordered by fact.
 pub(super) async fn elsewhere(
     c: &mut PgConnection,
     user: Uuid,
@@ -78,14 +79,14 @@ pub(super) async fn elsewhere(
     Ok((facts, left))
 }
 
-/// Reads the facts concerned in one snapshot and asks what becomes of each.
+/// Reads the affected facts in one snapshot and re-weighs each.
 async fn decide(store: &PostgresStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Decision, Failure> {
     let input = (user, session);
     let (version, facts, left) = store.snapshot(user, &input, |c, &(user, session)| Box::pin(concerned(c, user, session))).await?;
     Ok(weigh(version, facts, &left, reweigh))
 }
 
-/// Asks of each fact what becomes of it with the evidence that is left of it.
+/// Re-weighs each fact with its remaining evidence.
 pub(super) fn weigh(version: u64, facts: Vec<Fact>, left: &[Evidence], reweigh: Reweigh<'_>) -> Decision {
     let mut by_fact: HashMap<FactId, &[Evidence]> = HashMap::new();
     for chunk in left.chunk_by(|a, b| a.fact == b.fact) {
@@ -137,7 +138,7 @@ async fn apply(
     }
     let gone: Vec<_> = decision.gone.iter().map(|f| f.0).collect();
     sqlx::query!("DELETE FROM facts WHERE user_id = $1 AND id = ANY($2)", user, &gone[..]).execute(&mut *c).await?;
-    // Messages, vectors, terms, events, jobs, mentions and evidence go with it.
+    // Cascades to messages, vectors, terms, events, jobs, mentions and evidence.
     sqlx::query!("DELETE FROM sessions WHERE user_id = $1 AND id = $2", user, session).execute(&mut *c).await?;
 
     let mut concerned = mentioned;
@@ -156,7 +157,7 @@ async fn apply(
     })
 }
 
-/// Who was merged away and is known from nowhere else does not come back, not even its name.
+/// Deletes merge records whose merged entity has no mention or evidence left. Its name must not remain stored either.
 pub(super) async fn forget_merges(c: &mut PgConnection, user: Uuid, gone: &[Uuid]) -> Result<(), Failure> {
     let merges = sqlx::query!(
         "DELETE FROM merges g WHERE user_id = $1 AND gone_id = ANY($2)
@@ -170,7 +171,7 @@ pub(super) async fn forget_merges(c: &mut PgConnection, user: Uuid, gone: &[Uuid
     Ok(())
 }
 
-/// Deletes those of the entities of which nothing speaks any more; how many.
+/// Deletes those entities that no mention or fact references any more. Returns their number.
 pub(super) async fn forget_entities(c: &mut PgConnection, user: Uuid, concerned: &[Uuid]) -> Result<u64, Failure> {
     let entities = sqlx::query!(
         "DELETE FROM entities e WHERE user_id = $1 AND id = ANY($2)
@@ -183,7 +184,7 @@ pub(super) async fn forget_entities(c: &mut PgConnection, user: Uuid, concerned:
     Ok(entities.execute(c).await?.rows_affected())
 }
 
-/// Takes a session's mentions off the entities: their counts, and the first message if it was one of these.
+/// Subtracts a session's mentions from the entities' counts, and replaces a first message that is in the session.
 async fn forget_mentions(c: &mut PgConnection, user: Uuid, session: Uuid, entities: &[Uuid]) -> Result<(), Failure> {
     let update = sqlx::query!(
         "UPDATE entities e SET

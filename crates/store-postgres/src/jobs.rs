@@ -1,11 +1,13 @@
-//! The durable queue. A lane is one kind of work of one session: its jobs run in order, one at a time. Only the head of a
-//! lane can be claimed, and the head is marked, so that claiming costs the same however many jobs wait behind it. A lane that gets its
-//! turn goes to the back (see [`promote`]), so lanes of a user share the workers evenly, as users do (`turns`).
+//! The durable job queue.
 //!
-//! Who queues or ends a job holds the session's row: else one could find a last job still there while the other removes it, and
-//! the lane would be left without a head.
+//! A lane is one kind of work of one session. Its jobs run in order, one at a time. Only the head of a lane can be claimed. The
+//! head is marked, so a claim costs the same however many jobs wait behind it. After a job ends, its lane moves to the back (see
+//! [`promote`]), so the lanes of a user share the workers evenly. `round_robin` shares them among users.
 //!
-//! The time of the queue is the database's: `queue_time` in the migrations says why.
+//! A transaction that queues or ends a job locks the session's row. Otherwise one transaction could see a last job that another is
+//! removing, and the lane would be left without a head.
+//!
+//! The queue uses the clock of the database; see `queue_time` in the migrations.
 
 use std::time::Duration;
 
@@ -25,7 +27,7 @@ use super::{
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
 use recall_ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError};
 
-/// Of `jobs`.
+/// A row of `jobs`.
 pub(super) struct JobRow {
     pub(super) id: i64,
     pub(super) token: i64,
@@ -37,7 +39,7 @@ pub(super) struct JobRow {
     pub(super) answer: bool,
     pub(super) attempts: i64,
     pub(super) queued_at: Timestamp,
-    /// Whether it was taken in turn.
+    /// Whether round robin selected the job.
     pub(super) fair: bool,
 }
 
@@ -51,14 +53,14 @@ impl JobQueue for PostgresStore {
     }
 
     async fn recover(&self, _now: Timestamp) -> Result<u64, StoreError> {
-        // Who holds a claim may be another process that lives.
+        // Another live process may hold the claims.
         Ok(0)
     }
 
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
         let (job, token) = numbers(claim);
-        // Tells whether it is still ours without waiting: a row that is locked is most likely being ended by the very worker whose
-        // lease this is, which could wait for this statement in turn.
+        // Checks the claim without waiting for a lock. A locked row is most likely being ended by the very worker that holds this
+        // lease, and that worker could wait for this statement.
         let ours = sqlx::query_scalar!(
             r#"WITH free AS MATERIALIZED (
                  SELECT id FROM jobs WHERE id = $2 AND token = $3 AND state = 'live' FOR UPDATE SKIP LOCKED),
@@ -166,7 +168,7 @@ fn numbers(claim: &Claim) -> (i64, i64) {
     (signed(claim.job), signed(claim.token))
 }
 
-/// The lane of a piece of work, its message, and whether that is to be answered later.
+/// The lane of some work, its message, and whether the message is to be answered later.
 fn lane(work: JobWork) -> (&'static str, MessageId, bool) {
     match work {
         JobWork::Understand { message, answer } => ("understand", message, answer),
@@ -179,7 +181,7 @@ fn job(row: JobRow) -> Result<Job, Failure> {
     let message = MessageId(row.message_id);
     Ok(Job {
         claim: Claim { job: of("id").count(row.id)?, token: of("token").count(row.token)? },
-        // The store vouches for the identity: it was verified when the job was queued.
+        // The identity was verified when the job was queued, so the store vouches for it.
         caller: Caller::verified(UserId(row.user_id), of("role").word(&row.role)?),
         session: SessionId(row.session_id),
         work: match row.lane.as_str() {
@@ -207,7 +209,7 @@ pub(super) async fn enqueue(
         let messages: Vec<_> = jobs.iter().map(|((_, message, _), _)| message.0).collect();
         let times: Vec<_> = jobs.iter().map(|(_, at)| time(*at)).collect();
         let answers: Vec<_> = jobs.iter().map(|((.., answer), _)| *answer).collect();
-        // Sorted before it is inserted, so that the numbers follow the order of the messages.
+        // Sorted before the insert, so that the numbers follow the order of the messages.
         let insert = sqlx::query!(
             "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
              SELECT $1, $2, $3, message, $4, queue_time(at), queue_time(at), answer, place = 1 AND NOT EXISTS (
@@ -236,11 +238,12 @@ pub(super) struct Held {
     message_id: Uuid,
 }
 
-/// Checks that the claim still holds its job, in the transaction that is to end it, and locks the session and then the job: no
-/// other process can take the job before this transaction ends.
+/// Checks that the claim still holds its job, in the transaction that will end the job.
+///
+/// Locks the session and then the job, so no other process can take the job before this transaction ends.
 ///
 /// # Errors
-/// `NotOurs` when the lease went to another, or the job was done, given back or buried, or is another user's.
+/// `NotOurs` if another worker has the lease, the job is done, released or dead, or it belongs to another user.
 pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> Result<Held, Failure> {
     let (id, token) = numbers(claim);
     let seen = sqlx::query_scalar!(
@@ -250,7 +253,7 @@ pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> R
         user.0
     );
     let session = seen.fetch_optional(&mut *c).await?.ok_or(Failure::NotOurs)?;
-    // The session goes only together with its jobs.
+    // Deleting a session also deletes its jobs.
     sessions::lock(c, user.0, session).await.map_err(|e| match e {
         Failure::NotFound => Failure::NotOurs,
         e => e,
@@ -266,14 +269,16 @@ pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> R
     held.fetch_optional(c).await?.ok_or(Failure::NotOurs)
 }
 
-/// Ends a job that was done: its row goes, the next of its lane may be claimed.
+/// Ends a completed job: deletes its row and promotes the next job of its lane.
 pub(super) async fn finish(c: &mut PgConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
     sqlx::query!("DELETE FROM jobs WHERE id = $1", held.id).execute(&mut *c).await?;
     promote(c, held, now).await
 }
 
-/// Makes the next live job of the lane its head. It is ready from now on and not since it was queued: else a lane with a long
-/// backlog would always be older than everyone else's, and take every worker before them.
+/// Makes the next live job of the lane its head.
+///
+/// The job is ready from now on, not since it was queued. Otherwise a lane with a long backlog would always be the oldest and
+/// occupy every worker.
 async fn promote(c: &mut PgConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
     let next = sqlx::query!(
         "UPDATE jobs SET head = true, ready_at = greatest(ready_at, queue_time($4)) WHERE id = (
@@ -309,7 +314,7 @@ async fn bury(
     Ok(SessionId(held.session_id))
 }
 
-/// Ends the answering of a question; the session it belongs to, or nothing when there was nothing to end.
+/// Cancels the answer to a question. Returns its session, or `None` if there was nothing to cancel.
 async fn cancel_answer(
     c: &mut PgConnection,
     user: UserId,
@@ -319,7 +324,8 @@ async fn cancel_answer(
 ) -> Result<Option<SessionId>, Failure> {
     let session = sqlx::query_scalar!("SELECT session_id FROM messages WHERE user_id = $1 AND id = $2", user.0, question.0);
     let Some(session) = session.fetch_optional(&mut *c).await? else { return Ok(None) };
-    // The session before the job, like everybody: whoever is ending the job has it, and is waited for here.
+    // Locks the session before the job, like every transaction. A worker that is ending the job holds the session, so this waits
+    // for it.
     match sessions::lock(c, user.0, session).await {
         Err(Failure::NotFound) => return Ok(None),
         locked => locked?,
@@ -335,8 +341,8 @@ async fn cancel_answer(
     if job.lane == "answer" {
         finish(c, &job, now).await?;
     } else {
-        // Whoever reads the message now would have it answered; it is read again, by whom that is not asked of. The attempt does
-        // not count.
+        // A worker that is reading this message would also have it answered. So the job is queued again without the request for an
+        // answer. The attempt does not count.
         let again = sqlx::query!(
             "UPDATE jobs SET answer = false, token = token + 1, attempts = greatest(attempts - 1, 0), holder = NULL,
                  ready_at = least(ready_at, queue_time($1))

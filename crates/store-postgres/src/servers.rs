@@ -1,7 +1,7 @@
-//! The servers that a URL names, of which one takes writes, and the choice among them.
+//! The database servers in the URL, and the choice of one among them.
 //!
-//! As in libpq: hosts are tried in the order of the URL, and `target_session_attrs` says which will do. The driver knows one host,
-//! so each server has a pool of its own, and the [`pool`](super::pool) goes over to another one when this chooses it.
+//! As in libpq, hosts are tried in the order of the URL, and `target_session_attrs` says which are suitable. The driver supports
+//! one host, so each server has its own pool. The [`pool`](super::pool) switches when this file chooses another server.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use tokio::time::{Instant, timeout};
 
 use super::{connect, failure::Failure};
 
-/// Longest time for one server to answer, where there are others to try.
+/// Longest time for one server to answer if there are others to try.
 const LONGEST_TRY: Duration = Duration::from_secs(3);
 const SHORTEST_TRY: Duration = Duration::from_millis(500);
 
-/// Which servers will do: `target_session_attrs`.
+/// Which servers are suitable: `target_session_attrs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// Any that answers.
+    /// Any server that answers.
     Any,
-    /// One that takes writes.
+    /// A server that takes writes.
     ReadWrite,
-    /// One that is no standby.
+    /// A server that is not a standby.
     Primary,
 }
 
@@ -38,14 +38,14 @@ impl Wanted {
         }
     }
 
-    /// Whether a connection is to such a server.
+    /// Whether the connection's server is suitable.
     ///
     /// # Errors
-    /// When the server does not answer.
+    /// If the server does not answer.
     pub(super) async fn is_met(self, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
         match self {
             Self::Any => Ok(true),
-            // Not prepared, as a pooler may give the next statement to another connection.
+            // Not a prepared statement, because a pooler may send the next statement to another connection.
             Self::ReadWrite => is(connection, "SELECT current_setting('transaction_read_only') = 'off' AND NOT pg_is_in_recovery()").await,
             Self::Primary => is(connection, "SELECT NOT pg_is_in_recovery()").await,
         }
@@ -69,22 +69,22 @@ impl Servers {
     pub(super) fn parse(url: &str) -> Result<Self, Failure> {
         let (url, wanted) = without_target(url)?;
         let all = each_host(&url)?.iter().map(|url| connect::options(url)).collect::<Result<Vec<_>, _>>()?;
-        // Of several all but one take no writes.
+        // Of several servers, usually only one takes writes.
         let wanted = wanted.unwrap_or(if all.len() > 1 { Wanted::ReadWrite } else { Wanted::Any });
         Ok(Self { all, wanted })
     }
 
-    /// Whether there is a choice.
+    /// Whether there are several servers to choose from.
     pub(super) fn are_several(&self) -> bool {
         self.all.len() > 1
     }
 
-    /// How to connect to one of them.
+    /// Options for connecting to one of them.
     pub(super) fn options(&self, server: usize) -> Option<&PgConnectOptions> {
         self.all.get(server)
     }
 
-    /// A server that will do: `current` if it does, else the first in order.
+    /// Connects to a suitable server: `current` if it is suitable, else the first one in order.
     pub(super) async fn choose(&self, current: usize, patience: Duration) -> Result<(usize, PgConnection), Failure> {
         let within = match self.are_several() {
             true => (patience / u32::try_from(self.all.len()).unwrap_or(u32::MAX)).clamp(SHORTEST_TRY, LONGEST_TRY),
@@ -99,7 +99,7 @@ impl Servers {
                 Err(e) => failures.push((address(options), e)),
             }
         }
-        // A single one is told as it is, so that whoever looks at it knows whether it may pass.
+        // The failure of a single server is returned unchanged, so that the caller can tell whether it is temporary.
         match failures.pop() {
             Some((_, e)) if failures.is_empty() && !may_pass(&e) => Err(e),
             last => {
@@ -123,7 +123,7 @@ impl Servers {
         timeout(within, connecting).await.map_err(|_| Failure::NoAnswer(within))?
     }
 
-    /// The first connection, waited for: at start the servers may be starting too.
+    /// Makes the first connection, and retries: at start the servers may be starting too.
     pub(super) async fn first(&self, patience: Duration) -> Result<(usize, PgConnection), Failure> {
         let until = Instant::now() + patience;
         let mut pause = Duration::from_millis(50);
@@ -131,7 +131,7 @@ impl Servers {
             let left = until.saturating_duration_since(Instant::now());
             match self.choose(0, left).await {
                 Err(e) if may_pass(&e) && pause < until.saturating_duration_since(Instant::now()) => {
-                    tracing::debug!(error = %e, "the database cannot be reached yet");
+                    tracing::debug!(error = %e, "the database is not reachable yet");
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(Duration::from_secs(1));
                 }
@@ -141,7 +141,7 @@ impl Servers {
     }
 }
 
-/// Whether a server that could not be used may be able to in a moment.
+/// Whether a server that failed may be usable soon.
 fn may_pass(e: &Failure) -> bool {
     match e {
         Failure::Sql(sqlx::Error::Io(_)) | Failure::NoAnswer(_) | Failure::NoServer(_) | Failure::ReadOnly => true,
@@ -150,7 +150,7 @@ fn may_pass(e: &Failure) -> bool {
     }
 }
 
-/// For people.
+/// Host and port, for people.
 pub(super) fn address(options: &PgConnectOptions) -> String {
     match options.get_socket() {
         Some(socket) => socket.display().to_string(),
@@ -158,7 +158,7 @@ pub(super) fn address(options: &PgConnectOptions) -> String {
     }
 }
 
-/// Takes `target_session_attrs` out of the URL, which the driver does not know.
+/// Removes `target_session_attrs` from the URL, because the driver does not support it.
 fn without_target(url: &str) -> Result<(String, Option<Wanted>), Failure> {
     let Some((base, query)) = url.split_once('?') else { return Ok((url.to_owned(), None)) };
     let mut wanted = None;
@@ -173,7 +173,7 @@ fn without_target(url: &str) -> Result<(String, Option<Wanted>), Failure> {
     Ok((url, wanted))
 }
 
-/// A URL for each host.
+/// Makes one URL per host.
 fn each_host(url: &str) -> Result<Vec<String>, Failure> {
     const EXPECTED: Failure = Failure::Url("expected postgres://user:password@host:port,host:port/database");
     let (scheme, rest) = url.split_once("://").ok_or(EXPECTED)?;
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_tried_in_the_order_of_the_url() {
+    fn hosts_are_parsed_in_url_order() {
         for (url, hosts, wanted) in [
             ("postgres://u:p@a/d", &["a:5432"][..], Wanted::Any),
             ("postgres://u:p@a,b:5433/d", &["a:5432", "b:5433"], Wanted::ReadWrite),
@@ -219,21 +219,21 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_without_quoting_the_password() {
+    fn invalid_urls_are_refused_without_quoting_the_password() {
         for bad in [
             "postgres://u:geheim@a,,b/d",
             "postgres://u:geheim@a,b:x/d",
             "postgres://u:geheim@a/d?target_session_attrs=standby",
             "postgres://u:geheim@a/d?target_session_attrs=geheim",
         ] {
-            let Err(e) = Servers::parse(bad) else { panic!("{bad} was taken") };
+            let Err(e) = Servers::parse(bad) else { panic!("{bad} was accepted") };
             assert!(!e.to_string().contains("geheim") && !format!("{e:?}").contains("geheim"), "{e:?}");
         }
     }
 
     #[tokio::test]
-    async fn refused_ports_are_told_with_their_addresses() {
-        // Nobody listens on it any more.
+    async fn unreachable_servers_are_reported_with_their_addresses() {
+        // Closed again at once, so nothing listens on it.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         for url in [format!("postgres://u@127.0.0.1:{port}/d"), format!("postgres://u@127.0.0.1:{port},localhost:{port}/d")] {
             let Err(e) = Servers::parse(&url).unwrap().first(Duration::from_millis(200)).await else { panic!("connected") };

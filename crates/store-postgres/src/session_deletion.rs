@@ -1,6 +1,8 @@
-//! Deleting a large session in steps. It is hidden in one short transaction; from then on its rows are of no consequence, and go a
-//! bounded number at a time: evidence first, each fact being weighed anew with the last row of its, then mentions, then the rest.
-//! A step locks the session and then the user, like everybody, so steps of several processes come one after the other.
+//! Deletes a large session in steps.
+//!
+//! One short transaction hides the session. After that, no query returns its rows, and each step deletes a bounded number of them.
+//! Evidence is deleted first; a fact is re-weighed when its last evidence row of the session is deleted. Mentions follow, then the
+//! rest. Each step locks the session and then the user, so steps of several processes run one after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,18 +62,19 @@ async fn hide(c: &mut PgConnection, user: Uuid, session: Uuid, since: Option<Tim
     );
     let messages = messages.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?.unsigned_abs();
     note(c, user, session, &SessionDeleted { messages, ..Default::default() }, now).await?;
-    // No job is claimed any more, and who has one commits nothing.
+    // Prevents new claims, and voids existing ones, whose commits then fail.
     sqlx::query!("UPDATE jobs SET head = false, token = token + 1 WHERE user_id = $1 AND session_id = $2 AND head", user, session)
         .execute(&mut *c)
         .await?;
-    // Indexes in memory and plans of before are void.
+    // Voids indexes in memory and plans that were made before.
     sqlx::query!("UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1 WHERE id = $1", user)
         .execute(&mut *c)
         .await?;
     Ok(messages)
 }
 
-/// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
+/// Attempts before the deletion fails as transient. An attempt fails if a commit of the same user comes between its read and its
+/// write.
 const ATTEMPTS: u32 = 20;
 
 async fn step(
@@ -98,15 +101,14 @@ async fn step(
     Err(Failure::NeverStill(ATTEMPTS))
 }
 
-/// Which evidence.
+/// The key of an evidence row.
 struct Row {
     fact_id: Uuid,
     message_id: Uuid,
     stance: String,
 }
 
-/// Some evidence of the session; of the knowledge of which version; the facts of which nothing else is left there, and the evidence
-/// that these have elsewhere.
+/// Evidence rows of the session, the knowledge version, the facts that lose their last row, and their evidence elsewhere.
 type Piece = (Vec<Row>, u64, Vec<Fact>, Vec<Evidence>);
 
 async fn piece(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> Result<Piece, Failure> {
@@ -122,7 +124,7 @@ async fn piece(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> R
     let next = found.split_off(found.len().min(usize::try_from(limit).unwrap_or(usize::MAX)));
     let mut facts: BTreeSet<Uuid> = found.iter().map(|row| row.fact_id).collect();
     if let Some(row) = next.first() {
-        // Of this one there is more.
+        // This fact has more evidence in the session.
         facts.remove(&row.fact_id);
     }
     let facts: Vec<_> = facts.into_iter().collect();
@@ -212,7 +214,9 @@ async fn evidence(
     Ok(())
 }
 
-/// Takes mentions off their entities. A message counts once for an entity, however often it names it.
+/// Deletes mentions and subtracts them from their entities' counts.
+///
+/// A message counts once per entity, however often it names the entity.
 async fn mentions(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64, deleted: &mut SessionDeleted) -> Result<bool, Failure> {
     let gone = sqlx::query!(
         "DELETE FROM mentions WHERE user_id = $1 AND ctid = ANY(ARRAY(
@@ -235,7 +239,7 @@ async fn mentions(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64, d
         *counts.entry(*entity).or_default() += 1;
     }
     let (entities, counts): (Vec<_>, Vec<_>) = counts.into_iter().unzip();
-    // The next first message may be one of the session's again; then it goes with a later step.
+    // The new first message may also be in this session. Then a later step replaces it.
     let counted = sqlx::query!(
         "UPDATE entities e SET mention_count = greatest(0, mention_count - gone.number),
              first_message = CASE
@@ -264,7 +268,7 @@ async fn events(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> 
     Ok(gone.execute(c).await?.rows_affected() > 0)
 }
 
-/// Messages with their vectors, terms and jobs, and with what merges noted of them.
+/// Deletes messages with their vectors, terms and jobs, and with their entries in merge records.
 async fn messages(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> Result<bool, Failure> {
     let ids = sqlx::query_scalar!(
         "SELECT id FROM messages WHERE user_id = $1 AND session_id = $2 ORDER BY position LIMIT $3",

@@ -1,4 +1,4 @@
-//! Sessions: made, read, listed. Their deletion is in `delete`.
+//! Creates, reads and lists sessions. `delete` deletes them.
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
@@ -130,8 +130,9 @@ impl SessionStore for PostgresStore {
     }
 }
 
-/// Takes the session's row for the rest of the transaction: whoever numbers its messages and events, or queues or ends its
-/// jobs, does so one after the other.
+/// Locks the session's row for the rest of the transaction.
+///
+/// So transactions that number messages and events, or queue and end jobs, run one after the other.
 pub(super) async fn lock(c: &mut PgConnection, user: Uuid, session: Uuid) -> Result<(), Failure> {
     let row = sqlx::query_scalar!(
         "SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL FOR NO KEY UPDATE",

@@ -1,4 +1,4 @@
-//! Tokens that model servers used.
+//! Counts the tokens that model servers used.
 
 use async_trait::async_trait;
 
@@ -35,7 +35,7 @@ impl UsageStore for PostgresStore {
                 let messages: Vec<_> = spending.messages.iter().map(|(m, _)| m.0).collect();
                 let input: Vec<_> = spending.messages.iter().map(|(_, t)| signed(t.input)).collect();
                 let output: Vec<_> = spending.messages.iter().map(|(_, t)| signed(t.output)).collect();
-                // In one order, whoever else counts for the same messages.
+                // In a fixed order, so that concurrent counts for the same messages do not deadlock.
                 let of_messages = sqlx::query!(
                     "INSERT INTO usage_messages (user_id, message_id, input_tokens, output_tokens)
                      SELECT m.user_id, m.id, u.input, u.output FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) AS u (id, input, output)

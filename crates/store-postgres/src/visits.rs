@@ -1,4 +1,4 @@
-//! Visits: begun, found, used, over, adopted; and what visitors may store.
+//! Stores visits and their quotas: begins, finds, ends and adopts them.
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
@@ -23,7 +23,7 @@ struct VisitRow {
     empty_until: Option<Timestamp>,
 }
 
-/// Whoever begins a visit holds this lock until it is there, so that no two take the last place.
+/// The advisory lock for beginning a visit, so that no two visits take the last place.
 const BEGINNING: i64 = 0x7265_6361_6c6c_0014;
 
 #[async_trait]
@@ -65,7 +65,7 @@ impl VisitStore for PostgresStore {
         let whose = sqlx::query_scalar!("SELECT user_id FROM visits WHERE digest = $1", digest.0.as_slice());
         let whose = whose.fetch_optional(self.pool.reading(RowAccess::Visit)).await.map_err(Failure::from)?;
         let Some(user) = whose else { return Ok(()) };
-        // Need not wait for the disk.
+        // This update does not wait for the disk.
         let used = sqlx::query!(
             "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
              UPDATE visits SET ends_at = greatest(ends_at, $1),
@@ -135,8 +135,7 @@ async fn find(store: &PostgresStore, digest: TokenDigest, now: Timestamp) -> Res
     found.map(|row| visit(row, digest)).transpose()
 }
 
-/// Whether there may be one more visit, in a transaction that sees all of them. Ends empty ones for it where there are as many as
-/// there may be.
+/// Whether one more visit may begin, in a transaction that sees all visits. Evicts empty visits where a limit is reached.
 async fn make_room(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, room: &VisitLimits) -> Result<bool, Failure> {
     sqlx::query!("SELECT 1 AS one FROM pg_advisory_xact_lock($1)", BEGINNING).fetch_one(&mut *c).await?;
     if let Some(origin) = origin {
@@ -158,7 +157,7 @@ async fn make_room(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, r
     Ok(!is_full || end_an_empty_one(c, now, None).await?)
 }
 
-/// Ends the empty visit that was used least lately, of one origin or of all; whether there was one.
+/// Evicts the least recently used empty visit of one origin or of all. Returns whether there was one.
 async fn end_an_empty_one(c: &mut PgConnection, now: Timestamp, origin: Option<&str>) -> Result<bool, Failure> {
     loop {
         let oldest = match origin {
@@ -180,8 +179,8 @@ async fn end_an_empty_one(c: &mut PgConnection, now: Timestamp, origin: Option<&
         };
         let Some(oldest) = oldest else { return Ok(false) };
         row_security::go_on_for(c, oldest).await?;
-        // Over, and good for nothing: a request that was on its way stores nothing that would then go. Whoever says something on it
-        // at this moment is waited for, and keeps it.
+        // The quota becomes zero too: a request in flight must not store data that would then be deleted. A visitor who stores a
+        // message at this moment is waited for and keeps the visit.
         let ended = sqlx::query!(
             "UPDATE visits SET ends_at = $2, empty_until = $2, messages_left = 0, sessions_left = 0
              WHERE user_id = $1 AND empty_until IS NOT NULL",
@@ -194,7 +193,9 @@ async fn end_an_empty_one(c: &mut PgConnection, now: Timestamp, origin: Option<&
     }
 }
 
-/// Waits for whoever is writing for the visitor, reads all there is, begins the deletion of it, and writes it for the account.
+/// Moves a visitor's data to an account.
+///
+/// Waits for the visitor's running writes, reads all data, begins its deletion, and writes it for the account.
 async fn hand_over(
     c: &mut PgConnection,
     visitor: UserId,
@@ -205,21 +206,21 @@ async fn hand_over(
     let sessions = sqlx::query_scalar!("SELECT id FROM sessions WHERE user_id = $1 ORDER BY id FOR UPDATE", visitor.0);
     sessions.fetch_all(&mut *c).await?;
     sqlx::query_scalar!("SELECT id FROM users WHERE id = $1 FOR UPDATE", visitor.0).fetch_all(&mut *c).await?;
-    // Another may have adopted it meanwhile, or it was ended.
+    // The visit may have been adopted or ended meanwhile.
     let still =
         sqlx::query_scalar!("SELECT user_id FROM visits WHERE user_id = $1 AND digest = $2 FOR UPDATE", visitor.0, digest.0.as_slice(),);
     if still.fetch_optional(&mut *c).await?.is_none() {
         return Ok(None);
     }
     let estate = archive::estate(c, visitor).await?;
-    // They are the account's now. What a worker holds is void at once, and the erasure may be a while in coming.
+    // The data belongs to the account now. This voids a worker's claim at once; the deletion may run later.
     sqlx::query!("DELETE FROM jobs WHERE user_id = $1", visitor.0).execute(&mut *c).await?;
-    // Ends the visit too.
+    // Also ends the visit.
     account_deletion::begin(c, visitor.0, now).await?;
     Ok(Some(archive::adopt(c, estate, account).await?.adoption))
 }
 
-/// Forgets the user of a visit of which nothing else is left.
+/// Deletes the user row of a visitor who has no visit and no deletion record left.
 pub(super) async fn forget(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     let gone = sqlx::query!(
         "DELETE FROM users WHERE id = $1 AND visitor AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = $1)
@@ -232,7 +233,7 @@ pub(super) async fn forget(c: &mut PgConnection, user: Uuid) -> Result<(), Failu
     Ok(())
 }
 
-/// Takes messages out of the visit of a caller who is on one. Others have none.
+/// Takes messages from the quota of a visitor. Other callers have no quota.
 pub(super) async fn take_messages(c: &mut PgConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
     if caller.role() != ViewerRole::Anonymous || count == 0 {
         return Ok(());
@@ -245,7 +246,7 @@ pub(super) async fn take_messages(c: &mut PgConnection, caller: &Caller, count: 
     if taken.execute(c).await?.rows_affected() == 0 { Err(Failure::QuotaUsed) } else { Ok(()) }
 }
 
-/// The same for a session.
+/// Takes one session from the quota of a visitor.
 pub(super) async fn take_session(c: &mut PgConnection, caller: &Caller) -> Result<(), Failure> {
     if caller.role() != ViewerRole::Anonymous {
         return Ok(());

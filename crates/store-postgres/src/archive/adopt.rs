@@ -1,4 +1,4 @@
-//! Giving what a visitor had to an account: all records of the archive, and the logs besides.
+//! Copies a visitor's data to an account: all archive records, and also the event logs.
 
 use std::borrow::Cow;
 
@@ -12,15 +12,15 @@ use super::{
 use recall_domain::{Caller, Timestamp, UserId};
 use recall_ports::archive::{Record, SHAPES, handover::Handover};
 
-/// Records read and written at once.
+/// Number of records that are read and written together.
 const BATCH: u32 = 200;
 
-/// What a visitor had.
+/// All data of a visitor.
 pub(in super::super) struct Estate {
     visitor: UserId,
     feed_head: i64,
     model: Option<String>,
-    /// By shape, in pages.
+    /// The records of each shape, in pages.
     records: Vec<Vec<Record>>,
     logs: Vec<Log>,
     events: Vec<Event>,
@@ -43,7 +43,7 @@ struct Event {
     data: String,
 }
 
-/// Reads everything of the visitor's, for whom the transaction is, into memory: what a visitor may have is bounded.
+/// Reads all data of the visitor into memory, in the visitor's transaction. Quotas bound what a visitor may have.
 pub(in super::super) async fn estate(c: &mut PgConnection, visitor: UserId) -> Result<Estate, Failure> {
     let user = visitor.0;
     read::nothing_hidden(c, user).await?;
@@ -76,12 +76,12 @@ pub(in super::super) async fn estate(c: &mut PgConnection, visitor: UserId) -> R
     Ok(Estate { visitor, feed_head: whose.feed_head, model: whose.embedding_model, records, logs, events })
 }
 
-/// Writes it all for the account, for whom the transaction is from here on.
+/// Writes the visitor's data for the account and switches the transaction to the account.
 pub(in super::super) async fn adopt(c: &mut PgConnection, estate: Estate, account: &Caller) -> Result<Handover, Failure> {
     let to = account.user().0;
     row_security::go_on_for(c, to).await?;
     sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", to).execute(&mut *c).await?;
-    // An index of the account reads the new rows as it reads any; whoever plans from its knowledge plans anew.
+    // Indexes of the account read the new rows from the feed as usual. The new version makes concurrent plans stale.
     let head = sqlx::query_scalar!(
         "UPDATE users SET feed_head = feed_head + $2, knowledge_version = knowledge_version + 1,
              embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END, embedding_settled = false

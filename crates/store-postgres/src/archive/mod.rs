@@ -1,5 +1,6 @@
-//! Archives: all of one user's rows out of this database and into another store, and back. The statements are made from the shapes
-//! of the port, so that a column is named once for every store; a test prepares each of them.
+//! Archives: exports all rows of one user, and imports them into a store.
+//!
+//! The statements are built from the shapes in the port, so each column is named once for all stores. A test prepares each of them.
 
 mod adopt;
 mod read;
@@ -18,7 +19,7 @@ use recall_ports::{
 
 pub(super) use adopt::{adopt, estate};
 
-/// What may end a write without being a failure of the store.
+/// A write that can end with an archive error without a failure of the store.
 type Outcome<T> = Result<T, ArchiveError>;
 
 #[async_trait]
@@ -45,7 +46,7 @@ impl Archive for PostgresStore {
 
     async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError> {
         match self.put(caller, records, epoch).await {
-            // The server refused the statement as a whole, so it is found out which record it meant.
+            // The server rejected the statement as a whole, so find the record that caused it.
             Err(failure) if write::breaks_a_rule(&failure) => {
                 let mut restored = Restored::default();
                 for (at, record) in records.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Reading: one read transaction per user, page by page along each table's key.
+//! Reads an archive in one read transaction per user, page by page in the order of each table's key.
 
 use async_trait::async_trait;
 use chrono::DateTime;
@@ -20,11 +20,11 @@ use recall_ports::{
     },
 };
 
-/// A snapshot that is being read.
+/// A snapshot of one user's data, read page by page.
 pub(super) struct Reading {
     transaction: Transaction<'static, Postgres>,
     owner: Owner,
-    /// Which shape comes next, and after which row of it.
+    /// Index of the current shape. `after` is the key of its last row that was read.
     place: usize,
     after: Option<Vec<Value>>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Reading {
 impl Reading {
     pub(super) async fn begin(store: &PostgresStore, user: UserId) -> Result<Self, Failure> {
         let mut transaction = store.pool.snapshot(user).await?;
-        // Whoever takes the lines may take their time; it holds nothing that others wait for.
+        // The reader of the archive may be slow. The transaction holds nothing that others wait for.
         sqlx::query!("SET LOCAL idle_in_transaction_session_timeout = 0").execute(&mut *transaction).await?;
         let row = sqlx::query!("SELECT feed_head, knowledge_version, visitor FROM users WHERE id = $1", user.0);
         let row = row.fetch_optional(&mut *transaction).await?.ok_or(Failure::NotFound)?;
@@ -44,13 +44,15 @@ impl Reading {
     }
 }
 
-/// What rests on a session that is being deleted alone goes with the steps of that. Elsewhere nothing would ever delete it.
+/// Rejects users with a session under deletion.
+///
+/// The deletion steps remove the facts that rest only on that session. A copy in another store would keep them for ever.
 pub(super) async fn nothing_hidden(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     let hidden = sqlx::query_scalar!("SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL LIMIT 1", user);
     if hidden.fetch_optional(c).await?.is_some() { Err(Failure::SessionBeingDeleted) } else { Ok(()) }
 }
 
-/// The next records of one shape. `after` is the place of the last one, and is moved on.
+/// Reads the next records of one shape, and moves `after` to the key of the last one.
 pub(super) async fn page(
     c: &mut PgConnection,
     user: Uuid,
@@ -105,7 +107,7 @@ pub(super) fn select(shape: &Shape, after: bool) -> String {
     format!("SELECT {columns} FROM {} WHERE user_id = $1{condition}{} ORDER BY {order} LIMIT ${limit}", shape.table, seen(shape))
 }
 
-/// What is of a hidden session is not there.
+/// The condition that excludes rows of sessions under deletion.
 fn seen(shape: &Shape) -> &'static str {
     if shape.table == "sessions" {
         " AND deletion_at IS NULL"
@@ -119,7 +121,7 @@ fn seen(shape: &Shape) -> &'static str {
     }
 }
 
-/// A value as its column holds it, ready to be bound.
+/// A value in the form that its column stores, ready to be bound.
 pub(super) enum Bound {
     Id(Option<Uuid>),
     Count(Option<i64>),
@@ -131,7 +133,7 @@ pub(super) enum Bound {
 }
 
 impl Bound {
-    /// By the field and not only by the value, because what is missing has a type too.
+    /// Converts by the field and not only by the value, because a missing value has a type too.
     pub(super) fn of(field: &Field, value: &Value) -> Self {
         match (field.holds, value) {
             (Holds::Id, Value::Id(id)) => Self::Id(Some(*id)),
@@ -154,7 +156,7 @@ impl Bound {
     }
 }
 
-/// Binds a value as its column holds it.
+/// Binds a value in the form that its column stores.
 pub(super) fn bind<'q>(query: Query<'q, Postgres, PgArguments>, field: &Field, value: &Value) -> Query<'q, Postgres, PgArguments> {
     match Bound::of(field, value) {
         Bound::Id(v) => query.bind(v),

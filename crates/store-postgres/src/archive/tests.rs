@@ -1,4 +1,4 @@
-//! Every statement that is made from a shape fits the schema, on the server that `RECALL_TEST_POSTGRES` names.
+//! Tests that every statement built from a shape fits the schema, on the server that `RECALL_TEST_POSTGRES` names.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use sqlx::{AssertSqlSafe, Executor, SqlSafeStr};
@@ -11,7 +11,7 @@ use recall_ports::{
 };
 
 #[tokio::test]
-async fn every_statement_of_every_shape_fits_the_schema() {
+async fn statements_of_all_shapes_fit_the_schema() {
     let Some(store) = store().await else { return };
     let mut connection = store.pool.lend(crate::row_security::RowAccess::Nobody).await.unwrap();
     for shape in SHAPES {

@@ -1,4 +1,4 @@
-//! Writing: a row that is there already, equal, is left alone; one that is different is refused.
+//! Writes an archive. An equal existing row is left alone; a different one is a conflict.
 
 use sqlx::{AssertSqlSafe, PgConnection, Postgres, QueryBuilder, Row, query_builder::Separated};
 use uuid::Uuid;
@@ -13,9 +13,9 @@ use recall_ports::archive::{
     shape::{Field, Holds},
 };
 
-/// Whether the server refused what a statement holds, and not that it came.
+/// Whether the server rejected the data of a statement, and not its execution at this moment.
 pub(super) fn breaks_a_rule(failure: &Failure) -> bool {
-    // 22 values, 23 constraints, 54 limits such as a vector's length.
+    // SQLSTATE classes: 22 values, 23 constraints, 54 limits such as a vector's length.
     match failure {
         Failure::Refused { code, .. } => ["22", "23", "54"].iter().any(|class| code.starts_with(class)),
         Failure::NotFound => true,
@@ -23,7 +23,7 @@ pub(super) fn breaks_a_rule(failure: &Failure) -> bool {
     }
 }
 
-/// Begins the import of one user; whether the user is marked as being imported.
+/// Begins the import of one user. Returns whether the user is marked as being imported.
 pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<bool>, Failure> {
     let user = new.user.0;
     account_deletion::refuse_while_erasing(c, user).await?;
@@ -35,7 +35,7 @@ pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<b
         if row.importing {
             return Ok(if is_same { Ok(true) } else { Err(ArchiveError::Unfinished) });
         }
-        // Everything else hangs on one of these.
+        // All other rows reference one of these.
         let data = sqlx::query_scalar!(
             r#"SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1) OR EXISTS (SELECT 1 FROM entities WHERE user_id = $1) AS "data!""#,
             user
@@ -55,14 +55,14 @@ pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<b
     Ok(Ok(true))
 }
 
-/// Writes records of one shape. Those before a refused one stay: they are right, and the next attempt finds them.
+/// Writes records of one shape. If one is rejected, the records before it stay: they are correct, and the next attempt finds them.
 pub(super) async fn restore(c: &mut PgConnection, user: Uuid, records: &[Record], epoch: &str) -> Result<Outcome<Restored>, Failure> {
     let Some(shape) = records.first().map(|r| r.shape) else { return Ok(Ok(Restored::default())) };
     if shape.name == "job" {
         return jobs(c, user, records).await;
     }
     let mut sql = insertion(user, shape, records, epoch);
-    // The text differs with the number of rows, so it is not worth keeping.
+    // The text varies with the number of rows, so caching the statement is useless.
     let written = sql.build().persistent(false);
     if shape.derived {
         let written = written.fetch_all(&mut *c).await?;
@@ -107,7 +107,7 @@ pub(super) fn insertion(user: Uuid, shape: &Shape, records: &[Record], epoch: &s
     sql
 }
 
-/// What replaces a row that differs; says of each row that was written whether it is new.
+/// The clause that overwrites a row that differs. It returns for each written row whether it is new.
 fn replacement(shape: &Shape) -> String {
     let others = || shape.fields.iter().filter(|f| !shape.identity.contains(&f.name));
     let columns = others().map(|f| f.name).chain(computed(shape));
@@ -117,7 +117,7 @@ fn replacement(shape: &Shape) -> String {
         format!("present.{0}{text} IS DISTINCT FROM excluded.{0}{text}", f.name)
     });
     let differs: Vec<_> = differs.collect();
-    // A row that was inserted was never changed.
+    // An inserted row has no `xmax`.
     format!(
         " ON CONFLICT (user_id, {}) DO UPDATE SET {} WHERE {} RETURNING (xmax = 0) AS is_new",
         shape.identity.join(", "),
@@ -130,7 +130,7 @@ fn names(shape: &Shape) -> String {
     shape.fields.iter().map(|f| f.name).collect::<Vec<_>>().join(", ")
 }
 
-/// The column that is no part of a record.
+/// The column that is computed and not part of a record.
 fn computed(shape: &Shape) -> Option<&'static str> {
     match shape.name {
         "session" => Some("epoch"),
@@ -155,7 +155,7 @@ fn push(row: &mut Separated<'_, Postgres, &'static str>, field: &Field, value: &
     }
 }
 
-/// The text in which an entity is searched.
+/// The text that entity searches look in.
 fn search(record: &Record) -> String {
     let aliases: Vec<String> = record.text("aliases").and_then(|a| serde_json::from_str(a).ok()).unwrap_or_default();
     let names: Vec<_> = record.text("name").into_iter().chain(aliases.iter().map(String::as_str)).collect();
@@ -169,7 +169,7 @@ fn dimensions(record: &Record) -> i32 {
     }
 }
 
-/// One by one: no constraint of the table forbids a second job for one message.
+/// Writes jobs one by one: no constraint of the table forbids a second job for one message.
 async fn jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Outcome<Restored>, Failure> {
     let mut new = 0;
     for record in records {
@@ -197,7 +197,7 @@ pub(super) fn job_insertion(shape: &Shape) -> String {
     )
 }
 
-/// Makes the first job of each lane without a head its head: only then can a worker claim it.
+/// Makes the first job of each lane without a head its head. Workers claim heads only.
 pub(super) async fn begin_lanes(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     let begun = sqlx::query!(
         "UPDATE jobs SET head = true WHERE user_id = $1 AND id IN (
@@ -210,12 +210,12 @@ pub(super) async fn begin_lanes(c: &mut PgConnection, user: Uuid) -> Result<(), 
     Ok(())
 }
 
-/// Whether this very record is there.
+/// Whether a row equals the record.
 async fn is_there(c: &mut PgConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
     matches(c, user, record, |_| true).await
 }
 
-/// Whether a record of this identity is there.
+/// Whether a row has the identity of the record.
 async fn is_known(c: &mut PgConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
     matches(c, user, record, |field| record.shape.identity.contains(&field)).await
 }
@@ -229,11 +229,11 @@ async fn matches(c: &mut PgConnection, user: Uuid, record: &Record, compared: im
     Ok(query.fetch_optional(c).await?.is_some())
 }
 
-/// Looks for a row by the fields that are compared.
+/// Selects a row by the compared fields.
 pub(super) fn find(shape: &Shape, compared: impl Fn(&str) -> bool) -> String {
     let same = shape.fields.iter().filter(|f| compared(f.name)).enumerate().map(|(n, f)| {
         let (place, text) = (n + 2, if matches!(f.holds, Holds::Json(_)) { "::text" } else { "" });
-        // What names the record is never missing, and only `=` finds it by an index.
+        // Identity fields are never null, and only `=` can use an index.
         let equal = if shape.identity.contains(&f.name) { "=" } else { "IS NOT DISTINCT FROM" };
         format!("{}{text} {equal} ${place}", f.name)
     });
@@ -244,9 +244,9 @@ pub(super) fn counting(shape: &Shape) -> String {
     format!("SELECT count(*) FROM {} WHERE user_id = $1", shape.table)
 }
 
-/// Checks what only the whole shows, and makes whoever has an index of the user in memory make it anew.
+/// Checks the imported data as a whole and ends the import. The new generation makes indexes in memory rebuild.
 pub(super) async fn settle(c: &mut PgConnection, user: Uuid, expected: &[(&'static Shape, i64)]) -> Result<Outcome<()>, Failure> {
-    // All of a user's rows are counted, however many they are.
+    // Counting all rows of a large user may take longer than the timeout.
     sqlx::query!("SET LOCAL statement_timeout = 0").execute(&mut *c).await?;
     for (shape, expected) in expected {
         let found: i64 = sqlx::query_scalar(AssertSqlSafe(counting(shape))).bind(user).fetch_one(&mut *c).await?;
@@ -264,7 +264,7 @@ pub(super) async fn settle(c: &mut PgConnection, user: Uuid, expected: &[(&'stat
         return Ok(Err(ArchiveError::Counters));
     }
     begin_lanes(c, user).await?;
-    // The reader of an archive brings all vectors to the model that is configured; whether it had its way is looked at later.
+    // The importer has re-embedded all vectors with the configured model. A background task verifies that later.
     let settled = sqlx::query!(
         "UPDATE users SET importing = false, feed_generation = feed_generation + 1, embedding_settled = false, embedding_model = (
              SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id

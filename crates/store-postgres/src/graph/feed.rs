@@ -1,5 +1,7 @@
-//! What changed. Triggers (`migrations/postgres/0002_graph.sql`) keep one row per thing with the number of its latest change; the
-//! things themselves are read as they are now, in the same snapshot.
+//! Reads the change feed for a graph engine.
+//!
+//! Triggers (`migrations/postgres/0002_graph.sql`) keep one row per node with the number of its latest change. The nodes are read
+//! in their current state, in the same snapshot.
 
 use std::collections::HashMap;
 
@@ -22,7 +24,7 @@ impl ChangeFeed for PostgresStore {
     async fn start(&self) -> Result<String, StoreError> {
         let feed = self.write(RowAccess::Owners, &(), |c, ()| {
             Box::pin(async move {
-                // Listing all that is there, once, may take longer than any other statement.
+                // The first listing of all nodes may take longer than any other statement.
                 sqlx::query!("SET LOCAL statement_timeout = 0").execute(&mut *c).await?;
                 Ok(sqlx::query_scalar!(r#"SELECT graph_feed_start() AS "feed!""#).fetch_one(c).await?)
             })
@@ -58,8 +60,10 @@ impl ChangeFeed for PostgresStore {
     }
 }
 
-/// The mark is the oldest transaction that still ran: what it or a later one changes is looked at from there the next time, and
-/// may so be looked at twice.
+/// Lists users with changes after the mark, and the next mark.
+///
+/// The mark is the oldest running transaction. The next call reads the changes of this and later transactions, so it may read some
+/// of them twice.
 async fn users_after(store: &PostgresStore, mark: u64) -> Result<(Vec<Caller>, u64), Failure> {
     let found = sqlx::query!(
         r#"SELECT array(SELECT user_id FROM graph_heads WHERE changed_in >= $1::text::xid8) AS "users!",
@@ -71,7 +75,7 @@ async fn users_after(store: &PostgresStore, mark: u64) -> Result<(Vec<Caller>, u
     Ok((found.users.into_iter().map(|u| Caller::verified(UserId(u), ViewerRole::User)).collect(), mark))
 }
 
-/// What the rows of the feed name, by kind.
+/// The ids in the rows of the feed, by kind.
 #[derive(Default)]
 struct Named {
     sessions: Vec<Uuid>,

@@ -1,4 +1,4 @@
-//! The only place that changes knowledge: one plan, or one answer, in one transaction.
+//! Commits one plan or one answer in one transaction. Only this file changes knowledge.
 
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -16,7 +16,7 @@ use super::{list::folded, merge};
 use recall_domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind};
 use recall_ports::{AnswerCommit, Claim, KnowledgeCommit};
 
-/// Commits a plan. The order matters: who is merged away goes last, when nothing points to it any more.
+/// Commits a plan. Merged entities are deleted last, when nothing references them any more.
 pub(super) async fn plan(
     c: &mut PgConnection,
     caller: &Caller,
@@ -24,7 +24,7 @@ pub(super) async fn plan(
     claim: Option<&Claim>,
 ) -> Result<Vec<u64>, Failure> {
     let user = caller.user().0;
-    // First of all: a worker that lost its lease shall stop, not read again and try anew.
+    // Checked first: a worker that lost its lease must stop, not read again and retry.
     let held = match claim {
         Some(claim) => Some(jobs::held(c, caller.user(), claim).await?),
         None => None,
@@ -48,7 +48,7 @@ pub(super) async fn plan(
         sqlx::query!("DELETE FROM facts WHERE user_id = $1 AND id = $2", user, fact.0).execute(&mut *c).await?;
     }
     for (gone, _) in &plan.merged {
-        // There is one node of the user at a time, and the one that stays is written next.
+        // A user has only one viewer entity, and the entity that stays is written next.
         let other = sqlx::query!("UPDATE entities SET is_viewer = false WHERE user_id = $1 AND id = $2", user, gone.0);
         other.execute(&mut *c).await?;
     }
@@ -112,7 +112,7 @@ pub(super) async fn answer(c: &mut PgConnection, caller: &Caller, answer: &Answe
     let held = jobs::held(c, caller.user(), claim).await?;
     let AnswerCommit { message, answer_to, citations, events } = answer;
     let (session, now) = (message.session, message.created_at);
-    // In the same session, because a session's messages go together.
+    // The question must be in the same session, because the messages of a session are deleted together.
     let question =
         sqlx::query_scalar!("SELECT 1 FROM messages WHERE user_id = $1 AND id = $2 AND session_id = $3", user, answer_to.0, session.0,);
     question.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
@@ -178,7 +178,7 @@ async fn put_hint(c: &mut PgConnection, user: Uuid, entity: EntityId, hint: &str
     Ok(())
 }
 
-/// Notes what was found in a message. Mentions of an earlier run are replaced.
+/// Records what was found in a message. Mentions of an earlier run are replaced.
 async fn processed(
     c: &mut PgConnection,
     user: Uuid,
@@ -222,7 +222,7 @@ async fn processed(
     Ok(())
 }
 
-/// Writes a fact whole.
+/// Inserts a fact or overwrites all its columns.
 pub(in super::super) async fn put_fact(c: &mut PgConnection, user: Uuid, f: &Fact) -> Result<(), Failure> {
     let put = sqlx::query!(
         "INSERT INTO facts (user_id, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
@@ -238,7 +238,7 @@ pub(in super::super) async fn put_fact(c: &mut PgConnection, user: Uuid, f: &Fac
         f.subject.0,
         &*codec::text(&f.relation),
         f.object.0,
-        // Without the sign of a zero, which SQLite does not keep either.
+        // Adding 0.0 removes the sign of a negative zero, which SQLite does not keep either.
         f.support + 0.0,
         f.opposition + 0.0,
         time(f.weighed_at),
@@ -254,15 +254,16 @@ pub(in super::super) async fn put_fact(c: &mut PgConnection, user: Uuid, f: &Fac
     Ok(())
 }
 
-/// Takes the facts that are to be written out of the way of each other: when a merge is undone one may get the statement that
-/// another still has, whatever their order.
+/// Frees the statements (subject, relation, object) of the facts that are about to be written.
+///
+/// When a merge is undone, one fact may get the statement that another still has, in any order.
 async fn free_statements(c: &mut PgConnection, user: Uuid, facts: &[Fact]) -> Result<(), Failure> {
     let ids: Vec<_> = facts.iter().map(|f| f.id.0).collect();
     sqlx::query!("UPDATE facts SET relation = id::text WHERE user_id = $1 AND id = ANY($2)", user, &ids[..]).execute(c).await?;
     Ok(())
 }
 
-/// Evidence that is there already stays as it is: a message counts once, however often it is delivered.
+/// Inserts evidence. Existing evidence stays unchanged: a message counts once, however often it is delivered.
 async fn put_evidence(c: &mut PgConnection, user: Uuid, e: &Evidence) -> Result<(), Failure> {
     let put = sqlx::query!(
         "INSERT INTO evidence (user_id, fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at)
@@ -282,12 +283,14 @@ async fn put_evidence(c: &mut PgConnection, user: Uuid, e: &Evidence) -> Result<
     Ok(())
 }
 
-/// Merges a fact into another: its evidence moves, what the other has already is dropped, then the fact goes. This frees its
-/// statement (subject, relation, object) for the facts that are written next.
+/// Merges a fact into another and deletes it.
+///
+/// Its evidence moves, except for what the other fact already has. This frees its statement (subject, relation, object) for the
+/// facts that are written next.
 async fn move_evidence(c: &mut PgConnection, user: Uuid, gone: FactId, into: FactId, plan: &KnowledgeCommit) -> Result<(), Failure> {
     let exists = sqlx::query_scalar!("SELECT 1 FROM facts WHERE user_id = $1 AND id = $2", user, into.0);
     if exists.fetch_optional(&mut *c).await?.is_none() {
-        // Merged into a fact that is new with this plan.
+        // The target is created by this same plan.
         let new = plan.facts.iter().find(|f| f.id == into).ok_or(Failure::NotFound)?;
         put_fact(c, user, new).await?;
     }

@@ -1,4 +1,4 @@
-//! Making two entities one, with a record of what they were, and undoing it.
+//! Merges two entities, records their earlier state, and undoes merges.
 
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -12,7 +12,7 @@ use super::super::{
 use recall_domain::{Decision, EntityId, MessageId, UserId};
 use recall_ports::{KnowledgeCommit, MergeRecord, Merged, Unmerge};
 
-/// Merges an entity into another. Its facts have been moved by the plan.
+/// Merges an entity into another. The plan has already moved its facts.
 pub(super) async fn merge(c: &mut PgConnection, user: Uuid, gone: EntityId, into: EntityId) -> Result<(), Failure> {
     let (gone, into) = (gone.0, into.0);
     let keys = sqlx::query!(
@@ -38,7 +38,7 @@ pub(super) async fn merge(c: &mut PgConnection, user: Uuid, gone: EntityId, into
     Ok(())
 }
 
-/// From now on the one id means the other entity.
+/// Redirects the merged id to the other entity.
 async fn stands_for(c: &mut PgConnection, user: Uuid, gone: Uuid, into: Uuid) -> Result<(), Failure> {
     let noted = sqlx::query!(
         "INSERT INTO entity_merges (user_id, gone_id, into_id) VALUES ($1, $2, $3)
@@ -51,7 +51,7 @@ async fn stands_for(c: &mut PgConnection, user: Uuid, gone: Uuid, into: Uuid) ->
     Ok(())
 }
 
-/// Notes what a merge is about to change, and that the one id stands for the other from now on.
+/// Records the state before a merge, and redirects the merged id to the other entity.
 pub(super) async fn record(
     c: &mut PgConnection,
     user: Uuid,
@@ -61,7 +61,7 @@ pub(super) async fn record(
 ) -> Result<(), Failure> {
     let there = sqlx::query_scalar!("SELECT 1 FROM entities WHERE user_id = $1 AND id = $2", user, into.0);
     if there.fetch_optional(&mut *c).await?.is_none() {
-        // Into one that is new with this plan: there is nothing to go back to.
+        // The target is created by this plan, so there is no earlier state to restore.
         return Ok(());
     }
     let decision = plan.merge_decision.clone().unwrap_or(Decision { score: 1.0, reason: String::new() });
@@ -103,7 +103,7 @@ pub(super) async fn record(
     Ok(())
 }
 
-/// By what the one that goes was found, and where it is named.
+/// Records the keys, hints and mentions of the merged entity.
 async fn record_names(c: &mut PgConnection, user: Uuid, gone: Uuid, into: Uuid) -> Result<(), Failure> {
     let keys = sqlx::query!(
         "INSERT INTO merged_keys (user_id, gone_id, kind, word, shared)
@@ -140,7 +140,7 @@ async fn record_names(c: &mut PgConnection, user: Uuid, gone: Uuid, into: Uuid) 
     Ok(())
 }
 
-/// Copies an entity as it is now into the record of a merge.
+/// Copies the current state of an entity into a merge record.
 pub(super) async fn entity_as(c: &mut PgConnection, user: Uuid, gone: EntityId, entity: EntityId, side: &str) -> Result<(), Failure> {
     let copy = sqlx::query!(
         "INSERT INTO merged_entities (user_id, gone_id, side, id, name, entity_type, aliases, description, mention_count, confidence,
@@ -158,7 +158,7 @@ pub(super) async fn entity_as(c: &mut PgConnection, user: Uuid, gone: EntityId, 
     Ok(())
 }
 
-/// Undoes a merge. Both entities have been written by the plan; its facts and evidence are written next.
+/// Undoes a merge. The plan has already written both entities; it writes their facts and evidence next.
 pub(super) async fn undo(c: &mut PgConnection, user: Uuid, u: &Unmerge) -> Result<(), Failure> {
     let (gone, from) = (u.gone.0, u.from.0);
     let known = sqlx::query_scalar!("SELECT 1 FROM merges WHERE user_id = $1 AND gone_id = $2", user, gone);
@@ -212,14 +212,14 @@ pub(super) async fn undo(c: &mut PgConnection, user: Uuid, u: &Unmerge) -> Resul
         from,
     );
     earlier.execute(&mut *c).await?;
-    // The record goes with it.
+    // Cascades to the merge record.
     sqlx::query!("DELETE FROM entity_merges WHERE user_id = $1 AND gone_id = $2", user, gone).execute(c).await?;
     Ok(())
 }
 
-/// The record of a merge, with who holds the place of the one that went.
+/// Loads the record of a merge, with the entity that now holds the place of the merged one.
 pub(super) async fn recorded(store: &PostgresStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
-    // One snapshot, so that no commit can take a part of the record away while the rest is read.
+    // One snapshot, so that no commit changes the record between two reads.
     store.snapshot(user, &(user, gone), |c, &(user, gone)| Box::pin(read_record(c, user, gone))).await
 }
 
@@ -282,7 +282,7 @@ async fn read_record(c: &mut PgConnection, user: UserId, gone: EntityId) -> Resu
     }))
 }
 
-/// What was merged into entities and can be undone, the latest first.
+/// Lists undoable merges into these entities, latest first.
 pub(super) async fn merged_into(store: &PostgresStore, user: UserId, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, Failure> {
     let entities: Vec<_> = entities.iter().map(|id| id.0).collect();
     let found = sqlx::query!(

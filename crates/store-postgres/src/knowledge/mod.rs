@@ -1,4 +1,4 @@
-//! Entities, facts and evidence: looked up in `read`, listed in `list` (evidence in `trace`), changed in `commit` only.
+//! Entities, facts and evidence. `read` looks them up, `list` and `trace` list them, and only `commit` changes them.
 
 mod commit;
 mod list;

@@ -1,4 +1,4 @@
-//! From knowledge back to the messages it came from: evidence and mentions.
+//! Traces knowledge back to its messages: evidence and mentions.
 
 use super::super::{
     PostgresStore,
@@ -10,7 +10,7 @@ use super::super::{
 use recall_domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
 
 pub(super) async fn evidence_of(store: &PostgresStore, user: UserId, facts: &[FactId], limit: u32) -> Result<Vec<Evidence>, Failure> {
-    // Each fact's latest by the index: no more is read than returned.
+    // The index gives the latest rows of each fact, so no more is read than returned.
     let facts: Vec<_> = facts.iter().map(|id| id.0).collect();
     let found = rows::evidence!(
         FROM "(SELECT DISTINCT unnest($2::uuid[]) AS id) f CROSS JOIN LATERAL (
@@ -25,7 +25,9 @@ pub(super) async fn evidence_of(store: &PostgresStore, user: UserId, facts: &[Fa
     found.fetch_all(store.pool.reading(user)).await?.into_iter().map(EvidenceRow::read).collect()
 }
 
-/// One message may hold several stances on one fact, so the stance is part of the key: `<time>.<message>.<stance>`.
+/// Lists evidence of one fact, latest first.
+///
+/// A message may have several stances on one fact, so the key includes the stance: `<time>.<message>.<stance>`.
 pub(super) async fn list_evidence(store: &PostgresStore, user: UserId, fact: FactId, page: &Page) -> Result<Slice<Evidence>, Failure> {
     let (limit, reading) = (keys::limit(page), store.pool.reading(user));
     let found = match &page.after {
@@ -112,8 +114,9 @@ pub(super) async fn mentions_of(store: &PostgresStore, user: UserId, entity: Ent
     found.map(|row| Ok((MessageId(row.message_id), ordinal.small(row.ordinal)?, row.read()?))).collect()
 }
 
-/// Each entity's last mention in the session; of one moment, the later message, whose id is greater. As text, because only
-/// PostgreSQL 18 knows the greatest of several uuids.
+/// Sorts the entities by their last mention in the session. For equal times, the message with the greater id is the later one.
+///
+/// The ids are compared as text, because `max` of uuids needs PostgreSQL 18.
 pub(super) async fn recently_mentioned(
     store: &PostgresStore,
     user: UserId,
@@ -149,7 +152,7 @@ pub(super) async fn facts_in(
     found.map(|row| Ok((MessageId(row.message_id), FactId(row.fact_id), Of("evidence", "stance").word(&row.stance)?))).collect()
 }
 
-/// A message that names the entity in two ways is listed once, with the first of them.
+/// Lists the messages that mention an entity. A message that names it in two ways is listed once, with the first mention.
 pub(super) async fn list_mentions(
     store: &PostgresStore,
     user: UserId,

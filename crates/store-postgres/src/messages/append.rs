@@ -1,4 +1,4 @@
-//! Storing messages with everything that belongs to them, in the transaction of the caller.
+//! Stores messages with their index entries, jobs and events, in the caller's transaction.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -20,7 +20,7 @@ use recall_domain::{
 };
 use recall_ports::{Appended, FollowUp, JobWork, NewMessage};
 
-/// Stores what is new and finds what is not, in the order given.
+/// Stores the new messages and loads the known ones. Results are in the given order.
 pub(super) async fn append(
     c: &mut PgConnection,
     caller: &Caller,
@@ -28,7 +28,7 @@ pub(super) async fn append(
     messages: &[NewMessage],
 ) -> Result<Vec<Appended>, Failure> {
     let known = known(c, caller, session, messages).await?;
-    // Of several with one external id in this call the first is stored, the others are that one again.
+    // If one external id occurs several times in this call, the first message is stored and the others return it.
     let mut first: HashMap<&str, usize> = HashMap::new();
     let mut fresh = Vec::new();
     let mut places = Vec::with_capacity(messages.len());
@@ -53,7 +53,7 @@ pub(super) async fn append(
         places.push(place);
     }
     let stored = store(c, caller, session, &fresh).await?;
-    // After the locks that `store` takes in its order.
+    // After `store`, which locks session and user in the fixed order.
     visits::take_messages(c, caller, fresh.len()).await?;
     let appended = places.into_iter().filter_map(|place| match place {
         Place::Fresh(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: false }),
@@ -63,18 +63,19 @@ pub(super) async fn append(
     Ok(appended.collect())
 }
 
-/// Where the result for a given message is found.
+/// Where the result for a given message comes from.
 enum Place {
-    /// Stored now, at this place among the new ones.
+    /// Stored by this call; the index into the new messages.
     Fresh(usize),
-    /// The same external id stands at this place among the new ones.
+    /// A duplicate external id in this call; the index of the first one in the new messages.
     Again(usize),
     /// Stored by an earlier call.
     Known(Box<Message>),
 }
 
-/// Messages of the session that are stored already under one of the external ids. Locks the session before it looks, so that
-/// none is stored after the look.
+/// Loads the messages of the session that already have one of the external ids.
+///
+/// Locks the session first, so that no message is stored after the read.
 async fn known(
     c: &mut PgConnection,
     caller: &Caller,
@@ -92,15 +93,16 @@ async fn known(
     messages.collect()
 }
 
-/// A message to be stored, and what it answers.
+/// A message to store, and the question that it answers.
 pub(in super::super) struct New<'a> {
     pub(in super::super) message: &'a NewMessage,
     pub(in super::super) answer_to: Option<MessageId>,
     pub(in super::super) citations: &'a [Citation],
 }
 
-/// Per message: its row, terms and vector, `message_stored` event and job. All numbers are drawn from the counters of session
-/// and user first, which locks both until the end.
+/// Stores each message with its terms, vector, `message_stored` event and job.
+///
+/// All numbers come from the counters of session and user, which are incremented first. This locks both rows until the end.
 pub(in super::super) async fn store(
     c: &mut PgConnection,
     caller: &Caller,
@@ -127,7 +129,8 @@ pub(in super::super) async fn store(
     }
     let position = counters.message_count - count + 1;
     let seq = counters.event_head - count + 1;
-    // The first message says by whose vectors the user is searched. A later one of another model leaves work to be done.
+    // The first message sets the model that searches the user's vectors. If a later message uses another model, its vectors are
+    // re-embedded later.
     let counters = sqlx::query!(
         "UPDATE users SET feed_head = feed_head + $2,
              embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END,
@@ -178,7 +181,7 @@ fn stored(new: &New<'_>, session: SessionId, position: i64) -> Message {
     }
 }
 
-/// One statement for any number of messages, each column an array.
+/// Inserts any number of messages with one statement. Each column is an array.
 async fn insert_messages(
     c: &mut PgConnection,
     caller: &Caller,
@@ -238,7 +241,7 @@ async fn insert_index(c: &mut PgConnection, caller: &Caller, new: &[New<'_>]) ->
     Ok(())
 }
 
-/// The vectors by which the user is searched, while another model is to take over.
+/// Stores the vectors of the model in use while another model is replacing it.
 async fn keep_further(c: &mut PgConnection, user: Uuid, new: &[New<'_>], in_use: Option<&str>) -> Result<(), Failure> {
     let further = new.iter().filter(|n| in_use != Some(n.message.prepared.model.as_str())).filter_map(|n| {
         let (_, embedding) = n.message.prepared.further.iter().find(|(model, _)| in_use == Some(model.as_str()))?;
@@ -280,7 +283,7 @@ fn event(new: &New<'_>, m: &Message) -> EventDraft {
     EventDraft { id: new.message.event, body: EventBody::MessageStored(body) }
 }
 
-/// The job that finds a message's facts.
+/// The job that extracts facts from a message.
 fn work_of(m: &NewMessage) -> Option<JobWork> {
     match m.mining {
         FollowUp::Nothing => None,

@@ -1,4 +1,4 @@
-//! What retrieval reads: the feed from which an index is made, and exact search by vector.
+//! Reads for retrieval: the feed that builds an index, and exact vector search.
 
 use pgvector::Vector;
 use uuid::Uuid;
@@ -38,15 +38,17 @@ pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after
     rows.collect()
 }
 
-/// From so many messages on codes say which vectors are looked at: below, all vectors are read as fast.
+/// The number of messages from which codes select the vectors to compare. Below it, reading all vectors is as fast.
 const CODED_FROM: i64 = 20_000;
-/// How many vectors are looked at then, at least, and one of how many messages.
+/// The least number of vectors to compare then, and the number of messages per compared vector.
 const LOOKED_AT: i64 = 2_000;
 const LOOKED_AT_OF: i64 = 100;
 
-/// Scans all of the user's vectors, or where they are many all of their codes and then the vectors of the likeliest. An approximate
-/// index over all users filters by user only afterwards and loses nearly all results of a small user. A zero vector has no direction,
-/// which pgvector calls NaN: its similarity is 0.
+/// Finds the nearest vectors by scanning all vectors of the user.
+///
+/// If there are many, it scans all codes and then the vectors with the best codes. An approximate index over all users filters by
+/// user only afterwards and loses nearly all results of a small user. A zero vector has no direction, and pgvector returns NaN for
+/// it: its similarity is 0.
 pub(super) async fn nearest(
     store: &PostgresStore,
     user: UserId,
@@ -64,7 +66,7 @@ pub(super) async fn nearest(
     let found = match (session, coded) {
         (None, Some(messages)) => {
             let looked_at = (messages / LOOKED_AT_OF).max(LOOKED_AT).max(i64::from(limit) * 5);
-            // The code of the question in a subquery of its own, or a general plan makes it anew for each row.
+            // The code of the question is in its own subquery. Otherwise a generic plan would compute it again for each row.
             sqlx::query_as!(
                 Near,
                 r#"WITH likely AS MATERIALIZED (
@@ -128,7 +130,7 @@ pub(super) async fn nearest(
         }
     };
     let near = found.into_iter().map(|row| {
-        // The distance is computed in f32 and may miss the interval by a rounding error.
+        // The distance is computed in f32, so a rounding error may put it outside the interval.
         #[allow(clippy::cast_possible_truncation)]
         let similarity = (1.0 - row.distance).clamp(-1.0, 1.0) as f32;
         (MessageId(row.message_id), similarity)
@@ -136,13 +138,13 @@ pub(super) async fn nearest(
     Ok(near.collect())
 }
 
-/// A message, and how far its vector is.
+/// A message and the distance of its vector.
 struct Near {
     message_id: Uuid,
     distance: f64,
 }
 
-/// How many messages the user has had, if they are many and all of their vectors have codes.
+/// The user's number of messages, if they are many and all their vectors have codes.
 async fn coded(store: &PostgresStore, user: UserId, model: &str) -> Result<Option<i64>, Failure> {
     let found = sqlx::query_scalar!(
         "SELECT feed_head FROM users WHERE id = $1 AND embedding_settled AND embedding_model = $2 AND feed_head > $3",

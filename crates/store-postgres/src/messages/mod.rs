@@ -1,4 +1,5 @@
-//! Messages: stored in `append`, read here. Rows of the index feed and vectors in `index`, a change of vectors in `vectors`.
+//! Messages: `append` stores them, this file reads them. `index` reads index rows and vectors; `vectors` changes the model of the
+//! vectors.
 
 pub(super) mod append;
 mod index;
@@ -81,7 +82,7 @@ impl MessageStore for PostgresStore {
             &questions[..]
         );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
-        // Whatever is found has one, or it would not have been.
+        // The statement returns only messages with `answer_to`.
         let pairs = found.into_iter().filter_map(|row| row.answer_to.map(|question| Ok((MessageId(question), row.read()?))));
         Ok(pairs.collect::<Result<_, Failure>>()?)
     }
@@ -113,7 +114,7 @@ impl MessageStore for PostgresStore {
     }
 }
 
-/// The latest before a place, the latest first.
+/// Reads the latest messages before a position, latest first.
 async fn before(store: &PostgresStore, caller: &Caller, session: SessionId, position: i64, limit: i64) -> Result<Vec<MessageRow>, Failure> {
     let found = rows::messages!(
         "WHERE user_id = $1 AND session_id = $2 AND position < $3

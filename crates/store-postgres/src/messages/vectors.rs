@@ -1,5 +1,6 @@
-//! Vectors of one model beside those of another, and which of them are in use. Each step locks the user's row first, as do whoever
-//! stores and deletes messages, so none of them waits for the other in a circle.
+//! Re-embeds vectors: stores vectors of two models side by side, and tracks which model is in use.
+//!
+//! Each step locks the user's row first. So do transactions that store or delete messages, so none of them deadlock.
 
 use std::time::Duration;
 
@@ -18,14 +19,14 @@ use super::super::{
 use recall_domain::{Caller, MessageId, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Embedding, MessageWithoutVector, Replaced, StoreError, VectorBacklog, VectorClaim, VectorStep, VectorStore};
 
-/// What a step of a claim is given.
+/// The parameters of one step of a claim.
 #[derive(Clone, Copy)]
 struct Step<'a> {
     user: Uuid,
     token: u64,
     model: &'a str,
     now: Timestamp,
-    /// Lease or pause.
+    /// Length of the lease or of the pause.
     length: Duration,
 }
 
@@ -130,7 +131,8 @@ impl VectorStore for PostgresStore {
 }
 
 async fn claim(c: &mut PgConnection, model: &str, now: Timestamp, lease: Duration) -> Result<Option<VectorClaim>, Failure> {
-    // A user whose vectors have to be made and whom no other process has, locked. The time is the database's, as that of jobs is.
+    // Selects and locks a user with vectors to re-embed whom no other process has claimed. Like the queue, it uses the clock of the
+    // database.
     let due = sqlx::query_scalar!(
         "SELECT id FROM users WHERE (embedding_model < $1 OR embedding_model > $1 OR NOT embedding_settled)
          AND (embedding_until IS NULL OR embedding_until <= queue_time($2))
@@ -158,7 +160,7 @@ async fn claim(c: &mut PgConnection, model: &str, now: Timestamp, lease: Duratio
     }))
 }
 
-/// Prolongs a claim that is still ours, and whose model is still wanted.
+/// Extends a claim that is still ours and whose model is still wanted.
 async fn prolonged(c: &mut PgConnection, step: Step<'_>) -> Result<bool, Failure> {
     let done = sqlx::query!(
         "UPDATE users SET embedding_until = queue_time($4) + $5 WHERE id = $1 AND embedding_token = $2
@@ -193,7 +195,9 @@ async fn keep(c: &mut PgConnection, step: Step<'_>, vectors: &[(MessageId, Embed
     Ok(VectorStep::Done)
 }
 
-/// The user's newest row, and the user locked, so that none is stored after the look; `None` when the claim is not ours.
+/// Locks the user and returns the user's newest feed row; `None` if the claim is not ours.
+///
+/// The lock prevents new messages after the read.
 async fn locked(c: &mut PgConnection, step: Step<'_>) -> Result<Option<u64>, Failure> {
     let head = sqlx::query_scalar!(
         "SELECT feed_head FROM users WHERE id = $1 AND embedding_token = $2
@@ -230,8 +234,10 @@ async fn take_into_use(c: &mut PgConnection, step: Step<'_>, seen: u64) -> Resul
     Ok(VectorStep::Done)
 }
 
-/// A message is in the index with one vector at any time, because both statements are of one transaction. One whose vector of the
-/// model is still to be made keeps what it has. Goes through all messages, for the sake of those that have no code yet.
+/// Replaces a page of vectors by those of the model.
+///
+/// Both statements run in one transaction, so each message has exactly one vector in the index at any time. A message without a
+/// vector of the model keeps its present one. The page covers all messages, because some may have no code yet.
 async fn replace(c: &mut PgConnection, step: Step<'_>, after: Option<MessageId>, limit: u32) -> Result<Replaced, Failure> {
     if !prolonged(c, step).await? {
         return Ok(Replaced::NotOurs);
@@ -239,7 +245,7 @@ async fn replace(c: &mut PgConnection, step: Step<'_>, after: Option<MessageId>,
     let page = sqlx::query_scalar!(
         "SELECT message_id FROM message_index WHERE user_id = $1 AND message_id > $2 ORDER BY message_id LIMIT $3",
         step.user,
-        // The nil id is no message's.
+        // No message has the nil id.
         after.map_or(Uuid::nil(), |m| m.0),
         i64::from(limit),
     );

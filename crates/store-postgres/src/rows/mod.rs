@@ -1,7 +1,8 @@
-//! Rows to domain types. A value that this program never writes is reported as damage, never guessed at.
+//! Converts rows to domain types. A value that this program never writes is reported as damaged, never guessed.
 //!
-//! A row is read by the order of its columns, and a column that a migration adds may be elsewhere in another database. So columns
-//! are named here once, and never `*`: `messages!("WHERE …", values)` is a checked statement for rows of that table.
+//! Rows are read by the order of their columns, and a column that a migration adds may have another place in another database. So
+//! columns are listed here once, and `*` is never used: `messages!("WHERE …", values)` is a checked statement for rows of that
+//! table.
 
 mod knowledge;
 
@@ -14,7 +15,7 @@ use super::{
 };
 use recall_domain::{Message, MessageId, Session, SessionId, StoredEvent, Timestamp, UserText};
 
-/// Which column a value comes from, for the report of its damage.
+/// The table and column of a value, for reports of damage.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Of(pub(super) &'static str, pub(super) &'static str);
 
@@ -23,7 +24,7 @@ impl Of {
         Failure::Damaged { table: self.0, column: self.1 }
     }
 
-    /// Text of users, as it was before it was stored.
+    /// Decodes users' text.
     pub(super) fn text(self, stored: String) -> Result<String, Failure> {
         codec::parse_text(stored).ok_or_else(|| self.damaged())
     }
@@ -49,7 +50,7 @@ impl Of {
     }
 }
 
-/// Of `sessions`.
+/// A row of `sessions`.
 pub(super) struct SessionRow {
     pub(super) id: Uuid,
     pub(super) title: Option<String>,
@@ -84,7 +85,7 @@ impl SessionRow {
     }
 }
 
-/// Of `messages`.
+/// A row of `messages`.
 pub(super) struct MessageRow {
     pub(super) id: Uuid,
     pub(super) session_id: Uuid,
@@ -134,7 +135,7 @@ impl MessageRow {
     }
 }
 
-/// Of `events`.
+/// A row of `events`.
 pub(super) struct EventRow {
     pub(super) seq: i64,
     pub(super) id: Uuid,

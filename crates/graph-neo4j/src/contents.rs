@@ -1,4 +1,4 @@
-//! Reading back where a graph stands and what it holds.
+//! Reads back the checkpoints and the contents of a graph.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) async fn users(client: &Client) -> Result<Vec<UserId>, Failure> {
          WITH DISTINCT id WHERE id IS NOT NULL RETURN id ORDER BY id",
     );
     let rows = client.read(client.write_timeout, statement).await?;
-    // What names nobody is a stray.
+    // A checkpoint without a valid user id is reported as a stray.
     Ok(rows.iter().filter_map(|row| Columns(row).id("id").ok()).map(UserId).collect())
 }
 
@@ -29,7 +29,7 @@ pub(super) async fn marker(client: &Client) -> Result<Option<String>, Failure> {
     rows.first().map_or(Ok(None), |row| Columns(row).get("epoch"))
 }
 
-/// Those that cannot be read are not there.
+/// Reads all checkpoints. Unreadable ones are left out.
 pub(super) async fn checkpoints(client: &Client) -> Result<BTreeMap<UserId, Checkpoint>, Failure> {
     let statement = query("MATCH (p:Projection) WHERE p.maker IS NULL RETURN p.user_id AS id, p.feed AS feed, p.position AS position");
     let rows = client.read(client.write_timeout, statement).await?;
@@ -44,11 +44,11 @@ pub(super) async fn checkpoint(client: &Client, user: UserId) -> Result<Option<C
     let statement =
         of_user("MATCH (p:Projection {user_id: $user}) WHERE p.maker IS NULL RETURN p.feed AS feed, p.position AS position", user);
     let rows = client.read(LOOK, statement).await?;
-    // One that somebody changed so that it cannot be read is none: the graph is made anew.
+    // A checkpoint that someone made unreadable counts as missing, and the graph is rebuilt.
     Ok(rows.first().map(Columns).and_then(|row| Some(Checkpoint { feed: row.get("feed").ok()?, position: row.count("position").ok()? })))
 }
 
-/// Nodes and relationships. Every relationship begins at an entity or a message.
+/// Numbers of nodes and relationships. Every relationship starts at an entity or a message.
 pub(super) async fn size(client: &Client, user: UserId) -> Result<(u64, u64), Failure> {
     let (mut nodes, mut relationships) = (0, 0);
     for label in ["Session", "Entity", "Message"] {
@@ -65,7 +65,9 @@ pub(super) async fn size(client: &Client, user: UserId) -> Result<(u64, u64), Fa
     Ok((nodes, relationships))
 }
 
-/// Times are asked for as milliseconds; the driver's own types for them differ between versions of the protocol.
+/// Reads the whole graph of a user.
+///
+/// Times are requested as milliseconds, because the driver's own types for them differ between protocol versions.
 pub(super) async fn of(client: &Client, user: UserId) -> Result<GraphContents, Failure> {
     let mut contents = GraphContents::default();
     let damaged = &mut contents.damaged;
@@ -76,13 +78,14 @@ pub(super) async fn of(client: &Client, user: UserId) -> Result<GraphContents, F
     Ok(contents)
 }
 
-/// What can be read of the rows. What cannot, because somebody else changed it, is told by its id: who compares wants to know of all
-/// that is wrong, and not to end at the first of it.
+/// Parses the rows and reports unreadable ones by id.
+///
+/// Other programs may have changed them. A comparison must list all damaged rows, not stop at the first.
 fn readable<T>(rows: Vec<Row>, kind: &'static str, damaged: &mut Vec<Damaged>, read: fn(&Columns) -> Result<T, Failure>) -> Vec<T> {
     let mut things = Vec::with_capacity(rows.len());
     for row in &rows {
         let columns = Columns(row);
-        // It has what this program does not write.
+        // The row has labels or properties that this program does not write.
         let has_more = columns.get::<bool>("has_more").unwrap_or(true);
         match read(&columns) {
             Ok(thing) if !has_more => things.push(thing),
@@ -141,7 +144,7 @@ fn entity(c: &Columns) -> Result<Entity, Failure> {
 }
 
 async fn messages(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
-    // The session as the relationship says it, so that a comparison sees whether that is there.
+    // The session comes from the relationship, so that a comparison notices a missing one.
     let statement = of_user(
         "MATCH (n:Message) WHERE n.user_id = $user AND n.id IS NOT NULL
          RETURN n.id AS id, [(n)-[:PART_OF]->(s:Session) | s.id] AS sessions, n.position AS position, n.role AS role,
@@ -173,7 +176,7 @@ fn message(c: &Columns) -> Result<GraphMessage, Failure> {
     })
 }
 
-/// Whatever connects two things, whether or not the ontology knows its type.
+/// Reads all relationships between two entities, even if the ontology does not know their type.
 async fn facts(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
     let statement = of_user(
         "MATCH (s:Entity)-[r]->(o:Entity) WHERE s.user_id = $user AND s.id IS NOT NULL

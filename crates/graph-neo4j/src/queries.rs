@@ -1,4 +1,4 @@
-//! Questions about connections, in Cypher. The order of results is a part of the question: two engines must give the same.
+//! Answers graph queries in Cypher. The order of results is part of the contract: all engines must return the same order.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ impl GraphQueries for Neo4jGraph {
             ring = next.iter().map(|n| n.entity).collect();
             seen.extend(&ring);
             found.extend(next);
-            // Farther ones come after all of these.
+            // Entities at greater distances sort after all of these.
             if found.len() >= first || ring.is_empty() {
                 break;
             }
@@ -92,7 +92,7 @@ impl Neo4jGraph {
         query(text).param("user", id(caller.user().0))
     }
 
-    /// The things one step farther than `ring` that were not seen yet.
+    /// Finds the unseen entities one step away from `ring`.
     async fn ring(
         &self,
         caller: &Caller,
@@ -128,14 +128,14 @@ fn list(entities: &[EntityId]) -> BoltType {
     ids(entities.iter().map(|e| e.0))
 }
 
-/// The statement for ways of exactly so many facts. Of a fixed length, so that Neo4j can search from both ends.
+/// The statement for paths of exactly `hops` facts. A fixed length lets Neo4j search from both ends.
 fn way(any: &str, hops: u8) -> String {
     let (mut pattern, mut apart) = ("(n0:Entity {user_id: $user, id: $from})".to_owned(), Vec::new());
     for i in 1..=hops {
         let end = if i == hops { " {user_id: $user, id: $to}" } else { "" };
         pattern.push_str(&format!("-[r{i}:{any}]-(n{i}:Entity{end})"));
         apart.push(format!("r{i}.status = 'active'"));
-        // Nothing twice; one relationship can lead back as well.
+        // No entity occurs twice; otherwise one relationship could also lead back.
         apart.extend((0..i).filter(|_| hops > 1).map(|j| format!("n{i} <> n{j}")));
     }
     let names = |prefix: char, from: u8, of: &str| (from..=hops).map(|i| format!("{prefix}{i}{of}")).collect::<Vec<_>>().join(", ");

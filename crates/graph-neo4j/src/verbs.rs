@@ -1,12 +1,14 @@
-//! The names that get into the text of statements. Cypher takes no parameter for the type of a relationship, so these are
-//! the one place where a statement is put together; only an [`Ontology`], which the operator wrote, can make one.
+//! The relationship types that become part of statement texts.
+//!
+//! Cypher takes no parameter for a relationship type, so these names are inserted into the text. They come only from an
+//! [`Ontology`], which the operator wrote.
 
 use recall_domain::Ontology;
 
-/// Type of a fact whose verb is not in the ontology (any more). Its verb is the property `relation`.
+/// The type of facts whose relation is not in the ontology. The property `relation` then holds it.
 const OTHER: &str = "FACT";
 
-/// The types that facts may have.
+/// The relationship types that facts may have.
 pub(super) struct Verbs {
     names: Vec<String>,
     any: String,
@@ -26,18 +28,20 @@ impl Verbs {
         self.names.iter().map(String::as_str)
     }
 
-    /// The type of facts with this verb.
+    /// The type of facts with this relation.
     pub(super) fn of_relation(&self, relation: &str) -> &str {
         self.names.iter().find(|n| *n == relation).map_or(OTHER, String::as_str)
     }
 
-    /// Any of the types, as a pattern.
+    /// A pattern that matches any of the types.
     pub(super) fn any(&self) -> &str {
         &self.any
     }
 }
 
-/// The ontology has checked this when it was read; here it keeps statements whole, whatever the ontology comes to allow.
+/// Whether a name is safe in the text of a statement.
+///
+/// The ontology already checks this when it is read. This second check keeps statements safe if the ontology ever allows more.
 fn is_plain(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase()) && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
@@ -48,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_verb_that_the_ontology_does_not_know_never_becomes_a_type() {
+    fn unknown_relation_never_becomes_a_type() {
         let ontology =
             Ontology::parse("[[relation]]\nname = \"LIKES\"\nphrase = \"likes\"\ndescription = \"Likes.\"\nhalf_life_days = 1.0");
         let verbs = Verbs::of(&ontology.unwrap());

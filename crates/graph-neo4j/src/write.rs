@@ -1,5 +1,7 @@
-//! Making the changes. One transaction per batch, which also moves the user's checkpoint: a batch that is delivered twice is
-//! refused the second time, and two writers of one graph cannot mix.
+//! Applies changes to the graph.
+//!
+//! Each batch is one transaction that also moves the user's checkpoint. So a batch that is delivered twice is refused the second
+//! time, and two concurrent writers cannot mix.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,20 +17,20 @@ use super::{
 use recall_domain::{Entity, EntityId, SessionId, UserId};
 use recall_ports::{GraphBatch, GraphFact, GraphMessage, GraphSession, NodeId};
 
-/// Nodes or relationships that are removed in one transaction: Neo4j keeps all of it in memory.
+/// Most nodes or relationships deleted in one transaction. Neo4j keeps all of them in memory.
 const WIPED_AT_ONCE: i64 = 5_000;
 
-/// Seconds after which whoever clears a graph and is silent is taken to be gone.
+/// Seconds of silence after which a process that clears a graph is considered dead.
 const STALE_AFTER: i64 = 10;
 
 const LABELS: [&str; 3] = ["Message", "Session", "Entity"];
 
-/// Makes constraints and indexes. Each statement is a transaction of its own, as Neo4j demands.
+/// Creates constraints and indexes. Neo4j requires a separate transaction for each.
 pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failure> {
     let mut statements = vec![
         "CREATE CONSTRAINT recall_projection IF NOT EXISTS FOR (n:Projection) REQUIRE n.user_id IS UNIQUE".to_owned(),
         "CREATE CONSTRAINT recall_marker IF NOT EXISTS FOR (n:ProjectionMarker) REQUIRE n.id IS UNIQUE".to_owned(),
-        // For people: they look for names.
+        // For people, who search by name.
         "CREATE INDEX recall_entity_name IF NOT EXISTS FOR (n:Entity) ON (n.name)".to_owned(),
     ];
     for label in LABELS {
@@ -39,29 +41,29 @@ pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failur
         let name = verb.to_lowercase();
         statements.push(format!("CREATE INDEX recall_fact_{name} IF NOT EXISTS FOR ()-[r:{verb}]-() ON (r.id)"));
     }
-    // Indexes are filled in the background.
+    // Neo4j fills indexes in the background.
     statements.push("CALL db.awaitIndexes(60)".to_owned());
     for statement in statements {
         match client.read(client.write_timeout, query(&statement)).await {
-            // Another instance makes the same one right now; `IF NOT EXISTS` did not see it yet.
+            // Another instance is creating the same one; `IF NOT EXISTS` did not see it yet.
             Err(Failure::Refused(code)) if code.ends_with(".EquivalentSchemaRuleAlreadyExists") => {}
             done => drop(done?),
         }
     }
-    // Another name after every wipe, so that whoever follows notices.
+    // Each wipe gives the marker a new epoch, so that the projectors notice.
     let marker = query("MERGE (m:ProjectionMarker {id: 'recall'}) ON CREATE SET m.epoch = randomUUID() RETURN m.epoch AS epoch");
     client.read(client.write_timeout, marker).await?;
     Ok(())
 }
 
-/// Removes everything, and the checkpoint with it.
+/// Deletes all data of the user, and the checkpoint.
 pub(super) async fn wipe(client: &Client, user: UserId) -> Result<(), Failure> {
     let maker = take(client, user).await?;
     clear(client, user, &maker).await?;
     finish(client, holding(user, &maker, "DELETE p RETURN 1 AS done")).await
 }
 
-/// Removes everything, and stands at the beginning of `feed` then.
+/// Deletes all data of the user, and sets the checkpoint to the start of `feed`.
 pub(super) async fn begin(client: &Client, user: UserId, feed: &str) -> Result<(), Failure> {
     let maker = take(client, user).await?;
     clear(client, user, &maker).await?;
@@ -69,10 +71,12 @@ pub(super) async fn begin(client: &Client, user: UserId, feed: &str) -> Result<(
     finish(client, holding(user, &maker, text).param("feed", feed)).await
 }
 
-/// Makes the graph somebody's to clear, and nobody's to read or to write to. Clearing takes more than one transaction, and several
-/// servers find at the same moment that a graph is gone: one of them would remove what another had already written.
+/// Takes the lock for clearing a graph; while it is held, nobody reads or writes the graph.
+///
+/// Clearing takes several transactions, and several servers may find at the same moment that a graph is missing. Without the lock
+/// one of them would delete what another had already written.
 async fn take(client: &Client, user: UserId) -> Result<String, Failure> {
-    // Writing first takes the lock; what is read after that is what another left.
+    // Writing first takes Neo4j's lock, so the next read sees what another writer left.
     let statement = query(
         "MERGE (p:Projection {user_id: $user}) SET p.touched_at = datetime()
          WITH p WHERE p.maker IS NULL OR p.maker_at < datetime() - duration({seconds: $stale})
@@ -84,7 +88,7 @@ async fn take(client: &Client, user: UserId) -> Result<String, Failure> {
     Columns(taken.first().ok_or(Failure::Moved)?).get("maker")
 }
 
-/// A statement on the checkpoint `p` that finds nothing once the graph was taken by another.
+/// A statement on the checkpoint `p` that matches only while this process holds the lock.
 fn holding(user: UserId, maker: &str, text: &str) -> Query {
     let text = format!("MATCH (p:Projection {{user_id: $user}}) SET p.touched_at = datetime() WITH p WHERE p.maker = $maker {text}");
     query(&text).param("user", id(user.0)).param("maker", maker)
@@ -97,8 +101,8 @@ async fn finish(client: &Client, last: Query) -> Result<(), Failure> {
 
 async fn clear(client: &Client, user: UserId, maker: &str) -> Result<(), Failure> {
     for label in LABELS {
-        // The second condition lets Neo4j use the index on both properties. Relationships go first, because one node may have
-        // any number of them.
+        // The second condition lets Neo4j use the index on both properties. Relationships are deleted first, because a node may
+        // have any number of them.
         let nodes = format!("MATCH (n:{label}) WHERE n.user_id = $user AND n.id IS NOT NULL");
         let all = [
             format!("{nodes} MATCH (n)-[r]-() WITH DISTINCT r LIMIT $limit DELETE r RETURN count(*) AS gone"),
@@ -111,7 +115,7 @@ async fn clear(client: &Client, user: UserId, maker: &str) -> Result<(), Failure
     Ok(())
 }
 
-/// One step of clearing: how much it removed.
+/// Runs one step of clearing. Returns the number of deleted items.
 async fn remove(client: &Client, user: UserId, maker: &str, text: &str) -> Result<i64, Failure> {
     let hold = holding(user, maker, "SET p.maker_at = datetime() RETURN 1 AS done");
     let statement = query(text).param("user", id(user.0)).param("limit", WIPED_AT_ONCE);
@@ -129,7 +133,7 @@ async fn remove(client: &Client, user: UserId, maker: &str, text: &str) -> Resul
 
 pub(super) async fn apply(client: &Client, verbs: &Verbs, user: UserId, feed: &str, batch: &GraphBatch) -> Result<(), Failure> {
     let statements = statements(verbs, user, batch);
-    // Writing it first takes the lock on the checkpoint; what is read after that is what another writer left.
+    // Writing first takes Neo4j's lock on the checkpoint, so the next read sees what another writer left.
     let moved = query(
         "MATCH (p:Projection {user_id: $user}) SET p.updated_at = datetime()
          WITH p WHERE p.feed = $feed AND p.position = $after SET p.position = $upto RETURN p.position AS position",
@@ -150,7 +154,9 @@ pub(super) async fn apply(client: &Client, verbs: &Verbs, user: UserId, feed: &s
     client.transaction(client.write_timeout, work).await
 }
 
-/// All changes of a batch. A node that a change points to and that comes later is made empty; its own change fills it.
+/// The statements for all changes of a batch.
+///
+/// If a change references a node that comes later, an empty node is created. The node's own change fills it.
 fn statements(verbs: &Verbs, user: UserId, batch: &GraphBatch) -> Vec<Query> {
     let mut all = Vec::new();
     let mut add = |text: &str, rows: BoltType| {
@@ -163,7 +169,7 @@ fn statements(verbs: &Verbs, user: UserId, batch: &GraphBatch) -> Vec<Query> {
     }
     add("UNWIND $rows AS row MERGE (n:Session {user_id: $user, id: row.id}) SET n += row.set", list(batch.sessions.iter().map(session)));
     add("UNWIND $rows AS row MERGE (n:Entity {user_id: $user, id: row.id}) SET n += row.set", list(batch.entities.iter().map(entity)));
-    // Each once, and in an order: two writers that lock the same nodes in different orders would lock each other out.
+    // Sorted and without duplicates: two writers that lock the same nodes in different orders would deadlock.
     let known: BTreeSet<EntityId> = batch.entities.iter().map(|e| e.id).collect();
     let sides = batch.facts.iter().flat_map(|f| [f.subject, f.object]);
     let pointed: BTreeSet<EntityId> =
@@ -176,7 +182,7 @@ fn statements(verbs: &Verbs, user: UserId, batch: &GraphBatch) -> Vec<Query> {
 
 fn gone(verbs: &Verbs, things: &[NodeId], add: &mut impl FnMut(&str, BoltType)) {
     let of = |pick: fn(&NodeId) -> Option<Uuid>| ids(things.iter().filter_map(pick));
-    // The feed does not know any more which verb it had.
+    // The feed no longer knows the relation of a deleted fact.
     let text = for_each(verbs, |verb| format!("UNWIND $rows AS id MATCH ()-[r:{verb} {{id: id}}]->() WHERE r.user_id = $user DELETE r"));
     add(&text, of(|t| if let NodeId::Fact(f) = t { Some(f.0) } else { None }));
     let nodes = [
@@ -212,8 +218,10 @@ fn messages(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
     );
 }
 
-/// Facts are found by their id, deleted where one of their sides was merged into another thing (a relationship cannot move), and
-/// made if they are not there. Fresh ones are only made.
+/// Updates existing facts by id and creates missing ones. A fresh batch only creates.
+///
+/// If one end of a fact was merged into another entity, the relationship is deleted and created again, because a relationship
+/// cannot move.
 fn facts(verbs: &Verbs, batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
     let mut by_verb: BTreeMap<&str, Vec<BoltType>> = BTreeMap::new();
     for f in &batch.facts {
@@ -245,8 +253,10 @@ fn facts(verbs: &Verbs, batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)
     add(&text, rows);
 }
 
-/// One statement for all verbs. Each statement is a message, and the driver leaves it to the network to hold back the end of a long
-/// message until its beginning is confirmed, which takes 40 ms: one statement per verb took five times as long.
+/// Combines the statements for all types into one.
+///
+/// Each statement is a message. The network delays the end of a long message until its beginning is confirmed, which takes 40 ms.
+/// One statement per type took five times as long.
 fn for_each(verbs: &Verbs, text: impl Fn(&str) -> String) -> String {
     verbs.all().map(|verb| format!("CALL () {{ {} }}", text(verb))).collect::<Vec<_>>().join("\n")
 }

@@ -9,7 +9,7 @@ use super::{
     failure::Failure,
     keys,
     row_security::RowAccess,
-    rows::Of,
+    rows::Column,
 };
 use recall_domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Timestamp, UserId, ViewerRole};
 use recall_ports::{AuditLog, StoreError};
@@ -89,7 +89,7 @@ impl AuditLog for PostgresStore {
 }
 
 fn entry(row: AuditRow) -> Result<AuditEntry, Failure> {
-    let of = |column| Of("audit", column);
+    let of = |column| Column("audit", column);
     let address = row.address.map(|a| a.parse()).transpose();
     Ok(AuditEntry {
         number: of("number").count(row.number)?,

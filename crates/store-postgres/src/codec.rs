@@ -30,7 +30,7 @@ pub(super) fn millis(t: Timestamp) -> i64 {
 }
 
 /// The inverse of [`millis`]; `None` for a time that could not have been stored.
-pub(super) fn moment(millis: i64) -> Option<Timestamp> {
+pub(super) fn parse_millis(millis: i64) -> Option<Timestamp> {
     (EARLIEST..=LATEST).contains(&millis).then(|| DateTime::from_timestamp_millis(millis)).flatten()
 }
 
@@ -121,7 +121,7 @@ pub(super) fn json<T: Serialize + ?Sized>(value: &T, what: &'static str) -> Resu
 /// Serializes a client's JSON, if it can be read back.
 ///
 /// JSON nested deeper than the parser's limit could be written but never read. It would break every list with its message.
-pub(super) fn foreign_json(value: &serde_json::Value, what: &'static str) -> Result<String, Failure> {
+pub(super) fn client_json(value: &serde_json::Value, what: &'static str) -> Result<String, Failure> {
     let text = json(value, what)?;
     serde_json::from_str::<serde_json::Value>(&text).map_err(|_| Failure::Unstorable(what))?;
     Ok(text)
@@ -215,8 +215,8 @@ mod tests {
 
         #[test]
         fn times_round_trip_in_milliseconds(ms in EARLIEST..LATEST, ns in 0u32..1_000_000) {
-            let t = moment(ms).unwrap() + chrono::Duration::nanoseconds(i64::from(ns));
-            prop_assert_eq!(moment(millis(t)), Some(time(t)));
+            let t = parse_millis(ms).unwrap() + chrono::Duration::nanoseconds(i64::from(ns));
+            prop_assert_eq!(parse_millis(millis(t)), Some(time(t)));
         }
     }
 
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn unstorable_times_are_clamped_and_refused_as_keys() {
-        assert_eq!((moment(i64::MIN), moment(i64::MAX), moment(EARLIEST - 1)), (None, None, None));
+        assert_eq!((parse_millis(i64::MIN), parse_millis(i64::MAX), parse_millis(EARLIEST - 1)), (None, None, None));
         assert_eq!(millis(time(Timestamp::MAX_UTC)), LATEST);
         assert_eq!(millis(time(Timestamp::MIN_UTC)), EARLIEST);
     }
@@ -248,6 +248,6 @@ mod tests {
         for _ in 0..200 {
             value = serde_json::Value::Array(vec![value]);
         }
-        assert!(matches!(foreign_json(&value, "it"), Err(Failure::Unstorable("it"))));
+        assert!(matches!(client_json(&value, "it"), Err(Failure::Unstorable("it"))));
     }
 }

@@ -9,10 +9,10 @@ use sqlx::{
 
 use tokio::sync::Notify;
 
-use super::{failure::Failure, servers::Wanted};
+use super::{failure::Failure, servers::TargetSession};
 
 /// How long an idle connection is trusted. After that, it must answer a ping within the same time before it gets a statement.
-const TRUSTED: Duration = Duration::from_secs(1);
+const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
 /// Options for using the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,8 +67,8 @@ pub(super) fn options(url: &str) -> Result<PgConnectOptions, Failure> {
 ///
 /// If there are several servers, `choice` holds the condition that this server must meet, and whom to notify when it no longer
 /// does.
-pub(super) fn pool(options: &PgConnectOptions, choice: Option<(Wanted, Arc<Notify>)>, config: &PostgresConfig) -> PgPool {
-    let options = limited(options, config);
+pub(super) fn pool(options: &PgConnectOptions, choice: Option<(TargetSession, Arc<Notify>)>, config: &PostgresConfig) -> PgPool {
+    let options = with_timeouts(options, config);
     let pool = PgPoolOptions::new()
         .max_connections(config.connections.max(1))
         .acquire_timeout(config.acquire_timeout)
@@ -79,7 +79,7 @@ pub(super) fn pool(options: &PgConnectOptions, choice: Option<(Wanted, Arc<Notif
         .before_acquire(|connection, meta| {
             Box::pin(async move {
                 // A silent connection is replaced. Waiting for it would use up the time for finding another server.
-                Ok(meta.idle_for < TRUSTED || matches!(tokio::time::timeout(TRUSTED, connection.ping()).await, Ok(Ok(()))))
+                Ok(meta.idle_for < TRUSTED_IDLE || matches!(tokio::time::timeout(TRUSTED_IDLE, connection.ping()).await, Ok(Ok(()))))
             })
         });
     let Some((wanted, trouble)) = choice else { return pool.connect_lazy_with(options) };
@@ -100,7 +100,7 @@ pub(super) fn pool(options: &PgConnectOptions, choice: Option<(Wanted, Arc<Notif
 }
 
 /// Adds the timeouts. They travel in the startup packet, so they cost no statement and apply from the start.
-fn limited(options: &PgConnectOptions, config: &PostgresConfig) -> PgConnectOptions {
+fn with_timeouts(options: &PgConnectOptions, config: &PostgresConfig) -> PgConnectOptions {
     if config.pooler {
         return options.clone().extra_float_digits(None);
     }

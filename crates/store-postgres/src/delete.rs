@@ -24,7 +24,7 @@ use recall_ports::{Reweigh, SessionDeleted};
 const ATTEMPTS: u32 = 20;
 
 /// What becomes of the facts that lose evidence, and the version it is based on.
-pub(super) struct Decision {
+pub(super) struct Reweighing {
     pub(super) version: u64,
     pub(super) changed: Vec<Fact>,
     pub(super) gone: Vec<FactId>,
@@ -32,7 +32,7 @@ pub(super) struct Decision {
     pub(super) entities: Vec<Uuid>,
 }
 
-pub(super) async fn session(
+pub(super) async fn delete_session(
     store: &PostgresStore,
     user: UserId,
     session: SessionId,
@@ -40,27 +40,27 @@ pub(super) async fn session(
     reweigh: Reweigh<'_>,
 ) -> Result<SessionDeleted, Failure> {
     for _ in 0..ATTEMPTS {
-        let decision = decide(store, user, session, reweigh).await?;
+        let decision = plan_reweighing(store, user, session, reweigh).await?;
         let input = (user.0, session.0, since, decision);
         match store.write(user, &input, |c, (user, session, since, decision)| Box::pin(apply(c, *user, *session, *since, decision))).await {
             Err(Failure::Stale) => {}
             done => return done,
         }
     }
-    Err(Failure::NeverStill(ATTEMPTS))
+    Err(Failure::AttemptsExhausted(ATTEMPTS))
 }
 
 /// Loads the facts with evidence in the session, and their evidence elsewhere, with the knowledge version. Ordered by fact.
-async fn concerned(c: &mut PgConnection, user: UserId, session: SessionId) -> Result<(u64, Vec<Fact>, Vec<Evidence>), Failure> {
+async fn affected_facts(c: &mut PgConnection, user: UserId, session: SessionId) -> Result<(u64, Vec<Fact>, Vec<Evidence>), Failure> {
     let version = knowledge::version(c, user.0).await?;
     let ids = sqlx::query_scalar!("SELECT DISTINCT fact_id FROM evidence WHERE user_id = $1 AND session_id = $2", user.0, session.0);
     let ids = ids.fetch_all(&mut *c).await?;
-    let (facts, left) = elsewhere(c, user.0, session.0, &ids).await?;
+    let (facts, left) = with_other_evidence(c, user.0, session.0, &ids).await?;
     Ok((version, facts, left))
 }
 
 /// Loads facts and their evidence outside the session, ordered by fact.
-pub(super) async fn elsewhere(
+pub(super) async fn with_other_evidence(
     c: &mut PgConnection,
     user: Uuid,
     session: Uuid,
@@ -80,19 +80,19 @@ pub(super) async fn elsewhere(
 }
 
 /// Reads the affected facts in one snapshot and re-weighs each.
-async fn decide(store: &PostgresStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Decision, Failure> {
+async fn plan_reweighing(store: &PostgresStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Reweighing, Failure> {
     let input = (user, session);
-    let (version, facts, left) = store.snapshot(user, &input, |c, &(user, session)| Box::pin(concerned(c, user, session))).await?;
-    Ok(weigh(version, facts, &left, reweigh))
+    let (version, facts, left) = store.snapshot(user, &input, |c, &(user, session)| Box::pin(affected_facts(c, user, session))).await?;
+    Ok(reweigh_facts(version, facts, &left, reweigh))
 }
 
 /// Re-weighs each fact with its remaining evidence.
-pub(super) fn weigh(version: u64, facts: Vec<Fact>, left: &[Evidence], reweigh: Reweigh<'_>) -> Decision {
+pub(super) fn reweigh_facts(version: u64, facts: Vec<Fact>, left: &[Evidence], reweigh: Reweigh<'_>) -> Reweighing {
     let mut by_fact: HashMap<FactId, &[Evidence]> = HashMap::new();
     for chunk in left.chunk_by(|a, b| a.fact == b.fact) {
         by_fact.extend(chunk.first().map(|e| (e.fact, chunk)));
     }
-    let mut decision = Decision { version, changed: Vec::new(), gone: Vec::new(), entities: Vec::new() };
+    let mut decision = Reweighing { version, changed: Vec::new(), gone: Vec::new(), entities: Vec::new() };
     for fact in facts {
         decision.entities.extend([fact.subject.0, fact.object.0]);
         match reweigh(&fact, by_fact.get(&fact.id).copied().unwrap_or_default()) {
@@ -108,7 +108,7 @@ async fn apply(
     user: Uuid,
     session: Uuid,
     since: Option<Timestamp>,
-    decision: &Decision,
+    decision: &Reweighing,
 ) -> Result<SessionDeleted, Failure> {
     sessions::lock(c, user, session).await?;
     let messages = sqlx::query_scalar!(
@@ -125,16 +125,16 @@ async fn apply(
         signed(decision.version),
     );
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        account_deletion::refuse_while_locked(c, user).await?;
+        account_deletion::reject_while_locked(c, user).await?;
         return Err(Failure::Stale);
     }
 
     let mentioned = sqlx::query_scalar!("SELECT DISTINCT entity_id FROM mentions WHERE user_id = $1 AND session_id = $2", user, session);
     let mentioned = mentioned.fetch_all(&mut *c).await?;
-    forget_mentions(c, user, session, &mentioned).await?;
+    subtract_mentions(c, user, session, &mentioned).await?;
 
     for fact in &decision.changed {
-        knowledge::put_fact(c, user, fact).await?;
+        knowledge::upsert_fact(c, user, fact).await?;
     }
     let gone: Vec<_> = decision.gone.iter().map(|f| f.0).collect();
     sqlx::query!("DELETE FROM facts WHERE user_id = $1 AND id = ANY($2)", user, &gone[..]).execute(&mut *c).await?;
@@ -146,9 +146,9 @@ async fn apply(
     let merged = sqlx::query_scalar!("SELECT gone_id FROM entity_merges WHERE user_id = $1 AND into_id = ANY($2)", user, &concerned[..]);
     let merged = merged.fetch_all(&mut *c).await?;
     if !merged.is_empty() {
-        forget_merges(c, user, &merged).await?;
+        delete_unused_merge_records(c, user, &merged).await?;
     }
-    let entities = forget_entities(c, user, &concerned).await?;
+    let entities = delete_unused_entities(c, user, &concerned).await?;
     Ok(SessionDeleted {
         messages: messages.unsigned_abs(),
         facts_deleted: decision.gone.len() as u64,
@@ -158,7 +158,7 @@ async fn apply(
 }
 
 /// Deletes merge records whose merged entity has no mention or evidence left. Its name must not remain stored either.
-pub(super) async fn forget_merges(c: &mut PgConnection, user: Uuid, gone: &[Uuid]) -> Result<(), Failure> {
+pub(super) async fn delete_unused_merge_records(c: &mut PgConnection, user: Uuid, gone: &[Uuid]) -> Result<(), Failure> {
     let merges = sqlx::query!(
         "DELETE FROM merges g WHERE user_id = $1 AND gone_id = ANY($2)
          AND NOT EXISTS (SELECT 1 FROM merged_mentions m WHERE m.user_id = $1 AND m.gone_id = g.gone_id)
@@ -172,7 +172,7 @@ pub(super) async fn forget_merges(c: &mut PgConnection, user: Uuid, gone: &[Uuid
 }
 
 /// Deletes those entities that no mention or fact references any more. Returns their number.
-pub(super) async fn forget_entities(c: &mut PgConnection, user: Uuid, concerned: &[Uuid]) -> Result<u64, Failure> {
+pub(super) async fn delete_unused_entities(c: &mut PgConnection, user: Uuid, concerned: &[Uuid]) -> Result<u64, Failure> {
     let entities = sqlx::query!(
         "DELETE FROM entities e WHERE user_id = $1 AND id = ANY($2)
          AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = $1 AND m.entity_id = e.id)
@@ -185,7 +185,7 @@ pub(super) async fn forget_entities(c: &mut PgConnection, user: Uuid, concerned:
 }
 
 /// Subtracts a session's mentions from the entities' counts, and replaces a first message that is in the session.
-async fn forget_mentions(c: &mut PgConnection, user: Uuid, session: Uuid, entities: &[Uuid]) -> Result<(), Failure> {
+async fn subtract_mentions(c: &mut PgConnection, user: Uuid, session: Uuid, entities: &[Uuid]) -> Result<(), Failure> {
     let update = sqlx::query!(
         "UPDATE entities e SET
              mention_count = greatest(0, mention_count - (

@@ -11,7 +11,7 @@ use super::{
     codec::{json, signed, time},
     failure::Failure,
     row_security::{self, RowAccess},
-    rows::{EventRow, Of},
+    rows::{Column, EventRow},
 };
 use recall_domain::{Caller, EventDraft, SessionId, StoredEvent, Timestamp};
 use recall_ports::{EventLog, LogState, StoreError};
@@ -30,7 +30,7 @@ impl EventLog for PostgresStore {
             session.0,
         );
         let row = row.fetch_optional(self.pool.reading(caller)).await.map_err(Failure::from)?.ok_or(Failure::NotFound)?;
-        let of = |column| Of("sessions", column);
+        let of = |column| Column("sessions", column);
         Ok(LogState { epoch: row.epoch, head: of("event_head").count(row.event_head)?, floor: of("event_floor").count(row.event_floor)? })
     }
 
@@ -68,7 +68,7 @@ impl EventLog for PostgresStore {
 
     async fn prune_events(&self, before: Timestamp, keep: u64) -> Result<u64, StoreError> {
         let input = (time(before), signed(keep));
-        Ok(self.write(RowAccess::Pruning, &input, |c, &(before, keep)| Box::pin(prune(c, before, keep))).await?)
+        Ok(self.write(RowAccess::Pruning, &input, |c, &(before, keep)| Box::pin(prune_logs(c, before, keep))).await?)
     }
 }
 
@@ -133,7 +133,7 @@ pub(super) async fn insert(
 /// Removes the oldest events of some logs. It always removes a prefix, so the rest has no gaps.
 ///
 /// Logs with a concurrent writer are left for the next call.
-async fn prune(c: &mut PgConnection, before: Timestamp, keep: i64) -> Result<u64, Failure> {
+async fn prune_logs(c: &mut PgConnection, before: Timestamp, keep: i64) -> Result<u64, Failure> {
     let logs = sqlx::query!(
         "SELECT user_id, id, event_head, event_floor FROM sessions
          WHERE oldest_event_at < $1 OR (log_length >= $2 AND oldest_event_at IS NOT NULL)
@@ -149,7 +149,7 @@ async fn prune(c: &mut PgConnection, before: Timestamp, keep: i64) -> Result<u64
             break;
         }
         let (user, session, head, floor) = (log.user_id, log.id, log.event_head, log.event_floor);
-        row_security::go_on_for(c, user).await?;
+        row_security::switch_to_user(c, user).await?;
         let bound = floor.saturating_add(signed(PRUNE_EVENTS - removed)).min(head + 1);
         // The first event that is young enough to stay. Pruning by time alone would leave gaps after the clock jumped back.
         let young = sqlx::query_scalar!(

@@ -39,8 +39,10 @@ pub(super) enum Failure {
     #[error("{0} cannot be stored")]
     Unstorable(&'static str),
     #[error("knowledge changed during each of {0} attempts; try again later")]
-    NeverStill(u32),
-    #[error("migration {0} of this database is unknown: it was written by a newer version of this program; upgrade this program")]
+    AttemptsExhausted(u32),
+    #[error(
+        "migration {0} of this database is unknown: it was written by a newer version of this program; upgrade recall or restore the older database"
+    )]
     NewerDatabase(i64),
     #[error("the database schema is older than this program: run `recall migrate` first")]
     OlderDatabase,
@@ -85,12 +87,12 @@ impl Failure {
     /// Whether the same call may succeed later.
     fn is_transient(&self) -> bool {
         match self {
-            Self::Refused { code, .. } => code_is_transient(code),
-            Self::Sql(e) => link_is_lost(e) || matches!(e, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed),
-            Self::NotConfirmed(_) | Self::NeverStill(_) | Self::NoAnswer(_) | Self::ReadOnly | Self::NoServer(_) => true,
+            Self::Refused { code, .. } => is_transient_code(code),
+            Self::Sql(e) => is_connection_lost(e) || matches!(e, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed),
+            Self::NotConfirmed(_) | Self::AttemptsExhausted(_) | Self::NoAnswer(_) | Self::ReadOnly | Self::NoServer(_) => true,
             Self::Migration(sqlx::migrate::MigrateError::Execute(e) | sqlx::migrate::MigrateError::ExecuteMigration(e, _)) => {
                 let code = e.as_database_error().and_then(sqlx::error::DatabaseError::code);
-                link_is_lost(e) || code.is_some_and(|c| code_is_transient(&c))
+                is_connection_lost(e) || code.is_some_and(|c| is_transient_code(&c))
             }
             _ => false,
         }
@@ -109,12 +111,12 @@ impl Failure {
     /// Whether a transaction that failed before its COMMIT is worth an immediate retry.
     ///
     /// Such a transaction left nothing behind: it lost against another one, or it lost its connection.
-    pub(super) fn may_be_repeated(&self) -> bool {
+    pub(super) fn is_retryable(&self) -> bool {
         match self {
             Self::Refused { code, .. } => {
                 matches!(code.as_str(), "40001" | "40P01" | "57P01" | "57P02" | "25P03") || code.starts_with("08")
             }
-            Self::Sql(e) => link_is_lost(e),
+            Self::Sql(e) => is_connection_lost(e),
             _ => false,
         }
     }
@@ -124,16 +126,18 @@ impl Failure {
 pub(super) fn is_wrong_server(e: &sqlx::Error) -> bool {
     let code = e.as_database_error().and_then(sqlx::error::DatabaseError::code);
     // 25006 read only, 57P01..03 shutdown and startup.
-    link_is_lost(e) || matches!(e, sqlx::Error::PoolTimedOut) || code.is_some_and(|c| matches!(&*c, "25006" | "57P01" | "57P02" | "57P03"))
+    is_connection_lost(e)
+        || matches!(e, sqlx::Error::PoolTimedOut)
+        || code.is_some_and(|c| matches!(&*c, "25006" | "57P01" | "57P02" | "57P03"))
 }
 
 /// Whether the connection ended during a statement.
-pub(super) fn link_is_lost(e: &sqlx::Error) -> bool {
+pub(super) fn is_connection_lost(e: &sqlx::Error) -> bool {
     matches!(e, sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed | sqlx::Error::Tls(_))
 }
 
 /// Whether a PostgreSQL error code is caused by the current state and not by the statement.
-fn code_is_transient(code: &str) -> bool {
+fn is_transient_code(code: &str) -> bool {
     // 08 connection, 40 rollback (deadlock, serialization), 53 resources (disk full, too many connections), 57P01..03 shutdown and
     // startup, 57014 statement_timeout, 55P03 lock_timeout, 25P03 idle in transaction, 25006 read only (a standby that is about to
     // take over), 58030 I/O error.
@@ -173,18 +177,18 @@ mod tests {
     #[test]
     fn only_codes_of_temporary_states_are_transient() {
         for transient in ["08006", "40001", "40P01", "53300", "53100", "57P01", "57P03", "57014", "55P03", "25006"] {
-            assert!(code_is_transient(transient), "{transient}");
+            assert!(is_transient_code(transient), "{transient}");
         }
         for permanent in ["23505", "23503", "22P05", "42P01", "28P01", "3D000", "42501", "XX000"] {
-            assert!(!code_is_transient(permanent), "{permanent}");
+            assert!(!is_transient_code(permanent), "{permanent}");
         }
     }
 
     #[test]
     fn unconfirmed_commit_is_transient_but_not_retried() {
         let lost = || sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into());
-        assert!(Failure::from(lost()).may_be_repeated());
-        assert!(!Failure::NotConfirmed(lost()).may_be_repeated());
+        assert!(Failure::from(lost()).is_retryable());
+        assert!(!Failure::NotConfirmed(lost()).is_retryable());
         assert!(Failure::NotConfirmed(lost()).is_transient());
     }
 }

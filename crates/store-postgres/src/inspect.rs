@@ -44,7 +44,7 @@ impl Inspect for PostgresStore {
 /// Inserts the installation's row if it is missing, and returns an id for this process.
 ///
 /// Both are random numbers of the server, so a backup of another installation does not reveal the local user.
-pub(super) async fn found_installation(connection: &mut PgConnection, now: Timestamp) -> Result<Uuid, Failure> {
+pub(super) async fn ensure_installation(connection: &mut PgConnection, now: Timestamp) -> Result<Uuid, Failure> {
     sqlx::query!("INSERT INTO installation (id, created_at) VALUES (1, $1) ON CONFLICT DO NOTHING", codec::time(now))
         .execute(&mut *connection)
         .await?;

@@ -20,9 +20,10 @@ use super::{
     codec::{Word, interval, signed, time},
     events,
     failure::Failure,
+    round_robin,
     row_security::RowAccess,
-    rows::Of,
-    sessions, turns,
+    rows::Column,
+    sessions,
 };
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
 use recall_ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError};
@@ -46,7 +47,7 @@ pub(super) struct JobRow {
 #[async_trait]
 impl JobQueue for PostgresStore {
     async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError> {
-        let rows = turns::claim(self, now, lease, limit).await?;
+        let rows = round_robin::claim(self, now, lease, limit).await?;
         let mut jobs = rows.into_iter().map(job).collect::<Result<Vec<_>, _>>()?;
         jobs.sort_by_key(|job| job.claim.job);
         Ok(jobs)
@@ -58,7 +59,7 @@ impl JobQueue for PostgresStore {
     }
 
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
-        let (job, token) = numbers(claim);
+        let (job, token) = id_and_token(claim);
         // Checks the claim without waiting for a lock. A locked row is most likely being ended by the very worker that holds this
         // lease, and that worker could wait for this statement.
         let ours = sqlx::query_scalar!(
@@ -76,7 +77,7 @@ impl JobQueue for PostgresStore {
     }
 
     async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError> {
-        let (job, token) = numbers(claim);
+        let (job, token) = id_and_token(claim);
         let done = sqlx::query!(
             "UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, code = $3, holder = NULL
              WHERE id = $4 AND token = $5 AND state = 'live'",
@@ -94,7 +95,7 @@ impl JobQueue for PostgresStore {
     }
 
     async fn release(&self, claims: &[Claim]) -> Result<(), StoreError> {
-        let (jobs, tokens): (Vec<_>, Vec<_>) = claims.iter().map(numbers).unzip();
+        let (jobs, tokens): (Vec<_>, Vec<_>) = claims.iter().map(id_and_token).unzip();
         let released = sqlx::query!(
             "UPDATE jobs SET ready_at = queued_at, token = jobs.token + 1, attempts = attempts - 1, holder = NULL
              FROM unnest($1::bigint[], $2::bigint[]) AS c (id, token)
@@ -107,7 +108,7 @@ impl JobQueue for PostgresStore {
     }
 
     async fn release_lost(&self, held: &[Claim], now: Timestamp) -> Result<u64, StoreError> {
-        let held: Vec<_> = held.iter().map(|claim| numbers(claim).0).collect();
+        let held: Vec<_> = held.iter().map(|claim| id_and_token(claim).0).collect();
         let released = sqlx::query!(
             "UPDATE jobs SET ready_at = queue_time($1), token = token + 1, attempts = greatest(attempts - 1, 0), holder = NULL
              WHERE head AND ready_at > queue_time($1) AND holder = $2 AND id <> ALL ($3)",
@@ -164,12 +165,12 @@ impl JobQueue for PostgresStore {
     }
 }
 
-fn numbers(claim: &Claim) -> (i64, i64) {
+fn id_and_token(claim: &Claim) -> (i64, i64) {
     (signed(claim.job), signed(claim.token))
 }
 
 /// The lane of some work, its message, and whether the message is to be answered later.
-fn lane(work: JobWork) -> (&'static str, MessageId, bool) {
+fn lane_of(work: JobWork) -> (&'static str, MessageId, bool) {
     match work {
         JobWork::Understand { message, answer } => ("understand", message, answer),
         JobWork::Answer(message) => ("answer", message, false),
@@ -177,7 +178,7 @@ fn lane(work: JobWork) -> (&'static str, MessageId, bool) {
 }
 
 fn job(row: JobRow) -> Result<Job, Failure> {
-    let of = |column| Of("jobs", column);
+    let of = |column| Column("jobs", column);
     let message = MessageId(row.message_id);
     Ok(Job {
         claim: Claim { job: of("id").count(row.id)?, token: of("token").count(row.token)? },
@@ -202,7 +203,7 @@ pub(super) async fn enqueue(
     work: &[(JobWork, Timestamp)],
 ) -> Result<(), Failure> {
     for name in ["understand", "answer"] {
-        let jobs: Vec<_> = work.iter().map(|&(work, at)| (lane(work), at)).filter(|((lane, ..), _)| *lane == name).collect();
+        let jobs: Vec<_> = work.iter().map(|&(work, at)| (lane_of(work), at)).filter(|((lane, ..), _)| *lane == name).collect();
         if jobs.is_empty() {
             continue;
         }
@@ -230,7 +231,7 @@ pub(super) async fn enqueue(
 }
 
 /// The job that a claim holds.
-pub(super) struct Held {
+pub(super) struct HeldJob {
     id: i64,
     user_id: Uuid,
     session_id: Uuid,
@@ -244,8 +245,8 @@ pub(super) struct Held {
 ///
 /// # Errors
 /// `NotOurs` if another worker has the lease, the job is done, released or dead, or it belongs to another user.
-pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> Result<Held, Failure> {
-    let (id, token) = numbers(claim);
+pub(super) async fn verify_claim(c: &mut PgConnection, user: UserId, claim: &Claim) -> Result<HeldJob, Failure> {
+    let (id, token) = id_and_token(claim);
     let seen = sqlx::query_scalar!(
         "SELECT session_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live'",
         id,
@@ -259,7 +260,7 @@ pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> R
         e => e,
     })?;
     let held = sqlx::query_as!(
-        Held,
+        HeldJob,
         "SELECT id, user_id, session_id, lane, message_id FROM jobs
          WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live' FOR UPDATE",
         id,
@@ -270,7 +271,7 @@ pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> R
 }
 
 /// Ends a completed job: deletes its row and promotes the next job of its lane.
-pub(super) async fn finish(c: &mut PgConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+pub(super) async fn finish(c: &mut PgConnection, held: &HeldJob, now: Timestamp) -> Result<(), Failure> {
     sqlx::query!("DELETE FROM jobs WHERE id = $1", held.id).execute(&mut *c).await?;
     promote(c, held, now).await
 }
@@ -279,7 +280,7 @@ pub(super) async fn finish(c: &mut PgConnection, held: &Held, now: Timestamp) ->
 ///
 /// The job is ready from now on, not since it was queued. Otherwise a lane with a long backlog would always be the oldest and
 /// occupy every worker.
-async fn promote(c: &mut PgConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+async fn promote(c: &mut PgConnection, held: &HeldJob, now: Timestamp) -> Result<(), Failure> {
     let next = sqlx::query!(
         "UPDATE jobs SET head = true, ready_at = greatest(ready_at, queue_time($4)) WHERE id = (
              SELECT min(id) FROM jobs WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live')",
@@ -300,7 +301,7 @@ async fn bury(
     code: &str,
     now: Timestamp,
 ) -> Result<SessionId, Failure> {
-    let held = held(c, user, claim).await?;
+    let held = verify_claim(c, user, claim).await?;
     sqlx::query!("UPDATE jobs SET state = 'dead', head = false, token = token + 1, code = $1, holder = NULL WHERE id = $2", code, held.id)
         .execute(&mut *c)
         .await?;
@@ -331,7 +332,7 @@ async fn cancel_answer(
         locked => locked?,
     };
     let job = sqlx::query_as!(
-        Held,
+        HeldJob,
         "SELECT id, user_id, session_id, lane, message_id FROM jobs
          WHERE user_id = $1 AND message_id = $2 AND state = 'live' AND (lane = 'answer' OR answer) FOR UPDATE",
         user.0,

@@ -22,7 +22,7 @@ pub(super) fn parse_number_and_id(key: &str) -> Result<(i64, Uuid), Failure> {
 /// Like [`parse_number_and_id`], for a number that is a time in milliseconds.
 pub(super) fn parse_time_and_id(key: &str) -> Result<(Timestamp, Uuid), Failure> {
     let (millis, id) = parse_number_and_id(key)?;
-    Ok((codec::moment(millis).ok_or(Failure::BadCursor)?, id))
+    Ok((codec::parse_millis(millis).ok_or(Failure::BadCursor)?, id))
 }
 
 /// Parses exactly what `i64`'s `Display` writes, so that one position has one key.

@@ -29,6 +29,7 @@ mod messages;
 mod migrate;
 mod notifications;
 mod pool;
+mod round_robin;
 mod row_security;
 mod rows;
 mod servers;
@@ -37,7 +38,6 @@ mod sessions;
 mod statistics;
 #[cfg(test)]
 mod tests;
-mod turns;
 mod usage;
 mod visits;
 
@@ -50,12 +50,12 @@ use uuid::Uuid;
 
 pub use self::connect::PostgresConfig;
 use self::{
-    failure::{Failure, link_is_lost},
+    failure::{Failure, is_connection_lost},
     notifications::NotificationListener,
     pool::Pool,
-    row_security::{Access, RowAccess},
+    row_security::{RowAccess, TransactionKind},
     servers::Servers,
-    statistics::Growth,
+    statistics::GrowthCounter,
 };
 use recall_domain::Timestamp;
 use recall_ports::{Announcer, StoreError};
@@ -71,10 +71,10 @@ const ATTEMPTS: u32 = 5;
 pub struct PostgresStore {
     pool: Pool,
     notifications: NotificationListener,
-    growth: Growth,
+    growth: GrowthCounter,
     /// Identifies this process.
     instance: Uuid,
-    turns: turns::Turns,
+    round_robin: round_robin::RoundRobin,
 }
 
 impl PostgresStore {
@@ -91,17 +91,17 @@ impl PostgresStore {
 
     async fn open_inner(url: &str, config: PostgresConfig, now: Timestamp) -> Result<Self, Failure> {
         let servers = Servers::parse(url)?;
-        let (server, mut connection) = servers.first(config.acquire_timeout).await?;
+        let (server, mut connection) = servers.connect_first(config.acquire_timeout).await?;
         match config.migrate {
             true => migrate::run(&mut connection).await?,
             false => migrate::verify(&mut connection).await?,
         }
         row_security::check(&mut connection, config.require_row_security).await?;
-        let instance = inspect::found_installation(&mut connection, now).await?;
+        let instance = inspect::ensure_installation(&mut connection, now).await?;
         drop(connection);
         let pool = Pool::start(servers, server, config);
         let notifications = NotificationListener::start(pool.clone(), instance);
-        Ok(Self { notifications, pool, growth: Growth::default(), instance, turns: turns::Turns::default() })
+        Ok(Self { notifications, pool, growth: GrowthCounter::default(), instance, round_robin: round_robin::RoundRobin::default() })
     }
 
     /// Starts to report the commits of other processes to `announcer`, and their new jobs to `wake`.
@@ -121,7 +121,7 @@ impl PostgresStore {
         R: Send,
         F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
     {
-        self.transact((scope.into(), Access::Write), input, work).await
+        self.transact((scope.into(), TransactionKind::Write), input, work).await
     }
 
     /// Runs several reads in one snapshot.
@@ -131,10 +131,10 @@ impl PostgresStore {
         R: Send,
         F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
     {
-        self.transact((scope.into(), Access::Snapshot), input, work).await
+        self.transact((scope.into(), TransactionKind::Snapshot), input, work).await
     }
 
-    async fn transact<T, R, F>(&self, whose: (RowAccess, Access), input: &T, work: F) -> Result<R, Failure>
+    async fn transact<T, R, F>(&self, whose: (RowAccess, TransactionKind), input: &T, work: F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
@@ -143,7 +143,7 @@ impl PostgresStore {
         let mut attempt = 1;
         loop {
             match self.attempt(whose, input, &work).await {
-                Err(e) if e.may_be_repeated() && attempt < ATTEMPTS => {
+                Err(e) if e.is_retryable() && attempt < ATTEMPTS => {
                     tracing::debug!(attempt, error = %e, "retrying a transaction");
                     tokio::time::sleep(Duration::from_millis(10) * attempt * attempt).await;
                     attempt += 1;
@@ -153,7 +153,7 @@ impl PostgresStore {
         }
     }
 
-    async fn attempt<T, R, F>(&self, whose: (RowAccess, Access), input: &T, work: &F) -> Result<R, Failure>
+    async fn attempt<T, R, F>(&self, whose: (RowAccess, TransactionKind), input: &T, work: &F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
@@ -166,12 +166,12 @@ impl PostgresStore {
             // On an error the transaction is dropped and so rolled back.
             let result = work(&mut transaction, input).await?;
             match transaction.commit().await {
-                Err(e) if link_is_lost(&e) => Err(Failure::NotConfirmed(e)),
+                Err(e) if is_connection_lost(&e) => Err(Failure::NotConfirmed(e)),
                 done => Ok(done.map(|()| result)?),
             }
         };
-        let patience = self.pool.patience();
-        match tokio::time::timeout(patience, whole).await {
+        let time_limit = self.pool.time_limit();
+        match tokio::time::timeout(time_limit, whole).await {
             Ok(Err(e)) => {
                 if e.is_wrong_server() {
                     connection.blame_server();
@@ -180,8 +180,8 @@ impl PostgresStore {
             }
             Ok(done) => done,
             Err(_) => {
-                connection.give_up();
-                Err(Failure::NoAnswer(patience))
+                connection.discard();
+                Err(Failure::NoAnswer(time_limit))
             }
         }
     }

@@ -8,7 +8,7 @@ use super::{
     codec::{self, Word},
     failure::Failure,
     row_security::{self, RowAccess},
-    rows::Of,
+    rows::Column,
 };
 use recall_domain::{Caller, Login, ProviderToken, Renewal, Timestamp, TokenDigest, UserId, UserText};
 use recall_ports::{LoggedOut, LoginStore, Renewed, StoreError};
@@ -76,7 +76,7 @@ impl LoginStore for PostgresStore {
     }
 
     async fn use_login(&self, digest: TokenDigest, idle_until: Timestamp) -> Result<(), StoreError> {
-        let Some(user) = whose(self, digest).await? else { return Ok(()) };
+        let Some(user) = owner_of(self, digest).await? else { return Ok(()) };
         // This update does not wait for the disk.
         let used = sqlx::query!(
             "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
@@ -90,7 +90,7 @@ impl LoginStore for PostgresStore {
     }
 
     async fn claim_renewal(&self, digest: TokenDigest, now: Timestamp, until: Timestamp) -> Result<Option<ProviderToken>, StoreError> {
-        let Some(user) = whose(self, digest).await? else { return Ok(None) };
+        let Some(user) = owner_of(self, digest).await? else { return Ok(None) };
         // If two servers claim at once, the second waits for the row and then finds it claimed.
         let claimed = sqlx::query_scalar!(
             r#"UPDATE logins SET renewing_until = $1
@@ -102,11 +102,11 @@ impl LoginStore for PostgresStore {
             digest.0.as_slice(),
         );
         let token = claimed.fetch_optional(self.pool.writing(user)).await.map_err(Failure::from)?;
-        Ok(token.map(|token| Of("logins", "refresh_token").text(token)).transpose()?.map(ProviderToken))
+        Ok(token.map(|token| Column("logins", "refresh_token").text(token)).transpose()?.map(ProviderToken))
     }
 
     async fn renew_login(&self, digest: TokenDigest, claimed_until: Timestamp, renewed: &Renewed) -> Result<bool, StoreError> {
-        let Some(user) = whose(self, digest).await? else { return Ok(false) };
+        let Some(user) = owner_of(self, digest).await? else { return Ok(false) };
         // Stores the result of a renewal, if its claim is still current.
         let kept = sqlx::query!(
             "UPDATE logins SET role = $1, scopes = $2, refresh_token = $3, renew_at = $4, renewing_until = NULL
@@ -123,7 +123,7 @@ impl LoginStore for PostgresStore {
     }
 
     async fn end_login(&self, digest: TokenDigest) -> Result<bool, StoreError> {
-        let Some(user) = whose(self, digest).await? else { return Ok(false) };
+        let Some(user) = owner_of(self, digest).await? else { return Ok(false) };
         let ended = sqlx::query!("DELETE FROM logins WHERE user_id = $1 AND digest = $2", user.0, digest.0.as_slice());
         Ok(ended.execute(self.pool.writing(user)).await.map_err(Failure::from)?.rows_affected() > 0)
     }
@@ -145,7 +145,7 @@ impl LoginStore for PostgresStore {
             Box::pin(async move {
                 let mut ended = Vec::new();
                 for user in users {
-                    row_security::go_on_for(c, *user).await?;
+                    row_security::switch_to_user(c, *user).await?;
                     let of_user = sqlx::query!(
                         "DELETE FROM logins
                          WHERE user_id = $1 AND issuer = $2 AND created_at <= $3 AND ($4::text IS NULL OR provider_session = $4)",
@@ -178,13 +178,13 @@ impl LoginStore for PostgresStore {
 }
 
 /// The owner of a login. The caller's next statements run for that user.
-async fn whose(store: &PostgresStore, digest: TokenDigest) -> Result<Option<UserId>, Failure> {
+async fn owner_of(store: &PostgresStore, digest: TokenDigest) -> Result<Option<UserId>, Failure> {
     let found = sqlx::query_scalar!("SELECT user_id FROM logins WHERE digest = $1", digest.0.as_slice());
     Ok(found.fetch_optional(store.pool.reading(RowAccess::Login)).await?.map(UserId))
 }
 
 fn login(row: LoginRow, digest: TokenDigest) -> Result<(Caller, Login), Failure> {
-    let of = |column| Of("logins", column);
+    let of = |column| Column("logins", column);
     let caller = Caller::verified(UserId(row.user_id), of("role").word(&row.role)?);
     let token = of("refresh_token").opt_text(row.refresh_token)?;
     let login = Login {

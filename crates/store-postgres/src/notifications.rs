@@ -105,20 +105,20 @@ impl NotificationListener {
 
     /// Reports committed events.
     pub(super) fn committed(&self, caller: &Caller, session: SessionId) {
-        self.put(Kind::Events, caller, session);
+        self.enqueue(Kind::Events, caller, session);
     }
 
     /// Reports committed events and jobs.
     pub(super) fn queued(&self, caller: &Caller, session: SessionId) {
-        self.put(Kind::Work, caller, session);
+        self.enqueue(Kind::Work, caller, session);
     }
 
     /// Reports a deleted session.
     pub(super) fn deleted(&self, caller: &Caller, session: SessionId) {
-        self.put(Kind::Deleted, caller, session);
+        self.enqueue(Kind::Deleted, caller, session);
     }
 
-    fn put(&self, kind: Kind, caller: &Caller, session: SessionId) {
+    fn enqueue(&self, kind: Kind, caller: &Caller, session: SessionId) {
         // If the queue is full or closed, the notification is lost and others find the change by polling.
         let _ = self.queue.try_send(Notification { kind, user: caller.user().0, session: session.0 });
     }
@@ -192,7 +192,7 @@ impl Receiver {
     async fn listen(&self, mut listener: PgListener) -> Failure {
         loop {
             match timeout(SILENCE, listener.try_recv()).await {
-                Ok(Ok(Some(notification))) => self.pass_on(notification.payload()),
+                Ok(Ok(Some(notification))) => self.forward(notification.payload()),
                 Ok(Ok(None)) => return Failure::Sql(sqlx::Error::WorkerCrashed),
                 Ok(Err(e)) => return e.into(),
                 Err(_) => match timeout(ANSWER, sqlx::query_scalar!("SELECT 1").fetch_one(&mut listener)).await {
@@ -204,7 +204,7 @@ impl Receiver {
         }
     }
 
-    fn pass_on(&self, payload: &str) {
+    fn forward(&self, payload: &str) {
         let Some((from, notification)) = Notification::parse(payload) else { return };
         if from == self.instance {
             return;

@@ -27,7 +27,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{
     connect::{self, PostgresConfig},
     failure::is_wrong_server,
-    row_security::{Access, RowAccess},
+    row_security::{RowAccess, TransactionKind},
     servers::{Servers, address},
 };
 use recall_domain::UserId;
@@ -38,19 +38,19 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// A call that waits longer for a connection triggers a check of the server choice: a machine that was switched off sends no
 /// signal.
-const SLOW: Duration = Duration::from_secs(1);
+const SLOW_ACQUIRE: Duration = Duration::from_secs(1);
 /// First pause between two checks while no server is suitable.
-const FIRST_LOOK: Duration = Duration::from_millis(250);
-const LAST_LOOK: Duration = Duration::from_secs(2);
+const FIRST_CHECK_PAUSE: Duration = Duration::from_millis(250);
+const LAST_CHECK_PAUSE: Duration = Duration::from_secs(2);
 
 /// Connections to the chosen server, each lent for a limited time.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
-    current: watch::Receiver<Current>,
+    current: watch::Receiver<ChosenServer>,
     /// Notified when the chosen server may no longer be suitable.
     trouble: Arc<Notify>,
     waiting: Arc<AtomicU32>,
-    patience: Duration,
+    time_limit: Duration,
     /// Limits the connections that one user holds at once.
     share: Arc<FairShare>,
     /// Stops the server choice when the last clone of the pool is dropped.
@@ -59,7 +59,7 @@ pub(super) struct Pool {
 
 /// The chosen server.
 #[derive(Clone, Debug)]
-pub(super) struct Current {
+pub(super) struct ChosenServer {
     server: usize,
     /// Options for connecting to it without the pool.
     pub(super) options: PgConnectOptions,
@@ -70,23 +70,23 @@ impl Pool {
     /// Starts with `server`, and switches to another one when that one is no longer suitable.
     pub(super) fn start(servers: Servers, server: usize, config: PostgresConfig) -> Self {
         let (trouble, stop) = (Arc::new(Notify::new()), CancellationToken::new());
-        let patience = config.statement_timeout.saturating_add(GRACE);
+        let time_limit = config.statement_timeout.saturating_add(GRACE);
         let share = Arc::new(FairShare::half_of(config.connections));
-        let choosing = Choosing { servers, config, trouble: trouble.clone() };
+        let choosing = ServerChoice { servers, config, trouble: trouble.clone() };
         let (sender, current) = watch::channel(choosing.current(server));
-        if choosing.servers.are_several() {
+        if choosing.servers.has_several() {
             tokio::spawn(stop.clone().run_until_cancelled_owned(choosing.run(sender)));
         }
-        Self { current, trouble, waiting: Arc::default(), patience, share, _choosing: Arc::new(stop.drop_guard()) }
+        Self { current, trouble, waiting: Arc::default(), time_limit, share, _choosing: Arc::new(stop.drop_guard()) }
     }
 
     /// The longest time that a connection is lent.
-    pub(super) fn patience(&self) -> Duration {
-        self.patience
+    pub(super) fn time_limit(&self) -> Duration {
+        self.time_limit
     }
 
     /// The chosen server; the receiver is notified of the next one.
-    pub(super) fn server(&self) -> watch::Receiver<Current> {
+    pub(super) fn server(&self) -> watch::Receiver<ChosenServer> {
         self.current.clone()
     }
 
@@ -109,17 +109,17 @@ impl Pool {
     /// Lends a connection for work in a scope.
     ///
     /// It counts towards the user's share until it is returned. So a caller with a connection must not wait for another one.
-    pub(super) async fn lend(&self, scope: RowAccess) -> Result<Lent, Error> {
+    pub(super) async fn lend(&self, scope: RowAccess) -> Result<LentConnection, Error> {
         let share = match scope {
             RowAccess::Caller(user) => self.share.share(user).await,
             _ => None,
         };
-        let connection = Some(self.take().await?);
-        Ok(Lent { connection, is_doubtful: false, trouble: self.trouble.clone(), _share: share })
+        let connection = Some(self.acquire_current().await?);
+        Ok(LentConnection { connection, is_doubtful: false, trouble: self.trouble.clone(), _share: share })
     }
 
-    async fn take(&self) -> Result<PoolConnection<Postgres>, Error> {
-        let _waits = Waits::begin(&self.waiting);
+    async fn acquire_current(&self) -> Result<PoolConnection<Postgres>, Error> {
+        let _waits = WaitCount::begin(&self.waiting);
         let mut current = self.current.clone();
         loop {
             let pool = current.borrow_and_update().pool.clone();
@@ -138,7 +138,7 @@ impl Pool {
     async fn acquire(&self, pool: &PgPool) -> Result<PoolConnection<Postgres>, Error> {
         let acquiring = pool.acquire();
         tokio::pin!(acquiring);
-        let acquired = match timeout(SLOW, &mut acquiring).await {
+        let acquired = match timeout(SLOW_ACQUIRE, &mut acquiring).await {
             Ok(acquired) => acquired,
             Err(_) => {
                 self.report_trouble();
@@ -153,18 +153,18 @@ impl Pool {
     }
 
     /// A scope for one reading statement.
-    pub(super) fn reading(&self, scope: impl Into<RowAccess>) -> Rows<'_> {
-        Rows { pool: self, scope: scope.into(), access: Access::Read }
+    pub(super) fn reading(&self, scope: impl Into<RowAccess>) -> ScopedPool<'_> {
+        ScopedPool { pool: self, scope: scope.into(), access: TransactionKind::Read }
     }
 
     /// A scope for one writing statement.
-    pub(super) fn writing(&self, scope: impl Into<RowAccess>) -> Rows<'_> {
-        Rows { pool: self, scope: scope.into(), access: Access::Write }
+    pub(super) fn writing(&self, scope: impl Into<RowAccess>) -> ScopedPool<'_> {
+        ScopedPool { pool: self, scope: scope.into(), access: TransactionKind::Write }
     }
 
     /// Begins a read transaction that lasts as long as its reader needs, for exporting archives at the command line.
     pub(super) async fn snapshot(&self, user: UserId) -> Result<Transaction<'static, Postgres>, Error> {
-        let (pool, begin) = (self.current.borrow().pool.clone(), RowAccess::Caller(user).begin(Access::Snapshot));
+        let (pool, begin) = (self.current.borrow().pool.clone(), RowAccess::Caller(user).begin(TransactionKind::Snapshot));
         // In a task, so that it completes even if its caller is cancelled: see `LentConnection::begin`.
         match tokio::spawn(async move { pool.begin_with(begin).await }).await {
             Ok(begun) => begun,
@@ -175,45 +175,45 @@ impl Pool {
     pub(super) async fn close(&self) {
         let pool = self.current.borrow().pool.clone();
         // Closing a silent connection would wait without a limit.
-        let _ = timeout(self.patience, pool.close()).await;
+        let _ = timeout(self.time_limit, pool.close()).await;
     }
 }
 
 /// Counts a waiting call until it is dropped.
-struct Waits<'p>(&'p AtomicU32);
+struct WaitCount<'p>(&'p AtomicU32);
 
-impl<'p> Waits<'p> {
+impl<'p> WaitCount<'p> {
     fn begin(waiting: &'p AtomicU32) -> Self {
         waiting.fetch_add(1, Ordering::Relaxed);
         Self(waiting)
     }
 }
 
-impl Drop for Waits<'_> {
+impl Drop for WaitCount<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// Chooses among several servers.
-struct Choosing {
+struct ServerChoice {
     servers: Servers,
     config: PostgresConfig,
     trouble: Arc<Notify>,
 }
 
-impl Choosing {
-    fn current(&self, server: usize) -> Current {
+impl ServerChoice {
+    fn current(&self, server: usize) -> ChosenServer {
         let options = self.servers.options(server).cloned().unwrap_or_default();
-        let choice = self.servers.are_several().then(|| (self.servers.wanted, self.trouble.clone()));
-        Current { server, pool: connect::pool(&options, choice, &self.config), options }
+        let choice = self.servers.has_several().then(|| (self.servers.wanted, self.trouble.clone()));
+        ChosenServer { server, pool: connect::pool(&options, choice, &self.config), options }
     }
 
     /// After each report of trouble, checks the servers until one is suitable.
-    async fn run(self, current: watch::Sender<Current>) {
+    async fn run(self, current: watch::Sender<ChosenServer>) {
         loop {
             self.trouble.notified().await;
-            let mut pause = FIRST_LOOK;
+            let mut pause = FIRST_CHECK_PAUSE;
             loop {
                 let old = current.borrow().clone();
                 match self.servers.choose(old.server, self.config.acquire_timeout).await {
@@ -235,12 +235,12 @@ impl Choosing {
                     Err(e) => {
                         tracing::warn!(error = %e, "no database server takes writes");
                         tokio::time::sleep(pause).await;
-                        pause = (pause * 2).min(LAST_LOOK);
+                        pause = (pause * 2).min(LAST_CHECK_PAUSE);
                     }
                 }
             }
             // Other trouble reported meanwhile had the same cause.
-            tokio::time::sleep(FIRST_LOOK).await;
+            tokio::time::sleep(FIRST_CHECK_PAUSE).await;
         }
     }
 }
@@ -249,7 +249,7 @@ impl Choosing {
 ///
 /// When it is dropped, it is tested, rolled back and returned. The pool itself would test it without a time limit, so a single cut
 /// cable could block all its slots.
-pub(super) struct Lent {
+pub(super) struct LentConnection {
     connection: Option<PoolConnection<Postgres>>,
     /// Whether a transaction may be open that the driver does not know of.
     is_doubtful: bool,
@@ -257,7 +257,7 @@ pub(super) struct Lent {
     _share: Option<OwnedSemaphorePermit>,
 }
 
-impl Lent {
+impl LentConnection {
     /// Begins a transaction.
     ///
     /// If the caller is cancelled between BEGIN and its answer, the driver does not know that a transaction is open. The next
@@ -278,13 +278,13 @@ impl Lent {
     }
 
     /// Discards a connection that fell silent.
-    pub(super) fn give_up(mut self) -> Error {
+    pub(super) fn discard(mut self) -> Error {
         self.blame_server();
         Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the database server does not answer"))
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentConnection {
     fn drop(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
         if self.is_doubtful {
@@ -295,7 +295,7 @@ impl Drop for Lent {
     }
 }
 
-impl Deref for Lent {
+impl Deref for LentConnection {
     type Target = PgConnection;
 
     #[allow(clippy::expect_used, reason = "taken only by what consumes it")]
@@ -304,7 +304,7 @@ impl Deref for Lent {
     }
 }
 
-impl DerefMut for Lent {
+impl DerefMut for LentConnection {
     #[allow(clippy::expect_used, reason = "taken only by what consumes it")]
     fn deref_mut(&mut self) -> &mut PgConnection {
         self.connection.as_mut().expect("lent")
@@ -316,10 +316,10 @@ impl DerefMut for Lent {
 /// Each statement is its own transaction, which first tells PostgreSQL its user. BEGIN costs a round trip. A read needs no COMMIT:
 /// the test of a returned connection ends its transaction at no extra cost.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rows<'p> {
+pub(super) struct ScopedPool<'p> {
     pool: &'p Pool,
     scope: RowAccess,
-    access: Access,
+    access: TransactionKind,
 }
 
 /// Runs the work on a lent connection, in a transaction if the scope needs one.
@@ -337,12 +337,12 @@ macro_rules! run {
             let mut transaction = lent.begin(rows.scope.begin(rows.access)).await?;
             let $connection = &mut *transaction;
             let done = $work.await?;
-            if rows.access == Access::Write {
+            if rows.access == TransactionKind::Write {
                 transaction.commit().await?;
             }
             Ok(done)
         };
-        match timeout(rows.pool.patience, whole).await {
+        match timeout(rows.pool.time_limit, whole).await {
             Ok(Err(e)) => {
                 if is_wrong_server(&e) {
                     lent.blame_server();
@@ -350,12 +350,12 @@ macro_rules! run {
                 Err(e)
             }
             Ok(done) => done,
-            Err(_) => Err(lent.give_up()),
+            Err(_) => Err(lent.discard()),
         }
     }};
 }
 
-impl<'p> Executor<'p> for Rows<'p> {
+impl<'p> Executor<'p> for ScopedPool<'p> {
     type Database = Postgres;
 
     fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, Result<Either<PgQueryResult, PgRow>, Error>>

@@ -53,7 +53,7 @@ impl From<UserId> for RowAccess {
 
 /// How a transaction accesses the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum TransactionKind {
     /// One reading statement.
     Read,
     /// Several reading statements in one snapshot.
@@ -66,11 +66,11 @@ impl RowAccess {
     /// The statement that begins a transaction in this scope, in one round trip.
     ///
     /// It uses LOCAL, so no setting stays on a connection that a pool gives to the next caller.
-    pub(super) fn begin(self, access: Access) -> AssertSqlSafe<String> {
+    pub(super) fn begin(self, access: TransactionKind) -> AssertSqlSafe<String> {
         let begin = match access {
-            Access::Read => "BEGIN READ ONLY",
-            Access::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Access::Write => "BEGIN",
+            TransactionKind::Read => "BEGIN READ ONLY",
+            TransactionKind::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            TransactionKind::Write => "BEGIN",
         };
         AssertSqlSafe(match self.setting() {
             // This program makes both words: digits of an id, or a name from below.
@@ -100,7 +100,7 @@ impl RowAccess {
 }
 
 /// Switches the transaction to this user.
-pub(super) async fn go_on_for(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+pub(super) async fn switch_to_user(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     sqlx::query_scalar!("SELECT set_config('recall.caller', $1, true)", user.hyphenated().to_string()).fetch_one(c).await?;
     Ok(())
 }
@@ -144,8 +144,11 @@ mod tests {
     fn begin_statement_sets_the_user_or_scope() {
         let of = |scope: RowAccess, access| scope.begin(access).0;
         let user = UserId(Uuid::from_u128(7));
-        assert_eq!(of(user.into(), Access::Read), "BEGIN READ ONLY; SET LOCAL recall.caller = '00000000-0000-0000-0000-000000000007'");
-        assert_eq!(of(RowAccess::Queue, Access::Write), "BEGIN; SET LOCAL recall.scope = 'queue'");
-        assert_eq!(of(RowAccess::Nobody, Access::Snapshot), "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        assert_eq!(
+            of(user.into(), TransactionKind::Read),
+            "BEGIN READ ONLY; SET LOCAL recall.caller = '00000000-0000-0000-0000-000000000007'"
+        );
+        assert_eq!(of(RowAccess::Queue, TransactionKind::Write), "BEGIN; SET LOCAL recall.scope = 'queue'");
+        assert_eq!(of(RowAccess::Nobody, TransactionKind::Snapshot), "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     }
 }

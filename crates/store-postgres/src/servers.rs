@@ -11,12 +11,12 @@ use tokio::time::{Instant, timeout};
 use super::{connect, failure::Failure};
 
 /// Longest time for one server to answer if there are others to try.
-const LONGEST_TRY: Duration = Duration::from_secs(3);
-const SHORTEST_TRY: Duration = Duration::from_millis(500);
+const MAX_TRY: Duration = Duration::from_secs(3);
+const MIN_TRY: Duration = Duration::from_millis(500);
 
 /// Which servers are suitable: `target_session_attrs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum TargetSession {
     /// Any server that answers.
     Any,
     /// A server that takes writes.
@@ -25,7 +25,7 @@ pub(super) enum Wanted {
     Primary,
 }
 
-impl Wanted {
+impl TargetSession {
     fn parse(word: &str) -> Result<Self, Failure> {
         match word {
             "any" => Ok(Self::Any),
@@ -61,21 +61,21 @@ async fn is(connection: &mut PgConnection, question: &'static str) -> Result<boo
 #[derive(Clone, Debug)]
 pub(super) struct Servers {
     all: Vec<PgConnectOptions>,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: TargetSession,
 }
 
 impl Servers {
     /// Parses `postgres://user:password@host:port,host:port/database?target_session_attrs=read-write`.
     pub(super) fn parse(url: &str) -> Result<Self, Failure> {
-        let (url, wanted) = without_target(url)?;
-        let all = each_host(&url)?.iter().map(|url| connect::options(url)).collect::<Result<Vec<_>, _>>()?;
+        let (url, wanted) = split_target(url)?;
+        let all = urls_by_host(&url)?.iter().map(|url| connect::options(url)).collect::<Result<Vec<_>, _>>()?;
         // Of several servers, usually only one takes writes.
-        let wanted = wanted.unwrap_or(if all.len() > 1 { Wanted::ReadWrite } else { Wanted::Any });
+        let wanted = wanted.unwrap_or(if all.len() > 1 { TargetSession::ReadWrite } else { TargetSession::Any });
         Ok(Self { all, wanted })
     }
 
     /// Whether there are several servers to choose from.
-    pub(super) fn are_several(&self) -> bool {
+    pub(super) fn has_several(&self) -> bool {
         self.all.len() > 1
     }
 
@@ -85,10 +85,10 @@ impl Servers {
     }
 
     /// Connects to a suitable server: `current` if it is suitable, else the first one in order.
-    pub(super) async fn choose(&self, current: usize, patience: Duration) -> Result<(usize, PgConnection), Failure> {
-        let within = match self.are_several() {
-            true => (patience / u32::try_from(self.all.len()).unwrap_or(u32::MAX)).clamp(SHORTEST_TRY, LONGEST_TRY),
-            false => patience,
+    pub(super) async fn choose(&self, current: usize, time_limit: Duration) -> Result<(usize, PgConnection), Failure> {
+        let within = match self.has_several() {
+            true => (time_limit / u32::try_from(self.all.len()).unwrap_or(u32::MAX)).clamp(MIN_TRY, MAX_TRY),
+            false => time_limit,
         };
         let order = std::iter::once(current).chain((0..self.all.len()).filter(|server| *server != current));
         let mut failures = Vec::new();
@@ -101,7 +101,7 @@ impl Servers {
         }
         // The failure of a single server is returned unchanged, so that the caller can tell whether it is temporary.
         match failures.pop() {
-            Some((_, e)) if failures.is_empty() && !may_pass(&e) => Err(e),
+            Some((_, e)) if failures.is_empty() && !is_temporary(&e) => Err(e),
             last => {
                 let all = failures.into_iter().chain(last);
                 Err(Failure::NoServer(all.map(|(address, e)| format!("{address}: {e}")).collect::<Vec<_>>().join("; ")))
@@ -124,13 +124,13 @@ impl Servers {
     }
 
     /// Makes the first connection, and retries: at start the servers may be starting too.
-    pub(super) async fn first(&self, patience: Duration) -> Result<(usize, PgConnection), Failure> {
-        let until = Instant::now() + patience;
+    pub(super) async fn connect_first(&self, time_limit: Duration) -> Result<(usize, PgConnection), Failure> {
+        let until = Instant::now() + time_limit;
         let mut pause = Duration::from_millis(50);
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.choose(0, left).await {
-                Err(e) if may_pass(&e) && pause < until.saturating_duration_since(Instant::now()) => {
+                Err(e) if is_temporary(&e) && pause < until.saturating_duration_since(Instant::now()) => {
                     tracing::debug!(error = %e, "the database is not reachable yet");
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(Duration::from_secs(1));
@@ -142,7 +142,7 @@ impl Servers {
 }
 
 /// Whether a server that failed may be usable soon.
-fn may_pass(e: &Failure) -> bool {
+fn is_temporary(e: &Failure) -> bool {
     match e {
         Failure::Sql(sqlx::Error::Io(_)) | Failure::NoAnswer(_) | Failure::NoServer(_) | Failure::ReadOnly => true,
         Failure::Refused { code, .. } => code == "57P03",
@@ -159,13 +159,13 @@ pub(super) fn address(options: &PgConnectOptions) -> String {
 }
 
 /// Removes `target_session_attrs` from the URL, because the driver does not support it.
-fn without_target(url: &str) -> Result<(String, Option<Wanted>), Failure> {
+fn split_target(url: &str) -> Result<(String, Option<TargetSession>), Failure> {
     let Some((base, query)) = url.split_once('?') else { return Ok((url.to_owned(), None)) };
     let mut wanted = None;
     let mut rest = Vec::new();
     for pair in query.split('&') {
         match pair.strip_prefix("target_session_attrs=") {
-            Some(word) => wanted = Some(Wanted::parse(word)?),
+            Some(word) => wanted = Some(TargetSession::parse(word)?),
             None => rest.push(pair),
         }
     }
@@ -174,7 +174,7 @@ fn without_target(url: &str) -> Result<(String, Option<Wanted>), Failure> {
 }
 
 /// Makes one URL per host.
-fn each_host(url: &str) -> Result<Vec<String>, Failure> {
+fn urls_by_host(url: &str) -> Result<Vec<String>, Failure> {
     const EXPECTED: Failure = Failure::Url("expected postgres://user:password@host:port,host:port/database");
     let (scheme, rest) = url.split_once("://").ok_or(EXPECTED)?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -192,7 +192,7 @@ fn each_host(url: &str) -> Result<Vec<String>, Failure> {
 mod tests {
     use super::*;
 
-    fn addresses(url: &str) -> (Vec<String>, Wanted) {
+    fn addresses(url: &str) -> (Vec<String>, TargetSession) {
         let servers = Servers::parse(url).unwrap();
         (servers.all.iter().map(address).collect(), servers.wanted)
     }
@@ -200,15 +200,15 @@ mod tests {
     #[test]
     fn hosts_are_parsed_in_url_order() {
         for (url, hosts, wanted) in [
-            ("postgres://u:p@a/d", &["a:5432"][..], Wanted::Any),
-            ("postgres://u:p@a,b:5433/d", &["a:5432", "b:5433"], Wanted::ReadWrite),
-            ("postgres://a:1,[::1]:2/d?target_session_attrs=any", &["a:1", "[::1]:2"], Wanted::Any),
+            ("postgres://u:p@a/d", &["a:5432"][..], TargetSession::Any),
+            ("postgres://u:p@a,b:5433/d", &["a:5432", "b:5433"], TargetSession::ReadWrite),
+            ("postgres://a:1,[::1]:2/d?target_session_attrs=any", &["a:1", "[::1]:2"], TargetSession::Any),
             (
                 "postgres://u:p%2C%40@a,b,c/d?sslmode=disable&target_session_attrs=primary&application_name=x",
                 &["a:5432", "b:5432", "c:5432"],
-                Wanted::Primary,
+                TargetSession::Primary,
             ),
-            ("postgres://a/d?target_session_attrs=read-write", &["a:5432"], Wanted::ReadWrite),
+            ("postgres://a/d?target_session_attrs=read-write", &["a:5432"], TargetSession::ReadWrite),
         ] {
             assert_eq!(addresses(url), (hosts.iter().map(|h| (*h).to_owned()).collect(), wanted), "{url}");
         }
@@ -236,7 +236,7 @@ mod tests {
         // Closed again at once, so nothing listens on it.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         for url in [format!("postgres://u@127.0.0.1:{port}/d"), format!("postgres://u@127.0.0.1:{port},localhost:{port}/d")] {
-            let Err(e) = Servers::parse(&url).unwrap().first(Duration::from_millis(200)).await else { panic!("connected") };
+            let Err(e) = Servers::parse(&url).unwrap().connect_first(Duration::from_millis(200)).await else { panic!("connected") };
             assert!(e.to_string().contains(&format!("127.0.0.1:{port}: ")) && e.to_string().contains("refused"), "{e}");
         }
     }

@@ -32,8 +32,8 @@ impl SessionStore for PostgresStore {
             Box::pin(async move {
                 let user = caller.user().0;
                 sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
-                account_deletion::refuse_while_locked(c, user).await?;
-                visits::take_session(c, caller).await?;
+                account_deletion::reject_while_locked(c, user).await?;
+                visits::use_session_quota(c, caller).await?;
                 let title = codec::opt_text(title.as_ref().map(UserText::as_str));
                 let row = sqlx::query_as!(
                     SessionRow,
@@ -105,7 +105,7 @@ impl SessionStore for PostgresStore {
         since: Option<Timestamp>,
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeleted, StoreError> {
-        let deleted = delete::session(self, caller.user(), id, since, reweigh).await?;
+        let deleted = delete::delete_session(self, caller.user(), id, since, reweigh).await?;
         self.notifications.deleted(caller, id);
         Ok(deleted)
     }

@@ -9,7 +9,7 @@ use super::{
     codec::{self, signed},
     failure::Failure,
     row_security::{self, RowAccess},
-    rows::Of,
+    rows::Column,
 };
 use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_ports::{StoreError, VisitStore};
@@ -24,7 +24,7 @@ struct VisitRow {
 }
 
 /// The advisory lock for beginning a visit, so that no two visits take the last place.
-const BEGINNING: i64 = 0x7265_6361_6c6c_0014;
+const BEGIN_LOCK: i64 = 0x7265_6361_6c6c_0014;
 
 #[async_trait]
 impl VisitStore for PostgresStore {
@@ -33,10 +33,10 @@ impl VisitStore for PostgresStore {
         let begun = self.write(RowAccess::Visit, &input, |c, &(user, visit, room)| {
             Box::pin(async move {
                 let origin = room.origin.map(|origin| origin.to_string());
-                if !make_room(c, visit.created_at, origin.as_deref(), room).await? {
+                if !ensure_capacity(c, visit.created_at, origin.as_deref(), room).await? {
                     return Ok(false);
                 }
-                row_security::go_on_for(c, user).await?;
+                row_security::switch_to_user(c, user).await?;
                 sqlx::query!("INSERT INTO users (id, visitor) VALUES ($1, true) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
                 let insert = sqlx::query!(
                     "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at, empty_until, origin)
@@ -58,7 +58,7 @@ impl VisitStore for PostgresStore {
     }
 
     async fn visit(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, StoreError> {
-        Ok(find(self, digest, now).await?)
+        Ok(find_visit(self, digest, now).await?)
     }
 
     async fn use_visit(&self, digest: TokenDigest, now: Timestamp, ends_at: Timestamp, empty_until: Timestamp) -> Result<(), StoreError> {
@@ -93,10 +93,10 @@ impl VisitStore for PostgresStore {
     }
 
     async fn adopt(&self, account: &Caller, digest: TokenDigest, now: Timestamp) -> Result<Option<Adoption>, StoreError> {
-        let Some((whose, _)) = find(self, digest, now).await? else { return Ok(None) };
+        let Some((whose, _)) = find_visit(self, digest, now).await? else { return Ok(None) };
         let input = (whose.user(), *account, digest, now);
         Ok(self
-            .write(&whose, &input, |c, (visitor, account, digest, now)| Box::pin(hand_over(c, *visitor, account, *digest, *now)))
+            .write(&whose, &input, |c, (visitor, account, digest, now)| Box::pin(move_to_account(c, *visitor, account, *digest, *now)))
             .await?)
     }
 
@@ -123,7 +123,7 @@ impl VisitStore for PostgresStore {
     }
 }
 
-async fn find(store: &PostgresStore, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, Failure> {
+async fn find_visit(store: &PostgresStore, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, Failure> {
     let found = sqlx::query_as!(
         VisitRow,
         "SELECT user_id, messages_left, sessions_left, created_at, ends_at, empty_until FROM visits
@@ -136,8 +136,8 @@ async fn find(store: &PostgresStore, digest: TokenDigest, now: Timestamp) -> Res
 }
 
 /// Whether one more visit may begin, in a transaction that sees all visits. Evicts empty visits where a limit is reached.
-async fn make_room(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, room: &VisitLimits) -> Result<bool, Failure> {
-    sqlx::query!("SELECT 1 AS one FROM pg_advisory_xact_lock($1)", BEGINNING).fetch_one(&mut *c).await?;
+async fn ensure_capacity(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, room: &VisitLimits) -> Result<bool, Failure> {
+    sqlx::query!("SELECT 1 AS one FROM pg_advisory_xact_lock($1)", BEGIN_LOCK).fetch_one(&mut *c).await?;
     if let Some(origin) = origin {
         let there = sqlx::query_scalar!(
             r#"SELECT count(*) AS "there!" FROM visits WHERE origin = $2 AND ends_at > $1 AND (empty_until IS NULL OR empty_until > $1)"#,
@@ -145,7 +145,7 @@ async fn make_room(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, r
             origin,
         );
         let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= room.most_of_origin;
-        if is_full && !end_an_empty_one(c, now, Some(origin)).await? {
+        if is_full && !evict_empty_visit(c, now, Some(origin)).await? {
             return Ok(false);
         }
     }
@@ -154,11 +154,11 @@ async fn make_room(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, r
         codec::time(now),
     );
     let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= room.most;
-    Ok(!is_full || end_an_empty_one(c, now, None).await?)
+    Ok(!is_full || evict_empty_visit(c, now, None).await?)
 }
 
 /// Evicts the least recently used empty visit of one origin or of all. Returns whether there was one.
-async fn end_an_empty_one(c: &mut PgConnection, now: Timestamp, origin: Option<&str>) -> Result<bool, Failure> {
+async fn evict_empty_visit(c: &mut PgConnection, now: Timestamp, origin: Option<&str>) -> Result<bool, Failure> {
     loop {
         let oldest = match origin {
             Some(origin) => {
@@ -178,7 +178,7 @@ async fn end_an_empty_one(c: &mut PgConnection, now: Timestamp, origin: Option<&
             }
         };
         let Some(oldest) = oldest else { return Ok(false) };
-        row_security::go_on_for(c, oldest).await?;
+        row_security::switch_to_user(c, oldest).await?;
         // The quota becomes zero too: a request in flight must not store data that would then be deleted. A visitor who stores a
         // message at this moment is waited for and keeps the visit.
         let ended = sqlx::query!(
@@ -196,7 +196,7 @@ async fn end_an_empty_one(c: &mut PgConnection, now: Timestamp, origin: Option<&
 /// Moves a visitor's data to an account.
 ///
 /// Waits for the visitor's running writes, reads all data, begins its deletion, and writes it for the account.
-async fn hand_over(
+async fn move_to_account(
     c: &mut PgConnection,
     visitor: UserId,
     account: &Caller,
@@ -212,16 +212,16 @@ async fn hand_over(
     if still.fetch_optional(&mut *c).await?.is_none() {
         return Ok(None);
     }
-    let estate = archive::estate(c, visitor).await?;
+    let data = archive::read_visitor_data(c, visitor).await?;
     // The data belongs to the account now. This voids a worker's claim at once; the deletion may run later.
     sqlx::query!("DELETE FROM jobs WHERE user_id = $1", visitor.0).execute(&mut *c).await?;
     // Also ends the visit.
     account_deletion::begin(c, visitor.0, now).await?;
-    Ok(Some(archive::adopt(c, estate, account).await?.adoption))
+    Ok(Some(archive::adopt(c, data, account).await?.adoption))
 }
 
 /// Deletes the user row of a visitor who has no visit and no deletion record left.
-pub(super) async fn forget(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+pub(super) async fn forget_visitor(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     let gone = sqlx::query!(
         "DELETE FROM users WHERE id = $1 AND visitor AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = $1)
              AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = $1)",
@@ -234,7 +234,7 @@ pub(super) async fn forget(c: &mut PgConnection, user: Uuid) -> Result<(), Failu
 }
 
 /// Takes messages from the quota of a visitor. Other callers have no quota.
-pub(super) async fn take_messages(c: &mut PgConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
+pub(super) async fn use_message_quota(c: &mut PgConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
     if caller.role() != ViewerRole::Anonymous || count == 0 {
         return Ok(());
     }
@@ -247,7 +247,7 @@ pub(super) async fn take_messages(c: &mut PgConnection, caller: &Caller, count: 
 }
 
 /// Takes one session from the quota of a visitor.
-pub(super) async fn take_session(c: &mut PgConnection, caller: &Caller) -> Result<(), Failure> {
+pub(super) async fn use_session_quota(c: &mut PgConnection, caller: &Caller) -> Result<(), Failure> {
     if caller.role() != ViewerRole::Anonymous {
         return Ok(());
     }
@@ -261,7 +261,7 @@ fn visitor(user: Uuid) -> Caller {
 }
 
 fn visit(row: VisitRow, digest: TokenDigest) -> Result<(Caller, Visit), Failure> {
-    let of = |column| Of("visits", column);
+    let of = |column| Column("visits", column);
     let visit = Visit {
         digest,
         messages_left: of("messages_left").small(row.messages_left)?,

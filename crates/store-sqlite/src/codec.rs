@@ -18,12 +18,12 @@ pub(super) fn millis(t: Timestamp) -> i64 {
 }
 
 /// Truncates a time to whole milliseconds, as it will be read back.
-pub(super) fn cut(t: Timestamp) -> Timestamp {
+pub(super) fn truncate_to_millis(t: Timestamp) -> Timestamp {
     DateTime::from_timestamp_millis(t.timestamp_millis()).unwrap_or(t)
 }
 
 /// The inverse of [`millis`]; `None` if no such time exists.
-pub(super) fn moment(millis: i64) -> Option<Timestamp> {
+pub(super) fn parse_millis(millis: i64) -> Option<Timestamp> {
     DateTime::from_timestamp_millis(millis)
 }
 
@@ -73,7 +73,7 @@ pub(super) fn json<T: Serialize + ?Sized>(value: &T, what: &'static str) -> Resu
 /// Serializes a client's JSON, if it can be read back.
 ///
 /// JSON nested deeper than the parser's limit could be written but never read. It would break every list with its message.
-pub(super) fn foreign_json(value: &serde_json::Value, what: &'static str) -> Result<String, Failure> {
+pub(super) fn client_json(value: &serde_json::Value, what: &'static str) -> Result<String, Failure> {
     let text = json(value, what)?;
     serde_json::from_str::<serde_json::Value>(&text).map_err(|_| Failure::Unstorable(what))?;
     Ok(text)
@@ -133,8 +133,8 @@ mod tests {
 
         #[test]
         fn times_round_trip_in_milliseconds(ms in -62_000_000_000_000i64..253_000_000_000_000, ns in 0u32..1_000_000) {
-            let t = moment(ms).unwrap() + chrono::Duration::nanoseconds(i64::from(ns));
-            prop_assert_eq!(moment(millis(t)), Some(cut(t)));
+            let t = parse_millis(ms).unwrap() + chrono::Duration::nanoseconds(i64::from(ns));
+            prop_assert_eq!(parse_millis(millis(t)), Some(truncate_to_millis(t)));
         }
     }
 
@@ -149,7 +149,7 @@ mod tests {
         for _ in 0..200 {
             value = serde_json::Value::Array(vec![value]);
         }
-        assert!(matches!(foreign_json(&value, "it"), Err(Failure::Unstorable("it"))));
+        assert!(matches!(client_json(&value, "it"), Err(Failure::Unstorable("it"))));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{
     failure::Failure,
     rows,
     rows::Columns,
-    session_deletion::under_deletion,
+    session_deletion::hidden_session_ids,
 };
 use recall_domain::{Caller, EventDraft, SessionId, StoredEvent, Timestamp};
 use recall_ports::{EventLog, LogState, StoreError};
@@ -26,7 +26,7 @@ impl EventLog for SqliteStore {
         let row = sqlx::query("SELECT epoch, event_head, event_floor FROM sessions WHERE user_id = ? AND id = ? AND deletion_at IS NULL")
             .bind(bytes(&caller.user().0))
             .bind(bytes(&session.0))
-            .fetch_optional(self.readers.of(caller))
+            .fetch_optional(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?
             .ok_or(Failure::NotFound)?;
@@ -37,14 +37,14 @@ impl EventLog for SqliteStore {
     async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
         let found = sqlx::query(concat!(
             "SELECT * FROM events WHERE user_id = ?1 AND session_id = ?2 AND seq > ?3 AND ?2 NOT IN ",
-            under_deletion!(),
+            hidden_session_ids!(),
             " ORDER BY seq LIMIT ?4"
         ))
         .bind(bytes(&caller.user().0))
         .bind(bytes(&session.0))
         .bind(signed(after))
         .bind(i64::from(limit))
-        .fetch_all(self.readers.of(caller))
+        .fetch_all(self.readers.for_user(caller))
         .await
         .map_err(Failure::from)?;
         if found.is_empty() {
@@ -77,7 +77,7 @@ impl EventLog for SqliteStore {
         if work.is_none() {
             return Ok(0);
         }
-        Ok(self.write(move |c| Box::pin(async move { prune(c, before, keep).await })).await?)
+        Ok(self.write(move |c| Box::pin(async move { prune_logs(c, before, keep).await })).await?)
     }
 }
 
@@ -138,7 +138,7 @@ const CANDIDATE: &str = "SELECT 1 FROM (
     ) LIMIT ?3";
 
 /// Removes the oldest events of some logs. It always removes a prefix, so the rest has no gaps.
-async fn prune(c: &mut SqliteConnection, before: i64, keep: i64) -> Result<u64, Failure> {
+async fn prune_logs(c: &mut SqliteConnection, before: i64, keep: i64) -> Result<u64, Failure> {
     let logs = sqlx::query(
         "SELECT user_id, id, event_head, event_floor FROM sessions WHERE oldest_event_at < ?1
          UNION SELECT user_id, id, event_head, event_floor FROM sessions

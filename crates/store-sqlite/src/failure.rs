@@ -43,8 +43,10 @@ pub(super) enum Failure {
     #[error("a write panicked")]
     Panicked,
     #[error("knowledge changed during each of {0} attempts; try again later")]
-    NeverStill(u32),
-    #[error("migration {0} of this database is unknown: it was written by a newer version of this program; upgrade this program")]
+    AttemptsExhausted(u32),
+    #[error(
+        "migration {0} of this database is unknown: it was written by a newer version of this program; upgrade recall or restore the older database"
+    )]
     NewerDatabase(i64),
     #[error("the database schema is older than this program: run `recall migrate` first")]
     OlderDatabase,
@@ -58,28 +60,28 @@ impl Failure {
     /// Whether the same call may succeed later.
     fn is_transient(&self) -> bool {
         match self {
-            Self::Sql(e) => sql_is_transient(e),
+            Self::Sql(e) => is_transient_sql(e),
             Self::NotCommitted(e) => e.is_transient(),
-            Self::WriterBusy(_) | Self::NotConfirmed(_) | Self::Closed | Self::NeverStill(_) => true,
+            Self::WriterBusy(_) | Self::NotConfirmed(_) | Self::Closed | Self::AttemptsExhausted(_) => true,
             Self::File(e) => !matches!(e.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::NotADirectory),
             Self::Migration(sqlx::migrate::MigrateError::Execute(e) | sqlx::migrate::MigrateError::ExecuteMigration(e, _)) => {
-                sql_is_transient(e)
+                is_transient_sql(e)
             }
             _ => false,
         }
     }
 }
 
-fn sql_is_transient(e: &sqlx::Error) -> bool {
+fn is_transient_sql(e: &sqlx::Error) -> bool {
     match e {
-        sqlx::Error::Database(e) => e.code().and_then(|c| c.parse::<i32>().ok()).is_some_and(code_is_transient),
+        sqlx::Error::Database(e) => e.code().and_then(|c| c.parse::<i32>().ok()).is_some_and(is_transient_code),
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
         _ => false,
     }
 }
 
 /// Whether an SQLite result code (<https://sqlite.org/rescode.html>) is caused by the current state and not by the statement.
-fn code_is_transient(extended: i32) -> bool {
+fn is_transient_code(extended: i32) -> bool {
     use libsqlite3_sys as c;
     matches!(
         extended & 0xff,
@@ -127,10 +129,10 @@ mod tests {
     fn only_codes_of_temporary_states_are_transient() {
         // Extended codes keep the primary code in the low byte: SQLITE_BUSY_SNAPSHOT, SQLITE_IOERR_FSYNC.
         for transient in [5, 6, 13, 10, 517, 1034] {
-            assert!(code_is_transient(transient), "{transient}");
+            assert!(is_transient_code(transient), "{transient}");
         }
         for permanent in [1, 11, 19, 26, 787, 2067] {
-            assert!(!code_is_transient(permanent), "{permanent}");
+            assert!(!is_transient_code(permanent), "{permanent}");
         }
     }
 }

@@ -47,7 +47,7 @@ impl Inspect for SqliteStore {
 /// Inserts the installation's row if it is missing.
 ///
 /// SQLite's generator makes the id of the local user, so a backup of another installation does not reveal it.
-pub(super) async fn found_installation(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), Failure> {
+pub(super) async fn ensure_installation(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), Failure> {
     let random: Vec<u8> = sqlx::query_scalar("SELECT randomblob(16)").fetch_one(&mut *connection).await?;
     let random = <[u8; 16]>::try_from(random).map_err(|_| Failure::Damaged { table: "installation", column: "local_user" })?;
     let id = uuid::Builder::from_random_bytes(random).into_uuid();

@@ -15,9 +15,9 @@ use super::{
     codec::{Word, bytes, duration_millis, id_list, millis, signed},
     events,
     failure::Failure,
+    round_robin,
     rows::Columns,
-    session_deletion::under_deletion,
-    turns,
+    session_deletion::hidden_session_ids,
 };
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
 use recall_ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError};
@@ -31,17 +31,18 @@ impl JobQueue for SqliteStore {
         if due.fetch_optional(self.readers.for_server()).await.map_err(Failure::from)?.is_none() {
             return Ok(Vec::new());
         }
-        let line = self.turns.line(&mut *self.readers.for_server().acquire().await.map_err(Failure::from)?, now, limit).await?;
+        let line = self.round_robin.next_users(&mut *self.readers.for_server().acquire().await.map_err(Failure::from)?, now, limit).await?;
         let until = now.saturating_add(duration_millis(lease));
         // A claim need not outlive the worker that made it.
         let mut jobs = self
-            .write_loosely(move |c| {
+            .write_relaxed(move |c| {
                 Box::pin(async move {
-                    let fair = sqlx::query(turns::CLAIM).bind(now).bind(until).bind(i64::from(limit)).bind(id_list(&line.users));
+                    let fair =
+                        sqlx::query(round_robin::CLAIM_OF_USERS).bind(now).bind(until).bind(i64::from(limit)).bind(id_list(&line.users));
                     let mut rows = fair.fetch_all(&mut *c).await?;
                     let left = i64::from(limit) - i64::try_from(rows.len()).unwrap_or(i64::MAX);
-                    if line.cut && left > 0 {
-                        rows.extend(sqlx::query(turns::OLDEST).bind(now).bind(until).bind(left).fetch_all(c).await?);
+                    if line.is_truncated && left > 0 {
+                        rows.extend(sqlx::query(round_robin::CLAIM_OLDEST).bind(now).bind(until).bind(left).fetch_all(c).await?);
                     }
                     Ok((rows.iter().map(job).collect::<Result<Vec<_>, _>>()?, line.users))
                 })
@@ -50,7 +51,7 @@ impl JobQueue for SqliteStore {
             .map(|(jobs, line)| {
                 let served = |user: &&Uuid| jobs.iter().any(|job| job.caller.user().0 == **user);
                 if let Some(last) = line.iter().rev().find(served) {
-                    self.turns.served(*last);
+                    self.round_robin.served(*last);
                 }
                 jobs
             })?;
@@ -70,9 +71,9 @@ impl JobQueue for SqliteStore {
     }
 
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
-        let (job, token) = numbers(claim);
+        let (job, token) = id_and_token(claim);
         let until = millis(now).saturating_add(duration_millis(lease));
-        let extended = self.write_loosely(move |c| {
+        let extended = self.write_relaxed(move |c| {
             Box::pin(async move {
                 let done = sqlx::query("UPDATE jobs SET ready_at = ? WHERE id = ? AND token = ? AND state = 'live'");
                 Ok(done.bind(until).bind(job).bind(token).execute(c).await?.rows_affected() == 1)
@@ -82,7 +83,7 @@ impl JobQueue for SqliteStore {
     }
 
     async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError> {
-        let (job, token) = numbers(claim);
+        let (job, token) = id_and_token(claim);
         let due = millis(now).saturating_add(duration_millis(delay));
         let code = code.to_owned();
         let done = self.write(move |c| {
@@ -100,7 +101,7 @@ impl JobQueue for SqliteStore {
     }
 
     async fn release(&self, claims: &[Claim]) -> Result<(), StoreError> {
-        let claims: Vec<_> = claims.iter().map(numbers).collect();
+        let claims: Vec<_> = claims.iter().map(id_and_token).collect();
         let done = self.write(move |c| {
             Box::pin(async move {
                 for (job, token) in claims {
@@ -167,12 +168,12 @@ impl JobQueue for SqliteStore {
     }
 }
 
-fn numbers(claim: &Claim) -> (i64, i64) {
+fn id_and_token(claim: &Claim) -> (i64, i64) {
     (signed(claim.job), signed(claim.token))
 }
 
 /// The lane of some work, its message, and whether the message is to be answered later.
-fn lane(work: JobWork) -> (&'static str, MessageId, bool) {
+fn lane_of(work: JobWork) -> (&'static str, MessageId, bool) {
     match work {
         JobWork::Understand { message, answer } => ("understand", message, answer),
         JobWork::Answer(message) => ("answer", message, false),
@@ -206,7 +207,7 @@ pub(super) async fn enqueue(
 ) -> Result<(), Failure> {
     let user = caller.user().0;
     for name in ["understand", "answer"] {
-        let mut jobs = work.iter().map(|&(work, at)| (lane(work), at)).filter(|((lane, ..), _)| *lane == name);
+        let mut jobs = work.iter().map(|&(work, at)| (lane_of(work), at)).filter(|((lane, ..), _)| *lane == name);
         let Some(((_, message, answer), at)) = jobs.next() else { continue };
         sqlx::query(
             "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
@@ -239,7 +240,7 @@ pub(super) async fn enqueue(
 }
 
 /// The job that a claim holds.
-pub(super) struct Held {
+pub(super) struct HeldJob {
     id: i64,
     user: Uuid,
     session: Uuid,
@@ -251,8 +252,8 @@ pub(super) struct Held {
 ///
 /// # Errors
 /// `NotOurs` if another worker has the lease, the job is done, released or dead, or it belongs to another user.
-pub(super) async fn held(c: &mut SqliteConnection, user: UserId, claim: &Claim) -> Result<Held, Failure> {
-    let (id, token) = numbers(claim);
+pub(super) async fn verify_claim(c: &mut SqliteConnection, user: UserId, claim: &Claim) -> Result<HeldJob, Failure> {
+    let (id, token) = id_and_token(claim);
     let row = sqlx::query("SELECT * FROM jobs WHERE id = ? AND token = ? AND user_id = ? AND state = 'live'")
         .bind(id)
         .bind(token)
@@ -260,10 +261,10 @@ pub(super) async fn held(c: &mut SqliteConnection, user: UserId, claim: &Claim) 
         .fetch_optional(c)
         .await?
         .ok_or(Failure::NotOurs)?;
-    Held::of(&row)
+    HeldJob::of(&row)
 }
 
-impl Held {
+impl HeldJob {
     fn of(row: &sqlx::sqlite::SqliteRow) -> Result<Self, Failure> {
         let c = Columns::of(row, "jobs");
         let (user, session, message) = (c.id("user_id")?, c.id("session_id")?, c.id("message_id")?);
@@ -272,7 +273,7 @@ impl Held {
 }
 
 /// Ends a completed job: deletes its row and promotes the next job of its lane.
-pub(super) async fn finish(c: &mut SqliteConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+pub(super) async fn finish(c: &mut SqliteConnection, held: &HeldJob, now: Timestamp) -> Result<(), Failure> {
     sqlx::query("DELETE FROM jobs WHERE id = ?").bind(held.id).execute(&mut *c).await?;
     promote(c, held, now).await
 }
@@ -281,7 +282,7 @@ pub(super) async fn finish(c: &mut SqliteConnection, held: &Held, now: Timestamp
 ///
 /// The job is ready from now on, not since it was queued. Otherwise a lane with a long backlog would always be the oldest and
 /// occupy every worker.
-async fn promote(c: &mut SqliteConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+async fn promote(c: &mut SqliteConnection, held: &HeldJob, now: Timestamp) -> Result<(), Failure> {
     sqlx::query(
         "UPDATE jobs SET head = 1, ready_at = MAX(ready_at, ?4) WHERE id = (
              SELECT MIN(id) FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live')",
@@ -296,7 +297,7 @@ async fn promote(c: &mut SqliteConnection, held: &Held, now: Timestamp) -> Resul
 }
 
 async fn bury(c: &mut SqliteConnection, user: UserId, claim: &Claim, event: EventDraft, code: &str, now: Timestamp) -> Result<(), Failure> {
-    let held = held(c, user, claim).await?;
+    let held = verify_claim(c, user, claim).await?;
     sqlx::query("UPDATE jobs SET state = 'dead', head = 0, token = token + 1, code = ? WHERE id = ?")
         .bind(code)
         .bind(held.id)
@@ -324,14 +325,14 @@ async fn cancel_answer(
     let job = sqlx::query(concat!(
         "SELECT * FROM jobs
          WHERE user_id = ?1 AND message_id = ?2 AND state = 'live' AND (lane = 'answer' OR answer = 1) AND session_id NOT IN ",
-        under_deletion!()
+        hidden_session_ids!()
     ))
     .bind(bytes(&user.0))
     .bind(bytes(&question.0))
     .fetch_optional(&mut *c)
     .await?;
     let Some(job) = job else { return Ok(false) };
-    let job = Held::of(&job)?;
+    let job = HeldJob::of(&job)?;
     if job.lane == "answer" {
         finish(c, &job, now).await?;
     } else {

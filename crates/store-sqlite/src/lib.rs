@@ -27,12 +27,12 @@ mod logins;
 mod messages;
 mod migrate;
 mod readers;
+mod round_robin;
 mod rows;
 mod session_deletion;
 mod sessions;
 #[cfg(test)]
 mod tests;
-mod turns;
 mod usage;
 mod visits;
 mod writer;
@@ -88,14 +88,14 @@ impl Default for SqliteConfig {
 /// How many rows a reader's thread may buffer ahead of the task that awaits them.
 ///
 /// With sqlx's default of 50, thread and task kept waiting for each other in every larger read.
-const ROWS_AHEAD: usize = 4096;
+const ROW_BUFFER: usize = 4096;
 
 /// The store in one SQLite file.
 pub struct SqliteStore {
     readers: Readers,
     writer: Writer,
     statements: &'static AtomicU64,
-    turns: turns::Turns,
+    round_robin: round_robin::RoundRobin,
 }
 
 impl SqliteStore {
@@ -119,7 +119,7 @@ impl SqliteStore {
 
     async fn open_inner(path: &Path, config: SqliteConfig, now: Timestamp) -> Result<Self, Failure> {
         extension::register_vectors();
-        make_private_file(path).map_err(Failure::File)?;
+        create_private_file(path).map_err(Failure::File)?;
         // Never freed, because SQLite keeps a bare pointer to it in each connection. This costs eight bytes per open.
         let statements: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(0)));
         let opener = Opener { statements };
@@ -133,7 +133,7 @@ impl SqliteStore {
             .pragma("temp_store", "MEMORY")
             // The WAL file shrinks back to this size after a large transaction.
             .pragma("journal_size_limit", (64 * 1024 * 1024).to_string())
-            .row_buffer_size(ROWS_AHEAD)
+            .row_buffer_size(ROW_BUFFER)
             .disable_statement_logging();
 
         let mut connection = opener.open(&options).await?;
@@ -141,7 +141,7 @@ impl SqliteStore {
             true => migrate::run(&mut connection).await?,
             false => migrate::verify(&mut connection).await?,
         }
-        inspect::found_installation(&mut connection, now).await?;
+        inspect::ensure_installation(&mut connection, now).await?;
 
         let readers = SqlitePoolOptions::new()
             .max_connections(config.readers.max(1))
@@ -152,7 +152,7 @@ impl SqliteStore {
             // A write that reaches a reader by mistake fails instead of competing with the writer.
             .connect_lazy_with(options.clone().pragma("query_only", "ON"));
         let writer = Writer::start(connection, options, opener);
-        Ok(Self { readers: Readers::new(readers), writer, statements, turns: turns::Turns::default() })
+        Ok(Self { readers: Readers::new(readers), writer, statements, round_robin: round_robin::RoundRobin::default() })
     }
 
     async fn close_inner(&self) {
@@ -170,12 +170,12 @@ impl SqliteStore {
     }
 
     /// Runs a write that a power failure may undo. Use it only for data that is worthless after a power failure.
-    async fn write_loosely<R, F>(&self, write: F) -> Result<R, Failure>
+    async fn write_relaxed<R, F>(&self, write: F) -> Result<R, Failure>
     where
         R: Send + 'static,
         F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
     {
-        self.writer.run(Durability::MayBeLost, write).await
+        self.writer.run(Durability::Relaxed, write).await
     }
 }
 
@@ -194,7 +194,7 @@ impl Opener {
 }
 
 /// Creates an empty database file that only its owner may read. SQLite gives its side files the same permissions.
-fn make_private_file(path: &Path) -> std::io::Result<()> {
+fn create_private_file(path: &Path) -> std::io::Result<()> {
     if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)?;
     }

@@ -49,11 +49,11 @@ pub(super) async fn verify(connection: &mut SqliteConnection) -> Result<(), Fail
         return Err(Failure::OlderDatabase);
     }
     let applied: Vec<i64> = sqlx::query_scalar("SELECT version FROM _sqlx_migrations WHERE success = TRUE").fetch_all(connection).await?;
-    compare(&applied)
+    check_applied(&applied)
 }
 
 /// Compares the sets, not only the highest numbers: files of several branches arrive in any order, and a gap is a missing table.
-fn compare(applied: &[i64]) -> Result<(), Failure> {
+fn check_applied(applied: &[i64]) -> Result<(), Failure> {
     if let Some(unknown) = applied.iter().find(|version| !FILES.iter().any(|(known, ..)| known == *version)) {
         return Err(Failure::NewerDatabase(*unknown));
     }
@@ -71,14 +71,14 @@ mod tests {
     #[test]
     fn missing_migration_below_the_highest_is_detected() {
         let all: Vec<i64> = FILES.iter().map(|f| f.0).collect();
-        assert!(compare(&all).is_ok());
+        assert!(check_applied(&all).is_ok());
         for missing in &all {
             let rest: Vec<i64> = all.iter().copied().filter(|v| v != missing).collect();
-            assert!(matches!(compare(&rest), Err(Failure::OlderDatabase)), "{missing}");
+            assert!(matches!(check_applied(&rest), Err(Failure::OlderDatabase)), "{missing}");
         }
         let unknown: Vec<i64> = all.iter().copied().chain([9_999]).collect();
-        assert!(matches!(compare(&unknown), Err(Failure::NewerDatabase(9_999))));
-        assert!(matches!(compare(&[]), Err(Failure::OlderDatabase)));
+        assert!(matches!(check_applied(&unknown), Err(Failure::NewerDatabase(9_999))));
+        assert!(matches!(check_applied(&[]), Err(Failure::OlderDatabase)));
     }
 
     #[test]

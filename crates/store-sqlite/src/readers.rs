@@ -24,8 +24,8 @@ impl Readers {
     }
 
     /// A reader for one statement on the data of one user.
-    pub(super) fn of(&self, user: impl Into<Reader>) -> Reading<'_> {
-        Reading { readers: self, user: user.into().0 }
+    pub(super) fn for_user(&self, user: impl Into<ReaderKey>) -> UserReader<'_> {
+        UserReader { readers: self, user: user.into().0 }
     }
 
     /// The pool for statements of the server itself.
@@ -39,15 +39,15 @@ impl Readers {
 }
 
 /// The user whose data is read.
-pub(super) struct Reader(UserId);
+pub(super) struct ReaderKey(UserId);
 
-impl From<UserId> for Reader {
+impl From<UserId> for ReaderKey {
     fn from(user: UserId) -> Self {
         Self(user)
     }
 }
 
-impl From<&Caller> for Reader {
+impl From<&Caller> for ReaderKey {
     fn from(caller: &Caller) -> Self {
         Self(caller.user())
     }
@@ -55,7 +55,7 @@ impl From<&Caller> for Reader {
 
 /// The readers for one statement on the data of one user.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reading<'r> {
+pub(super) struct UserReader<'r> {
     readers: &'r Readers,
     user: UserId,
 }
@@ -73,7 +73,7 @@ macro_rules! run {
     }};
 }
 
-impl<'r> Executor<'r> for Reading<'r> {
+impl<'r> Executor<'r> for UserReader<'r> {
     type Database = Sqlite;
 
     fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, Result<Either<SqliteQueryResult, SqliteRow>, Error>>

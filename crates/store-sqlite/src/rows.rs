@@ -60,12 +60,12 @@ impl<'r> Columns<'r> {
     }
 
     pub(super) fn time(&self, column: &'static str) -> Result<Timestamp, Failure> {
-        codec::moment(self.integer(column)?).ok_or_else(|| self.damaged(column))
+        codec::parse_millis(self.integer(column)?).ok_or_else(|| self.damaged(column))
     }
 
     pub(super) fn opt_time(&self, column: &'static str) -> Result<Option<Timestamp>, Failure> {
         let value: Option<i64> = self.row.try_get(column)?;
-        value.map(|v| codec::moment(v).ok_or_else(|| self.damaged(column))).transpose()
+        value.map(|v| codec::parse_millis(v).ok_or_else(|| self.damaged(column))).transpose()
     }
 
     pub(super) fn id(&self, column: &'static str) -> Result<Uuid, Failure> {

@@ -54,7 +54,7 @@ async fn explain(store: &SqliteStore, sql: &str) -> String {
 async fn frequent_statements_use_their_index() {
     let (_folder, store) = open().await;
     for (sql, index) in [
-        (super::turns::OLDEST, "jobs_ready"),
+        (super::round_robin::CLAIM_OLDEST, "jobs_ready"),
         ("SELECT ready_at FROM jobs WHERE head = 1 ORDER BY ready_at LIMIT 1", "jobs_ready"),
         ("SELECT MIN(id) FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live'", "jobs_in_lane"),
         ("SELECT * FROM messages WHERE user_id = ? AND session_id = ? AND position > ? ORDER BY position LIMIT ?", "messages_position"),
@@ -83,7 +83,7 @@ async fn frequent_statements_use_their_index() {
 #[tokio::test]
 async fn round_robin_claim_does_not_scan_other_jobs() {
     let (_folder, store) = open().await;
-    for (sql, steps) in [(super::turns::WALK, 2), (super::turns::CLAIM, 1)] {
+    for (sql, steps) in [(super::round_robin::USERS_WITH_HEADS, 2), (super::round_robin::CLAIM_OF_USERS, 1)] {
         let plan = explain(&store, sql).await;
         assert_eq!(plan.matches("jobs_in_turn (user_id").count(), steps, "{sql}\n{plan}");
         // Only the walk's own result and the given users may be read completely.
@@ -96,9 +96,9 @@ async fn round_robin_claim_does_not_scan_other_jobs() {
 async fn candidate_entity_lookups_scan_no_table() {
     let (_folder, store) = open().await;
     for (sql, index) in [
-        (super::knowledge::HINTED, "user_id=? AND hint=?"),
-        (super::knowledge::RECENT, "mentions_in_session"),
-        (super::knowledge::BETWEEN, "facts_of_pair (user_id=? AND subject_id=? AND object_id=?)"),
+        (super::knowledge::ENTITIES_BY_HINT, "user_id=? AND hint=?"),
+        (super::knowledge::RECENTLY_MENTIONED, "mentions_in_session"),
+        (super::knowledge::FACTS_BETWEEN, "facts_of_pair (user_id=? AND subject_id=? AND object_id=?)"),
     ] {
         let plan = explain(&store, sql).await;
         assert!(plan.contains(index), "{sql}\n{plan}");

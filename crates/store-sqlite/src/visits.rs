@@ -20,7 +20,7 @@ impl VisitStore for SqliteStore {
         let begun = self.write(move |c| {
             Box::pin(async move {
                 let origin = room.origin.map(|origin| origin.to_string());
-                if !make_room(c, visit.created_at, origin.as_deref(), &room).await? {
+                if !ensure_capacity(c, visit.created_at, origin.as_deref(), &room).await? {
                     return Ok(false);
                 }
                 sqlx::query("INSERT INTO users (id, visitor) VALUES (?, 1) ON CONFLICT DO NOTHING")
@@ -49,11 +49,11 @@ impl VisitStore for SqliteStore {
 
     async fn visit(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, StoreError> {
         let mut reader = self.readers.for_server().acquire().await.map_err(Failure::from)?;
-        Ok(find(&mut reader, digest, now).await?)
+        Ok(find_visit(&mut reader, digest, now).await?)
     }
 
     async fn use_visit(&self, digest: TokenDigest, now: Timestamp, ends_at: Timestamp, empty_until: Timestamp) -> Result<(), StoreError> {
-        let used = self.write_loosely(move |c| {
+        let used = self.write_relaxed(move |c| {
             Box::pin(async move {
                 // NULL stays NULL.
                 let query = sqlx::query(
@@ -80,7 +80,7 @@ impl VisitStore for SqliteStore {
         let account = *account;
         let adopted = self.write(move |c| {
             Box::pin(async move {
-                let Some((whose, _)) = find(c, digest, now).await? else { return Ok(None) };
+                let Some((whose, _)) = find_visit(c, digest, now).await? else { return Ok(None) };
                 let handover = archive::adopt(c, whose.user(), &account).await?;
                 // The data belongs to the account now. This voids a worker's claim at once; the deletion may run later.
                 sqlx::query("DELETE FROM jobs WHERE user_id = ?").bind(bytes(&whose.user().0)).execute(&mut *c).await?;
@@ -96,7 +96,7 @@ impl VisitStore for SqliteStore {
         let found = sqlx::query("SELECT entity_id, is_viewer FROM adopted WHERE user_id = ? ORDER BY is_viewer DESC, entity_id LIMIT ?")
             .bind(bytes(&caller.user().0))
             .bind(limit)
-            .fetch_all(self.readers.of(caller))
+            .fetch_all(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?;
         let adopted = |row| {
@@ -126,7 +126,7 @@ impl VisitStore for SqliteStore {
     }
 }
 
-async fn find(c: &mut SqliteConnection, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, Failure> {
+async fn find_visit(c: &mut SqliteConnection, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, Failure> {
     let found = sqlx::query("SELECT * FROM visits WHERE digest = ?1 AND ends_at > ?2 AND (empty_until IS NULL OR empty_until > ?2)")
         .bind(digest.0.as_slice())
         .bind(millis(now))
@@ -136,7 +136,7 @@ async fn find(c: &mut SqliteConnection, digest: TokenDigest, now: Timestamp) -> 
 }
 
 /// Whether one more visit may begin. Evicts empty visits where a limit is reached.
-async fn make_room(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str>, room: &VisitLimits) -> Result<bool, Failure> {
+async fn ensure_capacity(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str>, room: &VisitLimits) -> Result<bool, Failure> {
     let of_origin = origin.map(|origin| (Some(origin), room.most_of_origin));
     for (origin, most) in of_origin.into_iter().chain([(None, room.most)]) {
         // Separate texts, because SQLite uses a partial index only if the condition always implies it.
@@ -161,7 +161,7 @@ async fn make_room(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str
 }
 
 /// Deletes the user row of a visitor who has no visit and no deletion record left.
-pub(super) async fn forget(c: &mut SqliteConnection, user: &[u8]) -> Result<(), Failure> {
+pub(super) async fn forget_visitor(c: &mut SqliteConnection, user: &[u8]) -> Result<(), Failure> {
     let gone = sqlx::query(
         "DELETE FROM users WHERE id = ?1 AND visitor = 1 AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = ?1)
              AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = ?1)",
@@ -171,17 +171,17 @@ pub(super) async fn forget(c: &mut SqliteConnection, user: &[u8]) -> Result<(), 
 }
 
 /// Takes messages from the quota of a visitor. Other callers have no quota.
-pub(super) async fn take_messages(c: &mut SqliteConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
+pub(super) async fn use_message_quota(c: &mut SqliteConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
     let taken = "UPDATE visits SET messages_left = messages_left - ?2, empty_until = NULL WHERE user_id = ?1 AND messages_left >= ?2";
-    take(c, caller, taken, count).await
+    use_quota(c, caller, taken, count).await
 }
 
 /// Takes one session from the quota of a visitor.
-pub(super) async fn take_session(c: &mut SqliteConnection, caller: &Caller) -> Result<(), Failure> {
-    take(c, caller, "UPDATE visits SET sessions_left = sessions_left - ?2 WHERE user_id = ?1 AND sessions_left >= ?2", 1).await
+pub(super) async fn use_session_quota(c: &mut SqliteConnection, caller: &Caller) -> Result<(), Failure> {
+    use_quota(c, caller, "UPDATE visits SET sessions_left = sessions_left - ?2 WHERE user_id = ?1 AND sessions_left >= ?2", 1).await
 }
 
-async fn take(c: &mut SqliteConnection, caller: &Caller, sql: &'static str, count: usize) -> Result<(), Failure> {
+async fn use_quota(c: &mut SqliteConnection, caller: &Caller, sql: &'static str, count: usize) -> Result<(), Failure> {
     if caller.role() != ViewerRole::Anonymous || count == 0 {
         return Ok(());
     }

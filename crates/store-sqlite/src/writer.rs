@@ -37,7 +37,7 @@ pub(super) enum Durability {
     /// The write is on disk.
     Durable,
     /// A power failure may undo the write and all later relaxed ones: the commit does not wait for the disk.
-    MayBeLost,
+    Relaxed,
 }
 
 /// Handle to the writer task. The task ends when the handle is dropped or [`Writer::close`] is called.
@@ -52,7 +52,14 @@ impl Writer {
     pub(super) fn start(connection: SqliteConnection, options: SqliteConnectOptions, opener: Opener) -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let stop = CancellationToken::new();
-        let task = Task { waiting, held: None, stop: stop.clone(), connection: Some((connection, Durability::Durable)), options, opener };
+        let task = WriterTask {
+            waiting,
+            deferred: None,
+            stop: stop.clone(),
+            connection: Some((connection, Durability::Durable)),
+            options,
+            opener,
+        };
         Self { queue, stop, task: Mutex::new(Some(tokio::spawn(task.run()))) }
     }
 
@@ -63,7 +70,7 @@ impl Writer {
         F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let pending = Box::new(Pending { durability, write: Some(write), result: None, reply });
+        let pending = Box::new(PendingWrite { durability, write: Some(write), result: None, reply });
         match self.queue.send_timeout(pending, QUEUE_WAIT).await {
             Ok(()) => {}
             Err(mpsc::error::SendTimeoutError::Timeout(_)) => return Err(Failure::WriterBusy(QUEUE_WAIT)),
@@ -108,14 +115,14 @@ trait Write: Send {
     fn finish(self: Box<Self>, failed: Option<Failure>);
 }
 
-struct Pending<R, F> {
+struct PendingWrite<R, F> {
     durability: Durability,
     write: Option<F>,
     result: Option<Result<R, Failure>>,
     reply: oneshot::Sender<Result<R, Failure>>,
 }
 
-impl<R, F> Write for Pending<R, F>
+impl<R, F> Write for PendingWrite<R, F>
 where
     R: Send + 'static,
     F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
@@ -149,10 +156,10 @@ where
     }
 }
 
-struct Task {
+struct WriterTask {
     waiting: mpsc::Receiver<Box<dyn Write>>,
     /// A write taken from the queue that did not fit into the open batch.
-    held: Option<Box<dyn Write>>,
+    deferred: Option<Box<dyn Write>>,
     stop: CancellationToken,
     /// The connection, with the durability it is set to.
     connection: Option<(SqliteConnection, Durability)>,
@@ -160,11 +167,11 @@ struct Task {
     opener: Opener,
 }
 
-impl Task {
+impl WriterTask {
     async fn run(mut self) {
         loop {
-            if let Some(held) = self.held.take() {
-                self.batch(held).await;
+            if let Some(deferred) = self.deferred.take() {
+                self.run_batch(deferred).await;
                 continue;
             }
             let first = tokio::select! {
@@ -177,7 +184,7 @@ impl Task {
                 write = self.waiting.recv() => write,
             };
             let Some(first) = first else { break };
-            self.batch(first).await;
+            self.run_batch(first).await;
         }
         if let Some((connection, _)) = self.connection.take()
             && let Err(e) = connection.close().await
@@ -187,7 +194,7 @@ impl Task {
     }
 
     /// Runs one transaction with `first` and the writes queued behind it.
-    async fn batch(&mut self, mut first: Box<dyn Write>) {
+    async fn run_batch(&mut self, mut first: Box<dyn Write>) {
         let durability = first.durability();
         let mut connection = match self.begin(durability).await {
             Ok(connection) => connection,
@@ -205,11 +212,11 @@ impl Task {
         let mut outcome = Ok(());
         while outcome.is_ok() && done.len() < BATCH_WRITES && started.elapsed() < BATCH_TIME {
             let Ok(mut next) = self.waiting.try_recv() else { break };
-            if durability == Durability::MayBeLost && next.durability() == Durability::Durable {
-                self.held = Some(next);
+            if durability == Durability::Relaxed && next.durability() == Durability::Durable {
+                self.deferred = Some(next);
                 break;
             }
-            outcome = shared(&mut connection, &mut next).await;
+            outcome = perform_in_savepoint(&mut connection, &mut next).await;
             done.push(next);
         }
         if outcome.is_ok() {
@@ -239,7 +246,7 @@ impl Task {
         if promised != durability {
             let sql = match durability {
                 Durability::Durable => "PRAGMA synchronous = FULL",
-                Durability::MayBeLost => "PRAGMA synchronous = NORMAL",
+                Durability::Relaxed => "PRAGMA synchronous = NORMAL",
             };
             execute(&mut connection, sql).await?;
         }
@@ -251,7 +258,7 @@ impl Task {
 /// Performs one more write in the same transaction, and rolls back only this write if it fails.
 ///
 /// An error means that the whole transaction is in doubt: after a disk error SQLite ends it, and the savepoint no longer exists.
-async fn shared(connection: &mut SqliteConnection, write: &mut Box<dyn Write>) -> Result<(), Failure> {
+async fn perform_in_savepoint(connection: &mut SqliteConnection, write: &mut Box<dyn Write>) -> Result<(), Failure> {
     execute(connection, "SAVEPOINT w").await?;
     if !write.perform(connection).await {
         execute(connection, "ROLLBACK TO w").await?;

@@ -17,7 +17,7 @@ use recall_domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fac
 use recall_ports::{AnswerCommit, Claim, KnowledgeCommit};
 
 /// Commits a plan. Merged entities are deleted last, when nothing references them any more.
-pub(super) async fn plan(
+pub(super) async fn commit_plan(
     c: &mut PgConnection,
     caller: &Caller,
     plan: &KnowledgeCommit,
@@ -26,7 +26,7 @@ pub(super) async fn plan(
     let user = caller.user().0;
     // Checked first: a worker that lost its lease must stop, not read again and retry.
     let held = match claim {
-        Some(claim) => Some(jobs::held(c, caller.user(), claim).await?),
+        Some(claim) => Some(jobs::verify_claim(c, caller.user(), claim).await?),
         None => None,
     };
     sessions::lock(c, user, plan.session.0).await?;
@@ -37,12 +37,12 @@ pub(super) async fn plan(
         signed(plan.version),
     );
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        account_deletion::refuse_while_locked(c, user).await?;
+        account_deletion::reject_while_locked(c, user).await?;
         return Err(Failure::Stale);
     }
 
     for (gone, into) in &plan.merged {
-        merge::record(c, user, *gone, *into, plan).await?;
+        merge::record_merge(c, user, *gone, *into, plan).await?;
     }
     for fact in &plan.deleted_facts {
         sqlx::query!("DELETE FROM facts WHERE user_id = $1 AND id = $2", user, fact.0).execute(&mut *c).await?;
@@ -53,34 +53,34 @@ pub(super) async fn plan(
         other.execute(&mut *c).await?;
     }
     for entity in &plan.entities {
-        put_entity(c, user, entity).await?;
+        upsert_entity(c, user, entity).await?;
     }
     for (gone, into) in &plan.merged {
-        merge::entity_as(c, user, *gone, *into, "after").await?;
+        merge::record_entity(c, user, *gone, *into, "after").await?;
     }
     for unmerge in &plan.unmerged {
-        merge::undo(c, user, unmerge).await?;
+        merge::undo_merge(c, user, unmerge).await?;
     }
     for (entity, key) in &plan.keys {
-        put_key(c, user, *entity, key).await?;
+        insert_key(c, user, *entity, key).await?;
     }
     for (entity, hint) in &plan.hints {
-        put_hint(c, user, *entity, hint).await?;
+        insert_hint(c, user, *entity, hint).await?;
     }
     if let Some((message, kind, mentions)) = &plan.message {
-        processed(c, user, *message, *kind, mentions, &plan.decisions).await?;
+        record_extraction(c, user, *message, *kind, mentions, &plan.decisions).await?;
     }
     for (gone, into) in &plan.dropped_facts {
         move_evidence(c, user, *gone, *into, plan).await?;
     }
     if !plan.unmerged.is_empty() {
-        free_statements(c, user, &plan.facts).await?;
+        release_statements(c, user, &plan.facts).await?;
     }
     for fact in &plan.facts {
-        put_fact(c, user, fact).await?;
+        upsert_fact(c, user, fact).await?;
     }
     for evidence in &plan.evidence {
-        put_evidence(c, user, evidence).await?;
+        insert_evidence(c, user, evidence).await?;
     }
     for (fact, message, stance) in &plan.dropped_evidence {
         let dropped = sqlx::query!(
@@ -107,23 +107,23 @@ pub(super) async fn plan(
 }
 
 /// Stores an answer and ends its job.
-pub(super) async fn answer(c: &mut PgConnection, caller: &Caller, answer: &AnswerCommit, claim: &Claim) -> Result<Message, Failure> {
+pub(super) async fn commit_answer(c: &mut PgConnection, caller: &Caller, answer: &AnswerCommit, claim: &Claim) -> Result<Message, Failure> {
     let user = caller.user().0;
-    let held = jobs::held(c, caller.user(), claim).await?;
+    let held = jobs::verify_claim(c, caller.user(), claim).await?;
     let AnswerCommit { message, answer_to, citations, events } = answer;
     let (session, now) = (message.session, message.created_at);
     // The question must be in the same session, because the messages of a session are deleted together.
     let question =
         sqlx::query_scalar!("SELECT 1 FROM messages WHERE user_id = $1 AND id = $2 AND session_id = $3", user, answer_to.0, session.0,);
     question.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
-    let new = append::New { message, answer_to: Some(*answer_to), citations };
+    let new = append::PendingMessage { message, answer_to: Some(*answer_to), citations };
     let stored = append::store(c, caller, session, &[new]).await?.pop().ok_or(Failure::NotFound)?;
     events::append(c, user, session, events, now).await?;
     jobs::finish(c, &held, now).await?;
     Ok(stored)
 }
 
-async fn put_entity(c: &mut PgConnection, user: Uuid, e: &Entity) -> Result<(), Failure> {
+async fn upsert_entity(c: &mut PgConnection, user: Uuid, e: &Entity) -> Result<(), Failure> {
     let mut search = folded(&e.name);
     for alias in &e.aliases {
         search.push('\n');
@@ -156,7 +156,7 @@ async fn put_entity(c: &mut PgConnection, user: Uuid, e: &Entity) -> Result<(), 
     Ok(())
 }
 
-async fn put_key(c: &mut PgConnection, user: Uuid, entity: EntityId, key: &EntityKey) -> Result<(), Failure> {
+async fn insert_key(c: &mut PgConnection, user: Uuid, entity: EntityId, key: &EntityKey) -> Result<(), Failure> {
     let put = sqlx::query!(
         "INSERT INTO entity_keys (user_id, key, entity_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
         user,
@@ -167,7 +167,7 @@ async fn put_key(c: &mut PgConnection, user: Uuid, entity: EntityId, key: &Entit
     Ok(())
 }
 
-async fn put_hint(c: &mut PgConnection, user: Uuid, entity: EntityId, hint: &str) -> Result<(), Failure> {
+async fn insert_hint(c: &mut PgConnection, user: Uuid, entity: EntityId, hint: &str) -> Result<(), Failure> {
     let put = sqlx::query!(
         "INSERT INTO entity_hints (user_id, hint, entity_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
         user,
@@ -179,7 +179,7 @@ async fn put_hint(c: &mut PgConnection, user: Uuid, entity: EntityId, hint: &str
 }
 
 /// Records what was found in a message. Mentions of an earlier run are replaced.
-async fn processed(
+async fn record_extraction(
     c: &mut PgConnection,
     user: Uuid,
     message: MessageId,
@@ -223,7 +223,7 @@ async fn processed(
 }
 
 /// Inserts a fact or overwrites all its columns.
-pub(in super::super) async fn put_fact(c: &mut PgConnection, user: Uuid, f: &Fact) -> Result<(), Failure> {
+pub(in super::super) async fn upsert_fact(c: &mut PgConnection, user: Uuid, f: &Fact) -> Result<(), Failure> {
     let put = sqlx::query!(
         "INSERT INTO facts (user_id, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
                             valid_from, valid_to, last_support, created_at, updated_at)
@@ -257,14 +257,14 @@ pub(in super::super) async fn put_fact(c: &mut PgConnection, user: Uuid, f: &Fac
 /// Frees the statements (subject, relation, object) of the facts that are about to be written.
 ///
 /// When a merge is undone, one fact may get the statement that another still has, in any order.
-async fn free_statements(c: &mut PgConnection, user: Uuid, facts: &[Fact]) -> Result<(), Failure> {
+async fn release_statements(c: &mut PgConnection, user: Uuid, facts: &[Fact]) -> Result<(), Failure> {
     let ids: Vec<_> = facts.iter().map(|f| f.id.0).collect();
     sqlx::query!("UPDATE facts SET relation = id::text WHERE user_id = $1 AND id = ANY($2)", user, &ids[..]).execute(c).await?;
     Ok(())
 }
 
 /// Inserts evidence. Existing evidence stays unchanged: a message counts once, however often it is delivered.
-async fn put_evidence(c: &mut PgConnection, user: Uuid, e: &Evidence) -> Result<(), Failure> {
+async fn insert_evidence(c: &mut PgConnection, user: Uuid, e: &Evidence) -> Result<(), Failure> {
     let put = sqlx::query!(
         "INSERT INTO evidence (user_id, fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (user_id, fact_id, message_id, stance) DO NOTHING",
@@ -292,7 +292,7 @@ async fn move_evidence(c: &mut PgConnection, user: Uuid, gone: FactId, into: Fac
     if exists.fetch_optional(&mut *c).await?.is_none() {
         // The target is created by this same plan.
         let new = plan.facts.iter().find(|f| f.id == into).ok_or(Failure::NotFound)?;
-        put_fact(c, user, new).await?;
+        upsert_fact(c, user, new).await?;
     }
     let moved = sqlx::query!(
         "UPDATE evidence e SET fact_id = $3 WHERE user_id = $1 AND fact_id = $2 AND NOT EXISTS (

@@ -7,7 +7,7 @@ use super::super::{
     PostgresStore, codec,
     codec::time,
     failure::Failure,
-    rows::{self, EvidenceRow, FactRow, Of},
+    rows::{self, Column, EvidenceRow, FactRow},
 };
 use recall_domain::{Decision, EntityId, MessageId, UserId};
 use recall_ports::{KnowledgeCommit, MergeRecord, Merged, Unmerge};
@@ -33,13 +33,13 @@ pub(super) async fn merge(c: &mut PgConnection, user: Uuid, gone: EntityId, into
     hints.execute(&mut *c).await?;
     sqlx::query!("UPDATE mentions SET entity_id = $3 WHERE user_id = $1 AND entity_id = $2", user, gone, into).execute(&mut *c).await?;
     sqlx::query!("UPDATE entity_merges SET into_id = $3 WHERE user_id = $1 AND into_id = $2", user, gone, into).execute(&mut *c).await?;
-    stands_for(c, user, gone, into).await?;
+    redirect_id(c, user, gone, into).await?;
     sqlx::query!("DELETE FROM entities WHERE user_id = $1 AND id = $2", user, gone).execute(c).await?;
     Ok(())
 }
 
 /// Redirects the merged id to the other entity.
-async fn stands_for(c: &mut PgConnection, user: Uuid, gone: Uuid, into: Uuid) -> Result<(), Failure> {
+async fn redirect_id(c: &mut PgConnection, user: Uuid, gone: Uuid, into: Uuid) -> Result<(), Failure> {
     let noted = sqlx::query!(
         "INSERT INTO entity_merges (user_id, gone_id, into_id) VALUES ($1, $2, $3)
          ON CONFLICT (user_id, gone_id) DO UPDATE SET into_id = excluded.into_id",
@@ -52,7 +52,7 @@ async fn stands_for(c: &mut PgConnection, user: Uuid, gone: Uuid, into: Uuid) ->
 }
 
 /// Records the state before a merge, and redirects the merged id to the other entity.
-pub(super) async fn record(
+pub(super) async fn record_merge(
     c: &mut PgConnection,
     user: Uuid,
     gone: EntityId,
@@ -65,7 +65,7 @@ pub(super) async fn record(
         return Ok(());
     }
     let decision = plan.merge_decision.clone().unwrap_or(Decision { score: 1.0, reason: String::new() });
-    stands_for(c, user, gone.0, into.0).await?;
+    redirect_id(c, user, gone.0, into.0).await?;
     let noted = sqlx::query!(
         "INSERT INTO merges (user_id, gone_id, merged_at, score, reason, feed_head) SELECT id, $2, $3, $4, $5, feed_head FROM users WHERE id = $1",
         user,
@@ -75,8 +75,8 @@ pub(super) async fn record(
         &*codec::text(&decision.reason),
     );
     noted.execute(&mut *c).await?;
-    entity_as(c, user, gone, gone, "gone").await?;
-    entity_as(c, user, gone, into, "before").await?;
+    record_entity(c, user, gone, gone, "gone").await?;
+    record_entity(c, user, gone, into, "before").await?;
     record_names(c, user, gone.0, into.0).await?;
     let united = plan.dropped_facts.iter().flat_map(|(a, b)| [a.0, b.0]);
     let touched: Vec<Uuid> = plan.facts.iter().map(|f| f.id.0).chain(plan.deleted_facts.iter().map(|f| f.0)).chain(united).collect();
@@ -141,7 +141,7 @@ async fn record_names(c: &mut PgConnection, user: Uuid, gone: Uuid, into: Uuid) 
 }
 
 /// Copies the current state of an entity into a merge record.
-pub(super) async fn entity_as(c: &mut PgConnection, user: Uuid, gone: EntityId, entity: EntityId, side: &str) -> Result<(), Failure> {
+pub(super) async fn record_entity(c: &mut PgConnection, user: Uuid, gone: EntityId, entity: EntityId, side: &str) -> Result<(), Failure> {
     let copy = sqlx::query!(
         "INSERT INTO merged_entities (user_id, gone_id, side, id, name, entity_type, aliases, description, mention_count, confidence,
                                       is_viewer, first_message, created_at, updated_at)
@@ -159,7 +159,7 @@ pub(super) async fn entity_as(c: &mut PgConnection, user: Uuid, gone: EntityId, 
 }
 
 /// Undoes a merge. The plan has already written both entities; it writes their facts and evidence next.
-pub(super) async fn undo(c: &mut PgConnection, user: Uuid, u: &Unmerge) -> Result<(), Failure> {
+pub(super) async fn undo_merge(c: &mut PgConnection, user: Uuid, u: &Unmerge) -> Result<(), Failure> {
     let (gone, from) = (u.gone.0, u.from.0);
     let known = sqlx::query_scalar!("SELECT 1 FROM merges WHERE user_id = $1 AND gone_id = $2", user, gone);
     known.fetch_optional(&mut *c).await?.ok_or(Failure::Stale)?;
@@ -218,7 +218,7 @@ pub(super) async fn undo(c: &mut PgConnection, user: Uuid, u: &Unmerge) -> Resul
 }
 
 /// Loads the record of a merge, with the entity that now holds the place of the merged one.
-pub(super) async fn recorded(store: &PostgresStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
+pub(super) async fn load_record(store: &PostgresStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
     // One snapshot, so that no commit changes the record between two reads.
     store.snapshot(user, &(user, gone), |c, &(user, gone)| Box::pin(read_record(c, user, gone))).await
 }
@@ -267,14 +267,14 @@ async fn read_record(c: &mut PgConnection, user: UserId, gone: EntityId) -> Resu
         gone,
     );
     let since = since.fetch_all(&mut *c).await?;
-    let ordinal = Of("merged_mentions", "ordinal");
+    let ordinal = Column("merged_mentions", "ordinal");
     Ok(Some(MergeRecord {
         gone: one,
         before,
         after,
         holder: EntityId(head.into_id),
         merged_at: head.merged_at,
-        decision: Decision { score: head.score, reason: Of("merges", "reason").text(head.reason)? },
+        decision: Decision { score: head.score, reason: Column("merges", "reason").text(head.reason)? },
         facts: facts.into_iter().map(FactRow::read).collect::<Result<_, _>>()?,
         evidence: evidence.into_iter().map(EvidenceRow::read).collect::<Result<_, _>>()?,
         mentions: mentions.map(|m| Ok((MessageId(m.message_id), ordinal.small(m.ordinal)?))).collect::<Result<_, Failure>>()?,
@@ -294,8 +294,8 @@ pub(super) async fn merged_into(store: &PostgresStore, user: UserId, entities: &
         &entities[..],
     );
     let found = found.fetch_all(store.pool.reading(user)).await?.into_iter().map(|row| {
-        let decision = Decision { score: row.score, reason: Of("merges", "reason").text(row.reason)? };
-        let name = Of("merged_entities", "name").text(row.name)?;
+        let decision = Decision { score: row.score, reason: Column("merges", "reason").text(row.reason)? };
+        let name = Column("merged_entities", "name").text(row.name)?;
         Ok((EntityId(row.into_id), Merged { entity: EntityId(row.gone_id), name, merged_at: row.merged_at, decision }))
     });
     found.collect()

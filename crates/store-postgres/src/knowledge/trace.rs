@@ -5,7 +5,7 @@ use super::super::{
     codec::{Word, millis},
     failure::Failure,
     keys,
-    rows::{self, EvidenceRow, Of},
+    rows::{self, Column, EvidenceRow},
 };
 use recall_domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
 
@@ -99,7 +99,7 @@ pub(super) async fn decisions_in(
         user.0,
         &messages[..],
     );
-    let of = |column| Of("mentions", column);
+    let of = |column| Column("mentions", column);
     let decisions = found.fetch_all(store.pool.reading(user)).await?.into_iter().map(|row| {
         let decision = Decision { score: row.score, reason: of("reason").text(row.reason)? };
         Ok((MessageId(row.message_id), of("ordinal").small(row.ordinal)?, decision))
@@ -110,7 +110,7 @@ pub(super) async fn decisions_in(
 pub(super) async fn mentions_of(store: &PostgresStore, user: UserId, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, Failure> {
     let found = rows::mentions!("WHERE user_id = $1 AND entity_id = $2 ORDER BY message_id, ordinal", user.0, entity.0);
     let found = found.fetch_all(store.pool.reading(user)).await?.into_iter();
-    let ordinal = Of("mentions", "ordinal");
+    let ordinal = Column("mentions", "ordinal");
     found.map(|row| Ok((MessageId(row.message_id), ordinal.small(row.ordinal)?, row.read()?))).collect()
 }
 
@@ -149,7 +149,7 @@ pub(super) async fn facts_in(
         &messages[..],
     );
     let found = found.fetch_all(store.pool.reading(user)).await?.into_iter();
-    found.map(|row| Ok((MessageId(row.message_id), FactId(row.fact_id), Of("evidence", "stance").word(&row.stance)?))).collect()
+    found.map(|row| Ok((MessageId(row.message_id), FactId(row.fact_id), Column("evidence", "stance").word(&row.stance)?))).collect()
 }
 
 /// Lists the messages that mention an entity. A message that names it in two ways is listed once, with the first mention.

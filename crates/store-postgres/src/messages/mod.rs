@@ -12,7 +12,7 @@ use super::{
     codec::signed,
     failure::Failure,
     keys,
-    rows::{self, MessageRow, Of},
+    rows::{self, Column, MessageRow},
 };
 use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, FollowUp, MessageStore, NewMessage, StoreError};
@@ -27,7 +27,7 @@ impl MessageStore for PostgresStore {
             true => self.notifications.queued(caller, session),
             false => self.notifications.committed(caller, session),
         }
-        self.grown(appended.len()).await;
+        self.count_new_rows(appended.len()).await;
         Ok(appended)
     }
 
@@ -46,7 +46,7 @@ impl MessageStore for PostgresStore {
     async fn list_messages(&self, caller: &Caller, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError> {
         let after = page.after.as_deref().map(keys::parse_number).transpose()?;
         let found = match backwards {
-            true => before(self, caller, session, after.unwrap_or(i64::MAX), keys::limit(page)).await?,
+            true => load_before(self, caller, session, after.unwrap_or(i64::MAX), keys::limit(page)).await?,
             false => {
                 let found = rows::messages!(
                     "WHERE user_id = $1 AND session_id = $2 AND position > $3
@@ -68,7 +68,7 @@ impl MessageStore for PostgresStore {
     }
 
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
-        let found = before(self, caller, session, signed(position), i64::from(limit)).await?;
+        let found = load_before(self, caller, session, signed(position), i64::from(limit)).await?;
         Ok(found.into_iter().rev().map(MessageRow::read).collect::<Result<_, _>>()?)
     }
 
@@ -95,7 +95,7 @@ impl MessageStore for PostgresStore {
         let found = sqlx::query!("SELECT feed_generation, embedding_model FROM users WHERE id = $1", caller.user().0);
         let found = found.fetch_optional(self.pool.reading(caller)).await.map_err(Failure::from)?;
         let Some(row) = found else { return Ok(FeedState::default()) };
-        let of = |column| Of("users", column);
+        let of = |column| Column("users", column);
         Ok(FeedState {
             generation: of("feed_generation").count(row.feed_generation)?,
             model: of("embedding_model").opt_text(row.embedding_model)?,
@@ -115,7 +115,13 @@ impl MessageStore for PostgresStore {
 }
 
 /// Reads the latest messages before a position, latest first.
-async fn before(store: &PostgresStore, caller: &Caller, session: SessionId, position: i64, limit: i64) -> Result<Vec<MessageRow>, Failure> {
+async fn load_before(
+    store: &PostgresStore,
+    caller: &Caller,
+    session: SessionId,
+    position: i64,
+    limit: i64,
+) -> Result<Vec<MessageRow>, Failure> {
     let found = rows::messages!(
         "WHERE user_id = $1 AND session_id = $2 AND position < $3
          AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{
     super::{codec::JsonText, failure::Failure},
-    Of,
+    Column,
 };
 use recall_domain::{Entity, EntityId, Evidence, Fact, FactId, Mention, MessageId, SessionId, Span, Timestamp};
 
@@ -72,7 +72,7 @@ macro_rules! entity_of {
 
 impl EntityRow {
     pub(in super::super) fn read(self) -> Result<Entity, Failure> {
-        let of = |column| Of("entities", column);
+        let of = |column| Column("entities", column);
         Ok(Entity {
             id: EntityId(self.id),
             name: of("name").text(self.name)?,
@@ -163,7 +163,7 @@ macro_rules! fact_of {
 
 impl FactRow {
     pub(in super::super) fn read(self) -> Result<Fact, Failure> {
-        let of = |column| Of("facts", column);
+        let of = |column| Column("facts", column);
         Ok(Fact {
             id: FactId(self.id),
             subject: EntityId(self.subject_id),
@@ -209,7 +209,7 @@ macro_rules! evidence {
 
 impl EvidenceRow {
     pub(in super::super) fn read(self) -> Result<Evidence, Failure> {
-        let of = |column| Of("evidence", column);
+        let of = |column| Column("evidence", column);
         let start = self.span_start.map(|n| of("span_start").small(n)).transpose()?;
         let end = self.span_end.map(|n| of("span_end").small(n)).transpose()?;
         Ok(Evidence {
@@ -251,7 +251,7 @@ macro_rules! mentions {
 
 impl MentionRow {
     pub(in super::super) fn read(self) -> Result<Mention, Failure> {
-        let of = |column| Of("mentions", column);
+        let of = |column| Column("mentions", column);
         Ok(Mention {
             name: of("name").text(self.name)?,
             entity_type: of("entity_type").word(&self.entity_type)?,

@@ -17,9 +17,9 @@ use recall_domain::{Message, MessageId, Session, SessionId, StoredEvent, Timesta
 
 /// The table and column of a value, for reports of damage.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Of(pub(super) &'static str, pub(super) &'static str);
+pub(super) struct Column(pub(super) &'static str, pub(super) &'static str);
 
-impl Of {
+impl Column {
     fn damaged(self) -> Failure {
         Failure::Damaged { table: self.0, column: self.1 }
     }
@@ -72,7 +72,7 @@ macro_rules! sessions {
 
 impl SessionRow {
     pub(super) fn read(self) -> Result<Session, Failure> {
-        let of = |column| Of("sessions", column);
+        let of = |column| Column("sessions", column);
         Ok(Session {
             id: SessionId(self.id),
             title: of("title").opt_text(self.title)?.map(UserText::from),
@@ -115,7 +115,7 @@ macro_rules! messages {
 
 impl MessageRow {
     pub(super) fn read(self) -> Result<Message, Failure> {
-        let of = |column| Of("messages", column);
+        let of = |column| Column("messages", column);
         Ok(Message {
             id: MessageId(self.id),
             session: SessionId(self.session_id),
@@ -147,11 +147,11 @@ pub(super) struct EventRow {
 impl EventRow {
     pub(super) fn read(self) -> Result<StoredEvent, Failure> {
         Ok(StoredEvent {
-            seq: Of("events", "seq").count(self.seq)?,
+            seq: Column("events", "seq").count(self.seq)?,
             id: recall_domain::EventId(self.id),
             kind: self.kind,
             created_at: self.created_at,
-            data: Of("events", "data").json(&self.data)?,
+            data: Column("events", "data").json(&self.data)?,
         })
     }
 }

@@ -44,28 +44,28 @@ impl Archive for SqliteStore {
     }
 
     async fn snapshot(&self, user: UserId) -> Result<Box<dyn Snapshot>, StoreError> {
-        Ok(Box::new(read::Reading::begin(self, user).await?))
+        Ok(Box::new(read::ArchiveReader::begin(self, user).await?))
     }
 
     async fn admit(&self, owner: &Owner) -> Result<Admitted, ArchiveError> {
         let owner = *owner;
-        let is_importing = settled(self.write(move |c| Box::pin(async move { write::admit(c, &owner).await })).await)?;
+        let is_importing = flatten(self.write(move |c| Box::pin(async move { write::admit(c, &owner).await })).await)?;
         Ok(Admitted { caller: Caller::verified(owner.user, ViewerRole::User), is_importing })
     }
 
     async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError> {
         let (user, records, epoch) = (caller.user().0, records.to_vec(), epoch.to_owned());
-        settled(self.write(move |c| Box::pin(async move { write::restore(c, user, &records, &epoch).await })).await)
+        flatten(self.write(move |c| Box::pin(async move { write::restore(c, user, &records, &epoch).await })).await)
     }
 
     async fn restored(&self, caller: &Caller, counts: &[u64]) -> Result<(), ArchiveError> {
         let user = caller.user().0;
         let expected: Vec<_> = SHAPES.iter().zip(counts).map(|(shape, n)| (shape, signed(*n))).collect();
-        settled(self.write(move |c| Box::pin(async move { write::settle(c, user, &expected).await })).await)
+        flatten(self.write(move |c| Box::pin(async move { write::finish_import(c, user, &expected).await })).await)
     }
 }
 
-fn settled<T>(written: Result<Outcome<T>, Failure>) -> Outcome<T> {
+fn flatten<T>(written: Result<Outcome<T>, Failure>) -> Outcome<T> {
     written.map_err(|e| ArchiveError::Store(e.into()))?
 }
 

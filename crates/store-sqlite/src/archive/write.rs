@@ -13,7 +13,7 @@ use recall_ports::archive::{ArchiveError, Owner, Record, Restored, Shape};
 /// Begins the import of one user. Returns whether the user is marked as being imported.
 pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outcome<bool>, Failure> {
     let user = new.user.0;
-    account_deletion::refuse_while_erasing(c, user).await?;
+    account_deletion::reject_while_deleting(c, user).await?;
     let known = sqlx::query("SELECT feed_head, knowledge_version, importing FROM users WHERE id = ?").bind(owner(&user));
     if let Some(row) = known.fetch_optional(&mut *c).await? {
         let row = Columns::of(&row, "users");
@@ -49,36 +49,36 @@ pub(super) async fn restore(c: &mut SqliteConnection, user: Uuid, records: &[Rec
     let mut restored = Restored::default();
     for (at, record) in records.iter().enumerate() {
         // No constraint of the table forbids a second job for one message.
-        if record.shape.name == "job" && is_known(c, user, record).await? {
+        if record.shape.name == "job" && has_row_with_identity(c, user, record).await? {
             continue;
         }
         match insert(c, user, record, epoch).await {
             Ok(true) => restored.new += 1,
             Ok(false) if record.shape.derived => {
-                if !is_there(c, user, record).await? {
-                    replace(c, user, record).await?;
+                if !has_equal_row(c, user, record).await? {
+                    overwrite_row(c, user, record).await?;
                     restored.repaired += 1;
                 }
             }
             Ok(false) => {
-                if !is_there(c, user, record).await? {
+                if !has_equal_row(c, user, record).await? {
                     return Ok(Err(ArchiveError::Conflict(at)));
                 }
             }
-            Err(sqlx::Error::Database(e)) if breaks_a_rule(e.as_ref()) => return Ok(Err(ArchiveError::Inconsistent(at))),
+            Err(sqlx::Error::Database(e)) if violates_constraint(e.as_ref()) => return Ok(Err(ArchiveError::Inconsistent(at))),
             Err(e) => return Err(e.into()),
         }
     }
     Ok(Ok(restored))
 }
 
-fn breaks_a_rule(e: &dyn sqlx::error::DatabaseError) -> bool {
+fn violates_constraint(e: &dyn sqlx::error::DatabaseError) -> bool {
     let code = e.code().and_then(|c| c.parse::<i32>().ok());
     code.is_some_and(|code| code & 0xff == libsqlite3_sys::SQLITE_CONSTRAINT)
 }
 
 /// Columns that are computed and not part of a record, with their SQL values.
-fn computed(shape: &Shape) -> &'static [(&'static str, &'static str)] {
+fn computed_columns(shape: &Shape) -> &'static [(&'static str, &'static str)] {
     match shape.name {
         "session" => &[("epoch", "?")],
         "entity" => &[("search", "?")],
@@ -89,7 +89,7 @@ fn computed(shape: &Shape) -> &'static [(&'static str, &'static str)] {
 
 async fn insert(c: &mut SqliteConnection, user: Uuid, record: &Record, epoch: &str) -> Result<bool, sqlx::Error> {
     let shape = record.shape;
-    let more = computed(shape);
+    let more = computed_columns(shape);
     let columns: Vec<_> = shape.fields.iter().map(|f| f.name).chain(more.iter().map(|m| m.0)).collect();
     let values: Vec<_> = shape.fields.iter().map(|_| "?").chain(more.iter().map(|m| m.1)).collect();
     let sql =
@@ -100,7 +100,7 @@ async fn insert(c: &mut SqliteConnection, user: Uuid, record: &Record, epoch: &s
     }
     match shape.name {
         "session" => query = query.bind(epoch.to_owned()),
-        "entity" => query = query.bind(search(record)),
+        "entity" => query = query.bind(search_text(record)),
         "job" => query = bind(query, record.get("queued_at")),
         _ => {}
     }
@@ -108,7 +108,7 @@ async fn insert(c: &mut SqliteConnection, user: Uuid, record: &Record, epoch: &s
 }
 
 /// Overwrites an existing row with the values of the record.
-async fn replace(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<(), sqlx::Error> {
+async fn overwrite_row(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<(), sqlx::Error> {
     let shape = record.shape;
     let fields = || shape.fields.iter().zip(&record.values);
     let is_identity = |name: &str| shape.identity.contains(&name);
@@ -124,7 +124,7 @@ async fn replace(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Resul
 }
 
 /// Makes the first job of each lane without a head its head. Workers claim heads only.
-pub(super) async fn begin_lanes(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
+pub(super) async fn set_lane_heads(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
     sqlx::query(
         "UPDATE jobs SET head = 1 WHERE id IN (
              SELECT min(j.id) FROM jobs j JOIN sessions s ON s.user_id = ?1 AND s.id = j.session_id
@@ -138,23 +138,23 @@ pub(super) async fn begin_lanes(c: &mut SqliteConnection, user: Uuid) -> Result<
 }
 
 /// The text that entity searches look in.
-fn search(record: &Record) -> String {
+fn search_text(record: &Record) -> String {
     let aliases: Vec<String> = record.text("aliases").and_then(|a| serde_json::from_str(a).ok()).unwrap_or_default();
     let names: Vec<_> = record.text("name").into_iter().chain(aliases.iter().map(String::as_str)).collect();
     names.into_iter().map(knowledge::folded).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether a row equals the record.
-async fn is_there(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
-    matches(c, user, record, |_| true).await
+async fn has_equal_row(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
+    has_row(c, user, record, |_| true).await
 }
 
 /// Whether a row has the identity of the record.
-async fn is_known(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
-    matches(c, user, record, |field| record.shape.identity.contains(&field)).await
+async fn has_row_with_identity(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
+    has_row(c, user, record, |field| record.shape.identity.contains(&field)).await
 }
 
-async fn matches(c: &mut SqliteConnection, user: Uuid, record: &Record, compared: impl Fn(&str) -> bool) -> Result<bool, Failure> {
+async fn has_row(c: &mut SqliteConnection, user: Uuid, record: &Record, compared: impl Fn(&str) -> bool) -> Result<bool, Failure> {
     let fields: Vec<_> = record.shape.fields.iter().zip(&record.values).filter(|(f, _)| compared(f.name)).collect();
     let same: Vec<_> = fields.iter().map(|(f, _)| format!("{} IS ?", f.name)).collect();
     let sql = format!("SELECT 1 FROM {} WHERE user_id = ? AND {} LIMIT 1", record.shape.table, same.join(" AND "));
@@ -166,7 +166,11 @@ async fn matches(c: &mut SqliteConnection, user: Uuid, record: &Record, compared
 }
 
 /// Checks the imported data as a whole and ends the import. The new generation makes indexes in memory rebuild.
-pub(super) async fn settle(c: &mut SqliteConnection, user: Uuid, expected: &[(&'static Shape, i64)]) -> Result<Outcome<()>, Failure> {
+pub(super) async fn finish_import(
+    c: &mut SqliteConnection,
+    user: Uuid,
+    expected: &[(&'static Shape, i64)],
+) -> Result<Outcome<()>, Failure> {
     for (shape, expected) in expected {
         let sql = format!("SELECT COUNT(*) FROM {} WHERE user_id = ?", shape.table);
         let found: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).bind(owner(&user)).fetch_one(&mut *c).await?;
@@ -185,7 +189,7 @@ pub(super) async fn settle(c: &mut SqliteConnection, user: Uuid, expected: &[(&'
     if wrong {
         return Ok(Err(ArchiveError::Counters));
     }
-    begin_lanes(c, user).await?;
+    set_lane_heads(c, user).await?;
     // The importer has re-embedded all vectors with the configured model. A background task verifies that later.
     sqlx::query(
         "UPDATE users SET importing = 0, feed_generation = feed_generation + 1, embedding_settled = 0, embedding_model = (

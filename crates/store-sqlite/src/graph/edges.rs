@@ -38,7 +38,7 @@ async fn edges(store: &SqliteStore, user: UserId, of: &[EntityId], relations: &[
     .bind(bytes(&user.0))
     .bind(id_list(of.iter().map(|e| &e.0)))
     .bind(json(relations, "relations")?)
-    .fetch_all(store.readers.of(user))
+    .fetch_all(store.readers.for_user(user))
     .await?;
     let edges = found.iter().map(|row| {
         let c = Columns::of(row, "facts");

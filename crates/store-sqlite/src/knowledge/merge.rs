@@ -39,7 +39,7 @@ pub(super) async fn merge(c: &mut SqliteConnection, user: Uuid, gone: EntityId, 
 }
 
 /// Records the state before a merge, and redirects the merged id to the other entity.
-pub(super) async fn record(
+pub(super) async fn record_merge(
     c: &mut SqliteConnection,
     user: Uuid,
     gone: EntityId,
@@ -71,8 +71,8 @@ pub(super) async fn record(
         .bind(&decision.reason)
         .execute(&mut *c)
         .await?;
-    entity_as(c, user, gone, gone, "gone").await?;
-    entity_as(c, user, gone, into, "before").await?;
+    record_entity(c, user, gone, gone, "gone").await?;
+    record_entity(c, user, gone, into, "before").await?;
     let united = plan.dropped_facts.iter().flat_map(|(a, b)| [&a.0, &b.0]);
     let touched = id_list(plan.facts.iter().map(|f| &f.id.0).chain(plan.deleted_facts.iter().map(|f| &f.0)).chain(united));
     for sql in [
@@ -105,7 +105,13 @@ pub(super) async fn record(
 }
 
 /// Copies the current state of an entity into a merge record.
-pub(super) async fn entity_as(c: &mut SqliteConnection, user: Uuid, gone: EntityId, entity: EntityId, side: &str) -> Result<(), Failure> {
+pub(super) async fn record_entity(
+    c: &mut SqliteConnection,
+    user: Uuid,
+    gone: EntityId,
+    entity: EntityId,
+    side: &str,
+) -> Result<(), Failure> {
     let sql = format!(
         "INSERT INTO merged_entities (user_id, gone_id, side, {ENTITY})
          SELECT user_id, ?2, ?4, {ENTITY} FROM entities WHERE user_id = ?1 AND id = ?3
@@ -117,7 +123,7 @@ pub(super) async fn entity_as(c: &mut SqliteConnection, user: Uuid, gone: Entity
 }
 
 /// Undoes a merge. The plan has already written both entities; it writes their facts and evidence next.
-pub(super) async fn undo(c: &mut SqliteConnection, user: Uuid, u: &Unmerge) -> Result<(), Failure> {
+pub(super) async fn undo_merge(c: &mut SqliteConnection, user: Uuid, u: &Unmerge) -> Result<(), Failure> {
     let known = sqlx::query("SELECT 1 FROM merges WHERE user_id = ? AND gone_id = ?").bind(bytes(&user)).bind(bytes(&u.gone.0));
     known.fetch_optional(&mut *c).await?.ok_or(Failure::Stale)?;
     let later: Vec<(String, u32)> = u.mentions.iter().map(|(m, o)| (m.0.as_simple().to_string(), *o)).collect();
@@ -152,7 +158,7 @@ pub(super) async fn undo(c: &mut SqliteConnection, user: Uuid, u: &Unmerge) -> R
 }
 
 /// Loads the record of a merge, with the entity that now holds the place of the merged one.
-pub(super) async fn recorded(store: &SqliteStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
+pub(super) async fn load_record(store: &SqliteStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
     // One snapshot, so that no commit changes the record between two reads.
     let mut c = store.readers.for_server().begin().await?;
     let head = "SELECT m.merged_at, m.score, m.reason, e.into_id FROM merges m
@@ -214,7 +220,7 @@ pub(super) async fn merged_into(store: &SqliteStore, user: UserId, entities: &[E
     )
     .bind(bytes(&user.0))
     .bind(id_list(entities.iter().map(|id| &id.0)))
-    .fetch_all(store.readers.of(user))
+    .fetch_all(store.readers.for_user(user))
     .await?;
     found
         .iter()

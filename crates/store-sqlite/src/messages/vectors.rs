@@ -15,7 +15,7 @@ use recall_domain::{Caller, MessageId, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Embedding, MessageWithoutVector, Replaced, StoreError, VectorBacklog, VectorClaim, VectorStep, VectorStore};
 
 /// Extends a claim that is still ours and whose model is still wanted.
-const PROLONG: &str = "UPDATE users SET embedding_until = ?3 WHERE id = ?1 AND embedding_token = ?2
+const EXTEND_CLAIM: &str = "UPDATE users SET embedding_until = ?3 WHERE id = ?1 AND embedding_token = ?2
      AND (SELECT embedding_model FROM installation WHERE id = 1) = ?4";
 
 #[async_trait]
@@ -85,7 +85,7 @@ impl VectorStore for SqliteStore {
         .bind(model)
         .bind(signed(after))
         .bind(signed(upto))
-        .fetch_all(self.readers.of(caller))
+        .fetch_all(self.readers.for_user(caller))
         .await
         .map_err(Failure::from)?;
         let messages = found.iter().map(|row| {
@@ -105,9 +105,9 @@ impl VectorStore for SqliteStore {
     ) -> Result<VectorStep, StoreError> {
         let (claim, model, until) = (claim.clone(), model.to_owned(), millis(now).saturating_add(duration_millis(lease)));
         // Vectors lost in a power failure are made again.
-        let done = self.write_loosely(move |c| {
+        let done = self.write_relaxed(move |c| {
             Box::pin(async move {
-                if !prolonged(c, &claim, &model, until).await? {
+                if !extend_claim(c, &claim, &model, until).await? {
                     return Ok(VectorStep::NotOurs);
                 }
                 for (message, embedding) in &vectors {
@@ -143,7 +143,7 @@ impl VectorStore for SqliteStore {
                 let missing = "SELECT COUNT(*) FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
                      WHERE m.user_id = ?1 AND m.feed_row > ?2 AND i.model <> ?3
                      AND NOT EXISTS (SELECT 1 FROM message_vectors v WHERE v.user_id = ?1 AND v.message_id = m.id AND v.model = ?3)";
-                if let Some(refused) = refused(c, &claim, &model, seen, missing).await? {
+                if let Some(refused) = blocked_step(c, &claim, &model, seen, missing).await? {
                     return Ok(refused);
                 }
                 sqlx::query(
@@ -172,12 +172,12 @@ impl VectorStore for SqliteStore {
     ) -> Result<Replaced, StoreError> {
         let (claim, model, until) = (claim.clone(), model.to_owned(), millis(now).saturating_add(duration_millis(lease)));
         let after = after.map(|m| m.0.as_bytes().to_vec()).unwrap_or_default();
-        let done = self.write_loosely(move |c| {
+        let done = self.write_relaxed(move |c| {
             Box::pin(async move {
-                if !prolonged(c, &claim, &model, until).await? {
+                if !extend_claim(c, &claim, &model, until).await? {
                     return Ok(Replaced::NotOurs);
                 }
-                replace(c, claim.caller.user(), &model, after, limit).await
+                replace_page(c, claim.caller.user(), &model, after, limit).await
             })
         });
         Ok(done.await?)
@@ -189,7 +189,7 @@ impl VectorStore for SqliteStore {
             Box::pin(async move {
                 let missing = "SELECT COUNT(*) FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
                      WHERE m.user_id = ?1 AND m.feed_row > ?2 AND i.model <> ?3";
-                if let Some(refused) = refused(c, &claim, &model, seen, missing).await? {
+                if let Some(refused) = blocked_step(c, &claim, &model, seen, missing).await? {
                     return Ok(refused);
                 }
                 sqlx::query("UPDATE users SET embedding_settled = 1, embedding_until = NULL WHERE id = ?")
@@ -204,7 +204,7 @@ impl VectorStore for SqliteStore {
 
     async fn release_vectors(&self, claim: &VectorClaim) -> Result<(), StoreError> {
         let claim = claim.clone();
-        let done = self.write_loosely(move |c| {
+        let done = self.write_relaxed(move |c| {
             Box::pin(async move {
                 sqlx::query("UPDATE users SET embedding_until = NULL WHERE id = ? AND embedding_token = ?")
                     .bind(bytes(&claim.caller.user().0))
@@ -234,13 +234,13 @@ impl VectorStore for SqliteStore {
     }
 }
 
-async fn prolonged(c: &mut SqliteConnection, claim: &VectorClaim, model: &str, until: i64) -> Result<bool, Failure> {
-    let done = sqlx::query(PROLONG).bind(bytes(&claim.caller.user().0)).bind(signed(claim.token)).bind(until).bind(model);
+async fn extend_claim(c: &mut SqliteConnection, claim: &VectorClaim, model: &str, until: i64) -> Result<bool, Failure> {
+    let done = sqlx::query(EXTEND_CLAIM).bind(bytes(&claim.caller.user().0)).bind(signed(claim.token)).bind(until).bind(model);
     Ok(done.execute(c).await?.rows_affected() > 0)
 }
 
 /// Why a step that ends a claim must not run: `missing` counts the messages that prevent it.
-async fn refused(
+async fn blocked_step(
     c: &mut SqliteConnection,
     claim: &VectorClaim,
     model: &str,
@@ -266,7 +266,7 @@ async fn refused(
 ///
 /// Both statements run in one transaction, so each message has exactly one vector in the index at any time. A message without a
 /// vector of `model` keeps its present one.
-async fn replace(c: &mut SqliteConnection, user: UserId, model: &str, after: Vec<u8>, limit: u32) -> Result<Replaced, Failure> {
+async fn replace_page(c: &mut SqliteConnection, user: UserId, model: &str, after: Vec<u8>, limit: u32) -> Result<Replaced, Failure> {
     let page =
         sqlx::query("SELECT DISTINCT message_id FROM message_vectors WHERE user_id = ? AND message_id > ? ORDER BY message_id LIMIT ?")
             .bind(bytes(&user.0))

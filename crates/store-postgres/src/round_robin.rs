@@ -18,9 +18,9 @@ use recall_domain::Timestamp;
 
 /// The user who was served last.
 #[derive(Debug, Default)]
-pub(super) struct Turns(Mutex<Uuid>);
+pub(super) struct RoundRobin(Mutex<Uuid>);
 
-impl Turns {
+impl RoundRobin {
     fn last(&self) -> Uuid {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -37,7 +37,7 @@ impl Turns {
 ///
 /// It is one statement, and it does not wait for the disk: a claim need not outlive its worker.
 pub(super) async fn claim(store: &PostgresStore, now: Timestamp, lease: std::time::Duration, limit: u32) -> Result<Vec<JobRow>, Failure> {
-    let last = store.turns.last();
+    let last = store.round_robin.last();
     // `walk` steps from user to user with a head, wrapping around at the end. It stops when enough users have a due head or a
     // thousand were examined. `rest` takes the heads that have been ready longest, if the walk gave too few or other processes took
     // them. All parts are materialized. Otherwise the planner might run them again per row and claim more than requested.
@@ -78,7 +78,7 @@ pub(super) async fn claim(store: &PostgresStore, now: Timestamp, lease: std::tim
         store.instance,
     );
     let rows = rows.fetch_all(store.pool.writing(RowAccess::Queue)).await?;
-    store.turns.served(last, rows.iter().filter(|row| row.fair).map(|row| row.user_id));
+    store.round_robin.served(last, rows.iter().filter(|row| row.fair).map(|row| row.user_id));
     Ok(rows)
 }
 
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn last_served_user_follows_round_robin_order() {
-        let turns = Turns::default();
+        let turns = RoundRobin::default();
         let id = Uuid::from_u128;
         turns.served(id(0), [id(3), id(7)].into_iter());
         assert_eq!(turns.last(), id(7));

@@ -17,19 +17,19 @@ use super::{Neo4jConfig, failure::Failure};
 
 /// Most concurrent uses of the server. Further callers wait within their own time limit, so a hanging server does not collect
 /// tasks.
-const AT_A_TIME: usize = 12;
+const MAX_CONCURRENT: usize = 12;
 
 /// Time limit for reading status.
 ///
 /// A caller with a user request has less time and stops waiting earlier. The projector has time, and must not take a server that is
 /// starting for one that is down.
-pub(super) const LOOK: Duration = Duration::from_secs(5);
+pub(super) const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Runs statements on the server.
 pub(super) struct Client {
     driver: Config,
     pool: RwLock<Arc<Pool>>,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     pub(super) query_timeout: Duration,
     pub(super) write_timeout: Duration,
 }
@@ -44,16 +44,16 @@ impl Client {
             .password(config.password)
             .db(config.database)
             .fetch_size(2_000)
-            .max_connections(AT_A_TIME)
+            .max_connections(MAX_CONCURRENT)
             .build()?;
         let pool = RwLock::new(Arc::new(open(&driver)?));
-        let places = Arc::new(Semaphore::new(AT_A_TIME));
-        Ok(Self { driver, pool, places, query_timeout: config.query_timeout, write_timeout: config.write_timeout })
+        let slots = Arc::new(Semaphore::new(MAX_CONCURRENT));
+        Ok(Self { driver, pool, slots, query_timeout: config.query_timeout, write_timeout: config.write_timeout })
     }
 
     /// Checks that the server answers.
     pub(super) async fn ping(&self) -> Result<(), Failure> {
-        self.read(LOOK, query("RETURN 1 AS one")).await.map(|_| ())
+        self.read(STATUS_TIMEOUT, query("RETURN 1 AS one")).await.map(|_| ())
     }
 
     /// Runs one statement and returns all rows.
@@ -75,23 +75,23 @@ impl Client {
         F: Future<Output = Result<R, Failure>> + Send,
     {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let (used, places) = (pool.clone(), self.places.clone());
+        let (used, slots) = (pool.clone(), self.slots.clone());
         let task = tokio::spawn(async move {
             let whole = async {
-                let _place = places.acquire_owned().await.map_err(|_| Failure::Driver("the client is closed"))?;
+                let _slot = slots.acquire_owned().await.map_err(|_| Failure::Driver("the client is closed"))?;
                 work(used.0.start_txn().await?).await
             };
             tokio::time::timeout(within, whole).await.unwrap_or(Err(Failure::Silent(within)))
         });
         let outcome = task.await.unwrap_or(Err(Failure::Driver("the task panicked")));
         if outcome.as_ref().is_err_and(Failure::breaks_connections) {
-            self.leave(&pool);
+            self.replace_pool(&pool);
         }
         outcome
     }
 
     /// Replaces the pool, unless another call has already replaced it.
-    fn leave(&self, pool: &Arc<Pool>) {
+    fn replace_pool(&self, pool: &Arc<Pool>) {
         let mut current = self.pool.write().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&current, pool)
             && let Ok(fresh) = open(&self.driver)

@@ -6,7 +6,7 @@ use neo4rs::{Query, Row, query};
 use uuid::Uuid;
 
 use super::{
-    client::{Client, LOOK},
+    client::{Client, STATUS_TIMEOUT},
     failure::Failure,
     values::{Columns, id},
 };
@@ -25,7 +25,7 @@ pub(super) async fn users(client: &Client) -> Result<Vec<UserId>, Failure> {
 }
 
 pub(super) async fn marker(client: &Client) -> Result<Option<String>, Failure> {
-    let rows = client.read(LOOK, query("MATCH (m:ProjectionMarker {id: 'recall'}) RETURN m.epoch AS epoch")).await?;
+    let rows = client.read(STATUS_TIMEOUT, query("MATCH (m:ProjectionMarker {id: 'recall'}) RETURN m.epoch AS epoch")).await?;
     rows.first().map_or(Ok(None), |row| Columns(row).get("epoch"))
 }
 
@@ -42,8 +42,8 @@ pub(super) async fn checkpoints(client: &Client) -> Result<BTreeMap<UserId, Chec
 
 pub(super) async fn checkpoint(client: &Client, user: UserId) -> Result<Option<Checkpoint>, Failure> {
     let statement =
-        of_user("MATCH (p:Projection {user_id: $user}) WHERE p.maker IS NULL RETURN p.feed AS feed, p.position AS position", user);
-    let rows = client.read(LOOK, statement).await?;
+        user_query("MATCH (p:Projection {user_id: $user}) WHERE p.maker IS NULL RETURN p.feed AS feed, p.position AS position", user);
+    let rows = client.read(STATUS_TIMEOUT, statement).await?;
     // A checkpoint that someone made unreadable counts as missing, and the graph is rebuilt.
     Ok(rows.first().map(Columns).and_then(|row| Some(Checkpoint { feed: row.get("feed").ok()?, position: row.count("position").ok()? })))
 }
@@ -56,7 +56,7 @@ pub(super) async fn size(client: &Client, user: UserId) -> Result<(u64, u64), Fa
             "MATCH (n:{label}) WHERE n.user_id = $user AND n.id IS NOT NULL OPTIONAL MATCH (n)-[r]->()
              RETURN count(DISTINCT n) AS nodes, count(r) AS relationships"
         );
-        let rows = client.read(client.write_timeout, of_user(&text, user)).await?;
+        let rows = client.read(client.write_timeout, user_query(&text, user)).await?;
         if let Some(row) = rows.first().map(Columns) {
             nodes += row.count("nodes")?;
             relationships += row.count("relationships")?;
@@ -68,7 +68,7 @@ pub(super) async fn size(client: &Client, user: UserId) -> Result<(u64, u64), Fa
 /// Reads the whole graph of a user.
 ///
 /// Times are requested as milliseconds, because the driver's own types for them differ between protocol versions.
-pub(super) async fn of(client: &Client, user: UserId) -> Result<GraphContents, Failure> {
+pub(super) async fn read_all(client: &Client, user: UserId) -> Result<GraphContents, Failure> {
     let mut contents = GraphContents::default();
     let damaged = &mut contents.damaged;
     contents.sessions = readable(sessions(client, user).await?, "session", damaged, session);
@@ -95,12 +95,12 @@ fn readable<T>(rows: Vec<Row>, kind: &'static str, damaged: &mut Vec<Damaged>, r
     things
 }
 
-fn of_user(text: &str, user: UserId) -> Query {
+fn user_query(text: &str, user: UserId) -> Query {
     query(text).param("user", id(user.0))
 }
 
 async fn sessions(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
-    let statement = of_user(
+    let statement = user_query(
         "MATCH (n:Session) WHERE n.user_id = $user AND n.id IS NOT NULL
          RETURN n.id AS id, n.title AS title, n.created_at.epochMillis AS created_at,
              any(k IN keys(n) WHERE NOT k IN ['user_id', 'id', 'title', 'created_at']) AS has_more ORDER BY id",
@@ -115,7 +115,7 @@ fn session(c: &Columns) -> Result<GraphSession, Failure> {
 }
 
 async fn entities(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
-    let statement = of_user(
+    let statement = user_query(
         "MATCH (n:Entity) WHERE n.user_id = $user AND n.id IS NOT NULL
          RETURN n.id AS id, n.name AS name, n.type AS type, n.aliases AS aliases, n.description AS description,
              n.mention_count AS mention_count, n.confidence AS confidence, n.is_viewer AS is_viewer, n.first_message AS first_message,
@@ -145,7 +145,7 @@ fn entity(c: &Columns) -> Result<Entity, Failure> {
 
 async fn messages(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
     // The session comes from the relationship, so that a comparison notices a missing one.
-    let statement = of_user(
+    let statement = user_query(
         "MATCH (n:Message) WHERE n.user_id = $user AND n.id IS NOT NULL
          RETURN n.id AS id, [(n)-[:PART_OF]->(s:Session) | s.id] AS sessions, n.position AS position, n.role AS role,
              n.speaker AS speaker, n.kind AS kind, n.sent_at.epochMillis AS sent_at,
@@ -178,7 +178,7 @@ fn message(c: &Columns) -> Result<GraphMessage, Failure> {
 
 /// Reads all relationships between two entities, even if the ontology does not know their type.
 async fn facts(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
-    let statement = of_user(
+    let statement = user_query(
         "MATCH (s:Entity)-[r]->(o:Entity) WHERE s.user_id = $user AND s.id IS NOT NULL
          RETURN r.id AS id, s.id AS subject, coalesce(r.relation, type(r)) AS relation, o.id AS object, r.weight AS weight,
              r.opposition AS opposition, r.belief AS belief, r.status AS status, r.flagged AS flagged, r.source AS source,

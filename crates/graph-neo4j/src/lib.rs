@@ -9,16 +9,16 @@ mod client;
 mod contents;
 mod failure;
 mod queries;
+mod relationship_types;
 mod strays;
 mod values;
-mod verbs;
 mod write;
 
 use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 
-use self::{client::Client, verbs::Verbs};
+use self::{client::Client, relationship_types::RelationshipTypes};
 use recall_domain::{Caller, Ontology, UserId};
 use recall_ports::{Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, Stray};
 
@@ -63,7 +63,7 @@ impl std::fmt::Debug for Neo4jConfig {
 /// The graph in Neo4j.
 pub struct Neo4jGraph {
     client: Client,
-    verbs: Verbs,
+    types: RelationshipTypes,
 }
 
 impl Neo4jGraph {
@@ -72,7 +72,7 @@ impl Neo4jGraph {
     /// # Errors
     /// If the address is malformed.
     pub fn new(config: Neo4jConfig, ontology: &Ontology) -> Result<Self, GraphError> {
-        Ok(Self { client: Client::new(config)?, verbs: Verbs::of(ontology) })
+        Ok(Self { client: Client::new(config)?, types: RelationshipTypes::of(ontology) })
     }
 }
 
@@ -83,7 +83,7 @@ impl GraphEngine for Neo4jGraph {
     }
 
     async fn prepare(&self) -> Result<(), GraphError> {
-        Ok(write::prepare(&self.client, &self.verbs).await?)
+        Ok(write::prepare(&self.client, &self.types).await?)
     }
 
     async fn marker(&self) -> Result<Option<String>, GraphError> {
@@ -115,7 +115,7 @@ impl GraphEngine for Neo4jGraph {
     }
 
     async fn apply(&self, caller: &Caller, feed: &str, batch: &GraphBatch) -> Result<(), GraphError> {
-        Ok(write::apply(&self.client, &self.verbs, caller.user(), feed, batch).await?)
+        Ok(write::apply(&self.client, &self.types, caller.user(), feed, batch).await?)
     }
 
     async fn size(&self, caller: &Caller) -> Result<(u64, u64), GraphError> {
@@ -123,6 +123,6 @@ impl GraphEngine for Neo4jGraph {
     }
 
     async fn contents(&self, caller: &Caller) -> Result<GraphContents, GraphError> {
-        Ok(contents::of(&self.client, caller.user()).await?)
+        Ok(contents::read_all(&self.client, caller.user()).await?)
     }
 }

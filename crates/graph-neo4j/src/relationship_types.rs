@@ -6,19 +6,19 @@
 use recall_domain::Ontology;
 
 /// The type of facts whose relation is not in the ontology. The property `relation` then holds it.
-const OTHER: &str = "FACT";
+const FALLBACK: &str = "FACT";
 
 /// The relationship types that facts may have.
-pub(super) struct Verbs {
+pub(super) struct RelationshipTypes {
     names: Vec<String>,
     any: String,
 }
 
-impl Verbs {
+impl RelationshipTypes {
     pub(super) fn of(ontology: &Ontology) -> Self {
         let mut names: Vec<String> = ontology.iter().map(|r| r.name.clone()).filter(|n| is_plain(n)).collect();
-        if !names.iter().any(|n| n == OTHER) {
-            names.push(OTHER.to_owned());
+        if !names.iter().any(|n| n == FALLBACK) {
+            names.push(FALLBACK.to_owned());
         }
         Self { any: names.join("|"), names }
     }
@@ -30,7 +30,7 @@ impl Verbs {
 
     /// The type of facts with this relation.
     pub(super) fn of_relation(&self, relation: &str) -> &str {
-        self.names.iter().find(|n| *n == relation).map_or(OTHER, String::as_str)
+        self.names.iter().find(|n| *n == relation).map_or(FALLBACK, String::as_str)
     }
 
     /// A pattern that matches any of the types.
@@ -55,12 +55,12 @@ mod tests {
     fn unknown_relation_never_becomes_a_type() {
         let ontology =
             Ontology::parse("[[relation]]\nname = \"LIKES\"\nphrase = \"likes\"\ndescription = \"Likes.\"\nhalf_life_days = 1.0");
-        let verbs = Verbs::of(&ontology.unwrap());
-        assert_eq!(verbs.of_relation("LIKES"), "LIKES");
+        let types = RelationshipTypes::of(&ontology.unwrap());
+        assert_eq!(types.of_relation("LIKES"), "LIKES");
         for hostile in ["likes", "KNOWS", "LIKES]->() DETACH DELETE n //", "A`B", "", "LIKES|KNOWS"] {
-            assert_eq!(verbs.of_relation(hostile), OTHER);
+            assert_eq!(types.of_relation(hostile), FALLBACK);
             assert!(!is_plain(hostile) || hostile == "KNOWS");
         }
-        assert_eq!(verbs.any(), "LIKES|FACT");
+        assert_eq!(types.any(), "LIKES|FACT");
     }
 }

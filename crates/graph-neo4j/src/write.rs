@@ -11,14 +11,14 @@ use uuid::Uuid;
 use super::{
     client::{Client, rows},
     failure::Failure,
+    relationship_types::RelationshipTypes,
     values::{self, Columns, Word, count, id, ids, list, map, optional, time},
-    verbs::Verbs,
 };
 use recall_domain::{Entity, EntityId, SessionId, UserId};
 use recall_ports::{GraphBatch, GraphFact, GraphMessage, GraphSession, NodeId};
 
 /// Most nodes or relationships deleted in one transaction. Neo4j keeps all of them in memory.
-const WIPED_AT_ONCE: i64 = 5_000;
+const DELETE_BATCH: i64 = 5_000;
 
 /// Seconds of silence after which a process that clears a graph is considered dead.
 const STALE_AFTER: i64 = 10;
@@ -26,7 +26,7 @@ const STALE_AFTER: i64 = 10;
 const LABELS: [&str; 3] = ["Message", "Session", "Entity"];
 
 /// Creates constraints and indexes. Neo4j requires a separate transaction for each.
-pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failure> {
+pub(super) async fn prepare(client: &Client, types: &RelationshipTypes) -> Result<(), Failure> {
     let mut statements = vec![
         "CREATE CONSTRAINT recall_projection IF NOT EXISTS FOR (n:Projection) REQUIRE n.user_id IS UNIQUE".to_owned(),
         "CREATE CONSTRAINT recall_marker IF NOT EXISTS FOR (n:ProjectionMarker) REQUIRE n.id IS UNIQUE".to_owned(),
@@ -37,9 +37,9 @@ pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failur
         let name = label.to_lowercase();
         statements.push(format!("CREATE CONSTRAINT recall_{name} IF NOT EXISTS FOR (n:{label}) REQUIRE (n.user_id, n.id) IS UNIQUE"));
     }
-    for verb in verbs.all() {
-        let name = verb.to_lowercase();
-        statements.push(format!("CREATE INDEX recall_fact_{name} IF NOT EXISTS FOR ()-[r:{verb}]-() ON (r.id)"));
+    for rel_type in types.all() {
+        let name = rel_type.to_lowercase();
+        statements.push(format!("CREATE INDEX recall_fact_{name} IF NOT EXISTS FOR ()-[r:{rel_type}]-() ON (r.id)"));
     }
     // Neo4j fills indexes in the background.
     statements.push("CALL db.awaitIndexes(60)".to_owned());
@@ -58,24 +58,24 @@ pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failur
 
 /// Deletes all data of the user, and the checkpoint.
 pub(super) async fn wipe(client: &Client, user: UserId) -> Result<(), Failure> {
-    let maker = take(client, user).await?;
+    let maker = lock_for_clearing(client, user).await?;
     clear(client, user, &maker).await?;
-    finish(client, holding(user, &maker, "DELETE p RETURN 1 AS done")).await
+    finish(client, while_locked(user, &maker, "DELETE p RETURN 1 AS done")).await
 }
 
 /// Deletes all data of the user, and sets the checkpoint to the start of `feed`.
 pub(super) async fn begin(client: &Client, user: UserId, feed: &str) -> Result<(), Failure> {
-    let maker = take(client, user).await?;
+    let maker = lock_for_clearing(client, user).await?;
     clear(client, user, &maker).await?;
     let text = "SET p.feed = $feed, p.position = 0, p.updated_at = datetime() REMOVE p.maker, p.maker_at RETURN 1 AS done";
-    finish(client, holding(user, &maker, text).param("feed", feed)).await
+    finish(client, while_locked(user, &maker, text).param("feed", feed)).await
 }
 
 /// Takes the lock for clearing a graph; while it is held, nobody reads or writes the graph.
 ///
 /// Clearing takes several transactions, and several servers may find at the same moment that a graph is missing. Without the lock
 /// one of them would delete what another had already written.
-async fn take(client: &Client, user: UserId) -> Result<String, Failure> {
+async fn lock_for_clearing(client: &Client, user: UserId) -> Result<String, Failure> {
     // Writing first takes Neo4j's lock, so the next read sees what another writer left.
     let statement = query(
         "MERGE (p:Projection {user_id: $user}) SET p.touched_at = datetime()
@@ -89,7 +89,7 @@ async fn take(client: &Client, user: UserId) -> Result<String, Failure> {
 }
 
 /// A statement on the checkpoint `p` that matches only while this process holds the lock.
-fn holding(user: UserId, maker: &str, text: &str) -> Query {
+fn while_locked(user: UserId, maker: &str, text: &str) -> Query {
     let text = format!("MATCH (p:Projection {{user_id: $user}}) SET p.touched_at = datetime() WITH p WHERE p.maker = $maker {text}");
     query(&text).param("user", id(user.0)).param("maker", maker)
 }
@@ -109,16 +109,16 @@ async fn clear(client: &Client, user: UserId, maker: &str) -> Result<(), Failure
             format!("{nodes} WITH n LIMIT $limit DETACH DELETE n RETURN count(*) AS gone"),
         ];
         for text in all {
-            while remove(client, user, maker, &text).await? >= WIPED_AT_ONCE {}
+            while clear_step(client, user, maker, &text).await? >= DELETE_BATCH {}
         }
     }
     Ok(())
 }
 
 /// Runs one step of clearing. Returns the number of deleted items.
-async fn remove(client: &Client, user: UserId, maker: &str, text: &str) -> Result<i64, Failure> {
-    let hold = holding(user, maker, "SET p.maker_at = datetime() RETURN 1 AS done");
-    let statement = query(text).param("user", id(user.0)).param("limit", WIPED_AT_ONCE);
+async fn clear_step(client: &Client, user: UserId, maker: &str, text: &str) -> Result<i64, Failure> {
+    let hold = while_locked(user, maker, "SET p.maker_at = datetime() RETURN 1 AS done");
+    let statement = query(text).param("user", id(user.0)).param("limit", DELETE_BATCH);
     let work = move |mut txn: Txn| async move {
         if rows(&mut txn, hold).await?.is_empty() {
             return Err(Failure::Moved);
@@ -131,8 +131,8 @@ async fn remove(client: &Client, user: UserId, maker: &str, text: &str) -> Resul
     client.transaction(client.write_timeout, work).await
 }
 
-pub(super) async fn apply(client: &Client, verbs: &Verbs, user: UserId, feed: &str, batch: &GraphBatch) -> Result<(), Failure> {
-    let statements = statements(verbs, user, batch);
+pub(super) async fn apply(client: &Client, types: &RelationshipTypes, user: UserId, feed: &str, batch: &GraphBatch) -> Result<(), Failure> {
+    let statements = statements(types, user, batch);
     // Writing first takes Neo4j's lock on the checkpoint, so the next read sees what another writer left.
     let moved = query(
         "MATCH (p:Projection {user_id: $user}) SET p.updated_at = datetime()
@@ -157,7 +157,7 @@ pub(super) async fn apply(client: &Client, verbs: &Verbs, user: UserId, feed: &s
 /// The statements for all changes of a batch.
 ///
 /// If a change references a node that comes later, an empty node is created. The node's own change fills it.
-fn statements(verbs: &Verbs, user: UserId, batch: &GraphBatch) -> Vec<Query> {
+fn statements(types: &RelationshipTypes, user: UserId, batch: &GraphBatch) -> Vec<Query> {
     let mut all = Vec::new();
     let mut add = |text: &str, rows: BoltType| {
         if !matches!(&rows, BoltType::List(list) if list.is_empty()) {
@@ -165,25 +165,30 @@ fn statements(verbs: &Verbs, user: UserId, batch: &GraphBatch) -> Vec<Query> {
         }
     };
     if !batch.fresh {
-        gone(verbs, &batch.gone, &mut add);
+        delete_gone(types, &batch.gone, &mut add);
     }
-    add("UNWIND $rows AS row MERGE (n:Session {user_id: $user, id: row.id}) SET n += row.set", list(batch.sessions.iter().map(session)));
-    add("UNWIND $rows AS row MERGE (n:Entity {user_id: $user, id: row.id}) SET n += row.set", list(batch.entities.iter().map(entity)));
+    add(
+        "UNWIND $rows AS row MERGE (n:Session {user_id: $user, id: row.id}) SET n += row.set",
+        list(batch.sessions.iter().map(session_row)),
+    );
+    add("UNWIND $rows AS row MERGE (n:Entity {user_id: $user, id: row.id}) SET n += row.set", list(batch.entities.iter().map(entity_row)));
     // Sorted and without duplicates: two writers that lock the same nodes in different orders would deadlock.
     let known: BTreeSet<EntityId> = batch.entities.iter().map(|e| e.id).collect();
     let sides = batch.facts.iter().flat_map(|f| [f.subject, f.object]);
     let pointed: BTreeSet<EntityId> =
         sides.chain(batch.messages.iter().flat_map(|m| m.mentions.iter().copied())).filter(|e| !known.contains(e)).collect();
     add("UNWIND $rows AS id MERGE (:Entity {user_id: $user, id: id})", ids(pointed.into_iter().map(|e| e.0)));
-    messages(batch, &mut add);
-    facts(verbs, batch, &mut add);
+    write_messages(batch, &mut add);
+    write_facts(types, batch, &mut add);
     all
 }
 
-fn gone(verbs: &Verbs, things: &[NodeId], add: &mut impl FnMut(&str, BoltType)) {
+fn delete_gone(types: &RelationshipTypes, things: &[NodeId], add: &mut impl FnMut(&str, BoltType)) {
     let of = |pick: fn(&NodeId) -> Option<Uuid>| ids(things.iter().filter_map(pick));
     // The feed no longer knows the relation of a deleted fact.
-    let text = for_each(verbs, |verb| format!("UNWIND $rows AS id MATCH ()-[r:{verb} {{id: id}}]->() WHERE r.user_id = $user DELETE r"));
+    let text = for_each_type(types, |rel_type| {
+        format!("UNWIND $rows AS id MATCH ()-[r:{rel_type} {{id: id}}]->() WHERE r.user_id = $user DELETE r")
+    });
     add(&text, of(|t| if let NodeId::Fact(f) = t { Some(f.0) } else { None }));
     let nodes = [
         ("Message", of(|t| if let NodeId::Message(m) = t { Some(m.0) } else { None })),
@@ -195,13 +200,13 @@ fn gone(verbs: &Verbs, things: &[NodeId], add: &mut impl FnMut(&str, BoltType)) 
     }
 }
 
-fn messages(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
+fn write_messages(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
     let sessions: BTreeSet<SessionId> = batch.messages.iter().map(|m| m.session).collect();
     add("UNWIND $rows AS id MERGE (:Session {user_id: $user, id: id})", ids(sessions.into_iter().map(|s| s.0)));
     add(
         "UNWIND $rows AS row MATCH (s:Session {user_id: $user, id: row.set.session_id})
          MERGE (m:Message {user_id: $user, id: row.id}) SET m += row.set MERGE (m)-[:PART_OF]->(s)",
-        list(batch.messages.iter().map(message)),
+        list(batch.messages.iter().map(message_row)),
     );
     if !batch.fresh {
         add(
@@ -222,33 +227,34 @@ fn messages(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
 ///
 /// If one end of a fact was merged into another entity, the relationship is deleted and created again, because a relationship
 /// cannot move.
-fn facts(verbs: &Verbs, batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
-    let mut by_verb: BTreeMap<&str, Vec<BoltType>> = BTreeMap::new();
+fn write_facts(types: &RelationshipTypes, batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
+    let mut by_type: BTreeMap<&str, Vec<BoltType>> = BTreeMap::new();
     for f in &batch.facts {
-        let verb = verbs.of_relation(&f.relation);
-        let row = map([("id", id(f.id.0)), ("subject", id(f.subject.0)), ("object", id(f.object.0)), ("set", fact(f, verb))]);
-        by_verb.entry(verb).or_default().push(row);
+        let rel_type = types.of_relation(&f.relation);
+        let row =
+            map([("id", id(f.id.0)), ("subject", id(f.subject.0)), ("object", id(f.object.0)), ("set", fact_properties(f, rel_type))]);
+        by_type.entry(rel_type).or_default().push(row);
     }
-    if by_verb.is_empty() {
+    if by_type.is_empty() {
         return;
     }
-    let rows = values::map_of(by_verb);
+    let rows = values::map_of(by_type);
     let ends = "MATCH (s:Entity {user_id: $user, id: row.subject}) MATCH (o:Entity {user_id: $user, id: row.object})";
     if batch.fresh {
-        let text = for_each(verbs, |verb| {
-            format!("UNWIND $rows.{verb} AS row {ends} CREATE (s)-[r:{verb} {{user_id: $user, id: row.id}}]->(o) SET r += row.set")
+        let text = for_each_type(types, |rel_type| {
+            format!("UNWIND $rows.{rel_type} AS row {ends} CREATE (s)-[r:{rel_type} {{user_id: $user, id: row.id}}]->(o) SET r += row.set")
         });
         return add(&text, rows);
     }
-    let text = for_each(verbs, |verb| {
+    let text = for_each_type(types, |rel_type| {
         format!(
-            "UNWIND $rows.{verb} AS row MATCH (s)-[r:{verb} {{id: row.id}}]->(o)
+            "UNWIND $rows.{rel_type} AS row MATCH (s)-[r:{rel_type} {{id: row.id}}]->(o)
              WHERE r.user_id = $user AND (s.id <> row.subject OR o.id <> row.object) DELETE r"
         )
     });
     add(&text, rows.clone());
-    let text = for_each(verbs, |verb| {
-        format!("UNWIND $rows.{verb} AS row {ends} MERGE (s)-[r:{verb} {{id: row.id}}]->(o) SET r += row.set, r.user_id = $user")
+    let text = for_each_type(types, |rel_type| {
+        format!("UNWIND $rows.{rel_type} AS row {ends} MERGE (s)-[r:{rel_type} {{id: row.id}}]->(o) SET r += row.set, r.user_id = $user")
     });
     add(&text, rows);
 }
@@ -257,16 +263,16 @@ fn facts(verbs: &Verbs, batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)
 ///
 /// Each statement is a message. The network delays the end of a long message until its beginning is confirmed, which takes 40 ms.
 /// One statement per type took five times as long.
-fn for_each(verbs: &Verbs, text: impl Fn(&str) -> String) -> String {
-    verbs.all().map(|verb| format!("CALL () {{ {} }}", text(verb))).collect::<Vec<_>>().join("\n")
+fn for_each_type(types: &RelationshipTypes, text: impl Fn(&str) -> String) -> String {
+    types.all().map(|rel_type| format!("CALL () {{ {} }}", text(rel_type))).collect::<Vec<_>>().join("\n")
 }
 
-fn session(s: &GraphSession) -> BoltType {
+fn session_row(s: &GraphSession) -> BoltType {
     let set = map([("title", optional(s.title.as_ref(), |t| t.as_str().into())), ("created_at", time(s.created_at))]);
     map([("id", id(s.id.0)), ("set", set)])
 }
 
-fn entity(e: &Entity) -> BoltType {
+fn entity_row(e: &Entity) -> BoltType {
     let set = map([
         ("name", e.name.as_str().into()),
         ("type", e.entity_type.word().into()),
@@ -282,7 +288,7 @@ fn entity(e: &Entity) -> BoltType {
     map([("id", id(e.id.0)), ("set", set)])
 }
 
-fn message(m: &GraphMessage) -> BoltType {
+fn message_row(m: &GraphMessage) -> BoltType {
     let set = map([
         ("session_id", id(m.session.0)),
         ("position", count(m.position)),
@@ -294,9 +300,9 @@ fn message(m: &GraphMessage) -> BoltType {
     map([("id", id(m.id.0)), ("set", set)])
 }
 
-fn fact(f: &GraphFact, verb: &str) -> BoltType {
+fn fact_properties(f: &GraphFact, rel_type: &str) -> BoltType {
     map([
-        ("relation", if f.relation == verb { values::null() } else { f.relation.as_str().into() }),
+        ("relation", if f.relation == rel_type { values::null() } else { f.relation.as_str().into() }),
         ("weight", f.weight.into()),
         ("opposition", f.opposition.into()),
         ("belief", f.belief.into()),

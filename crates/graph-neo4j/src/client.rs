@@ -1,6 +1,6 @@
 //! Connections to Neo4j, with time limits.
 //!
-//! The driver waits for ever. If a caller is cancelled in the middle of a response, the connection returns to the pool with the
+//! The driver waits without a limit. If a caller is cancelled in the middle of a response, the connection returns to the pool with the
 //! rest of the response still pending. So every use of a connection runs in its own task, which completes even if its caller is
 //! cancelled. After a failure of unknown extent the whole pool is replaced.
 

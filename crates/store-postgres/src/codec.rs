@@ -34,7 +34,7 @@ pub(super) fn parse_millis(millis: i64) -> Option<Timestamp> {
     (EARLIEST..=LATEST).contains(&millis).then(|| DateTime::from_timestamp_millis(millis)).flatten()
 }
 
-/// The length of a lease or delay, in whole milliseconds. It is limited to a century, which means for ever.
+/// The length of a lease or delay, in whole milliseconds. A century is the upper limit.
 pub(super) fn interval(d: std::time::Duration) -> PgInterval {
     const CENTURY: i64 = 100 * 365 * 24 * 3_600 * 1_000;
     PgInterval { months: 0, days: 0, microseconds: i64::try_from(d.as_millis()).unwrap_or(CENTURY).min(CENTURY) * 1_000 }

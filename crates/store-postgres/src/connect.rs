@@ -108,7 +108,7 @@ fn with_timeouts(options: &PgConnectOptions, config: &PostgresConfig) -> PgConne
     options.clone().options([
         ("statement_timeout", millis(config.statement_timeout)),
         ("lock_timeout", millis(config.lock_timeout)),
-        // A process that is suspended in a transaction must not hold its row locks for ever.
+        // A process that is suspended in a transaction must not hold its row locks permanently.
         ("idle_in_transaction_session_timeout", millis(config.statement_timeout)),
     ])
 }

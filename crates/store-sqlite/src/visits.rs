@@ -80,12 +80,12 @@ impl VisitStore for SqliteStore {
         let account = *account;
         let adopted = self.write(move |c| {
             Box::pin(async move {
-                let Some((whose, _)) = find_visit(c, digest, now).await? else { return Ok(None) };
-                let handover = archive::adopt(c, whose.user(), &account).await?;
+                let Some((visitor, _)) = find_visit(c, digest, now).await? else { return Ok(None) };
+                let handover = archive::adopt(c, visitor.user(), &account).await?;
                 // The data belongs to the account now. This voids a worker's claim at once; the deletion may run later.
-                sqlx::query("DELETE FROM jobs WHERE user_id = ?").bind(bytes(&whose.user().0)).execute(&mut *c).await?;
+                sqlx::query("DELETE FROM jobs WHERE user_id = ?").bind(bytes(&visitor.user().0)).execute(&mut *c).await?;
                 // Also ends the visit.
-                account_deletion::begin(c, whose.user().0, now).await?;
+                account_deletion::begin(c, visitor.user().0, now).await?;
                 Ok(Some(handover.adoption))
             })
         });

@@ -46,7 +46,7 @@ impl ArchiveReader {
 
 /// Rejects users with a session under deletion.
 ///
-/// The deletion steps remove the facts that rest only on that session. A copy in another store would keep them for ever.
+/// The deletion steps remove the facts that rest only on that session. A copy in another store would keep them permanently.
 pub(super) async fn reject_hidden_sessions(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     let hidden = sqlx::query_scalar!("SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL LIMIT 1", user);
     if hidden.fetch_optional(c).await?.is_some() { Err(Failure::SessionBeingDeleted) } else { Ok(()) }

@@ -41,6 +41,26 @@ pub(super) async fn commit_plan(
         return Err(Failure::Stale);
     }
 
+    write_entities(c, user, plan).await?;
+    write_facts(c, user, plan).await?;
+    for (gone, into) in &plan.merged {
+        merge::merge(c, user, *gone, *into).await?;
+    }
+
+    let seqs = events::append(c, user, plan.session, &plan.events, plan.now).await?;
+    if let Some(work) = plan.follow_up {
+        jobs::enqueue(c, caller, plan.session, &[(work, plan.now)]).await?;
+    }
+    if let Some(held) = &held {
+        jobs::finish(c, held, plan.now).await?;
+    }
+    Ok(seqs)
+}
+
+/// Writes the entities of a plan, their keys and hints, and what was found in the message.
+///
+/// Also records merges before they change anything, and undoes earlier merges.
+async fn write_entities(c: &mut PgConnection, user: Uuid, plan: &KnowledgeCommit) -> Result<(), Failure> {
     for (gone, into) in &plan.merged {
         merge::record_merge(c, user, *gone, *into, plan).await?;
     }
@@ -70,6 +90,11 @@ pub(super) async fn commit_plan(
     if let Some((message, kind, mentions)) = &plan.message {
         record_extraction(c, user, *message, *kind, mentions, &plan.decisions).await?;
     }
+    Ok(())
+}
+
+/// Writes the facts and the evidence of a plan, and removes those that it drops.
+async fn write_facts(c: &mut PgConnection, user: Uuid, plan: &KnowledgeCommit) -> Result<(), Failure> {
     for (gone, into) in &plan.dropped_facts {
         move_evidence(c, user, *gone, *into, plan).await?;
     }
@@ -92,18 +117,7 @@ pub(super) async fn commit_plan(
         );
         dropped.execute(&mut *c).await?;
     }
-    for (gone, into) in &plan.merged {
-        merge::merge(c, user, *gone, *into).await?;
-    }
-
-    let seqs = events::append(c, user, plan.session, &plan.events, plan.now).await?;
-    if let Some(work) = plan.follow_up {
-        jobs::enqueue(c, caller, plan.session, &[(work, plan.now)]).await?;
-    }
-    if let Some(held) = &held {
-        jobs::finish(c, held, plan.now).await?;
-    }
-    Ok(seqs)
+    Ok(())
 }
 
 /// Stores an answer and ends its job.

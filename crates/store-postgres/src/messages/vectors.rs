@@ -131,7 +131,7 @@ impl VectorStore for PostgresStore {
 }
 
 async fn claim_user(c: &mut PgConnection, model: &str, now: Timestamp, lease: Duration) -> Result<Option<VectorClaim>, Failure> {
-    // Selects and locks a user with vectors to re-embed whom no other process has claimed. Like the queue, it uses the clock of the
+    // Selects and locks a user with vectors to re-embed that no other process has claimed. Like the queue, it uses the clock of the
     // database.
     let due = sqlx::query_scalar!(
         "SELECT id FROM users WHERE (embedding_model < $1 OR embedding_model > $1 OR NOT embedding_settled)
@@ -160,7 +160,7 @@ async fn claim_user(c: &mut PgConnection, model: &str, now: Timestamp, lease: Du
     }))
 }
 
-/// Extends a claim that is still ours and whose model is still wanted.
+/// Extends a claim that is still valid and for the wanted model.
 async fn extend_claim(c: &mut PgConnection, step: ClaimStep<'_>) -> Result<bool, Failure> {
     let done = sqlx::query!(
         "UPDATE users SET embedding_until = queue_time($4) + $5 WHERE id = $1 AND embedding_token = $2

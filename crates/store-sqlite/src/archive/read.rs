@@ -42,7 +42,7 @@ impl ArchiveReader {
 
 /// Rejects users with a session under deletion.
 ///
-/// The deletion steps remove the facts that rest only on that session. A copy in another store would keep them for ever.
+/// The deletion steps remove the facts that rest only on that session. A copy in another store would keep them permanently.
 pub(super) async fn reject_hidden_sessions(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
     let hidden = sqlx::query("SELECT 1 FROM sessions WHERE user_id = ? AND deletion_at IS NOT NULL LIMIT 1").bind(super::owner(&user));
     if hidden.fetch_optional(c).await?.is_some() { Err(Failure::SessionBeingDeleted) } else { Ok(()) }

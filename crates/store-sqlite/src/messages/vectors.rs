@@ -14,7 +14,7 @@ use super::super::{
 use recall_domain::{Caller, MessageId, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Embedding, MessageWithoutVector, Replaced, StoreError, VectorBacklog, VectorClaim, VectorStep, VectorStore};
 
-/// Extends a claim that is still ours and whose model is still wanted.
+/// Extends a claim that is still valid and for the wanted model.
 const EXTEND_CLAIM: &str = "UPDATE users SET embedding_until = ?3 WHERE id = ?1 AND embedding_token = ?2
      AND (SELECT embedding_model FROM installation WHERE id = 1) = ?4";
 

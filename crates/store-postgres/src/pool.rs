@@ -54,7 +54,7 @@ pub(super) struct Pool {
     /// Limits the connections that one user holds at once.
     share: Arc<FairShare>,
     /// Stops the server choice when the last clone of the pool is dropped.
-    _choosing: Arc<DropGuard>,
+    _stop_choice: Arc<DropGuard>,
 }
 
 /// The chosen server.
@@ -72,12 +72,12 @@ impl Pool {
         let (trouble, stop) = (Arc::new(Notify::new()), CancellationToken::new());
         let time_limit = config.statement_timeout.saturating_add(GRACE);
         let share = Arc::new(FairShare::half_of(config.connections));
-        let choosing = ServerChoice { servers, config, trouble: trouble.clone() };
-        let (sender, current) = watch::channel(choosing.current(server));
-        if choosing.servers.has_several() {
-            tokio::spawn(stop.clone().run_until_cancelled_owned(choosing.run(sender)));
+        let choice = ServerChoice { servers, config, trouble: trouble.clone() };
+        let (sender, current) = watch::channel(choice.current(server));
+        if choice.servers.has_several() {
+            tokio::spawn(stop.clone().run_until_cancelled_owned(choice.run(sender)));
         }
-        Self { current, trouble, waiting: Arc::default(), time_limit, share, _choosing: Arc::new(stop.drop_guard()) }
+        Self { current, trouble, waiting: Arc::default(), time_limit, share, _stop_choice: Arc::new(stop.drop_guard()) }
     }
 
     /// The longest time that a connection is lent.
@@ -154,12 +154,12 @@ impl Pool {
 
     /// A scope for one reading statement.
     pub(super) fn reading(&self, scope: impl Into<RowAccess>) -> ScopedPool<'_> {
-        ScopedPool { pool: self, scope: scope.into(), access: TransactionKind::Read }
+        ScopedPool { pool: self, scope: scope.into(), kind: TransactionKind::Read }
     }
 
     /// A scope for one writing statement.
     pub(super) fn writing(&self, scope: impl Into<RowAccess>) -> ScopedPool<'_> {
-        ScopedPool { pool: self, scope: scope.into(), access: TransactionKind::Write }
+        ScopedPool { pool: self, scope: scope.into(), kind: TransactionKind::Write }
     }
 
     /// Begins a read transaction that lasts as long as its reader needs, for exporting archives at the command line.
@@ -319,7 +319,7 @@ impl DerefMut for LentConnection {
 pub(super) struct ScopedPool<'p> {
     pool: &'p Pool,
     scope: RowAccess,
-    access: TransactionKind,
+    kind: TransactionKind,
 }
 
 /// Runs the work on a lent connection, in a transaction if the scope needs one.
@@ -334,10 +334,10 @@ macro_rules! run {
                 let $connection = &mut *lent;
                 return $work.await;
             }
-            let mut transaction = lent.begin(rows.scope.begin(rows.access)).await?;
+            let mut transaction = lent.begin(rows.scope.begin(rows.kind)).await?;
             let $connection = &mut *transaction;
             let done = $work.await?;
-            if rows.access == TransactionKind::Write {
+            if rows.kind == TransactionKind::Write {
                 transaction.commit().await?;
             }
             Ok(done)

@@ -88,13 +88,13 @@ mod tests {
 
     #[test]
     fn last_served_user_follows_round_robin_order() {
-        let turns = RoundRobin::default();
+        let order = RoundRobin::default();
         let id = Uuid::from_u128;
-        turns.served(id(0), [id(3), id(7)].into_iter());
-        assert_eq!(turns.last(), id(7));
-        turns.served(id(7), [id(2), id(9), id(1)].into_iter());
-        assert_eq!(turns.last(), id(2), "after 7 come 9, 1 and 2");
-        turns.served(id(2), std::iter::empty());
-        assert_eq!(turns.last(), id(2));
+        order.served(id(0), [id(3), id(7)].into_iter());
+        assert_eq!(order.last(), id(7));
+        order.served(id(7), [id(2), id(9), id(1)].into_iter());
+        assert_eq!(order.last(), id(2), "after 7 come 9, 1 and 2");
+        order.served(id(2), std::iter::empty());
+        assert_eq!(order.last(), id(2));
     }
 }

@@ -30,7 +30,7 @@ pub(super) async fn store() -> Option<PostgresStore> {
 }
 
 /// Makes a user with a session and a message.
-async fn someone(store: &PostgresStore, n: u128) -> Caller {
+async fn user_with_message(store: &PostgresStore, n: u128) -> Caller {
     let caller = Caller::verified(UserId(uuid::Uuid::from_u128(n)), ViewerRole::User);
     for sql in [
         "INSERT INTO users (id) VALUES ($1)",
@@ -76,7 +76,7 @@ const SCOPES: [RowAccess; 10] = [
     RowAccess::Owners,
 ];
 
-async fn whose(store: &PostgresStore, scope: impl Into<RowAccess>, table: &str, column: &str) -> Vec<uuid::Uuid> {
+async fn visible_users(store: &PostgresStore, scope: impl Into<RowAccess>, table: &str, column: &str) -> Vec<uuid::Uuid> {
     let sql = format!("SELECT {column} FROM {table} ORDER BY 1");
     sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(store.pool.reading(scope)).await.unwrap()
 }
@@ -84,10 +84,10 @@ async fn whose(store: &PostgresStore, scope: impl Into<RowAccess>, table: &str, 
 #[tokio::test]
 async fn statement_without_user_reads_no_foreign_rows() {
     let Some(store) = store().await else { return };
-    let (anna, boris) = (someone(&store, 1).await, someone(&store, 2).await);
+    let (anna, boris) = (user_with_message(&store, 1).await, user_with_message(&store, 2).await);
     for (table, column) in TABLES {
         for caller in [&anna, &boris] {
-            assert_eq!(whose(&store, caller, table, column).await, [caller.user().0], "{table}");
+            assert_eq!(visible_users(&store, caller, table, column).await, [caller.user().0], "{table}");
         }
         let asked = (table, column);
         let in_snapshot = store.snapshot(&anna, &asked, |c, (table, column)| {
@@ -98,7 +98,7 @@ async fn statement_without_user_reads_no_foreign_rows() {
         });
         assert_eq!(in_snapshot.await.unwrap(), [anna.user().0], "{table}");
         // Both connections of the pool have served both users by now, and must keep no setting.
-        assert!(whose(&store, RowAccess::Nobody, table, column).await.is_empty(), "{table}");
+        assert!(visible_users(&store, RowAccess::Nobody, table, column).await.is_empty(), "{table}");
         for scope in SCOPES {
             let opens = match table {
                 "users" => matches!(scope, RowAccess::Owners | RowAccess::Vectors),
@@ -111,7 +111,7 @@ async fn statement_without_user_reads_no_foreign_rows() {
                 "access_tokens" => matches!(scope, RowAccess::Token),
                 _ => false,
             };
-            let seen = whose(&store, scope, table, column).await.len();
+            let seen = visible_users(&store, scope, table, column).await.len();
             assert_eq!(seen, if opens { 2 } else { 0 }, "{scope:?} in {table}");
         }
     }
@@ -121,7 +121,7 @@ async fn statement_without_user_reads_no_foreign_rows() {
 #[tokio::test]
 async fn statement_without_user_changes_no_foreign_rows() {
     let Some(store) = store().await else { return };
-    let (anna, boris) = (someone(&store, 1).await, someone(&store, 2).await);
+    let (anna, boris) = (user_with_message(&store, 1).await, user_with_message(&store, 2).await);
     let refused = |done: Result<sqlx::postgres::PgQueryResult, sqlx::Error>, what: &str| {
         let code = done.err().and_then(|e| Some(e.as_database_error()?.code()?.into_owned()));
         assert_eq!(code.as_deref(), Some("42501"), "{what}");
@@ -155,7 +155,7 @@ async fn statement_without_user_changes_no_foreign_rows() {
     let text: String = sqlx::query_scalar("SELECT text FROM messages").fetch_one(store.pool.reading(&boris)).await.unwrap();
     assert_eq!(text, "secret");
     for (table, column) in TABLES {
-        let left = whose(&store, &boris, table, column).await;
+        let left = visible_users(&store, &boris, table, column).await;
         assert_eq!(left, [boris.user().0], "{table}");
     }
     store.close().await;

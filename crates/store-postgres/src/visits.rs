@@ -28,12 +28,12 @@ const BEGIN_LOCK: i64 = 0x7265_6361_6c6c_0014;
 
 #[async_trait]
 impl VisitStore for PostgresStore {
-    async fn begin_visit(&self, caller: &Caller, visit: &Visit, room: &VisitLimits) -> Result<bool, StoreError> {
-        let input = (caller.user().0, visit, room);
-        let begun = self.write(RowAccess::Visit, &input, |c, &(user, visit, room)| {
+    async fn begin_visit(&self, caller: &Caller, visit: &Visit, limits: &VisitLimits) -> Result<bool, StoreError> {
+        let input = (caller.user().0, visit, limits);
+        let started = self.write(RowAccess::Visit, &input, |c, &(user, visit, limits)| {
             Box::pin(async move {
-                let origin = room.origin.map(|origin| origin.to_string());
-                if !ensure_capacity(c, visit.created_at, origin.as_deref(), room).await? {
+                let origin = limits.origin.map(|origin| origin.to_string());
+                if !ensure_capacity(c, visit.created_at, origin.as_deref(), limits).await? {
                     return Ok(false);
                 }
                 row_security::switch_to_user(c, user).await?;
@@ -54,7 +54,7 @@ impl VisitStore for PostgresStore {
                 Ok(true)
             })
         });
-        Ok(begun.await?)
+        Ok(started.await?)
     }
 
     async fn visit(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, StoreError> {
@@ -136,7 +136,7 @@ async fn find_visit(store: &PostgresStore, digest: TokenDigest, now: Timestamp) 
 }
 
 /// Whether one more visit may begin, in a transaction that sees all visits. Evicts empty visits where a limit is reached.
-async fn ensure_capacity(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, room: &VisitLimits) -> Result<bool, Failure> {
+async fn ensure_capacity(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, limits: &VisitLimits) -> Result<bool, Failure> {
     sqlx::query!("SELECT 1 AS one FROM pg_advisory_xact_lock($1)", BEGIN_LOCK).fetch_one(&mut *c).await?;
     if let Some(origin) = origin {
         let there = sqlx::query_scalar!(
@@ -144,7 +144,7 @@ async fn ensure_capacity(c: &mut PgConnection, now: Timestamp, origin: Option<&s
             codec::time(now),
             origin,
         );
-        let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= room.most_of_origin;
+        let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= limits.most_of_origin;
         if is_full && !evict_empty_visit(c, now, Some(origin)).await? {
             return Ok(false);
         }
@@ -153,7 +153,7 @@ async fn ensure_capacity(c: &mut PgConnection, now: Timestamp, origin: Option<&s
         r#"SELECT count(*) AS "there!" FROM visits WHERE ends_at > $1 AND (empty_until IS NULL OR empty_until > $1)"#,
         codec::time(now),
     );
-    let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= room.most;
+    let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= limits.most;
     Ok(!is_full || evict_empty_visit(c, now, None).await?)
 }
 

@@ -31,26 +31,26 @@ impl JobQueue for SqliteStore {
         if due.fetch_optional(self.readers.for_server()).await.map_err(Failure::from)?.is_none() {
             return Ok(Vec::new());
         }
-        let line = self.round_robin.next_users(&mut *self.readers.for_server().acquire().await.map_err(Failure::from)?, now, limit).await?;
+        let next = self.round_robin.next_users(&mut *self.readers.for_server().acquire().await.map_err(Failure::from)?, now, limit).await?;
         let until = now.saturating_add(duration_millis(lease));
         // A claim need not outlive the worker that made it.
         let mut jobs = self
             .write_relaxed(move |c| {
                 Box::pin(async move {
                     let fair =
-                        sqlx::query(round_robin::CLAIM_OF_USERS).bind(now).bind(until).bind(i64::from(limit)).bind(id_list(&line.users));
+                        sqlx::query(round_robin::CLAIM_OF_USERS).bind(now).bind(until).bind(i64::from(limit)).bind(id_list(&next.users));
                     let mut rows = fair.fetch_all(&mut *c).await?;
                     let left = i64::from(limit) - i64::try_from(rows.len()).unwrap_or(i64::MAX);
-                    if line.is_truncated && left > 0 {
+                    if next.is_truncated && left > 0 {
                         rows.extend(sqlx::query(round_robin::CLAIM_OLDEST).bind(now).bind(until).bind(left).fetch_all(c).await?);
                     }
-                    Ok((rows.iter().map(job).collect::<Result<Vec<_>, _>>()?, line.users))
+                    Ok((rows.iter().map(job).collect::<Result<Vec<_>, _>>()?, next.users))
                 })
             })
             .await
-            .map(|(jobs, line)| {
+            .map(|(jobs, next)| {
                 let served = |user: &&Uuid| jobs.iter().any(|job| job.caller.user().0 == **user);
-                if let Some(last) = line.iter().rev().find(served) {
+                if let Some(last) = next.iter().rev().find(served) {
                     self.round_robin.served(*last);
                 }
                 jobs

@@ -58,10 +58,10 @@ impl RoundRobin {
     /// Selects the next users to serve, `limit` at most.
     pub(super) async fn next_users(&self, c: &mut SqliteConnection, now: i64, limit: u32) -> Result<NextUsers, Failure> {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut line = NextUsers { users: Vec::new(), is_truncated: false };
+        let mut next = NextUsers { users: Vec::new(), is_truncated: false };
         for (after, until) in [(Some(last), Uuid::max()), (None, last)] {
-            let left = (limit as usize).saturating_sub(line.users.len());
-            if left == 0 || line.is_truncated {
+            let left = (limit as usize).saturating_sub(next.users.len());
+            if left == 0 || next.is_truncated {
                 break;
             }
             let found = sqlx::query(USERS_WITH_HEADS)
@@ -71,15 +71,15 @@ impl RoundRobin {
                 .bind(bytes(&until))
                 .fetch_all(&mut *c)
                 .await?;
-            line.is_truncated = found.len() >= MAX_USERS;
+            next.is_truncated = found.len() >= MAX_USERS;
             for row in &found {
                 let c = Columns::of(row, "jobs");
                 if c.count("due")? == 1 {
-                    line.users.push(c.id("user_id")?);
+                    next.users.push(c.id("user_id")?);
                 }
             }
         }
-        Ok(line)
+        Ok(next)
     }
 
     /// Remembers the user who was served last.

@@ -15,12 +15,12 @@ use recall_ports::{StoreError, VisitStore};
 
 #[async_trait]
 impl VisitStore for SqliteStore {
-    async fn begin_visit(&self, caller: &Caller, visit: &Visit, room: &VisitLimits) -> Result<bool, StoreError> {
-        let (user, visit, room) = (caller.user().0, visit.clone(), *room);
-        let begun = self.write(move |c| {
+    async fn begin_visit(&self, caller: &Caller, visit: &Visit, limits: &VisitLimits) -> Result<bool, StoreError> {
+        let (user, visit, limits) = (caller.user().0, visit.clone(), *limits);
+        let started = self.write(move |c| {
             Box::pin(async move {
-                let origin = room.origin.map(|origin| origin.to_string());
-                if !ensure_capacity(c, visit.created_at, origin.as_deref(), &room).await? {
+                let origin = limits.origin.map(|origin| origin.to_string());
+                if !ensure_capacity(c, visit.created_at, origin.as_deref(), &limits).await? {
                     return Ok(false);
                 }
                 sqlx::query("INSERT INTO users (id, visitor) VALUES (?, 1) ON CONFLICT DO NOTHING")
@@ -44,7 +44,7 @@ impl VisitStore for SqliteStore {
                 Ok(true)
             })
         });
-        Ok(begun.await?)
+        Ok(started.await?)
     }
 
     async fn visit(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, StoreError> {
@@ -136,9 +136,9 @@ async fn find_visit(c: &mut SqliteConnection, digest: TokenDigest, now: Timestam
 }
 
 /// Whether one more visit may begin. Evicts empty visits where a limit is reached.
-async fn ensure_capacity(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str>, room: &VisitLimits) -> Result<bool, Failure> {
-    let of_origin = origin.map(|origin| (Some(origin), room.most_of_origin));
-    for (origin, most) in of_origin.into_iter().chain([(None, room.most)]) {
+async fn ensure_capacity(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str>, limits: &VisitLimits) -> Result<bool, Failure> {
+    let of_origin = origin.map(|origin| (Some(origin), limits.most_of_origin));
+    for (origin, most) in of_origin.into_iter().chain([(None, limits.most)]) {
         // Separate texts, because SQLite uses a partial index only if the condition always implies it.
         let of = if origin.is_some() { "origin = ?2" } else { "?2 IS NULL" };
         let there = format!("SELECT COUNT(*) FROM visits WHERE ends_at > ?1 AND (empty_until IS NULL OR empty_until > ?1) AND {of}");

@@ -159,11 +159,11 @@ pub(super) async fn record_entity(c: &mut PgConnection, user: Uuid, gone: Entity
 }
 
 /// Undoes a merge. The plan has already written both entities; it writes their facts and evidence next.
-pub(super) async fn undo_merge(c: &mut PgConnection, user: Uuid, u: &Unmerge) -> Result<(), Failure> {
-    let (gone, from) = (u.gone.0, u.from.0);
+pub(super) async fn undo_merge(c: &mut PgConnection, user: Uuid, unmerge: &Unmerge) -> Result<(), Failure> {
+    let (gone, from) = (unmerge.gone.0, unmerge.from.0);
     let known = sqlx::query_scalar!("SELECT 1 FROM merges WHERE user_id = $1 AND gone_id = $2", user, gone);
     known.fetch_optional(&mut *c).await?.ok_or(Failure::Stale)?;
-    let (messages, ordinals): (Vec<Uuid>, Vec<i64>) = u.mentions.iter().map(|(m, o)| (m.0, i64::from(*o))).unzip();
+    let (messages, ordinals): (Vec<Uuid>, Vec<i64>) = unmerge.mentions.iter().map(|(m, o)| (m.0, i64::from(*o))).unzip();
     let mentions = sqlx::query!(
         "UPDATE mentions SET entity_id = $2 WHERE user_id = $1 AND entity_id = $3
          AND (message_id, ordinal) IN (SELECT * FROM unnest($4::uuid[], $5::bigint[]))",

@@ -123,17 +123,17 @@ pub(super) async fn record_entity(
 }
 
 /// Undoes a merge. The plan has already written both entities; it writes their facts and evidence next.
-pub(super) async fn undo_merge(c: &mut SqliteConnection, user: Uuid, u: &Unmerge) -> Result<(), Failure> {
-    let known = sqlx::query("SELECT 1 FROM merges WHERE user_id = ? AND gone_id = ?").bind(bytes(&user)).bind(bytes(&u.gone.0));
+pub(super) async fn undo_merge(c: &mut SqliteConnection, user: Uuid, unmerge: &Unmerge) -> Result<(), Failure> {
+    let known = sqlx::query("SELECT 1 FROM merges WHERE user_id = ? AND gone_id = ?").bind(bytes(&user)).bind(bytes(&unmerge.gone.0));
     known.fetch_optional(&mut *c).await?.ok_or(Failure::Stale)?;
-    let later: Vec<(String, u32)> = u.mentions.iter().map(|(m, o)| (m.0.as_simple().to_string(), *o)).collect();
+    let later: Vec<(String, u32)> = unmerge.mentions.iter().map(|(m, o)| (m.0.as_simple().to_string(), *o)).collect();
     sqlx::query(
         "UPDATE mentions SET entity_id = ?2 WHERE user_id = ?1 AND entity_id = ?3
          AND (message_id, ordinal) IN (SELECT unhex(value ->> 0), value ->> 1 FROM json_each(?4))",
     )
     .bind(bytes(&user))
-    .bind(bytes(&u.gone.0))
-    .bind(bytes(&u.from.0))
+    .bind(bytes(&unmerge.gone.0))
+    .bind(bytes(&unmerge.from.0))
     .bind(json(&later, "mentions")?)
     .execute(&mut *c)
     .await?;
@@ -152,7 +152,7 @@ pub(super) async fn undo_merge(c: &mut SqliteConnection, user: Uuid, u: &Unmerge
              SELECT earlier_id FROM merged_earlier WHERE user_id = ?1 AND gone_id = ?2)",
         "DELETE FROM entity_merges WHERE user_id = ?1 AND gone_id = ?2 AND ?3 IS NOT NULL",
     ] {
-        sqlx::query(sql).bind(bytes(&user)).bind(bytes(&u.gone.0)).bind(bytes(&u.from.0)).execute(&mut *c).await?;
+        sqlx::query(sql).bind(bytes(&user)).bind(bytes(&unmerge.gone.0)).bind(bytes(&unmerge.from.0)).execute(&mut *c).await?;
     }
     Ok(())
 }
@@ -164,16 +164,16 @@ pub(super) async fn load_record(store: &SqliteStore, user: UserId, gone: EntityI
     let head = "SELECT m.merged_at, m.score, m.reason, e.into_id FROM merges m
          JOIN entity_merges e ON e.user_id = m.user_id AND e.gone_id = m.gone_id WHERE m.user_id = ? AND m.gone_id = ?";
     let Some(head) = sqlx::query(head).bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_optional(&mut *c).await? else { return Ok(None) };
-    let (mut one, mut before, mut after) = (None, None, None);
+    let (mut gone_entity, mut before, mut after) = (None, None, None);
     let entities = sqlx::query("SELECT * FROM merged_entities WHERE user_id = ? AND gone_id = ?");
     for row in entities.bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_all(&mut *c).await? {
         match Columns::of(&row, "merged_entities").text("side")?.as_str() {
-            "gone" => one = Some(rows::entity(&row)?),
+            "gone" => gone_entity = Some(rows::entity(&row)?),
             "before" => before = Some(rows::entity(&row)?),
             _ => after = Some(rows::entity(&row)?),
         }
     }
-    let (Some(one), Some(before), Some(after)) = (one, before, after) else {
+    let (Some(gone_entity), Some(before), Some(after)) = (gone_entity, before, after) else {
         return Err(Failure::Damaged { table: "merged_entities", column: "side" });
     };
     let facts = sqlx::query("SELECT * FROM merged_facts WHERE user_id = ? AND gone_id = ? ORDER BY id");
@@ -197,7 +197,7 @@ pub(super) async fn load_record(store: &SqliteStore, user: UserId, gone: EntityI
         Ok::<_, Failure>((MessageId(c.id("message_id")?), c.small("ordinal")?))
     };
     Ok(Some(MergeRecord {
-        gone: one,
+        gone: gone_entity,
         before,
         after,
         holder: EntityId(head.id("into_id")?),

@@ -1,8 +1,8 @@
-//! Connections, and how long they are waited for.
+//! Connections to Neo4j, with time limits.
 //!
-//! The driver waits for ever, and a connection whose user left in the middle of an answer goes back to the driver's pool with
-//! the rest of that answer still to come. So every use of a connection runs in a task of its own, that ends by itself also
-//! when its caller has gone, and after a failure of unknown extent the whole pool is left behind.
+//! The driver waits without a limit. If a caller is cancelled in the middle of a response, the connection returns to the pool with the
+//! rest of the response still pending. So every use of a connection runs in its own task, which completes even if its caller is
+//! cancelled. After a failure of unknown extent the whole pool is replaced.
 
 use std::{
     future::Future,
@@ -15,18 +15,21 @@ use tokio::sync::Semaphore;
 
 use super::{Neo4jConfig, failure::Failure};
 
-/// Uses of the server at a time. Beyond it callers wait within their time: a server that hangs must not collect tasks.
-const AT_A_TIME: usize = 12;
+/// Most concurrent uses of the server. Further callers wait within their own time limit, so a hanging server does not collect
+/// tasks.
+const MAX_CONCURRENT: usize = 12;
 
-/// Longest time for a look at where things stand. Who asks for a user has less, and stops waiting; the projector has time, and
-/// must not take a server that is warming up for one that is gone.
-pub(super) const LOOK: Duration = Duration::from_secs(5);
+/// Time limit for reading status.
+///
+/// A caller with a user request has less time and stops waiting earlier. The projector has time, and must not take a server that is
+/// starting for one that is down.
+pub(super) const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Runs things on the server.
+/// Runs statements on the server.
 pub(super) struct Client {
     driver: Config,
     pool: RwLock<Arc<Pool>>,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     pub(super) query_timeout: Duration,
     pub(super) write_timeout: Duration,
 }
@@ -41,21 +44,21 @@ impl Client {
             .password(config.password)
             .db(config.database)
             .fetch_size(2_000)
-            .max_connections(AT_A_TIME)
+            .max_connections(MAX_CONCURRENT)
             .build()?;
         let pool = RwLock::new(Arc::new(open(&driver)?));
-        let places = Arc::new(Semaphore::new(AT_A_TIME));
-        Ok(Self { driver, pool, places, query_timeout: config.query_timeout, write_timeout: config.write_timeout })
+        let slots = Arc::new(Semaphore::new(MAX_CONCURRENT));
+        Ok(Self { driver, pool, slots, query_timeout: config.query_timeout, write_timeout: config.write_timeout })
     }
 
-    /// Whether the server answers.
+    /// Checks that the server answers.
     pub(super) async fn ping(&self) -> Result<(), Failure> {
-        self.read(LOOK, query("RETURN 1 AS one")).await.map(|_| ())
+        self.read(STATUS_TIMEOUT, query("RETURN 1 AS one")).await.map(|_| ())
     }
 
-    /// All rows of one statement.
+    /// Runs one statement and returns all rows.
     pub(super) async fn read(&self, within: Duration, statement: Query) -> Result<Vec<Row>, Failure> {
-        // A transaction, because the driver repeats a statement outside of one for up to a minute.
+        // In a transaction, because the driver retries a statement outside of one for up to a minute.
         self.transaction(within, |mut txn| async move {
             let rows = rows(&mut txn, statement).await?;
             txn.commit().await?;
@@ -64,7 +67,7 @@ impl Client {
         .await
     }
 
-    /// One transaction. What `work` does not commit is undone.
+    /// Runs one transaction. Everything that `work` does not commit is rolled back.
     pub(super) async fn transaction<R, W, F>(&self, within: Duration, work: W) -> Result<R, Failure>
     where
         R: Send + 'static,
@@ -72,23 +75,23 @@ impl Client {
         F: Future<Output = Result<R, Failure>> + Send,
     {
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let (used, places) = (pool.clone(), self.places.clone());
+        let (used, slots) = (pool.clone(), self.slots.clone());
         let task = tokio::spawn(async move {
             let whole = async {
-                let _place = places.acquire_owned().await.map_err(|_| Failure::Driver("the client is closed"))?;
+                let _slot = slots.acquire_owned().await.map_err(|_| Failure::Driver("the client is closed"))?;
                 work(used.0.start_txn().await?).await
             };
             tokio::time::timeout(within, whole).await.unwrap_or(Err(Failure::Silent(within)))
         });
-        let outcome = task.await.unwrap_or(Err(Failure::Driver("it panicked")));
+        let outcome = task.await.unwrap_or(Err(Failure::Driver("the task panicked")));
         if outcome.as_ref().is_err_and(Failure::breaks_connections) {
-            self.leave(&pool);
+            self.replace_pool(&pool);
         }
         outcome
     }
 
-    /// Takes new connections from now on, unless somebody else already left this pool.
-    fn leave(&self, pool: &Arc<Pool>) {
+    /// Replaces the pool, unless another call has already replaced it.
+    fn replace_pool(&self, pool: &Arc<Pool>) {
         let mut current = self.pool.write().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&current, pool)
             && let Ok(fresh) = open(&self.driver)
@@ -98,15 +101,15 @@ impl Client {
     }
 }
 
-/// A pool without connections yet.
+/// Makes a pool without connections.
 fn open(config: &Config) -> Result<Pool, Failure> {
     use futures_util::FutureExt;
-    // The driver only checks the address here; it is asynchronous in name.
-    let opened = Graph::connect(config.clone()).now_or_never().ok_or(Failure::Driver("it connects too early"))?;
+    // The driver only checks the address here; the function is asynchronous in name only.
+    let opened = Graph::connect(config.clone()).now_or_never().ok_or(Failure::Driver("connecting did not complete at once"))?;
     Ok(Pool(opened?))
 }
 
-/// All rows of one statement in a transaction.
+/// Runs one statement in a transaction and returns all rows.
 pub(super) async fn rows(txn: &mut Txn, statement: Query) -> Result<Vec<Row>, Failure> {
     let mut stream = txn.execute(statement).await?;
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! Reading back where a graph stands and what it holds.
+//! Reads back the checkpoints and the contents of a graph.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use neo4rs::{Query, Row, query};
 use uuid::Uuid;
 
 use super::{
-    client::{Client, LOOK},
+    client::{Client, STATUS_TIMEOUT},
     failure::Failure,
     values::{Columns, id},
 };
@@ -20,16 +20,16 @@ pub(super) async fn users(client: &Client) -> Result<Vec<UserId>, Failure> {
          WITH DISTINCT id WHERE id IS NOT NULL RETURN id ORDER BY id",
     );
     let rows = client.read(client.write_timeout, statement).await?;
-    // What names nobody is a stray.
+    // A checkpoint without a valid user id is reported as a stray.
     Ok(rows.iter().filter_map(|row| Columns(row).id("id").ok()).map(UserId).collect())
 }
 
 pub(super) async fn marker(client: &Client) -> Result<Option<String>, Failure> {
-    let rows = client.read(LOOK, query("MATCH (m:ProjectionMarker {id: 'recall'}) RETURN m.epoch AS epoch")).await?;
+    let rows = client.read(STATUS_TIMEOUT, query("MATCH (m:ProjectionMarker {id: 'recall'}) RETURN m.epoch AS epoch")).await?;
     rows.first().map_or(Ok(None), |row| Columns(row).get("epoch"))
 }
 
-/// Those that cannot be read are not there.
+/// Reads all checkpoints. Unreadable ones are left out.
 pub(super) async fn checkpoints(client: &Client) -> Result<BTreeMap<UserId, Checkpoint>, Failure> {
     let statement = query("MATCH (p:Projection) WHERE p.maker IS NULL RETURN p.user_id AS id, p.feed AS feed, p.position AS position");
     let rows = client.read(client.write_timeout, statement).await?;
@@ -42,13 +42,13 @@ pub(super) async fn checkpoints(client: &Client) -> Result<BTreeMap<UserId, Chec
 
 pub(super) async fn checkpoint(client: &Client, user: UserId) -> Result<Option<Checkpoint>, Failure> {
     let statement =
-        of_user("MATCH (p:Projection {user_id: $user}) WHERE p.maker IS NULL RETURN p.feed AS feed, p.position AS position", user);
-    let rows = client.read(LOOK, statement).await?;
-    // One that somebody changed so that it cannot be read is none: the graph is made anew.
+        user_query("MATCH (p:Projection {user_id: $user}) WHERE p.maker IS NULL RETURN p.feed AS feed, p.position AS position", user);
+    let rows = client.read(STATUS_TIMEOUT, statement).await?;
+    // A checkpoint that someone made unreadable counts as missing, and the graph is rebuilt.
     Ok(rows.first().map(Columns).and_then(|row| Some(Checkpoint { feed: row.get("feed").ok()?, position: row.count("position").ok()? })))
 }
 
-/// Nodes and relationships. Every relationship begins at an entity or a message.
+/// Numbers of nodes and relationships. Every relationship starts at an entity or a message.
 pub(super) async fn size(client: &Client, user: UserId) -> Result<(u64, u64), Failure> {
     let (mut nodes, mut relationships) = (0, 0);
     for label in ["Session", "Entity", "Message"] {
@@ -56,7 +56,7 @@ pub(super) async fn size(client: &Client, user: UserId) -> Result<(u64, u64), Fa
             "MATCH (n:{label}) WHERE n.user_id = $user AND n.id IS NOT NULL OPTIONAL MATCH (n)-[r]->()
              RETURN count(DISTINCT n) AS nodes, count(r) AS relationships"
         );
-        let rows = client.read(client.write_timeout, of_user(&text, user)).await?;
+        let rows = client.read(client.write_timeout, user_query(&text, user)).await?;
         if let Some(row) = rows.first().map(Columns) {
             nodes += row.count("nodes")?;
             relationships += row.count("relationships")?;
@@ -65,8 +65,10 @@ pub(super) async fn size(client: &Client, user: UserId) -> Result<(u64, u64), Fa
     Ok((nodes, relationships))
 }
 
-/// Times are asked for as milliseconds; the driver's own types for them differ between versions of the protocol.
-pub(super) async fn of(client: &Client, user: UserId) -> Result<GraphContents, Failure> {
+/// Reads the whole graph of a user.
+///
+/// Times are requested as milliseconds, because the driver's own types for them differ between protocol versions.
+pub(super) async fn read_all(client: &Client, user: UserId) -> Result<GraphContents, Failure> {
     let mut contents = GraphContents::default();
     let damaged = &mut contents.damaged;
     contents.sessions = readable(sessions(client, user).await?, "session", damaged, session);
@@ -76,13 +78,14 @@ pub(super) async fn of(client: &Client, user: UserId) -> Result<GraphContents, F
     Ok(contents)
 }
 
-/// What can be read of the rows. What cannot, because somebody else changed it, is told by its id: who compares wants to know of all
-/// that is wrong, and not to end at the first of it.
+/// Parses the rows and reports unreadable ones by id.
+///
+/// Other programs may have changed them. A comparison must list all damaged rows, not stop at the first.
 fn readable<T>(rows: Vec<Row>, kind: &'static str, damaged: &mut Vec<Damaged>, read: fn(&Columns) -> Result<T, Failure>) -> Vec<T> {
     let mut things = Vec::with_capacity(rows.len());
     for row in &rows {
         let columns = Columns(row);
-        // It has what this program does not write.
+        // The row has labels or properties that this program does not write.
         let has_more = columns.get::<bool>("has_more").unwrap_or(true);
         match read(&columns) {
             Ok(thing) if !has_more => things.push(thing),
@@ -92,12 +95,12 @@ fn readable<T>(rows: Vec<Row>, kind: &'static str, damaged: &mut Vec<Damaged>, r
     things
 }
 
-fn of_user(text: &str, user: UserId) -> Query {
+fn user_query(text: &str, user: UserId) -> Query {
     query(text).param("user", id(user.0))
 }
 
 async fn sessions(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
-    let statement = of_user(
+    let statement = user_query(
         "MATCH (n:Session) WHERE n.user_id = $user AND n.id IS NOT NULL
          RETURN n.id AS id, n.title AS title, n.created_at.epochMillis AS created_at,
              any(k IN keys(n) WHERE NOT k IN ['user_id', 'id', 'title', 'created_at']) AS has_more ORDER BY id",
@@ -112,7 +115,7 @@ fn session(c: &Columns) -> Result<GraphSession, Failure> {
 }
 
 async fn entities(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
-    let statement = of_user(
+    let statement = user_query(
         "MATCH (n:Entity) WHERE n.user_id = $user AND n.id IS NOT NULL
          RETURN n.id AS id, n.name AS name, n.type AS type, n.aliases AS aliases, n.description AS description,
              n.mention_count AS mention_count, n.confidence AS confidence, n.is_viewer AS is_viewer, n.first_message AS first_message,
@@ -141,8 +144,8 @@ fn entity(c: &Columns) -> Result<Entity, Failure> {
 }
 
 async fn messages(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
-    // The session as the relationship says it, so that a comparison sees whether that is there.
-    let statement = of_user(
+    // The session comes from the relationship, so that a comparison notices a missing one.
+    let statement = user_query(
         "MATCH (n:Message) WHERE n.user_id = $user AND n.id IS NOT NULL
          RETURN n.id AS id, [(n)-[:PART_OF]->(s:Session) | s.id] AS sessions, n.position AS position, n.role AS role,
              n.speaker AS speaker, n.kind AS kind, n.sent_at.epochMillis AS sent_at,
@@ -173,9 +176,9 @@ fn message(c: &Columns) -> Result<GraphMessage, Failure> {
     })
 }
 
-/// Whatever connects two things, whether or not the ontology knows its type.
+/// Reads all relationships between two entities, even if the ontology does not know their type.
 async fn facts(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
-    let statement = of_user(
+    let statement = user_query(
         "MATCH (s:Entity)-[r]->(o:Entity) WHERE s.user_id = $user AND s.id IS NOT NULL
          RETURN r.id AS id, s.id AS subject, coalesce(r.relation, type(r)) AS relation, o.id AS object, r.weight AS weight,
              r.opposition AS opposition, r.belief AS belief, r.status AS status, r.flagged AS flagged, r.source AS source,

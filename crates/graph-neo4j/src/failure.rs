@@ -1,5 +1,5 @@
-//! What can go wrong inside this adapter, and how it looks to the core. Messages of the server may quote data, so of its errors
-//! only the code is kept.
+//! The failures of this adapter, and their mapping to the port's errors. The server's messages may quote data, so only their codes
+//! are kept.
 
 use std::time::Duration;
 
@@ -16,31 +16,31 @@ pub(super) enum Failure {
     Silent(Duration),
     #[error("the server refused: {0}")]
     Refused(String),
-    #[error("the name or the password is wrong")]
+    #[error("the user name or the password is wrong")]
     SignIn,
     #[error("the driver failed: {0}")]
     Driver(&'static str),
     #[error("property {0} is damaged")]
     Damaged(&'static str),
-    #[error("the graph is at another position than expected")]
+    #[error("the graph is not at the expected position")]
     Moved,
 }
 
 impl Failure {
-    /// Whether the connections are to be given up: nobody knows what is still on its way on them.
+    /// Whether to discard the connections, because responses may still be pending on them.
     pub(super) fn breaks_connections(&self) -> bool {
         matches!(self, Self::Connection(_) | Self::Silent(_) | Self::Driver(_))
     }
 }
 
-/// The code in an error text of the server, such as `Neo.ClientError.Statement.SyntaxError`.
+/// Extracts the code from a server's error text, such as `Neo.ClientError.Statement.SyntaxError`.
 fn code_in(text: &str) -> Option<&str> {
     let from = text.get(text.find("Neo.")?..)?;
     let end = from.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.')).unwrap_or(from.len());
     from.get(..end)
 }
 
-/// Two transactions in each other's way: Neo4j lets one of them go, or takes too long to let it in.
+/// Whether two transactions conflicted: Neo4j aborted one of them, or a lock timed out.
 fn is_contention(code: &str) -> bool {
     let Some(kind) = code.strip_prefix("Neo.TransientError.Transaction.") else { return false };
     ["DeadlockDetected", "LockAcquisitionTimeout", "LockClientStopped", "Outdated", "ConstraintsChanged"].contains(&kind)
@@ -59,7 +59,7 @@ impl From<neo4rs::Error> for Failure {
             E::Neo4j(e) if e.code().contains("Security.Unauthorized") => Self::SignIn,
             E::Neo4j(e) => Self::Refused(e.code().to_owned()),
             E::UnsupportedVersion(_) => Self::Refused("it does not speak Bolt 4".to_owned()),
-            // The driver reports a refused BEGIN or COMMIT in this way, and a connection that ended as well.
+            // The driver reports a refused BEGIN or COMMIT in this way, and also a closed connection.
             E::UnexpectedMessage(text) => match code_in(&text) {
                 Some(code) => Self::Refused(code.to_owned()),
                 None => Self::Connection("the answer was cut off".to_owned()),
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_code_of_a_servers_error_is_kept() {
+    fn only_the_code_of_a_server_error_is_kept() {
         let text = "unexpected response for COMMIT: Failure { code: \"Neo.ClientError.Schema.ConstraintValidationFailed\", message: \"Anna's secret\" }";
         let failure = Failure::from(neo4rs::Error::UnexpectedMessage(text.to_owned()));
         assert_eq!(failure.to_string(), "the server refused: Neo.ClientError.Schema.ConstraintValidationFailed");

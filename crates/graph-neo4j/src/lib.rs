@@ -1,45 +1,46 @@
-//! The graph in Neo4j, over Bolt. A projection of the store: `write` makes the changes it is told of, `contents` reads everything
-//! back for comparison, `queries` answers questions. `client` is the only file that waits for the network; `verbs` the only one
-//! from which a name gets into the text of a statement.
+//! The graph in Neo4j over Bolt, a projection of the store.
 //!
-//! Invariant: every statement on user data names the user, and everything that comes from users travels as a parameter.
+//! `write` applies changes, `contents` reads everything back for comparison, and `queries` answers graph queries. Only `client`
+//! waits for the network. Only `relationship_types` puts names into the text of statements.
+//!
+//! Invariant: every statement on user data names the user, and all values from users travel as parameters.
 
 mod client;
 mod contents;
 mod failure;
 mod queries;
+mod relationship_types;
 mod strays;
 mod values;
-mod verbs;
 mod write;
 
 use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 
-use self::{client::Client, verbs::Verbs};
+use self::{client::Client, relationship_types::RelationshipTypes};
 use recall_domain::{Caller, Ontology, UserId};
 use recall_ports::{Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, Stray};
 
-/// How Neo4j is reached.
+/// How to connect to Neo4j.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Neo4jConfig {
-    /// `bolt://host:port`, or with `neo4j`, `+s` and `+ssc` as Neo4j's own tools take it.
+    /// The address: `bolt://host:port`, or a URL with `neo4j`, `+s` or `+ssc` as Neo4j's own tools accept.
     pub url: String,
-    /// Who signs in.
+    /// The user name.
     pub user: String,
-    /// With which secret.
+    /// The password.
     pub password: String,
-    /// Which database.
+    /// The name of the database.
     pub database: String,
-    /// Longest time for a question.
+    /// Time limit for a query.
     pub query_timeout: Duration,
-    /// Longest time for one step of writing or comparing.
+    /// Time limit for one step of writing or comparing.
     pub write_timeout: Duration,
 }
 
 impl Neo4jConfig {
-    /// The defaults for a server.
+    /// Makes a configuration with defaults for a server.
     pub fn at(url: impl Into<String>, user: impl Into<String>, password: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -52,7 +53,7 @@ impl Neo4jConfig {
     }
 }
 
-/// Without the secret.
+/// Hides the password.
 impl std::fmt::Debug for Neo4jConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Neo4jConfig").field("url", &self.url).field("user", &self.user).finish_non_exhaustive()
@@ -62,16 +63,16 @@ impl std::fmt::Debug for Neo4jConfig {
 /// The graph in Neo4j.
 pub struct Neo4jGraph {
     client: Client,
-    verbs: Verbs,
+    types: RelationshipTypes,
 }
 
 impl Neo4jGraph {
-    /// A graph whose facts use the verbs of this ontology. Connects when first used.
+    /// Makes a graph whose fact relationships use this ontology. It connects when first used.
     ///
     /// # Errors
-    /// When the address is malformed.
+    /// If the address is malformed.
     pub fn new(config: Neo4jConfig, ontology: &Ontology) -> Result<Self, GraphError> {
-        Ok(Self { client: Client::new(config)?, verbs: Verbs::of(ontology) })
+        Ok(Self { client: Client::new(config)?, types: RelationshipTypes::of(ontology) })
     }
 }
 
@@ -82,7 +83,7 @@ impl GraphEngine for Neo4jGraph {
     }
 
     async fn prepare(&self) -> Result<(), GraphError> {
-        Ok(write::prepare(&self.client, &self.verbs).await?)
+        Ok(write::prepare(&self.client, &self.types).await?)
     }
 
     async fn marker(&self) -> Result<Option<String>, GraphError> {
@@ -114,7 +115,7 @@ impl GraphEngine for Neo4jGraph {
     }
 
     async fn apply(&self, caller: &Caller, feed: &str, batch: &GraphBatch) -> Result<(), GraphError> {
-        Ok(write::apply(&self.client, &self.verbs, caller.user(), feed, batch).await?)
+        Ok(write::apply(&self.client, &self.types, caller.user(), feed, batch).await?)
     }
 
     async fn size(&self, caller: &Caller) -> Result<(u64, u64), GraphError> {
@@ -122,6 +123,6 @@ impl GraphEngine for Neo4jGraph {
     }
 
     async fn contents(&self, caller: &Caller) -> Result<GraphContents, GraphError> {
-        Ok(contents::of(&self.client, caller.user()).await?)
+        Ok(contents::read_all(&self.client, caller.user()).await?)
     }
 }

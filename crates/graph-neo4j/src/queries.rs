@@ -1,4 +1,4 @@
-//! Questions about connections, in Cypher. The order of results is a part of the question: two engines must give the same.
+//! Answers graph queries in Cypher. The order of results is part of the contract: all engines must return the same order.
 
 use std::collections::HashSet;
 
@@ -24,11 +24,11 @@ impl GraphQueries for Neo4jGraph {
         let (mut seen, mut ring) = (HashSet::from([asked.entity]), vec![asked.entity]);
         let (mut found, first) = (Vec::new(), asked.first as usize);
         for distance in 1..=asked.hops.min(MAX_HOPS) {
-            let next = self.ring(caller, asked, &ring, &seen, distance).await?;
+            let next = self.next_ring(caller, asked, &ring, &seen, distance).await?;
             ring = next.iter().map(|n| n.entity).collect();
             seen.extend(&ring);
             found.extend(next);
-            // Farther ones come after all of these.
+            // Entities at greater distances sort after all of these.
             if found.len() >= first || ring.is_empty() {
                 break;
             }
@@ -46,7 +46,7 @@ impl GraphQueries for Neo4jGraph {
             if found.len() >= first {
                 break;
             }
-            let statement = self.of_user(&way(self.verbs.any(), hops), caller);
+            let statement = self.user_query(&path_statement(self.types.any(), hops), caller);
             let statement = statement
                 .param("from", id(asked.from.0))
                 .param("to", id(asked.to.0))
@@ -67,7 +67,7 @@ impl GraphQueries for Neo4jGraph {
         if one == other {
             return Ok(Vec::new());
         }
-        let any = self.verbs.any();
+        let any = self.types.any();
         let text = format!(
             "MATCH (a:Entity {{user_id: $user, id: $one}})-[r:{any}]-(m:Entity) WHERE r.status = 'active' AND NOT m.id IN [$one, $other]
              WITH m, r ORDER BY r.weight DESC, r.id WITH m, collect(r)[0] AS left
@@ -77,7 +77,7 @@ impl GraphQueries for Neo4jGraph {
                  CASE WHEN left.weight < right.weight THEN left.weight ELSE right.weight END AS weight
              RETURN entity, facts, weight ORDER BY weight DESC, entity LIMIT $limit"
         );
-        let statement = self.of_user(&text, caller).param("one", id(one.0)).param("other", id(other.0)).param("limit", first);
+        let statement = self.user_query(&text, caller).param("one", id(one.0)).param("other", id(other.0)).param("limit", first);
         let rows = self.client.read(self.client.query_timeout, statement).await?;
         let shared = rows.iter().map(Columns).map(|c| {
             let &[left, right] = c.ids("facts")?.as_slice() else { return Err(Failure::Damaged("facts")) };
@@ -88,12 +88,12 @@ impl GraphQueries for Neo4jGraph {
 }
 
 impl Neo4jGraph {
-    fn of_user(&self, text: &str, caller: &Caller) -> Query {
+    fn user_query(&self, text: &str, caller: &Caller) -> Query {
         query(text).param("user", id(caller.user().0))
     }
 
-    /// The things one step farther than `ring` that were not seen yet.
-    async fn ring(
+    /// Finds the unseen entities one step away from `ring`.
+    async fn next_ring(
         &self,
         caller: &Caller,
         asked: &NeighbourQuery,
@@ -107,11 +107,11 @@ impl Neo4jGraph {
              WITH m.id AS entity, r.weight AS weight, r.id AS fact ORDER BY weight DESC, fact
              WITH entity, collect({{weight: weight, fact: fact}})[0] AS best
              RETURN entity, best.weight AS weight, best.fact AS fact ORDER BY weight DESC, entity",
-            self.verbs.any()
+            self.types.any()
         );
         let relations: BoltType = if asked.relations.is_empty() { null() } else { asked.relations.clone().into() };
         let statement = self
-            .of_user(&text, caller)
+            .user_query(&text, caller)
             .param("ring", list(ring))
             .param("seen", ids(seen.iter().map(|e| e.0)))
             .param("relations", relations);
@@ -128,22 +128,22 @@ fn list(entities: &[EntityId]) -> BoltType {
     ids(entities.iter().map(|e| e.0))
 }
 
-/// The statement for ways of exactly so many facts. Of a fixed length, so that Neo4j can search from both ends.
-fn way(any: &str, hops: u8) -> String {
-    let (mut pattern, mut apart) = ("(n0:Entity {user_id: $user, id: $from})".to_owned(), Vec::new());
+/// The statement for paths of exactly `hops` facts. A fixed length lets Neo4j search from both ends.
+fn path_statement(any: &str, hops: u8) -> String {
+    let (mut pattern, mut conditions) = ("(n0:Entity {user_id: $user, id: $from})".to_owned(), Vec::new());
     for i in 1..=hops {
         let end = if i == hops { " {user_id: $user, id: $to}" } else { "" };
         pattern.push_str(&format!("-[r{i}:{any}]-(n{i}:Entity{end})"));
-        apart.push(format!("r{i}.status = 'active'"));
-        // Nothing twice; one relationship can lead back as well.
-        apart.extend((0..i).filter(|_| hops > 1).map(|j| format!("n{i} <> n{j}")));
+        conditions.push(format!("r{i}.status = 'active'"));
+        // No entity occurs twice; otherwise one relationship could also lead back.
+        conditions.extend((0..i).filter(|_| hops > 1).map(|j| format!("n{i} <> n{j}")));
     }
     let names = |prefix: char, from: u8, of: &str| (from..=hops).map(|i| format!("{prefix}{i}{of}")).collect::<Vec<_>>().join(", ");
     format!(
         "MATCH {pattern} WHERE {}
          WITH [{}] AS entities, [{}] AS facts, reduce(least = r1.weight, w IN [{}] | CASE WHEN w < least THEN w ELSE least END) AS weight
          RETURN entities, facts, weight ORDER BY weight DESC, facts LIMIT $limit",
-        apart.join(" AND "),
+        conditions.join(" AND "),
         names('n', 0, ".id"),
         names('r', 1, ".id"),
         names('r', 1, ".weight"),

@@ -1,11 +1,11 @@
-//! What is in the graph and is not ours: the database belongs to this program, so all of it is told.
+//! Finds graph data that this program did not write. The database belongs to this program, so all of it is reported.
 
 use neo4rs::query;
 
 use super::{client::Client, failure::Failure, values::Columns};
 use recall_ports::Stray;
 
-/// A user id as this program writes it.
+/// The pattern of user ids that this program writes.
 const ID: &str = "'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'";
 
 pub(super) async fn find(client: &Client, limit: u32) -> Result<Vec<Stray>, Failure> {
@@ -17,7 +17,7 @@ pub(super) async fn find(client: &Client, limit: u32) -> Result<Vec<Stray>, Fail
              OR (labels(n) IN [['Session'], ['Entity'], ['Message']] AND n.user_id =~ {ID} AND n.id =~ {ID}), false)
          RETURN elementId(n) AS element LIMIT $limit"
     );
-    // Facts of the same user are compared one by one; what else connects two things has a type and no properties.
+    // Facts within one user are compared one by one. All other relationships have a known type and no properties.
     let relationships = "MATCH (a)-[r]->(b) WHERE NOT coalesce(
              a.user_id = b.user_id AND (
                  (a:Entity AND b:Entity AND r.user_id = a.user_id)

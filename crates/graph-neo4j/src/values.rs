@@ -1,4 +1,4 @@
-//! Values to parameters and back. No statements here.
+//! Converts values to parameters and back. No statements here.
 
 use chrono::{DateTime, FixedOffset};
 use neo4rs::{BoltMap, BoltType, Row};
@@ -7,42 +7,39 @@ use uuid::Uuid;
 use super::failure::Failure;
 use recall_domain::{EntityType, FactStatus, MessageKind, Role, Timestamp};
 
-/// An id as text, as a person writes it in Cypher. Text of this form sorts like the id.
+/// An id as text, in the form that people write in Cypher. This text sorts like the id.
 pub(super) fn id(id: Uuid) -> BoltType {
     id.hyphenated().to_string().into()
 }
 
-/// A list.
 pub(super) fn list(items: impl IntoIterator<Item = BoltType>) -> BoltType {
     items.into_iter().collect::<Vec<_>>().into()
 }
 
-/// A list of ids.
 pub(super) fn ids(items: impl IntoIterator<Item = Uuid>) -> BoltType {
     list(items.into_iter().map(id))
 }
 
-/// A moment as Neo4j's own type, so that Cypher can calculate with it.
+/// A time in Neo4j's own type, so that Cypher can calculate with it.
 pub(super) fn time(t: Timestamp) -> BoltType {
     DateTime::<FixedOffset>::from(t).into()
 }
 
-/// A counter.
+/// A counter as an integer.
 pub(super) fn count(n: u64) -> BoltType {
     i64::try_from(n).unwrap_or(i64::MAX).into()
 }
 
-/// Nothing. A property that is set to it goes.
+/// Null. Setting a property to null removes it.
 pub(super) fn null() -> BoltType {
     BoltType::Null(neo4rs::BoltNull)
 }
 
-/// Null when there is none.
+/// The converted value, or null.
 pub(super) fn optional<T>(value: Option<T>, write: impl FnOnce(T) -> BoltType) -> BoltType {
     value.map_or_else(null, write)
 }
 
-/// A map of named values.
 pub(super) fn map<const N: usize>(entries: [(&'static str, BoltType); N]) -> BoltType {
     let mut map = BoltMap::with_capacity(N);
     for (key, value) in entries {
@@ -105,7 +102,7 @@ impl Columns<'_> {
     }
 }
 
-/// A closed set of values, each a word in the graph.
+/// A closed set of values, each stored as a word in the graph.
 pub(super) trait Word: Sized {
     fn word(self) -> &'static str;
     fn parse(word: &str) -> Option<Self>;

@@ -1,5 +1,7 @@
-//! Making the changes. One transaction per batch, which also moves the user's checkpoint: a batch that is delivered twice is
-//! refused the second time, and two writers of one graph cannot mix.
+//! Applies changes to the graph.
+//!
+//! Each batch is one transaction that also moves the user's checkpoint. So a batch that is delivered twice is refused the second
+//! time, and two concurrent writers cannot mix.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,70 +11,72 @@ use uuid::Uuid;
 use super::{
     client::{Client, rows},
     failure::Failure,
+    relationship_types::RelationshipTypes,
     values::{self, Columns, Word, count, id, ids, list, map, optional, time},
-    verbs::Verbs,
 };
 use recall_domain::{Entity, EntityId, SessionId, UserId};
 use recall_ports::{GraphBatch, GraphFact, GraphMessage, GraphSession, NodeId};
 
-/// Nodes or relationships that are removed in one transaction: Neo4j keeps all of it in memory.
-const WIPED_AT_ONCE: i64 = 5_000;
+/// Most nodes or relationships deleted in one transaction. Neo4j keeps all of them in memory.
+const DELETE_BATCH: i64 = 5_000;
 
-/// Seconds after which whoever clears a graph and is silent is taken to be gone.
+/// Seconds of silence after which a process that clears a graph is considered dead.
 const STALE_AFTER: i64 = 10;
 
 const LABELS: [&str; 3] = ["Message", "Session", "Entity"];
 
-/// Makes constraints and indexes. Each statement is a transaction of its own, as Neo4j demands.
-pub(super) async fn prepare(client: &Client, verbs: &Verbs) -> Result<(), Failure> {
+/// Creates constraints and indexes. Neo4j requires a separate transaction for each.
+pub(super) async fn prepare(client: &Client, types: &RelationshipTypes) -> Result<(), Failure> {
     let mut statements = vec![
         "CREATE CONSTRAINT recall_projection IF NOT EXISTS FOR (n:Projection) REQUIRE n.user_id IS UNIQUE".to_owned(),
         "CREATE CONSTRAINT recall_marker IF NOT EXISTS FOR (n:ProjectionMarker) REQUIRE n.id IS UNIQUE".to_owned(),
-        // For people: they look for names.
+        // For people, who search by name.
         "CREATE INDEX recall_entity_name IF NOT EXISTS FOR (n:Entity) ON (n.name)".to_owned(),
     ];
     for label in LABELS {
         let name = label.to_lowercase();
         statements.push(format!("CREATE CONSTRAINT recall_{name} IF NOT EXISTS FOR (n:{label}) REQUIRE (n.user_id, n.id) IS UNIQUE"));
     }
-    for verb in verbs.all() {
-        let name = verb.to_lowercase();
-        statements.push(format!("CREATE INDEX recall_fact_{name} IF NOT EXISTS FOR ()-[r:{verb}]-() ON (r.id)"));
+    for rel_type in types.all() {
+        let name = rel_type.to_lowercase();
+        statements.push(format!("CREATE INDEX recall_fact_{name} IF NOT EXISTS FOR ()-[r:{rel_type}]-() ON (r.id)"));
     }
-    // Indexes are filled in the background.
+    // Neo4j fills indexes in the background.
     statements.push("CALL db.awaitIndexes(60)".to_owned());
     for statement in statements {
         match client.read(client.write_timeout, query(&statement)).await {
-            // Another instance makes the same one right now; `IF NOT EXISTS` did not see it yet.
+            // Another instance is creating the same one; `IF NOT EXISTS` did not see it yet.
             Err(Failure::Refused(code)) if code.ends_with(".EquivalentSchemaRuleAlreadyExists") => {}
             done => drop(done?),
         }
     }
-    // Another name after every wipe, so that whoever follows notices.
+    // Each wipe gives the marker a new epoch, so that the projectors notice.
     let marker = query("MERGE (m:ProjectionMarker {id: 'recall'}) ON CREATE SET m.epoch = randomUUID() RETURN m.epoch AS epoch");
     client.read(client.write_timeout, marker).await?;
     Ok(())
 }
 
-/// Removes everything, and the checkpoint with it.
+/// Deletes all data of the user, and the checkpoint.
 pub(super) async fn wipe(client: &Client, user: UserId) -> Result<(), Failure> {
-    let maker = take(client, user).await?;
+    let maker = lock_for_clearing(client, user).await?;
     clear(client, user, &maker).await?;
-    finish(client, holding(user, &maker, "DELETE p RETURN 1 AS done")).await
+    finish(client, while_locked(user, &maker, "DELETE p RETURN 1 AS done")).await
 }
 
-/// Removes everything, and stands at the beginning of `feed` then.
+/// Deletes all data of the user, and sets the checkpoint to the start of `feed`.
 pub(super) async fn begin(client: &Client, user: UserId, feed: &str) -> Result<(), Failure> {
-    let maker = take(client, user).await?;
+    let maker = lock_for_clearing(client, user).await?;
     clear(client, user, &maker).await?;
     let text = "SET p.feed = $feed, p.position = 0, p.updated_at = datetime() REMOVE p.maker, p.maker_at RETURN 1 AS done";
-    finish(client, holding(user, &maker, text).param("feed", feed)).await
+    finish(client, while_locked(user, &maker, text).param("feed", feed)).await
 }
 
-/// Makes the graph somebody's to clear, and nobody's to read or to write to. Clearing takes more than one transaction, and several
-/// servers find at the same moment that a graph is gone: one of them would remove what another had already written.
-async fn take(client: &Client, user: UserId) -> Result<String, Failure> {
-    // Writing first takes the lock; what is read after that is what another left.
+/// Takes the lock for clearing a graph; while it is held, nobody reads or writes the graph.
+///
+/// Clearing takes several transactions, and several servers may find at the same moment that a graph is missing. Without the lock
+/// one of them would delete what another had already written.
+async fn lock_for_clearing(client: &Client, user: UserId) -> Result<String, Failure> {
+    // Writing first takes Neo4j's lock, so the next read sees what another writer left.
     let statement = query(
         "MERGE (p:Projection {user_id: $user}) SET p.touched_at = datetime()
          WITH p WHERE p.maker IS NULL OR p.maker_at < datetime() - duration({seconds: $stale})
@@ -84,8 +88,8 @@ async fn take(client: &Client, user: UserId) -> Result<String, Failure> {
     Columns(taken.first().ok_or(Failure::Moved)?).get("maker")
 }
 
-/// A statement on the checkpoint `p` that finds nothing once the graph was taken by another.
-fn holding(user: UserId, maker: &str, text: &str) -> Query {
+/// A statement on the checkpoint `p` that matches only while this process holds the lock.
+fn while_locked(user: UserId, maker: &str, text: &str) -> Query {
     let text = format!("MATCH (p:Projection {{user_id: $user}}) SET p.touched_at = datetime() WITH p WHERE p.maker = $maker {text}");
     query(&text).param("user", id(user.0)).param("maker", maker)
 }
@@ -97,24 +101,24 @@ async fn finish(client: &Client, last: Query) -> Result<(), Failure> {
 
 async fn clear(client: &Client, user: UserId, maker: &str) -> Result<(), Failure> {
     for label in LABELS {
-        // The second condition lets Neo4j use the index on both properties. Relationships go first, because one node may have
-        // any number of them.
+        // The second condition lets Neo4j use the index on both properties. Relationships are deleted first, because a node may
+        // have any number of them.
         let nodes = format!("MATCH (n:{label}) WHERE n.user_id = $user AND n.id IS NOT NULL");
         let all = [
             format!("{nodes} MATCH (n)-[r]-() WITH DISTINCT r LIMIT $limit DELETE r RETURN count(*) AS gone"),
             format!("{nodes} WITH n LIMIT $limit DETACH DELETE n RETURN count(*) AS gone"),
         ];
         for text in all {
-            while remove(client, user, maker, &text).await? >= WIPED_AT_ONCE {}
+            while clear_step(client, user, maker, &text).await? >= DELETE_BATCH {}
         }
     }
     Ok(())
 }
 
-/// One step of clearing: how much it removed.
-async fn remove(client: &Client, user: UserId, maker: &str, text: &str) -> Result<i64, Failure> {
-    let hold = holding(user, maker, "SET p.maker_at = datetime() RETURN 1 AS done");
-    let statement = query(text).param("user", id(user.0)).param("limit", WIPED_AT_ONCE);
+/// Runs one step of clearing. Returns the number of deleted items.
+async fn clear_step(client: &Client, user: UserId, maker: &str, text: &str) -> Result<i64, Failure> {
+    let hold = while_locked(user, maker, "SET p.maker_at = datetime() RETURN 1 AS done");
+    let statement = query(text).param("user", id(user.0)).param("limit", DELETE_BATCH);
     let work = move |mut txn: Txn| async move {
         if rows(&mut txn, hold).await?.is_empty() {
             return Err(Failure::Moved);
@@ -127,9 +131,9 @@ async fn remove(client: &Client, user: UserId, maker: &str, text: &str) -> Resul
     client.transaction(client.write_timeout, work).await
 }
 
-pub(super) async fn apply(client: &Client, verbs: &Verbs, user: UserId, feed: &str, batch: &GraphBatch) -> Result<(), Failure> {
-    let statements = statements(verbs, user, batch);
-    // Writing it first takes the lock on the checkpoint; what is read after that is what another writer left.
+pub(super) async fn apply(client: &Client, types: &RelationshipTypes, user: UserId, feed: &str, batch: &GraphBatch) -> Result<(), Failure> {
+    let statements = statements(types, user, batch);
+    // Writing first takes Neo4j's lock on the checkpoint, so the next read sees what another writer left.
     let moved = query(
         "MATCH (p:Projection {user_id: $user}) SET p.updated_at = datetime()
          WITH p WHERE p.feed = $feed AND p.position = $after SET p.position = $upto RETURN p.position AS position",
@@ -150,8 +154,10 @@ pub(super) async fn apply(client: &Client, verbs: &Verbs, user: UserId, feed: &s
     client.transaction(client.write_timeout, work).await
 }
 
-/// All changes of a batch. A node that a change points to and that comes later is made empty; its own change fills it.
-fn statements(verbs: &Verbs, user: UserId, batch: &GraphBatch) -> Vec<Query> {
+/// The statements for all changes of a batch.
+///
+/// If a change references a node that comes later, an empty node is created. The node's own change fills it.
+fn statements(types: &RelationshipTypes, user: UserId, batch: &GraphBatch) -> Vec<Query> {
     let mut all = Vec::new();
     let mut add = |text: &str, rows: BoltType| {
         if !matches!(&rows, BoltType::List(list) if list.is_empty()) {
@@ -159,25 +165,30 @@ fn statements(verbs: &Verbs, user: UserId, batch: &GraphBatch) -> Vec<Query> {
         }
     };
     if !batch.fresh {
-        gone(verbs, &batch.gone, &mut add);
+        delete_gone(types, &batch.gone, &mut add);
     }
-    add("UNWIND $rows AS row MERGE (n:Session {user_id: $user, id: row.id}) SET n += row.set", list(batch.sessions.iter().map(session)));
-    add("UNWIND $rows AS row MERGE (n:Entity {user_id: $user, id: row.id}) SET n += row.set", list(batch.entities.iter().map(entity)));
-    // Each once, and in an order: two writers that lock the same nodes in different orders would lock each other out.
+    add(
+        "UNWIND $rows AS row MERGE (n:Session {user_id: $user, id: row.id}) SET n += row.set",
+        list(batch.sessions.iter().map(session_row)),
+    );
+    add("UNWIND $rows AS row MERGE (n:Entity {user_id: $user, id: row.id}) SET n += row.set", list(batch.entities.iter().map(entity_row)));
+    // Sorted and without duplicates: two writers that lock the same nodes in different orders would deadlock.
     let known: BTreeSet<EntityId> = batch.entities.iter().map(|e| e.id).collect();
     let sides = batch.facts.iter().flat_map(|f| [f.subject, f.object]);
     let pointed: BTreeSet<EntityId> =
         sides.chain(batch.messages.iter().flat_map(|m| m.mentions.iter().copied())).filter(|e| !known.contains(e)).collect();
     add("UNWIND $rows AS id MERGE (:Entity {user_id: $user, id: id})", ids(pointed.into_iter().map(|e| e.0)));
-    messages(batch, &mut add);
-    facts(verbs, batch, &mut add);
+    write_messages(batch, &mut add);
+    write_facts(types, batch, &mut add);
     all
 }
 
-fn gone(verbs: &Verbs, things: &[NodeId], add: &mut impl FnMut(&str, BoltType)) {
+fn delete_gone(types: &RelationshipTypes, things: &[NodeId], add: &mut impl FnMut(&str, BoltType)) {
     let of = |pick: fn(&NodeId) -> Option<Uuid>| ids(things.iter().filter_map(pick));
-    // The feed does not know any more which verb it had.
-    let text = for_each(verbs, |verb| format!("UNWIND $rows AS id MATCH ()-[r:{verb} {{id: id}}]->() WHERE r.user_id = $user DELETE r"));
+    // The feed no longer knows the relation of a deleted fact.
+    let text = for_each_type(types, |rel_type| {
+        format!("UNWIND $rows AS id MATCH ()-[r:{rel_type} {{id: id}}]->() WHERE r.user_id = $user DELETE r")
+    });
     add(&text, of(|t| if let NodeId::Fact(f) = t { Some(f.0) } else { None }));
     let nodes = [
         ("Message", of(|t| if let NodeId::Message(m) = t { Some(m.0) } else { None })),
@@ -189,13 +200,13 @@ fn gone(verbs: &Verbs, things: &[NodeId], add: &mut impl FnMut(&str, BoltType)) 
     }
 }
 
-fn messages(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
+fn write_messages(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
     let sessions: BTreeSet<SessionId> = batch.messages.iter().map(|m| m.session).collect();
     add("UNWIND $rows AS id MERGE (:Session {user_id: $user, id: id})", ids(sessions.into_iter().map(|s| s.0)));
     add(
         "UNWIND $rows AS row MATCH (s:Session {user_id: $user, id: row.set.session_id})
          MERGE (m:Message {user_id: $user, id: row.id}) SET m += row.set MERGE (m)-[:PART_OF]->(s)",
-        list(batch.messages.iter().map(message)),
+        list(batch.messages.iter().map(message_row)),
     );
     if !batch.fresh {
         add(
@@ -212,51 +223,56 @@ fn messages(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
     );
 }
 
-/// Facts are found by their id, deleted where one of their sides was merged into another thing (a relationship cannot move), and
-/// made if they are not there. Fresh ones are only made.
-fn facts(verbs: &Verbs, batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
-    let mut by_verb: BTreeMap<&str, Vec<BoltType>> = BTreeMap::new();
+/// Updates existing facts by id and creates missing ones. A fresh batch only creates.
+///
+/// If one end of a fact was merged into another entity, the relationship is deleted and created again, because a relationship
+/// cannot move.
+fn write_facts(types: &RelationshipTypes, batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
+    let mut by_type: BTreeMap<&str, Vec<BoltType>> = BTreeMap::new();
     for f in &batch.facts {
-        let verb = verbs.of_relation(&f.relation);
-        let row = map([("id", id(f.id.0)), ("subject", id(f.subject.0)), ("object", id(f.object.0)), ("set", fact(f, verb))]);
-        by_verb.entry(verb).or_default().push(row);
+        let rel_type = types.of_relation(&f.relation);
+        let row =
+            map([("id", id(f.id.0)), ("subject", id(f.subject.0)), ("object", id(f.object.0)), ("set", fact_properties(f, rel_type))]);
+        by_type.entry(rel_type).or_default().push(row);
     }
-    if by_verb.is_empty() {
+    if by_type.is_empty() {
         return;
     }
-    let rows = values::map_of(by_verb);
+    let rows = values::map_of(by_type);
     let ends = "MATCH (s:Entity {user_id: $user, id: row.subject}) MATCH (o:Entity {user_id: $user, id: row.object})";
     if batch.fresh {
-        let text = for_each(verbs, |verb| {
-            format!("UNWIND $rows.{verb} AS row {ends} CREATE (s)-[r:{verb} {{user_id: $user, id: row.id}}]->(o) SET r += row.set")
+        let text = for_each_type(types, |rel_type| {
+            format!("UNWIND $rows.{rel_type} AS row {ends} CREATE (s)-[r:{rel_type} {{user_id: $user, id: row.id}}]->(o) SET r += row.set")
         });
         return add(&text, rows);
     }
-    let text = for_each(verbs, |verb| {
+    let text = for_each_type(types, |rel_type| {
         format!(
-            "UNWIND $rows.{verb} AS row MATCH (s)-[r:{verb} {{id: row.id}}]->(o)
+            "UNWIND $rows.{rel_type} AS row MATCH (s)-[r:{rel_type} {{id: row.id}}]->(o)
              WHERE r.user_id = $user AND (s.id <> row.subject OR o.id <> row.object) DELETE r"
         )
     });
     add(&text, rows.clone());
-    let text = for_each(verbs, |verb| {
-        format!("UNWIND $rows.{verb} AS row {ends} MERGE (s)-[r:{verb} {{id: row.id}}]->(o) SET r += row.set, r.user_id = $user")
+    let text = for_each_type(types, |rel_type| {
+        format!("UNWIND $rows.{rel_type} AS row {ends} MERGE (s)-[r:{rel_type} {{id: row.id}}]->(o) SET r += row.set, r.user_id = $user")
     });
     add(&text, rows);
 }
 
-/// One statement for all verbs. Each statement is a message, and the driver leaves it to the network to hold back the end of a long
-/// message until its beginning is confirmed, which takes 40 ms: one statement per verb took five times as long.
-fn for_each(verbs: &Verbs, text: impl Fn(&str) -> String) -> String {
-    verbs.all().map(|verb| format!("CALL () {{ {} }}", text(verb))).collect::<Vec<_>>().join("\n")
+/// Combines the statements for all types into one.
+///
+/// Each statement is a message. The network delays the end of a long message until its beginning is confirmed, which takes 40 ms.
+/// One statement per type took five times as long.
+fn for_each_type(types: &RelationshipTypes, text: impl Fn(&str) -> String) -> String {
+    types.all().map(|rel_type| format!("CALL () {{ {} }}", text(rel_type))).collect::<Vec<_>>().join("\n")
 }
 
-fn session(s: &GraphSession) -> BoltType {
+fn session_row(s: &GraphSession) -> BoltType {
     let set = map([("title", optional(s.title.as_ref(), |t| t.as_str().into())), ("created_at", time(s.created_at))]);
     map([("id", id(s.id.0)), ("set", set)])
 }
 
-fn entity(e: &Entity) -> BoltType {
+fn entity_row(e: &Entity) -> BoltType {
     let set = map([
         ("name", e.name.as_str().into()),
         ("type", e.entity_type.word().into()),
@@ -272,7 +288,7 @@ fn entity(e: &Entity) -> BoltType {
     map([("id", id(e.id.0)), ("set", set)])
 }
 
-fn message(m: &GraphMessage) -> BoltType {
+fn message_row(m: &GraphMessage) -> BoltType {
     let set = map([
         ("session_id", id(m.session.0)),
         ("position", count(m.position)),
@@ -284,9 +300,9 @@ fn message(m: &GraphMessage) -> BoltType {
     map([("id", id(m.id.0)), ("set", set)])
 }
 
-fn fact(f: &GraphFact, verb: &str) -> BoltType {
+fn fact_properties(f: &GraphFact, rel_type: &str) -> BoltType {
     map([
-        ("relation", if f.relation == verb { values::null() } else { f.relation.as_str().into() }),
+        ("relation", if f.relation == rel_type { values::null() } else { f.relation.as_str().into() }),
         ("weight", f.weight.into()),
         ("opposition", f.opposition.into()),
         ("belief", f.belief.into()),

@@ -1,17 +1,17 @@
-//! Personal access tokens: made, listed, used, revoked. Tokens of issuers that were revoked.
+//! Stores personal access tokens, and the revoked tokens of identity providers.
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
 use uuid::Uuid;
 
-use super::{PostgresStore, account_deletion, codec, failure::Failure, row_security::RowAccess, rows::Of};
+use super::{PostgresStore, account_deletion, codec, failure::Failure, row_security::RowAccess, rows::Column};
 use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole};
 use recall_ports::{AccessTokenStore, RevocationStore, StoreError};
 
-/// How old the note of the last use may be. Without it every request would write.
-const NOTED_FOR: TimeDelta = TimeDelta::minutes(1);
+/// How often the time of the last use is updated. Updating it on every request would make every request write.
+const LAST_USE_PRECISION: TimeDelta = TimeDelta::minutes(1);
 
-/// Of `access_tokens`.
+/// A row of `access_tokens`.
 struct TokenRow {
     user_id: Uuid,
     id: Uuid,
@@ -29,7 +29,7 @@ impl AccessTokenStore for PostgresStore {
         let created = self.write(caller, &input, |c, &(user, token, digest)| {
             Box::pin(async move {
                 sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
-                account_deletion::refuse_while_erasing(c, user).await?;
+                account_deletion::reject_while_deleting(c, user).await?;
                 let insert = sqlx::query!(
                     "INSERT INTO access_tokens (user_id, id, digest, name, scopes, created_at, expires_at, last_used_at)
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -79,8 +79,8 @@ impl AccessTokenStore for PostgresStore {
         let Some(row) = found.fetch_optional(self.pool.reading(RowAccess::Token)).await.map_err(Failure::from)? else { return Ok(None) };
         let user = row.user_id;
         let token = token(row)?;
-        if token.last_used_at.is_none_or(|at| now - at >= NOTED_FOR) {
-            // If no other server has meanwhile. It need not wait for the disk.
+        if token.last_used_at.is_none_or(|at| now - at >= LAST_USE_PRECISION) {
+            // The condition skips the update if another server has made it meanwhile. This update does not wait for the disk.
             let noted = sqlx::query!(
                 "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
                  UPDATE access_tokens SET last_used_at = $1 FROM loosely
@@ -88,11 +88,11 @@ impl AccessTokenStore for PostgresStore {
                 codec::time(now),
                 user,
                 token.id.0,
-                codec::time(now - NOTED_FOR),
+                codec::time(now - LAST_USE_PRECISION),
             );
             noted.execute(self.pool.writing(UserId(user))).await.map_err(Failure::from)?;
         }
-        // Less than its owner may be: a script that is taken over is no administrator.
+        // A token never carries its owner's administrator role: a stolen script must not become an administrator.
         Ok(Some((Caller::verified(UserId(user), ViewerRole::User), token)))
     }
 }
@@ -125,7 +125,7 @@ impl RevocationStore for PostgresStore {
 fn token(row: TokenRow) -> Result<AccessToken, Failure> {
     Ok(AccessToken {
         id: AccessTokenId(row.id),
-        name: UserText::from(Of("access_tokens", "name").text(row.name)?),
+        name: UserText::from(Column("access_tokens", "name").text(row.name)?),
         scopes: row.scopes,
         created_at: row.created_at,
         expires_at: row.expires_at,

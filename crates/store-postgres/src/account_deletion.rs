@@ -1,6 +1,7 @@
-//! Deleting everything of a user, a bounded number of rows at a time. The row of the erasure is locked first of all, so steps of
-//! several processes come one after the other; the user's row is locked only at the end, when nothing of the user's is left but
-//! what was begun before the mark and not yet committed.
+//! Deletes all data of one user, a bounded number of rows at a time.
+//!
+//! Each step first locks the row of the deletion, so steps of several processes run one after the other. The user's row is locked
+//! only at the end. Then nothing of the user is left, except writes that began before the mark and are not yet committed.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use super::{
     codec::{self, JsonText, json},
     failure::Failure,
     row_security::RowAccess,
-    rows::Of,
+    rows::Column,
     visits,
 };
 use recall_domain::{Caller, Day, SessionId, Timestamp, UserId, ViewerRole};
@@ -22,7 +23,7 @@ use recall_ports::{
     account_deletion::{ERASED, USAGE},
 };
 
-/// Of `erasures`.
+/// A row of `erasures`.
 struct ErasureRow {
     begun_at: Timestamp,
     ended_at: Option<Timestamp>,
@@ -44,7 +45,7 @@ impl AccountDeletionStore for PostgresStore {
 
     async fn erase(&self, caller: &Caller, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, StoreError> {
         let input = (caller.user().0, now, limit);
-        let step = self.write(caller, &input, |c, &(user, now, limit)| Box::pin(step(c, user, now, limit))).await?;
+        let step = self.write(caller, &input, |c, &(user, now, limit)| Box::pin(delete_step(c, user, now, limit))).await?;
         for session in &step.sessions {
             self.notifications.deleted(caller, *session);
         }
@@ -66,7 +67,8 @@ impl AccountDeletionStore for PostgresStore {
     }
 
     async fn forget_erasures(&self, today: Day, limit: u32) -> Result<u64, StoreError> {
-        // Days since 1970 in UTC, as usage is counted by. Which users, and then one by one: no statement changes rows of several.
+        // A day is a number of days since 1970 in UTC, as in the usage table. The users are listed first and then changed one by
+        // one: no statement changes rows of several users.
         let users = sqlx::query_scalar!(
             "SELECT user_id FROM erasures WHERE ended_at < to_timestamp($1::bigint * 86400) LIMIT $2",
             i64::from(today.0),
@@ -74,7 +76,7 @@ impl AccountDeletionStore for PostgresStore {
         );
         let users = users.fetch_all(self.pool.reading(RowAccess::Erasures)).await.map_err(Failure::from)?;
         for user in &users {
-            self.write(UserId(*user), &(*user, today), |c, &(user, today)| Box::pin(forget(c, user, today))).await?;
+            self.write(UserId(*user), &(*user, today), |c, &(user, today)| Box::pin(forget_deletion(c, user, today))).await?;
         }
         Ok(users.len() as u64)
     }
@@ -85,8 +87,8 @@ impl AccountDeletionStore for PostgresStore {
             Box::pin(async move {
                 let mut held = BTreeMap::new();
                 for table in ERASED {
-                    let rows: i64 = sqlx::query_scalar(AssertSqlSafe(counting(table))).bind(user).fetch_one(&mut *c).await?;
-                    count(&mut held, table, rows.unsigned_abs());
+                    let rows: i64 = sqlx::query_scalar(AssertSqlSafe(count_statement(table))).bind(user).fetch_one(&mut *c).await?;
+                    add_count(&mut held, table, rows.unsigned_abs());
                 }
                 Ok(held)
             })
@@ -95,8 +97,10 @@ impl AccountDeletionStore for PostgresStore {
     }
 }
 
-/// Forgets an erasure, if no other was begun since, with the usage of its day; what was used later is not of the erasure.
-async fn forget(c: &mut PgConnection, user: Uuid, today: Day) -> Result<(), Failure> {
+/// Deletes the record of a deletion, unless another deletion has begun, and the usage up to its day.
+///
+/// Later usage is not part of this deletion.
+async fn forget_deletion(c: &mut PgConnection, user: Uuid, today: Day) -> Result<(), Failure> {
     let row = sqlx::query_as!(
         ErasureRow,
         "DELETE FROM erasures WHERE user_id = $1 AND ended_at < to_timestamp($2::bigint * 86400) RETURNING begun_at, ended_at, deleted",
@@ -106,23 +110,23 @@ async fn forget(c: &mut PgConnection, user: Uuid, today: Day) -> Result<(), Fail
     let Some(row) = row.fetch_optional(&mut *c).await? else { return Ok(()) };
     let last = Day::of(row.read()?.begun_at);
     sqlx::query!("DELETE FROM usage_days WHERE user_id = $1 AND day <= $2", user, last.0).execute(&mut *c).await?;
-    visits::forget(c, user).await
+    visits::forget_visitor(c, user).await
 }
 
-/// Refuses whoever would write for a user whose data is being deleted.
-pub(super) async fn refuse_while_erasing(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+/// Rejects a write while the user's data is being deleted.
+pub(super) async fn reject_while_deleting(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     let erasing = sqlx::query_scalar!("SELECT 1 FROM users WHERE id = $1 AND erasing", user).fetch_optional(c).await?;
     if erasing.is_some() { Err(Failure::BeingErased) } else { Ok(()) }
 }
 
-fn count(deleted: &mut BTreeMap<String, u64>, table: &str, rows: u64) {
+fn add_count(deleted: &mut BTreeMap<String, u64>, table: &str, rows: u64) {
     if rows > 0 {
         *deleted.entry(table.to_owned()).or_default() += rows;
     }
 }
 
-/// Refuses writes for a user whose data is being deleted or imported.
-pub(super) async fn refuse_while_locked(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+/// Rejects a write while the user's data is being deleted or imported.
+pub(super) async fn reject_while_locked(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     let row = sqlx::query!("SELECT erasing, importing FROM users WHERE id = $1", user).fetch_optional(c).await?;
     match row {
         Some(row) if row.erasing => Err(Failure::BeingErased),
@@ -131,8 +135,10 @@ pub(super) async fn refuse_while_locked(c: &mut PgConnection, user: Uuid) -> Res
     }
 }
 
-/// Marks the user. Whatever was made from the data before is void from here on, and once more at the end.
-async fn mark(c: &mut PgConnection, user: Uuid, erasing: bool) -> Result<(), Failure> {
+/// Sets or clears the deletion mark of a user.
+///
+/// Both times the versions increase, which voids indexes and plans that were made from the earlier data.
+async fn set_deletion_mark(c: &mut PgConnection, user: Uuid, erasing: bool) -> Result<(), Failure> {
     let marked = sqlx::query!(
         "UPDATE users SET erasing = $2, importing = false, feed_generation = feed_generation + 1,
              knowledge_version = knowledge_version + 1 WHERE id = $1",
@@ -149,7 +155,7 @@ pub(super) async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> R
             return Ok(erasure);
         }
     }
-    mark(c, user, true).await?;
+    set_deletion_mark(c, user, true).await?;
     let row = sqlx::query_as!(
         ErasureRow,
         "INSERT INTO erasures AS e (user_id, begun_at, touched_at) VALUES ($1, $2, $2)
@@ -160,38 +166,38 @@ pub(super) async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> R
     );
     let mut erasure = match row.fetch_optional(&mut *c).await? {
         Some(row) => row.read()?,
-        // Another began at the same moment, and was first.
+        // Another deletion began at the same moment and was first.
         None => erasure!("", user).fetch_one(&mut *c).await?.read()?,
     };
     for table in ["access_tokens", "visits"] {
-        let (rows, _) = delete(c, user, table, now, u32::MAX).await?;
-        count(&mut erasure.deleted, table, rows);
+        let (rows, _) = delete_rows(c, user, table, now, u32::MAX).await?;
+        add_count(&mut erasure.deleted, table, rows);
     }
-    note(c, user, &erasure, now).await?;
+    save_progress(c, user, &erasure, now).await?;
     Ok(erasure)
 }
 
-async fn step(c: &mut PgConnection, user: Uuid, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, Failure> {
+async fn delete_step(c: &mut PgConnection, user: Uuid, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, Failure> {
     let mut erasure = erasure!(" FOR UPDATE", user).fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?.read()?;
     let mut sessions = Vec::new();
     if erasure.ended_at.is_some() {
         return Ok(AccountDeletionStep { erasure, sessions });
     }
     let mut left = limit.saturating_sub(close_logs(c, user, limit).await?);
-    left = pass(c, user, now, left, &mut erasure, &mut sessions).await?;
+    left = delete_from_tables(c, user, now, left, &mut erasure, &mut sessions).await?;
     if left > 0 {
-        // Waits for whoever was about to add something when the user was marked.
+        // Waits for transactions that were about to add rows when the user was marked.
         sqlx::query_scalar!("SELECT 1 FROM users WHERE id = $1 FOR UPDATE", user).fetch_optional(&mut *c).await?;
-        pass(c, user, now, u32::MAX, &mut erasure, &mut sessions).await?;
-        mark(c, user, false).await?;
+        delete_from_tables(c, user, now, u32::MAX, &mut erasure, &mut sessions).await?;
+        set_deletion_mark(c, user, false).await?;
         erasure.ended_at = Some(now);
     }
-    note(c, user, &erasure, now).await?;
+    save_progress(c, user, &erasure, now).await?;
     Ok(AccountDeletionStep { erasure, sessions })
 }
 
-/// Deletes from all tables, in order; how much of the limit is left.
-async fn pass(
+/// Deletes from all tables in order. Returns how much of the limit is left.
+async fn delete_from_tables(
     c: &mut PgConnection,
     user: Uuid,
     now: Timestamp,
@@ -203,15 +209,15 @@ async fn pass(
         if left == 0 {
             break;
         }
-        let (rows, gone) = delete(c, user, table, now, left).await?;
-        count(&mut erasure.deleted, table, rows);
+        let (rows, gone) = delete_rows(c, user, table, now, left).await?;
+        add_count(&mut erasure.deleted, table, rows);
         sessions.extend(gone);
         left = left.saturating_sub(u32::try_from(rows).unwrap_or(u32::MAX));
     }
     Ok(left)
 }
 
-/// Logs lose their events in pieces, and nobody may take the rest for a whole.
+/// Closes logs, so that no reader takes a partly deleted log for a complete one.
 async fn close_logs(c: &mut PgConnection, user: Uuid, limit: u32) -> Result<u32, Failure> {
     let closed = sqlx::query!(
         "UPDATE sessions SET event_floor = event_head + 1, oldest_event_at = NULL WHERE user_id = $1 AND id = ANY(ARRAY(
@@ -222,13 +228,13 @@ async fn close_logs(c: &mut PgConnection, user: Uuid, limit: u32) -> Result<u32,
     Ok(u32::try_from(closed.execute(c).await?.rows_affected()).unwrap_or(u32::MAX))
 }
 
-// The tables are a list of the port's, so these two are put together at run time; a test prepares them for each table.
+// The port lists the tables, so these two statements are built at run time. A test prepares them for each table.
 
-fn counting(table: &str) -> String {
+fn count_statement(table: &str) -> String {
     format!("SELECT count(*) FROM {table} WHERE user_id = $1")
 }
 
-fn deletion(table: &str) -> String {
+fn delete_statement(table: &str) -> String {
     let before = if table == USAGE { "day < $3" } else { "$3::integer IS NOT NULL" };
     let returning = if table == "sessions" { "RETURNING id" } else { "" };
     format!(
@@ -236,9 +242,9 @@ fn deletion(table: &str) -> String {
     )
 }
 
-/// Deletes rows of one table; how many, and which if they are sessions.
-async fn delete(c: &mut PgConnection, user: Uuid, table: &str, now: Timestamp, limit: u32) -> Result<(u64, Vec<SessionId>), Failure> {
-    let sql = deletion(table);
+/// Deletes rows of one table. Returns their number, and their ids if they are sessions.
+async fn delete_rows(c: &mut PgConnection, user: Uuid, table: &str, now: Timestamp, limit: u32) -> Result<(u64, Vec<SessionId>), Failure> {
+    let sql = delete_statement(table);
     let query = sqlx::query(AssertSqlSafe(sql)).bind(user).bind(i64::from(limit)).bind(Day::of(now).0);
     if table == "sessions" {
         let gone: Vec<Uuid> = query.fetch_all(c).await?.iter().map(|row| row.try_get("id")).collect::<Result<_, _>>()?;
@@ -249,12 +255,12 @@ async fn delete(c: &mut PgConnection, user: Uuid, table: &str, now: Timestamp, l
 
 impl ErasureRow {
     fn read(self) -> Result<AccountDeletion, Failure> {
-        let deleted = Of("erasures", "deleted").json(&self.deleted)?;
+        let deleted = Column("erasures", "deleted").json(&self.deleted)?;
         Ok(AccountDeletion { begun_at: self.begun_at, ended_at: self.ended_at, deleted })
     }
 }
 
-async fn note(c: &mut PgConnection, user: Uuid, erasure: &AccountDeletion, now: Timestamp) -> Result<(), Failure> {
+async fn save_progress(c: &mut PgConnection, user: Uuid, erasure: &AccountDeletion, now: Timestamp) -> Result<(), Failure> {
     let noted = sqlx::query!(
         "UPDATE erasures SET touched_at = $2, ended_at = $3, deleted = $4::text::json WHERE user_id = $1",
         user,
@@ -275,10 +281,10 @@ mod tests {
     use recall_ports::Inspect;
 
     #[tokio::test]
-    async fn what_counts_and_deletes_fits_every_table() {
+    async fn count_and_delete_statements_fit_every_table() {
         let Some(store) = store().await else { return };
         let mut connection = store.pool.lend(RowAccess::Nobody).await.unwrap();
-        for sql in ERASED.iter().flat_map(|table| [counting(table), deletion(table)]) {
+        for sql in ERASED.iter().flat_map(|table| [count_statement(table), delete_statement(table)]) {
             let prepared = connection.prepare(AssertSqlSafe(sql.clone()).into_sql_str()).await;
             assert!(prepared.is_ok(), "{sql}: {:?}", prepared.err());
         }

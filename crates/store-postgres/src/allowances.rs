@@ -1,4 +1,4 @@
-//! Limits that all servers of the database share, by its clock.
+//! Rate limits that all servers of the database share. The database's clock measures them.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use recall_ports::{Allowances, Bucket, DrawOutcome, StoreError};
 #[async_trait]
 impl Allowances for PostgresStore {
     async fn draw(&self, caller: &Caller, bucket: Bucket, least: u32, most: u32) -> Result<DrawOutcome, StoreError> {
-        // One statement, so that draws of several servers come one after the other.
+        // One statement, so that draws of several servers run one after the other.
         let drawn = sqlx::query!(
             "INSERT INTO allowances AS a (user_id, name, tokens, as_of, granted)
              VALUES ($1, $2, $3::double precision - greatest($5::double precision, least($6::double precision, $3)), statement_timestamp(),
@@ -33,7 +33,7 @@ impl Allowances for PostgresStore {
         );
         let drawn = drawn.fetch_one(self.pool.writing(caller)).await.map_err(Failure::from)?;
         let (granted, tokens) = (drawn.granted, drawn.tokens);
-        // Whole numbers, because that is what was bound and rounded to.
+        // Both values are whole numbers: the input was one, and the statement rounds.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         Ok(match granted >= 1.0 {
             true => DrawOutcome::Tokens(granted as u32),

@@ -1,4 +1,4 @@
-//! The audit log: written, read, forgotten. It belongs to no user, because it outlives whom it speaks of.
+//! Appends, reads and prunes the audit log. It belongs to no user, because it outlives the users that it names.
 
 use async_trait::async_trait;
 use uuid::Uuid;
@@ -9,12 +9,12 @@ use super::{
     failure::Failure,
     keys,
     row_security::RowAccess,
-    rows::Of,
+    rows::Column,
 };
 use recall_domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Timestamp, UserId, ViewerRole};
 use recall_ports::{AuditLog, StoreError};
 
-/// Of `audit`.
+/// A row of `audit`.
 struct AuditRow {
     number: i64,
     at: Timestamp,
@@ -76,7 +76,7 @@ impl AuditLog for PostgresStore {
     }
 
     async fn forget_audited(&self, before: Timestamp, keep: u64, limit: u32) -> Result<u64, StoreError> {
-        // Nearly no holes: numbers that a failed transaction drew, and what was forgotten at the beginning.
+        // Numbers have few gaps: those of failed transactions, and the entries deleted at the beginning.
         let forgotten = sqlx::query!(
             "DELETE FROM audit WHERE number = ANY(ARRAY(
                  SELECT number FROM audit WHERE at < $1 OR number <= (SELECT max(number) FROM audit) - $2::bigint ORDER BY number LIMIT $3))",
@@ -89,7 +89,7 @@ impl AuditLog for PostgresStore {
 }
 
 fn entry(row: AuditRow) -> Result<AuditEntry, Failure> {
-    let of = |column| Of("audit", column);
+    let of = |column| Column("audit", column);
     let address = row.address.map(|a| a.parse()).transpose();
     Ok(AuditEntry {
         number: of("number").count(row.number)?,

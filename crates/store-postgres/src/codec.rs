@@ -1,4 +1,4 @@
-//! How single values are written in columns: times, words, text, JSON. No SQL here.
+//! Encodes single column values: times, words, text and JSON. No SQL here.
 
 use std::borrow::Cow;
 
@@ -14,41 +14,41 @@ use uuid::Uuid;
 use super::failure::Failure;
 use recall_domain::{EntityType, FactStatus, MessageKind, MessageStatus, ModelOperation, Role, Stance, Timestamp, ViewerRole};
 
-/// First millisecond that PostgreSQL can store, with a margin (the year -4711), and last one that this program knows, before
-/// PostgreSQL's own.
+/// The first millisecond that PostgreSQL can store, with a margin (the year -4711), and the last one that this program supports,
+/// which is before PostgreSQL's own last.
 const EARLIEST: i64 = -210_800_000_000_000;
 const LATEST: i64 = 8_210_266_876_799_999;
 
-/// The moment as it is stored and will be read back: cut to whole milliseconds, within what the engine can hold.
+/// The time as it is stored and read back: in whole milliseconds, clamped to the supported range.
 pub(super) fn time(t: Timestamp) -> Timestamp {
     DateTime::from_timestamp_millis(t.timestamp_millis().clamp(EARLIEST, LATEST)).unwrap_or(t)
 }
 
-/// A moment as milliseconds since 1970 UTC, for keys of lists.
+/// A time as milliseconds since 1970 UTC, for pagination keys.
 pub(super) fn millis(t: Timestamp) -> i64 {
     t.timestamp_millis()
 }
 
-/// Reverse of [`millis`]; `None` when it is no moment that could have been stored.
-pub(super) fn moment(millis: i64) -> Option<Timestamp> {
+/// The inverse of [`millis`]; `None` for a time that could not have been stored.
+pub(super) fn parse_millis(millis: i64) -> Option<Timestamp> {
     (EARLIEST..=LATEST).contains(&millis).then(|| DateTime::from_timestamp_millis(millis)).flatten()
 }
 
-/// The length of a lease or of a delay, in whole milliseconds; a century is as good as for ever.
+/// The length of a lease or delay, in whole milliseconds. A century is the upper limit.
 pub(super) fn interval(d: std::time::Duration) -> PgInterval {
     const CENTURY: i64 = 100 * 365 * 24 * 3_600 * 1_000;
     PgInterval { months: 0, days: 0, microseconds: i64::try_from(d.as_millis()).unwrap_or(CENTURY).min(CENTURY) * 1_000 }
 }
 
-/// A counter as the column type. Counters start at 0 and grow by one; they never leave the range.
+/// A counter as the column type. Counters start at 0 and grow by one, so they never leave the range.
 pub(super) fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// Stands for itself and for U+0000, which text columns cannot hold: the last character there is, followed by `0` or `1`.
+/// Escapes itself and U+0000, which text columns cannot hold. It is the last Unicode character, followed by `0` or `1`.
 const ESCAPE: char = '\u{10FFFF}';
 
-/// Text as it is stored. What can be stored as it is, which is nearly everything, is not copied.
+/// Encodes text for storage. Text without escapes, which is nearly all, is not copied.
 pub(super) fn text(text: &str) -> Cow<'_, str> {
     if !text.contains(['\0', ESCAPE]) {
         return Cow::Borrowed(text);
@@ -64,16 +64,17 @@ pub(super) fn text(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// As [`text`], where there may be none.
+/// Encodes optional text; see [`text`].
 pub(super) fn opt_text(given: Option<&str>) -> Option<Cow<'_, str>> {
     given.map(text)
 }
 
-/// Longest key that is stored as it is, in bytes. An index entry must fit into a third of a page.
+/// The longest key that is stored unchanged, in bytes. An index entry must fit into a third of a page.
 const LONGEST_KEY: usize = 1_000;
 
-/// A key by which an entity is found, as it is stored: of a very long one the beginning, and a digest of the whole. It is only
-/// ever compared, never read back.
+/// The stored form of a key by which an entity is found.
+///
+/// A very long key is stored as its beginning and a digest of the whole. Keys are only compared, never read back.
 pub(super) fn key(key: &str) -> Cow<'_, str> {
     let whole = text(key);
     if whole.len() <= LONGEST_KEY {
@@ -84,7 +85,7 @@ pub(super) fn key(key: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{start} {}", digest.as_simple()))
 }
 
-/// As [`key`], for one that comes from another store, which may have shortened it already.
+/// Like [`key`], for a key from another store, which may have shortened it already.
 pub(super) fn moved_key(moved: &str) -> Cow<'_, str> {
     let digest = moved.rsplit_once(' ').is_some_and(|(start, digest)| {
         start.len() + 4 > LONGEST_KEY && start.len() <= LONGEST_KEY && digest.len() == 32 && Uuid::try_parse(digest).is_ok()
@@ -92,7 +93,7 @@ pub(super) fn moved_key(moved: &str) -> Cow<'_, str> {
     if digest { text(moved) } else { key(moved) }
 }
 
-/// Reverse of [`text`]; `None` for what it never makes.
+/// The inverse of [`text`]; `None` for input that [`text`] never makes.
 pub(super) fn parse_text(stored: String) -> Option<String> {
     if !stored.contains(ESCAPE) {
         return Some(stored);
@@ -112,30 +113,31 @@ pub(super) fn parse_text(stored: String) -> Option<String> {
     Some(plain)
 }
 
-/// A value as JSON text. Our own types always have one.
+/// Serializes one of our own types as JSON. This succeeds for all of them.
 pub(super) fn json<T: Serialize + ?Sized>(value: &T, what: &'static str) -> Result<String, Failure> {
     serde_json::to_string(value).map_err(|_| Failure::Unstorable(what))
 }
 
-/// The client's JSON as text, if it can be read back. Nested deeper than the parser's limit it could be written but never be
-/// read again, and would spoil every list that holds its message.
-pub(super) fn foreign_json(value: &serde_json::Value, what: &'static str) -> Result<String, Failure> {
+/// Serializes a client's JSON, if it can be read back.
+///
+/// JSON nested deeper than the parser's limit could be written but never read. It would break every list with its message.
+pub(super) fn client_json(value: &serde_json::Value, what: &'static str) -> Result<String, Failure> {
     let text = json(value, what)?;
     serde_json::from_str::<serde_json::Value>(&text).map_err(|_| Failure::Unstorable(what))?;
     Ok(text)
 }
 
-/// As [`text`], several, for a parameter that is an array.
+/// Encodes several texts for an array parameter; see [`text`].
 pub(super) fn texts<'a>(given: impl IntoIterator<Item = &'a str>) -> Vec<Cow<'a, str>> {
     given.into_iter().map(text).collect()
 }
 
-/// A column of JSON, unread: whoever knows what it holds reads it, and says which column is damaged.
+/// An unparsed JSON column. The caller knows the type and reports which column is damaged.
 #[derive(Debug)]
 pub(super) struct JsonText(String);
 
 impl JsonText {
-    /// `None` when it holds something else.
+    /// Parses the JSON; `None` if it has another type.
     pub(super) fn read<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_str(&self.0).ok()
     }
@@ -153,7 +155,7 @@ impl Type<Postgres> for JsonText {
 
 impl Decode<'_, Postgres> for JsonText {
     fn decode(value: PgValueRef<'_>) -> Result<Self, BoxDynError> {
-        // `json` travels as its text. There is no `jsonb` in this schema.
+        // `json` travels as its text. This schema has no `jsonb`.
         Ok(Self(value.as_str()?.to_owned()))
     }
 }
@@ -205,21 +207,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_reads_back_and_never_holds_what_the_engine_refuses(given in "[a\0\u{10FFFF}01]{0,12}|.*") {
+        fn text_round_trips_without_characters_that_postgres_refuses(given in "[a\0\u{10FFFF}01]{0,12}|.*") {
             let stored = text(&given).into_owned();
             prop_assert!(!stored.contains('\0'));
             prop_assert_eq!(parse_text(stored).unwrap(), given);
         }
 
         #[test]
-        fn moments_read_back_cut_to_milliseconds(ms in EARLIEST..LATEST, ns in 0u32..1_000_000) {
-            let t = moment(ms).unwrap() + chrono::Duration::nanoseconds(i64::from(ns));
-            prop_assert_eq!(moment(millis(t)), Some(time(t)));
+        fn times_round_trip_in_milliseconds(ms in EARLIEST..LATEST, ns in 0u32..1_000_000) {
+            let t = parse_millis(ms).unwrap() + chrono::Duration::nanoseconds(i64::from(ns));
+            prop_assert_eq!(parse_millis(millis(t)), Some(time(t)));
         }
     }
 
     #[test]
-    fn long_keys_are_short_and_still_differ() {
+    fn long_keys_are_shortened_and_stay_distinct() {
         let long = "ä".repeat(50_000);
         let (one, other) = (key(&long).into_owned(), key(&format!("{long}x")).into_owned());
         assert!(one.len() < 1_100 && one != other);
@@ -228,24 +230,24 @@ mod tests {
     }
 
     #[test]
-    fn torn_text_is_refused() {
+    fn invalid_escapes_are_refused() {
         assert_eq!(parse_text("a\u{10FFFF}".into()), None);
         assert_eq!(parse_text("\u{10FFFF}2".into()), None);
     }
 
     #[test]
-    fn moments_that_cannot_be_stored_are_no_keys_and_are_kept_within_bounds() {
-        assert_eq!((moment(i64::MIN), moment(i64::MAX), moment(EARLIEST - 1)), (None, None, None));
+    fn unstorable_times_are_clamped_and_refused_as_keys() {
+        assert_eq!((parse_millis(i64::MIN), parse_millis(i64::MAX), parse_millis(EARLIEST - 1)), (None, None, None));
         assert_eq!(millis(time(Timestamp::MAX_UTC)), LATEST);
         assert_eq!(millis(time(Timestamp::MIN_UTC)), EARLIEST);
     }
 
     #[test]
-    fn json_too_deep_to_be_read_back_is_refused() {
+    fn too_deeply_nested_json_is_refused() {
         let mut value = serde_json::Value::Null;
         for _ in 0..200 {
             value = serde_json::Value::Array(vec![value]);
         }
-        assert!(matches!(foreign_json(&value, "it"), Err(Failure::Unstorable("it"))));
+        assert!(matches!(client_json(&value, "it"), Err(Failure::Unstorable("it"))));
     }
 }

@@ -1,4 +1,4 @@
-//! Connections: what the URL and the configuration say, the limits in force on each, and how one is tested before use.
+//! Opens connections: parses the URL, applies the limits, and tests a connection before use.
 
 use std::{str::FromStr, sync::Arc, time::Duration};
 
@@ -9,29 +9,30 @@ use sqlx::{
 
 use tokio::sync::Notify;
 
-use super::{failure::Failure, servers::Wanted};
+use super::{failure::Failure, servers::TargetSession};
 
-/// A connection that rested longer than this is asked whether it is still there before a statement is given to it, and has as long
-/// to answer.
-const TRUSTED: Duration = Duration::from_secs(1);
+/// How long an idle connection is trusted. After that, it must answer a ping within the same time before it gets a statement.
+const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
-/// How the database is used.
+/// Options for using the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresConfig {
-    /// Most connections of this process, besides the one that listens.
+    /// Most connections of this process, in addition to the one that listens for notifications.
     pub connections: u32,
-    /// How long a call may wait for a connection, and the start for the server.
+    /// How long a call may wait for a connection, and how long the start may wait for the server.
     pub acquire_timeout: Duration,
-    /// A statement that runs longer is ended by the server.
+    /// The server cancels a statement that runs longer.
     pub statement_timeout: Duration,
-    /// A statement that waits longer for a row that another transaction holds is ended by the server.
+    /// The server cancels a statement that waits longer for a row lock.
     pub lock_timeout: Duration,
-    /// Whether missing migrations are applied; otherwise a database that lacks one is refused.
+    /// Whether to apply missing migrations. If false, a database that lacks one is refused.
     pub migrate: bool,
-    /// Whether a pooler such as PgBouncer stands before the server. It hands out a connection per transaction and takes no
-    /// settings with it, so the timeouts are then those of the role or the database.
+    /// Whether a pooler such as PgBouncer is in front of the server.
+    ///
+    /// A pooler assigns a connection per transaction and keeps no settings, so the timeouts must be set on the role or the
+    /// database.
     pub pooler: bool,
-    /// Whether a database in which row-level security does not hold is refused.
+    /// Whether to refuse a database in which row-level security does not hold.
     pub require_row_security: bool,
 }
 
@@ -49,32 +50,36 @@ impl Default for PostgresConfig {
     }
 }
 
-/// Parses the URL of one server. Its query may hold `sslmode` (`verify-full` checks the certificate), `sslrootcert`, `sslcert`,
-/// `sslkey`, `application_name` and `options`.
+/// Parses the URL of one server.
+///
+/// Its query may hold `sslmode` (`verify-full` checks the certificate), `sslrootcert`, `sslcert`, `sslkey`, `application_name` and
+/// `options`.
 pub(super) fn options(url: &str) -> Result<PgConnectOptions, Failure> {
     // The parser's own error may quote the password.
     let options = PgConnectOptions::from_str(url).map_err(|_| Failure::Url("expected postgres://user:password@host:port/database"))?;
     let named = options.get_application_name().is_some();
     let options = if named { options } else { options.application_name("recall") };
-    // Statements are not logged: their time is in the metrics of the use cases, and a slow one would be a warning per call.
+    // Statements are not logged: the use cases measure their time, and each slow one would log a warning.
     Ok(options.disable_statement_logging())
 }
 
-/// The pool of one server, which opens connections when they are needed. Where there are other servers, `choice` has what is
-/// demanded of this one, and who is told when it does not meet that any more.
-pub(super) fn pool(options: &PgConnectOptions, choice: Option<(Wanted, Arc<Notify>)>, config: &PostgresConfig) -> PgPool {
-    let options = limited(options, config);
+/// Makes the pool of one server, which opens connections on demand.
+///
+/// If there are several servers, `choice` holds the condition that this server must meet, and whom to notify when it no longer
+/// does.
+pub(super) fn pool(options: &PgConnectOptions, choice: Option<(TargetSession, Arc<Notify>)>, config: &PostgresConfig) -> PgPool {
+    let options = with_timeouts(options, config);
     let pool = PgPoolOptions::new()
         .max_connections(config.connections.max(1))
         .acquire_timeout(config.acquire_timeout)
         .idle_timeout(Duration::from_secs(600))
         .max_lifetime(Duration::from_secs(1_800))
-        // Asking each time would double the round trips of every read.
+        // A ping before each use would double the round trips of every read.
         .test_before_acquire(false)
         .before_acquire(|connection, meta| {
             Box::pin(async move {
-                // One that is silent is replaced; waiting for it would use up the time there is to find another.
-                Ok(meta.idle_for < TRUSTED || matches!(tokio::time::timeout(TRUSTED, connection.ping()).await, Ok(Ok(()))))
+                // A silent connection is replaced. Waiting for it would use up the time for finding another server.
+                Ok(meta.idle_for < TRUSTED_IDLE || matches!(tokio::time::timeout(TRUSTED_IDLE, connection.ping()).await, Ok(Ok(()))))
             })
         });
     let Some((wanted, trouble)) = choice else { return pool.connect_lazy_with(options) };
@@ -94,8 +99,8 @@ pub(super) fn pool(options: &PgConnectOptions, choice: Option<(Wanted, Arc<Notif
     checked.connect_lazy_with(options)
 }
 
-/// With the limits. They travel in the first packet, so they cost no statement and hold from the beginning.
-fn limited(options: &PgConnectOptions, config: &PostgresConfig) -> PgConnectOptions {
+/// Adds the timeouts. They travel in the startup packet, so they cost no statement and apply from the start.
+fn with_timeouts(options: &PgConnectOptions, config: &PostgresConfig) -> PgConnectOptions {
     if config.pooler {
         return options.clone().extra_float_digits(None);
     }
@@ -103,7 +108,7 @@ fn limited(options: &PgConnectOptions, config: &PostgresConfig) -> PgConnectOpti
     options.clone().options([
         ("statement_timeout", millis(config.statement_timeout)),
         ("lock_timeout", millis(config.lock_timeout)),
-        // A process that is stopped in a transaction must not hold its rows for ever.
+        // A process that is suspended in a transaction must not hold its row locks permanently.
         ("idle_in_transaction_session_timeout", millis(config.statement_timeout)),
     ])
 }
@@ -113,9 +118,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bad_url_is_refused_without_quoting_the_password() {
+    fn invalid_url_is_refused_without_quoting_the_password() {
         for bad in ["postgres://u:geheim@[::1", "postgres://u:geheim@h:port/d", "postgres://u:geheim@h/d?sslmode=maybe"] {
-            let Err(e) = options(bad) else { panic!("{bad} was taken") };
+            let Err(e) = options(bad) else { panic!("{bad} was accepted") };
             assert!(!e.to_string().contains("geheim") && !format!("{e:?}").contains("geheim"), "{e:?}");
         }
     }

@@ -1,7 +1,7 @@
-//! Deleting a session and making the knowledge as if it had never been.
+//! Deletes a session and removes its effects from the knowledge.
 //!
-//! What remains of a fact is decided by the caller's function outside the write transaction; the transaction then checks that
-//! no knowledge was committed meanwhile, else it is decided anew. No row is held while foreign code runs.
+//! The caller's function re-weighs the facts outside the write transaction. The transaction then checks that no knowledge was
+//! committed meanwhile. If some was, the facts are re-weighed again. So no row is locked while the caller's function runs.
 
 use std::collections::HashMap;
 
@@ -19,19 +19,20 @@ use super::{
 use recall_domain::{Evidence, Fact, FactId, SessionId, Timestamp, UserId};
 use recall_ports::{Reweigh, SessionDeleted};
 
-/// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
+/// Attempts before the deletion fails as transient. An attempt fails if a commit of the same user comes between its read and its
+/// write.
 const ATTEMPTS: u32 = 20;
 
-/// What is to become of the facts that lose evidence, and the state in which this was decided.
-pub(super) struct Decision {
+/// What becomes of the facts that lose evidence, and the version it is based on.
+pub(super) struct Reweighing {
     pub(super) version: u64,
     pub(super) changed: Vec<Fact>,
     pub(super) gone: Vec<FactId>,
-    /// Both sides of all those facts.
+    /// Subjects and objects of all affected facts.
     pub(super) entities: Vec<Uuid>,
 }
 
-pub(super) async fn session(
+pub(super) async fn delete_session(
     store: &PostgresStore,
     user: UserId,
     session: SessionId,
@@ -39,27 +40,27 @@ pub(super) async fn session(
     reweigh: Reweigh<'_>,
 ) -> Result<SessionDeleted, Failure> {
     for _ in 0..ATTEMPTS {
-        let decision = decide(store, user, session, reweigh).await?;
+        let decision = plan_reweighing(store, user, session, reweigh).await?;
         let input = (user.0, session.0, since, decision);
         match store.write(user, &input, |c, (user, session, since, decision)| Box::pin(apply(c, *user, *session, *since, decision))).await {
             Err(Failure::Stale) => {}
             done => return done,
         }
     }
-    Err(Failure::NeverStill(ATTEMPTS))
+    Err(Failure::AttemptsExhausted(ATTEMPTS))
 }
 
-/// Facts with evidence in the session, and the evidence that they have elsewhere, in order of facts; of which knowledge.
-async fn concerned(c: &mut PgConnection, user: UserId, session: SessionId) -> Result<(u64, Vec<Fact>, Vec<Evidence>), Failure> {
+/// Loads the facts with evidence in the session, and their evidence elsewhere, with the knowledge version. Ordered by fact.
+async fn affected_facts(c: &mut PgConnection, user: UserId, session: SessionId) -> Result<(u64, Vec<Fact>, Vec<Evidence>), Failure> {
     let version = knowledge::version(c, user.0).await?;
     let ids = sqlx::query_scalar!("SELECT DISTINCT fact_id FROM evidence WHERE user_id = $1 AND session_id = $2", user.0, session.0);
     let ids = ids.fetch_all(&mut *c).await?;
-    let (facts, left) = elsewhere(c, user.0, session.0, &ids).await?;
+    let (facts, left) = with_other_evidence(c, user.0, session.0, &ids).await?;
     Ok((version, facts, left))
 }
 
-/// Facts, and the evidence that they have outside the session, in order of facts.
-pub(super) async fn elsewhere(
+/// Loads facts and their evidence outside the session, ordered by fact.
+pub(super) async fn with_other_evidence(
     c: &mut PgConnection,
     user: Uuid,
     session: Uuid,
@@ -78,20 +79,20 @@ pub(super) async fn elsewhere(
     Ok((facts, left))
 }
 
-/// Reads the facts concerned in one snapshot and asks what becomes of each.
-async fn decide(store: &PostgresStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Decision, Failure> {
+/// Reads the affected facts in one snapshot and re-weighs each.
+async fn plan_reweighing(store: &PostgresStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Reweighing, Failure> {
     let input = (user, session);
-    let (version, facts, left) = store.snapshot(user, &input, |c, &(user, session)| Box::pin(concerned(c, user, session))).await?;
-    Ok(weigh(version, facts, &left, reweigh))
+    let (version, facts, left) = store.snapshot(user, &input, |c, &(user, session)| Box::pin(affected_facts(c, user, session))).await?;
+    Ok(reweigh_facts(version, facts, &left, reweigh))
 }
 
-/// Asks of each fact what becomes of it with the evidence that is left of it.
-pub(super) fn weigh(version: u64, facts: Vec<Fact>, left: &[Evidence], reweigh: Reweigh<'_>) -> Decision {
+/// Re-weighs each fact with its remaining evidence.
+pub(super) fn reweigh_facts(version: u64, facts: Vec<Fact>, left: &[Evidence], reweigh: Reweigh<'_>) -> Reweighing {
     let mut by_fact: HashMap<FactId, &[Evidence]> = HashMap::new();
     for chunk in left.chunk_by(|a, b| a.fact == b.fact) {
         by_fact.extend(chunk.first().map(|e| (e.fact, chunk)));
     }
-    let mut decision = Decision { version, changed: Vec::new(), gone: Vec::new(), entities: Vec::new() };
+    let mut decision = Reweighing { version, changed: Vec::new(), gone: Vec::new(), entities: Vec::new() };
     for fact in facts {
         decision.entities.extend([fact.subject.0, fact.object.0]);
         match reweigh(&fact, by_fact.get(&fact.id).copied().unwrap_or_default()) {
@@ -107,7 +108,7 @@ async fn apply(
     user: Uuid,
     session: Uuid,
     since: Option<Timestamp>,
-    decision: &Decision,
+    decision: &Reweighing,
 ) -> Result<SessionDeleted, Failure> {
     sessions::lock(c, user, session).await?;
     let messages = sqlx::query_scalar!(
@@ -124,20 +125,20 @@ async fn apply(
         signed(decision.version),
     );
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        account_deletion::refuse_while_locked(c, user).await?;
+        account_deletion::reject_while_locked(c, user).await?;
         return Err(Failure::Stale);
     }
 
     let mentioned = sqlx::query_scalar!("SELECT DISTINCT entity_id FROM mentions WHERE user_id = $1 AND session_id = $2", user, session);
     let mentioned = mentioned.fetch_all(&mut *c).await?;
-    forget_mentions(c, user, session, &mentioned).await?;
+    subtract_mentions(c, user, session, &mentioned).await?;
 
     for fact in &decision.changed {
-        knowledge::put_fact(c, user, fact).await?;
+        knowledge::upsert_fact(c, user, fact).await?;
     }
     let gone: Vec<_> = decision.gone.iter().map(|f| f.0).collect();
     sqlx::query!("DELETE FROM facts WHERE user_id = $1 AND id = ANY($2)", user, &gone[..]).execute(&mut *c).await?;
-    // Messages, vectors, terms, events, jobs, mentions and evidence go with it.
+    // Cascades to messages, vectors, terms, events, jobs, mentions and evidence.
     sqlx::query!("DELETE FROM sessions WHERE user_id = $1 AND id = $2", user, session).execute(&mut *c).await?;
 
     let mut concerned = mentioned;
@@ -145,9 +146,9 @@ async fn apply(
     let merged = sqlx::query_scalar!("SELECT gone_id FROM entity_merges WHERE user_id = $1 AND into_id = ANY($2)", user, &concerned[..]);
     let merged = merged.fetch_all(&mut *c).await?;
     if !merged.is_empty() {
-        forget_merges(c, user, &merged).await?;
+        delete_unused_merge_records(c, user, &merged).await?;
     }
-    let entities = forget_entities(c, user, &concerned).await?;
+    let entities = delete_unused_entities(c, user, &concerned).await?;
     Ok(SessionDeleted {
         messages: messages.unsigned_abs(),
         facts_deleted: decision.gone.len() as u64,
@@ -156,8 +157,8 @@ async fn apply(
     })
 }
 
-/// Who was merged away and is known from nowhere else does not come back, not even its name.
-pub(super) async fn forget_merges(c: &mut PgConnection, user: Uuid, gone: &[Uuid]) -> Result<(), Failure> {
+/// Deletes merge records whose merged entity has no mention or evidence left. Its name must not remain stored either.
+pub(super) async fn delete_unused_merge_records(c: &mut PgConnection, user: Uuid, gone: &[Uuid]) -> Result<(), Failure> {
     let merges = sqlx::query!(
         "DELETE FROM merges g WHERE user_id = $1 AND gone_id = ANY($2)
          AND NOT EXISTS (SELECT 1 FROM merged_mentions m WHERE m.user_id = $1 AND m.gone_id = g.gone_id)
@@ -170,8 +171,8 @@ pub(super) async fn forget_merges(c: &mut PgConnection, user: Uuid, gone: &[Uuid
     Ok(())
 }
 
-/// Deletes those of the entities of which nothing speaks any more; how many.
-pub(super) async fn forget_entities(c: &mut PgConnection, user: Uuid, concerned: &[Uuid]) -> Result<u64, Failure> {
+/// Deletes those entities that no mention or fact references any more. Returns their number.
+pub(super) async fn delete_unused_entities(c: &mut PgConnection, user: Uuid, concerned: &[Uuid]) -> Result<u64, Failure> {
     let entities = sqlx::query!(
         "DELETE FROM entities e WHERE user_id = $1 AND id = ANY($2)
          AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = $1 AND m.entity_id = e.id)
@@ -183,8 +184,8 @@ pub(super) async fn forget_entities(c: &mut PgConnection, user: Uuid, concerned:
     Ok(entities.execute(c).await?.rows_affected())
 }
 
-/// Takes a session's mentions off the entities: their counts, and the first message if it was one of these.
-async fn forget_mentions(c: &mut PgConnection, user: Uuid, session: Uuid, entities: &[Uuid]) -> Result<(), Failure> {
+/// Subtracts a session's mentions from the entities' counts, and replaces a first message that is in the session.
+async fn subtract_mentions(c: &mut PgConnection, user: Uuid, session: Uuid, entities: &[Uuid]) -> Result<(), Failure> {
     let update = sqlx::query!(
         "UPDATE entities e SET
              mention_count = greatest(0, mention_count - (

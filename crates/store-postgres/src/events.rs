@@ -1,4 +1,4 @@
-//! The numbered log of each session: append, read, prune.
+//! Appends to, reads and prunes the numbered event log of each session.
 
 use std::borrow::Cow;
 
@@ -11,14 +11,14 @@ use super::{
     codec::{json, signed, time},
     failure::Failure,
     row_security::{self, RowAccess},
-    rows::{EventRow, Of},
+    rows::{Column, EventRow},
 };
 use recall_domain::{Caller, EventDraft, SessionId, StoredEvent, Timestamp};
 use recall_ports::{EventLog, LogState, StoreError};
 
-/// Most events that one call of `prune_events` removes, so that it holds the rows of their sessions for milliseconds only.
+/// Most events that one `prune_events` call removes. It then locks the rows of their sessions for milliseconds only.
 const PRUNE_EVENTS: u64 = 2_000;
-/// Most sessions that one call looks at.
+/// Most sessions that one call examines.
 const PRUNE_SESSIONS: i64 = 100;
 
 #[async_trait]
@@ -30,7 +30,7 @@ impl EventLog for PostgresStore {
             session.0,
         );
         let row = row.fetch_optional(self.pool.reading(caller)).await.map_err(Failure::from)?.ok_or(Failure::NotFound)?;
-        let of = |column| Of("sessions", column);
+        let of = |column| Column("sessions", column);
         Ok(LogState { epoch: row.epoch, head: of("event_head").count(row.event_head)?, floor: of("event_floor").count(row.event_floor)? })
     }
 
@@ -47,7 +47,7 @@ impl EventLog for PostgresStore {
         );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         if found.is_empty() {
-            // Tells "nothing new" from "no such session".
+            // Distinguishes "no new events" from "no such session".
             self.log_state(caller, session).await?;
         }
         Ok(found.into_iter().map(EventRow::read).collect::<Result<_, _>>()?)
@@ -68,11 +68,11 @@ impl EventLog for PostgresStore {
 
     async fn prune_events(&self, before: Timestamp, keep: u64) -> Result<u64, StoreError> {
         let input = (time(before), signed(keep));
-        Ok(self.write(RowAccess::Pruning, &input, |c, &(before, keep)| Box::pin(prune(c, before, keep))).await?)
+        Ok(self.write(RowAccess::Pruning, &input, |c, &(before, keep)| Box::pin(prune_logs(c, before, keep))).await?)
     }
 }
 
-/// Writes events under the next numbers of the session's log and returns these.
+/// Appends events under the next numbers of the log, and returns these numbers.
 pub(super) async fn append(
     c: &mut PgConnection,
     user: Uuid,
@@ -96,7 +96,7 @@ pub(super) async fn append(
     Ok(numbered.iter().map(|(seq, ..)| seq.unsigned_abs()).collect())
 }
 
-/// Writes events under numbers that were drawn before, in the same transaction.
+/// Inserts events under numbers that were allocated earlier in the same transaction.
 pub(super) async fn insert(
     c: &mut PgConnection,
     user: Uuid,
@@ -130,9 +130,10 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// Removes the oldest events of some logs. Always a prefix: what is left has no holes. Logs that someone writes to are left for
-/// the next call.
-async fn prune(c: &mut PgConnection, before: Timestamp, keep: i64) -> Result<u64, Failure> {
+/// Removes the oldest events of some logs. It always removes a prefix, so the rest has no gaps.
+///
+/// Logs with a concurrent writer are left for the next call.
+async fn prune_logs(c: &mut PgConnection, before: Timestamp, keep: i64) -> Result<u64, Failure> {
     let logs = sqlx::query!(
         "SELECT user_id, id, event_head, event_floor FROM sessions
          WHERE oldest_event_at < $1 OR (log_length >= $2 AND oldest_event_at IS NOT NULL)
@@ -148,9 +149,9 @@ async fn prune(c: &mut PgConnection, before: Timestamp, keep: i64) -> Result<u64
             break;
         }
         let (user, session, head, floor) = (log.user_id, log.id, log.event_head, log.event_floor);
-        row_security::go_on_for(c, user).await?;
+        row_security::switch_to_user(c, user).await?;
         let bound = floor.saturating_add(signed(PRUNE_EVENTS - removed)).min(head + 1);
-        // The first event young enough to stay. By number and not by time alone: a clock that jumped back must not make holes.
+        // The first event that is young enough to stay. Pruning by time alone would leave gaps after the clock jumped back.
         let young = sqlx::query_scalar!(
             "SELECT seq FROM events WHERE user_id = $1 AND session_id = $2 AND seq < $3 AND created_at >= $4 ORDER BY seq LIMIT 1",
             user,

@@ -1,4 +1,4 @@
-//! What can go wrong inside this adapter, and how it looks to the core. Nothing here carries user text.
+//! The failures of this adapter, and their mapping to the port's errors. No failure carries user text.
 
 use recall_ports::{CommitError, StoreError};
 
@@ -15,36 +15,39 @@ pub(super) enum Failure {
     BeingImported,
     #[error("a session is being deleted")]
     SessionBeingDeleted,
-    #[error("the visit may store no more")]
+    #[error("the visit's storage limit is reached")]
     QuotaUsed,
     #[error("the plan is stale")]
     Stale,
-    #[error("the job is no longer ours")]
+    #[error("the claim on the job is no longer valid")]
     NotOurs,
-    /// The server refused a statement; see <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
-    #[error("the server answers {code}: {message}")]
+    /// The server rejected a statement; see <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
+    #[error("the server returned {code}: {message}")]
     Refused { code: String, message: String },
-    /// Anything else on the way to the server and back.
+    /// Any other failure of the driver or the connection.
     #[error(transparent)]
     Sql(sqlx::Error),
-    /// The connection was lost while the server committed. The write may have happened; a repetition under the same ids and
-    /// keys finds out.
+    /// The connection was lost during COMMIT, so the write may have happened.
+    ///
+    /// A repetition with the same ids and keys finds out.
     #[error("the commit was not confirmed: {0}")]
     NotConfirmed(#[source] sqlx::Error),
-    /// A column holds what this version never writes.
+    /// A column holds a value that this version never writes.
     #[error("column {column} of {table} is damaged")]
     Damaged { table: &'static str, column: &'static str },
-    /// A value that cannot be stored so that it reads back the same.
+    /// A value that would not read back unchanged.
     #[error("{0} cannot be stored")]
     Unstorable(&'static str),
-    #[error("knowledge changed during each of {0} attempts")]
-    NeverStill(u32),
-    #[error("migration {0} of this database is unknown: it was written by a newer version of this program")]
+    #[error("knowledge changed during each of {0} attempts; try again later")]
+    AttemptsExhausted(u32),
+    #[error(
+        "migration {0} of this database is unknown: it was written by a newer version of this program; upgrade recall or restore the older database"
+    )]
     NewerDatabase(i64),
-    #[error("the database is older than this program: run `recall migrate` first")]
+    #[error("the database schema is older than this program: run `recall migrate` first")]
     OlderDatabase,
     #[error(
-        "storage.require_row_security is set, but row-level security does not hold, because {0}: see \"PostgreSQL\" in docs/deployment.md"
+        "storage.require_row_security is set, but row-level security does not apply, because {0}: see \"PostgreSQL\" in docs/deployment.md"
     )]
     NoRowSecurity(&'static str),
     #[error("the migrations failed: {0}")]
@@ -53,9 +56,9 @@ pub(super) enum Failure {
     NoAnswer(std::time::Duration),
     #[error("the database URL cannot be used: {0}")]
     Url(&'static str),
-    #[error("the server takes no writes: it is a standby, or is set to read-only")]
+    #[error("the server takes no writes: it is a standby or is set to read-only")]
     ReadOnly,
-    /// Why none of the servers can be used, each with its address.
+    /// Why no server can be used, with the address of each.
     #[error("{0}")]
     NoServer(String),
 }
@@ -65,15 +68,15 @@ impl From<sqlx::Error> for Failure {
         let sqlx::Error::Database(database) = &e else { return Self::Sql(e) };
         let code = database.code().unwrap_or_default().into_owned();
         let message = match code.as_str() {
-            // Prepared in one session, run in another.
+            // The statement was prepared in one session and run in another.
             "26000" | "42P05" => {
                 "prepared statements are lost between server and pooler: PgBouncer in transaction mode needs version 1.21 or newer \
                  with max_prepared_statements above 0"
                     .to_owned()
             }
             // "Invalid input syntax", "value out of range" and the like quote the value, which may be a user's.
-            code if code.starts_with("22") => "a value was not accepted".to_owned(),
-            // Quotes the name of the constraint; the values are in the detail, which is dropped.
+            code if code.starts_with("22") => "the server rejected a value".to_owned(),
+            // The message quotes the name of the constraint. The values are in the detail, which is dropped.
             _ => database.message().to_owned(),
         };
         Self::Refused { code, message }
@@ -84,18 +87,18 @@ impl Failure {
     /// Whether the same call may succeed later.
     fn is_transient(&self) -> bool {
         match self {
-            Self::Refused { code, .. } => code_is_transient(code),
-            Self::Sql(e) => link_is_lost(e) || matches!(e, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed),
-            Self::NotConfirmed(_) | Self::NeverStill(_) | Self::NoAnswer(_) | Self::ReadOnly | Self::NoServer(_) => true,
+            Self::Refused { code, .. } => is_transient_code(code),
+            Self::Sql(e) => is_connection_lost(e) || matches!(e, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed),
+            Self::NotConfirmed(_) | Self::AttemptsExhausted(_) | Self::NoAnswer(_) | Self::ReadOnly | Self::NoServer(_) => true,
             Self::Migration(sqlx::migrate::MigrateError::Execute(e) | sqlx::migrate::MigrateError::ExecuteMigration(e, _)) => {
                 let code = e.as_database_error().and_then(sqlx::error::DatabaseError::code);
-                link_is_lost(e) || code.is_some_and(|c| code_is_transient(&c))
+                is_connection_lost(e) || code.is_some_and(|c| is_transient_code(&c))
             }
             _ => false,
         }
     }
 
-    /// See [`is_wrong_server`].
+    /// Calls [`is_wrong_server`] on the driver's error.
     pub(super) fn is_wrong_server(&self) -> bool {
         match self {
             Self::Sql(e) | Self::NotConfirmed(e) => is_wrong_server(e),
@@ -105,36 +108,39 @@ impl Failure {
         }
     }
 
-    /// Whether a transaction that ended so before its COMMIT left nothing behind and is worth another attempt at once: it lost
-    /// against another one, or its connection.
-    pub(super) fn may_be_repeated(&self) -> bool {
+    /// Whether a transaction that failed before its COMMIT is worth an immediate retry.
+    ///
+    /// Such a transaction left nothing behind: it lost against another one, or it lost its connection.
+    pub(super) fn is_retryable(&self) -> bool {
         match self {
             Self::Refused { code, .. } => {
                 matches!(code.as_str(), "40001" | "40P01" | "57P01" | "57P02" | "25P03") || code.starts_with("08")
             }
-            Self::Sql(e) => link_is_lost(e),
+            Self::Sql(e) => is_connection_lost(e),
             _ => false,
         }
     }
 }
 
-/// Whether the server that answered takes no writes, or none answers: another of the servers may be the right one by now.
+/// Whether the server is unreachable or takes no writes, so that another server may be the right one.
 pub(super) fn is_wrong_server(e: &sqlx::Error) -> bool {
     let code = e.as_database_error().and_then(sqlx::error::DatabaseError::code);
-    // 25006 read only, 57P01..03 shutdown and start.
-    link_is_lost(e) || matches!(e, sqlx::Error::PoolTimedOut) || code.is_some_and(|c| matches!(&*c, "25006" | "57P01" | "57P02" | "57P03"))
+    // 25006 read only, 57P01..03 shutdown and startup.
+    is_connection_lost(e)
+        || matches!(e, sqlx::Error::PoolTimedOut)
+        || code.is_some_and(|c| matches!(&*c, "25006" | "57P01" | "57P02" | "57P03"))
 }
 
-/// Whether the connection ended under a statement.
-pub(super) fn link_is_lost(e: &sqlx::Error) -> bool {
+/// Whether the connection ended during a statement.
+pub(super) fn is_connection_lost(e: &sqlx::Error) -> bool {
     matches!(e, sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed | sqlx::Error::Tls(_))
 }
 
-/// Of PostgreSQL's codes, those that speak of the moment and not of the statement.
-fn code_is_transient(code: &str) -> bool {
-    // 08 connection, 40 rollback (deadlock, serialization), 53 resources (disk full, too many connections), 57P01..03 shutdown
-    // and start, 57014 statement_timeout, 55P03 lock_timeout, 25P03 idle in transaction, 25006 read only (a standby that is
-    // about to take over), 58030 input or output error.
+/// Whether a PostgreSQL error code is caused by the current state and not by the statement.
+fn is_transient_code(code: &str) -> bool {
+    // 08 connection, 40 rollback (deadlock, serialization), 53 resources (disk full, too many connections), 57P01..03 shutdown and
+    // startup, 57014 statement_timeout, 55P03 lock_timeout, 25P03 idle in transaction, 25006 read only (a standby that is about to
+    // take over), 58030 I/O error.
     ["08", "40", "53"].iter().any(|class| code.starts_with(class))
         || matches!(code, "57P01" | "57P02" | "57P03" | "57P05" | "57014" | "55P03" | "25P03" | "25006" | "58030")
 }
@@ -169,20 +175,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_of_the_moment_are_transient_and_codes_of_the_statement_are_not() {
+    fn only_codes_of_temporary_states_are_transient() {
         for transient in ["08006", "40001", "40P01", "53300", "53100", "57P01", "57P03", "57014", "55P03", "25006"] {
-            assert!(code_is_transient(transient), "{transient}");
+            assert!(is_transient_code(transient), "{transient}");
         }
         for permanent in ["23505", "23503", "22P05", "42P01", "28P01", "3D000", "42501", "XX000"] {
-            assert!(!code_is_transient(permanent), "{permanent}");
+            assert!(!is_transient_code(permanent), "{permanent}");
         }
     }
 
     #[test]
-    fn a_commit_that_was_not_confirmed_is_never_repeated_blindly() {
+    fn unconfirmed_commit_is_transient_but_not_retried() {
         let lost = || sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into());
-        assert!(Failure::from(lost()).may_be_repeated());
-        assert!(!Failure::NotConfirmed(lost()).may_be_repeated());
+        assert!(Failure::from(lost()).is_retryable());
+        assert!(!Failure::NotConfirmed(lost()).is_retryable());
         assert!(Failure::NotConfirmed(lost()).is_transient());
     }
 }

@@ -1,4 +1,4 @@
-//! What operators ask, and the one row that says what this installation is.
+//! Health data for operators, and the one row that identifies this installation.
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
@@ -41,9 +41,10 @@ impl Inspect for PostgresStore {
     }
 }
 
-/// Makes the row of the installation if there is none, and draws a name for this process. Both are random numbers of the
-/// server, so that no one who reads a backup of another installation can guess the local user.
-pub(super) async fn found_installation(connection: &mut PgConnection, now: Timestamp) -> Result<Uuid, Failure> {
+/// Inserts the installation's row if it is missing, and returns an id for this process.
+///
+/// Both are random numbers of the server, so a backup of another installation does not reveal the local user.
+pub(super) async fn ensure_installation(connection: &mut PgConnection, now: Timestamp) -> Result<Uuid, Failure> {
     sqlx::query!("INSERT INTO installation (id, created_at) VALUES (1, $1) ON CONFLICT DO NOTHING", codec::time(now))
         .execute(&mut *connection)
         .await?;

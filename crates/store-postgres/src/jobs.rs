@@ -1,11 +1,13 @@
-//! The durable queue. A lane is one kind of work of one session: its jobs run in order, one at a time. Only the head of a
-//! lane can be claimed, and the head is marked, so that claiming costs the same however many jobs wait behind it. A lane that gets its
-//! turn goes to the back (see [`promote`]), so lanes of a user share the workers evenly, as users do (`turns`).
+//! The durable job queue.
 //!
-//! Who queues or ends a job holds the session's row: else one could find a last job still there while the other removes it, and
-//! the lane would be left without a head.
+//! A lane is one kind of work of one session. Its jobs run in order, one at a time. Only the head of a lane can be claimed. The
+//! head is marked, so a claim costs the same however many jobs wait behind it. After a job ends, its lane moves to the back (see
+//! [`promote`]), so the lanes of a user share the workers evenly. `round_robin` shares them among users.
 //!
-//! The time of the queue is the database's: `queue_time` in the migrations says why.
+//! A transaction that queues or ends a job locks the session's row. Otherwise one transaction could see a last job that another is
+//! removing, and the lane would be left without a head.
+//!
+//! The queue uses the clock of the database; see `queue_time` in the migrations.
 
 use std::time::Duration;
 
@@ -18,14 +20,15 @@ use super::{
     codec::{Word, interval, signed, time},
     events,
     failure::Failure,
+    round_robin,
     row_security::RowAccess,
-    rows::Of,
-    sessions, turns,
+    rows::Column,
+    sessions,
 };
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
 use recall_ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError};
 
-/// Of `jobs`.
+/// A row of `jobs`.
 pub(super) struct JobRow {
     pub(super) id: i64,
     pub(super) token: i64,
@@ -37,28 +40,28 @@ pub(super) struct JobRow {
     pub(super) answer: bool,
     pub(super) attempts: i64,
     pub(super) queued_at: Timestamp,
-    /// Whether it was taken in turn.
+    /// Whether round robin selected the job.
     pub(super) fair: bool,
 }
 
 #[async_trait]
 impl JobQueue for PostgresStore {
     async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError> {
-        let rows = turns::claim(self, now, lease, limit).await?;
+        let rows = round_robin::claim(self, now, lease, limit).await?;
         let mut jobs = rows.into_iter().map(job).collect::<Result<Vec<_>, _>>()?;
         jobs.sort_by_key(|job| job.claim.job);
         Ok(jobs)
     }
 
     async fn recover(&self, _now: Timestamp) -> Result<u64, StoreError> {
-        // Who holds a claim may be another process that lives.
+        // Another live process may hold the claims.
         Ok(0)
     }
 
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
-        let (job, token) = numbers(claim);
-        // Tells whether it is still ours without waiting: a row that is locked is most likely being ended by the very worker whose
-        // lease this is, which could wait for this statement in turn.
+        let (job, token) = id_and_token(claim);
+        // Checks the claim without waiting for a lock. A locked row is most likely being ended by the very worker that holds this
+        // lease, and that worker could wait for this statement.
         let ours = sqlx::query_scalar!(
             r#"WITH free AS MATERIALIZED (
                  SELECT id FROM jobs WHERE id = $2 AND token = $3 AND state = 'live' FOR UPDATE SKIP LOCKED),
@@ -74,7 +77,7 @@ impl JobQueue for PostgresStore {
     }
 
     async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError> {
-        let (job, token) = numbers(claim);
+        let (job, token) = id_and_token(claim);
         let done = sqlx::query!(
             "UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, code = $3, holder = NULL
              WHERE id = $4 AND token = $5 AND state = 'live'",
@@ -92,7 +95,7 @@ impl JobQueue for PostgresStore {
     }
 
     async fn release(&self, claims: &[Claim]) -> Result<(), StoreError> {
-        let (jobs, tokens): (Vec<_>, Vec<_>) = claims.iter().map(numbers).unzip();
+        let (jobs, tokens): (Vec<_>, Vec<_>) = claims.iter().map(id_and_token).unzip();
         let released = sqlx::query!(
             "UPDATE jobs SET ready_at = queued_at, token = jobs.token + 1, attempts = attempts - 1, holder = NULL
              FROM unnest($1::bigint[], $2::bigint[]) AS c (id, token)
@@ -105,7 +108,7 @@ impl JobQueue for PostgresStore {
     }
 
     async fn release_lost(&self, held: &[Claim], now: Timestamp) -> Result<u64, StoreError> {
-        let held: Vec<_> = held.iter().map(|claim| numbers(claim).0).collect();
+        let held: Vec<_> = held.iter().map(|claim| id_and_token(claim).0).collect();
         let released = sqlx::query!(
             "UPDATE jobs SET ready_at = queue_time($1), token = token + 1, attempts = greatest(attempts - 1, 0), holder = NULL
              WHERE head AND ready_at > queue_time($1) AND holder = $2 AND id <> ALL ($3)",
@@ -162,12 +165,12 @@ impl JobQueue for PostgresStore {
     }
 }
 
-fn numbers(claim: &Claim) -> (i64, i64) {
+fn id_and_token(claim: &Claim) -> (i64, i64) {
     (signed(claim.job), signed(claim.token))
 }
 
-/// The lane of a piece of work, its message, and whether that is to be answered later.
-fn lane(work: JobWork) -> (&'static str, MessageId, bool) {
+/// The lane of some work, its message, and whether the message is to be answered later.
+fn lane_of(work: JobWork) -> (&'static str, MessageId, bool) {
     match work {
         JobWork::Understand { message, answer } => ("understand", message, answer),
         JobWork::Answer(message) => ("answer", message, false),
@@ -175,11 +178,11 @@ fn lane(work: JobWork) -> (&'static str, MessageId, bool) {
 }
 
 fn job(row: JobRow) -> Result<Job, Failure> {
-    let of = |column| Of("jobs", column);
+    let of = |column| Column("jobs", column);
     let message = MessageId(row.message_id);
     Ok(Job {
         claim: Claim { job: of("id").count(row.id)?, token: of("token").count(row.token)? },
-        // The store vouches for the identity: it was verified when the job was queued.
+        // The identity was verified when the job was queued, so the store vouches for it.
         caller: Caller::verified(UserId(row.user_id), of("role").word(&row.role)?),
         session: SessionId(row.session_id),
         work: match row.lane.as_str() {
@@ -200,14 +203,14 @@ pub(super) async fn enqueue(
     work: &[(JobWork, Timestamp)],
 ) -> Result<(), Failure> {
     for name in ["understand", "answer"] {
-        let jobs: Vec<_> = work.iter().map(|&(work, at)| (lane(work), at)).filter(|((lane, ..), _)| *lane == name).collect();
+        let jobs: Vec<_> = work.iter().map(|&(work, at)| (lane_of(work), at)).filter(|((lane, ..), _)| *lane == name).collect();
         if jobs.is_empty() {
             continue;
         }
         let messages: Vec<_> = jobs.iter().map(|((_, message, _), _)| message.0).collect();
         let times: Vec<_> = jobs.iter().map(|(_, at)| time(*at)).collect();
         let answers: Vec<_> = jobs.iter().map(|((.., answer), _)| *answer).collect();
-        // Sorted before it is inserted, so that the numbers follow the order of the messages.
+        // Sorted before the insert, so that the numbers follow the order of the messages.
         let insert = sqlx::query!(
             "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
              SELECT $1, $2, $3, message, $4, queue_time(at), queue_time(at), answer, place = 1 AND NOT EXISTS (
@@ -228,7 +231,7 @@ pub(super) async fn enqueue(
 }
 
 /// The job that a claim holds.
-pub(super) struct Held {
+pub(super) struct HeldJob {
     id: i64,
     user_id: Uuid,
     session_id: Uuid,
@@ -236,13 +239,14 @@ pub(super) struct Held {
     message_id: Uuid,
 }
 
-/// Checks that the claim still holds its job, in the transaction that is to end it, and locks the session and then the job: no
-/// other process can take the job before this transaction ends.
+/// Checks that the claim still holds its job, in the transaction that will end the job.
+///
+/// Locks the session and then the job, so no other process can take the job before this transaction ends.
 ///
 /// # Errors
-/// `NotOurs` when the lease went to another, or the job was done, given back or buried, or is another user's.
-pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> Result<Held, Failure> {
-    let (id, token) = numbers(claim);
+/// `NotOurs` if another worker has the lease, the job is done, released or dead, or it belongs to another user.
+pub(super) async fn verify_claim(c: &mut PgConnection, user: UserId, claim: &Claim) -> Result<HeldJob, Failure> {
+    let (id, token) = id_and_token(claim);
     let seen = sqlx::query_scalar!(
         "SELECT session_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live'",
         id,
@@ -250,13 +254,13 @@ pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> R
         user.0
     );
     let session = seen.fetch_optional(&mut *c).await?.ok_or(Failure::NotOurs)?;
-    // The session goes only together with its jobs.
+    // Deleting a session also deletes its jobs.
     sessions::lock(c, user.0, session).await.map_err(|e| match e {
         Failure::NotFound => Failure::NotOurs,
         e => e,
     })?;
     let held = sqlx::query_as!(
-        Held,
+        HeldJob,
         "SELECT id, user_id, session_id, lane, message_id FROM jobs
          WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live' FOR UPDATE",
         id,
@@ -266,15 +270,17 @@ pub(super) async fn held(c: &mut PgConnection, user: UserId, claim: &Claim) -> R
     held.fetch_optional(c).await?.ok_or(Failure::NotOurs)
 }
 
-/// Ends a job that was done: its row goes, the next of its lane may be claimed.
-pub(super) async fn finish(c: &mut PgConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+/// Ends a completed job: deletes its row and promotes the next job of its lane.
+pub(super) async fn finish(c: &mut PgConnection, held: &HeldJob, now: Timestamp) -> Result<(), Failure> {
     sqlx::query!("DELETE FROM jobs WHERE id = $1", held.id).execute(&mut *c).await?;
     promote(c, held, now).await
 }
 
-/// Makes the next live job of the lane its head. It is ready from now on and not since it was queued: else a lane with a long
-/// backlog would always be older than everyone else's, and take every worker before them.
-async fn promote(c: &mut PgConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+/// Makes the next live job of the lane its head.
+///
+/// The job is ready from now on, not since it was queued. Otherwise a lane with a long backlog would always be the oldest and
+/// occupy every worker.
+async fn promote(c: &mut PgConnection, held: &HeldJob, now: Timestamp) -> Result<(), Failure> {
     let next = sqlx::query!(
         "UPDATE jobs SET head = true, ready_at = greatest(ready_at, queue_time($4)) WHERE id = (
              SELECT min(id) FROM jobs WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live')",
@@ -295,7 +301,7 @@ async fn bury(
     code: &str,
     now: Timestamp,
 ) -> Result<SessionId, Failure> {
-    let held = held(c, user, claim).await?;
+    let held = verify_claim(c, user, claim).await?;
     sqlx::query!("UPDATE jobs SET state = 'dead', head = false, token = token + 1, code = $1, holder = NULL WHERE id = $2", code, held.id)
         .execute(&mut *c)
         .await?;
@@ -309,7 +315,7 @@ async fn bury(
     Ok(SessionId(held.session_id))
 }
 
-/// Ends the answering of a question; the session it belongs to, or nothing when there was nothing to end.
+/// Cancels the answer to a question. Returns its session, or `None` if there was nothing to cancel.
 async fn cancel_answer(
     c: &mut PgConnection,
     user: UserId,
@@ -319,13 +325,14 @@ async fn cancel_answer(
 ) -> Result<Option<SessionId>, Failure> {
     let session = sqlx::query_scalar!("SELECT session_id FROM messages WHERE user_id = $1 AND id = $2", user.0, question.0);
     let Some(session) = session.fetch_optional(&mut *c).await? else { return Ok(None) };
-    // The session before the job, like everybody: whoever is ending the job has it, and is waited for here.
+    // Locks the session before the job, like every transaction. A worker that is ending the job holds the session, so this waits
+    // for it.
     match sessions::lock(c, user.0, session).await {
         Err(Failure::NotFound) => return Ok(None),
         locked => locked?,
     };
     let job = sqlx::query_as!(
-        Held,
+        HeldJob,
         "SELECT id, user_id, session_id, lane, message_id FROM jobs
          WHERE user_id = $1 AND message_id = $2 AND state = 'live' AND (lane = 'answer' OR answer) FOR UPDATE",
         user.0,
@@ -335,8 +342,8 @@ async fn cancel_answer(
     if job.lane == "answer" {
         finish(c, &job, now).await?;
     } else {
-        // Whoever reads the message now would have it answered; it is read again, by whom that is not asked of. The attempt does
-        // not count.
+        // A worker that is reading this message would also have it answered. So the job is queued again without the request for an
+        // answer. The attempt does not count.
         let again = sqlx::query!(
             "UPDATE jobs SET answer = false, token = token + 1, attempts = greatest(attempts - 1, 0), holder = NULL,
                  ready_at = least(ready_at, queue_time($1))

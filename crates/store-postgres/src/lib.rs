@@ -1,9 +1,13 @@
-//! The store on PostgreSQL with pgvector, shared by any number of server processes. The only room that speaks SQL to it; it
-//! decides nothing about knowledge. Each file serves one aggregate: statements on the left, rows to domain types in `rows`.
+//! The store on PostgreSQL with pgvector, shared by any number of server processes.
 //!
-//! Invariants: every statement on user data names the user, and is run for that user (`row_security`); a transaction locks in the order session, job, user, so that no two
-//! wait for each other; numbers (`seq`, `position`, `feed_row`) come from counters in locked rows, so they become visible in
-//! their order; nothing here reads a clock.
+//! Only this crate contains SQL for PostgreSQL, and it makes no decisions about knowledge. Each file implements one port or one
+//! table group; `rows` converts rows to domain types.
+//!
+//! Invariants:
+//! - Every statement on user data names the user, and runs with that user's row-level security (`row_security`).
+//! - A transaction locks session, job and user in this order, so no two transactions deadlock.
+//! - Numbers (`seq`, `position`, `feed_row`) come from counters in locked rows, so they become visible in order.
+//! - Nothing here reads a clock.
 
 mod access;
 mod account_deletion;
@@ -25,6 +29,7 @@ mod messages;
 mod migrate;
 mod notifications;
 mod pool;
+mod round_robin;
 mod row_security;
 mod rows;
 mod servers;
@@ -33,7 +38,6 @@ mod sessions;
 mod statistics;
 #[cfg(test)]
 mod tests;
-mod turns;
 mod usage;
 mod visits;
 
@@ -46,86 +50,91 @@ use uuid::Uuid;
 
 pub use self::connect::PostgresConfig;
 use self::{
-    failure::{Failure, link_is_lost},
+    failure::{Failure, is_connection_lost},
     notifications::NotificationListener,
     pool::Pool,
-    row_security::{Access, RowAccess},
+    row_security::{RowAccess, TransactionKind},
     servers::Servers,
-    statistics::Growth,
+    statistics::GrowthCounter,
 };
 use recall_domain::Timestamp;
 use recall_ports::{Announcer, StoreError};
 
-/// Makes cargo build again when the database that checks the statements is another one.
+/// Makes cargo rebuild when another database checks the statements.
 const _: Option<&str> = option_env!("STATEMENTS_DATABASE_URL");
 
-/// Attempts of one transaction that lost against another, or its connection. What still fails then is reported as transient.
+/// Attempts of a transaction that loses against another one or loses its connection. After the last, the failure is reported as
+/// transient.
 const ATTEMPTS: u32 = 5;
 
 /// The store in one PostgreSQL database.
 pub struct PostgresStore {
     pool: Pool,
     notifications: NotificationListener,
-    growth: Growth,
-    /// Names this process.
+    growth: GrowthCounter,
+    /// Identifies this process.
     instance: Uuid,
-    turns: turns::Turns,
+    round_robin: round_robin::RoundRobin,
 }
 
 impl PostgresStore {
-    /// Connects, and brings the database to the current schema. `now` is noted as the beginning of a new installation. Must be
-    /// called inside a Tokio runtime.
+    /// Connects and migrates the database to the current schema.
+    ///
+    /// `now` becomes the start time of a new installation. Must be called inside a Tokio runtime.
     ///
     /// # Errors
-    /// When the URL is not valid, the server cannot be reached or lacks pgvector, the database was written by a newer version
-    /// of this program, or has changed migrations.
+    /// If the URL is not valid, the server cannot be reached or lacks pgvector, or the database was written by a newer version of
+    /// this program or has changed migrations.
     pub async fn open(url: &str, config: PostgresConfig, now: Timestamp) -> Result<Self, StoreError> {
         Ok(Self::open_inner(url, config, now).await?)
     }
 
     async fn open_inner(url: &str, config: PostgresConfig, now: Timestamp) -> Result<Self, Failure> {
         let servers = Servers::parse(url)?;
-        let (server, mut connection) = servers.first(config.acquire_timeout).await?;
+        let (server, mut connection) = servers.connect_first(config.acquire_timeout).await?;
         match config.migrate {
             true => migrate::run(&mut connection).await?,
             false => migrate::verify(&mut connection).await?,
         }
         row_security::check(&mut connection, config.require_row_security).await?;
-        let instance = inspect::found_installation(&mut connection, now).await?;
+        let instance = inspect::ensure_installation(&mut connection, now).await?;
         drop(connection);
         let pool = Pool::start(servers, server, config);
         let notifications = NotificationListener::start(pool.clone(), instance);
-        Ok(Self { notifications, pool, growth: Growth::default(), instance, turns: turns::Turns::default() })
+        Ok(Self { notifications, pool, growth: GrowthCounter::default(), instance, round_robin: round_robin::RoundRobin::default() })
     }
 
-    /// From now on tells `announcer` what other processes commit to this database, and wakes `wake` for work that they queue.
-    /// Without it, or while the connection is away, all of it is found by looking again.
+    /// Starts to report the commits of other processes to `announcer`, and their new jobs to `wake`.
+    ///
+    /// Without this, or while the connection is lost, polling finds all of it.
     pub fn follow(&self, announcer: Arc<dyn Announcer>, wake: Arc<Notify>) {
         self.notifications.follow(announcer, wake);
     }
 
-    /// One transaction. `work` may run several times: when it loses against another transaction, or the connection breaks
-    /// before COMMIT. Whether a COMMIT that was cut off happened is not known here, so it is not repeated.
+    /// Runs one write transaction.
+    ///
+    /// `work` may run several times: if it loses against another transaction, or the connection breaks before COMMIT. If the
+    /// connection breaks during COMMIT, the outcome is unknown, so the transaction is not repeated.
     async fn write<T, R, F>(&self, scope: impl Into<RowAccess>, input: &T, work: F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
         F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
     {
-        self.transact((scope.into(), Access::Write), input, work).await
+        self.transact((scope.into(), TransactionKind::Write), input, work).await
     }
 
-    /// Reads several things as they were at one moment.
+    /// Runs several reads in one snapshot.
     async fn snapshot<T, R, F>(&self, scope: impl Into<RowAccess>, input: &T, work: F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
         F: for<'c> Fn(&'c mut PgConnection, &'c T) -> BoxFuture<'c, Result<R, Failure>> + Send + Sync,
     {
-        self.transact((scope.into(), Access::Snapshot), input, work).await
+        self.transact((scope.into(), TransactionKind::Snapshot), input, work).await
     }
 
-    async fn transact<T, R, F>(&self, whose: (RowAccess, Access), input: &T, work: F) -> Result<R, Failure>
+    async fn transact<T, R, F>(&self, whose: (RowAccess, TransactionKind), input: &T, work: F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
@@ -134,8 +143,8 @@ impl PostgresStore {
         let mut attempt = 1;
         loop {
             match self.attempt(whose, input, &work).await {
-                Err(e) if e.may_be_repeated() && attempt < ATTEMPTS => {
-                    tracing::debug!(attempt, error = %e, "a transaction is tried again");
+                Err(e) if e.is_retryable() && attempt < ATTEMPTS => {
+                    tracing::debug!(attempt, error = %e, "retrying a transaction");
                     tokio::time::sleep(Duration::from_millis(10) * attempt * attempt).await;
                     attempt += 1;
                 }
@@ -144,7 +153,7 @@ impl PostgresStore {
         }
     }
 
-    async fn attempt<T, R, F>(&self, whose: (RowAccess, Access), input: &T, work: &F) -> Result<R, Failure>
+    async fn attempt<T, R, F>(&self, whose: (RowAccess, TransactionKind), input: &T, work: &F) -> Result<R, Failure>
     where
         T: Sync + ?Sized,
         R: Send,
@@ -154,15 +163,15 @@ impl PostgresStore {
         let mut connection = self.pool.lend(scope).await?;
         let whole = async {
             let mut transaction = connection.begin(scope.begin(access)).await?;
-            // Dropped on an error, and then rolled back.
+            // On an error the transaction is dropped and so rolled back.
             let result = work(&mut transaction, input).await?;
             match transaction.commit().await {
-                Err(e) if link_is_lost(&e) => Err(Failure::NotConfirmed(e)),
+                Err(e) if is_connection_lost(&e) => Err(Failure::NotConfirmed(e)),
                 done => Ok(done.map(|()| result)?),
             }
         };
-        let patience = self.pool.patience();
-        match tokio::time::timeout(patience, whole).await {
+        let time_limit = self.pool.time_limit();
+        match tokio::time::timeout(time_limit, whole).await {
             Ok(Err(e)) => {
                 if e.is_wrong_server() {
                     connection.blame_server();
@@ -171,8 +180,8 @@ impl PostgresStore {
             }
             Ok(done) => done,
             Err(_) => {
-                connection.give_up();
-                Err(Failure::NoAnswer(patience))
+                connection.discard();
+                Err(Failure::NoAnswer(time_limit))
             }
         }
     }

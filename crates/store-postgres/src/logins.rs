@@ -1,4 +1,4 @@
-//! Logins: begun, found, used, renewed, ended.
+//! Stores logins: begins, finds, renews and ends them.
 
 use async_trait::async_trait;
 use uuid::Uuid;
@@ -8,12 +8,12 @@ use super::{
     codec::{self, Word},
     failure::Failure,
     row_security::{self, RowAccess},
-    rows::Of,
+    rows::Column,
 };
 use recall_domain::{Caller, Login, ProviderToken, Renewal, Timestamp, TokenDigest, UserId, UserText};
 use recall_ports::{LoggedOut, LoginStore, Renewed, StoreError};
 
-/// Of `logins`.
+/// A row of `logins`.
 struct LoginRow {
     user_id: Uuid,
     issuer: String,
@@ -76,8 +76,8 @@ impl LoginStore for PostgresStore {
     }
 
     async fn use_login(&self, digest: TokenDigest, idle_until: Timestamp) -> Result<(), StoreError> {
-        let Some(user) = whose(self, digest).await? else { return Ok(()) };
-        // Need not wait for the disk.
+        let Some(user) = owner_of(self, digest).await? else { return Ok(()) };
+        // This update does not wait for the disk.
         let used = sqlx::query!(
             "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
              UPDATE logins SET idle_until = greatest(idle_until, least($1, expires_at)) FROM loosely WHERE user_id = $2 AND digest = $3",
@@ -90,8 +90,8 @@ impl LoginStore for PostgresStore {
     }
 
     async fn claim_renewal(&self, digest: TokenDigest, now: Timestamp, until: Timestamp) -> Result<Option<ProviderToken>, StoreError> {
-        let Some(user) = whose(self, digest).await? else { return Ok(None) };
-        // Of two servers that come at once the second waits for the row, and then finds it claimed.
+        let Some(user) = owner_of(self, digest).await? else { return Ok(None) };
+        // If two servers claim at once, the second waits for the row and then finds it claimed.
         let claimed = sqlx::query_scalar!(
             r#"UPDATE logins SET renewing_until = $1
              WHERE user_id = $3 AND digest = $4 AND renew_at <= $2 AND (renewing_until IS NULL OR renewing_until <= $2)
@@ -102,12 +102,12 @@ impl LoginStore for PostgresStore {
             digest.0.as_slice(),
         );
         let token = claimed.fetch_optional(self.pool.writing(user)).await.map_err(Failure::from)?;
-        Ok(token.map(|token| Of("logins", "refresh_token").text(token)).transpose()?.map(ProviderToken))
+        Ok(token.map(|token| Column("logins", "refresh_token").text(token)).transpose()?.map(ProviderToken))
     }
 
     async fn renew_login(&self, digest: TokenDigest, claimed_until: Timestamp, renewed: &Renewed) -> Result<bool, StoreError> {
-        let Some(user) = whose(self, digest).await? else { return Ok(false) };
-        // What a claim brought, if it is still that one.
+        let Some(user) = owner_of(self, digest).await? else { return Ok(false) };
+        // Stores the result of a renewal, if its claim is still current.
         let kept = sqlx::query!(
             "UPDATE logins SET role = $1, scopes = $2, refresh_token = $3, renew_at = $4, renewing_until = NULL
              WHERE renewing_until = $5 AND user_id = $6 AND digest = $7",
@@ -123,7 +123,7 @@ impl LoginStore for PostgresStore {
     }
 
     async fn end_login(&self, digest: TokenDigest) -> Result<bool, StoreError> {
-        let Some(user) = whose(self, digest).await? else { return Ok(false) };
+        let Some(user) = owner_of(self, digest).await? else { return Ok(false) };
         let ended = sqlx::query!("DELETE FROM logins WHERE user_id = $1 AND digest = $2", user.0, digest.0.as_slice());
         Ok(ended.execute(self.pool.writing(user)).await.map_err(Failure::from)?.rows_affected() > 0)
     }
@@ -145,7 +145,7 @@ impl LoginStore for PostgresStore {
             Box::pin(async move {
                 let mut ended = Vec::new();
                 for user in users {
-                    row_security::go_on_for(c, *user).await?;
+                    row_security::switch_to_user(c, *user).await?;
                     let of_user = sqlx::query!(
                         "DELETE FROM logins
                          WHERE user_id = $1 AND issuer = $2 AND created_at <= $3 AND ($4::text IS NULL OR provider_session = $4)",
@@ -165,7 +165,7 @@ impl LoginStore for PostgresStore {
     }
 
     async fn forget_logins(&self, now: Timestamp) -> Result<u64, StoreError> {
-        // Which users, and then one by one: no statement changes rows of several.
+        // The users are listed first and then changed one by one: no statement changes rows of several users.
         let users = sqlx::query_scalar!("SELECT DISTINCT user_id FROM logins WHERE idle_until <= $1", codec::time(now));
         let users = users.fetch_all(self.pool.reading(RowAccess::Login)).await.map_err(Failure::from)?;
         let mut forgotten = 0;
@@ -177,14 +177,14 @@ impl LoginStore for PostgresStore {
     }
 }
 
-/// Whose login it is: what follows is done for that user.
-async fn whose(store: &PostgresStore, digest: TokenDigest) -> Result<Option<UserId>, Failure> {
+/// The owner of a login. The caller's next statements run for that user.
+async fn owner_of(store: &PostgresStore, digest: TokenDigest) -> Result<Option<UserId>, Failure> {
     let found = sqlx::query_scalar!("SELECT user_id FROM logins WHERE digest = $1", digest.0.as_slice());
     Ok(found.fetch_optional(store.pool.reading(RowAccess::Login)).await?.map(UserId))
 }
 
 fn login(row: LoginRow, digest: TokenDigest) -> Result<(Caller, Login), Failure> {
-    let of = |column| Of("logins", column);
+    let of = |column| Column("logins", column);
     let caller = Caller::verified(UserId(row.user_id), of("role").word(&row.role)?);
     let token = of("refresh_token").opt_text(row.refresh_token)?;
     let login = Login {

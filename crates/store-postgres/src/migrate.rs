@@ -1,6 +1,8 @@
-//! Brings a database to the schema of this program. The files are part of the binary; an applied file whose text changed,
-//! and a database that knows files this program does not, are refused. Several processes may start at once: the first one to
-//! take the advisory lock works, the others wait and find everything done.
+//! Migrates a database to the schema of this program.
+//!
+//! The migration files are part of the binary. A database is refused if the text of an applied file has changed, or if it knows
+//! files that this program does not. If several processes start at once, the one with the advisory lock migrates; the others wait
+//! and find nothing to do.
 
 use std::borrow::Cow;
 
@@ -11,7 +13,7 @@ use sqlx::{
 
 use super::failure::Failure;
 
-/// (number, name, text) of each file in `migrations/postgres`.
+/// Number, name and text of each file in `migrations/postgres`.
 const FILES: &[(i64, &str, &str)] = &[
     (1, "memory", include_str!("../../../migrations/postgres/0001_memory.sql")),
     (2, "graph", include_str!("../../../migrations/postgres/0002_graph.sql")),
@@ -28,13 +30,13 @@ const FILES: &[(i64, &str, &str)] = &[
     (21, "holders", include_str!("../../../migrations/postgres/0021_holders.sql")),
 ];
 
-/// Applies what is missing, each file in a transaction of its own, under an advisory lock of the database.
+/// Applies the missing files, each in its own transaction, under an advisory lock of the database.
 pub(super) async fn run(connection: &mut PgConnection) -> Result<(), Failure> {
     let files = FILES
         .iter()
         .map(|&(version, name, sql)| Migration::new(version, Cow::Borrowed(name), MigrationType::Simple, sql.into_sql_str(), false));
-    // Without notices such as "extension already exists". And a change of rows that row-level security would hide from their
-    // owner is an error, and not one of no rows.
+    // Suppresses notices such as "extension already exists". With row security off, a change of rows that row-level security would
+    // hide from their owner fails instead of changing no rows.
     sqlx::raw_sql("SET client_min_messages = warning; SET row_security = off").execute(&mut *connection).await?;
     Migrator::with_migrations(files.collect()).run(connection).await.map_err(|e| match e {
         MigrateError::VersionMissing(version) => Failure::NewerDatabase(version),
@@ -42,19 +44,19 @@ pub(super) async fn run(connection: &mut PgConnection) -> Result<(), Failure> {
     })
 }
 
-/// Refuses a database that lacks one of the files, or knows more of them.
+/// Refuses a database that lacks a file or knows more files.
 pub(super) async fn verify(connection: &mut PgConnection) -> Result<(), Failure> {
-    // Of the library's own table, which the schema of the checked statements has not.
+    // Not a checked statement: the checked schema does not contain the library's own table.
     let table: bool = sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(&mut *connection).await?;
     if !table {
         return Err(Failure::OlderDatabase);
     }
     let applied: Vec<i64> = sqlx::query_scalar("SELECT version FROM _sqlx_migrations WHERE success").fetch_all(connection).await?;
-    compare(&applied)
+    check_applied(&applied)
 }
 
-/// By the set and not by the highest number: files of several branches come in any order, and a gap is a missing table.
-fn compare(applied: &[i64]) -> Result<(), Failure> {
+/// Compares the sets, not only the highest numbers: files of several branches arrive in any order, and a gap is a missing table.
+fn check_applied(applied: &[i64]) -> Result<(), Failure> {
     if let Some(unknown) = applied.iter().find(|version| !FILES.iter().any(|(known, ..)| known == *version)) {
         return Err(Failure::NewerDatabase(*unknown));
     }
@@ -70,20 +72,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gap_is_noticed_and_not_only_the_highest_number() {
+    fn missing_migration_below_the_highest_is_detected() {
         let all: Vec<i64> = FILES.iter().map(|f| f.0).collect();
-        assert!(compare(&all).is_ok());
+        assert!(check_applied(&all).is_ok());
         for missing in &all {
             let rest: Vec<i64> = all.iter().copied().filter(|v| v != missing).collect();
-            assert!(matches!(compare(&rest), Err(Failure::OlderDatabase)), "{missing}");
+            assert!(matches!(check_applied(&rest), Err(Failure::OlderDatabase)), "{missing}");
         }
         let unknown: Vec<i64> = all.iter().copied().chain([9_999]).collect();
-        assert!(matches!(compare(&unknown), Err(Failure::NewerDatabase(9_999))));
-        assert!(matches!(compare(&[]), Err(Failure::OlderDatabase)));
+        assert!(matches!(check_applied(&unknown), Err(Failure::NewerDatabase(9_999))));
+        assert!(matches!(check_applied(&[]), Err(Failure::OlderDatabase)));
     }
 
     #[test]
-    fn every_file_of_the_folder_is_listed_in_order() {
+    fn all_migration_files_are_listed_in_order() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/postgres");
         let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();

@@ -1,8 +1,9 @@
-//! Hints between the processes that share a database, by LISTEN and NOTIFY: "this session's log has grown". A hint is never the
-//! truth and may be lost; whoever waits for one looks by itself now and then.
+//! Notifies the other processes of the database about changed sessions, by LISTEN and NOTIFY.
 //!
-//! Hints are sent after the commit by one task, many in one statement. As part of the transactions themselves they would make
-//! all commits of the database wait for each other: PostgreSQL takes one global lock for a commit that notifies.
+//! A notification is only a hint and may be lost, so every receiver also polls now and then.
+//!
+//! One task sends them after the commit, many in one statement. PostgreSQL takes one global lock for a commit that notifies. So if
+//! the transactions themselves notified, all commits of the database would wait for each other.
 
 use std::{borrow::Cow, collections::HashSet, sync::Arc, time::Duration};
 
@@ -19,28 +20,28 @@ use recall_domain::{Caller, SessionId, UserId, ViewerRole};
 use recall_ports::Announcer;
 
 const CHANNEL: &str = "recall";
-/// Hints that may wait to be sent. What comes on top is dropped: others find out by looking.
+/// Most notifications that may wait to be sent. Further ones are dropped, and other processes find the change by polling.
 const QUEUE: usize = 4_096;
-/// Most hints in one statement.
+/// Most notifications in one statement.
 const BATCH: usize = 256;
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LAST_RETRY: Duration = Duration::from_secs(5);
-/// A silent connection is asked whether it is still there: a cut wire says nothing.
+/// How long a connection may be silent before it is pinged. A cut cable sends no signal.
 const SILENCE: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// What happened.
+/// What happened to the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
-    /// New events.
+    /// New events were committed.
     Events,
-    /// New events, and work.
+    /// New events and jobs were committed.
     Work,
-    /// The session is no more.
+    /// The session was deleted.
     Deleted,
 }
 
-/// What happened to a session of a user.
+/// A change of one user's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Notification {
     kind: Kind,
@@ -49,7 +50,7 @@ struct Notification {
 }
 
 impl Notification {
-    /// `<instance> <kind> <user> <session>`.
+    /// Formats the payload: `<instance> <kind> <user> <session>`.
     fn payload(&self, instance: Uuid) -> String {
         let kind = match self.kind {
             Kind::Events => "events",
@@ -59,7 +60,7 @@ impl Notification {
         format!("{} {kind} {} {}", instance.as_simple(), self.user.as_simple(), self.session.as_simple())
     }
 
-    /// The hint with the process it came from; `None` for what another program sent.
+    /// Parses a payload into the sending process and the notification; `None` if another program sent it.
     fn parse(payload: &str) -> Option<(Uuid, Self)> {
         let mut words = payload.split(' ');
         let instance = Uuid::try_parse(words.next()?).ok()?;
@@ -74,7 +75,7 @@ impl Notification {
     }
 }
 
-/// Sends and receives hints until it is stopped or dropped.
+/// Sends and receives notifications until it is stopped or dropped.
 pub(super) struct NotificationListener {
     queue: mpsc::Sender<Notification>,
     pool: Pool,
@@ -89,7 +90,7 @@ impl Drop for NotificationListener {
 }
 
 impl NotificationListener {
-    /// `instance` tells this process from the others.
+    /// Starts to send. `instance` identifies this process.
     pub(super) fn start(pool: Pool, instance: Uuid) -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let stop = CancellationToken::new();
@@ -102,27 +103,27 @@ impl NotificationListener {
         self.stop.cancel();
     }
 
-    /// Events were committed.
+    /// Reports committed events.
     pub(super) fn committed(&self, caller: &Caller, session: SessionId) {
-        self.put(Kind::Events, caller, session);
+        self.enqueue(Kind::Events, caller, session);
     }
 
-    /// Events and jobs were committed.
+    /// Reports committed events and jobs.
     pub(super) fn queued(&self, caller: &Caller, session: SessionId) {
-        self.put(Kind::Work, caller, session);
+        self.enqueue(Kind::Work, caller, session);
     }
 
-    /// A session was deleted.
+    /// Reports a deleted session.
     pub(super) fn deleted(&self, caller: &Caller, session: SessionId) {
-        self.put(Kind::Deleted, caller, session);
+        self.enqueue(Kind::Deleted, caller, session);
     }
 
-    fn put(&self, kind: Kind, caller: &Caller, session: SessionId) {
-        // Full or closed: a lost hint costs others a look.
+    fn enqueue(&self, kind: Kind, caller: &Caller, session: SessionId) {
+        // If the queue is full or closed, the notification is lost and others find the change by polling.
         let _ = self.queue.try_send(Notification { kind, user: caller.user().0, session: session.0 });
     }
 
-    /// Passes on what others send.
+    /// Starts to forward notifications of other processes.
     pub(super) fn follow(&self, announcer: Arc<dyn Announcer>, wake: Arc<Notify>) {
         let receiver = Receiver { pool: self.pool.clone(), instance: self.instance, announcer, wake };
         tokio::spawn(self.stop.clone().run_until_cancelled_owned(receiver.run()));
@@ -136,12 +137,12 @@ async fn send(pool: Pool, mut waiting: mpsc::Receiver<Notification>, instance: U
         let payloads: Vec<Cow<'_, str>> = once.iter().map(|notification| notification.payload(instance).into()).collect();
         let sent = sqlx::query!("SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", CHANNEL, &payloads[..]);
         if let Err(e) = sent.execute(pool.writing(RowAccess::Nobody)).await {
-            tracing::debug!(error = %e, "hints to other processes were lost");
+            tracing::debug!(error = %e, "notifications to other processes were lost");
         }
     }
 }
 
-/// Listens on a connection of its own.
+/// Listens on its own connection.
 struct Receiver {
     pool: Pool,
     instance: Uuid,
@@ -158,18 +159,18 @@ impl Receiver {
             let lost = match self.connect(options).await {
                 Ok(listener) => {
                     retry = FIRST_RETRY;
-                    // Work that was queued while nobody listened.
+                    // Jobs may have been queued while this process did not listen.
                     self.wake.notify_one();
                     tokio::select! {
                         lost = self.listen(listener) => lost,
-                        // The others are at the new server, too.
+                        // The other processes are connected to the new server, too.
                         Ok(()) = server.changed() => continue,
                     }
                 }
                 Err(e) => e,
             };
             self.pool.report_trouble();
-            tracing::warn!(error = %lost, retry_ms = retry.as_millis(), "other processes are not heard; their news arrive later");
+            tracing::warn!(error = %lost, retry_ms = retry.as_millis(), "cannot listen to other processes; their events arrive with a delay");
             tokio::time::sleep(retry).await;
             retry = (retry * 2).min(LAST_RETRY);
         }
@@ -187,11 +188,11 @@ impl Receiver {
         timeout(ANSWER, connecting).await.map_err(|_| Failure::NoAnswer(ANSWER))?
     }
 
-    /// Passes hints on until the connection is lost.
+    /// Forwards notifications until the connection is lost.
     async fn listen(&self, mut listener: PgListener) -> Failure {
         loop {
             match timeout(SILENCE, listener.try_recv()).await {
-                Ok(Ok(Some(notification))) => self.pass_on(notification.payload()),
+                Ok(Ok(Some(notification))) => self.forward(notification.payload()),
                 Ok(Ok(None)) => return Failure::Sql(sqlx::Error::WorkerCrashed),
                 Ok(Err(e)) => return e.into(),
                 Err(_) => match timeout(ANSWER, sqlx::query_scalar!("SELECT 1").fetch_one(&mut listener)).await {
@@ -203,12 +204,12 @@ impl Receiver {
         }
     }
 
-    fn pass_on(&self, payload: &str) {
+    fn forward(&self, payload: &str) {
         let Some((from, notification)) = Notification::parse(payload) else { return };
         if from == self.instance {
             return;
         }
-        // Vouched for by the process that made the change. Streams are found by user; the role plays no part.
+        // The process that made the change vouches for the user. Streams are found by user; the role is not used.
         let caller = Caller::verified(UserId(notification.user), ViewerRole::User);
         match notification.kind {
             Kind::Events => self.announcer.committed(&caller, SessionId(notification.session)),
@@ -229,14 +230,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hints_read_back(instance: u128, user: u128, session: u128, kind in prop_oneof![Just(Kind::Events), Just(Kind::Work), Just(Kind::Deleted)]) {
+        fn notifications_round_trip(instance: u128, user: u128, session: u128, kind in prop_oneof![Just(Kind::Events), Just(Kind::Work), Just(Kind::Deleted)]) {
             let notification = Notification { kind, user: Uuid::from_u128(user), session: Uuid::from_u128(session) };
             let instance = Uuid::from_u128(instance);
             prop_assert_eq!(Notification::parse(&notification.payload(instance)), Some((instance, notification)));
         }
 
         #[test]
-        fn anything_else_is_passed_over_and_never_panics(payload in ".*") {
+        fn foreign_payloads_are_ignored_without_panic(payload in ".*") {
             prop_assert_eq!(Notification::parse(&payload), None);
         }
     }

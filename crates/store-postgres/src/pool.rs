@@ -1,5 +1,7 @@
-//! The pool as statements see it: none waits longer than a moment past its limit. The server ends what takes too long, but of a
-//! cut wire or a machine that was switched off nothing is heard, and the kernel waits a quarter of an hour before it says so.
+//! The connection pool. No statement waits much longer than its time limit.
+//!
+//! The server cancels slow statements. But a cut cable or a machine that was switched off sends no signal, and the kernel waits a
+//! quarter of an hour before it reports the loss.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -25,75 +27,75 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{
     connect::{self, PostgresConfig},
     failure::is_wrong_server,
-    row_security::{Access, RowAccess},
+    row_security::{RowAccess, TransactionKind},
     servers::{Servers, address},
 };
 use recall_domain::UserId;
 use recall_ports::{ConnectionCounts, FairShare};
 
-/// What the server has, past its own limit of a statement, to say that it ended one.
+/// Extra time past the statement timeout, in which the server can report that it cancelled a statement.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A call that waits longer for a connection makes the choice of the server be looked at: a machine that was switched off says
-/// nothing.
-const SLOW: Duration = Duration::from_secs(1);
-/// Wait between two looks at servers of which none will do.
-const FIRST_LOOK: Duration = Duration::from_millis(250);
-const LAST_LOOK: Duration = Duration::from_secs(2);
+/// A call that waits longer for a connection triggers a check of the server choice: a machine that was switched off sends no
+/// signal.
+const SLOW_ACQUIRE: Duration = Duration::from_secs(1);
+/// First pause between two checks while no server is suitable.
+const FIRST_CHECK_PAUSE: Duration = Duration::from_millis(250);
+const LAST_CHECK_PAUSE: Duration = Duration::from_secs(2);
 
-/// Connections to the server that was chosen, each lent for a bounded time.
+/// Connections to the chosen server, each lent for a limited time.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
-    current: watch::Receiver<Current>,
-    /// Told when the server that was chosen may not be the right one any more.
+    current: watch::Receiver<ChosenServer>,
+    /// Notified when the chosen server may no longer be suitable.
     trouble: Arc<Notify>,
     waiting: Arc<AtomicU32>,
-    patience: Duration,
-    /// Of one caller at once.
+    time_limit: Duration,
+    /// Limits the connections that one user holds at once.
     share: Arc<FairShare>,
-    /// Ends the choosing with the last of the pools.
-    _choosing: Arc<DropGuard>,
+    /// Stops the server choice when the last clone of the pool is dropped.
+    _stop_choice: Arc<DropGuard>,
 }
 
-/// The server that was chosen.
+/// The chosen server.
 #[derive(Clone, Debug)]
-pub(super) struct Current {
+pub(super) struct ChosenServer {
     server: usize,
-    /// How to connect to it past the pool.
+    /// Options for connecting to it without the pool.
     pub(super) options: PgConnectOptions,
     pool: PgPool,
 }
 
 impl Pool {
-    /// Begins with `server`, and goes over to another one when that one will not do any more.
+    /// Starts with `server`, and switches to another one when that one is no longer suitable.
     pub(super) fn start(servers: Servers, server: usize, config: PostgresConfig) -> Self {
         let (trouble, stop) = (Arc::new(Notify::new()), CancellationToken::new());
-        let patience = config.statement_timeout.saturating_add(GRACE);
+        let time_limit = config.statement_timeout.saturating_add(GRACE);
         let share = Arc::new(FairShare::half_of(config.connections));
-        let choosing = Choosing { servers, config, trouble: trouble.clone() };
-        let (sender, current) = watch::channel(choosing.current(server));
-        if choosing.servers.are_several() {
-            tokio::spawn(stop.clone().run_until_cancelled_owned(choosing.run(sender)));
+        let choice = ServerChoice { servers, config, trouble: trouble.clone() };
+        let (sender, current) = watch::channel(choice.current(server));
+        if choice.servers.has_several() {
+            tokio::spawn(stop.clone().run_until_cancelled_owned(choice.run(sender)));
         }
-        Self { current, trouble, waiting: Arc::default(), patience, share, _choosing: Arc::new(stop.drop_guard()) }
+        Self { current, trouble, waiting: Arc::default(), time_limit, share, _stop_choice: Arc::new(stop.drop_guard()) }
     }
 
-    /// The longest that a connection is lent.
-    pub(super) fn patience(&self) -> Duration {
-        self.patience
+    /// The longest time that a connection is lent.
+    pub(super) fn time_limit(&self) -> Duration {
+        self.time_limit
     }
 
-    /// The server that is used, and whoever holds it learns of the next one.
-    pub(super) fn server(&self) -> watch::Receiver<Current> {
+    /// The chosen server; the receiver is notified of the next one.
+    pub(super) fn server(&self) -> watch::Receiver<ChosenServer> {
         self.current.clone()
     }
 
-    /// The server that is used may not be the right one any more.
+    /// Requests a check of the server choice.
     pub(super) fn report_trouble(&self) {
         self.trouble.notify_one();
     }
 
-    /// How many connections there are, and who waits for one.
+    /// Number of connections and of callers that wait for one.
     pub(super) fn connections(&self) -> ConnectionCounts {
         let pool = self.current.borrow().pool.clone();
         ConnectionCounts {
@@ -104,22 +106,24 @@ impl Pool {
         }
     }
 
-    /// A connection for work in a scope. It counts for the caller until it goes back, so nobody may wait for another one meanwhile.
-    pub(super) async fn lend(&self, scope: RowAccess) -> Result<Lent, Error> {
+    /// Lends a connection for work in a scope.
+    ///
+    /// It counts towards the user's share until it is returned. So a caller with a connection must not wait for another one.
+    pub(super) async fn lend(&self, scope: RowAccess) -> Result<LentConnection, Error> {
         let share = match scope {
             RowAccess::Caller(user) => self.share.share(user).await,
             _ => None,
         };
-        let connection = Some(self.take().await?);
-        Ok(Lent { connection, is_doubtful: false, trouble: self.trouble.clone(), _share: share })
+        let connection = Some(self.acquire_current().await?);
+        Ok(LentConnection { connection, is_doubtful: false, trouble: self.trouble.clone(), _share: share })
     }
 
-    async fn take(&self) -> Result<PoolConnection<Postgres>, Error> {
-        let _waits = Waits::begin(&self.waiting);
+    async fn acquire_current(&self) -> Result<PoolConnection<Postgres>, Error> {
+        let _waits = WaitCount::begin(&self.waiting);
         let mut current = self.current.clone();
         loop {
             let pool = current.borrow_and_update().pool.clone();
-            // Whoever waits for one of a server that was left takes one of the next.
+            // A caller that waits for the previous server's pool takes a connection of the next one.
             tokio::select! {
                 biased;
                 acquired = self.acquire(&pool) => match acquired {
@@ -134,7 +138,7 @@ impl Pool {
     async fn acquire(&self, pool: &PgPool) -> Result<PoolConnection<Postgres>, Error> {
         let acquiring = pool.acquire();
         tokio::pin!(acquiring);
-        let acquired = match timeout(SLOW, &mut acquiring).await {
+        let acquired = match timeout(SLOW_ACQUIRE, &mut acquiring).await {
             Ok(acquired) => acquired,
             Err(_) => {
                 self.report_trouble();
@@ -148,20 +152,20 @@ impl Pool {
         })
     }
 
-    /// For a statement that reads.
-    pub(super) fn reading(&self, scope: impl Into<RowAccess>) -> Rows<'_> {
-        Rows { pool: self, scope: scope.into(), access: Access::Read }
+    /// A scope for one reading statement.
+    pub(super) fn reading(&self, scope: impl Into<RowAccess>) -> ScopedPool<'_> {
+        ScopedPool { pool: self, scope: scope.into(), kind: TransactionKind::Read }
     }
 
-    /// For a statement that writes.
-    pub(super) fn writing(&self, scope: impl Into<RowAccess>) -> Rows<'_> {
-        Rows { pool: self, scope: scope.into(), access: Access::Write }
+    /// A scope for one writing statement.
+    pub(super) fn writing(&self, scope: impl Into<RowAccess>) -> ScopedPool<'_> {
+        ScopedPool { pool: self, scope: scope.into(), kind: TransactionKind::Write }
     }
 
-    /// A read transaction that lasts as long as whoever takes what it reads: for the archive, at the command line.
+    /// Begins a read transaction that lasts as long as its reader needs, for exporting archives at the command line.
     pub(super) async fn snapshot(&self, user: UserId) -> Result<Transaction<'static, Postgres>, Error> {
-        let (pool, begin) = (self.current.borrow().pool.clone(), RowAccess::Caller(user).begin(Access::Snapshot));
-        // In a task, so that it ends whoever waits for it: see `Lent::begin`.
+        let (pool, begin) = (self.current.borrow().pool.clone(), RowAccess::Caller(user).begin(TransactionKind::Snapshot));
+        // In a task, so that it completes even if its caller is cancelled: see `LentConnection::begin`.
         match tokio::spawn(async move { pool.begin_with(begin).await }).await {
             Ok(begun) => begun,
             Err(_) => Err(Error::BeginFailed),
@@ -170,46 +174,46 @@ impl Pool {
 
     pub(super) async fn close(&self) {
         let pool = self.current.borrow().pool.clone();
-        // A silent connection says no goodbye.
-        let _ = timeout(self.patience, pool.close()).await;
+        // Closing a silent connection would wait without a limit.
+        let _ = timeout(self.time_limit, pool.close()).await;
     }
 }
 
-/// Counts a call that waits.
-struct Waits<'p>(&'p AtomicU32);
+/// Counts a waiting call until it is dropped.
+struct WaitCount<'p>(&'p AtomicU32);
 
-impl<'p> Waits<'p> {
+impl<'p> WaitCount<'p> {
     fn begin(waiting: &'p AtomicU32) -> Self {
         waiting.fetch_add(1, Ordering::Relaxed);
         Self(waiting)
     }
 }
 
-impl Drop for Waits<'_> {
+impl Drop for WaitCount<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// Chooses among several servers.
-struct Choosing {
+struct ServerChoice {
     servers: Servers,
     config: PostgresConfig,
     trouble: Arc<Notify>,
 }
 
-impl Choosing {
-    fn current(&self, server: usize) -> Current {
+impl ServerChoice {
+    fn current(&self, server: usize) -> ChosenServer {
         let options = self.servers.options(server).cloned().unwrap_or_default();
-        let choice = self.servers.are_several().then(|| (self.servers.wanted, self.trouble.clone()));
-        Current { server, pool: connect::pool(&options, choice, &self.config), options }
+        let choice = self.servers.has_several().then(|| (self.servers.wanted, self.trouble.clone()));
+        ChosenServer { server, pool: connect::pool(&options, choice, &self.config), options }
     }
 
-    /// Looks whenever there is trouble, until a server will do.
-    async fn run(self, current: watch::Sender<Current>) {
+    /// After each report of trouble, checks the servers until one is suitable.
+    async fn run(self, current: watch::Sender<ChosenServer>) {
         loop {
             self.trouble.notified().await;
-            let mut pause = FIRST_LOOK;
+            let mut pause = FIRST_CHECK_PAUSE;
             loop {
                 let old = current.borrow().clone();
                 match self.servers.choose(old.server, self.config.acquire_timeout).await {
@@ -217,9 +221,13 @@ impl Choosing {
                         let _ = timeout(GRACE, connection.close()).await;
                         if server != old.server {
                             let next = self.current(server);
-                            tracing::warn!(from = address(&old.options), to = address(&next.options), "another database server is used");
+                            tracing::warn!(
+                                from = address(&old.options),
+                                to = address(&next.options),
+                                "switched to another database server"
+                            );
                             current.send_replace(next);
-                            // Ends when the last of its connections comes back.
+                            // Ends when the last of its connections is returned.
                             tokio::spawn(async move { old.pool.close().await });
                         }
                         break;
@@ -227,30 +235,33 @@ impl Choosing {
                     Err(e) => {
                         tracing::warn!(error = %e, "no database server takes writes");
                         tokio::time::sleep(pause).await;
-                        pause = (pause * 2).min(LAST_LOOK);
+                        pause = (pause * 2).min(LAST_CHECK_PAUSE);
                     }
                 }
             }
-            // What else went wrong meanwhile had the same cause.
-            tokio::time::sleep(FIRST_LOOK).await;
+            // Other trouble reported meanwhile had the same cause.
+            tokio::time::sleep(FIRST_CHECK_PAUSE).await;
         }
     }
 }
 
-/// A connection of the pool. Dropped, it goes back once it has shown that it is alive and rolled back what was left open. The pool
-/// would wait for that without a limit, and one wire that was cut could cost it all its places.
-pub(super) struct Lent {
+/// A lent connection of the pool.
+///
+/// When it is dropped, it is tested, rolled back and returned. The pool itself would test it without a time limit, so a single cut
+/// cable could block all its slots.
+pub(super) struct LentConnection {
     connection: Option<PoolConnection<Postgres>>,
-    /// Whether a transaction may be open of which the library knows nothing.
+    /// Whether a transaction may be open that the driver does not know of.
     is_doubtful: bool,
     trouble: Arc<Notify>,
     _share: Option<OwnedSemaphorePermit>,
 }
 
-impl Lent {
-    /// Begins a transaction. When whoever waits for it goes away after BEGIN was sent and before it was answered, the library does
-    /// not know that a transaction is open, and what the next one writes without a transaction of his own would be part of it and
-    /// never be committed. So until the answer is there the connection does not go back.
+impl LentConnection {
+    /// Begins a transaction.
+    ///
+    /// If the caller is cancelled between BEGIN and its answer, the driver does not know that a transaction is open. The next
+    /// user's single statements would join it and never be committed. So the connection is not returned until the answer arrives.
     pub(super) async fn begin(&mut self, statement: AssertSqlSafe<String>) -> Result<Transaction<'_, Postgres>, Error> {
         let Self { connection, is_doubtful, .. } = self;
         let connection = connection.as_mut().ok_or(Error::BeginFailed)?;
@@ -260,20 +271,20 @@ impl Lent {
         Ok(transaction)
     }
 
-    /// Its server takes no writes or is gone: it does not go back, and the choice of the server is looked at.
+    /// Reports that the server is gone or takes no writes. The connection is not returned, and the server choice is checked.
     pub(super) fn blame_server(&mut self) {
         self.is_doubtful = true;
         self.trouble.notify_one();
     }
 
-    /// It fell silent, and does not go back.
-    pub(super) fn give_up(mut self) -> Error {
+    /// Discards a connection that fell silent.
+    pub(super) fn discard(mut self) -> Error {
         self.blame_server();
         Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the database server does not answer"))
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentConnection {
     fn drop(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
         if self.is_doubtful {
@@ -284,7 +295,7 @@ impl Drop for Lent {
     }
 }
 
-impl Deref for Lent {
+impl Deref for LentConnection {
     type Target = PgConnection;
 
     #[allow(clippy::expect_used, reason = "taken only by what consumes it")]
@@ -293,25 +304,27 @@ impl Deref for Lent {
     }
 }
 
-impl DerefMut for Lent {
+impl DerefMut for LentConnection {
     #[allow(clippy::expect_used, reason = "taken only by what consumes it")]
     fn deref_mut(&mut self) -> &mut PgConnection {
         self.connection.as_mut().expect("lent")
     }
 }
 
-/// The pool for one statement on the rows of one scope. Such a statement is a transaction of its own: PostgreSQL is told first for
-/// whom it is. To begin one costs a trip to the server, and to end one that only read costs none, because that travels with the
-/// question that every connection is asked when it goes back.
+/// The pool for one statement in one scope.
+///
+/// Each statement is its own transaction, which first tells PostgreSQL its user. BEGIN costs a round trip. A read needs no COMMIT:
+/// the test of a returned connection ends its transaction at no extra cost.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rows<'p> {
+pub(super) struct ScopedPool<'p> {
     pool: &'p Pool,
     scope: RowAccess,
-    access: Access,
+    kind: TransactionKind,
 }
 
-/// Does the work on a connection of the pool, in a transaction of its own where the scope asks for one. A macro, because no bound
-/// on a closure says that its future may hold the query.
+/// Runs the work on a lent connection, in a transaction if the scope needs one.
+///
+/// This is a macro because no bound on a closure can say that its future may hold the query.
 macro_rules! run {
     ($rows:expr, $connection:ident => $work:expr) => {{
         let rows = $rows;
@@ -321,15 +334,15 @@ macro_rules! run {
                 let $connection = &mut *lent;
                 return $work.await;
             }
-            let mut transaction = lent.begin(rows.scope.begin(rows.access)).await?;
+            let mut transaction = lent.begin(rows.scope.begin(rows.kind)).await?;
             let $connection = &mut *transaction;
             let done = $work.await?;
-            if rows.access == Access::Write {
+            if rows.kind == TransactionKind::Write {
                 transaction.commit().await?;
             }
             Ok(done)
         };
-        match timeout(rows.pool.patience, whole).await {
+        match timeout(rows.pool.time_limit, whole).await {
             Ok(Err(e)) => {
                 if is_wrong_server(&e) {
                     lent.blame_server();
@@ -337,12 +350,12 @@ macro_rules! run {
                 Err(e)
             }
             Ok(done) => done,
-            Err(_) => Err(lent.give_up()),
+            Err(_) => Err(lent.discard()),
         }
     }};
 }
 
-impl<'p> Executor<'p> for Rows<'p> {
+impl<'p> Executor<'p> for ScopedPool<'p> {
     type Database = Postgres;
 
     fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, Result<Either<PgQueryResult, PgRow>, Error>>
@@ -350,7 +363,7 @@ impl<'p> Executor<'p> for Rows<'p> {
         'p: 'e,
         E: 'q + Execute<'q, Postgres>,
     {
-        // Whole, because a connection is not to be held by a reader that takes its time.
+        // Collects all rows first, so that a slow consumer does not hold a connection.
         let all = async move { run!(self, connection => connection.fetch_many(query).try_collect::<Vec<_>>()) };
         Box::pin(stream::once(all).map_ok(|steps| stream::iter(steps.into_iter().map(Ok))).try_flatten())
     }

@@ -1,5 +1,6 @@
-//! Row-level security, the wall behind the WHERE clauses: for whom each transaction is, in the one place that says so. What each
-//! scope opens is in `migrations/postgres/0010_walls.sql`.
+//! Row-level security, the second barrier behind the WHERE clauses.
+//!
+//! Only this file sets the user or scope of a transaction. `migrations/postgres/0010_walls.sql` defines what each scope may access.
 
 use sqlx::{AssertSqlSafe, PgConnection};
 use uuid::Uuid;
@@ -10,31 +11,31 @@ use recall_domain::{Caller, UserId};
 /// Whose rows a transaction may see and change.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum RowAccess {
-    /// Those of one user.
+    /// Rows of one user.
     Caller(UserId),
     /// Jobs of all users, for the workers.
     Queue,
-    /// Which logs have old events, and their locks.
+    /// Sessions with old events, to find and lock them.
     Pruning,
-    /// Access tokens, to find out whose one is.
+    /// Access tokens, to find the owner of one.
     Token,
-    /// Logins, to find out whose they are.
+    /// Logins, to find the owner of one.
     Login,
-    /// Visits, to find out whose they are, which are over, and what of them is not settled.
+    /// Visits, to find their owners, ended visits and unsettled adoptions.
     Visit,
-    /// Whose erasure is to be gone on with, or can be forgotten.
+    /// Account deletions, to find those to resume and those to forget.
     Erasures,
-    /// Sessions that nobody uses any more.
+    /// Sessions that are no longer used.
     Unused,
-    /// Which users need vectors of another model, and the locks of their rows.
+    /// Users who need vectors of another model, and locks on their rows.
     Vectors,
     /// Tokens that model servers used for all users together.
     Budget,
-    /// Which users have news for the graph engine.
+    /// Users with changes for the graph engine.
     Graph,
-    /// Which users there are.
+    /// All user ids.
     Owners,
-    /// Nobody's: for tables without users.
+    /// No rows of users: for tables without users.
     Nobody,
 }
 
@@ -50,28 +51,29 @@ impl From<UserId> for RowAccess {
     }
 }
 
-/// What a transaction is for.
+/// How a transaction accesses the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
-    /// One statement that reads.
+pub(super) enum TransactionKind {
+    /// One reading statement.
     Read,
-    /// Several that read, as of one moment.
+    /// Several reading statements in one snapshot.
     Snapshot,
-    /// Writing.
+    /// Writing statements.
     Write,
 }
 
 impl RowAccess {
-    /// The statement that begins a transaction in this scope; one trip to the server. LOCAL, so that nothing of it is left on a
-    /// connection that a pool gives to the next one.
-    pub(super) fn begin(self, access: Access) -> AssertSqlSafe<String> {
+    /// The statement that begins a transaction in this scope, in one round trip.
+    ///
+    /// It uses LOCAL, so no setting stays on a connection that a pool gives to the next caller.
+    pub(super) fn begin(self, access: TransactionKind) -> AssertSqlSafe<String> {
         let begin = match access {
-            Access::Read => "BEGIN READ ONLY",
-            Access::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Access::Write => "BEGIN",
+            TransactionKind::Read => "BEGIN READ ONLY",
+            TransactionKind::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            TransactionKind::Write => "BEGIN",
         };
         AssertSqlSafe(match self.setting() {
-            // Both are words of this program: digits of an id, or a name from below.
+            // This program makes both words: digits of an id, or a name from below.
             Some((name, value)) => format!("{begin}; SET LOCAL {name} = '{value}'"),
             None => begin.to_owned(),
         })
@@ -97,16 +99,16 @@ impl RowAccess {
     }
 }
 
-/// From here on the transaction is also for this user.
-pub(super) async fn go_on_for(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+/// Switches the transaction to this user.
+pub(super) async fn switch_to_user(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     sqlx::query_scalar!("SELECT set_config('recall.caller', $1, true)", user.hyphenated().to_string()).fetch_one(c).await?;
     Ok(())
 }
 
-/// Finds out whether the wall stands for this connection's role, and says so if it does not.
+/// Checks whether row-level security applies to this connection's role, and logs a warning if not.
 ///
 /// # Errors
-/// When it does not stand and is `required`.
+/// If it does not apply and is `required`.
 pub(super) async fn check(connection: &mut PgConnection, required: bool) -> Result<(), Failure> {
     let row = sqlx::query!(
         r#"SELECT r.rolsuper AS "is_superuser!", r.rolbypassrls AS "bypasses!",
@@ -130,7 +132,7 @@ pub(super) async fn check(connection: &mut PgConnection, required: bool) -> Resu
     if required {
         return Err(Failure::NoRowSecurity(gap));
     }
-    tracing::warn!("row-level security does not hold in this database, because {gap}: users are kept apart by the program alone");
+    tracing::warn!("row-level security does not apply in this database, because {gap}: only the program separates users");
     Ok(())
 }
 
@@ -139,11 +141,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_transaction_says_for_whom_it_is_in_its_first_words() {
+    fn begin_statement_sets_the_user_or_scope() {
         let of = |scope: RowAccess, access| scope.begin(access).0;
         let user = UserId(Uuid::from_u128(7));
-        assert_eq!(of(user.into(), Access::Read), "BEGIN READ ONLY; SET LOCAL recall.caller = '00000000-0000-0000-0000-000000000007'");
-        assert_eq!(of(RowAccess::Queue, Access::Write), "BEGIN; SET LOCAL recall.scope = 'queue'");
-        assert_eq!(of(RowAccess::Nobody, Access::Snapshot), "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        assert_eq!(
+            of(user.into(), TransactionKind::Read),
+            "BEGIN READ ONLY; SET LOCAL recall.caller = '00000000-0000-0000-0000-000000000007'"
+        );
+        assert_eq!(of(RowAccess::Queue, TransactionKind::Write), "BEGIN; SET LOCAL recall.scope = 'queue'");
+        assert_eq!(of(RowAccess::Nobody, TransactionKind::Snapshot), "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     }
 }

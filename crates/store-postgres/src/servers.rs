@@ -1,7 +1,7 @@
-//! The servers that a URL names, of which one takes writes, and the choice among them.
+//! The database servers in the URL, and the choice of one among them.
 //!
-//! As in libpq: hosts are tried in the order of the URL, and `target_session_attrs` says which will do. The driver knows one host,
-//! so each server has a pool of its own, and the [`pool`](super::pool) goes over to another one when this chooses it.
+//! As in libpq, hosts are tried in the order of the URL, and `target_session_attrs` says which are suitable. The driver supports
+//! one host, so each server has its own pool. The [`pool`](super::pool) switches when this file chooses another server.
 
 use std::time::Duration;
 
@@ -10,22 +10,22 @@ use tokio::time::{Instant, timeout};
 
 use super::{connect, failure::Failure};
 
-/// Longest time for one server to answer, where there are others to try.
-const LONGEST_TRY: Duration = Duration::from_secs(3);
-const SHORTEST_TRY: Duration = Duration::from_millis(500);
+/// Longest time for one server to answer if there are others to try.
+const MAX_TRY: Duration = Duration::from_secs(3);
+const MIN_TRY: Duration = Duration::from_millis(500);
 
-/// Which servers will do: `target_session_attrs`.
+/// Which servers are suitable: `target_session_attrs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// Any that answers.
+pub(super) enum TargetSession {
+    /// Any server that answers.
     Any,
-    /// One that takes writes.
+    /// A server that takes writes.
     ReadWrite,
-    /// One that is no standby.
+    /// A server that is not a standby.
     Primary,
 }
 
-impl Wanted {
+impl TargetSession {
     fn parse(word: &str) -> Result<Self, Failure> {
         match word {
             "any" => Ok(Self::Any),
@@ -38,14 +38,14 @@ impl Wanted {
         }
     }
 
-    /// Whether a connection is to such a server.
+    /// Whether the connection's server is suitable.
     ///
     /// # Errors
-    /// When the server does not answer.
+    /// If the server does not answer.
     pub(super) async fn is_met(self, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
         match self {
             Self::Any => Ok(true),
-            // Not prepared, as a pooler may give the next statement to another connection.
+            // Not a prepared statement, because a pooler may send the next statement to another connection.
             Self::ReadWrite => is(connection, "SELECT current_setting('transaction_read_only') = 'off' AND NOT pg_is_in_recovery()").await,
             Self::Primary => is(connection, "SELECT NOT pg_is_in_recovery()").await,
         }
@@ -61,34 +61,34 @@ async fn is(connection: &mut PgConnection, question: &'static str) -> Result<boo
 #[derive(Clone, Debug)]
 pub(super) struct Servers {
     all: Vec<PgConnectOptions>,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: TargetSession,
 }
 
 impl Servers {
     /// Parses `postgres://user:password@host:port,host:port/database?target_session_attrs=read-write`.
     pub(super) fn parse(url: &str) -> Result<Self, Failure> {
-        let (url, wanted) = without_target(url)?;
-        let all = each_host(&url)?.iter().map(|url| connect::options(url)).collect::<Result<Vec<_>, _>>()?;
-        // Of several all but one take no writes.
-        let wanted = wanted.unwrap_or(if all.len() > 1 { Wanted::ReadWrite } else { Wanted::Any });
+        let (url, wanted) = split_target(url)?;
+        let all = urls_by_host(&url)?.iter().map(|url| connect::options(url)).collect::<Result<Vec<_>, _>>()?;
+        // Of several servers, usually only one takes writes.
+        let wanted = wanted.unwrap_or(if all.len() > 1 { TargetSession::ReadWrite } else { TargetSession::Any });
         Ok(Self { all, wanted })
     }
 
-    /// Whether there is a choice.
-    pub(super) fn are_several(&self) -> bool {
+    /// Whether there are several servers to choose from.
+    pub(super) fn has_several(&self) -> bool {
         self.all.len() > 1
     }
 
-    /// How to connect to one of them.
+    /// Options for connecting to one of them.
     pub(super) fn options(&self, server: usize) -> Option<&PgConnectOptions> {
         self.all.get(server)
     }
 
-    /// A server that will do: `current` if it does, else the first in order.
-    pub(super) async fn choose(&self, current: usize, patience: Duration) -> Result<(usize, PgConnection), Failure> {
-        let within = match self.are_several() {
-            true => (patience / u32::try_from(self.all.len()).unwrap_or(u32::MAX)).clamp(SHORTEST_TRY, LONGEST_TRY),
-            false => patience,
+    /// Connects to a suitable server: `current` if it is suitable, else the first one in order.
+    pub(super) async fn choose(&self, current: usize, time_limit: Duration) -> Result<(usize, PgConnection), Failure> {
+        let within = match self.has_several() {
+            true => (time_limit / u32::try_from(self.all.len()).unwrap_or(u32::MAX)).clamp(MIN_TRY, MAX_TRY),
+            false => time_limit,
         };
         let order = std::iter::once(current).chain((0..self.all.len()).filter(|server| *server != current));
         let mut failures = Vec::new();
@@ -99,9 +99,9 @@ impl Servers {
                 Err(e) => failures.push((address(options), e)),
             }
         }
-        // A single one is told as it is, so that whoever looks at it knows whether it may pass.
+        // The failure of a single server is returned unchanged, so that the caller can tell whether it is temporary.
         match failures.pop() {
-            Some((_, e)) if failures.is_empty() && !may_pass(&e) => Err(e),
+            Some((_, e)) if failures.is_empty() && !is_temporary(&e) => Err(e),
             last => {
                 let all = failures.into_iter().chain(last);
                 Err(Failure::NoServer(all.map(|(address, e)| format!("{address}: {e}")).collect::<Vec<_>>().join("; ")))
@@ -123,15 +123,15 @@ impl Servers {
         timeout(within, connecting).await.map_err(|_| Failure::NoAnswer(within))?
     }
 
-    /// The first connection, waited for: at start the servers may be starting too.
-    pub(super) async fn first(&self, patience: Duration) -> Result<(usize, PgConnection), Failure> {
-        let until = Instant::now() + patience;
+    /// Makes the first connection, and retries: at start the servers may be starting too.
+    pub(super) async fn connect_first(&self, time_limit: Duration) -> Result<(usize, PgConnection), Failure> {
+        let until = Instant::now() + time_limit;
         let mut pause = Duration::from_millis(50);
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.choose(0, left).await {
-                Err(e) if may_pass(&e) && pause < until.saturating_duration_since(Instant::now()) => {
-                    tracing::debug!(error = %e, "the database cannot be reached yet");
+                Err(e) if is_temporary(&e) && pause < until.saturating_duration_since(Instant::now()) => {
+                    tracing::debug!(error = %e, "the database is not reachable yet");
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(Duration::from_secs(1));
                 }
@@ -141,8 +141,8 @@ impl Servers {
     }
 }
 
-/// Whether a server that could not be used may be able to in a moment.
-fn may_pass(e: &Failure) -> bool {
+/// Whether a server that failed may be usable soon.
+fn is_temporary(e: &Failure) -> bool {
     match e {
         Failure::Sql(sqlx::Error::Io(_)) | Failure::NoAnswer(_) | Failure::NoServer(_) | Failure::ReadOnly => true,
         Failure::Refused { code, .. } => code == "57P03",
@@ -150,7 +150,7 @@ fn may_pass(e: &Failure) -> bool {
     }
 }
 
-/// For people.
+/// Host and port, for people.
 pub(super) fn address(options: &PgConnectOptions) -> String {
     match options.get_socket() {
         Some(socket) => socket.display().to_string(),
@@ -158,14 +158,14 @@ pub(super) fn address(options: &PgConnectOptions) -> String {
     }
 }
 
-/// Takes `target_session_attrs` out of the URL, which the driver does not know.
-fn without_target(url: &str) -> Result<(String, Option<Wanted>), Failure> {
+/// Removes `target_session_attrs` from the URL, because the driver does not support it.
+fn split_target(url: &str) -> Result<(String, Option<TargetSession>), Failure> {
     let Some((base, query)) = url.split_once('?') else { return Ok((url.to_owned(), None)) };
     let mut wanted = None;
     let mut rest = Vec::new();
     for pair in query.split('&') {
         match pair.strip_prefix("target_session_attrs=") {
-            Some(word) => wanted = Some(Wanted::parse(word)?),
+            Some(word) => wanted = Some(TargetSession::parse(word)?),
             None => rest.push(pair),
         }
     }
@@ -173,8 +173,8 @@ fn without_target(url: &str) -> Result<(String, Option<Wanted>), Failure> {
     Ok((url, wanted))
 }
 
-/// A URL for each host.
-fn each_host(url: &str) -> Result<Vec<String>, Failure> {
+/// Makes one URL per host.
+fn urls_by_host(url: &str) -> Result<Vec<String>, Failure> {
     const EXPECTED: Failure = Failure::Url("expected postgres://user:password@host:port,host:port/database");
     let (scheme, rest) = url.split_once("://").ok_or(EXPECTED)?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -192,23 +192,23 @@ fn each_host(url: &str) -> Result<Vec<String>, Failure> {
 mod tests {
     use super::*;
 
-    fn addresses(url: &str) -> (Vec<String>, Wanted) {
+    fn addresses(url: &str) -> (Vec<String>, TargetSession) {
         let servers = Servers::parse(url).unwrap();
         (servers.all.iter().map(address).collect(), servers.wanted)
     }
 
     #[test]
-    fn hosts_are_tried_in_the_order_of_the_url() {
+    fn hosts_are_parsed_in_url_order() {
         for (url, hosts, wanted) in [
-            ("postgres://u:p@a/d", &["a:5432"][..], Wanted::Any),
-            ("postgres://u:p@a,b:5433/d", &["a:5432", "b:5433"], Wanted::ReadWrite),
-            ("postgres://a:1,[::1]:2/d?target_session_attrs=any", &["a:1", "[::1]:2"], Wanted::Any),
+            ("postgres://u:p@a/d", &["a:5432"][..], TargetSession::Any),
+            ("postgres://u:p@a,b:5433/d", &["a:5432", "b:5433"], TargetSession::ReadWrite),
+            ("postgres://a:1,[::1]:2/d?target_session_attrs=any", &["a:1", "[::1]:2"], TargetSession::Any),
             (
                 "postgres://u:p%2C%40@a,b,c/d?sslmode=disable&target_session_attrs=primary&application_name=x",
                 &["a:5432", "b:5432", "c:5432"],
-                Wanted::Primary,
+                TargetSession::Primary,
             ),
-            ("postgres://a/d?target_session_attrs=read-write", &["a:5432"], Wanted::ReadWrite),
+            ("postgres://a/d?target_session_attrs=read-write", &["a:5432"], TargetSession::ReadWrite),
         ] {
             assert_eq!(addresses(url), (hosts.iter().map(|h| (*h).to_owned()).collect(), wanted), "{url}");
         }
@@ -219,24 +219,24 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_without_quoting_the_password() {
+    fn invalid_urls_are_refused_without_quoting_the_password() {
         for bad in [
             "postgres://u:geheim@a,,b/d",
             "postgres://u:geheim@a,b:x/d",
             "postgres://u:geheim@a/d?target_session_attrs=standby",
             "postgres://u:geheim@a/d?target_session_attrs=geheim",
         ] {
-            let Err(e) = Servers::parse(bad) else { panic!("{bad} was taken") };
+            let Err(e) = Servers::parse(bad) else { panic!("{bad} was accepted") };
             assert!(!e.to_string().contains("geheim") && !format!("{e:?}").contains("geheim"), "{e:?}");
         }
     }
 
     #[tokio::test]
-    async fn refused_ports_are_told_with_their_addresses() {
-        // Nobody listens on it any more.
+    async fn unreachable_servers_are_reported_with_their_addresses() {
+        // Closed again at once, so nothing listens on it.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         for url in [format!("postgres://u@127.0.0.1:{port}/d"), format!("postgres://u@127.0.0.1:{port},localhost:{port}/d")] {
-            let Err(e) = Servers::parse(&url).unwrap().first(Duration::from_millis(200)).await else { panic!("connected") };
+            let Err(e) = Servers::parse(&url).unwrap().connect_first(Duration::from_millis(200)).await else { panic!("connected") };
             assert!(e.to_string().contains(&format!("127.0.0.1:{port}: ")) && e.to_string().contains("refused"), "{e}");
         }
     }

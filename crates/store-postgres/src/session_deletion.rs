@@ -1,6 +1,8 @@
-//! Deleting a large session in steps. It is hidden in one short transaction; from then on its rows are of no consequence, and go a
-//! bounded number at a time: evidence first, each fact being weighed anew with the last row of its, then mentions, then the rest.
-//! A step locks the session and then the user, like everybody, so steps of several processes come one after the other.
+//! Deletes a large session in steps.
+//!
+//! One short transaction hides the session. After that, no query returns its rows, and each step deletes a bounded number of them.
+//! Evidence is deleted first; a fact is re-weighed when its last evidence row of the session is deleted. Mentions follow, then the
+//! rest. Each step locks the session and then the user, so steps of several processes run one after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +13,11 @@ use uuid::Uuid;
 use super::{
     PostgresStore, account_deletion,
     codec::{self, JsonText, json, signed},
-    delete::{self, Decision},
+    delete::{self, Reweighing},
     failure::Failure,
     knowledge,
     row_security::RowAccess,
-    rows::Of,
+    rows::Column,
 };
 use recall_domain::{Caller, Evidence, Fact, SessionId, Timestamp, UserId, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionDeletionStep, SessionDeletionStore, SessionRemainder, StoreError};
@@ -24,7 +26,7 @@ use recall_ports::{Reweigh, SessionDeleted, SessionDeletionStep, SessionDeletion
 impl SessionDeletionStore for PostgresStore {
     async fn hide_session(&self, caller: &Caller, id: SessionId, since: Option<Timestamp>, now: Timestamp) -> Result<u64, StoreError> {
         let input = (caller.user().0, id.0, since, now);
-        let hidden = self.write(caller, &input, |c, &(user, id, since, now)| Box::pin(hide(c, user, id, since, now))).await?;
+        let hidden = self.write(caller, &input, |c, &(user, id, since, now)| Box::pin(hide_session(c, user, id, since, now))).await?;
         self.notifications.deleted(caller, id);
         Ok(hidden)
     }
@@ -37,7 +39,7 @@ impl SessionDeletionStore for PostgresStore {
         limit: u32,
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeletionStep, StoreError> {
-        Ok(step(self, caller.user(), id, now, limit, reweigh).await?)
+        Ok(delete_step(self, caller.user(), id, now, limit, reweigh).await?)
     }
 
     async fn hidden_sessions(&self, since: Timestamp) -> Result<Vec<(Caller, SessionId)>, StoreError> {
@@ -48,8 +50,8 @@ impl SessionDeletionStore for PostgresStore {
     }
 }
 
-async fn hide(c: &mut PgConnection, user: Uuid, session: Uuid, since: Option<Timestamp>, now: Timestamp) -> Result<u64, Failure> {
-    account_deletion::refuse_while_locked(c, user).await?;
+async fn hide_session(c: &mut PgConnection, user: Uuid, session: Uuid, since: Option<Timestamp>, now: Timestamp) -> Result<u64, Failure> {
+    account_deletion::reject_while_locked(c, user).await?;
     let messages = sqlx::query_scalar!(
         "UPDATE sessions SET deletion_at = $4, event_floor = event_head + 1, oldest_event_at = NULL
          WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL AND ($3::timestamptz IS NULL OR updated_at < $3) RETURNING message_count",
@@ -59,22 +61,23 @@ async fn hide(c: &mut PgConnection, user: Uuid, session: Uuid, since: Option<Tim
         codec::time(now),
     );
     let messages = messages.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?.unsigned_abs();
-    note(c, user, session, &SessionDeleted { messages, ..Default::default() }, now).await?;
-    // No job is claimed any more, and who has one commits nothing.
+    save_progress(c, user, session, &SessionDeleted { messages, ..Default::default() }, now).await?;
+    // Prevents new claims, and voids existing ones, whose commits then fail.
     sqlx::query!("UPDATE jobs SET head = false, token = token + 1 WHERE user_id = $1 AND session_id = $2 AND head", user, session)
         .execute(&mut *c)
         .await?;
-    // Indexes in memory and plans of before are void.
+    // Voids indexes in memory and plans that were made before.
     sqlx::query!("UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1 WHERE id = $1", user)
         .execute(&mut *c)
         .await?;
     Ok(messages)
 }
 
-/// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
+/// Attempts before the deletion fails as transient. An attempt fails if a commit of the same user comes between its read and its
+/// write.
 const ATTEMPTS: u32 = 20;
 
-async fn step(
+async fn delete_step(
     store: &PostgresStore,
     user: UserId,
     session: SessionId,
@@ -85,34 +88,33 @@ async fn step(
     for _ in 0..ATTEMPTS {
         let input = (user.0, session.0, i64::from(limit));
         let (rows, version, facts, left) =
-            store.snapshot(user, &input, |c, &(user, session, limit)| Box::pin(piece(c, user, session, limit))).await?;
-        let input = (user.0, session.0, now, limit, rows, delete::weigh(version, facts, &left, reweigh));
+            store.snapshot(user, &input, |c, &(user, session, limit)| Box::pin(load_batch(c, user, session, limit))).await?;
+        let input = (user.0, session.0, now, limit, rows, delete::reweigh_facts(version, facts, &left, reweigh));
         let done = store.write(user, &input, |c, (user, session, now, limit, rows, decision)| {
-            Box::pin(apply(c, *user, *session, *now, i64::from(*limit), rows, decision))
+            Box::pin(apply_batch(c, *user, *session, *now, i64::from(*limit), rows, decision))
         });
         match done.await {
             Err(Failure::Stale) => {}
             done => return done,
         }
     }
-    Err(Failure::NeverStill(ATTEMPTS))
+    Err(Failure::AttemptsExhausted(ATTEMPTS))
 }
 
-/// Which evidence.
-struct Row {
+/// The key of an evidence row.
+struct EvidenceKey {
     fact_id: Uuid,
     message_id: Uuid,
     stance: String,
 }
 
-/// Some evidence of the session; of the knowledge of which version; the facts of which nothing else is left there, and the evidence
-/// that these have elsewhere.
-type Piece = (Vec<Row>, u64, Vec<Fact>, Vec<Evidence>);
+/// Evidence rows of the session, the knowledge version, the facts that lose their last row, and their evidence elsewhere.
+type Batch = (Vec<EvidenceKey>, u64, Vec<Fact>, Vec<Evidence>);
 
-async fn piece(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> Result<Piece, Failure> {
+async fn load_batch(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> Result<Batch, Failure> {
     let version = knowledge::version(c, user).await?;
     let found = sqlx::query_as!(
-        Row,
+        EvidenceKey,
         "SELECT fact_id, message_id, stance FROM evidence WHERE user_id = $1 AND session_id = $2 ORDER BY fact_id LIMIT $3",
         user,
         session,
@@ -122,22 +124,22 @@ async fn piece(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> R
     let next = found.split_off(found.len().min(usize::try_from(limit).unwrap_or(usize::MAX)));
     let mut facts: BTreeSet<Uuid> = found.iter().map(|row| row.fact_id).collect();
     if let Some(row) = next.first() {
-        // Of this one there is more.
+        // This fact has more evidence in the session.
         facts.remove(&row.fact_id);
     }
     let facts: Vec<_> = facts.into_iter().collect();
-    let (facts, left) = delete::elsewhere(c, user, session, &facts).await?;
+    let (facts, left) = delete::with_other_evidence(c, user, session, &facts).await?;
     Ok((found, version, facts, left))
 }
 
-async fn apply(
+async fn apply_batch(
     c: &mut PgConnection,
     user: Uuid,
     session: Uuid,
     now: Timestamp,
     limit: i64,
-    rows: &[Row],
-    decision: &Decision,
+    rows: &[EvidenceKey],
+    decision: &Reweighing,
 ) -> Result<SessionDeletionStep, Failure> {
     let noted = sqlx::query_scalar!(
         r#"SELECT deletion AS "deletion!: JsonText" FROM sessions
@@ -146,7 +148,7 @@ async fn apply(
         session
     );
     let noted = noted.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
-    let mut deleted: SessionDeleted = Of("sessions", "deletion").json(&noted)?;
+    let mut deleted: SessionDeleted = Column("sessions", "deletion").json(&noted)?;
     let current = sqlx::query!(
         "UPDATE users SET knowledge_version = knowledge_version + 1 WHERE id = $1 AND knowledge_version = $2",
         user,
@@ -156,21 +158,21 @@ async fn apply(
         return Err(Failure::Stale);
     }
     let left = if !rows.is_empty() {
-        evidence(c, user, rows, decision, &mut deleted).await?;
+        delete_evidence(c, user, rows, decision, &mut deleted).await?;
         SessionRemainder::Knowledge
-    } else if mentions(c, user, session, limit, &mut deleted).await? {
+    } else if delete_mentions(c, user, session, limit, &mut deleted).await? {
         SessionRemainder::Knowledge
-    } else if events(c, user, session, limit).await? || messages(c, user, session, limit).await? {
+    } else if delete_events(c, user, session, limit).await? || delete_messages(c, user, session, limit).await? {
         SessionRemainder::Rows
     } else {
         sqlx::query!("DELETE FROM sessions WHERE user_id = $1 AND id = $2", user, session).execute(&mut *c).await?;
         return Ok(SessionDeletionStep { deleted, left: SessionRemainder::Nothing });
     };
-    note(c, user, session, &deleted, now).await?;
+    save_progress(c, user, session, &deleted, now).await?;
     Ok(SessionDeletionStep { deleted, left })
 }
 
-async fn note(c: &mut PgConnection, user: Uuid, session: Uuid, deleted: &SessionDeleted, now: Timestamp) -> Result<(), Failure> {
+async fn save_progress(c: &mut PgConnection, user: Uuid, session: Uuid, deleted: &SessionDeleted, now: Timestamp) -> Result<(), Failure> {
     let noted = sqlx::query!(
         "UPDATE sessions SET deletion = $3::text::json, deletion_at = $4 WHERE user_id = $1 AND id = $2",
         user,
@@ -182,11 +184,11 @@ async fn note(c: &mut PgConnection, user: Uuid, session: Uuid, deleted: &Session
     Ok(())
 }
 
-async fn evidence(
+async fn delete_evidence(
     c: &mut PgConnection,
     user: Uuid,
-    rows: &[Row],
-    decision: &Decision,
+    rows: &[EvidenceKey],
+    decision: &Reweighing,
     deleted: &mut SessionDeleted,
 ) -> Result<(), Failure> {
     let facts: Vec<_> = rows.iter().map(|row| row.fact_id).collect();
@@ -202,18 +204,26 @@ async fn evidence(
     );
     gone.execute(&mut *c).await?;
     for fact in &decision.changed {
-        knowledge::put_fact(c, user, fact).await?;
+        knowledge::upsert_fact(c, user, fact).await?;
     }
     let gone: Vec<_> = decision.gone.iter().map(|f| f.0).collect();
     sqlx::query!("DELETE FROM facts WHERE user_id = $1 AND id = ANY($2)", user, &gone[..]).execute(&mut *c).await?;
     deleted.facts_deleted += decision.gone.len() as u64;
     deleted.facts_reweighed += decision.changed.len() as u64;
-    deleted.entities_deleted += delete::forget_entities(c, user, &decision.entities).await?;
+    deleted.entities_deleted += delete::delete_unused_entities(c, user, &decision.entities).await?;
     Ok(())
 }
 
-/// Takes mentions off their entities. A message counts once for an entity, however often it names it.
-async fn mentions(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64, deleted: &mut SessionDeleted) -> Result<bool, Failure> {
+/// Deletes mentions and subtracts them from their entities' counts.
+///
+/// A message counts once per entity, however often it names the entity.
+async fn delete_mentions(
+    c: &mut PgConnection,
+    user: Uuid,
+    session: Uuid,
+    limit: i64,
+    deleted: &mut SessionDeleted,
+) -> Result<bool, Failure> {
     let gone = sqlx::query!(
         "DELETE FROM mentions WHERE user_id = $1 AND ctid = ANY(ARRAY(
              SELECT ctid FROM mentions WHERE user_id = $1 AND session_id = $2 ORDER BY entity_id LIMIT $3)) RETURNING entity_id, message_id",
@@ -235,7 +245,7 @@ async fn mentions(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64, d
         *counts.entry(*entity).or_default() += 1;
     }
     let (entities, counts): (Vec<_>, Vec<_>) = counts.into_iter().unzip();
-    // The next first message may be one of the session's again; then it goes with a later step.
+    // The new first message may also be in this session. Then a later step replaces it.
     let counted = sqlx::query!(
         "UPDATE entities e SET mention_count = greatest(0, mention_count - gone.number),
              first_message = CASE
@@ -249,11 +259,11 @@ async fn mentions(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64, d
         &messages[..],
     );
     counted.execute(&mut *c).await?;
-    deleted.entities_deleted += delete::forget_entities(c, user, &entities).await?;
+    deleted.entities_deleted += delete::delete_unused_entities(c, user, &entities).await?;
     Ok(true)
 }
 
-async fn events(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> Result<bool, Failure> {
+async fn delete_events(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> Result<bool, Failure> {
     let gone = sqlx::query!(
         "DELETE FROM events WHERE user_id = $1 AND session_id = $2 AND seq = ANY(ARRAY(
              SELECT seq FROM events WHERE user_id = $1 AND session_id = $2 ORDER BY seq LIMIT $3))",
@@ -264,8 +274,8 @@ async fn events(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> 
     Ok(gone.execute(c).await?.rows_affected() > 0)
 }
 
-/// Messages with their vectors, terms and jobs, and with what merges noted of them.
-async fn messages(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> Result<bool, Failure> {
+/// Deletes messages with their vectors, terms and jobs, and with their entries in merge records.
+async fn delete_messages(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -> Result<bool, Failure> {
     let ids = sqlx::query_scalar!(
         "SELECT id FROM messages WHERE user_id = $1 AND session_id = $2 ORDER BY position LIMIT $3",
         user,
@@ -285,7 +295,7 @@ async fn messages(c: &mut PgConnection, user: Uuid, session: Uuid, limit: i64) -
     let merged = merged.fetch_all(&mut *c).await?;
     sqlx::query!("DELETE FROM messages WHERE user_id = $1 AND id = ANY($2)", user, &ids[..]).execute(&mut *c).await?;
     if !merged.is_empty() {
-        delete::forget_merges(c, user, &merged).await?;
+        delete::delete_unused_merge_records(c, user, &merged).await?;
     }
     Ok(true)
 }

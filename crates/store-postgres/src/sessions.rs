@@ -1,4 +1,4 @@
-//! Sessions: made, read, listed. Their deletion is in `delete`.
+//! Creates, reads and lists sessions. `delete` deletes them.
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
@@ -32,8 +32,8 @@ impl SessionStore for PostgresStore {
             Box::pin(async move {
                 let user = caller.user().0;
                 sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
-                account_deletion::refuse_while_locked(c, user).await?;
-                visits::take_session(c, caller).await?;
+                account_deletion::reject_while_locked(c, user).await?;
+                visits::use_session_quota(c, caller).await?;
                 let title = codec::opt_text(title.as_ref().map(UserText::as_str));
                 let row = sqlx::query_as!(
                     SessionRow,
@@ -105,7 +105,7 @@ impl SessionStore for PostgresStore {
         since: Option<Timestamp>,
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeleted, StoreError> {
-        let deleted = delete::session(self, caller.user(), id, since, reweigh).await?;
+        let deleted = delete::delete_session(self, caller.user(), id, since, reweigh).await?;
         self.notifications.deleted(caller, id);
         Ok(deleted)
     }
@@ -130,8 +130,9 @@ impl SessionStore for PostgresStore {
     }
 }
 
-/// Takes the session's row for the rest of the transaction: whoever numbers its messages and events, or queues or ends its
-/// jobs, does so one after the other.
+/// Locks the session's row for the rest of the transaction.
+///
+/// So transactions that number messages and events, or queue and end jobs, run one after the other.
 pub(super) async fn lock(c: &mut PgConnection, user: Uuid, session: Uuid) -> Result<(), Failure> {
     let row = sqlx::query_scalar!(
         "SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL FOR NO KEY UPDATE",

@@ -1,4 +1,4 @@
-//! The wall behind the WHERE clauses: statements that forget the user, on connections as the adapter prepares them. On the server
+//! Tests row-level security: statements without a user condition, on connections that the adapter prepared. They run on the server
 //! that `RECALL_TEST_POSTGRES` names.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,7 +8,7 @@ use super::*;
 use recall_domain::{Caller, UserId, ViewerRole};
 use recall_ports::Inspect;
 
-/// A store of its own, as the owner of its tables; `None` where there is no server.
+/// A new store whose role owns its tables; `None` without a server.
 pub(super) async fn store() -> Option<PostgresStore> {
     let Ok(server) = std::env::var("RECALL_TEST_POSTGRES") else {
         eprintln!("skipped: RECALL_TEST_POSTGRES names no server (tests/services/postgres starts one)");
@@ -29,8 +29,8 @@ pub(super) async fn store() -> Option<PostgresStore> {
     Some(PostgresStore::open(&url, config, Timestamp::UNIX_EPOCH).await.unwrap())
 }
 
-/// A user with a session and a message.
-async fn someone(store: &PostgresStore, n: u128) -> Caller {
+/// Makes a user with a session and a message.
+async fn user_with_message(store: &PostgresStore, n: u128) -> Caller {
     let caller = Caller::verified(UserId(uuid::Uuid::from_u128(n)), ViewerRole::User);
     for sql in [
         "INSERT INTO users (id) VALUES ($1)",
@@ -76,18 +76,18 @@ const SCOPES: [RowAccess; 10] = [
     RowAccess::Owners,
 ];
 
-async fn whose(store: &PostgresStore, scope: impl Into<RowAccess>, table: &str, column: &str) -> Vec<uuid::Uuid> {
+async fn visible_users(store: &PostgresStore, scope: impl Into<RowAccess>, table: &str, column: &str) -> Vec<uuid::Uuid> {
     let sql = format!("SELECT {column} FROM {table} ORDER BY 1");
     sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(store.pool.reading(scope)).await.unwrap()
 }
 
 #[tokio::test]
-async fn a_statement_that_forgets_the_user_sees_nothing_of_another() {
+async fn statement_without_user_reads_no_foreign_rows() {
     let Some(store) = store().await else { return };
-    let (anna, boris) = (someone(&store, 1).await, someone(&store, 2).await);
+    let (anna, boris) = (user_with_message(&store, 1).await, user_with_message(&store, 2).await);
     for (table, column) in TABLES {
         for caller in [&anna, &boris] {
-            assert_eq!(whose(&store, caller, table, column).await, [caller.user().0], "{table}");
+            assert_eq!(visible_users(&store, caller, table, column).await, [caller.user().0], "{table}");
         }
         let asked = (table, column);
         let in_snapshot = store.snapshot(&anna, &asked, |c, (table, column)| {
@@ -97,8 +97,8 @@ async fn a_statement_that_forgets_the_user_sees_nothing_of_another() {
             })
         });
         assert_eq!(in_snapshot.await.unwrap(), [anna.user().0], "{table}");
-        // Both connections of the pool have served both users by now, and keep nothing of it.
-        assert!(whose(&store, RowAccess::Nobody, table, column).await.is_empty(), "{table}");
+        // Both connections of the pool have served both users by now, and must keep no setting.
+        assert!(visible_users(&store, RowAccess::Nobody, table, column).await.is_empty(), "{table}");
         for scope in SCOPES {
             let opens = match table {
                 "users" => matches!(scope, RowAccess::Owners | RowAccess::Vectors),
@@ -111,7 +111,7 @@ async fn a_statement_that_forgets_the_user_sees_nothing_of_another() {
                 "access_tokens" => matches!(scope, RowAccess::Token),
                 _ => false,
             };
-            let seen = whose(&store, scope, table, column).await.len();
+            let seen = visible_users(&store, scope, table, column).await.len();
             assert_eq!(seen, if opens { 2 } else { 0 }, "{scope:?} in {table}");
         }
     }
@@ -119,14 +119,14 @@ async fn a_statement_that_forgets_the_user_sees_nothing_of_another() {
 }
 
 #[tokio::test]
-async fn a_statement_that_forgets_the_user_changes_nothing_of_another() {
+async fn statement_without_user_changes_no_foreign_rows() {
     let Some(store) = store().await else { return };
-    let (anna, boris) = (someone(&store, 1).await, someone(&store, 2).await);
+    let (anna, boris) = (user_with_message(&store, 1).await, user_with_message(&store, 2).await);
     let refused = |done: Result<sqlx::postgres::PgQueryResult, sqlx::Error>, what: &str| {
         let code = done.err().and_then(|e| Some(e.as_database_error()?.code()?.into_owned()));
         assert_eq!(code.as_deref(), Some("42501"), "{what}");
     };
-    // In the name of another.
+    // Writes in the name of another user.
     for sql in [
         "INSERT INTO users (id) VALUES ('00000000-0000-0000-0000-000000000003')",
         "INSERT INTO sessions (user_id, id, created_at, updated_at, epoch)
@@ -135,7 +135,7 @@ async fn a_statement_that_forgets_the_user_changes_nothing_of_another() {
     ] {
         refused(sqlx::query(sql).execute(store.pool.writing(&anna)).await, sql);
     }
-    // Logs can be found and locked by what prunes them, and nothing else.
+    // Pruning may find and lock sessions, and nothing else.
     refused(sqlx::query("UPDATE sessions SET title = 'x'").execute(store.pool.writing(RowAccess::Pruning)).await, "pruning");
     let locked = "UPDATE users SET embedding_settled = true";
     refused(sqlx::query(locked).execute(store.pool.writing(RowAccess::Vectors)).await, "vectors");
@@ -145,7 +145,7 @@ async fn a_statement_that_forgets_the_user_changes_nothing_of_another() {
             assert_eq!(deleted.rows_affected(), 0, "{scope:?} in {table}");
         }
     }
-    // Whatever can be reached is one's own.
+    // These statements reach only the user's own rows.
     for sql in ["UPDATE messages SET text = 'x'", "DELETE FROM messages", "DELETE FROM sessions", "DELETE FROM users"] {
         let done = sqlx::query(sql).execute(store.pool.writing(&anna)).await.unwrap();
         assert_eq!(done.rows_affected(), 1, "{sql}");
@@ -155,7 +155,7 @@ async fn a_statement_that_forgets_the_user_changes_nothing_of_another() {
     let text: String = sqlx::query_scalar("SELECT text FROM messages").fetch_one(store.pool.reading(&boris)).await.unwrap();
     assert_eq!(text, "secret");
     for (table, column) in TABLES {
-        let left = whose(&store, &boris, table, column).await;
+        let left = visible_users(&store, &boris, table, column).await;
         assert_eq!(left, [boris.user().0], "{table}");
     }
     store.close().await;

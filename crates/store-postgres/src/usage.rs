@@ -1,4 +1,4 @@
-//! Tokens that model servers used.
+//! Counts the tokens that model servers used.
 
 use async_trait::async_trait;
 
@@ -7,7 +7,7 @@ use super::{
     codec::{Word, signed},
     failure::Failure,
     row_security::RowAccess,
-    rows::Of,
+    rows::Column,
 };
 use recall_domain::{Caller, Day, DayUsage, MessageId, Spending, TokenCount, ViewerRole};
 use recall_ports::{StoreError, UsageStore, UsageTotals};
@@ -35,7 +35,7 @@ impl UsageStore for PostgresStore {
                 let messages: Vec<_> = spending.messages.iter().map(|(m, _)| m.0).collect();
                 let input: Vec<_> = spending.messages.iter().map(|(_, t)| signed(t.input)).collect();
                 let output: Vec<_> = spending.messages.iter().map(|(_, t)| signed(t.output)).collect();
-                // In one order, whoever else counts for the same messages.
+                // In a fixed order, so that concurrent counts for the same messages do not deadlock.
                 let of_messages = sqlx::query!(
                     "INSERT INTO usage_messages (user_id, message_id, input_tokens, output_tokens)
                      SELECT m.user_id, m.id, u.input, u.output FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) AS u (id, input, output)
@@ -65,7 +65,7 @@ impl UsageStore for PostgresStore {
             day.0,
         );
         let row = row.fetch_one(self.pool.reading(RowAccess::Budget)).await.map_err(Failure::from)?;
-        let of = |column| Of("usage_days", column);
+        let of = |column| Column("usage_days", column);
         Ok(UsageTotals {
             own: of("mine").count(row.mine)?,
             visitors: of("visitors").count(row.visitors)?,
@@ -81,7 +81,7 @@ impl UsageStore for PostgresStore {
             since.0,
         );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
-        let of = |column| Of("usage_days", column);
+        let of = |column| Column("usage_days", column);
         let days = found.into_iter().map(|row| {
             let (input, output) = (of("input_tokens").count(row.input_tokens)?, of("output_tokens").count(row.output_tokens)?);
             Ok::<_, Failure>(DayUsage {
@@ -102,7 +102,7 @@ impl UsageStore for PostgresStore {
             &messages[..],
         );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
-        let of = |column| Of("usage_messages", column);
+        let of = |column| Column("usage_messages", column);
         let usage = found.into_iter().map(|row| {
             let (input, output) = (of("input_tokens").count(row.input_tokens)?, of("output_tokens").count(row.output_tokens)?);
             Ok::<_, Failure>((MessageId(row.message_id), TokenCount { input, output }))

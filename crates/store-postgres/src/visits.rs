@@ -1,4 +1,4 @@
-//! Visits: begun, found, used, over, adopted; and what visitors may store.
+//! Stores visits and their quotas: begins, finds, ends and adopts them.
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
@@ -9,7 +9,7 @@ use super::{
     codec::{self, signed},
     failure::Failure,
     row_security::{self, RowAccess},
-    rows::Of,
+    rows::Column,
 };
 use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_ports::{StoreError, VisitStore};
@@ -23,20 +23,20 @@ struct VisitRow {
     empty_until: Option<Timestamp>,
 }
 
-/// Whoever begins a visit holds this lock until it is there, so that no two take the last place.
-const BEGINNING: i64 = 0x7265_6361_6c6c_0014;
+/// The advisory lock for beginning a visit, so that no two visits take the last place.
+const BEGIN_LOCK: i64 = 0x7265_6361_6c6c_0014;
 
 #[async_trait]
 impl VisitStore for PostgresStore {
-    async fn begin_visit(&self, caller: &Caller, visit: &Visit, room: &VisitLimits) -> Result<bool, StoreError> {
-        let input = (caller.user().0, visit, room);
-        let begun = self.write(RowAccess::Visit, &input, |c, &(user, visit, room)| {
+    async fn begin_visit(&self, caller: &Caller, visit: &Visit, limits: &VisitLimits) -> Result<bool, StoreError> {
+        let input = (caller.user().0, visit, limits);
+        let started = self.write(RowAccess::Visit, &input, |c, &(user, visit, limits)| {
             Box::pin(async move {
-                let origin = room.origin.map(|origin| origin.to_string());
-                if !make_room(c, visit.created_at, origin.as_deref(), room).await? {
+                let origin = limits.origin.map(|origin| origin.to_string());
+                if !ensure_capacity(c, visit.created_at, origin.as_deref(), limits).await? {
                     return Ok(false);
                 }
-                row_security::go_on_for(c, user).await?;
+                row_security::switch_to_user(c, user).await?;
                 sqlx::query!("INSERT INTO users (id, visitor) VALUES ($1, true) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
                 let insert = sqlx::query!(
                     "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at, empty_until, origin)
@@ -54,18 +54,18 @@ impl VisitStore for PostgresStore {
                 Ok(true)
             })
         });
-        Ok(begun.await?)
+        Ok(started.await?)
     }
 
     async fn visit(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, StoreError> {
-        Ok(find(self, digest, now).await?)
+        Ok(find_visit(self, digest, now).await?)
     }
 
     async fn use_visit(&self, digest: TokenDigest, now: Timestamp, ends_at: Timestamp, empty_until: Timestamp) -> Result<(), StoreError> {
         let whose = sqlx::query_scalar!("SELECT user_id FROM visits WHERE digest = $1", digest.0.as_slice());
         let whose = whose.fetch_optional(self.pool.reading(RowAccess::Visit)).await.map_err(Failure::from)?;
         let Some(user) = whose else { return Ok(()) };
-        // Need not wait for the disk.
+        // This update does not wait for the disk.
         let used = sqlx::query!(
             "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
              UPDATE visits SET ends_at = greatest(ends_at, $1),
@@ -93,10 +93,10 @@ impl VisitStore for PostgresStore {
     }
 
     async fn adopt(&self, account: &Caller, digest: TokenDigest, now: Timestamp) -> Result<Option<Adoption>, StoreError> {
-        let Some((whose, _)) = find(self, digest, now).await? else { return Ok(None) };
+        let Some((whose, _)) = find_visit(self, digest, now).await? else { return Ok(None) };
         let input = (whose.user(), *account, digest, now);
         Ok(self
-            .write(&whose, &input, |c, (visitor, account, digest, now)| Box::pin(hand_over(c, *visitor, account, *digest, *now)))
+            .write(&whose, &input, |c, (visitor, account, digest, now)| Box::pin(move_to_account(c, *visitor, account, *digest, *now)))
             .await?)
     }
 
@@ -123,7 +123,7 @@ impl VisitStore for PostgresStore {
     }
 }
 
-async fn find(store: &PostgresStore, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, Failure> {
+async fn find_visit(store: &PostgresStore, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, Failure> {
     let found = sqlx::query_as!(
         VisitRow,
         "SELECT user_id, messages_left, sessions_left, created_at, ends_at, empty_until FROM visits
@@ -135,18 +135,17 @@ async fn find(store: &PostgresStore, digest: TokenDigest, now: Timestamp) -> Res
     found.map(|row| visit(row, digest)).transpose()
 }
 
-/// Whether there may be one more visit, in a transaction that sees all of them. Ends empty ones for it where there are as many as
-/// there may be.
-async fn make_room(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, room: &VisitLimits) -> Result<bool, Failure> {
-    sqlx::query!("SELECT 1 AS one FROM pg_advisory_xact_lock($1)", BEGINNING).fetch_one(&mut *c).await?;
+/// Whether one more visit may begin, in a transaction that sees all visits. Evicts empty visits where a limit is reached.
+async fn ensure_capacity(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, limits: &VisitLimits) -> Result<bool, Failure> {
+    sqlx::query!("SELECT 1 AS one FROM pg_advisory_xact_lock($1)", BEGIN_LOCK).fetch_one(&mut *c).await?;
     if let Some(origin) = origin {
         let there = sqlx::query_scalar!(
             r#"SELECT count(*) AS "there!" FROM visits WHERE origin = $2 AND ends_at > $1 AND (empty_until IS NULL OR empty_until > $1)"#,
             codec::time(now),
             origin,
         );
-        let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= room.most_of_origin;
-        if is_full && !end_an_empty_one(c, now, Some(origin)).await? {
+        let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= limits.most_of_origin;
+        if is_full && !evict_empty_visit(c, now, Some(origin)).await? {
             return Ok(false);
         }
     }
@@ -154,12 +153,12 @@ async fn make_room(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, r
         r#"SELECT count(*) AS "there!" FROM visits WHERE ends_at > $1 AND (empty_until IS NULL OR empty_until > $1)"#,
         codec::time(now),
     );
-    let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= room.most;
-    Ok(!is_full || end_an_empty_one(c, now, None).await?)
+    let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= limits.most;
+    Ok(!is_full || evict_empty_visit(c, now, None).await?)
 }
 
-/// Ends the empty visit that was used least lately, of one origin or of all; whether there was one.
-async fn end_an_empty_one(c: &mut PgConnection, now: Timestamp, origin: Option<&str>) -> Result<bool, Failure> {
+/// Evicts the least recently used empty visit of one origin or of all. Returns whether there was one.
+async fn evict_empty_visit(c: &mut PgConnection, now: Timestamp, origin: Option<&str>) -> Result<bool, Failure> {
     loop {
         let oldest = match origin {
             Some(origin) => {
@@ -179,9 +178,9 @@ async fn end_an_empty_one(c: &mut PgConnection, now: Timestamp, origin: Option<&
             }
         };
         let Some(oldest) = oldest else { return Ok(false) };
-        row_security::go_on_for(c, oldest).await?;
-        // Over, and good for nothing: a request that was on its way stores nothing that would then go. Whoever says something on it
-        // at this moment is waited for, and keeps it.
+        row_security::switch_to_user(c, oldest).await?;
+        // The quota becomes zero too: a request in flight must not store data that would then be deleted. A visitor who stores a
+        // message at this moment is waited for and keeps the visit.
         let ended = sqlx::query!(
             "UPDATE visits SET ends_at = $2, empty_until = $2, messages_left = 0, sessions_left = 0
              WHERE user_id = $1 AND empty_until IS NOT NULL",
@@ -194,8 +193,10 @@ async fn end_an_empty_one(c: &mut PgConnection, now: Timestamp, origin: Option<&
     }
 }
 
-/// Waits for whoever is writing for the visitor, reads all there is, begins the deletion of it, and writes it for the account.
-async fn hand_over(
+/// Moves a visitor's data to an account.
+///
+/// Waits for the visitor's running writes, reads all data, begins its deletion, and writes it for the account.
+async fn move_to_account(
     c: &mut PgConnection,
     visitor: UserId,
     account: &Caller,
@@ -205,22 +206,22 @@ async fn hand_over(
     let sessions = sqlx::query_scalar!("SELECT id FROM sessions WHERE user_id = $1 ORDER BY id FOR UPDATE", visitor.0);
     sessions.fetch_all(&mut *c).await?;
     sqlx::query_scalar!("SELECT id FROM users WHERE id = $1 FOR UPDATE", visitor.0).fetch_all(&mut *c).await?;
-    // Another may have adopted it meanwhile, or it was ended.
+    // The visit may have been adopted or ended meanwhile.
     let still =
         sqlx::query_scalar!("SELECT user_id FROM visits WHERE user_id = $1 AND digest = $2 FOR UPDATE", visitor.0, digest.0.as_slice(),);
     if still.fetch_optional(&mut *c).await?.is_none() {
         return Ok(None);
     }
-    let estate = archive::estate(c, visitor).await?;
-    // They are the account's now. What a worker holds is void at once, and the erasure may be a while in coming.
+    let data = archive::read_visitor_data(c, visitor).await?;
+    // The data belongs to the account now. This voids a worker's claim at once; the deletion may run later.
     sqlx::query!("DELETE FROM jobs WHERE user_id = $1", visitor.0).execute(&mut *c).await?;
-    // Ends the visit too.
+    // Also ends the visit.
     account_deletion::begin(c, visitor.0, now).await?;
-    Ok(Some(archive::adopt(c, estate, account).await?.adoption))
+    Ok(Some(archive::adopt(c, data, account).await?.adoption))
 }
 
-/// Forgets the user of a visit of which nothing else is left.
-pub(super) async fn forget(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+/// Deletes the user row of a visitor who has no visit and no deletion record left.
+pub(super) async fn forget_visitor(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     let gone = sqlx::query!(
         "DELETE FROM users WHERE id = $1 AND visitor AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = $1)
              AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = $1)",
@@ -232,8 +233,8 @@ pub(super) async fn forget(c: &mut PgConnection, user: Uuid) -> Result<(), Failu
     Ok(())
 }
 
-/// Takes messages out of the visit of a caller who is on one. Others have none.
-pub(super) async fn take_messages(c: &mut PgConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
+/// Takes messages from the quota of a visitor. Other callers have no quota.
+pub(super) async fn use_message_quota(c: &mut PgConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
     if caller.role() != ViewerRole::Anonymous || count == 0 {
         return Ok(());
     }
@@ -245,8 +246,8 @@ pub(super) async fn take_messages(c: &mut PgConnection, caller: &Caller, count: 
     if taken.execute(c).await?.rows_affected() == 0 { Err(Failure::QuotaUsed) } else { Ok(()) }
 }
 
-/// The same for a session.
-pub(super) async fn take_session(c: &mut PgConnection, caller: &Caller) -> Result<(), Failure> {
+/// Takes one session from the quota of a visitor.
+pub(super) async fn use_session_quota(c: &mut PgConnection, caller: &Caller) -> Result<(), Failure> {
     if caller.role() != ViewerRole::Anonymous {
         return Ok(());
     }
@@ -260,7 +261,7 @@ fn visitor(user: Uuid) -> Caller {
 }
 
 fn visit(row: VisitRow, digest: TokenDigest) -> Result<(Caller, Visit), Failure> {
-    let of = |column| Of("visits", column);
+    let of = |column| Column("visits", column);
     let visit = Visit {
         digest,
         messages_left: of("messages_left").small(row.messages_left)?,

@@ -1,4 +1,4 @@
-//! Personal access tokens: made, listed, used, revoked. Tokens of issuers that were revoked.
+//! Stores personal access tokens, and the revoked tokens of identity providers.
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
@@ -13,10 +13,10 @@ use super::{
 use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole};
 use recall_ports::{AccessTokenStore, RevocationStore, StoreError};
 
-/// How old the note of the last use may be. Without it every request would write.
-const NOTED_FOR: TimeDelta = TimeDelta::minutes(1);
+/// How often the time of the last use is updated. Updating it on every request would make every request write.
+const LAST_USE_PRECISION: TimeDelta = TimeDelta::minutes(1);
 
-/// When what has no end ends.
+/// The stored form of "never expires".
 const NEVER: i64 = i64::MAX;
 
 #[async_trait]
@@ -26,7 +26,7 @@ impl AccessTokenStore for SqliteStore {
         let created = self.write(move |c| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
-                account_deletion::refuse_while_erasing(c, user).await?;
+                account_deletion::reject_while_deleting(c, user).await?;
                 sqlx::query(
                     "INSERT INTO access_tokens (user_id, id, digest, name, scopes, created_at, expires_at, last_used_at)
                      VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -50,7 +50,7 @@ impl AccessTokenStore for SqliteStore {
     async fn access_tokens(&self, caller: &Caller) -> Result<Vec<AccessToken>, StoreError> {
         let found = sqlx::query("SELECT * FROM access_tokens WHERE user_id = ? ORDER BY created_at DESC, id DESC")
             .bind(bytes(&caller.user().0))
-            .fetch_all(self.readers.of(caller))
+            .fetch_all(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?;
         Ok(found.iter().map(token).collect::<Result<_, _>>()?)
@@ -77,9 +77,9 @@ impl AccessTokenStore for SqliteStore {
         let Some(row) = found else { return Ok(None) };
         let user = Columns::of(&row, "access_tokens").id("user_id")?;
         let token = token(&row)?;
-        if token.last_used_at.is_none_or(|at| now - at >= NOTED_FOR) {
+        if token.last_used_at.is_none_or(|at| now - at >= LAST_USE_PRECISION) {
             let id = token.id.0;
-            let noted = self.write_loosely(move |c| {
+            let noted = self.write_relaxed(move |c| {
                 Box::pin(async move {
                     let query = sqlx::query("UPDATE access_tokens SET last_used_at = ? WHERE user_id = ? AND id = ?");
                     query.bind(millis(now)).bind(bytes(&user)).bind(bytes(&id)).execute(c).await?;
@@ -88,7 +88,7 @@ impl AccessTokenStore for SqliteStore {
             });
             noted.await?;
         }
-        // Less than its owner may be: a script that is taken over is no administrator.
+        // A token never carries its owner's administrator role: a stolen script must not become an administrator.
         Ok(Some((Caller::verified(UserId(user), ViewerRole::User), token)))
     }
 }

@@ -1,4 +1,4 @@
-//! Deleting everything of a user, a bounded number of rows at a time.
+//! Deletes all data of one user, a bounded number of rows at a time.
 
 use std::collections::BTreeMap;
 
@@ -28,12 +28,12 @@ impl AccountDeletionStore for SqliteStore {
 
     async fn erase(&self, caller: &Caller, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, StoreError> {
         let user = caller.user().0;
-        Ok(self.write(move |c| Box::pin(step(c, user, now, limit))).await?)
+        Ok(self.write(move |c| Box::pin(delete_step(c, user, now, limit))).await?)
     }
 
     async fn erasure(&self, caller: &Caller) -> Result<Option<AccountDeletion>, StoreError> {
         let mut reader = self.readers.for_server().acquire().await.map_err(Failure::from)?;
-        Ok(read(&mut reader, caller.user().0).await?)
+        Ok(load(&mut reader, caller.user().0).await?)
     }
 
     async fn unfinished_erasures(&self, since: Timestamp) -> Result<Vec<Caller>, StoreError> {
@@ -57,10 +57,10 @@ impl AccountDeletionStore for SqliteStore {
                 let gone = gone.bind(before).bind(limit).fetch_all(&mut *c).await?;
                 for row in &gone {
                     let (user, day): (&[u8], i64) = (row.try_get("user_id")?, row.try_get("day")?);
-                    // What was used since is not of the erasure any more.
+                    // Usage after the deletion began is kept: it is not part of this deletion.
                     let used = sqlx::query("DELETE FROM usage_days WHERE user_id = ? AND day <= ?").bind(user.to_vec()).bind(day);
                     used.execute(&mut *c).await?;
-                    visits::forget(c, user).await?;
+                    visits::forget_visitor(c, user).await?;
                 }
                 Ok(gone.len() as u64)
             })
@@ -74,26 +74,26 @@ impl AccountDeletionStore for SqliteStore {
         for table in ERASED {
             let sql = format!("SELECT COUNT(*) FROM {table} WHERE user_id = ?");
             let query = sqlx::query_scalar::<_, i64>(AssertSqlSafe(sql)).bind(bytes(&caller.user().0).to_vec());
-            count(&mut held, table, query.fetch_one(&mut *snapshot).await.map_err(Failure::from)?.unsigned_abs());
+            add_count(&mut held, table, query.fetch_one(&mut *snapshot).await.map_err(Failure::from)?.unsigned_abs());
         }
         Ok(held)
     }
 }
 
-/// Refuses whoever would write for a user whose data is being deleted.
-pub(super) async fn refuse_while_erasing(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
+/// Rejects a write while the user's data is being deleted.
+pub(super) async fn reject_while_deleting(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
     let erasing = sqlx::query("SELECT 1 FROM users WHERE id = ? AND erasing = 1").bind(bytes(&user)).fetch_optional(c).await?;
     if erasing.is_some() { Err(Failure::BeingErased) } else { Ok(()) }
 }
 
-fn count(deleted: &mut BTreeMap<String, u64>, table: &str, rows: u64) {
+fn add_count(deleted: &mut BTreeMap<String, u64>, table: &str, rows: u64) {
     if rows > 0 {
         *deleted.entry(table.to_owned()).or_default() += rows;
     }
 }
 
-/// Refuses writes for a user whose data is being deleted or imported.
-pub(super) async fn refuse_while_locked(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
+/// Rejects a write while the user's data is being deleted or imported.
+pub(super) async fn reject_while_locked(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
     let found = sqlx::query("SELECT erasing, importing FROM users WHERE id = ?").bind(bytes(&user)).fetch_optional(c).await?;
     let Some(row) = found else { return Ok(()) };
     let row = Columns::of(&row, "users");
@@ -103,8 +103,10 @@ pub(super) async fn refuse_while_locked(c: &mut SqliteConnection, user: Uuid) ->
     if row.flag("importing")? { Err(Failure::BeingImported) } else { Ok(()) }
 }
 
-/// Marks the user. Whatever was made from the data before is void from here on, and once more at the end.
-async fn mark(c: &mut SqliteConnection, user: Uuid, erasing: bool) -> Result<(), Failure> {
+/// Sets or clears the deletion mark of a user.
+///
+/// Both times the versions increase, which voids indexes and plans that were made from the earlier data.
+async fn set_deletion_mark(c: &mut SqliteConnection, user: Uuid, erasing: bool) -> Result<(), Failure> {
     let marked = sqlx::query(
         "UPDATE users SET erasing = ?2, importing = 0, feed_generation = feed_generation + 1,
              knowledge_version = knowledge_version + 1 WHERE id = ?1",
@@ -115,12 +117,12 @@ async fn mark(c: &mut SqliteConnection, user: Uuid, erasing: bool) -> Result<(),
 }
 
 pub(super) async fn begin(c: &mut SqliteConnection, user: Uuid, now: Timestamp) -> Result<AccountDeletion, Failure> {
-    if let Some(erasure) = read(c, user).await?
+    if let Some(erasure) = load(c, user).await?
         && erasure.ended_at.is_none()
     {
         return Ok(erasure);
     }
-    mark(c, user, true).await?;
+    set_deletion_mark(c, user, true).await?;
     sqlx::query(
         "INSERT INTO erasures (user_id, begun_at, touched_at) VALUES (?1, ?2, ?2)
          ON CONFLICT (user_id) DO UPDATE SET begun_at = ?2, touched_at = ?2, ended_at = NULL, deleted = '{}'",
@@ -129,17 +131,17 @@ pub(super) async fn begin(c: &mut SqliteConnection, user: Uuid, now: Timestamp) 
     .bind(millis(now))
     .execute(&mut *c)
     .await?;
-    let mut erasure = read(c, user).await?.ok_or(Failure::NotFound)?;
+    let mut erasure = load(c, user).await?.ok_or(Failure::NotFound)?;
     for table in ["access_tokens", "visits"] {
-        let (rows, _) = delete(c, user, table, now, u32::MAX).await?;
-        count(&mut erasure.deleted, table, rows);
+        let (rows, _) = delete_rows(c, user, table, now, u32::MAX).await?;
+        add_count(&mut erasure.deleted, table, rows);
     }
-    note(c, user, &erasure, now).await?;
+    save_progress(c, user, &erasure, now).await?;
     Ok(erasure)
 }
 
-async fn step(c: &mut SqliteConnection, user: Uuid, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, Failure> {
-    let mut erasure = read(c, user).await?.ok_or(Failure::NotFound)?;
+async fn delete_step(c: &mut SqliteConnection, user: Uuid, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, Failure> {
+    let mut erasure = load(c, user).await?.ok_or(Failure::NotFound)?;
     let mut sessions = Vec::new();
     if erasure.ended_at.is_some() {
         return Ok(AccountDeletionStep { erasure, sessions });
@@ -149,20 +151,20 @@ async fn step(c: &mut SqliteConnection, user: Uuid, now: Timestamp, limit: u32) 
         if left == 0 {
             break;
         }
-        let (rows, gone) = delete(c, user, table, now, left).await?;
-        count(&mut erasure.deleted, table, rows);
+        let (rows, gone) = delete_rows(c, user, table, now, left).await?;
+        add_count(&mut erasure.deleted, table, rows);
         sessions.extend(gone);
         left = left.saturating_sub(u32::try_from(rows).unwrap_or(u32::MAX));
     }
     if left > 0 {
-        mark(c, user, false).await?;
+        set_deletion_mark(c, user, false).await?;
         erasure.ended_at = Some(now);
     }
-    note(c, user, &erasure, now).await?;
+    save_progress(c, user, &erasure, now).await?;
     Ok(AccountDeletionStep { erasure, sessions })
 }
 
-/// Logs lose their events in pieces, and nobody may take the rest for a whole.
+/// Closes logs, so that no reader takes a partly deleted log for a complete one.
 async fn close_logs(c: &mut SqliteConnection, user: Uuid, limit: u32) -> Result<u32, Failure> {
     let closed = sqlx::query(
         "UPDATE sessions SET event_floor = event_head + 1, oldest_event_at = NULL WHERE user_id = ?1 AND id IN
@@ -173,8 +175,14 @@ async fn close_logs(c: &mut SqliteConnection, user: Uuid, limit: u32) -> Result<
     Ok(u32::try_from(closed.execute(c).await?.rows_affected()).unwrap_or(u32::MAX))
 }
 
-/// Deletes rows of one table; how many, and which if they are sessions.
-async fn delete(c: &mut SqliteConnection, user: Uuid, table: &str, now: Timestamp, limit: u32) -> Result<(u64, Vec<SessionId>), Failure> {
+/// Deletes rows of one table. Returns their number, and their ids if they are sessions.
+async fn delete_rows(
+    c: &mut SqliteConnection,
+    user: Uuid,
+    table: &str,
+    now: Timestamp,
+    limit: u32,
+) -> Result<(u64, Vec<SessionId>), Failure> {
     let key: String = sqlx::query_scalar(
         "SELECT group_concat(name, ', ') FROM (SELECT name FROM pragma_table_info(?) WHERE pk > 0 AND name <> 'user_id' ORDER BY pk)",
     )
@@ -195,7 +203,7 @@ async fn delete(c: &mut SqliteConnection, user: Uuid, table: &str, now: Timestam
     Ok((query.execute(c).await?.rows_affected(), Vec::new()))
 }
 
-async fn read(c: &mut SqliteConnection, user: Uuid) -> Result<Option<AccountDeletion>, Failure> {
+async fn load(c: &mut SqliteConnection, user: Uuid) -> Result<Option<AccountDeletion>, Failure> {
     let found =
         sqlx::query("SELECT begun_at, ended_at, deleted FROM erasures WHERE user_id = ?").bind(bytes(&user)).fetch_optional(c).await?;
     let erasure = found.map(|row| {
@@ -207,7 +215,7 @@ async fn read(c: &mut SqliteConnection, user: Uuid) -> Result<Option<AccountDele
     erasure.transpose()
 }
 
-async fn note(c: &mut SqliteConnection, user: Uuid, erasure: &AccountDeletion, now: Timestamp) -> Result<(), Failure> {
+async fn save_progress(c: &mut SqliteConnection, user: Uuid, erasure: &AccountDeletion, now: Timestamp) -> Result<(), Failure> {
     sqlx::query("UPDATE erasures SET touched_at = ?, ended_at = ?, deleted = ? WHERE user_id = ?")
         .bind(millis(now))
         .bind(erasure.ended_at.map(millis))

@@ -1,4 +1,4 @@
-//! The audit log: written, read, forgotten.
+//! Appends, reads and prunes the audit log.
 
 use async_trait::async_trait;
 use sqlx::{Row, sqlite::SqliteRow};
@@ -42,7 +42,7 @@ impl AuditLog for SqliteStore {
             Some(actor) => sqlx::query("SELECT * FROM audit WHERE actor = ? AND number < ? ORDER BY number DESC LIMIT ?")
                 .bind(bytes(&actor.0).to_vec()),
         };
-        let found = found.bind(before).bind(keys::limit(page)).fetch_all(self.readers.of(caller)).await.map_err(Failure::from)?;
+        let found = found.bind(before).bind(keys::limit(page)).fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
         let items = found.iter().map(|row| {
             let entry = entry(row)?;
             Ok((entry.number.to_string(), entry))
@@ -55,13 +55,13 @@ impl AuditLog for SqliteStore {
         let last = sqlx::query_scalar(
             "SELECT action FROM audit WHERE actor = ? AND action IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT 1",
         );
-        Ok(last.bind(bytes(&caller.user().0)).bind(words).fetch_optional(self.readers.of(caller)).await.map_err(Failure::from)?)
+        Ok(last.bind(bytes(&caller.user().0)).bind(words).fetch_optional(self.readers.for_user(caller)).await.map_err(Failure::from)?)
     }
 
     async fn forget_audited(&self, before: Timestamp, keep: u64, limit: u32) -> Result<u64, StoreError> {
         let forgotten = self.write(move |c| {
             Box::pin(async move {
-                // Numbers have no holes but for what was forgotten at their beginning.
+                // Numbers have no gaps, except for the entries deleted at the beginning.
                 let query = sqlx::query(
                     "DELETE FROM audit WHERE number IN (
                          SELECT number FROM audit WHERE at < ?1 OR number <= (SELECT max(number) FROM audit) - ?2 ORDER BY number LIMIT ?3)",

@@ -1,4 +1,4 @@
-//! How single values are written in columns: ids, times, words, vectors, lists. No SQL here.
+//! Encodes single column values: ids, times, words, vectors and lists. No SQL here.
 
 use chrono::DateTime;
 use serde::Serialize;
@@ -7,38 +7,39 @@ use uuid::Uuid;
 use super::failure::Failure;
 use recall_domain::{EntityType, FactStatus, MessageKind, MessageStatus, ModelOperation, Role, Stance, Timestamp, ViewerRole};
 
-/// An id as its 16 bytes.
+/// The 16 bytes of an id.
 pub(super) fn bytes(id: &Uuid) -> &[u8] {
     id.as_bytes()
 }
 
-/// A moment as milliseconds since 1970 UTC.
+/// A time as milliseconds since 1970 UTC.
 pub(super) fn millis(t: Timestamp) -> i64 {
     t.timestamp_millis()
 }
 
-/// The moment as it will be read back: cut to whole milliseconds.
-pub(super) fn cut(t: Timestamp) -> Timestamp {
+/// Truncates a time to whole milliseconds, as it will be read back.
+pub(super) fn truncate_to_millis(t: Timestamp) -> Timestamp {
     DateTime::from_timestamp_millis(t.timestamp_millis()).unwrap_or(t)
 }
 
-/// Reverse of [`millis`]; `None` when no such moment exists.
-pub(super) fn moment(millis: i64) -> Option<Timestamp> {
+/// The inverse of [`millis`]; `None` if no such time exists.
+pub(super) fn parse_millis(millis: i64) -> Option<Timestamp> {
     DateTime::from_timestamp_millis(millis)
 }
 
-/// A duration as whole milliseconds.
+/// A duration in whole milliseconds.
 pub(super) fn duration_millis(d: std::time::Duration) -> i64 {
     i64::try_from(d.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// A counter as the column type. Counters start at 0 and grow by one; they never leave the range.
+/// A counter as the column type. Counters start at 0 and grow by one, so they never leave the range.
 pub(super) fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// Ids as a JSON array of hexadecimal strings, for `IN (SELECT unhex(value) FROM json_each(?))`. One statement text serves
-/// any number of ids, so that it stays in the statement cache.
+/// Ids as a JSON array of hexadecimal strings, for `IN (SELECT unhex(value) FROM json_each(?))`.
+///
+/// One statement text serves any number of ids, so it stays in the statement cache.
 pub(super) fn id_list<'a>(ids: impl IntoIterator<Item = &'a Uuid>) -> String {
     let mut list = String::from("[");
     for id in ids {
@@ -53,25 +54,26 @@ pub(super) fn id_list<'a>(ids: impl IntoIterator<Item = &'a Uuid>) -> String {
     list
 }
 
-/// A vector as sqlite-vec reads it: f32, little endian.
+/// A vector as sqlite-vec reads it: little-endian f32 values.
 pub(super) fn vector(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
-/// Reverse of [`vector`]; `None` when the length is no multiple of four.
+/// The inverse of [`vector`]; `None` if the length is not a multiple of four.
 pub(super) fn parse_vector(bytes: &[u8]) -> Option<Vec<f32>> {
     let (values, rest) = bytes.as_chunks::<4>();
     rest.is_empty().then(|| values.iter().map(|v| f32::from_le_bytes(*v)).collect())
 }
 
-/// A value as JSON text. Our own types always have one.
+/// Serializes one of our own types as JSON. This succeeds for all of them.
 pub(super) fn json<T: Serialize + ?Sized>(value: &T, what: &'static str) -> Result<String, Failure> {
     serde_json::to_string(value).map_err(|_| Failure::Unstorable(what))
 }
 
-/// The client's JSON as text, if it can be read back. Nested deeper than the parser's limit it could be written but never be
-/// read again, and would spoil every list that holds its message.
-pub(super) fn foreign_json(value: &serde_json::Value, what: &'static str) -> Result<String, Failure> {
+/// Serializes a client's JSON, if it can be read back.
+///
+/// JSON nested deeper than the parser's limit could be written but never read. It would break every list with its message.
+pub(super) fn client_json(value: &serde_json::Value, what: &'static str) -> Result<String, Failure> {
     let text = json(value, what)?;
     serde_json::from_str::<serde_json::Value>(&text).map_err(|_| Failure::Unstorable(what))?;
     Ok(text)
@@ -124,30 +126,30 @@ mod tests {
 
     proptest! {
         #[test]
-        fn vectors_read_back_bit_by_bit(values in proptest::collection::vec(any::<u32>().prop_map(f32::from_bits), 0..40)) {
+        fn vectors_round_trip_bit_for_bit(values in proptest::collection::vec(any::<u32>().prop_map(f32::from_bits), 0..40)) {
             let back = parse_vector(&vector(&values)).unwrap();
             prop_assert_eq!(back.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), values.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
         }
 
         #[test]
-        fn moments_read_back_cut_to_milliseconds(ms in -62_000_000_000_000i64..253_000_000_000_000, ns in 0u32..1_000_000) {
-            let t = moment(ms).unwrap() + chrono::Duration::nanoseconds(i64::from(ns));
-            prop_assert_eq!(moment(millis(t)), Some(cut(t)));
+        fn times_round_trip_in_milliseconds(ms in -62_000_000_000_000i64..253_000_000_000_000, ns in 0u32..1_000_000) {
+            let t = parse_millis(ms).unwrap() + chrono::Duration::nanoseconds(i64::from(ns));
+            prop_assert_eq!(parse_millis(millis(t)), Some(truncate_to_millis(t)));
         }
     }
 
     #[test]
-    fn a_torn_vector_is_refused() {
+    fn truncated_vector_is_refused() {
         assert_eq!(parse_vector(&[0, 0, 128]), None);
     }
 
     #[test]
-    fn json_too_deep_to_be_read_back_is_refused() {
+    fn too_deeply_nested_json_is_refused() {
         let mut value = serde_json::Value::Null;
         for _ in 0..200 {
             value = serde_json::Value::Array(vec![value]);
         }
-        assert!(matches!(foreign_json(&value, "it"), Err(Failure::Unstorable("it"))));
+        assert!(matches!(client_json(&value, "it"), Err(Failure::Unstorable("it"))));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Deleting a session and making the knowledge as if it had never been.
+//! Deletes a session and removes its effects from the knowledge.
 //!
-//! What remains of a fact is decided by the caller's function outside the write transaction; the transaction then checks that
-//! no knowledge was committed meanwhile, else it is decided anew. The writer never waits for foreign code.
+//! The caller's function re-weighs the facts outside the write transaction. The transaction then checks that no knowledge was
+//! committed meanwhile. If some was, the facts are re-weighed again. So the writer never waits for the caller's function.
 
 use sqlx::SqliteConnection;
 use uuid::Uuid;
@@ -16,23 +16,24 @@ use super::{
 use recall_domain::{Fact, FactId, SessionId, Timestamp, UserId};
 use recall_ports::{Reweigh, SessionDeleted};
 
-/// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
+/// Attempts before the deletion fails as transient. An attempt fails if a commit of the same user comes between its read and its
+/// write.
 const ATTEMPTS: u32 = 20;
 
-/// What is to become of the facts that lose evidence, and the state in which this was decided.
-pub(super) struct Decision {
+/// What becomes of the facts that lose evidence, and the version it is based on.
+pub(super) struct Reweighing {
     pub(super) version: u64,
     pub(super) changed: Vec<Fact>,
     pub(super) gone: Vec<FactId>,
-    /// Both sides of all those facts.
+    /// Subjects and objects of all affected facts.
     pub(super) entities: Vec<Uuid>,
 }
 
-impl Decision {
-    /// Writes what becomes of the facts; whoever decided deletes the evidence.
+impl Reweighing {
+    /// Writes the changed facts and deletes the others. The caller deletes the evidence.
     pub(super) async fn write(&self, c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
         for fact in &self.changed {
-            knowledge::put_fact(c, user, fact).await?;
+            knowledge::upsert_fact(c, user, fact).await?;
         }
         sqlx::query("DELETE FROM facts WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
             .bind(bytes(&user))
@@ -43,7 +44,7 @@ impl Decision {
     }
 }
 
-pub(super) async fn session(
+pub(super) async fn delete_session(
     store: &SqliteStore,
     user: UserId,
     session: SessionId,
@@ -51,18 +52,18 @@ pub(super) async fn session(
     reweigh: Reweigh<'_>,
 ) -> Result<SessionDeleted, Failure> {
     for _ in 0..ATTEMPTS {
-        let decision = decide(store, user, session, reweigh).await?;
+        let decision = plan_reweighing(store, user, session, reweigh).await?;
         let done = store.write(move |c| Box::pin(async move { apply(c, user.0, session.0, since, decision).await })).await;
         match done {
             Err(Failure::Stale) => {}
             done => return done,
         }
     }
-    Err(Failure::NeverStill(ATTEMPTS))
+    Err(Failure::AttemptsExhausted(ATTEMPTS))
 }
 
-/// Reads the facts concerned in one snapshot and asks what becomes of each.
-async fn decide(store: &SqliteStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Decision, Failure> {
+/// Reads the affected facts in one snapshot and re-weighs each.
+async fn plan_reweighing(store: &SqliteStore, user: UserId, session: SessionId, reweigh: Reweigh<'_>) -> Result<Reweighing, Failure> {
     let mut snapshot = store.readers.for_server().begin().await?;
     let version = knowledge::version(&mut snapshot, user.0).await?;
     let facts = sqlx::query(
@@ -74,21 +75,21 @@ async fn decide(store: &SqliteStore, user: UserId, session: SessionId, reweigh: 
     .fetch_all(&mut *snapshot)
     .await?;
     let facts = facts.iter().map(rows::fact).collect::<Result<Vec<_>, _>>()?;
-    let decision = weigh(&mut snapshot, user.0, session.0, version, facts, reweigh).await?;
+    let decision = reweigh_facts(&mut snapshot, user.0, session.0, version, facts, reweigh).await?;
     snapshot.commit().await?;
     Ok(decision)
 }
 
-/// Asks of each fact what becomes of it without the session.
-pub(super) async fn weigh(
+/// Re-weighs each fact without the evidence of the session.
+pub(super) async fn reweigh_facts(
     c: &mut SqliteConnection,
     user: Uuid,
     session: Uuid,
     version: u64,
     facts: Vec<Fact>,
     reweigh: Reweigh<'_>,
-) -> Result<Decision, Failure> {
-    let mut decision = Decision { version, changed: Vec::new(), gone: Vec::new(), entities: Vec::new() };
+) -> Result<Reweighing, Failure> {
+    let mut decision = Reweighing { version, changed: Vec::new(), gone: Vec::new(), entities: Vec::new() };
     for fact in facts {
         let left = sqlx::query(
             "SELECT * FROM evidence WHERE user_id = ? AND fact_id = ? AND session_id <> ? ORDER BY created_at, message_id, stance",
@@ -113,7 +114,7 @@ async fn apply(
     user: Uuid,
     session: Uuid,
     since: Option<Timestamp>,
-    decision: Decision,
+    decision: Reweighing,
 ) -> Result<SessionDeleted, Failure> {
     let messages: i64 = sqlx::query_scalar(
         "SELECT message_count FROM sessions WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND (?3 IS NULL OR updated_at < ?3)",
@@ -131,7 +132,7 @@ async fn apply(
     .bind(bytes(&user))
     .bind(signed(decision.version));
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        account_deletion::refuse_while_locked(c, user).await?;
+        account_deletion::reject_while_locked(c, user).await?;
         return Err(Failure::Stale);
     }
 
@@ -141,10 +142,10 @@ async fn apply(
         .fetch_all(&mut *c)
         .await?;
     let mentioned = mentioned.iter().map(|row| Columns::of(row, "mentions").id("entity_id")).collect::<Result<Vec<_>, _>>()?;
-    forget_mentions(c, user, session, &mentioned).await?;
+    subtract_mentions(c, user, session, &mentioned).await?;
 
     decision.write(c, user).await?;
-    // Messages, vectors, terms, events, jobs, mentions and evidence go with it.
+    // Cascades to messages, vectors, terms, events, jobs, mentions and evidence.
     sqlx::query("DELETE FROM sessions WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&session)).execute(&mut *c).await?;
 
     let mut concerned = mentioned;
@@ -156,9 +157,9 @@ async fn apply(
         .await?;
     let merged = merged.iter().map(|row| Columns::of(row, "entity_merges").id("gone_id")).collect::<Result<Vec<_>, _>>()?;
     if !merged.is_empty() {
-        forget_merges(c, user, &merged).await?;
+        delete_unused_merge_records(c, user, &merged).await?;
     }
-    let entities = forget_entities(c, user, &concerned).await?;
+    let entities = delete_unused_entities(c, user, &concerned).await?;
     Ok(SessionDeleted {
         messages: messages.unsigned_abs(),
         facts_deleted: decision.gone.len() as u64,
@@ -167,8 +168,8 @@ async fn apply(
     })
 }
 
-/// Who was merged away and is known from nowhere else does not come back, not even its name.
-pub(super) async fn forget_merges(c: &mut SqliteConnection, user: Uuid, gone: &[Uuid]) -> Result<(), Failure> {
+/// Deletes merge records whose merged entity has no mention or evidence left. Its name must not remain stored either.
+pub(super) async fn delete_unused_merge_records(c: &mut SqliteConnection, user: Uuid, gone: &[Uuid]) -> Result<(), Failure> {
     sqlx::query(
         "DELETE FROM merges WHERE user_id = ?1 AND gone_id IN (SELECT unhex(value) FROM json_each(?2))
          AND NOT EXISTS (SELECT 1 FROM merged_mentions m WHERE m.user_id = ?1 AND m.gone_id = merges.gone_id)
@@ -182,8 +183,8 @@ pub(super) async fn forget_merges(c: &mut SqliteConnection, user: Uuid, gone: &[
     Ok(())
 }
 
-/// Deletes those of the entities of which nothing speaks any more; how many.
-pub(super) async fn forget_entities(c: &mut SqliteConnection, user: Uuid, concerned: &[Uuid]) -> Result<u64, Failure> {
+/// Deletes those entities that no mention or fact references any more. Returns their number.
+pub(super) async fn delete_unused_entities(c: &mut SqliteConnection, user: Uuid, concerned: &[Uuid]) -> Result<u64, Failure> {
     let gone = sqlx::query(
         "DELETE FROM entities WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))
          AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = ?1 AND m.entity_id = entities.id)
@@ -195,8 +196,8 @@ pub(super) async fn forget_entities(c: &mut SqliteConnection, user: Uuid, concer
     Ok(gone.execute(c).await?.rows_affected())
 }
 
-/// Takes a session's mentions off the entities: their counts, and the first message if it was one of these.
-async fn forget_mentions(c: &mut SqliteConnection, user: Uuid, session: Uuid, entities: &[Uuid]) -> Result<(), Failure> {
+/// Subtracts a session's mentions from the entities' counts, and replaces a first message that is in the session.
+async fn subtract_mentions(c: &mut SqliteConnection, user: Uuid, session: Uuid, entities: &[Uuid]) -> Result<(), Failure> {
     sqlx::query(
         "UPDATE entities SET
              mention_count = MAX(0, mention_count - (

@@ -1,4 +1,4 @@
-//! The numbered log of each session: append, read, prune.
+//! Appends to, reads and prunes the numbered event log of each session.
 
 use async_trait::async_trait;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
@@ -10,14 +10,14 @@ use super::{
     failure::Failure,
     rows,
     rows::Columns,
-    session_deletion::under_deletion,
+    session_deletion::hidden_session_ids,
 };
 use recall_domain::{Caller, EventDraft, SessionId, StoredEvent, Timestamp};
 use recall_ports::{EventLog, LogState, StoreError};
 
-/// Most events that one call of `prune_events` removes, so that it holds the writer for milliseconds only.
+/// Most events that one `prune_events` call removes. It then holds the writer for milliseconds only.
 const PRUNE_EVENTS: u64 = 2_000;
-/// Most sessions that one call looks at.
+/// Most sessions that one call examines.
 const PRUNE_SESSIONS: i64 = 100;
 
 #[async_trait]
@@ -26,7 +26,7 @@ impl EventLog for SqliteStore {
         let row = sqlx::query("SELECT epoch, event_head, event_floor FROM sessions WHERE user_id = ? AND id = ? AND deletion_at IS NULL")
             .bind(bytes(&caller.user().0))
             .bind(bytes(&session.0))
-            .fetch_optional(self.readers.of(caller))
+            .fetch_optional(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?
             .ok_or(Failure::NotFound)?;
@@ -37,18 +37,18 @@ impl EventLog for SqliteStore {
     async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
         let found = sqlx::query(concat!(
             "SELECT * FROM events WHERE user_id = ?1 AND session_id = ?2 AND seq > ?3 AND ?2 NOT IN ",
-            under_deletion!(),
+            hidden_session_ids!(),
             " ORDER BY seq LIMIT ?4"
         ))
         .bind(bytes(&caller.user().0))
         .bind(bytes(&session.0))
         .bind(signed(after))
         .bind(i64::from(limit))
-        .fetch_all(self.readers.of(caller))
+        .fetch_all(self.readers.for_user(caller))
         .await
         .map_err(Failure::from)?;
         if found.is_empty() {
-            // Tells "nothing new" from "no such session".
+            // Distinguishes "no new events" from "no such session".
             self.log_state(caller, session).await?;
         }
         Ok(found.iter().map(rows::event).collect::<Result<_, _>>()?)
@@ -77,11 +77,11 @@ impl EventLog for SqliteStore {
         if work.is_none() {
             return Ok(0);
         }
-        Ok(self.write(move |c| Box::pin(async move { prune(c, before, keep).await })).await?)
+        Ok(self.write(move |c| Box::pin(async move { prune_logs(c, before, keep).await })).await?)
     }
 }
 
-/// Writes events under the next numbers of the session's log and returns these.
+/// Appends events under the next numbers of the log, and returns these numbers.
 pub(super) async fn append(
     c: &mut SqliteConnection,
     user: Uuid,
@@ -107,7 +107,7 @@ pub(super) async fn append(
     Ok(numbered.iter().map(|(seq, ..)| seq.unsigned_abs()).collect())
 }
 
-/// Writes events under numbers that were drawn before, in the same transaction.
+/// Inserts events under numbers that were allocated earlier in the same transaction.
 pub(super) async fn insert(
     c: &mut SqliteConnection,
     user: Uuid,
@@ -131,14 +131,14 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// Logs with something to prune: `?1` before, `?2` keep, `?3` how many.
+/// Selects logs with events to prune: `?1` before, `?2` keep, `?3` limit.
 const CANDIDATE: &str = "SELECT 1 FROM (
         SELECT user_id, id FROM sessions WHERE oldest_event_at < ?1
         UNION SELECT user_id, id FROM sessions WHERE event_head - event_floor >= ?2 AND oldest_event_at IS NOT NULL
     ) LIMIT ?3";
 
-/// Removes the oldest events of some logs. Always a prefix: what is left has no holes.
-async fn prune(c: &mut SqliteConnection, before: i64, keep: i64) -> Result<u64, Failure> {
+/// Removes the oldest events of some logs. It always removes a prefix, so the rest has no gaps.
+async fn prune_logs(c: &mut SqliteConnection, before: i64, keep: i64) -> Result<u64, Failure> {
     let logs = sqlx::query(
         "SELECT user_id, id, event_head, event_floor FROM sessions WHERE oldest_event_at < ?1
          UNION SELECT user_id, id, event_head, event_floor FROM sessions
@@ -159,7 +159,7 @@ async fn prune(c: &mut SqliteConnection, before: i64, keep: i64) -> Result<u64, 
         let (user, session) = (log.id("user_id")?, log.id("id")?);
         let (head, floor) = (log.integer("event_head")?, log.integer("event_floor")?);
         let bound = floor.saturating_add(signed(PRUNE_EVENTS - removed)).min(head + 1);
-        // The first event young enough to stay. By number and not by time alone: a clock that jumped back must not make holes.
+        // The first event that is young enough to stay. Pruning by time alone would leave gaps after the clock jumped back.
         let young: Option<i64> = sqlx::query_scalar(
             "SELECT seq FROM events WHERE user_id = ? AND session_id = ? AND seq < ? AND created_at >= ? ORDER BY seq LIMIT 1",
         )

@@ -1,4 +1,4 @@
-//! What can go wrong inside this adapter, and how it looks to the core. Nothing here carries user text.
+//! The failures of this adapter, and their mapping to the port's errors. No failure carries user text.
 
 use std::sync::Arc;
 
@@ -17,21 +17,21 @@ pub(super) enum Failure {
     BeingImported,
     #[error("a session is being deleted")]
     SessionBeingDeleted,
-    #[error("the visit may store no more")]
+    #[error("the visit's storage limit is reached")]
     QuotaUsed,
     #[error("the plan is stale")]
     Stale,
-    #[error("the job is no longer ours")]
+    #[error("the claim on the job is no longer valid")]
     NotOurs,
     #[error(transparent)]
     Sql(#[from] sqlx::Error),
-    /// The transaction that carried this write and others could not be committed.
+    /// The transaction with this write and others could not be committed.
     #[error("the transaction was not committed: {0}")]
     NotCommitted(#[source] Arc<Failure>),
-    /// A column holds what this version never writes.
+    /// A column holds a value that this version never writes.
     #[error("column {column} of {table} is damaged")]
     Damaged { table: &'static str, column: &'static str },
-    /// A value that cannot be stored so that it reads back the same.
+    /// A value that would not read back unchanged.
     #[error("{0} cannot be stored")]
     Unstorable(&'static str),
     #[error("the writer did not take the write within {0:?}")]
@@ -42,15 +42,17 @@ pub(super) enum Failure {
     Closed,
     #[error("a write panicked")]
     Panicked,
-    #[error("knowledge changed during each of {0} attempts")]
-    NeverStill(u32),
-    #[error("migration {0} of this database is unknown: it was written by a newer version of this program")]
+    #[error("knowledge changed during each of {0} attempts; try again later")]
+    AttemptsExhausted(u32),
+    #[error(
+        "migration {0} of this database is unknown: it was written by a newer version of this program; upgrade recall or restore the older database"
+    )]
     NewerDatabase(i64),
-    #[error("the database is older than this program: run `recall migrate` first")]
+    #[error("the database schema is older than this program: run `recall migrate` first")]
     OlderDatabase,
     #[error("the migrations failed: {0}")]
     Migration(#[source] sqlx::migrate::MigrateError),
-    #[error("the database file cannot be made: {0}")]
+    #[error("the database file cannot be created: {0}")]
     File(#[source] std::io::Error),
 }
 
@@ -58,28 +60,28 @@ impl Failure {
     /// Whether the same call may succeed later.
     fn is_transient(&self) -> bool {
         match self {
-            Self::Sql(e) => sql_is_transient(e),
+            Self::Sql(e) => is_transient_sql(e),
             Self::NotCommitted(e) => e.is_transient(),
-            Self::WriterBusy(_) | Self::NotConfirmed(_) | Self::Closed | Self::NeverStill(_) => true,
+            Self::WriterBusy(_) | Self::NotConfirmed(_) | Self::Closed | Self::AttemptsExhausted(_) => true,
             Self::File(e) => !matches!(e.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::NotADirectory),
             Self::Migration(sqlx::migrate::MigrateError::Execute(e) | sqlx::migrate::MigrateError::ExecuteMigration(e, _)) => {
-                sql_is_transient(e)
+                is_transient_sql(e)
             }
             _ => false,
         }
     }
 }
 
-fn sql_is_transient(e: &sqlx::Error) -> bool {
+fn is_transient_sql(e: &sqlx::Error) -> bool {
     match e {
-        sqlx::Error::Database(e) => e.code().and_then(|c| c.parse::<i32>().ok()).is_some_and(code_is_transient),
+        sqlx::Error::Database(e) => e.code().and_then(|c| c.parse::<i32>().ok()).is_some_and(is_transient_code),
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
         _ => false,
     }
 }
 
-/// Of SQLite's result codes (<https://sqlite.org/rescode.html>), those that speak of the moment and not of the statement.
-fn code_is_transient(extended: i32) -> bool {
+/// Whether an SQLite result code (<https://sqlite.org/rescode.html>) is caused by the current state and not by the statement.
+fn is_transient_code(extended: i32) -> bool {
     use libsqlite3_sys as c;
     matches!(
         extended & 0xff,
@@ -124,13 +126,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_of_the_moment_are_transient_and_codes_of_the_statement_are_not() {
+    fn only_codes_of_temporary_states_are_transient() {
         // Extended codes keep the primary code in the low byte: SQLITE_BUSY_SNAPSHOT, SQLITE_IOERR_FSYNC.
         for transient in [5, 6, 13, 10, 517, 1034] {
-            assert!(code_is_transient(transient), "{transient}");
+            assert!(is_transient_code(transient), "{transient}");
         }
         for permanent in [1, 11, 19, 26, 787, 2067] {
-            assert!(!code_is_transient(permanent), "{permanent}");
+            assert!(!is_transient_code(permanent), "{permanent}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What operators ask, and the one row that says what this installation is.
+//! Health data for operators, and the one row that identifies this installation.
 
 use async_trait::async_trait;
 use sqlx::SqliteConnection;
@@ -23,7 +23,7 @@ impl Inspect for SqliteStore {
 
     fn connections(&self) -> ConnectionCounts {
         ConnectionCounts {
-            // With that of the writer, which is in use always.
+            // Plus the writer's connection, which is always in use.
             open: self.readers.for_server().size() + 1,
             idle: u32::try_from(self.readers.for_server().num_idle()).unwrap_or(u32::MAX),
             most: self.readers.for_server().options().get_max_connections() + 1,
@@ -44,9 +44,10 @@ impl Inspect for SqliteStore {
     }
 }
 
-/// Makes the row of the installation if there is none. The local user's id comes from SQLite's generator, so that no one who
-/// reads a backup of another installation can guess it.
-pub(super) async fn found_installation(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), Failure> {
+/// Inserts the installation's row if it is missing.
+///
+/// SQLite's generator makes the id of the local user, so a backup of another installation does not reveal it.
+pub(super) async fn ensure_installation(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), Failure> {
     let random: Vec<u8> = sqlx::query_scalar("SELECT randomblob(16)").fetch_one(&mut *connection).await?;
     let random = <[u8; 16]>::try_from(random).map_err(|_| Failure::Damaged { table: "installation", column: "local_user" })?;
     let id = uuid::Builder::from_random_bytes(random).into_uuid();

@@ -1,6 +1,8 @@
-//! The durable queue. A lane is one kind of work of one session: its jobs run in order, one at a time. Only the head of a
-//! lane can be claimed, and the head is marked, so that claiming costs the same however many jobs wait behind it. A lane that gets its
-//! turn goes to the back (see [`promote`]), so lanes of a user share the workers evenly, as users do (`turns`).
+//! The durable job queue.
+//!
+//! A lane is one kind of work of one session. Its jobs run in order, one at a time. Only the head of a lane can be claimed. The
+//! head is marked, so a claim costs the same however many jobs wait behind it. After a job ends, its lane moves to the back (see
+//! [`promote`]), so the lanes of a user share the workers evenly. `round_robin` shares them among users.
 
 use std::time::Duration;
 
@@ -13,9 +15,9 @@ use super::{
     codec::{Word, bytes, duration_millis, id_list, millis, signed},
     events,
     failure::Failure,
+    round_robin,
     rows::Columns,
-    session_deletion::under_deletion,
-    turns,
+    session_deletion::hidden_session_ids,
 };
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
 use recall_ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError};
@@ -24,31 +26,32 @@ use recall_ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError};
 impl JobQueue for SqliteStore {
     async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError> {
         let now = millis(now);
-        // Workers ask often and mostly in vain; only a hit is worth a write.
+        // Workers poll often and mostly find nothing, so only a due job causes a write.
         let due = sqlx::query("SELECT 1 FROM jobs WHERE head = 1 AND ready_at <= ? LIMIT 1").bind(now);
         if due.fetch_optional(self.readers.for_server()).await.map_err(Failure::from)?.is_none() {
             return Ok(Vec::new());
         }
-        let line = self.turns.line(&mut *self.readers.for_server().acquire().await.map_err(Failure::from)?, now, limit).await?;
+        let next = self.round_robin.next_users(&mut *self.readers.for_server().acquire().await.map_err(Failure::from)?, now, limit).await?;
         let until = now.saturating_add(duration_millis(lease));
-        // A claim need not outlive its claimant.
+        // A claim need not outlive the worker that made it.
         let mut jobs = self
-            .write_loosely(move |c| {
+            .write_relaxed(move |c| {
                 Box::pin(async move {
-                    let fair = sqlx::query(turns::CLAIM).bind(now).bind(until).bind(i64::from(limit)).bind(id_list(&line.users));
+                    let fair =
+                        sqlx::query(round_robin::CLAIM_OF_USERS).bind(now).bind(until).bind(i64::from(limit)).bind(id_list(&next.users));
                     let mut rows = fair.fetch_all(&mut *c).await?;
                     let left = i64::from(limit) - i64::try_from(rows.len()).unwrap_or(i64::MAX);
-                    if line.cut && left > 0 {
-                        rows.extend(sqlx::query(turns::OLDEST).bind(now).bind(until).bind(left).fetch_all(c).await?);
+                    if next.is_truncated && left > 0 {
+                        rows.extend(sqlx::query(round_robin::CLAIM_OLDEST).bind(now).bind(until).bind(left).fetch_all(c).await?);
                     }
-                    Ok((rows.iter().map(job).collect::<Result<Vec<_>, _>>()?, line.users))
+                    Ok((rows.iter().map(job).collect::<Result<Vec<_>, _>>()?, next.users))
                 })
             })
             .await
-            .map(|(jobs, line)| {
+            .map(|(jobs, next)| {
                 let served = |user: &&Uuid| jobs.iter().any(|job| job.caller.user().0 == **user);
-                if let Some(last) = line.iter().rev().find(served) {
-                    self.turns.served(*last);
+                if let Some(last) = next.iter().rev().find(served) {
+                    self.round_robin.served(*last);
                 }
                 jobs
             })?;
@@ -57,7 +60,7 @@ impl JobQueue for SqliteStore {
     }
 
     async fn recover(&self, now: Timestamp) -> Result<u64, StoreError> {
-        // Whoever held a claim is dead; if not, its token is void now and its commit will be refused.
+        // The previous process is dead. If it is not, its token is void now, and its commit will be refused.
         let recovered = self.write(move |c| {
             Box::pin(async move {
                 let due = sqlx::query("UPDATE jobs SET ready_at = ?1, token = token + 1, held = 0 WHERE head = 1 AND ready_at > ?1");
@@ -68,9 +71,9 @@ impl JobQueue for SqliteStore {
     }
 
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
-        let (job, token) = numbers(claim);
+        let (job, token) = id_and_token(claim);
         let until = millis(now).saturating_add(duration_millis(lease));
-        let extended = self.write_loosely(move |c| {
+        let extended = self.write_relaxed(move |c| {
             Box::pin(async move {
                 let done = sqlx::query("UPDATE jobs SET ready_at = ? WHERE id = ? AND token = ? AND state = 'live'");
                 Ok(done.bind(until).bind(job).bind(token).execute(c).await?.rows_affected() == 1)
@@ -80,7 +83,7 @@ impl JobQueue for SqliteStore {
     }
 
     async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError> {
-        let (job, token) = numbers(claim);
+        let (job, token) = id_and_token(claim);
         let due = millis(now).saturating_add(duration_millis(delay));
         let code = code.to_owned();
         let done = self.write(move |c| {
@@ -98,7 +101,7 @@ impl JobQueue for SqliteStore {
     }
 
     async fn release(&self, claims: &[Claim]) -> Result<(), StoreError> {
-        let claims: Vec<_> = claims.iter().map(numbers).collect();
+        let claims: Vec<_> = claims.iter().map(id_and_token).collect();
         let done = self.write(move |c| {
             Box::pin(async move {
                 for (job, token) in claims {
@@ -165,12 +168,12 @@ impl JobQueue for SqliteStore {
     }
 }
 
-fn numbers(claim: &Claim) -> (i64, i64) {
+fn id_and_token(claim: &Claim) -> (i64, i64) {
     (signed(claim.job), signed(claim.token))
 }
 
-/// The lane of a piece of work, its message, and whether that is to be answered later.
-fn lane(work: JobWork) -> (&'static str, MessageId, bool) {
+/// The lane of some work, its message, and whether the message is to be answered later.
+fn lane_of(work: JobWork) -> (&'static str, MessageId, bool) {
     match work {
         JobWork::Understand { message, answer } => ("understand", message, answer),
         JobWork::Answer(message) => ("answer", message, false),
@@ -182,7 +185,7 @@ fn job(row: &sqlx::sqlite::SqliteRow) -> Result<Job, Failure> {
     let message = MessageId(c.id("message_id")?);
     Ok(Job {
         claim: Claim { job: c.count("id")?, token: c.count("token")? },
-        // The store vouches for the identity: it was verified when the job was queued.
+        // The identity was verified when the job was queued, so the store vouches for it.
         caller: Caller::verified(UserId(c.id("user_id")?), c.word("role")?),
         session: SessionId(c.id("session_id")?),
         work: match c.text("lane")?.as_str() {
@@ -204,7 +207,7 @@ pub(super) async fn enqueue(
 ) -> Result<(), Failure> {
     let user = caller.user().0;
     for name in ["understand", "answer"] {
-        let mut jobs = work.iter().map(|&(work, at)| (lane(work), at)).filter(|((lane, ..), _)| *lane == name);
+        let mut jobs = work.iter().map(|&(work, at)| (lane_of(work), at)).filter(|((lane, ..), _)| *lane == name);
         let Some(((_, message, answer), at)) = jobs.next() else { continue };
         sqlx::query(
             "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
@@ -237,7 +240,7 @@ pub(super) async fn enqueue(
 }
 
 /// The job that a claim holds.
-pub(super) struct Held {
+pub(super) struct HeldJob {
     id: i64,
     user: Uuid,
     session: Uuid,
@@ -245,12 +248,12 @@ pub(super) struct Held {
     message: Uuid,
 }
 
-/// Checks that the claim still holds its job, in the transaction that is to end it.
+/// Checks that the claim still holds its job, in the transaction that will end the job.
 ///
 /// # Errors
-/// `NotOurs` when the lease went to another, or the job was done, given back or buried, or is another user's.
-pub(super) async fn held(c: &mut SqliteConnection, user: UserId, claim: &Claim) -> Result<Held, Failure> {
-    let (id, token) = numbers(claim);
+/// `NotOurs` if another worker has the lease, the job is done, released or dead, or it belongs to another user.
+pub(super) async fn verify_claim(c: &mut SqliteConnection, user: UserId, claim: &Claim) -> Result<HeldJob, Failure> {
+    let (id, token) = id_and_token(claim);
     let row = sqlx::query("SELECT * FROM jobs WHERE id = ? AND token = ? AND user_id = ? AND state = 'live'")
         .bind(id)
         .bind(token)
@@ -258,10 +261,10 @@ pub(super) async fn held(c: &mut SqliteConnection, user: UserId, claim: &Claim) 
         .fetch_optional(c)
         .await?
         .ok_or(Failure::NotOurs)?;
-    Held::of(&row)
+    HeldJob::of(&row)
 }
 
-impl Held {
+impl HeldJob {
     fn of(row: &sqlx::sqlite::SqliteRow) -> Result<Self, Failure> {
         let c = Columns::of(row, "jobs");
         let (user, session, message) = (c.id("user_id")?, c.id("session_id")?, c.id("message_id")?);
@@ -269,15 +272,17 @@ impl Held {
     }
 }
 
-/// Ends a job that was done: its row goes, the next of its lane may be claimed.
-pub(super) async fn finish(c: &mut SqliteConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+/// Ends a completed job: deletes its row and promotes the next job of its lane.
+pub(super) async fn finish(c: &mut SqliteConnection, held: &HeldJob, now: Timestamp) -> Result<(), Failure> {
     sqlx::query("DELETE FROM jobs WHERE id = ?").bind(held.id).execute(&mut *c).await?;
     promote(c, held, now).await
 }
 
-/// Makes the next live job of the lane its head. It is ready from now on and not since it was queued: else a lane with a long
-/// backlog would always be older than everyone else's, and take every worker before them.
-async fn promote(c: &mut SqliteConnection, held: &Held, now: Timestamp) -> Result<(), Failure> {
+/// Makes the next live job of the lane its head.
+///
+/// The job is ready from now on, not since it was queued. Otherwise a lane with a long backlog would always be the oldest and
+/// occupy every worker.
+async fn promote(c: &mut SqliteConnection, held: &HeldJob, now: Timestamp) -> Result<(), Failure> {
     sqlx::query(
         "UPDATE jobs SET head = 1, ready_at = MAX(ready_at, ?4) WHERE id = (
              SELECT MIN(id) FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live')",
@@ -292,7 +297,7 @@ async fn promote(c: &mut SqliteConnection, held: &Held, now: Timestamp) -> Resul
 }
 
 async fn bury(c: &mut SqliteConnection, user: UserId, claim: &Claim, event: EventDraft, code: &str, now: Timestamp) -> Result<(), Failure> {
-    let held = held(c, user, claim).await?;
+    let held = verify_claim(c, user, claim).await?;
     sqlx::query("UPDATE jobs SET state = 'dead', head = 0, token = token + 1, code = ? WHERE id = ?")
         .bind(code)
         .bind(held.id)
@@ -320,19 +325,19 @@ async fn cancel_answer(
     let job = sqlx::query(concat!(
         "SELECT * FROM jobs
          WHERE user_id = ?1 AND message_id = ?2 AND state = 'live' AND (lane = 'answer' OR answer = 1) AND session_id NOT IN ",
-        under_deletion!()
+        hidden_session_ids!()
     ))
     .bind(bytes(&user.0))
     .bind(bytes(&question.0))
     .fetch_optional(&mut *c)
     .await?;
     let Some(job) = job else { return Ok(false) };
-    let job = Held::of(&job)?;
+    let job = HeldJob::of(&job)?;
     if job.lane == "answer" {
         finish(c, &job, now).await?;
     } else {
-        // Whoever reads the message now would have it answered; it is read again, by whom that is not asked of. The attempt does
-        // not count.
+        // A worker that is reading this message would also have it answered. So the job is queued again without the request for an
+        // answer. The attempt does not count.
         sqlx::query(
             "UPDATE jobs SET answer = 0, token = token + 1, attempts = MAX(attempts - 1, 0), ready_at = MIN(ready_at, ?) WHERE id = ?",
         )

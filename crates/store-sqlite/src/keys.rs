@@ -1,40 +1,42 @@
-//! Pagination keys: where a list stands, as text. They name the sort columns of the last row and not its number, so that rows
-//! which come in between two pages neither repeat nor hide another.
+//! Pagination keys: the text form of a position in a list.
+//!
+//! A key holds the sort columns of the last row instead of its number. So rows inserted between two pages cause neither repeats nor
+//! gaps.
 
 use uuid::Uuid;
 
 use super::failure::Failure;
 use recall_domain::{Page, Slice};
 
-/// Key of a list ordered by a number and an id: `<number>.<id>`.
+/// The key of a list sorted by a number and an id: `<number>.<id>`.
 pub(super) fn number_and_id(number: i64, id: Uuid) -> String {
     format!("{number}.{}", id.as_simple())
 }
 
-/// Reverse of [`number_and_id`].
+/// The inverse of [`number_and_id`].
 pub(super) fn parse_number_and_id(key: &str) -> Result<(i64, Uuid), Failure> {
     let (number, id) = key.split_once('.').ok_or(Failure::BadCursor)?;
     Ok((parse_number(number)?, parse_id(id)?))
 }
 
-/// Exactly what `i64`'s `Display` writes, so that one place in a list has one key.
+/// Parses exactly what `i64`'s `Display` writes, so that one position has one key.
 pub(super) fn parse_number(number: &str) -> Result<i64, Failure> {
     let parsed: i64 = number.parse().map_err(|_| Failure::BadCursor)?;
     if parsed.to_string() == number { Ok(parsed) } else { Err(Failure::BadCursor) }
 }
 
-/// An id of 32 lower-case hexadecimal digits.
+/// Parses an id of 32 lower-case hexadecimal digits.
 pub(super) fn parse_id(id: &str) -> Result<Uuid, Failure> {
     let well_formed = id.len() == 32 && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     if well_formed { Uuid::try_parse(id).map_err(|_| Failure::BadCursor) } else { Err(Failure::BadCursor) }
 }
 
-/// How many rows to ask for: one more than wanted tells whether more follow.
+/// The number of rows to read: one more than wanted tells whether more follow.
 pub(super) fn limit(page: &Page) -> i64 {
     i64::from(page.first) + 1
 }
 
-/// Cuts the one row too many.
+/// Removes the one extra row and makes the page.
 pub(super) fn slice<T>(mut items: Vec<(String, T)>, page: &Page) -> Slice<T> {
     let first = page.first as usize;
     let has_next = items.len() > first;
@@ -57,7 +59,7 @@ mod tests {
         }
 
         #[test]
-        fn anything_else_is_refused_and_never_panics(key in ".*") {
+        fn arbitrary_keys_are_refused_without_panic(key in ".*") {
             if let Ok((number, id)) = parse_number_and_id(&key) {
                 prop_assert_eq!(number_and_id(number, id), key);
             }
@@ -65,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn near_misses_are_refused() {
+    fn almost_valid_keys_are_refused() {
         let good = number_and_id(7, Uuid::from_u128(9));
         for bad in [
             "",

@@ -1,8 +1,12 @@
-//! The store on SQLite: one file, one writer, several readers. The only room that speaks SQL to it; it decides nothing about
-//! knowledge. Each file serves one aggregate: statements on the left, rows to domain types in `rows`.
+//! The store on SQLite: one file, one writer, several readers.
 //!
-//! Invariants: every statement on user data names the user; only `writer` opens write transactions; nothing here
-//! reads a clock.
+//! Only this crate contains SQL for SQLite, and it makes no decisions about knowledge. Each file implements one port or one table
+//! group; `rows` converts rows to domain types.
+//!
+//! Invariants:
+//! - Every statement on user data names the user.
+//! - Only `writer` opens write transactions.
+//! - Nothing here reads a clock.
 
 mod access;
 mod account_deletion;
@@ -23,12 +27,12 @@ mod logins;
 mod messages;
 mod migrate;
 mod readers;
+mod round_robin;
 mod rows;
 mod session_deletion;
 mod sessions;
 #[cfg(test)]
 mod tests;
-mod turns;
 mod usage;
 mod visits;
 mod writer;
@@ -54,18 +58,18 @@ use self::{
 use recall_domain::Timestamp;
 use recall_ports::StoreError;
 
-/// How the database is opened.
+/// Options for opening the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteConfig {
-    /// Connections for reading, at least 1. Each has a thread of its own.
+    /// Number of connections for reading, at least 1. Each has its own thread.
     pub readers: u32,
-    /// How long to wait for another process that holds the database.
+    /// How long to wait while another process holds the database lock.
     pub busy_timeout: Duration,
     /// How long a read may wait for a connection.
     pub acquire_timeout: Duration,
-    /// Page cache of each connection in KiB; filled only as far as used.
+    /// Largest page cache of each connection in KiB. It is allocated as needed.
     pub cache_kib: u32,
-    /// Whether missing migrations are applied; otherwise a database that lacks one is refused.
+    /// Whether to apply missing migrations. If false, a database that lacks one is refused.
     pub migrate: bool,
 }
 
@@ -81,38 +85,42 @@ impl Default for SqliteConfig {
     }
 }
 
-/// How many rows a reader's thread may be ahead of whoever awaits them. With the default of 50 the two kept waiting for each other
-/// in every larger read.
-const ROWS_AHEAD: usize = 4096;
+/// How many rows a reader's thread may buffer ahead of the task that awaits them.
+///
+/// With sqlx's default of 50, thread and task kept waiting for each other in every larger read.
+const ROW_BUFFER: usize = 4096;
 
 /// The store in one SQLite file.
 pub struct SqliteStore {
     readers: Readers,
     writer: Writer,
     statements: &'static AtomicU64,
-    turns: turns::Turns,
+    round_robin: round_robin::RoundRobin,
 }
 
 impl SqliteStore {
-    /// Opens the database file `path`, makes it (and its folders) if needed, and brings it to the current schema.
-    /// `now` is noted as the beginning of a new installation. Must be called inside a Tokio runtime.
+    /// Opens the database file `path` and migrates it to the current schema.
+    ///
+    /// Creates the file and its folders if needed. `now` becomes the start time of a new installation. Must be called inside a
+    /// Tokio runtime.
     ///
     /// # Errors
-    /// When the file cannot be opened, was written by a newer version of this program, or has changed migrations.
+    /// If the file cannot be opened, was written by a newer version of this program, or has changed migrations.
     pub async fn open(path: &Path, config: SqliteConfig, now: Timestamp) -> Result<Self, StoreError> {
         Ok(Self::open_inner(path, config, now).await?)
     }
 
-    /// How many SQL statements ran since the store was opened, transaction control included. For tests that count the
-    /// statements of a request.
+    /// Number of SQL statements since the store was opened, including transaction control.
+    ///
+    /// For tests that count the statements of a request.
     pub fn statements(&self) -> u64 {
         self.statements.load(Ordering::Relaxed)
     }
 
     async fn open_inner(path: &Path, config: SqliteConfig, now: Timestamp) -> Result<Self, Failure> {
         extension::register_vectors();
-        make_private_file(path).map_err(Failure::File)?;
-        // Lives as long as the process, because SQLite keeps a bare pointer to it in each connection. Eight bytes per open.
+        create_private_file(path).map_err(Failure::File)?;
+        // Never freed, because SQLite keeps a bare pointer to it in each connection. This costs eight bytes per open.
         let statements: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(0)));
         let opener = Opener { statements };
         let options = SqliteConnectOptions::new()
@@ -123,9 +131,9 @@ impl SqliteStore {
             .busy_timeout(config.busy_timeout)
             .pragma("cache_size", format!("-{}", config.cache_kib))
             .pragma("temp_store", "MEMORY")
-            // After a large transaction the log file shrinks back to this.
+            // The WAL file shrinks back to this size after a large transaction.
             .pragma("journal_size_limit", (64 * 1024 * 1024).to_string())
-            .row_buffer_size(ROWS_AHEAD)
+            .row_buffer_size(ROW_BUFFER)
             .disable_statement_logging();
 
         let mut connection = opener.open(&options).await?;
@@ -133,18 +141,18 @@ impl SqliteStore {
             true => migrate::run(&mut connection).await?,
             false => migrate::verify(&mut connection).await?,
         }
-        inspect::found_installation(&mut connection, now).await?;
+        inspect::ensure_installation(&mut connection, now).await?;
 
         let readers = SqlitePoolOptions::new()
             .max_connections(config.readers.max(1))
             .acquire_timeout(config.acquire_timeout)
-            // A flood of waits must not become a flood of lines in the log.
+            // Many slow acquires must not flood the log.
             .acquire_slow_threshold(Duration::MAX)
             .after_connect(move |connection, _| Box::pin(async move { extension::count_statements(connection, statements).await }))
-            // A write that strays onto a reader fails instead of competing with the writer.
+            // A write that reaches a reader by mistake fails instead of competing with the writer.
             .connect_lazy_with(options.clone().pragma("query_only", "ON"));
         let writer = Writer::start(connection, options, opener);
-        Ok(Self { readers: Readers::new(readers), writer, statements, turns: turns::Turns::default() })
+        Ok(Self { readers: Readers::new(readers), writer, statements, round_robin: round_robin::RoundRobin::default() })
     }
 
     async fn close_inner(&self) {
@@ -152,7 +160,7 @@ impl SqliteStore {
         self.writer.close().await;
     }
 
-    /// One write transaction; see [`Writer::run`].
+    /// Runs one write transaction; see [`Writer::run`].
     async fn write<R, F>(&self, write: F) -> Result<R, Failure>
     where
         R: Send + 'static,
@@ -161,13 +169,13 @@ impl SqliteStore {
         self.writer.run(Durability::Durable, write).await
     }
 
-    /// A write that a power failure may undo, because whoever relied on it is gone then too.
-    async fn write_loosely<R, F>(&self, write: F) -> Result<R, Failure>
+    /// Runs a write that a power failure may undo. Use it only for data that is worthless after a power failure.
+    async fn write_relaxed<R, F>(&self, write: F) -> Result<R, Failure>
     where
         R: Send + 'static,
         F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
     {
-        self.writer.run(Durability::MayBeLost, write).await
+        self.writer.run(Durability::Relaxed, write).await
     }
 }
 
@@ -185,8 +193,8 @@ impl Opener {
     }
 }
 
-/// Makes an empty database file that only its owner may read; SQLite gives its side files the same rights.
-fn make_private_file(path: &Path) -> std::io::Result<()> {
+/// Creates an empty database file that only its owner may read. SQLite gives its side files the same permissions.
+fn create_private_file(path: &Path) -> std::io::Result<()> {
     if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)?;
     }

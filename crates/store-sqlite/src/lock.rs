@@ -1,5 +1,7 @@
-//! The lock that keeps a second server off a database file. The operating system holds it, so it ends with the process, also after
-//! `kill -9`. Commands that work next to a server do not take it.
+//! The lock that keeps a second server off a database file.
+//!
+//! The operating system holds the lock, so it ends with the process, even after `kill -9`. Commands that run next to a server do
+//! not take it.
 
 use std::{
     ffi::OsString,
@@ -8,43 +10,43 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The lock of one server on one database file, until it is dropped.
+/// The lock of one server on one database file. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct ServerLock {
     _file: File,
 }
 
-/// Why a server cannot have the database for itself.
+/// Why a server cannot lock its database.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another server has it.
+    /// Another server holds the lock.
     #[error(
-        "another server{} uses {}. Stop it, or give this one a folder of its own with --data. Several servers can share a PostgreSQL",
+        "another server{} uses {}. Stop it, or give this server its own folder with --data. Several servers can share a PostgreSQL database",
         .process.as_ref().map_or_else(String::new, |id| format!(" (process {id})")),
         .database.display()
     )]
     Held {
         /// The database file.
         database: PathBuf,
-        /// The other process, if it said.
+        /// The id of the other process, if known.
         process: Option<String>,
     },
-    /// The file next to the database cannot be made or locked.
+    /// The lock file next to the database cannot be created or locked.
     #[error("the lock file {} cannot be used", .path.display())]
     File {
         /// The lock file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         cause: io::Error,
     },
 }
 
 impl ServerLock {
-    /// Takes the lock of a database file, which need not exist yet. Its folder must.
+    /// Takes the lock of a database file. The file may be missing, but its folder must exist.
     ///
     /// # Errors
-    /// When another process has the lock, or the folder cannot be written to.
+    /// If another process holds the lock, or the folder is not writable.
     pub fn take(database: &Path) -> Result<Self, LockError> {
         let path = lock_file(database);
         let failed = |cause| LockError::File { path: path.clone(), cause };
@@ -63,14 +65,14 @@ impl ServerLock {
             }
             Err(TryLockError::Error(cause)) => return Err(failed(cause)),
         }
-        // For the sentence that a second server says. It is of no other use.
-        let told = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
-        told.map_err(failed)?;
+        // Only for the error message of a second server.
+        let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
+        written.map_err(failed)?;
         Ok(Self { _file: file })
     }
 }
 
-/// The file next to the database. Two paths of one database lead to one lock.
+/// The path of the lock file next to the database. Different paths of one database give the same lock file.
 fn lock_file(database: &Path) -> PathBuf {
     let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let absent = || Some(folder.canonicalize().ok()?.join(database.file_name()?));
@@ -100,7 +102,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn every_path_of_a_database_leads_to_one_lock() {
+    fn all_paths_of_a_database_share_one_lock() {
         let folder = tempfile::tempdir().unwrap();
         let (database, link) = (folder.path().join("recall.db"), folder.path().join("link.db"));
         std::fs::write(&database, "").unwrap();

@@ -1,4 +1,4 @@
-//! Logins: begun, found, used, renewed, ended.
+//! Stores logins: begins, finds, renews and ends them.
 
 use async_trait::async_trait;
 use sqlx::sqlite::SqliteRow;
@@ -56,7 +56,7 @@ impl LoginStore for SqliteStore {
     }
 
     async fn use_login(&self, digest: TokenDigest, idle_until: Timestamp) -> Result<(), StoreError> {
-        let used = self.write_loosely(move |c| {
+        let used = self.write_relaxed(move |c| {
             Box::pin(async move {
                 let query = sqlx::query("UPDATE logins SET idle_until = max(idle_until, min(?, expires_at)) WHERE digest = ?");
                 query.bind(millis(idle_until)).bind(digest.0.as_slice()).execute(c).await?;

@@ -1,5 +1,7 @@
-//! Brings a database to the schema of this program. The files are part of the binary; an applied file whose text changed,
-//! and a database that knows files this program does not, are refused.
+//! Migrates a database to the schema of this program.
+//!
+//! The migration files are part of the binary. A database is refused if the text of an applied file has changed, or if it knows
+//! files that this program does not.
 
 use std::borrow::Cow;
 
@@ -10,7 +12,7 @@ use sqlx::{
 
 use super::failure::Failure;
 
-/// (number, name, text) of each file in `migrations/sqlite`.
+/// Number, name and text of each file in `migrations/sqlite`.
 const FILES: &[(i64, &str, &str)] = &[
     (1, "memory", include_str!("../../../migrations/sqlite/0001_memory.sql")),
     (2, "entities", include_str!("../../../migrations/sqlite/0002_entities.sql")),
@@ -28,7 +30,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (21, "holders", include_str!("../../../migrations/sqlite/0021_holders.sql")),
 ];
 
-/// Applies what is missing, each file in a transaction of its own.
+/// Applies the missing files, each in its own transaction.
 pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), Failure> {
     let files = FILES
         .iter()
@@ -40,18 +42,18 @@ pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), Failure
     })
 }
 
-/// Refuses a database that lacks one of the files, or knows more of them.
+/// Refuses a database that lacks a file or knows more files.
 pub(super) async fn verify(connection: &mut SqliteConnection) -> Result<(), Failure> {
     let table = sqlx::query("SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations'").fetch_optional(&mut *connection).await?;
     if table.is_none() {
         return Err(Failure::OlderDatabase);
     }
     let applied: Vec<i64> = sqlx::query_scalar("SELECT version FROM _sqlx_migrations WHERE success = TRUE").fetch_all(connection).await?;
-    compare(&applied)
+    check_applied(&applied)
 }
 
-/// By the set and not by the highest number: files of several branches come in any order, and a gap is a missing table.
-fn compare(applied: &[i64]) -> Result<(), Failure> {
+/// Compares the sets, not only the highest numbers: files of several branches arrive in any order, and a gap is a missing table.
+fn check_applied(applied: &[i64]) -> Result<(), Failure> {
     if let Some(unknown) = applied.iter().find(|version| !FILES.iter().any(|(known, ..)| known == *version)) {
         return Err(Failure::NewerDatabase(*unknown));
     }
@@ -67,20 +69,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gap_is_noticed_and_not_only_the_highest_number() {
+    fn missing_migration_below_the_highest_is_detected() {
         let all: Vec<i64> = FILES.iter().map(|f| f.0).collect();
-        assert!(compare(&all).is_ok());
+        assert!(check_applied(&all).is_ok());
         for missing in &all {
             let rest: Vec<i64> = all.iter().copied().filter(|v| v != missing).collect();
-            assert!(matches!(compare(&rest), Err(Failure::OlderDatabase)), "{missing}");
+            assert!(matches!(check_applied(&rest), Err(Failure::OlderDatabase)), "{missing}");
         }
         let unknown: Vec<i64> = all.iter().copied().chain([9_999]).collect();
-        assert!(matches!(compare(&unknown), Err(Failure::NewerDatabase(9_999))));
-        assert!(matches!(compare(&[]), Err(Failure::OlderDatabase)));
+        assert!(matches!(check_applied(&unknown), Err(Failure::NewerDatabase(9_999))));
+        assert!(matches!(check_applied(&[]), Err(Failure::OlderDatabase)));
     }
 
     #[test]
-    fn every_file_of_the_folder_is_listed_in_order() {
+    fn all_migration_files_are_listed_in_order() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/sqlite");
         let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
@@ -89,7 +91,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn people_known_before_are_found_by_the_parts_of_their_names() {
+    async fn migration_indexes_name_parts_of_existing_people() {
         use sqlx::Connection;
         let mut c = SqliteConnection::connect("sqlite::memory:").await.unwrap();
         sqlx::raw_sql(FILES[0].2).execute(&mut c).await.unwrap();

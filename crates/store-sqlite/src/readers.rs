@@ -1,4 +1,4 @@
-//! Connections for reading, shared fairly between callers.
+//! The read connections, shared fairly between users.
 
 use futures_util::{TryStreamExt, future::BoxFuture, stream, stream::BoxStream};
 use sqlx::{
@@ -10,7 +10,7 @@ use sqlx::{
 use recall_domain::{Caller, UserId};
 use recall_ports::FairShare;
 
-/// The readers of a store.
+/// The pool of read connections.
 #[derive(Debug)]
 pub(super) struct Readers {
     pool: SqlitePool,
@@ -23,12 +23,12 @@ impl Readers {
         Self { pool, share }
     }
 
-    /// For a statement on the data of one user.
-    pub(super) fn of(&self, user: impl Into<Reader>) -> Reading<'_> {
-        Reading { readers: self, user: user.into().0 }
+    /// A reader for one statement on the data of one user.
+    pub(super) fn for_user(&self, user: impl Into<ReaderKey>) -> UserReader<'_> {
+        UserReader { readers: self, user: user.into().0 }
     }
 
-    /// For a statement of the server's own.
+    /// The pool for statements of the server itself.
     pub(super) fn for_server(&self) -> &SqlitePool {
         &self.pool
     }
@@ -38,16 +38,16 @@ impl Readers {
     }
 }
 
-/// Whose data is read.
-pub(super) struct Reader(UserId);
+/// The user whose data is read.
+pub(super) struct ReaderKey(UserId);
 
-impl From<UserId> for Reader {
+impl From<UserId> for ReaderKey {
     fn from(user: UserId) -> Self {
         Self(user)
     }
 }
 
-impl From<&Caller> for Reader {
+impl From<&Caller> for ReaderKey {
     fn from(caller: &Caller) -> Self {
         Self(caller.user())
     }
@@ -55,13 +55,14 @@ impl From<&Caller> for Reader {
 
 /// The readers for one statement on the data of one user.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reading<'r> {
+pub(super) struct UserReader<'r> {
     readers: &'r Readers,
     user: UserId,
 }
 
-/// Does the work on a connection that counts for the caller until it is done. A macro, because no bound on a closure says that its
-/// future may hold the query.
+/// Runs the work on a connection that counts for the user until the work ends.
+///
+/// This is a macro because no bound on a closure can say that its future may hold the query.
 macro_rules! run {
     ($reading:expr, $connection:ident => $work:expr) => {{
         let readers = $reading.readers;
@@ -72,7 +73,7 @@ macro_rules! run {
     }};
 }
 
-impl<'r> Executor<'r> for Reading<'r> {
+impl<'r> Executor<'r> for UserReader<'r> {
     type Database = Sqlite;
 
     fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, Result<Either<SqliteQueryResult, SqliteRow>, Error>>
@@ -80,7 +81,7 @@ impl<'r> Executor<'r> for Reading<'r> {
         'r: 'e,
         E: 'q + Execute<'q, Sqlite>,
     {
-        // Whole, because a connection is not to be held by a reader that takes its time.
+        // Collects all rows first, so that a slow consumer does not hold a connection.
         let all = async move { run!(self, connection => connection.fetch_many(query).try_collect::<Vec<_>>()) };
         Box::pin(stream::once(all).map_ok(|steps| stream::iter(steps.into_iter().map(Ok))).try_flatten())
     }

@@ -1,4 +1,4 @@
-//! Rows to domain types. A value that this program never writes is reported as damage, never guessed at.
+//! Converts rows to domain types. A value that this program never writes is reported as damaged, never guessed.
 
 use sqlx::{Row, sqlite::SqliteRow};
 use uuid::Uuid;
@@ -60,12 +60,12 @@ impl<'r> Columns<'r> {
     }
 
     pub(super) fn time(&self, column: &'static str) -> Result<Timestamp, Failure> {
-        codec::moment(self.integer(column)?).ok_or_else(|| self.damaged(column))
+        codec::parse_millis(self.integer(column)?).ok_or_else(|| self.damaged(column))
     }
 
     pub(super) fn opt_time(&self, column: &'static str) -> Result<Option<Timestamp>, Failure> {
         let value: Option<i64> = self.row.try_get(column)?;
-        value.map(|v| codec::moment(v).ok_or_else(|| self.damaged(column))).transpose()
+        value.map(|v| codec::parse_millis(v).ok_or_else(|| self.damaged(column))).transpose()
     }
 
     pub(super) fn id(&self, column: &'static str) -> Result<Uuid, Failure> {
@@ -100,7 +100,7 @@ impl<'r> Columns<'r> {
     }
 }
 
-/// All columns of `sessions`.
+/// Reads all columns of `sessions`.
 pub(super) fn session(row: &SqliteRow) -> Result<Session, Failure> {
     let c = Columns::of(row, "sessions");
     Ok(Session {
@@ -114,7 +114,7 @@ pub(super) fn session(row: &SqliteRow) -> Result<Session, Failure> {
     })
 }
 
-/// All columns of `messages`.
+/// Reads all columns of `messages`.
 pub(super) fn message(row: &SqliteRow) -> Result<Message, Failure> {
     let c = Columns::of(row, "messages");
     Ok(Message {
@@ -138,7 +138,7 @@ pub(super) fn message(row: &SqliteRow) -> Result<Message, Failure> {
     })
 }
 
-/// All columns of `events`.
+/// Reads all columns of `events`.
 pub(super) fn event(row: &SqliteRow) -> Result<StoredEvent, Failure> {
     let c = Columns::of(row, "events");
     Ok(StoredEvent {
@@ -150,7 +150,7 @@ pub(super) fn event(row: &SqliteRow) -> Result<StoredEvent, Failure> {
     })
 }
 
-/// All columns of `entities`.
+/// Reads all columns of `entities`.
 pub(super) fn entity(row: &SqliteRow) -> Result<Entity, Failure> {
     let c = Columns::of(row, "entities");
     Ok(Entity {
@@ -168,7 +168,7 @@ pub(super) fn entity(row: &SqliteRow) -> Result<Entity, Failure> {
     })
 }
 
-/// All columns of `facts`.
+/// Reads all columns of `facts`.
 pub(super) fn fact(row: &SqliteRow) -> Result<Fact, Failure> {
     let c = Columns::of(row, "facts");
     Ok(Fact {
@@ -189,7 +189,7 @@ pub(super) fn fact(row: &SqliteRow) -> Result<Fact, Failure> {
     })
 }
 
-/// All columns of `evidence`.
+/// Reads all columns of `evidence`.
 pub(super) fn evidence(row: &SqliteRow) -> Result<Evidence, Failure> {
     let c = Columns::of(row, "evidence");
     let span = match (c.opt_small("span_start")?, c.opt_small("span_end")?) {
@@ -208,7 +208,7 @@ pub(super) fn evidence(row: &SqliteRow) -> Result<Evidence, Failure> {
     })
 }
 
-/// All columns of `mentions`.
+/// Reads all columns of `mentions`.
 pub(super) fn mention(row: &SqliteRow) -> Result<Mention, Failure> {
     let c = Columns::of(row, "mentions");
     Ok(Mention {

@@ -1,5 +1,8 @@
-//! Deleting a large session in steps. It is hidden in one short transaction; from then on its rows are of no consequence, and go a
-//! bounded number at a time: evidence first, each fact being weighed anew with the last row of its, then mentions, then the rest.
+//! Deletes a large session in steps.
+//!
+//! One short transaction hides the session. After that, no query returns its rows, and each step deletes a bounded number of them.
+//! Evidence is deleted first; a fact is re-weighed when its last evidence row of the session is deleted. Mentions follow, then the
+//! rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +13,7 @@ use uuid::Uuid;
 use super::{
     SqliteStore, account_deletion,
     codec::{bytes, id_list, json, millis},
-    delete::{self, Decision},
+    delete::{self, Reweighing},
     failure::Failure,
     knowledge,
     rows::{self, Columns},
@@ -19,16 +22,18 @@ use super::{
 use recall_domain::{Caller, SessionId, Timestamp, UserId};
 use recall_ports::{Reweigh, SessionDeleted, SessionDeletionStep, SessionDeletionStore, SessionRemainder, StoreError};
 
-/// The ids of the hidden sessions of the user who is the first parameter of the statement. Looked up once in each statement.
-macro_rules! under_deletion {
+/// SQL for the ids of the hidden sessions. The user is the first parameter of the statement.
+///
+/// SQLite evaluates it once per statement.
+macro_rules! hidden_session_ids {
     () => {
         "(SELECT id FROM sessions WHERE user_id = ?1 AND deletion_at IS NOT NULL)"
     };
 }
-pub(super) use under_deletion;
+pub(super) use hidden_session_ids;
 
-/// Adds that a column names no hidden session of the user.
-pub(super) fn seen(sql: &mut QueryBuilder<Sqlite>, column: &'static str, user: Uuid) {
+/// Adds the condition that a column names no hidden session of the user.
+pub(super) fn push_visible(sql: &mut QueryBuilder<Sqlite>, column: &'static str, user: Uuid) {
     sql.push(" AND ").push(column).push(" NOT IN (SELECT id FROM sessions WHERE user_id = ").push_bind(bytes(&user));
     sql.push(" AND deletion_at IS NOT NULL)");
 }
@@ -37,7 +42,7 @@ pub(super) fn seen(sql: &mut QueryBuilder<Sqlite>, column: &'static str, user: U
 impl SessionDeletionStore for SqliteStore {
     async fn hide_session(&self, caller: &Caller, id: SessionId, since: Option<Timestamp>, now: Timestamp) -> Result<u64, StoreError> {
         let user = caller.user().0;
-        Ok(self.write(move |c| Box::pin(hide(c, user, id.0, since, now))).await?)
+        Ok(self.write(move |c| Box::pin(hide_session(c, user, id.0, since, now))).await?)
     }
 
     async fn delete_hidden(
@@ -48,7 +53,7 @@ impl SessionDeletionStore for SqliteStore {
         limit: u32,
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeletionStep, StoreError> {
-        Ok(step(self, caller.user(), id, now, limit, reweigh).await?)
+        Ok(delete_step(self, caller.user(), id, now, limit, reweigh).await?)
     }
 
     async fn hidden_sessions(&self, since: Timestamp) -> Result<Vec<(Caller, SessionId)>, StoreError> {
@@ -61,8 +66,14 @@ impl SessionDeletionStore for SqliteStore {
     }
 }
 
-async fn hide(c: &mut SqliteConnection, user: Uuid, session: Uuid, since: Option<Timestamp>, now: Timestamp) -> Result<u64, Failure> {
-    account_deletion::refuse_while_locked(c, user).await?;
+async fn hide_session(
+    c: &mut SqliteConnection,
+    user: Uuid,
+    session: Uuid,
+    since: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<u64, Failure> {
+    account_deletion::reject_while_locked(c, user).await?;
     let messages: i64 = sqlx::query_scalar(
         "UPDATE sessions SET deletion_at = ?4, event_floor = event_head + 1, oldest_event_at = NULL
          WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND (?3 IS NULL OR updated_at < ?3) RETURNING message_count",
@@ -75,12 +86,12 @@ async fn hide(c: &mut SqliteConnection, user: Uuid, session: Uuid, since: Option
     .await?
     .ok_or(Failure::NotFound)?;
     let messages = messages.unsigned_abs();
-    note(c, user, session, &SessionDeleted { messages, ..Default::default() }, now).await?;
+    save_progress(c, user, session, &SessionDeleted { messages, ..Default::default() }, now).await?;
     for sql in [
-        // Indexes in memory and plans of before are void.
+        // Voids indexes in memory and plans that were made before.
         "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
          WHERE id = ?1 AND ?2 IS NOT NULL",
-        // No job is claimed any more, and who has one commits nothing.
+        // Prevents new claims, and voids existing ones, whose commits then fail.
         "UPDATE jobs SET head = 0, token = token + 1 WHERE user_id = ?1 AND session_id = ?2 AND head = 1",
     ] {
         sqlx::query(sql).bind(bytes(&user)).bind(bytes(&session)).execute(&mut *c).await?;
@@ -88,10 +99,11 @@ async fn hide(c: &mut SqliteConnection, user: Uuid, session: Uuid, since: Option
     Ok(messages)
 }
 
-/// Attempts before giving up as transient. Each needs a commit of the same user to slip in between a read and a write.
+/// Attempts before the deletion fails as transient. An attempt fails if a commit of the same user comes between its read and its
+/// write.
 const ATTEMPTS: u32 = 20;
 
-async fn step(
+async fn delete_step(
     store: &SqliteStore,
     user: UserId,
     session: SessionId,
@@ -100,23 +112,23 @@ async fn step(
     reweigh: Reweigh<'_>,
 ) -> Result<SessionDeletionStep, Failure> {
     for _ in 0..ATTEMPTS {
-        let piece = piece(store, user.0, session.0, limit, reweigh).await?;
-        let done = store.write(move |c| Box::pin(async move { apply(c, user.0, session.0, now, limit, piece).await }));
+        let batch = load_batch(store, user.0, session.0, limit, reweigh).await?;
+        let done = store.write(move |c| Box::pin(async move { apply_batch(c, user.0, session.0, now, limit, batch).await }));
         match done.await {
             Err(Failure::Stale) => {}
             done => return done,
         }
     }
-    Err(Failure::NeverStill(ATTEMPTS))
+    Err(Failure::AttemptsExhausted(ATTEMPTS))
 }
 
-/// Some evidence of the session, as (fact, message, stance), and what becomes of the facts of which nothing else is left there.
-struct Piece {
+/// A batch of evidence rows as (fact, message, stance), and what becomes of the facts that lose their last one.
+struct Batch {
     rows: Vec<(String, String, String)>,
-    decision: Decision,
+    decision: Reweighing,
 }
 
-async fn piece(store: &SqliteStore, user: Uuid, session: Uuid, limit: u32, reweigh: Reweigh<'_>) -> Result<Piece, Failure> {
+async fn load_batch(store: &SqliteStore, user: Uuid, session: Uuid, limit: u32, reweigh: Reweigh<'_>) -> Result<Batch, Failure> {
     let mut snapshot = store.readers.for_server().begin().await?;
     let version = knowledge::version(&mut snapshot, user).await?;
     let found = sqlx::query(
@@ -138,7 +150,7 @@ async fn piece(store: &SqliteStore, user: Uuid, session: Uuid, limit: u32, rewei
         rows.push((fact.as_simple().to_string(), message.as_simple().to_string(), c.text("stance")?));
     }
     if let Some(row) = next.first() {
-        // Of this one there is more.
+        // This fact has more evidence in the session.
         facts.remove(&Columns::of(row, "evidence").id("fact_id")?);
     }
     let found = sqlx::query("SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))")
@@ -147,18 +159,18 @@ async fn piece(store: &SqliteStore, user: Uuid, session: Uuid, limit: u32, rewei
         .fetch_all(&mut *snapshot)
         .await?;
     let found = found.iter().map(rows::fact).collect::<Result<Vec<_>, _>>()?;
-    let decision = delete::weigh(&mut snapshot, user, session, version, found, reweigh).await?;
+    let decision = delete::reweigh_facts(&mut snapshot, user, session, version, found, reweigh).await?;
     snapshot.commit().await?;
-    Ok(Piece { rows, decision })
+    Ok(Batch { rows, decision })
 }
 
-async fn apply(
+async fn apply_batch(
     c: &mut SqliteConnection,
     user: Uuid,
     session: Uuid,
     now: Timestamp,
     limit: u32,
-    piece: Piece,
+    batch: Batch,
 ) -> Result<SessionDeletionStep, Failure> {
     let noted = sqlx::query("SELECT deletion FROM sessions WHERE user_id = ? AND id = ? AND deletion_at IS NOT NULL")
         .bind(bytes(&user))
@@ -170,26 +182,32 @@ async fn apply(
     let current =
         sqlx::query("UPDATE users SET knowledge_version = knowledge_version + 1 WHERE id = ? AND knowledge_version = ? RETURNING 1")
             .bind(bytes(&user))
-            .bind(super::codec::signed(piece.decision.version));
+            .bind(super::codec::signed(batch.decision.version));
     if current.fetch_optional(&mut *c).await?.is_none() {
         return Err(Failure::Stale);
     }
-    let left = if !piece.rows.is_empty() {
-        evidence(c, user, piece, &mut deleted).await?;
+    let left = if !batch.rows.is_empty() {
+        delete_evidence(c, user, batch, &mut deleted).await?;
         SessionRemainder::Knowledge
-    } else if mentions(c, user, session, limit, &mut deleted).await? {
+    } else if delete_mentions(c, user, session, limit, &mut deleted).await? {
         SessionRemainder::Knowledge
-    } else if events(c, user, session, limit).await? || messages(c, user, session, limit).await? {
+    } else if delete_events(c, user, session, limit).await? || delete_messages(c, user, session, limit).await? {
         SessionRemainder::Rows
     } else {
         sqlx::query("DELETE FROM sessions WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&session)).execute(&mut *c).await?;
         return Ok(SessionDeletionStep { deleted, left: SessionRemainder::Nothing });
     };
-    note(c, user, session, &deleted, now).await?;
+    save_progress(c, user, session, &deleted, now).await?;
     Ok(SessionDeletionStep { deleted, left })
 }
 
-async fn note(c: &mut SqliteConnection, user: Uuid, session: Uuid, deleted: &SessionDeleted, now: Timestamp) -> Result<(), Failure> {
+async fn save_progress(
+    c: &mut SqliteConnection,
+    user: Uuid,
+    session: Uuid,
+    deleted: &SessionDeleted,
+    now: Timestamp,
+) -> Result<(), Failure> {
     sqlx::query("UPDATE sessions SET deletion = ?3, deletion_at = ?4 WHERE user_id = ?1 AND id = ?2")
         .bind(bytes(&user))
         .bind(bytes(&session))
@@ -200,25 +218,33 @@ async fn note(c: &mut SqliteConnection, user: Uuid, session: Uuid, deleted: &Ses
     Ok(())
 }
 
-async fn evidence(c: &mut SqliteConnection, user: Uuid, piece: Piece, deleted: &mut SessionDeleted) -> Result<(), Failure> {
+async fn delete_evidence(c: &mut SqliteConnection, user: Uuid, batch: Batch, deleted: &mut SessionDeleted) -> Result<(), Failure> {
     sqlx::query(
         "DELETE FROM evidence WHERE user_id = ?1 AND (fact_id, message_id, stance) IN (
              SELECT unhex(value ->> 0), unhex(value ->> 1), value ->> 2 FROM json_each(?2))",
     )
     .bind(bytes(&user))
-    .bind(json(&piece.rows, "evidence")?)
+    .bind(json(&batch.rows, "evidence")?)
     .execute(&mut *c)
     .await?;
-    let decision = piece.decision;
+    let decision = batch.decision;
     decision.write(c, user).await?;
     deleted.facts_deleted += decision.gone.len() as u64;
     deleted.facts_reweighed += decision.changed.len() as u64;
-    deleted.entities_deleted += delete::forget_entities(c, user, &decision.entities).await?;
+    deleted.entities_deleted += delete::delete_unused_entities(c, user, &decision.entities).await?;
     Ok(())
 }
 
-/// Takes mentions off their entities. A message counts once for an entity, however often it names it.
-async fn mentions(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32, deleted: &mut SessionDeleted) -> Result<bool, Failure> {
+/// Deletes mentions and subtracts them from their entities' counts.
+///
+/// A message counts once per entity, however often it names the entity.
+async fn delete_mentions(
+    c: &mut SqliteConnection,
+    user: Uuid,
+    session: Uuid,
+    limit: u32,
+    deleted: &mut SessionDeleted,
+) -> Result<bool, Failure> {
     let gone = sqlx::query(
         "DELETE FROM mentions WHERE user_id = ?1 AND (message_id, ordinal) IN (
              SELECT message_id, ordinal FROM mentions INDEXED BY mentions_in_session
@@ -253,7 +279,7 @@ async fn mentions(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u3
     for (entity, _) in &pairs {
         *counts.entry(entity.as_simple().to_string()).or_default() += 1;
     }
-    // The next first message may be one of the session's again; then it goes with a later step.
+    // The new first message may also be in this session. Then a later step replaces it.
     sqlx::query(
         "UPDATE entities SET mention_count = MAX(0, mention_count - gone.value),
              first_message = CASE
@@ -269,11 +295,11 @@ async fn mentions(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u3
     .execute(&mut *c)
     .await?;
     let entities: Vec<_> = entities.into_iter().collect();
-    deleted.entities_deleted += delete::forget_entities(c, user, &entities).await?;
+    deleted.entities_deleted += delete::delete_unused_entities(c, user, &entities).await?;
     Ok(true)
 }
 
-async fn events(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32) -> Result<bool, Failure> {
+async fn delete_events(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32) -> Result<bool, Failure> {
     let gone = sqlx::query(
         "DELETE FROM events WHERE user_id = ?1 AND session_id = ?2 AND seq IN (
              SELECT seq FROM events WHERE user_id = ?1 AND session_id = ?2 ORDER BY seq LIMIT ?3)",
@@ -284,8 +310,8 @@ async fn events(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32)
     Ok(gone.execute(c).await?.rows_affected() > 0)
 }
 
-/// Messages with their vectors, terms and jobs, and with what merges noted of them.
-async fn messages(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32) -> Result<bool, Failure> {
+/// Deletes messages with their vectors, terms and jobs, and with their entries in merge records.
+async fn delete_messages(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32) -> Result<bool, Failure> {
     let found = sqlx::query("SELECT id FROM messages WHERE user_id = ? AND session_id = ? ORDER BY position LIMIT ?")
         .bind(bytes(&user))
         .bind(bytes(&session))
@@ -312,7 +338,7 @@ async fn messages(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u3
         .execute(&mut *c)
         .await?;
     if !merged.is_empty() {
-        delete::forget_merges(c, user, &merged).await?;
+        delete::delete_unused_merge_records(c, user, &merged).await?;
     }
     Ok(true)
 }

@@ -1,4 +1,4 @@
-//! Sessions: made, read, listed. Their deletion is in `delete`.
+//! Creates, reads and lists sessions. `delete` deletes them.
 
 use async_trait::async_trait;
 
@@ -28,8 +28,8 @@ impl SessionStore for SqliteStore {
         let session = self.write(move |c| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
-                account_deletion::refuse_while_locked(c, user).await?;
-                visits::take_session(c, &caller).await?;
+                account_deletion::reject_while_locked(c, user).await?;
+                visits::use_session_quota(c, &caller).await?;
                 let row = sqlx::query(
                     "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch) VALUES (?1, ?2, ?3, ?4, ?4, ?5) RETURNING *",
                 )
@@ -52,7 +52,7 @@ impl SessionStore for SqliteStore {
         )
         .bind(bytes(&caller.user().0))
         .bind(id_list(ids.iter().map(|id| &id.0)))
-        .fetch_all(self.readers.of(caller))
+        .fetch_all(self.readers.for_user(caller))
         .await
         .map_err(Failure::from)?;
         Ok(found.iter().map(rows::session).collect::<Result<_, _>>()?)
@@ -75,7 +75,7 @@ impl SessionStore for SqliteStore {
                 .bind(bytes(&id))
             }
         };
-        let found = query.bind(keys::limit(page)).fetch_all(self.readers.of(caller)).await.map_err(Failure::from)?;
+        let found = query.bind(keys::limit(page)).fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
         let items = found.iter().map(|row| {
             let session = rows::session(row)?;
             Ok((keys::number_and_id(millis(session.updated_at), session.id.0), session))
@@ -86,7 +86,7 @@ impl SessionStore for SqliteStore {
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
         let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM sessions WHERE user_id = ? AND deletion_at IS NULL")
             .bind(bytes(&caller.user().0))
-            .fetch_one(self.readers.of(caller))
+            .fetch_one(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?;
         Ok(count.unsigned_abs())
@@ -99,7 +99,7 @@ impl SessionStore for SqliteStore {
         since: Option<Timestamp>,
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeleted, StoreError> {
-        Ok(delete::session(self, caller.user(), id, since, reweigh).await?)
+        Ok(delete::delete_session(self, caller.user(), id, since, reweigh).await?)
     }
 
     async fn unused_sessions(
@@ -122,7 +122,7 @@ impl SessionStore for SqliteStore {
     }
 }
 
-/// A session with its owner.
+/// A session id with the caller of its owner.
 pub(super) fn owned(row: &sqlx::sqlite::SqliteRow) -> Result<(Caller, SessionId), Failure> {
     let c = Columns::of(row, "sessions");
     Ok((Caller::verified(UserId(c.id("user_id")?), ViewerRole::User), SessionId(c.id("id")?)))

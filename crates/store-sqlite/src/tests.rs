@@ -1,4 +1,4 @@
-//! What only shows from inside: the settings in force on each connection, and which index each statement uses.
+//! Tests of internals: the settings of each connection, and the index that each statement uses.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use sqlx::{AssertSqlSafe, Row};
@@ -14,9 +14,9 @@ async fn open() -> (tempfile::TempDir, SqliteStore) {
 }
 
 #[tokio::test]
-async fn settings_are_in_force_on_writer_and_readers() {
+async fn pragmas_apply_to_writer_and_readers() {
     let (_folder, store) = open().await;
-    // (name, writer, readers): WAL, FULL = 2, and so on.
+    // Pragma, value on the writer, value on readers: WAL, FULL = 2, and so on.
     for (pragma, writer, reader) in [
         ("journal_mode", "wal", "wal"),
         ("synchronous", "2", "2"),
@@ -44,17 +44,17 @@ async fn settings_are_in_force_on_writer_and_readers() {
     assert!(refused.is_err(), "a reader could write");
 }
 
-/// How SQLite would run a statement, one step a line.
+/// SQLite's query plan for a statement, one step per line.
 async fn explain(store: &SqliteStore, sql: &str) -> String {
     let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"))).fetch_all(store.readers.for_server()).await.unwrap();
     rows.iter().map(|r| r.get::<String, _>("detail")).collect::<Vec<_>>().join("\n")
 }
 
 #[tokio::test]
-async fn the_statements_that_run_most_use_their_index() {
+async fn frequent_statements_use_their_index() {
     let (_folder, store) = open().await;
     for (sql, index) in [
-        (super::turns::OLDEST, "jobs_ready"),
+        (super::round_robin::CLAIM_OLDEST, "jobs_ready"),
         ("SELECT ready_at FROM jobs WHERE head = 1 ORDER BY ready_at LIMIT 1", "jobs_ready"),
         ("SELECT MIN(id) FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live'", "jobs_in_lane"),
         ("SELECT * FROM messages WHERE user_id = ? AND session_id = ? AND position > ? ORDER BY position LIMIT ?", "messages_position"),
@@ -74,43 +74,43 @@ async fn the_statements_that_run_most_use_their_index() {
     ] {
         let plan = explain(&store, sql).await;
         assert!(plan.contains(index), "{sql}\n{plan}");
-        // An index read in order up to a LIMIT is a scan by name only.
+        // SQLite also calls an ordered index read up to a LIMIT a scan.
         let scans = plan.lines().any(|step| step.contains("SCAN") && !step.contains(index));
         assert!(!scans && !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
     }
 }
 
 #[tokio::test]
-async fn whose_turn_it_is_is_found_without_looking_at_what_others_have_waiting() {
+async fn round_robin_claim_does_not_scan_other_jobs() {
     let (_folder, store) = open().await;
-    for (sql, steps) in [(super::turns::WALK, 2), (super::turns::CLAIM, 1)] {
+    for (sql, steps) in [(super::round_robin::USERS_WITH_HEADS, 2), (super::round_robin::CLAIM_OF_USERS, 1)] {
         let plan = explain(&store, sql).await;
         assert_eq!(plan.matches("jobs_in_turn (user_id").count(), steps, "{sql}\n{plan}");
-        // Read whole is only what was found or asked for.
+        // Only the walk's own result and the given users may be read completely.
         let read_whole = |step: &&str| step.contains("SCAN") && step.contains(" jobs");
         assert_eq!(plan.lines().find(read_whole), None, "{sql}\n{plan}");
     }
 }
 
 #[tokio::test]
-async fn who_may_be_meant_is_found_without_reading_through_a_table() {
+async fn candidate_entity_lookups_scan_no_table() {
     let (_folder, store) = open().await;
     for (sql, index) in [
-        (super::knowledge::HINTED, "user_id=? AND hint=?"),
-        (super::knowledge::RECENT, "mentions_in_session"),
-        (super::knowledge::BETWEEN, "facts_of_pair (user_id=? AND subject_id=? AND object_id=?)"),
+        (super::knowledge::ENTITIES_BY_HINT, "user_id=? AND hint=?"),
+        (super::knowledge::RECENTLY_MENTIONED, "mentions_in_session"),
+        (super::knowledge::FACTS_BETWEEN, "facts_of_pair (user_id=? AND subject_id=? AND object_id=?)"),
     ] {
         let plan = explain(&store, sql).await;
         assert!(plan.contains(index), "{sql}\n{plan}");
-        // What was asked for is read whole: the list itself, and the pairs made of it.
+        // Only the parameters may be read completely: the list itself, and the pairs made of it.
         let asked = |step: &str| step.contains("json_each") || step.trim() == "SCAN p";
         assert!(!plan.lines().any(|step| step.contains("SCAN") && !asked(step)), "{sql}\n{plan}");
     }
 }
 
 #[tokio::test]
-async fn every_foreign_key_can_be_followed_back_by_an_index() {
-    // Without one, deleting a session would read the whole of each table that points to it.
+async fn every_foreign_key_has_a_reverse_index() {
+    // Without such an index, deleting a session would scan each table that references it.
     let (_folder, store) = open().await;
     let keys = sqlx::query(
         r#"SELECT m.name AS child, f.id, f."table" AS parent, group_concat(f."from" || ' = ?', ' AND ') AS condition
@@ -129,7 +129,7 @@ async fn every_foreign_key_can_be_followed_back_by_an_index() {
 }
 
 #[tokio::test]
-async fn primary_keys_begin_with_the_user() {
+async fn primary_keys_start_with_the_user() {
     let (_folder, store) = open().await;
     let tables = sqlx::query(
         "SELECT m.name AS tab, c.name AS col FROM sqlite_schema m JOIN pragma_table_info(m.name) c
@@ -146,9 +146,9 @@ async fn primary_keys_begin_with_the_user() {
 }
 
 #[tokio::test]
-async fn a_write_that_panics_or_fails_takes_no_other_with_it() {
+async fn failed_or_panicked_write_does_not_affect_others() {
     let (_folder, store) = open().await;
-    // Queued at once, so that they share a transaction.
+    // Queued together, so that they share a transaction.
     let insert = |id: u8| {
         store.write(move |c| {
             Box::pin(async move {

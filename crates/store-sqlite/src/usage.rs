@@ -1,4 +1,4 @@
-//! Tokens that model servers used.
+//! Counts the tokens that model servers used.
 
 use async_trait::async_trait;
 use sqlx::Row;
@@ -16,8 +16,8 @@ use recall_ports::{StoreError, UsageStore, UsageTotals};
 impl UsageStore for SqliteStore {
     async fn spend(&self, caller: &Caller, day: Day, spending: &Spending) -> Result<(), StoreError> {
         let (user, visitor, spending) = (caller.user().0, caller.role() == ViewerRole::Anonymous, spending.clone());
-        // Lost with the power, it is a request or two that a budget does not know of: not worth waiting for the disk.
-        let done = self.write_loosely(move |c| {
+        // A power failure loses the count of a request or two. That is not worth waiting for the disk.
+        let done = self.write_relaxed(move |c| {
             Box::pin(async move {
                 sqlx::query(
                     "INSERT INTO usage_days (user_id, day, operation, requests, input_tokens, output_tokens, visitor) VALUES (?, ?, ?, 1, ?, ?, ?)
@@ -58,7 +58,7 @@ impl UsageStore for SqliteStore {
                     (SELECT COALESCE(SUM(input_tokens + output_tokens), 0) FROM usage_days WHERE day = ?2 AND visitor = 1) AS visitors,
                     (SELECT COALESCE(SUM(input_tokens + output_tokens), 0) FROM usage_days WHERE day = ?2) AS in_all",
         );
-        let row = row.bind(bytes(&caller.user().0)).bind(day.0).fetch_one(self.readers.of(caller)).await.map_err(Failure::from)?;
+        let row = row.bind(bytes(&caller.user().0)).bind(day.0).fetch_one(self.readers.for_user(caller)).await.map_err(Failure::from)?;
         let c = Columns::of(&row, "usage_days");
         Ok(UsageTotals { own: c.count("mine")?, visitors: c.count("visitors")?, all: c.count("in_all")? })
     }
@@ -67,7 +67,7 @@ impl UsageStore for SqliteStore {
         let found = sqlx::query("SELECT * FROM usage_days WHERE user_id = ? AND day >= ? ORDER BY day DESC, operation")
             .bind(bytes(&caller.user().0))
             .bind(since.0)
-            .fetch_all(self.readers.of(caller))
+            .fetch_all(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?;
         let days = found.iter().map(|row| {
@@ -86,7 +86,7 @@ impl UsageStore for SqliteStore {
         let found = sqlx::query("SELECT * FROM usage_messages WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?))")
             .bind(bytes(&caller.user().0))
             .bind(id_list(messages.iter().map(|id| &id.0)))
-            .fetch_all(self.readers.of(caller))
+            .fetch_all(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?;
         let usage = found.iter().map(|row| {

@@ -1,4 +1,4 @@
-//! Visits: begun, found, used, over, adopted; and what visitors may store.
+//! Stores visits and their quotas: begins, finds, ends and adopts them.
 
 use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, SqliteConnection, sqlite::SqliteRow};
@@ -15,12 +15,12 @@ use recall_ports::{StoreError, VisitStore};
 
 #[async_trait]
 impl VisitStore for SqliteStore {
-    async fn begin_visit(&self, caller: &Caller, visit: &Visit, room: &VisitLimits) -> Result<bool, StoreError> {
-        let (user, visit, room) = (caller.user().0, visit.clone(), *room);
-        let begun = self.write(move |c| {
+    async fn begin_visit(&self, caller: &Caller, visit: &Visit, limits: &VisitLimits) -> Result<bool, StoreError> {
+        let (user, visit, limits) = (caller.user().0, visit.clone(), *limits);
+        let started = self.write(move |c| {
             Box::pin(async move {
-                let origin = room.origin.map(|origin| origin.to_string());
-                if !make_room(c, visit.created_at, origin.as_deref(), &room).await? {
+                let origin = limits.origin.map(|origin| origin.to_string());
+                if !ensure_capacity(c, visit.created_at, origin.as_deref(), &limits).await? {
                     return Ok(false);
                 }
                 sqlx::query("INSERT INTO users (id, visitor) VALUES (?, 1) ON CONFLICT DO NOTHING")
@@ -44,18 +44,18 @@ impl VisitStore for SqliteStore {
                 Ok(true)
             })
         });
-        Ok(begun.await?)
+        Ok(started.await?)
     }
 
     async fn visit(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, StoreError> {
         let mut reader = self.readers.for_server().acquire().await.map_err(Failure::from)?;
-        Ok(find(&mut reader, digest, now).await?)
+        Ok(find_visit(&mut reader, digest, now).await?)
     }
 
     async fn use_visit(&self, digest: TokenDigest, now: Timestamp, ends_at: Timestamp, empty_until: Timestamp) -> Result<(), StoreError> {
-        let used = self.write_loosely(move |c| {
+        let used = self.write_relaxed(move |c| {
             Box::pin(async move {
-                // What is NULL stays so.
+                // NULL stays NULL.
                 let query = sqlx::query(
                     "UPDATE visits SET ends_at = max(ends_at, ?2), empty_until = max(empty_until, ?3)
                      WHERE digest = ?1 AND ends_at > ?4 AND (empty_until IS NULL OR empty_until > ?4)",
@@ -80,12 +80,12 @@ impl VisitStore for SqliteStore {
         let account = *account;
         let adopted = self.write(move |c| {
             Box::pin(async move {
-                let Some((whose, _)) = find(c, digest, now).await? else { return Ok(None) };
-                let handover = archive::adopt(c, whose.user(), &account).await?;
-                // They are the account's now. What a worker holds is void at once, and the erasure may be a while in coming.
-                sqlx::query("DELETE FROM jobs WHERE user_id = ?").bind(bytes(&whose.user().0)).execute(&mut *c).await?;
-                // Ends the visit too.
-                account_deletion::begin(c, whose.user().0, now).await?;
+                let Some((visitor, _)) = find_visit(c, digest, now).await? else { return Ok(None) };
+                let handover = archive::adopt(c, visitor.user(), &account).await?;
+                // The data belongs to the account now. This voids a worker's claim at once; the deletion may run later.
+                sqlx::query("DELETE FROM jobs WHERE user_id = ?").bind(bytes(&visitor.user().0)).execute(&mut *c).await?;
+                // Also ends the visit.
+                account_deletion::begin(c, visitor.user().0, now).await?;
                 Ok(Some(handover.adoption))
             })
         });
@@ -96,7 +96,7 @@ impl VisitStore for SqliteStore {
         let found = sqlx::query("SELECT entity_id, is_viewer FROM adopted WHERE user_id = ? ORDER BY is_viewer DESC, entity_id LIMIT ?")
             .bind(bytes(&caller.user().0))
             .bind(limit)
-            .fetch_all(self.readers.of(caller))
+            .fetch_all(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?;
         let adopted = |row| {
@@ -126,7 +126,7 @@ impl VisitStore for SqliteStore {
     }
 }
 
-async fn find(c: &mut SqliteConnection, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, Failure> {
+async fn find_visit(c: &mut SqliteConnection, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, Failure> {
     let found = sqlx::query("SELECT * FROM visits WHERE digest = ?1 AND ends_at > ?2 AND (empty_until IS NULL OR empty_until > ?2)")
         .bind(digest.0.as_slice())
         .bind(millis(now))
@@ -135,11 +135,11 @@ async fn find(c: &mut SqliteConnection, digest: TokenDigest, now: Timestamp) -> 
     found.map(|row| visit(&row, digest)).transpose()
 }
 
-/// Whether there may be one more visit. Ends empty ones for it where there are as many as there may be.
-async fn make_room(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str>, room: &VisitLimits) -> Result<bool, Failure> {
-    let of_origin = origin.map(|origin| (Some(origin), room.most_of_origin));
-    for (origin, most) in of_origin.into_iter().chain([(None, room.most)]) {
-        // Texts of their own, because an index serves a condition only where it always holds.
+/// Whether one more visit may begin. Evicts empty visits where a limit is reached.
+async fn ensure_capacity(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str>, limits: &VisitLimits) -> Result<bool, Failure> {
+    let of_origin = origin.map(|origin| (Some(origin), limits.most_of_origin));
+    for (origin, most) in of_origin.into_iter().chain([(None, limits.most)]) {
+        // Separate texts, because SQLite uses a partial index only if the condition always implies it.
         let of = if origin.is_some() { "origin = ?2" } else { "?2 IS NULL" };
         let there = format!("SELECT COUNT(*) FROM visits WHERE ends_at > ?1 AND (empty_until IS NULL OR empty_until > ?1) AND {of}");
         let there: i64 =
@@ -147,7 +147,7 @@ async fn make_room(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str
         if there.unsigned_abs() < most {
             continue;
         }
-        // Over, and good for nothing: a request that was on its way stores nothing that would then go.
+        // The quota becomes zero too: a request in flight must not store data that would then be deleted.
         let ended = format!(
             "UPDATE visits SET ends_at = ?1, empty_until = ?1, messages_left = 0, sessions_left = 0 WHERE user_id = (
                  SELECT user_id FROM visits WHERE empty_until > ?1 AND ends_at > ?1 AND {of} ORDER BY empty_until LIMIT 1)"
@@ -160,8 +160,8 @@ async fn make_room(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str
     Ok(true)
 }
 
-/// Forgets the user of a visit of which nothing else is left.
-pub(super) async fn forget(c: &mut SqliteConnection, user: &[u8]) -> Result<(), Failure> {
+/// Deletes the user row of a visitor who has no visit and no deletion record left.
+pub(super) async fn forget_visitor(c: &mut SqliteConnection, user: &[u8]) -> Result<(), Failure> {
     let gone = sqlx::query(
         "DELETE FROM users WHERE id = ?1 AND visitor = 1 AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = ?1)
              AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = ?1)",
@@ -170,18 +170,18 @@ pub(super) async fn forget(c: &mut SqliteConnection, user: &[u8]) -> Result<(), 
     Ok(())
 }
 
-/// Takes messages out of the visit of a caller who is on one. Others have none.
-pub(super) async fn take_messages(c: &mut SqliteConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
+/// Takes messages from the quota of a visitor. Other callers have no quota.
+pub(super) async fn use_message_quota(c: &mut SqliteConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
     let taken = "UPDATE visits SET messages_left = messages_left - ?2, empty_until = NULL WHERE user_id = ?1 AND messages_left >= ?2";
-    take(c, caller, taken, count).await
+    use_quota(c, caller, taken, count).await
 }
 
-/// The same for a session.
-pub(super) async fn take_session(c: &mut SqliteConnection, caller: &Caller) -> Result<(), Failure> {
-    take(c, caller, "UPDATE visits SET sessions_left = sessions_left - ?2 WHERE user_id = ?1 AND sessions_left >= ?2", 1).await
+/// Takes one session from the quota of a visitor.
+pub(super) async fn use_session_quota(c: &mut SqliteConnection, caller: &Caller) -> Result<(), Failure> {
+    use_quota(c, caller, "UPDATE visits SET sessions_left = sessions_left - ?2 WHERE user_id = ?1 AND sessions_left >= ?2", 1).await
 }
 
-async fn take(c: &mut SqliteConnection, caller: &Caller, sql: &'static str, count: usize) -> Result<(), Failure> {
+async fn use_quota(c: &mut SqliteConnection, caller: &Caller, sql: &'static str, count: usize) -> Result<(), Failure> {
     if caller.role() != ViewerRole::Anonymous || count == 0 {
         return Ok(());
     }

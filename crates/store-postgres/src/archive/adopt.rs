@@ -1,4 +1,4 @@
-//! Giving what a visitor had to an account: all records of the archive, and the logs besides.
+//! Copies a visitor's data to an account: all archive records, and also the event logs.
 
 use std::borrow::Cow;
 
@@ -12,21 +12,21 @@ use super::{
 use recall_domain::{Caller, Timestamp, UserId};
 use recall_ports::archive::{Record, SHAPES, handover::Handover};
 
-/// Records read and written at once.
+/// Number of records that are read and written together.
 const BATCH: u32 = 200;
 
-/// What a visitor had.
-pub(in super::super) struct Estate {
+/// All data of a visitor.
+pub(in super::super) struct VisitorData {
     visitor: UserId,
     feed_head: i64,
     model: Option<String>,
-    /// By shape, in pages.
+    /// The records of each shape, in pages.
     records: Vec<Vec<Record>>,
-    logs: Vec<Log>,
-    events: Vec<Event>,
+    logs: Vec<LogRow>,
+    events: Vec<LoggedEvent>,
 }
 
-struct Log {
+struct LogRow {
     session: Uuid,
     epoch: String,
     head: i64,
@@ -34,7 +34,7 @@ struct Log {
     oldest: Option<Timestamp>,
 }
 
-struct Event {
+struct LoggedEvent {
     session: Uuid,
     seq: i64,
     id: Uuid,
@@ -43,16 +43,16 @@ struct Event {
     data: String,
 }
 
-/// Reads everything of the visitor's, for whom the transaction is, into memory: what a visitor may have is bounded.
-pub(in super::super) async fn estate(c: &mut PgConnection, visitor: UserId) -> Result<Estate, Failure> {
+/// Reads all data of the visitor into memory, in the visitor's transaction. Quotas bound what a visitor may have.
+pub(in super::super) async fn read_visitor_data(c: &mut PgConnection, visitor: UserId) -> Result<VisitorData, Failure> {
     let user = visitor.0;
-    read::nothing_hidden(c, user).await?;
+    read::reject_hidden_sessions(c, user).await?;
     let whose = sqlx::query!("SELECT feed_head, embedding_model FROM users WHERE id = $1", user).fetch_one(&mut *c).await?;
     let mut records = Vec::new();
     for shape in SHAPES {
         let mut after = None;
         loop {
-            let page = read::page(c, user, shape, &mut after, BATCH).await?;
+            let page = read::read_page(c, user, shape, &mut after, BATCH).await?;
             if page.is_empty() {
                 break;
             }
@@ -60,50 +60,50 @@ pub(in super::super) async fn estate(c: &mut PgConnection, visitor: UserId) -> R
         }
     }
     let logs = sqlx::query_as!(
-        Log,
+        LogRow,
         "SELECT id AS session, epoch, event_head AS head, event_floor AS floor, oldest_event_at AS oldest FROM sessions
          WHERE user_id = $1 AND deletion_at IS NULL",
         user,
     );
     let logs = logs.fetch_all(&mut *c).await?;
     let events = sqlx::query_as!(
-        Event,
+        LoggedEvent,
         r#"SELECT session_id AS session, seq, id, kind, created_at, data::text AS "data!" FROM events WHERE user_id = $1
          AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))"#,
         user,
     );
     let events = events.fetch_all(&mut *c).await?;
-    Ok(Estate { visitor, feed_head: whose.feed_head, model: whose.embedding_model, records, logs, events })
+    Ok(VisitorData { visitor, feed_head: whose.feed_head, model: whose.embedding_model, records, logs, events })
 }
 
-/// Writes it all for the account, for whom the transaction is from here on.
-pub(in super::super) async fn adopt(c: &mut PgConnection, estate: Estate, account: &Caller) -> Result<Handover, Failure> {
+/// Writes the visitor's data for the account and switches the transaction to the account.
+pub(in super::super) async fn adopt(c: &mut PgConnection, data: VisitorData, account: &Caller) -> Result<Handover, Failure> {
     let to = account.user().0;
-    row_security::go_on_for(c, to).await?;
+    row_security::switch_to_user(c, to).await?;
     sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", to).execute(&mut *c).await?;
-    // An index of the account reads the new rows as it reads any; whoever plans from its knowledge plans anew.
+    // Indexes of the account read the new rows from the feed as usual. The new version makes concurrent plans stale.
     let head = sqlx::query_scalar!(
         "UPDATE users SET feed_head = feed_head + $2, knowledge_version = knowledge_version + 1,
              embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END, embedding_settled = false
          WHERE id = $1 AND NOT erasing AND NOT importing RETURNING feed_head",
         to,
-        estate.feed_head,
-        estate.model,
+        data.feed_head,
+        data.model,
     );
     let Some(head) = head.fetch_optional(&mut *c).await? else {
-        account_deletion::refuse_while_locked(c, to).await?;
+        account_deletion::reject_while_locked(c, to).await?;
         return Err(Failure::BeingErased);
     };
     let viewer = sqlx::query_scalar!("SELECT id FROM entities WHERE user_id = $1 AND is_viewer", to);
     let has_viewer = viewer.fetch_optional(&mut *c).await?.is_some();
 
-    let mut handover = Handover::new(estate.visitor, head - estate.feed_head, has_viewer, account.role().word());
-    for mut records in estate.records {
+    let mut handover = Handover::new(data.visitor, head - data.feed_head, has_viewer, account.role().word());
+    for mut records in data.records {
         records.iter_mut().for_each(|record| handover.take(record));
         write::restore(c, to, &records, "").await?.map_err(|_| Failure::Unstorable("what a visitor had"))?;
     }
-    write::begin_lanes(c, to).await?;
-    for log in estate.logs {
+    write::set_lane_heads(c, to).await?;
+    for log in data.logs {
         let update = sqlx::query!(
             "UPDATE sessions SET epoch = $3, event_head = $4, event_floor = $5, oldest_event_at = $6 WHERE user_id = $1 AND id = $2",
             to,
@@ -115,7 +115,7 @@ pub(in super::super) async fn adopt(c: &mut PgConnection, estate: Estate, accoun
         );
         update.execute(&mut *c).await?;
     }
-    let events = estate.events;
+    let events = data.events;
     let insert = sqlx::query!(
         "INSERT INTO events (user_id, session_id, seq, id, kind, created_at, data)
          SELECT $1, session_id, seq, id, kind, created_at, data::json

@@ -1,5 +1,6 @@
-//! Archives: all of one user's rows out of this database and into another store, and back. The statements are made from the shapes
-//! of the port, so that a column is named once for every store; a test prepares each of them.
+//! Archives: exports all rows of one user, and imports them into a store.
+//!
+//! The statements are built from the shapes in the port, so each column is named once for all stores. A test prepares each of them.
 
 mod adopt;
 mod read;
@@ -16,9 +17,9 @@ use recall_ports::{
     archive::{Admitted, Archive, ArchiveError, Owner, Record, Restored, SHAPES, Snapshot},
 };
 
-pub(super) use adopt::{adopt, estate};
+pub(super) use adopt::{adopt, read_visitor_data};
 
-/// What may end a write without being a failure of the store.
+/// A write that can end with an archive error without a failure of the store.
 type Outcome<T> = Result<T, ArchiveError>;
 
 #[async_trait]
@@ -35,36 +36,36 @@ impl Archive for PostgresStore {
     }
 
     async fn snapshot(&self, user: UserId) -> Result<Box<dyn Snapshot>, StoreError> {
-        Ok(Box::new(read::Reading::begin(self, user).await?))
+        Ok(Box::new(read::ArchiveReader::begin(self, user).await?))
     }
 
     async fn admit(&self, owner: &Owner) -> Result<Admitted, ArchiveError> {
-        let is_importing = settled(self.write(owner.user, owner, |c, owner| Box::pin(write::admit(c, owner))).await)?;
+        let is_importing = flatten(self.write(owner.user, owner, |c, owner| Box::pin(write::admit(c, owner))).await)?;
         Ok(Admitted { caller: Caller::verified(owner.user, ViewerRole::User), is_importing })
     }
 
     async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError> {
         match self.put(caller, records, epoch).await {
-            // The server refused the statement as a whole, so it is found out which record it meant.
-            Err(failure) if write::breaks_a_rule(&failure) => {
+            // The server rejected the statement as a whole, so find the record that caused it.
+            Err(failure) if write::violates_constraint(&failure) => {
                 let mut restored = Restored::default();
                 for (at, record) in records.iter().enumerate() {
                     match self.put(caller, std::slice::from_ref(record), epoch).await {
-                        Err(failure) if write::breaks_a_rule(&failure) => return Err(ArchiveError::Inconsistent(at)),
+                        Err(failure) if write::violates_constraint(&failure) => return Err(ArchiveError::Inconsistent(at)),
                         Ok(Err(ArchiveError::Conflict(_))) => return Err(ArchiveError::Conflict(at)),
-                        done => restored += settled(done)?,
+                        done => restored += flatten(done)?,
                     }
                 }
                 Ok(restored)
             }
-            done => settled(done),
+            done => flatten(done),
         }
     }
 
     async fn restored(&self, caller: &Caller, counts: &[u64]) -> Result<(), ArchiveError> {
         let expected: Vec<_> = SHAPES.iter().zip(counts).map(|(shape, n)| (shape, signed(*n))).collect();
         let input = (caller.user().0, expected);
-        settled(self.write(caller, &input, |c, (user, expected)| Box::pin(write::settle(c, *user, expected))).await)
+        flatten(self.write(caller, &input, |c, (user, expected)| Box::pin(write::finish_import(c, *user, expected))).await)
     }
 }
 
@@ -73,12 +74,12 @@ impl PostgresStore {
         let input = (caller.user().0, records, epoch);
         let done = self.write(caller, &input, |c, &(user, records, epoch)| Box::pin(write::restore(c, user, records, epoch))).await;
         if matches!(done, Ok(Ok(_))) {
-            self.grown(records.len()).await;
+            self.count_new_rows(records.len()).await;
         }
         done
     }
 }
 
-fn settled<T>(written: Result<Outcome<T>, Failure>) -> Outcome<T> {
+fn flatten<T>(written: Result<Outcome<T>, Failure>) -> Outcome<T> {
     written.map_err(|e| ArchiveError::Store(e.into()))?
 }

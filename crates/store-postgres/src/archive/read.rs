@@ -1,4 +1,4 @@
-//! Reading: one read transaction per user, page by page along each table's key.
+//! Reads an archive in one read transaction per user, page by page in the order of each table's key.
 
 use async_trait::async_trait;
 use chrono::DateTime;
@@ -10,7 +10,7 @@ use sqlx::{
 };
 use uuid::Uuid;
 
-use super::super::{PostgresStore, codec, failure::Failure, rows::Of};
+use super::super::{PostgresStore, codec, failure::Failure, rows::Column};
 use recall_domain::{Timestamp, UserId};
 use recall_ports::{
     StoreError,
@@ -20,77 +20,79 @@ use recall_ports::{
     },
 };
 
-/// A snapshot that is being read.
-pub(super) struct Reading {
+/// A snapshot of one user's data, read page by page.
+pub(super) struct ArchiveReader {
     transaction: Transaction<'static, Postgres>,
     owner: Owner,
-    /// Which shape comes next, and after which row of it.
-    place: usize,
+    /// Index of the current shape. `after` is the key of its last row that was read.
+    shape_index: usize,
     after: Option<Vec<Value>>,
 }
 
-impl Reading {
+impl ArchiveReader {
     pub(super) async fn begin(store: &PostgresStore, user: UserId) -> Result<Self, Failure> {
         let mut transaction = store.pool.snapshot(user).await?;
-        // Whoever takes the lines may take their time; it holds nothing that others wait for.
+        // The reader of the archive may be slow. The transaction holds nothing that others wait for.
         sqlx::query!("SET LOCAL idle_in_transaction_session_timeout = 0").execute(&mut *transaction).await?;
         let row = sqlx::query!("SELECT feed_head, knowledge_version, visitor FROM users WHERE id = $1", user.0);
         let row = row.fetch_optional(&mut *transaction).await?.ok_or(Failure::NotFound)?;
-        let of = |column| Of("users", column);
+        let of = |column| Column("users", column);
         let (feed_head, version) = (of("feed_head").count(row.feed_head)?, of("knowledge_version").count(row.knowledge_version)?);
         let owner = Owner { user, feed_head, knowledge_version: version, visitor: row.visitor };
-        nothing_hidden(&mut transaction, user.0).await?;
-        Ok(Self { transaction, owner, place: 0, after: None })
+        reject_hidden_sessions(&mut transaction, user.0).await?;
+        Ok(Self { transaction, owner, shape_index: 0, after: None })
     }
 }
 
-/// What rests on a session that is being deleted alone goes with the steps of that. Elsewhere nothing would ever delete it.
-pub(super) async fn nothing_hidden(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+/// Rejects users with a session under deletion.
+///
+/// The deletion steps remove the facts that rest only on that session. A copy in another store would keep them permanently.
+pub(super) async fn reject_hidden_sessions(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     let hidden = sqlx::query_scalar!("SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL LIMIT 1", user);
     if hidden.fetch_optional(c).await?.is_some() { Err(Failure::SessionBeingDeleted) } else { Ok(()) }
 }
 
-/// The next records of one shape. `after` is the place of the last one, and is moved on.
-pub(super) async fn page(
+/// Reads the next records of one shape, and moves `after` to the key of the last one.
+pub(super) async fn read_page(
     c: &mut PgConnection,
     user: Uuid,
     shape: &'static Shape,
     after: &mut Option<Vec<Value>>,
     limit: u32,
 ) -> Result<Vec<Record>, Failure> {
-    let mut query = sqlx::query(AssertSqlSafe(select(shape, after.is_some()))).bind(user);
+    let mut query = sqlx::query(AssertSqlSafe(select_statement(shape, after.is_some()))).bind(user);
     for (value, field) in after.iter().flatten().zip(shape.order) {
         query = bind(query, field, value);
     }
     let found = query.bind(i64::from(limit)).fetch_all(c).await?;
     if let Some(last) = found.last() {
-        *after = Some(shape.order.iter().map(|f| value(last, shape, f)).collect::<Result<_, _>>()?);
+        *after = Some(shape.order.iter().map(|f| read_value(last, shape, f)).collect::<Result<_, _>>()?);
     }
     let record =
-        |row: &PgRow| Ok(Record { shape, values: shape.fields.iter().map(|f| value(row, shape, f)).collect::<Result<_, Failure>>()? });
+        |row: &PgRow| Ok(Record { shape, values: shape.fields.iter().map(|f| read_value(row, shape, f)).collect::<Result<_, Failure>>()? });
     found.iter().map(record).collect()
 }
 
 #[async_trait]
-impl Snapshot for Reading {
+impl Snapshot for ArchiveReader {
     fn owner(&self) -> Owner {
         self.owner
     }
 
     async fn next(&mut self, limit: u32) -> Result<Vec<Record>, StoreError> {
-        while let Some(shape) = SHAPES.get(self.place) {
-            let page = page(&mut self.transaction, self.owner.user.0, shape, &mut self.after, limit).await?;
+        while let Some(shape) = SHAPES.get(self.shape_index) {
+            let page = read_page(&mut self.transaction, self.owner.user.0, shape, &mut self.after, limit).await?;
             if !page.is_empty() {
                 return Ok(page);
             }
-            self.place += 1;
+            self.shape_index += 1;
             self.after = None;
         }
         Ok(Vec::new())
     }
 }
 
-pub(super) fn select(shape: &Shape, after: bool) -> String {
+pub(super) fn select_statement(shape: &Shape, after: bool) -> String {
     let column = |f: &Field| match f.holds {
         Holds::Json(_) => format!("{0}::text AS {0}", f.name),
         _ => f.name.to_owned(),
@@ -102,11 +104,15 @@ pub(super) fn select(shape: &Shape, after: bool) -> String {
     let (columns, order) = (columns.join(", "), order.join(", "));
     let condition = if after { format!(" AND ({order}) > ({})", places.join(", ")) } else { String::new() };
     let limit = if after { shape.order.len() + 2 } else { 2 };
-    format!("SELECT {columns} FROM {} WHERE user_id = $1{condition}{} ORDER BY {order} LIMIT ${limit}", shape.table, seen(shape))
+    format!(
+        "SELECT {columns} FROM {} WHERE user_id = $1{condition}{} ORDER BY {order} LIMIT ${limit}",
+        shape.table,
+        visible_condition(shape)
+    )
 }
 
-/// What is of a hidden session is not there.
-fn seen(shape: &Shape) -> &'static str {
+/// The condition that excludes rows of sessions under deletion.
+fn visible_condition(shape: &Shape) -> &'static str {
     if shape.table == "sessions" {
         " AND deletion_at IS NULL"
     } else if shape.field("session_id").is_some() {
@@ -119,7 +125,7 @@ fn seen(shape: &Shape) -> &'static str {
     }
 }
 
-/// A value as its column holds it, ready to be bound.
+/// A value in the form that its column stores, ready to be bound.
 pub(super) enum Bound {
     Id(Option<Uuid>),
     Count(Option<i64>),
@@ -131,7 +137,7 @@ pub(super) enum Bound {
 }
 
 impl Bound {
-    /// By the field and not only by the value, because what is missing has a type too.
+    /// Converts by the field and not only by the value, because a missing value has a type too.
     pub(super) fn of(field: &Field, value: &Value) -> Self {
         match (field.holds, value) {
             (Holds::Id, Value::Id(id)) => Self::Id(Some(*id)),
@@ -154,7 +160,7 @@ impl Bound {
     }
 }
 
-/// Binds a value as its column holds it.
+/// Binds a value in the form that its column stores.
 pub(super) fn bind<'q>(query: Query<'q, Postgres, PgArguments>, field: &Field, value: &Value) -> Query<'q, Postgres, PgArguments> {
     match Bound::of(field, value) {
         Bound::Id(v) => query.bind(v),
@@ -167,7 +173,7 @@ pub(super) fn bind<'q>(query: Query<'q, Postgres, PgArguments>, field: &Field, v
     }
 }
 
-fn value(row: &PgRow, shape: &Shape, field: &Field) -> Result<Value, Failure> {
+fn read_value(row: &PgRow, shape: &Shape, field: &Field) -> Result<Value, Failure> {
     let damaged = || Failure::Damaged { table: shape.table, column: field.name };
     let found = match field.holds {
         Holds::Id => row.try_get::<Option<Uuid>, _>(field.name)?.map(Value::Id),

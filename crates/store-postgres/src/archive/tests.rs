@@ -1,4 +1,4 @@
-//! Every statement that is made from a shape fits the schema, on the server that `RECALL_TEST_POSTGRES` names.
+//! Tests that every statement built from a shape fits the schema, on the server that `RECALL_TEST_POSTGRES` names.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use sqlx::{AssertSqlSafe, Executor, SqlSafeStr};
@@ -11,20 +11,20 @@ use recall_ports::{
 };
 
 #[tokio::test]
-async fn every_statement_of_every_shape_fits_the_schema() {
+async fn statements_of_all_shapes_fit_the_schema() {
     let Some(store) = store().await else { return };
     let mut connection = store.pool.lend(crate::row_security::RowAccess::Nobody).await.unwrap();
     for shape in SHAPES {
         let record = Record { shape, values: shape.fields.iter().map(|_| Value::Missing).collect() };
         let statements = [
-            read::select(shape, false),
-            read::select(shape, true),
-            write::insertion(Uuid::nil(), shape, std::slice::from_ref(&record), "epoch").into_string(),
-            write::find(shape, |_| true),
-            write::find(shape, |field| shape.identity.contains(&field)),
-            write::counting(shape),
+            read::select_statement(shape, false),
+            read::select_statement(shape, true),
+            write::insert_statement(Uuid::nil(), shape, std::slice::from_ref(&record), "epoch").into_string(),
+            write::find_statement(shape, |_| true),
+            write::find_statement(shape, |field| shape.identity.contains(&field)),
+            write::count_statement(shape),
         ];
-        let of_jobs = (shape.name == "job").then(|| write::job_insertion(shape));
+        let of_jobs = (shape.name == "job").then(|| write::insert_job_statement(shape));
         for sql in statements.into_iter().chain(of_jobs) {
             let prepared = connection.prepare(AssertSqlSafe(sql.clone()).into_sql_str()).await;
             assert!(prepared.is_ok(), "{sql}: {:?}", prepared.err());

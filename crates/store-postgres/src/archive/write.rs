@@ -1,10 +1,10 @@
-//! Writing: a row that is there already, equal, is left alone; one that is different is refused.
+//! Writes an archive. An equal existing row is left alone; a different one is a conflict.
 
 use sqlx::{AssertSqlSafe, PgConnection, Postgres, QueryBuilder, Row, query_builder::Separated};
 use uuid::Uuid;
 
 use super::{
-    super::{account_deletion, codec::signed, failure::Failure, knowledge, rows::Of, sessions},
+    super::{account_deletion, codec::signed, failure::Failure, knowledge, rows::Column, sessions},
     Outcome,
     read::{Bound, bind},
 };
@@ -13,9 +13,9 @@ use recall_ports::archive::{
     shape::{Field, Holds},
 };
 
-/// Whether the server refused what a statement holds, and not that it came.
-pub(super) fn breaks_a_rule(failure: &Failure) -> bool {
-    // 22 values, 23 constraints, 54 limits such as a vector's length.
+/// Whether the server rejected the data of a statement, and not its execution at this moment.
+pub(super) fn violates_constraint(failure: &Failure) -> bool {
+    // SQLSTATE classes: 22 values, 23 constraints, 54 limits such as a vector's length.
     match failure {
         Failure::Refused { code, .. } => ["22", "23", "54"].iter().any(|class| code.starts_with(class)),
         Failure::NotFound => true,
@@ -23,19 +23,19 @@ pub(super) fn breaks_a_rule(failure: &Failure) -> bool {
     }
 }
 
-/// Begins the import of one user; whether the user is marked as being imported.
+/// Begins the import of one user. Returns whether the user is marked as being imported.
 pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<bool>, Failure> {
     let user = new.user.0;
-    account_deletion::refuse_while_erasing(c, user).await?;
+    account_deletion::reject_while_deleting(c, user).await?;
     let known = sqlx::query!("SELECT feed_head, knowledge_version, importing FROM users WHERE id = $1 FOR UPDATE", user);
     if let Some(row) = known.fetch_optional(&mut *c).await? {
-        let of = |column| Of("users", column);
+        let of = |column| Column("users", column);
         let counters = (of("feed_head").count(row.feed_head)?, of("knowledge_version").count(row.knowledge_version)?);
         let is_same = counters == (new.feed_head, new.knowledge_version);
         if row.importing {
             return Ok(if is_same { Ok(true) } else { Err(ArchiveError::Unfinished) });
         }
-        // Everything else hangs on one of these.
+        // All other rows reference one of these.
         let data = sqlx::query_scalar!(
             r#"SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1) OR EXISTS (SELECT 1 FROM entities WHERE user_id = $1) AS "data!""#,
             user
@@ -55,14 +55,14 @@ pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<b
     Ok(Ok(true))
 }
 
-/// Writes records of one shape. Those before a refused one stay: they are right, and the next attempt finds them.
+/// Writes records of one shape. If one is rejected, the records before it stay: they are correct, and the next attempt finds them.
 pub(super) async fn restore(c: &mut PgConnection, user: Uuid, records: &[Record], epoch: &str) -> Result<Outcome<Restored>, Failure> {
     let Some(shape) = records.first().map(|r| r.shape) else { return Ok(Ok(Restored::default())) };
     if shape.name == "job" {
-        return jobs(c, user, records).await;
+        return restore_jobs(c, user, records).await;
     }
-    let mut sql = insertion(user, shape, records, epoch);
-    // The text differs with the number of rows, so it is not worth keeping.
+    let mut sql = insert_statement(user, shape, records, epoch);
+    // The text varies with the number of rows, so caching the statement is useless.
     let written = sql.build().persistent(false);
     if shape.derived {
         let written = written.fetch_all(&mut *c).await?;
@@ -73,7 +73,7 @@ pub(super) async fn restore(c: &mut PgConnection, user: Uuid, records: &[Record]
     let new = written.execute(&mut *c).await?.rows_affected();
     if new < records.len() as u64 {
         for (at, record) in records.iter().enumerate() {
-            if !is_there(c, user, record).await? {
+            if !has_equal_row(c, user, record).await? {
                 return Ok(Err(ArchiveError::Conflict(at)));
             }
         }
@@ -81,9 +81,9 @@ pub(super) async fn restore(c: &mut PgConnection, user: Uuid, records: &[Record]
     Ok(Ok(Restored { new, repaired: 0 }))
 }
 
-pub(super) fn insertion(user: Uuid, shape: &Shape, records: &[Record], epoch: &str) -> QueryBuilder<Postgres> {
-    let mut sql = QueryBuilder::<Postgres>::new(format!("INSERT INTO {} AS present (user_id, {}", shape.table, names(shape)));
-    if let Some(column) = computed(shape) {
+pub(super) fn insert_statement(user: Uuid, shape: &Shape, records: &[Record], epoch: &str) -> QueryBuilder<Postgres> {
+    let mut sql = QueryBuilder::<Postgres>::new(format!("INSERT INTO {} AS present (user_id, {}", shape.table, column_names(shape)));
+    if let Some(column) = computed_columns(shape) {
         sql.push(format!(", {column}"));
     }
     sql.push(") ");
@@ -94,30 +94,30 @@ pub(super) fn insertion(user: Uuid, shape: &Shape, records: &[Record], epoch: &s
         }
         match shape.name {
             "session" => drop(row.push_bind(epoch.to_owned())),
-            "entity" => drop(row.push_bind(search(record))),
+            "entity" => drop(row.push_bind(search_text(record))),
             "index" => drop(row.push_bind(dimensions(record))),
             _ => {}
         }
     });
     if shape.derived {
-        sql.push(replacement(shape));
+        sql.push(update_clause(shape));
     } else {
         sql.push(" ON CONFLICT DO NOTHING");
     }
     sql
 }
 
-/// What replaces a row that differs; says of each row that was written whether it is new.
-fn replacement(shape: &Shape) -> String {
+/// The clause that overwrites a row that differs. It returns for each written row whether it is new.
+fn update_clause(shape: &Shape) -> String {
     let others = || shape.fields.iter().filter(|f| !shape.identity.contains(&f.name));
-    let columns = others().map(|f| f.name).chain(computed(shape));
+    let columns = others().map(|f| f.name).chain(computed_columns(shape));
     let set: Vec<_> = columns.map(|name| format!("{name} = excluded.{name}")).collect();
     let differs = others().map(|f| {
         let text = if matches!(f.holds, Holds::Json(_)) { "::text" } else { "" };
         format!("present.{0}{text} IS DISTINCT FROM excluded.{0}{text}", f.name)
     });
     let differs: Vec<_> = differs.collect();
-    // A row that was inserted was never changed.
+    // An inserted row has no `xmax`.
     format!(
         " ON CONFLICT (user_id, {}) DO UPDATE SET {} WHERE {} RETURNING (xmax = 0) AS is_new",
         shape.identity.join(", "),
@@ -126,12 +126,12 @@ fn replacement(shape: &Shape) -> String {
     )
 }
 
-fn names(shape: &Shape) -> String {
+fn column_names(shape: &Shape) -> String {
     shape.fields.iter().map(|f| f.name).collect::<Vec<_>>().join(", ")
 }
 
-/// The column that is no part of a record.
-fn computed(shape: &Shape) -> Option<&'static str> {
+/// The column that is computed and not part of a record.
+fn computed_columns(shape: &Shape) -> Option<&'static str> {
     match shape.name {
         "session" => Some("epoch"),
         "entity" => Some("search"),
@@ -155,8 +155,8 @@ fn push(row: &mut Separated<'_, Postgres, &'static str>, field: &Field, value: &
     }
 }
 
-/// The text in which an entity is searched.
-fn search(record: &Record) -> String {
+/// The text that entity searches look in.
+fn search_text(record: &Record) -> String {
     let aliases: Vec<String> = record.text("aliases").and_then(|a| serde_json::from_str(a).ok()).unwrap_or_default();
     let names: Vec<_> = record.text("name").into_iter().chain(aliases.iter().map(String::as_str)).collect();
     names.into_iter().map(knowledge::folded).collect::<Vec<_>>().join("\n")
@@ -169,15 +169,15 @@ fn dimensions(record: &Record) -> i32 {
     }
 }
 
-/// One by one: no constraint of the table forbids a second job for one message.
-async fn jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Outcome<Restored>, Failure> {
+/// Writes jobs one by one: no constraint of the table forbids a second job for one message.
+async fn restore_jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Outcome<Restored>, Failure> {
     let mut new = 0;
     for record in records {
         sessions::lock(c, user, record.id("session_id").unwrap_or_default()).await?;
-        if is_known(c, user, record).await? {
+        if has_row_with_identity(c, user, record).await? {
             continue;
         }
-        let sql = job_insertion(record.shape);
+        let sql = insert_job_statement(record.shape);
         let mut query = sqlx::query(AssertSqlSafe(sql)).bind(user);
         for (field, value) in record.shape.fields.iter().zip(&record.values) {
             query = bind(query, field, value);
@@ -187,18 +187,18 @@ async fn jobs(c: &mut PgConnection, user: Uuid, records: &[Record]) -> Result<Ou
     Ok(Ok(Restored { new, repaired: 0 }))
 }
 
-pub(super) fn job_insertion(shape: &Shape) -> String {
+pub(super) fn insert_job_statement(shape: &Shape) -> String {
     let places: Vec<_> = (0..shape.fields.len()).map(|n| format!("${}", n + 2)).collect();
     let queued = shape.field("queued_at").unwrap_or_default() + 2;
     format!(
         "INSERT INTO jobs (user_id, {}, ready_at, head) VALUES ($1, {}, least(${queued}, queue_time(${queued})), false)",
-        names(shape),
+        column_names(shape),
         places.join(", ")
     )
 }
 
-/// Makes the first job of each lane without a head its head: only then can a worker claim it.
-pub(super) async fn begin_lanes(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
+/// Makes the first job of each lane without a head its head. Workers claim heads only.
+pub(super) async fn set_lane_heads(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     let begun = sqlx::query!(
         "UPDATE jobs SET head = true WHERE user_id = $1 AND id IN (
              SELECT min(j.id) FROM jobs j JOIN sessions s ON s.user_id = $1 AND s.id = j.session_id
@@ -210,46 +210,46 @@ pub(super) async fn begin_lanes(c: &mut PgConnection, user: Uuid) -> Result<(), 
     Ok(())
 }
 
-/// Whether this very record is there.
-async fn is_there(c: &mut PgConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
-    matches(c, user, record, |_| true).await
+/// Whether a row equals the record.
+async fn has_equal_row(c: &mut PgConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
+    has_row(c, user, record, |_| true).await
 }
 
-/// Whether a record of this identity is there.
-async fn is_known(c: &mut PgConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
-    matches(c, user, record, |field| record.shape.identity.contains(&field)).await
+/// Whether a row has the identity of the record.
+async fn has_row_with_identity(c: &mut PgConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
+    has_row(c, user, record, |field| record.shape.identity.contains(&field)).await
 }
 
-async fn matches(c: &mut PgConnection, user: Uuid, record: &Record, compared: impl Fn(&str) -> bool) -> Result<bool, Failure> {
+async fn has_row(c: &mut PgConnection, user: Uuid, record: &Record, compared: impl Fn(&str) -> bool) -> Result<bool, Failure> {
     let shape = record.shape;
-    let mut query = sqlx::query(AssertSqlSafe(find(shape, &compared))).bind(user);
+    let mut query = sqlx::query(AssertSqlSafe(find_statement(shape, &compared))).bind(user);
     for (field, value) in shape.fields.iter().zip(&record.values).filter(|(f, _)| compared(f.name)) {
         query = bind(query, field, value);
     }
     Ok(query.fetch_optional(c).await?.is_some())
 }
 
-/// Looks for a row by the fields that are compared.
-pub(super) fn find(shape: &Shape, compared: impl Fn(&str) -> bool) -> String {
+/// Selects a row by the compared fields.
+pub(super) fn find_statement(shape: &Shape, compared: impl Fn(&str) -> bool) -> String {
     let same = shape.fields.iter().filter(|f| compared(f.name)).enumerate().map(|(n, f)| {
         let (place, text) = (n + 2, if matches!(f.holds, Holds::Json(_)) { "::text" } else { "" });
-        // What names the record is never missing, and only `=` finds it by an index.
+        // Identity fields are never null, and only `=` can use an index.
         let equal = if shape.identity.contains(&f.name) { "=" } else { "IS NOT DISTINCT FROM" };
         format!("{}{text} {equal} ${place}", f.name)
     });
     format!("SELECT 1 FROM {} WHERE user_id = $1 AND {} LIMIT 1", shape.table, same.collect::<Vec<_>>().join(" AND "))
 }
 
-pub(super) fn counting(shape: &Shape) -> String {
+pub(super) fn count_statement(shape: &Shape) -> String {
     format!("SELECT count(*) FROM {} WHERE user_id = $1", shape.table)
 }
 
-/// Checks what only the whole shows, and makes whoever has an index of the user in memory make it anew.
-pub(super) async fn settle(c: &mut PgConnection, user: Uuid, expected: &[(&'static Shape, i64)]) -> Result<Outcome<()>, Failure> {
-    // All of a user's rows are counted, however many they are.
+/// Checks the imported data as a whole and ends the import. The new generation makes indexes in memory rebuild.
+pub(super) async fn finish_import(c: &mut PgConnection, user: Uuid, expected: &[(&'static Shape, i64)]) -> Result<Outcome<()>, Failure> {
+    // Counting all rows of a large user may take longer than the timeout.
     sqlx::query!("SET LOCAL statement_timeout = 0").execute(&mut *c).await?;
     for (shape, expected) in expected {
-        let found: i64 = sqlx::query_scalar(AssertSqlSafe(counting(shape))).bind(user).fetch_one(&mut *c).await?;
+        let found: i64 = sqlx::query_scalar(AssertSqlSafe(count_statement(shape))).bind(user).fetch_one(&mut *c).await?;
         if found != *expected {
             return Ok(Err(ArchiveError::OtherData));
         }
@@ -263,8 +263,8 @@ pub(super) async fn settle(c: &mut PgConnection, user: Uuid, expected: &[(&'stat
     if wrong.fetch_one(&mut *c).await? {
         return Ok(Err(ArchiveError::Counters));
     }
-    begin_lanes(c, user).await?;
-    // The reader of an archive brings all vectors to the model that is configured; whether it had its way is looked at later.
+    set_lane_heads(c, user).await?;
+    // The importer has re-embedded all vectors with the configured model. A background task verifies that later.
     let settled = sqlx::query!(
         "UPDATE users SET importing = false, feed_generation = feed_generation + 1, embedding_settled = false, embedding_model = (
              SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id

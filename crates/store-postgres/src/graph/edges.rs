@@ -1,4 +1,4 @@
-//! Facts as seen from their sides.
+//! Reads facts as edges, seen from either end.
 
 use async_trait::async_trait;
 
@@ -16,7 +16,7 @@ impl Connections for PostgresStore {
 async fn edges(store: &PostgresStore, user: UserId, of: &[EntityId], relations: &[RelationName]) -> Result<Vec<Edge>, Failure> {
     let of: Vec<_> = of.iter().map(|e| e.0).collect();
     let relations = codec::texts(relations.iter().map(|r| &**r));
-    // Each side by an index of its own.
+    // Each end uses its own index.
     let found = sqlx::query!(
         r#"SELECT subject_id AS "here!", object_id AS "there!", id AS "id!", support AS "support!" FROM facts
          WHERE user_id = $1 AND subject_id = ANY($2) AND status = 'active' AND object_id <> subject_id

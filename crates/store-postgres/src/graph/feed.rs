@@ -1,5 +1,7 @@
-//! What changed. Triggers (`migrations/postgres/0002_graph.sql`) keep one row per thing with the number of its latest change; the
-//! things themselves are read as they are now, in the same snapshot.
+//! Reads the change feed for a graph engine.
+//!
+//! Triggers (`migrations/postgres/0002_graph.sql`) keep one row per node with the number of its latest change. The nodes are read
+//! in their current state, in the same snapshot.
 
 use std::collections::HashMap;
 
@@ -12,7 +14,7 @@ use super::super::{
     codec::signed,
     failure::Failure,
     row_security::RowAccess,
-    rows::{self, EntityRow, Of},
+    rows::{self, Column, EntityRow},
 };
 use recall_domain::{Caller, Entity, EntityId, Fact, FactId, MessageId, SessionId, UserId, UserText, ViewerRole};
 use recall_ports::{Change, ChangeFeed, GraphMessage, GraphSession, NodeId, NodeState, StoreError};
@@ -22,7 +24,7 @@ impl ChangeFeed for PostgresStore {
     async fn start(&self) -> Result<String, StoreError> {
         let feed = self.write(RowAccess::Owners, &(), |c, ()| {
             Box::pin(async move {
-                // Listing all that is there, once, may take longer than any other statement.
+                // The first listing of all nodes may take longer than any other statement.
                 sqlx::query!("SET LOCAL statement_timeout = 0").execute(&mut *c).await?;
                 Ok(sqlx::query_scalar!(r#"SELECT graph_feed_start() AS "feed!""#).fetch_one(c).await?)
             })
@@ -54,12 +56,14 @@ impl ChangeFeed for PostgresStore {
     }
 
     async fn changes(&self, caller: &Caller, after: u64, limit: u32) -> Result<Vec<Change>, StoreError> {
-        Ok(changes(self, caller.user().0, after, limit).await?)
+        Ok(load_changes(self, caller.user().0, after, limit).await?)
     }
 }
 
-/// The mark is the oldest transaction that still ran: what it or a later one changes is looked at from there the next time, and
-/// may so be looked at twice.
+/// Lists users with changes after the mark, and the next mark.
+///
+/// The mark is the oldest running transaction. The next call reads the changes of this and later transactions, so it may read some
+/// of them twice.
 async fn users_after(store: &PostgresStore, mark: u64) -> Result<(Vec<Caller>, u64), Failure> {
     let found = sqlx::query!(
         r#"SELECT array(SELECT user_id FROM graph_heads WHERE changed_in >= $1::text::xid8) AS "users!",
@@ -71,16 +75,16 @@ async fn users_after(store: &PostgresStore, mark: u64) -> Result<(Vec<Caller>, u
     Ok((found.users.into_iter().map(|u| Caller::verified(UserId(u), ViewerRole::User)).collect(), mark))
 }
 
-/// What the rows of the feed name, by kind.
+/// The ids in the rows of the feed, by kind.
 #[derive(Default)]
-struct Named {
+struct ChangedIds {
     sessions: Vec<Uuid>,
     entities: Vec<Uuid>,
     messages: Vec<Uuid>,
     facts: Vec<Uuid>,
 }
 
-async fn changes(store: &PostgresStore, user: Uuid, after: u64, limit: u32) -> Result<Vec<Change>, Failure> {
+async fn load_changes(store: &PostgresStore, user: Uuid, after: u64, limit: u32) -> Result<Vec<Change>, Failure> {
     let mut snapshot = store.pool.snapshot(UserId(user)).await?;
     let found = sqlx::query!(
         "SELECT number, kind, id FROM graph_changes WHERE user_id = $1 AND number > $2 ORDER BY number LIMIT $3",
@@ -89,30 +93,30 @@ async fn changes(store: &PostgresStore, user: Uuid, after: u64, limit: u32) -> R
         i64::from(limit),
     );
     let found = found.fetch_all(&mut *snapshot).await?;
-    let (mut named, mut order) = (Named::default(), Vec::with_capacity(found.len()));
+    let (mut changed, mut order) = (ChangedIds::default(), Vec::with_capacity(found.len()));
     for row in found {
         let id = row.id;
         let (list, thing) = match row.kind.as_str() {
-            "session" => (&mut named.sessions, NodeId::Session(SessionId(id))),
-            "entity" => (&mut named.entities, NodeId::Entity(EntityId(id))),
-            "message" => (&mut named.messages, NodeId::Message(MessageId(id))),
-            "fact" => (&mut named.facts, NodeId::Fact(FactId(id))),
+            "session" => (&mut changed.sessions, NodeId::Session(SessionId(id))),
+            "entity" => (&mut changed.entities, NodeId::Entity(EntityId(id))),
+            "message" => (&mut changed.messages, NodeId::Message(MessageId(id))),
+            "fact" => (&mut changed.facts, NodeId::Fact(FactId(id))),
             _ => return Err(Failure::Damaged { table: "graph_changes", column: "kind" }),
         };
         list.push(id);
-        order.push((Of("graph_changes", "number").count(row.number)?, thing));
+        order.push((Column("graph_changes", "number").count(row.number)?, thing));
     }
     let mut things: HashMap<NodeId, NodeState> = HashMap::with_capacity(order.len());
-    for session in sessions(&mut snapshot, user, &named.sessions).await? {
+    for session in load_sessions(&mut snapshot, user, &changed.sessions).await? {
         things.insert(NodeId::Session(session.id), NodeState::Session(session));
     }
-    for entity in entities(&mut snapshot, user, &named.entities).await? {
+    for entity in load_entities(&mut snapshot, user, &changed.entities).await? {
         things.insert(NodeId::Entity(entity.id), NodeState::Entity(entity));
     }
-    for message in messages(&mut snapshot, user, &named.messages).await? {
+    for message in load_messages(&mut snapshot, user, &changed.messages).await? {
         things.insert(NodeId::Message(message.id), NodeState::Message(message));
     }
-    for (fact, source) in facts(&mut snapshot, user, &named.facts).await? {
+    for (fact, source) in load_facts(&mut snapshot, user, &changed.facts).await? {
         things.insert(NodeId::Fact(fact.id), NodeState::Fact(fact, source));
     }
     snapshot.commit().await?;
@@ -120,19 +124,19 @@ async fn changes(store: &PostgresStore, user: Uuid, after: u64, limit: u32) -> R
     Ok(changes.collect())
 }
 
-async fn sessions(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<GraphSession>, Failure> {
+async fn load_sessions(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<GraphSession>, Failure> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
     let found = sqlx::query!("SELECT id, title, created_at FROM sessions WHERE user_id = $1 AND id = ANY($2)", user, ids);
     let sessions = found.fetch_all(c).await?.into_iter().map(|row| {
-        let title = Of("sessions", "title").opt_text(row.title)?.map(UserText::from);
+        let title = Column("sessions", "title").opt_text(row.title)?.map(UserText::from);
         Ok(GraphSession { id: SessionId(row.id), title, created_at: row.created_at })
     });
     sessions.collect()
 }
 
-async fn entities(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<Entity>, Failure> {
+async fn load_entities(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<Entity>, Failure> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -140,7 +144,7 @@ async fn entities(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<
     found.fetch_all(c).await?.into_iter().map(EntityRow::read).collect()
 }
 
-async fn messages(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<GraphMessage>, Failure> {
+async fn load_messages(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<GraphMessage>, Failure> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -151,7 +155,7 @@ async fn messages(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<
         user,
         ids,
     );
-    let of = |column| Of("messages", column);
+    let of = |column| Column("messages", column);
     let messages = found.fetch_all(c).await?.into_iter().map(|row| {
         Ok(GraphMessage {
             id: MessageId(row.id),
@@ -167,9 +171,9 @@ async fn messages(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<
     messages.collect()
 }
 
-type Sourced = (Fact, Option<(MessageId, SessionId)>);
+type FactWithSource = (Fact, Option<(MessageId, SessionId)>);
 
-async fn facts(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<Sourced>, Failure> {
+async fn load_facts(c: &mut PgConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<FactWithSource>, Failure> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }

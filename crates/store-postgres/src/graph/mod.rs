@@ -1,4 +1,4 @@
-//! What a graph is made of: what changed, for an engine beside the store (`feed`), and facts from both their sides (`edges`).
+//! Data for graphs: `feed` reads changes for a separate graph engine, `edges` reads facts from either end.
 
 mod edges;
 mod feed;

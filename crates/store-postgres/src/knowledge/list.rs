@@ -1,7 +1,7 @@
-//! Lists of entities and facts by filter. Sort columns and id make the key of a row, so pages neither overlap nor skip.
+//! Lists entities and facts by filter. A row's key is its sort columns and its id, so pages neither overlap nor skip rows.
 //!
-//! These statements are put together at run time: a filter that is not asked for must not be in them, or a plan that is made for
-//! all values would use no index for those that are. A test prepares every form that there is.
+//! These statements are built at run time: they contain only the filters in use. A statement with all filters would get a generic
+//! plan without an index. A test prepares every form.
 
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
@@ -16,13 +16,14 @@ use super::super::{
 use recall_domain::{Entity, Fact, FactStatus, Page, Slice, UserId};
 use recall_ports::{EntityFilter, FactFilter};
 
-/// The form in which text is searched: lower case by Unicode, whatever the database's locale. Searched with `strpos`, so no
-/// character of the user's is a pattern.
+/// The searchable form of a text: Unicode lower case, independent of the database's locale.
+///
+/// `strpos` searches it, so the user's characters are never a pattern.
 pub(in super::super) fn folded(text: &str) -> String {
     codec::text(&text.to_lowercase()).into_owned()
 }
 
-/// Sessions of the user, who is the first parameter, that are being deleted.
+/// The user's sessions under deletion. The user is the first parameter.
 const HIDDEN: &str = "SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL";
 
 pub(super) async fn entities(store: &PostgresStore, user: UserId, filter: &EntityFilter, page: &Page) -> Result<Slice<Entity>, Failure> {
@@ -104,7 +105,7 @@ pub(super) async fn count_facts(store: &PostgresStore, user: UserId, filter: &Fa
 
 fn fact_conditions(sql: &mut QueryBuilder<Postgres>, user: Uuid, filter: &FactFilter) {
     sql.push(" WHERE f.user_id = ").push_bind(user);
-    // What rests on nothing else than a session that is being deleted.
+    // Excludes facts that rest only on a session under deletion.
     sql.push(" AND (NOT EXISTS (").push(HIDDEN).push(") OR EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id");
     sql.push(" AND v.fact_id = f.id AND v.session_id <> ALL (ARRAY(").push(HIDDEN).push("))))");
     if let Some(subject) = &filter.subject {
@@ -134,7 +135,8 @@ fn fact_conditions(sql: &mut QueryBuilder<Postgres>, user: Uuid, filter: &FactFi
         sql.push(" AND (f.support + 1.0) / (f.support + f.opposition + 2.0) >= ").push_bind(belief);
     }
     if let Some(t) = filter.as_of {
-        // `valid_from` is when the first message said so, hence also when it became known. What the user took back never held.
+        // `valid_from` is the time of the first supporting message, so it is also when the fact became known. A retracted fact
+        // never held.
         sql.push(" AND f.valid_from <= ").push_bind(time(t));
         sql.push(" AND (f.valid_to IS NULL OR f.valid_to > ").push_bind(time(t));
         sql.push(") AND f.status <> ").push_bind(FactStatus::Retracted.word());
@@ -153,7 +155,7 @@ mod tests {
     use recall_domain::{EntityId, EntityType, MessageId, SessionId, Timestamp};
     use recall_ports::Inspect;
 
-    /// Each filter there or not, by one bit of `form`.
+    /// A filter whose fields are set by the bits of `form`.
     fn fact_filter(form: u32) -> FactFilter {
         fn given<T>(form: u32, bit: u32, value: T) -> Option<T> {
             (form >> bit & 1 == 1).then_some(value)
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_form_of_the_lists_fits_the_schema() {
+    async fn all_forms_of_list_statements_fit_the_schema() {
         let Some(store) = store().await else { return };
         let user = UserId(Uuid::nil());
         let pages = [None, Some(keys::number_and_id(1, Uuid::nil()))].map(|after| Page { first: 1, after });

@@ -1,4 +1,4 @@
-//! Making two entities one, with a record of what they were, and undoing it.
+//! Merges two entities, records their earlier state, and undoes merges.
 
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -7,12 +7,12 @@ use super::super::{
     PostgresStore, codec,
     codec::time,
     failure::Failure,
-    rows::{self, EvidenceRow, FactRow, Of},
+    rows::{self, Column, EvidenceRow, FactRow},
 };
 use recall_domain::{Decision, EntityId, MessageId, UserId};
 use recall_ports::{KnowledgeCommit, MergeRecord, Merged, Unmerge};
 
-/// Merges an entity into another. Its facts have been moved by the plan.
+/// Merges an entity into another. The plan has already moved its facts.
 pub(super) async fn merge(c: &mut PgConnection, user: Uuid, gone: EntityId, into: EntityId) -> Result<(), Failure> {
     let (gone, into) = (gone.0, into.0);
     let keys = sqlx::query!(
@@ -33,13 +33,13 @@ pub(super) async fn merge(c: &mut PgConnection, user: Uuid, gone: EntityId, into
     hints.execute(&mut *c).await?;
     sqlx::query!("UPDATE mentions SET entity_id = $3 WHERE user_id = $1 AND entity_id = $2", user, gone, into).execute(&mut *c).await?;
     sqlx::query!("UPDATE entity_merges SET into_id = $3 WHERE user_id = $1 AND into_id = $2", user, gone, into).execute(&mut *c).await?;
-    stands_for(c, user, gone, into).await?;
+    redirect_id(c, user, gone, into).await?;
     sqlx::query!("DELETE FROM entities WHERE user_id = $1 AND id = $2", user, gone).execute(c).await?;
     Ok(())
 }
 
-/// From now on the one id means the other entity.
-async fn stands_for(c: &mut PgConnection, user: Uuid, gone: Uuid, into: Uuid) -> Result<(), Failure> {
+/// Redirects the merged id to the other entity.
+async fn redirect_id(c: &mut PgConnection, user: Uuid, gone: Uuid, into: Uuid) -> Result<(), Failure> {
     let noted = sqlx::query!(
         "INSERT INTO entity_merges (user_id, gone_id, into_id) VALUES ($1, $2, $3)
          ON CONFLICT (user_id, gone_id) DO UPDATE SET into_id = excluded.into_id",
@@ -51,8 +51,8 @@ async fn stands_for(c: &mut PgConnection, user: Uuid, gone: Uuid, into: Uuid) ->
     Ok(())
 }
 
-/// Notes what a merge is about to change, and that the one id stands for the other from now on.
-pub(super) async fn record(
+/// Records the state before a merge, and redirects the merged id to the other entity.
+pub(super) async fn record_merge(
     c: &mut PgConnection,
     user: Uuid,
     gone: EntityId,
@@ -61,11 +61,11 @@ pub(super) async fn record(
 ) -> Result<(), Failure> {
     let there = sqlx::query_scalar!("SELECT 1 FROM entities WHERE user_id = $1 AND id = $2", user, into.0);
     if there.fetch_optional(&mut *c).await?.is_none() {
-        // Into one that is new with this plan: there is nothing to go back to.
+        // The target is created by this plan, so there is no earlier state to restore.
         return Ok(());
     }
     let decision = plan.merge_decision.clone().unwrap_or(Decision { score: 1.0, reason: String::new() });
-    stands_for(c, user, gone.0, into.0).await?;
+    redirect_id(c, user, gone.0, into.0).await?;
     let noted = sqlx::query!(
         "INSERT INTO merges (user_id, gone_id, merged_at, score, reason, feed_head) SELECT id, $2, $3, $4, $5, feed_head FROM users WHERE id = $1",
         user,
@@ -75,8 +75,8 @@ pub(super) async fn record(
         &*codec::text(&decision.reason),
     );
     noted.execute(&mut *c).await?;
-    entity_as(c, user, gone, gone, "gone").await?;
-    entity_as(c, user, gone, into, "before").await?;
+    record_entity(c, user, gone, gone, "gone").await?;
+    record_entity(c, user, gone, into, "before").await?;
     record_names(c, user, gone.0, into.0).await?;
     let united = plan.dropped_facts.iter().flat_map(|(a, b)| [a.0, b.0]);
     let touched: Vec<Uuid> = plan.facts.iter().map(|f| f.id.0).chain(plan.deleted_facts.iter().map(|f| f.0)).chain(united).collect();
@@ -103,7 +103,7 @@ pub(super) async fn record(
     Ok(())
 }
 
-/// By what the one that goes was found, and where it is named.
+/// Records the keys, hints and mentions of the merged entity.
 async fn record_names(c: &mut PgConnection, user: Uuid, gone: Uuid, into: Uuid) -> Result<(), Failure> {
     let keys = sqlx::query!(
         "INSERT INTO merged_keys (user_id, gone_id, kind, word, shared)
@@ -140,8 +140,8 @@ async fn record_names(c: &mut PgConnection, user: Uuid, gone: Uuid, into: Uuid) 
     Ok(())
 }
 
-/// Copies an entity as it is now into the record of a merge.
-pub(super) async fn entity_as(c: &mut PgConnection, user: Uuid, gone: EntityId, entity: EntityId, side: &str) -> Result<(), Failure> {
+/// Copies the current state of an entity into a merge record.
+pub(super) async fn record_entity(c: &mut PgConnection, user: Uuid, gone: EntityId, entity: EntityId, side: &str) -> Result<(), Failure> {
     let copy = sqlx::query!(
         "INSERT INTO merged_entities (user_id, gone_id, side, id, name, entity_type, aliases, description, mention_count, confidence,
                                       is_viewer, first_message, created_at, updated_at)
@@ -158,12 +158,12 @@ pub(super) async fn entity_as(c: &mut PgConnection, user: Uuid, gone: EntityId, 
     Ok(())
 }
 
-/// Undoes a merge. Both entities have been written by the plan; its facts and evidence are written next.
-pub(super) async fn undo(c: &mut PgConnection, user: Uuid, u: &Unmerge) -> Result<(), Failure> {
-    let (gone, from) = (u.gone.0, u.from.0);
+/// Undoes a merge. The plan has already written both entities; it writes their facts and evidence next.
+pub(super) async fn undo_merge(c: &mut PgConnection, user: Uuid, unmerge: &Unmerge) -> Result<(), Failure> {
+    let (gone, from) = (unmerge.gone.0, unmerge.from.0);
     let known = sqlx::query_scalar!("SELECT 1 FROM merges WHERE user_id = $1 AND gone_id = $2", user, gone);
     known.fetch_optional(&mut *c).await?.ok_or(Failure::Stale)?;
-    let (messages, ordinals): (Vec<Uuid>, Vec<i64>) = u.mentions.iter().map(|(m, o)| (m.0, i64::from(*o))).unzip();
+    let (messages, ordinals): (Vec<Uuid>, Vec<i64>) = unmerge.mentions.iter().map(|(m, o)| (m.0, i64::from(*o))).unzip();
     let mentions = sqlx::query!(
         "UPDATE mentions SET entity_id = $2 WHERE user_id = $1 AND entity_id = $3
          AND (message_id, ordinal) IN (SELECT * FROM unnest($4::uuid[], $5::bigint[]))",
@@ -212,14 +212,14 @@ pub(super) async fn undo(c: &mut PgConnection, user: Uuid, u: &Unmerge) -> Resul
         from,
     );
     earlier.execute(&mut *c).await?;
-    // The record goes with it.
+    // Cascades to the merge record.
     sqlx::query!("DELETE FROM entity_merges WHERE user_id = $1 AND gone_id = $2", user, gone).execute(c).await?;
     Ok(())
 }
 
-/// The record of a merge, with who holds the place of the one that went.
-pub(super) async fn recorded(store: &PostgresStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
-    // One snapshot, so that no commit can take a part of the record away while the rest is read.
+/// Loads the record of a merge, with the entity that now holds the place of the merged one.
+pub(super) async fn load_record(store: &PostgresStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
+    // One snapshot, so that no commit changes the record between two reads.
     store.snapshot(user, &(user, gone), |c, &(user, gone)| Box::pin(read_record(c, user, gone))).await
 }
 
@@ -267,14 +267,14 @@ async fn read_record(c: &mut PgConnection, user: UserId, gone: EntityId) -> Resu
         gone,
     );
     let since = since.fetch_all(&mut *c).await?;
-    let ordinal = Of("merged_mentions", "ordinal");
+    let ordinal = Column("merged_mentions", "ordinal");
     Ok(Some(MergeRecord {
         gone: one,
         before,
         after,
         holder: EntityId(head.into_id),
         merged_at: head.merged_at,
-        decision: Decision { score: head.score, reason: Of("merges", "reason").text(head.reason)? },
+        decision: Decision { score: head.score, reason: Column("merges", "reason").text(head.reason)? },
         facts: facts.into_iter().map(FactRow::read).collect::<Result<_, _>>()?,
         evidence: evidence.into_iter().map(EvidenceRow::read).collect::<Result<_, _>>()?,
         mentions: mentions.map(|m| Ok((MessageId(m.message_id), ordinal.small(m.ordinal)?))).collect::<Result<_, Failure>>()?,
@@ -282,7 +282,7 @@ async fn read_record(c: &mut PgConnection, user: UserId, gone: EntityId) -> Resu
     }))
 }
 
-/// What was merged into entities and can be undone, the latest first.
+/// Lists undoable merges into these entities, latest first.
 pub(super) async fn merged_into(store: &PostgresStore, user: UserId, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, Failure> {
     let entities: Vec<_> = entities.iter().map(|id| id.0).collect();
     let found = sqlx::query!(
@@ -294,8 +294,8 @@ pub(super) async fn merged_into(store: &PostgresStore, user: UserId, entities: &
         &entities[..],
     );
     let found = found.fetch_all(store.pool.reading(user)).await?.into_iter().map(|row| {
-        let decision = Decision { score: row.score, reason: Of("merges", "reason").text(row.reason)? };
-        let name = Of("merged_entities", "name").text(row.name)?;
+        let decision = Decision { score: row.score, reason: Column("merges", "reason").text(row.reason)? };
+        let name = Column("merged_entities", "name").text(row.name)?;
         Ok((EntityId(row.into_id), Merged { entity: EntityId(row.gone_id), name, merged_at: row.merged_at, decision }))
     });
     found.collect()

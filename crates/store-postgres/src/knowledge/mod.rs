@@ -1,4 +1,4 @@
-//! Entities, facts and evidence: looked up in `read`, listed in `list` (evidence in `trace`), changed in `commit` only.
+//! Entities, facts and evidence. `read` looks them up, `list` and `trace` list them, and only `commit` changes them.
 
 mod commit;
 mod list;
@@ -8,7 +8,7 @@ mod trace;
 
 use async_trait::async_trait;
 
-pub(super) use self::{commit::put_fact, list::folded, read::version};
+pub(super) use self::{commit::upsert_fact, list::folded, read::version};
 use super::PostgresStore;
 use recall_domain::{
     Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice, Stance,
@@ -65,7 +65,7 @@ impl KnowledgeStore for PostgresStore {
 
     async fn commit(&self, caller: &Caller, plan: &KnowledgeCommit, claim: Option<&Claim>) -> Result<Vec<u64>, CommitError> {
         let input = (caller, plan, claim);
-        let seqs = self.write(caller, &input, |c, &(caller, plan, claim)| Box::pin(commit::plan(c, caller, plan, claim))).await?;
+        let seqs = self.write(caller, &input, |c, &(caller, plan, claim)| Box::pin(commit::commit_plan(c, caller, plan, claim))).await?;
         match plan.follow_up {
             Some(_) => self.notifications.queued(caller, plan.session),
             None => self.notifications.committed(caller, plan.session),
@@ -75,7 +75,8 @@ impl KnowledgeStore for PostgresStore {
 
     async fn commit_answer(&self, caller: &Caller, answer: &AnswerCommit, claim: &Claim) -> Result<Message, CommitError> {
         let input = (caller, answer, claim);
-        let message = self.write(caller, &input, |c, &(caller, answer, claim)| Box::pin(commit::answer(c, caller, answer, claim))).await?;
+        let message =
+            self.write(caller, &input, |c, &(caller, answer, claim)| Box::pin(commit::commit_answer(c, caller, answer, claim))).await?;
         self.notifications.committed(caller, message.session);
         Ok(message)
     }
@@ -117,7 +118,7 @@ impl KnowledgeStore for PostgresStore {
     }
 
     async fn merge_record(&self, caller: &Caller, gone: EntityId) -> Result<Option<MergeRecord>, StoreError> {
-        Ok(merge::recorded(self, caller.user(), gone).await?)
+        Ok(merge::load_record(self, caller.user(), gone).await?)
     }
 
     async fn merged_into(&self, caller: &Caller, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, StoreError> {

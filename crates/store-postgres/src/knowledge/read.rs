@@ -1,4 +1,4 @@
-//! Looking up entities and facts by id and by key.
+//! Looks up entities and facts by id and by key.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::super::{
 use recall_domain::{Entity, EntityId, EntityKey, Fact, FactId, UserId};
 use recall_ports::FactKey;
 
-/// The version inside a transaction; 0 for a user who never wrote.
+/// The knowledge version inside a transaction; 0 for a user who never wrote.
 pub(in super::super) async fn version(c: &mut PgConnection, user: Uuid) -> Result<u64, Failure> {
     let version = sqlx::query_scalar!("SELECT knowledge_version FROM users WHERE id = $1", user).fetch_optional(c).await?;
     Ok(version.unwrap_or(0).unsigned_abs())
@@ -42,7 +42,7 @@ pub(super) async fn entities_by_key(store: &PostgresStore, user: UserId, keys: &
     let found = found.fetch_all(store.pool.reading(user)).await?;
     let mut pairs = Vec::with_capacity(found.len());
     for row in found {
-        // The key asked for is handed back, so that nothing but `EntityKey::of` ever makes one.
+        // Return the key that the caller passed, so that only `EntityKey::of` ever makes keys.
         if let Some(key) = asked.get(row.found_key.as_str()) {
             pairs.push(((*key).clone(), rows::entity_of!(row)?));
         }
@@ -69,7 +69,7 @@ pub(super) async fn entities_by_hint(
     let found = found.fetch_all(store.pool.reading(user)).await?;
     let mut pairs = Vec::with_capacity(found.len());
     for row in found {
-        // As it was asked for: of a very long one only a digest is stored.
+        // Return the hint that the caller passed: a very long one is stored only as a digest.
         if let Some(hint) = asked.get(row.found_hint.as_str()) {
             pairs.push(((*hint).clone(), rows::entity_of!(row)?));
         }
@@ -92,7 +92,7 @@ pub(super) async fn entities_by_id(store: &PostgresStore, user: UserId, ids: &[E
 pub(super) async fn facts_by_key(store: &PostgresStore, user: UserId, keys: &[FactKey], most: u32) -> Result<Vec<Fact>, Failure> {
     let (subjects, relations, objects): (Vec<_>, Vec<_>, Vec<_>) =
         keys.iter().map(|k| (k.subject.0, codec::text(&k.relation), k.object.map(|o| o.0))).collect();
-    // Several keys may find one fact.
+    // Several keys may find the same fact.
     let found = rows::facts!(
         FROM "facts WHERE user_id = $1 AND id IN (
              SELECT f.id FROM unnest($2::uuid[], $3::text[], $4::uuid[]) AS k (subject, relation, object)
@@ -114,8 +114,9 @@ pub(super) async fn facts_by_id(store: &PostgresStore, user: UserId, ids: &[Fact
     read(found.fetch_all(store.pool.reading(user)).await?)
 }
 
-/// Each side is looked up by an index of its own and gives no more than `limit`; a fact of an entity with itself must not count
-/// twice towards it.
+/// Lists facts about the entities, up to `limit` per side.
+///
+/// Each side uses its own index. A fact between an entity and itself counts once.
 pub(super) async fn facts_of_entities(
     store: &PostgresStore,
     user: UserId,
@@ -140,7 +141,7 @@ pub(super) async fn facts_of_entities(
     read(found.fetch_all(store.pool.reading(user)).await?)
 }
 
-/// Each pair is looked up by itself: somebody of whom much is known costs no more than somebody of whom nothing is.
+/// Looks up each pair separately: a well-known entity costs no more than an unknown one.
 pub(super) async fn facts_between(
     store: &PostgresStore,
     user: UserId,

@@ -1,16 +1,16 @@
-//! From knowledge back to the messages it came from: evidence and mentions.
+//! Traces knowledge back to its messages: evidence and mentions.
 
 use super::super::{
     PostgresStore,
     codec::{Word, millis},
     failure::Failure,
     keys,
-    rows::{self, EvidenceRow, Of},
+    rows::{self, Column, EvidenceRow},
 };
 use recall_domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
 
 pub(super) async fn evidence_of(store: &PostgresStore, user: UserId, facts: &[FactId], limit: u32) -> Result<Vec<Evidence>, Failure> {
-    // Each fact's latest by the index: no more is read than returned.
+    // The index gives the latest rows of each fact, so no more is read than returned.
     let facts: Vec<_> = facts.iter().map(|id| id.0).collect();
     let found = rows::evidence!(
         FROM "(SELECT DISTINCT unnest($2::uuid[]) AS id) f CROSS JOIN LATERAL (
@@ -25,7 +25,9 @@ pub(super) async fn evidence_of(store: &PostgresStore, user: UserId, facts: &[Fa
     found.fetch_all(store.pool.reading(user)).await?.into_iter().map(EvidenceRow::read).collect()
 }
 
-/// One message may hold several stances on one fact, so the stance is part of the key: `<time>.<message>.<stance>`.
+/// Lists evidence of one fact, latest first.
+///
+/// A message may have several stances on one fact, so the key includes the stance: `<time>.<message>.<stance>`.
 pub(super) async fn list_evidence(store: &PostgresStore, user: UserId, fact: FactId, page: &Page) -> Result<Slice<Evidence>, Failure> {
     let (limit, reading) = (keys::limit(page), store.pool.reading(user));
     let found = match &page.after {
@@ -97,7 +99,7 @@ pub(super) async fn decisions_in(
         user.0,
         &messages[..],
     );
-    let of = |column| Of("mentions", column);
+    let of = |column| Column("mentions", column);
     let decisions = found.fetch_all(store.pool.reading(user)).await?.into_iter().map(|row| {
         let decision = Decision { score: row.score, reason: of("reason").text(row.reason)? };
         Ok((MessageId(row.message_id), of("ordinal").small(row.ordinal)?, decision))
@@ -108,12 +110,13 @@ pub(super) async fn decisions_in(
 pub(super) async fn mentions_of(store: &PostgresStore, user: UserId, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, Failure> {
     let found = rows::mentions!("WHERE user_id = $1 AND entity_id = $2 ORDER BY message_id, ordinal", user.0, entity.0);
     let found = found.fetch_all(store.pool.reading(user)).await?.into_iter();
-    let ordinal = Of("mentions", "ordinal");
+    let ordinal = Column("mentions", "ordinal");
     found.map(|row| Ok((MessageId(row.message_id), ordinal.small(row.ordinal)?, row.read()?))).collect()
 }
 
-/// Each entity's last mention in the session; of one moment, the later message, whose id is greater. As text, because only
-/// PostgreSQL 18 knows the greatest of several uuids.
+/// Sorts the entities by their last mention in the session. For equal times, the message with the greater id is the later one.
+///
+/// The ids are compared as text, because `max` of uuids needs PostgreSQL 18.
 pub(super) async fn recently_mentioned(
     store: &PostgresStore,
     user: UserId,
@@ -146,10 +149,10 @@ pub(super) async fn facts_in(
         &messages[..],
     );
     let found = found.fetch_all(store.pool.reading(user)).await?.into_iter();
-    found.map(|row| Ok((MessageId(row.message_id), FactId(row.fact_id), Of("evidence", "stance").word(&row.stance)?))).collect()
+    found.map(|row| Ok((MessageId(row.message_id), FactId(row.fact_id), Column("evidence", "stance").word(&row.stance)?))).collect()
 }
 
-/// A message that names the entity in two ways is listed once, with the first of them.
+/// Lists the messages that mention an entity. A message that names it in two ways is listed once, with the first mention.
 pub(super) async fn list_mentions(
     store: &PostgresStore,
     user: UserId,

@@ -1,4 +1,4 @@
-//! Storing messages with everything that belongs to them, in the transaction of the caller.
+//! Stores messages with their index entries, jobs and events, in the caller's transaction.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::super::{
     account_deletion,
-    codec::{self, Word, foreign_json, json, signed, time},
+    codec::{self, Word, client_json, json, signed, time},
     events,
     failure::Failure,
     jobs,
@@ -20,15 +20,15 @@ use recall_domain::{
 };
 use recall_ports::{Appended, FollowUp, JobWork, NewMessage};
 
-/// Stores what is new and finds what is not, in the order given.
+/// Stores the new messages and loads the known ones. Results are in the given order.
 pub(super) async fn append(
     c: &mut PgConnection,
     caller: &Caller,
     session: SessionId,
     messages: &[NewMessage],
 ) -> Result<Vec<Appended>, Failure> {
-    let known = known(c, caller, session, messages).await?;
-    // Of several with one external id in this call the first is stored, the others are that one again.
+    let known = load_existing(c, caller, session, messages).await?;
+    // If one external id occurs several times in this call, the first message is stored and the others return it.
     let mut first: HashMap<&str, usize> = HashMap::new();
     let mut fresh = Vec::new();
     let mut places = Vec::with_capacity(messages.len());
@@ -40,42 +40,43 @@ pub(super) async fn append(
         let stored_before = external.and_then(|id| known.get(id));
         let given_before = external.and_then(|id| first.get(id));
         let place = match (stored_before, given_before) {
-            (Some(message), _) => Place::Known(Box::new(message.clone())),
-            (None, Some(&at)) => Place::Again(at),
+            (Some(message), _) => ResultSource::Existing(Box::new(message.clone())),
+            (None, Some(&at)) => ResultSource::Duplicate(at),
             (None, None) => {
                 if let Some(id) = external {
                     first.insert(id, fresh.len());
                 }
-                fresh.push(New { message, answer_to: None, citations: &[] });
-                Place::Fresh(fresh.len() - 1)
+                fresh.push(PendingMessage { message, answer_to: None, citations: &[] });
+                ResultSource::New(fresh.len() - 1)
             }
         };
         places.push(place);
     }
     let stored = store(c, caller, session, &fresh).await?;
-    // After the locks that `store` takes in its order.
-    visits::take_messages(c, caller, fresh.len()).await?;
+    // After `store`, which locks session and user in the fixed order.
+    visits::use_message_quota(c, caller, fresh.len()).await?;
     let appended = places.into_iter().filter_map(|place| match place {
-        Place::Fresh(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: false }),
-        Place::Again(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: true }),
-        Place::Known(message) => Some(Appended { message: *message, duplicate: true }),
+        ResultSource::New(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: false }),
+        ResultSource::Duplicate(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: true }),
+        ResultSource::Existing(message) => Some(Appended { message: *message, duplicate: true }),
     });
     Ok(appended.collect())
 }
 
-/// Where the result for a given message is found.
-enum Place {
-    /// Stored now, at this place among the new ones.
-    Fresh(usize),
-    /// The same external id stands at this place among the new ones.
-    Again(usize),
+/// Where the result for a given message comes from.
+enum ResultSource {
+    /// Stored by this call; the index into the new messages.
+    New(usize),
+    /// A duplicate external id in this call; the index of the first one in the new messages.
+    Duplicate(usize),
     /// Stored by an earlier call.
-    Known(Box<Message>),
+    Existing(Box<Message>),
 }
 
-/// Messages of the session that are stored already under one of the external ids. Locks the session before it looks, so that
-/// none is stored after the look.
-async fn known(
+/// Loads the messages of the session that already have one of the external ids.
+///
+/// Locks the session first, so that no message is stored after the read.
+async fn load_existing(
     c: &mut PgConnection,
     caller: &Caller,
     session: SessionId,
@@ -92,20 +93,21 @@ async fn known(
     messages.collect()
 }
 
-/// A message to be stored, and what it answers.
-pub(in super::super) struct New<'a> {
+/// A message to store, and the question that it answers.
+pub(in super::super) struct PendingMessage<'a> {
     pub(in super::super) message: &'a NewMessage,
     pub(in super::super) answer_to: Option<MessageId>,
     pub(in super::super) citations: &'a [Citation],
 }
 
-/// Per message: its row, terms and vector, `message_stored` event and job. All numbers are drawn from the counters of session
-/// and user first, which locks both until the end.
+/// Stores each message with its terms, vector, `message_stored` event and job.
+///
+/// All numbers come from the counters of session and user, which are incremented first. This locks both rows until the end.
 pub(in super::super) async fn store(
     c: &mut PgConnection,
     caller: &Caller,
     session: SessionId,
-    new: &[New<'_>],
+    new: &[PendingMessage<'_>],
 ) -> Result<Vec<Message>, Failure> {
     let user = caller.user().0;
     let count = signed(new.len() as u64);
@@ -127,7 +129,8 @@ pub(in super::super) async fn store(
     }
     let position = counters.message_count - count + 1;
     let seq = counters.event_head - count + 1;
-    // The first message says by whose vectors the user is searched. A later one of another model leaves work to be done.
+    // The first message sets the model that searches the user's vectors. If a later message uses another model, its vectors are
+    // re-embedded later.
     let counters = sqlx::query!(
         "UPDATE users SET feed_head = feed_head + $2,
              embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END,
@@ -138,27 +141,27 @@ pub(in super::super) async fn store(
         new.first().map(|n| n.message.prepared.model.as_str()),
     );
     let Some(counters) = counters.fetch_optional(&mut *c).await? else {
-        account_deletion::refuse_while_locked(c, user).await?;
+        account_deletion::reject_while_locked(c, user).await?;
         return Err(Failure::BeingErased);
     };
     let (feed_head, in_use) = (counters.feed_head, counters.embedding_model);
 
-    let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| stored(n, session, position)).collect();
+    let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| as_stored(n, session, position)).collect();
     insert_messages(c, caller, session, &messages, feed_head - count + 1).await?;
     insert_index(c, caller, new).await?;
-    keep_further(c, user, new, in_use.as_deref()).await?;
+    insert_extra_vectors(c, user, new, in_use.as_deref()).await?;
 
-    let drafts: Vec<(EventDraft, Timestamp)> = new.iter().zip(&messages).map(|(n, m)| (event(n, m), m.created_at)).collect();
+    let drafts: Vec<(EventDraft, Timestamp)> = new.iter().zip(&messages).map(|(n, m)| (stored_event(n, m), m.created_at)).collect();
     let numbered: Vec<_> = drafts.iter().zip(seq..).map(|((draft, at), seq)| (seq, draft, *at)).collect();
     events::insert(c, user, session.0, &numbered).await?;
 
-    let work: Vec<_> = new.iter().filter_map(|n| Some((work_of(n.message)?, n.message.created_at))).collect();
+    let work: Vec<_> = new.iter().filter_map(|n| Some((job_for(n.message)?, n.message.created_at))).collect();
     jobs::enqueue(c, caller, session, &work).await?;
     Ok(messages)
 }
 
 /// The message as it will be read back.
-fn stored(new: &New<'_>, session: SessionId, position: i64) -> Message {
+fn as_stored(new: &PendingMessage<'_>, session: SessionId, position: i64) -> Message {
     let m = new.message;
     Message {
         id: m.id,
@@ -178,7 +181,7 @@ fn stored(new: &New<'_>, session: SessionId, position: i64) -> Message {
     }
 }
 
-/// One statement for any number of messages, each column an array.
+/// Inserts any number of messages with one statement. Each column is an array.
 async fn insert_messages(
     c: &mut PgConnection,
     caller: &Caller,
@@ -188,7 +191,7 @@ async fn insert_messages(
 ) -> Result<(), Failure> {
     let (mut metadata, mut citations) = (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
     for m in messages {
-        metadata.push(m.source_metadata.as_ref().map(|v| foreign_json(v, "source metadata")).transpose()?);
+        metadata.push(m.source_metadata.as_ref().map(|v| client_json(v, "source metadata")).transpose()?);
         citations.push(Cow::Owned(json(&m.citations, "citations")?));
     }
     let first = messages.first().map_or(1, |m| signed(m.position));
@@ -204,42 +207,42 @@ async fn insert_messages(
         session.0,
         first,
         feed_row,
-        &each(messages, |m| m.id.0)[..],
+        &column(messages, |m| m.id.0)[..],
         &codec::texts(messages.iter().map(|m| m.role.word()))[..],
-        &each(messages, |m| codec::opt_text(m.speaker.as_deref())) as &[Option<Cow<'_, str>>],
+        &column(messages, |m| codec::opt_text(m.speaker.as_deref())) as &[Option<Cow<'_, str>>],
         &codec::texts(messages.iter().map(|m| m.text.as_str()))[..],
-        &each(messages, |m| m.kind.map(Word::word)) as &[Option<&str>],
+        &column(messages, |m| m.kind.map(Word::word)) as &[Option<&str>],
         &codec::texts(messages.iter().map(|m| m.status.word()))[..],
-        &each(messages, |m| m.sent_at)[..],
-        &each(messages, |m| m.created_at)[..],
+        &column(messages, |m| m.sent_at)[..],
+        &column(messages, |m| m.created_at)[..],
         &metadata as &[Option<String>],
-        &each(messages, |m| codec::opt_text(m.external_id.as_deref())) as &[Option<Cow<'_, str>>],
-        &each(messages, |m| m.answer_to.map(|id| id.0)) as &[Option<Uuid>],
+        &column(messages, |m| codec::opt_text(m.external_id.as_deref())) as &[Option<Cow<'_, str>>],
+        &column(messages, |m| m.answer_to.map(|id| id.0)) as &[Option<Uuid>],
         &citations[..],
     );
     insert.execute(c).await?;
     Ok(())
 }
 
-async fn insert_index(c: &mut PgConnection, caller: &Caller, new: &[New<'_>]) -> Result<(), Failure> {
+async fn insert_index(c: &mut PgConnection, caller: &Caller, new: &[PendingMessage<'_>]) -> Result<(), Failure> {
     let terms = new.iter().map(|n| json(&n.message.prepared.terms, "index terms").map(Cow::Owned)).collect::<Result<Vec<_>, _>>()?;
-    let vector = |n: &New<'_>| Some(&n.message.prepared.embedding.0).filter(|v| !v.is_empty()).cloned().map(Vector::from);
+    let vector = |n: &PendingMessage<'_>| Some(&n.message.prepared.embedding.0).filter(|v| !v.is_empty()).cloned().map(Vector::from);
     let insert = sqlx::query!(
         "INSERT INTO message_index (user_id, message_id, model, terms, embedding, dimensions)
          SELECT $1, id, model, terms::json, embedding, coalesce(vector_dims(embedding), 0)
          FROM unnest($2::uuid[], $3::text[], $4::text[], $5::vector[]) AS i (id, model, terms, embedding)",
         caller.user().0,
-        &each(new, |n| n.message.id.0)[..],
-        &each(new, |n| Cow::Borrowed(n.message.prepared.model.as_str()))[..],
+        &column(new, |n| n.message.id.0)[..],
+        &column(new, |n| Cow::Borrowed(n.message.prepared.model.as_str()))[..],
         &terms[..],
-        &each(new, vector) as &[Option<Vector>],
+        &column(new, vector) as &[Option<Vector>],
     );
     insert.execute(c).await?;
     Ok(())
 }
 
-/// The vectors by which the user is searched, while another model is to take over.
-async fn keep_further(c: &mut PgConnection, user: Uuid, new: &[New<'_>], in_use: Option<&str>) -> Result<(), Failure> {
+/// Stores the vectors of the model in use while another model is replacing it.
+async fn insert_extra_vectors(c: &mut PgConnection, user: Uuid, new: &[PendingMessage<'_>], in_use: Option<&str>) -> Result<(), Failure> {
     let further = new.iter().filter(|n| in_use != Some(n.message.prepared.model.as_str())).filter_map(|n| {
         let (_, embedding) = n.message.prepared.further.iter().find(|(model, _)| in_use == Some(model.as_str()))?;
         Some((n.message.id.0, Vector::from(embedding.0.clone())))
@@ -260,11 +263,11 @@ async fn keep_further(c: &mut PgConnection, user: Uuid, new: &[New<'_>], in_use:
     Ok(())
 }
 
-fn each<'a, T, U>(items: &'a [T], of: impl Fn(&'a T) -> U) -> Vec<U> {
+fn column<'a, T, U>(items: &'a [T], of: impl Fn(&'a T) -> U) -> Vec<U> {
     items.iter().map(of).collect()
 }
 
-fn event(new: &New<'_>, m: &Message) -> EventDraft {
+fn stored_event(new: &PendingMessage<'_>, m: &Message) -> EventDraft {
     let body = MessageStored {
         session_id: m.session,
         message_id: m.id,
@@ -280,8 +283,8 @@ fn event(new: &New<'_>, m: &Message) -> EventDraft {
     EventDraft { id: new.message.event, body: EventBody::MessageStored(body) }
 }
 
-/// The job that finds a message's facts.
-fn work_of(m: &NewMessage) -> Option<JobWork> {
+/// The job that extracts facts from a message.
+fn job_for(m: &NewMessage) -> Option<JobWork> {
     match m.mining {
         FollowUp::Nothing => None,
         FollowUp::Facts => Some(JobWork::Understand { message: m.id, answer: false }),

@@ -1,9 +1,9 @@
-//! What retrieval reads: the feed from which an index is made, and exact search by vector.
+//! Reads for retrieval: the feed that builds an index, and exact vector search.
 
 use pgvector::Vector;
 use uuid::Uuid;
 
-use super::super::{PostgresStore, codec::signed, failure::Failure, rows::Of};
+use super::super::{PostgresStore, codec::signed, failure::Failure, rows::Column};
 use recall_domain::{MessageId, SessionId, UserId};
 use recall_ports::{Embedding, FeedRow};
 
@@ -21,7 +21,7 @@ pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after
         signed(after),
         i64::from(limit),
     );
-    let of = |column| Of("messages", column);
+    let of = |column| Column("messages", column);
     let rows = found.fetch_all(store.pool.reading(user)).await?.into_iter().map(|row| {
         Ok(FeedRow {
             row: of("feed_row").count(row.feed_row)?,
@@ -38,15 +38,17 @@ pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after
     rows.collect()
 }
 
-/// From so many messages on codes say which vectors are looked at: below, all vectors are read as fast.
-const CODED_FROM: i64 = 20_000;
-/// How many vectors are looked at then, at least, and one of how many messages.
-const LOOKED_AT: i64 = 2_000;
-const LOOKED_AT_OF: i64 = 100;
+/// The number of messages from which codes select the vectors to compare. Below it, reading all vectors is as fast.
+const MIN_MESSAGES_FOR_CODES: i64 = 20_000;
+/// The least number of vectors to compare then, and the number of messages per compared vector.
+const MIN_COMPARED: i64 = 2_000;
+const MESSAGES_PER_COMPARED: i64 = 100;
 
-/// Scans all of the user's vectors, or where they are many all of their codes and then the vectors of the likeliest. An approximate
-/// index over all users filters by user only afterwards and loses nearly all results of a small user. A zero vector has no direction,
-/// which pgvector calls NaN: its similarity is 0.
+/// Finds the nearest vectors by scanning all vectors of the user.
+///
+/// If there are many, it scans all codes and then the vectors with the best codes. An approximate index over all users filters by
+/// user only afterwards and loses nearly all results of a small user. A zero vector has no direction, and pgvector returns NaN for
+/// it: its similarity is 0.
 pub(super) async fn nearest(
     store: &PostgresStore,
     user: UserId,
@@ -60,13 +62,13 @@ pub(super) async fn nearest(
     }
     let dimensions = i32::try_from(vector.0.len()).unwrap_or(i32::MAX);
     let (vector, reading) = (Vector::from(vector.0.clone()), store.pool.reading(user));
-    let coded = if session.is_none() { coded(store, user, model).await? } else { None };
+    let coded = if session.is_none() { count_if_coded(store, user, model).await? } else { None };
     let found = match (session, coded) {
         (None, Some(messages)) => {
-            let looked_at = (messages / LOOKED_AT_OF).max(LOOKED_AT).max(i64::from(limit) * 5);
-            // The code of the question in a subquery of its own, or a general plan makes it anew for each row.
+            let looked_at = (messages / MESSAGES_PER_COMPARED).max(MIN_COMPARED).max(i64::from(limit) * 5);
+            // The code of the question is in its own subquery. Otherwise a generic plan would compute it again for each row.
             sqlx::query_as!(
-                Near,
+                MessageDistance,
                 r#"WITH likely AS MATERIALIZED (
                      SELECT message_id FROM message_codes WHERE user_id = $1 AND length(code) = (SELECT length(vector_code($3)))
                          AND message_id NOT IN (SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
@@ -88,7 +90,7 @@ pub(super) async fn nearest(
         }
         (None, None) => {
             sqlx::query_as!(
-                Near,
+                MessageDistance,
                 r#"SELECT message_id AS "message_id!", coalesce(nullif(embedding <=> $3, 'NaN'), 1.0) AS "distance!" FROM (
                      SELECT message_id, embedding FROM message_index WHERE user_id = $1 AND model = $2 AND dimensions = $4
                      UNION ALL SELECT message_id, embedding FROM message_vectors WHERE user_id = $1 AND model = $2 AND dimensions = $4) AS all_of
@@ -107,7 +109,7 @@ pub(super) async fn nearest(
         }
         (Some(session), _) => {
             sqlx::query_as!(
-                Near,
+                MessageDistance,
                 r#"SELECT message_id AS "message_id!", coalesce(nullif(embedding <=> $3, 'NaN'), 1.0) AS "distance!" FROM (
                      SELECT i.message_id, i.embedding FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
                      WHERE m.user_id = $1 AND m.session_id = $6 AND i.model = $2 AND i.dimensions = $4
@@ -128,7 +130,7 @@ pub(super) async fn nearest(
         }
     };
     let near = found.into_iter().map(|row| {
-        // The distance is computed in f32 and may miss the interval by a rounding error.
+        // The distance is computed in f32, so a rounding error may put it outside the interval.
         #[allow(clippy::cast_possible_truncation)]
         let similarity = (1.0 - row.distance).clamp(-1.0, 1.0) as f32;
         (MessageId(row.message_id), similarity)
@@ -136,19 +138,19 @@ pub(super) async fn nearest(
     Ok(near.collect())
 }
 
-/// A message, and how far its vector is.
-struct Near {
+/// A message and the distance of its vector.
+struct MessageDistance {
     message_id: Uuid,
     distance: f64,
 }
 
-/// How many messages the user has had, if they are many and all of their vectors have codes.
-async fn coded(store: &PostgresStore, user: UserId, model: &str) -> Result<Option<i64>, Failure> {
+/// The user's number of messages, if they are many and all their vectors have codes.
+async fn count_if_coded(store: &PostgresStore, user: UserId, model: &str) -> Result<Option<i64>, Failure> {
     let found = sqlx::query_scalar!(
         "SELECT feed_head FROM users WHERE id = $1 AND embedding_settled AND embedding_model = $2 AND feed_head > $3",
         user.0,
         model,
-        CODED_FROM,
+        MIN_MESSAGES_FOR_CODES,
     );
     Ok(found.fetch_optional(store.pool.reading(user)).await?)
 }

@@ -1,4 +1,5 @@
-//! Messages: stored in `append`, read here. Rows of the index feed and vectors in `index`, a change of vectors in `vectors`.
+//! Messages: `append` stores them, this file reads them. `index` reads index rows and vectors; `vectors` changes the model of the
+//! vectors.
 
 pub(super) mod append;
 mod index;
@@ -11,7 +12,7 @@ use super::{
     codec::signed,
     failure::Failure,
     keys,
-    rows::{self, MessageRow, Of},
+    rows::{self, Column, MessageRow},
 };
 use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, FollowUp, MessageStore, NewMessage, StoreError};
@@ -26,7 +27,7 @@ impl MessageStore for PostgresStore {
             true => self.notifications.queued(caller, session),
             false => self.notifications.committed(caller, session),
         }
-        self.grown(appended.len()).await;
+        self.count_new_rows(appended.len()).await;
         Ok(appended)
     }
 
@@ -45,7 +46,7 @@ impl MessageStore for PostgresStore {
     async fn list_messages(&self, caller: &Caller, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError> {
         let after = page.after.as_deref().map(keys::parse_number).transpose()?;
         let found = match backwards {
-            true => before(self, caller, session, after.unwrap_or(i64::MAX), keys::limit(page)).await?,
+            true => load_before(self, caller, session, after.unwrap_or(i64::MAX), keys::limit(page)).await?,
             false => {
                 let found = rows::messages!(
                     "WHERE user_id = $1 AND session_id = $2 AND position > $3
@@ -67,7 +68,7 @@ impl MessageStore for PostgresStore {
     }
 
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
-        let found = before(self, caller, session, signed(position), i64::from(limit)).await?;
+        let found = load_before(self, caller, session, signed(position), i64::from(limit)).await?;
         Ok(found.into_iter().rev().map(MessageRow::read).collect::<Result<_, _>>()?)
     }
 
@@ -81,7 +82,7 @@ impl MessageStore for PostgresStore {
             &questions[..]
         );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
-        // Whatever is found has one, or it would not have been.
+        // The statement returns only messages with `answer_to`.
         let pairs = found.into_iter().filter_map(|row| row.answer_to.map(|question| Ok((MessageId(question), row.read()?))));
         Ok(pairs.collect::<Result<_, Failure>>()?)
     }
@@ -94,7 +95,7 @@ impl MessageStore for PostgresStore {
         let found = sqlx::query!("SELECT feed_generation, embedding_model FROM users WHERE id = $1", caller.user().0);
         let found = found.fetch_optional(self.pool.reading(caller)).await.map_err(Failure::from)?;
         let Some(row) = found else { return Ok(FeedState::default()) };
-        let of = |column| Of("users", column);
+        let of = |column| Column("users", column);
         Ok(FeedState {
             generation: of("feed_generation").count(row.feed_generation)?,
             model: of("embedding_model").opt_text(row.embedding_model)?,
@@ -113,8 +114,14 @@ impl MessageStore for PostgresStore {
     }
 }
 
-/// The latest before a place, the latest first.
-async fn before(store: &PostgresStore, caller: &Caller, session: SessionId, position: i64, limit: i64) -> Result<Vec<MessageRow>, Failure> {
+/// Reads the latest messages before a position, latest first.
+async fn load_before(
+    store: &PostgresStore,
+    caller: &Caller,
+    session: SessionId,
+    position: i64,
+    limit: i64,
+) -> Result<Vec<MessageRow>, Failure> {
     let found = rows::messages!(
         "WHERE user_id = $1 AND session_id = $2 AND position < $3
          AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))

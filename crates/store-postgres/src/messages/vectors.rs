@@ -1,5 +1,6 @@
-//! Vectors of one model beside those of another, and which of them are in use. Each step locks the user's row first, as do whoever
-//! stores and deletes messages, so none of them waits for the other in a circle.
+//! Re-embeds vectors: stores vectors of two models side by side, and tracks which model is in use.
+//!
+//! Each step locks the user's row first. So do transactions that store or delete messages, so none of them deadlock.
 
 use std::time::Duration;
 
@@ -13,23 +14,23 @@ use super::super::{
     codec::{interval, signed, time},
     failure::Failure,
     row_security::{self, RowAccess},
-    rows::Of,
+    rows::Column,
 };
 use recall_domain::{Caller, MessageId, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Embedding, MessageWithoutVector, Replaced, StoreError, VectorBacklog, VectorClaim, VectorStep, VectorStore};
 
-/// What a step of a claim is given.
+/// The parameters of one step of a claim.
 #[derive(Clone, Copy)]
-struct Step<'a> {
+struct ClaimStep<'a> {
     user: Uuid,
     token: u64,
     model: &'a str,
     now: Timestamp,
-    /// Lease or pause.
+    /// Length of the lease or of the pause.
     length: Duration,
 }
 
-impl<'a> Step<'a> {
+impl<'a> ClaimStep<'a> {
     fn of(claim: &VectorClaim, model: &'a str, now: Timestamp, length: Duration) -> Self {
         Self { user: claim.caller.user().0, token: claim.token, model, now, length }
     }
@@ -45,7 +46,7 @@ impl VectorStore for PostgresStore {
 
     async fn claim_vectors(&self, model: &str, now: Timestamp, lease: Duration) -> Result<Option<VectorClaim>, StoreError> {
         let input = (model, now, lease);
-        Ok(self.write(RowAccess::Vectors, &input, |c, &(model, now, lease)| Box::pin(claim(c, model, now, lease))).await?)
+        Ok(self.write(RowAccess::Vectors, &input, |c, &(model, now, lease)| Box::pin(claim_user(c, model, now, lease))).await?)
     }
 
     async fn without_vector(&self, caller: &Caller, model: &str, after: u64, upto: u64) -> Result<Vec<MessageWithoutVector>, StoreError> {
@@ -64,7 +65,7 @@ impl VectorStore for PostgresStore {
         let messages = found.into_iter().map(|row| {
             Ok::<_, Failure>(MessageWithoutVector {
                 message: MessageId(row.id),
-                text: UserText::from(Of("messages", "text").text(row.text)?),
+                text: UserText::from(Column("messages", "text").text(row.text)?),
             })
         });
         Ok(messages.collect::<Result<_, _>>()?)
@@ -78,8 +79,8 @@ impl VectorStore for PostgresStore {
         now: Timestamp,
         lease: Duration,
     ) -> Result<VectorStep, StoreError> {
-        let input = (Step::of(claim, model, now, lease), vectors);
-        Ok(self.write(&claim.caller, &input, |c, (step, vectors)| Box::pin(keep(c, *step, vectors))).await?)
+        let input = (ClaimStep::of(claim, model, now, lease), vectors);
+        Ok(self.write(&claim.caller, &input, |c, (step, vectors)| Box::pin(insert_vectors(c, *step, vectors))).await?)
     }
 
     async fn use_vectors(
@@ -90,7 +91,7 @@ impl VectorStore for PostgresStore {
         now: Timestamp,
         pause: Duration,
     ) -> Result<VectorStep, StoreError> {
-        let input = (Step::of(claim, model, now, pause), seen);
+        let input = (ClaimStep::of(claim, model, now, pause), seen);
         Ok(self.write(&claim.caller, &input, |c, &(step, seen)| Box::pin(take_into_use(c, step, seen))).await?)
     }
 
@@ -103,13 +104,13 @@ impl VectorStore for PostgresStore {
         now: Timestamp,
         lease: Duration,
     ) -> Result<Replaced, StoreError> {
-        let input = (Step::of(claim, model, now, lease), after, limit);
-        Ok(self.write(&claim.caller, &input, |c, &(step, after, limit)| Box::pin(replace(c, step, after, limit))).await?)
+        let input = (ClaimStep::of(claim, model, now, lease), after, limit);
+        Ok(self.write(&claim.caller, &input, |c, &(step, after, limit)| Box::pin(replace_page(c, step, after, limit))).await?)
     }
 
     async fn settle_vectors(&self, claim: &VectorClaim, model: &str, seen: u64) -> Result<VectorStep, StoreError> {
-        let input = (Step::of(claim, model, Timestamp::default(), Duration::ZERO), seen);
-        Ok(self.write(&claim.caller, &input, |c, &(step, seen)| Box::pin(settle(c, step, seen))).await?)
+        let input = (ClaimStep::of(claim, model, Timestamp::default(), Duration::ZERO), seen);
+        Ok(self.write(&claim.caller, &input, |c, &(step, seen)| Box::pin(settle_user(c, step, seen))).await?)
     }
 
     async fn release_vectors(&self, claim: &VectorClaim) -> Result<(), StoreError> {
@@ -129,8 +130,9 @@ impl VectorStore for PostgresStore {
     }
 }
 
-async fn claim(c: &mut PgConnection, model: &str, now: Timestamp, lease: Duration) -> Result<Option<VectorClaim>, Failure> {
-    // A user whose vectors have to be made and whom no other process has, locked. The time is the database's, as that of jobs is.
+async fn claim_user(c: &mut PgConnection, model: &str, now: Timestamp, lease: Duration) -> Result<Option<VectorClaim>, Failure> {
+    // Selects and locks a user with vectors to re-embed that no other process has claimed. Like the queue, it uses the clock of the
+    // database.
     let due = sqlx::query_scalar!(
         "SELECT id FROM users WHERE (embedding_model < $1 OR embedding_model > $1 OR NOT embedding_settled)
          AND (embedding_until IS NULL OR embedding_until <= queue_time($2))
@@ -140,7 +142,7 @@ async fn claim(c: &mut PgConnection, model: &str, now: Timestamp, lease: Duratio
         time(now),
     );
     let Some(user) = due.fetch_optional(&mut *c).await? else { return Ok(None) };
-    row_security::go_on_for(c, user).await?;
+    row_security::switch_to_user(c, user).await?;
     let claimed = sqlx::query!(
         "UPDATE users SET embedding_token = embedding_token + 1, embedding_until = queue_time($2) + $3 WHERE id = $1
          RETURNING embedding_token, embedding_model, feed_head",
@@ -149,7 +151,7 @@ async fn claim(c: &mut PgConnection, model: &str, now: Timestamp, lease: Duratio
         interval(lease),
     );
     let claimed = claimed.fetch_one(c).await?;
-    let of = |column| Of("users", column);
+    let of = |column| Column("users", column);
     Ok(Some(VectorClaim {
         caller: Caller::verified(UserId(user), ViewerRole::User),
         token: of("embedding_token").count(claimed.embedding_token)?,
@@ -158,8 +160,8 @@ async fn claim(c: &mut PgConnection, model: &str, now: Timestamp, lease: Duratio
     }))
 }
 
-/// Prolongs a claim that is still ours, and whose model is still wanted.
-async fn prolonged(c: &mut PgConnection, step: Step<'_>) -> Result<bool, Failure> {
+/// Extends a claim that is still valid and for the wanted model.
+async fn extend_claim(c: &mut PgConnection, step: ClaimStep<'_>) -> Result<bool, Failure> {
     let done = sqlx::query!(
         "UPDATE users SET embedding_until = queue_time($4) + $5 WHERE id = $1 AND embedding_token = $2
          AND (SELECT embedding_model FROM installation WHERE id = 1) = $3",
@@ -172,8 +174,8 @@ async fn prolonged(c: &mut PgConnection, step: Step<'_>) -> Result<bool, Failure
     Ok(done.execute(c).await?.rows_affected() > 0)
 }
 
-async fn keep(c: &mut PgConnection, step: Step<'_>, vectors: &[(MessageId, Embedding)]) -> Result<VectorStep, Failure> {
-    if !prolonged(c, step).await? {
+async fn insert_vectors(c: &mut PgConnection, step: ClaimStep<'_>, vectors: &[(MessageId, Embedding)]) -> Result<VectorStep, Failure> {
+    if !extend_claim(c, step).await? {
         return Ok(VectorStep::NotOurs);
     }
     let vector = |v: &Embedding| Some(&v.0).filter(|v| !v.is_empty()).cloned().map(Vector::from);
@@ -193,8 +195,10 @@ async fn keep(c: &mut PgConnection, step: Step<'_>, vectors: &[(MessageId, Embed
     Ok(VectorStep::Done)
 }
 
-/// The user's newest row, and the user locked, so that none is stored after the look; `None` when the claim is not ours.
-async fn locked(c: &mut PgConnection, step: Step<'_>) -> Result<Option<u64>, Failure> {
+/// Locks the user and returns the user's newest feed row; `None` if the claim is not ours.
+///
+/// The lock prevents new messages after the read.
+async fn lock_user(c: &mut PgConnection, step: ClaimStep<'_>) -> Result<Option<u64>, Failure> {
     let head = sqlx::query_scalar!(
         "SELECT feed_head FROM users WHERE id = $1 AND embedding_token = $2
          AND (SELECT embedding_model FROM installation WHERE id = 1) = $3 FOR NO KEY UPDATE",
@@ -202,11 +206,11 @@ async fn locked(c: &mut PgConnection, step: Step<'_>) -> Result<Option<u64>, Fai
         signed(step.token),
         step.model,
     );
-    head.fetch_optional(c).await?.map(|head| Of("users", "feed_head").count(head)).transpose()
+    head.fetch_optional(c).await?.map(|head| Column("users", "feed_head").count(head)).transpose()
 }
 
-async fn take_into_use(c: &mut PgConnection, step: Step<'_>, seen: u64) -> Result<VectorStep, Failure> {
-    let Some(head) = locked(c, step).await? else { return Ok(VectorStep::NotOurs) };
+async fn take_into_use(c: &mut PgConnection, step: ClaimStep<'_>, seen: u64) -> Result<VectorStep, Failure> {
+    let Some(head) = lock_user(c, step).await? else { return Ok(VectorStep::NotOurs) };
     let missing = sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!" FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
          WHERE m.user_id = $1 AND m.feed_row > $2 AND i.model <> $3
@@ -230,16 +234,18 @@ async fn take_into_use(c: &mut PgConnection, step: Step<'_>, seen: u64) -> Resul
     Ok(VectorStep::Done)
 }
 
-/// A message is in the index with one vector at any time, because both statements are of one transaction. One whose vector of the
-/// model is still to be made keeps what it has. Goes through all messages, for the sake of those that have no code yet.
-async fn replace(c: &mut PgConnection, step: Step<'_>, after: Option<MessageId>, limit: u32) -> Result<Replaced, Failure> {
-    if !prolonged(c, step).await? {
+/// Replaces a page of vectors by those of the model.
+///
+/// Both statements run in one transaction, so each message has exactly one vector in the index at any time. A message without a
+/// vector of the model keeps its present one. The page covers all messages, because some may have no code yet.
+async fn replace_page(c: &mut PgConnection, step: ClaimStep<'_>, after: Option<MessageId>, limit: u32) -> Result<Replaced, Failure> {
+    if !extend_claim(c, step).await? {
         return Ok(Replaced::NotOurs);
     }
     let page = sqlx::query_scalar!(
         "SELECT message_id FROM message_index WHERE user_id = $1 AND message_id > $2 ORDER BY message_id LIMIT $3",
         step.user,
-        // The nil id is no message's.
+        // No message has the nil id.
         after.map_or(Uuid::nil(), |m| m.0),
         i64::from(limit),
     );
@@ -274,8 +280,8 @@ async fn replace(c: &mut PgConnection, step: Step<'_>, after: Option<MessageId>,
     Ok(Replaced::UpTo(MessageId(last)))
 }
 
-async fn settle(c: &mut PgConnection, step: Step<'_>, seen: u64) -> Result<VectorStep, Failure> {
-    let Some(head) = locked(c, step).await? else { return Ok(VectorStep::NotOurs) };
+async fn settle_user(c: &mut PgConnection, step: ClaimStep<'_>, seen: u64) -> Result<VectorStep, Failure> {
+    let Some(head) = lock_user(c, step).await? else { return Ok(VectorStep::NotOurs) };
     let missing = sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!" FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
          WHERE m.user_id = $1 AND m.feed_row > $2 AND i.model <> $3"#,

@@ -1,15 +1,15 @@
-//! Rows of what is known: entities, facts, evidence, mentions.
+//! Rows of entities, facts, evidence and mentions.
 
 use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::{
     super::{codec::JsonText, failure::Failure},
-    Of,
+    Column,
 };
 use recall_domain::{Entity, EntityId, Evidence, Fact, FactId, Mention, MessageId, SessionId, Span, Timestamp};
 
-/// Of `entities`.
+/// A row of `entities`.
 #[derive(FromRow)]
 pub(in super::super) struct EntityRow {
     pub(in super::super) id: Uuid,
@@ -25,7 +25,7 @@ pub(in super::super) struct EntityRow {
     pub(in super::super) updated_at: Timestamp,
 }
 
-/// The columns of an entity, for statements that are put together at run time.
+/// The columns of an entity, for statements built at run time.
 pub(in super::super) const ENTITY: &str =
     "e.id, e.name, e.entity_type, e.aliases, e.description, e.mention_count, e.confidence, e.is_viewer,
     e.first_message, e.created_at, e.updated_at";
@@ -40,7 +40,7 @@ macro_rules! entities {
     };
 }
 
-/// Entities `e`, each with other columns before it.
+/// Selects entities `e` with other columns before them.
 macro_rules! entities_with {
     ($columns:literal, $rest:literal $(, $value:expr)* $(,)?) => {
         sqlx::query!(
@@ -50,7 +50,7 @@ macro_rules! entities_with {
     };
 }
 
-/// The entity of a row that has more columns than an entity.
+/// Takes the entity out of a row that has more columns.
 macro_rules! entity_of {
     ($row:ident) => {
         $crate::rows::EntityRow {
@@ -72,7 +72,7 @@ macro_rules! entity_of {
 
 impl EntityRow {
     pub(in super::super) fn read(self) -> Result<Entity, Failure> {
-        let of = |column| Of("entities", column);
+        let of = |column| Column("entities", column);
         Ok(Entity {
             id: EntityId(self.id),
             name: of("name").text(self.name)?,
@@ -89,7 +89,7 @@ impl EntityRow {
     }
 }
 
-/// Of `facts`.
+/// A row of `facts`.
 #[derive(FromRow)]
 pub(in super::super) struct FactRow {
     pub(in super::super) id: Uuid,
@@ -108,12 +108,12 @@ pub(in super::super) struct FactRow {
     pub(in super::super) updated_at: Timestamp,
 }
 
-/// The columns of a fact, for statements that are put together at run time.
+/// The columns of a fact, for statements built at run time.
 pub(in super::super) const FACT: &str =
     "f.id, f.subject_id, f.relation, f.object_id, f.support, f.opposition, f.weighed_at, f.status, f.flagged,
     f.valid_from, f.valid_to, f.last_support, f.created_at, f.updated_at";
 
-/// Facts of what follows: a table, and which of its rows. `WITH` says before what else the statement goes by.
+/// Selects facts. The arguments are a table and a condition; `WITH` adds a common table expression first.
 macro_rules! facts {
     (FROM $rest:literal $(, $value:expr)* $(,)?) => { $crate::rows::facts!(@ [] $rest $(, $value)*) };
     (WITH $with:literal FROM $rest:literal $(, $value:expr)* $(,)?) => {
@@ -128,7 +128,7 @@ macro_rules! facts {
     };
 }
 
-/// Facts `f`, each with other columns before it.
+/// Selects facts `f` with other columns before them.
 macro_rules! facts_with {
     ($columns:literal, $rest:literal $(, $value:expr)* $(,)?) => {
         sqlx::query!(
@@ -138,7 +138,7 @@ macro_rules! facts_with {
     };
 }
 
-/// The fact of a row that has more columns than a fact.
+/// Takes the fact out of a row that has more columns.
 macro_rules! fact_of {
     ($row:ident) => {
         $crate::rows::FactRow {
@@ -163,7 +163,7 @@ macro_rules! fact_of {
 
 impl FactRow {
     pub(in super::super) fn read(self) -> Result<Fact, Failure> {
-        let of = |column| Of("facts", column);
+        let of = |column| Column("facts", column);
         Ok(Fact {
             id: FactId(self.id),
             subject: EntityId(self.subject_id),
@@ -183,7 +183,7 @@ impl FactRow {
     }
 }
 
-/// Of `evidence`.
+/// A row of `evidence`.
 pub(in super::super) struct EvidenceRow {
     pub(in super::super) fact_id: Uuid,
     pub(in super::super) message_id: Uuid,
@@ -196,7 +196,7 @@ pub(in super::super) struct EvidenceRow {
     pub(in super::super) created_at: Timestamp,
 }
 
-/// Evidence of what follows: a table, and which of its rows.
+/// Selects evidence. The arguments are a table and a condition.
 macro_rules! evidence {
     (FROM $rest:literal $(, $value:expr)* $(,)?) => {
         sqlx::query_as!(
@@ -209,7 +209,7 @@ macro_rules! evidence {
 
 impl EvidenceRow {
     pub(in super::super) fn read(self) -> Result<Evidence, Failure> {
-        let of = |column| Of("evidence", column);
+        let of = |column| Column("evidence", column);
         let start = self.span_start.map(|n| of("span_start").small(n)).transpose()?;
         let end = self.span_end.map(|n| of("span_end").small(n)).transpose()?;
         Ok(Evidence {
@@ -225,7 +225,7 @@ impl EvidenceRow {
     }
 }
 
-/// Of `mentions`.
+/// A row of `mentions`.
 pub(in super::super) struct MentionRow {
     pub(in super::super) message_id: Uuid,
     pub(in super::super) ordinal: i64,
@@ -251,7 +251,7 @@ macro_rules! mentions {
 
 impl MentionRow {
     pub(in super::super) fn read(self) -> Result<Mention, Failure> {
-        let of = |column| Of("mentions", column);
+        let of = |column| Column("mentions", column);
         Ok(Mention {
             name: of("name").text(self.name)?,
             entity_type: of("entity_type").word(&self.entity_type)?,

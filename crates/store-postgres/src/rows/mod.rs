@@ -1,7 +1,8 @@
-//! Rows to domain types. A value that this program never writes is reported as damage, never guessed at.
+//! Converts rows to domain types. A value that this program never writes is reported as damaged, never guessed.
 //!
-//! A row is read by the order of its columns, and a column that a migration adds may be elsewhere in another database. So columns
-//! are named here once, and never `*`: `messages!("WHERE …", values)` is a checked statement for rows of that table.
+//! Rows are read by the order of their columns, and a column that a migration adds may have another place in another database. So
+//! columns are listed here once, and `*` is never used: `messages!("WHERE …", values)` is a checked statement for rows of that
+//! table.
 
 mod knowledge;
 
@@ -14,16 +15,16 @@ use super::{
 };
 use recall_domain::{Message, MessageId, Session, SessionId, StoredEvent, Timestamp, UserText};
 
-/// Which column a value comes from, for the report of its damage.
+/// The table and column of a value, for reports of damage.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Of(pub(super) &'static str, pub(super) &'static str);
+pub(super) struct Column(pub(super) &'static str, pub(super) &'static str);
 
-impl Of {
+impl Column {
     fn damaged(self) -> Failure {
         Failure::Damaged { table: self.0, column: self.1 }
     }
 
-    /// Text of users, as it was before it was stored.
+    /// Decodes users' text.
     pub(super) fn text(self, stored: String) -> Result<String, Failure> {
         codec::parse_text(stored).ok_or_else(|| self.damaged())
     }
@@ -49,7 +50,7 @@ impl Of {
     }
 }
 
-/// Of `sessions`.
+/// A row of `sessions`.
 pub(super) struct SessionRow {
     pub(super) id: Uuid,
     pub(super) title: Option<String>,
@@ -71,7 +72,7 @@ macro_rules! sessions {
 
 impl SessionRow {
     pub(super) fn read(self) -> Result<Session, Failure> {
-        let of = |column| Of("sessions", column);
+        let of = |column| Column("sessions", column);
         Ok(Session {
             id: SessionId(self.id),
             title: of("title").opt_text(self.title)?.map(UserText::from),
@@ -84,7 +85,7 @@ impl SessionRow {
     }
 }
 
-/// Of `messages`.
+/// A row of `messages`.
 pub(super) struct MessageRow {
     pub(super) id: Uuid,
     pub(super) session_id: Uuid,
@@ -114,7 +115,7 @@ macro_rules! messages {
 
 impl MessageRow {
     pub(super) fn read(self) -> Result<Message, Failure> {
-        let of = |column| Of("messages", column);
+        let of = |column| Column("messages", column);
         Ok(Message {
             id: MessageId(self.id),
             session: SessionId(self.session_id),
@@ -134,7 +135,7 @@ impl MessageRow {
     }
 }
 
-/// Of `events`.
+/// A row of `events`.
 pub(super) struct EventRow {
     pub(super) seq: i64,
     pub(super) id: Uuid,
@@ -146,11 +147,11 @@ pub(super) struct EventRow {
 impl EventRow {
     pub(super) fn read(self) -> Result<StoredEvent, Failure> {
         Ok(StoredEvent {
-            seq: Of("events", "seq").count(self.seq)?,
+            seq: Column("events", "seq").count(self.seq)?,
             id: recall_domain::EventId(self.id),
             kind: self.kind,
             created_at: self.created_at,
-            data: Of("events", "data").json(&self.data)?,
+            data: Column("events", "data").json(&self.data)?,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Giving what a visitor had to an account: all records of the archive, and the logs besides.
+//! Copies a visitor's data to an account: all archive records, and also the event logs.
 
 use sqlx::SqliteConnection;
 
@@ -14,15 +14,15 @@ use super::{
 use recall_domain::{Caller, UserId};
 use recall_ports::archive::{SHAPES, handover::Handover};
 
-/// Records read and written at once.
+/// Number of records that are read and written together.
 const BATCH: u32 = 200;
 
-/// Copies everything of the visitor's; the visitor is erased afterwards.
+/// Copies all data of the visitor. The caller deletes the visitor afterwards.
 pub(in super::super) async fn adopt(c: &mut SqliteConnection, visitor: UserId, account: &Caller) -> Result<Handover, Failure> {
     let (from, to) = (visitor.0, account.user().0);
-    read::nothing_hidden(c, from).await?;
+    read::reject_hidden_sessions(c, from).await?;
     sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&to)).execute(&mut *c).await?;
-    // An index of the account reads the new rows as it reads any; whoever plans from its knowledge plans anew.
+    // Indexes of the account read the new rows from the feed as usual. The new version makes concurrent plans stale.
     let row = sqlx::query(
         "UPDATE users SET feed_head = users.feed_head + v.feed_head, knowledge_version = users.knowledge_version + 1,
              embedding_model = CASE WHEN users.feed_head = 0 THEN v.embedding_model ELSE users.embedding_model END, embedding_settled = 0
@@ -34,7 +34,7 @@ pub(in super::super) async fn adopt(c: &mut SqliteConnection, visitor: UserId, a
     .fetch_optional(&mut *c)
     .await?;
     let Some(row) = row else {
-        account_deletion::refuse_while_locked(c, to).await?;
+        account_deletion::reject_while_locked(c, to).await?;
         return Err(Failure::BeingErased);
     };
     let head = Columns::of(&row, "users").integer("feed_head")?;
@@ -46,7 +46,7 @@ pub(in super::super) async fn adopt(c: &mut SqliteConnection, visitor: UserId, a
     for shape in SHAPES {
         let mut after = None;
         loop {
-            let mut records = read::page(c, from, shape, &mut after, BATCH).await?;
+            let mut records = read::read_page(c, from, shape, &mut after, BATCH).await?;
             if records.is_empty() {
                 break;
             }
@@ -54,7 +54,7 @@ pub(in super::super) async fn adopt(c: &mut SqliteConnection, visitor: UserId, a
             write::restore(c, to, &records, "").await?.map_err(|_| Failure::Unstorable("what a visitor had"))?;
         }
     }
-    write::begin_lanes(c, to).await?;
+    write::set_lane_heads(c, to).await?;
     for sql in [
         "UPDATE sessions SET epoch = v.epoch, event_head = v.event_head, event_floor = v.event_floor, oldest_event_at = v.oldest_event_at
          FROM sessions v WHERE sessions.user_id = ?1 AND v.user_id = ?2 AND v.id = sessions.id",

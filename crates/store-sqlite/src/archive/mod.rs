@@ -1,5 +1,6 @@
-//! Archives: all of one user's rows out of this file and into another store, and back. The statements are made from the shapes of
-//! the port, so that a column is named once for every store.
+//! Archives: exports all rows of one user, and imports them into a store.
+//!
+//! The statements are built from the shapes in the port, so each column is named once for all stores.
 
 mod adopt;
 mod read;
@@ -21,7 +22,7 @@ use recall_ports::{
 
 pub(super) use adopt::adopt;
 
-/// What may end a write without being a failure of the store.
+/// A write that can end with an archive error without a failure of the store.
 type Outcome<T> = Result<T, ArchiveError>;
 
 #[async_trait]
@@ -43,32 +44,32 @@ impl Archive for SqliteStore {
     }
 
     async fn snapshot(&self, user: UserId) -> Result<Box<dyn Snapshot>, StoreError> {
-        Ok(Box::new(read::Reading::begin(self, user).await?))
+        Ok(Box::new(read::ArchiveReader::begin(self, user).await?))
     }
 
     async fn admit(&self, owner: &Owner) -> Result<Admitted, ArchiveError> {
         let owner = *owner;
-        let is_importing = settled(self.write(move |c| Box::pin(async move { write::admit(c, &owner).await })).await)?;
+        let is_importing = flatten(self.write(move |c| Box::pin(async move { write::admit(c, &owner).await })).await)?;
         Ok(Admitted { caller: Caller::verified(owner.user, ViewerRole::User), is_importing })
     }
 
     async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError> {
         let (user, records, epoch) = (caller.user().0, records.to_vec(), epoch.to_owned());
-        settled(self.write(move |c| Box::pin(async move { write::restore(c, user, &records, &epoch).await })).await)
+        flatten(self.write(move |c| Box::pin(async move { write::restore(c, user, &records, &epoch).await })).await)
     }
 
     async fn restored(&self, caller: &Caller, counts: &[u64]) -> Result<(), ArchiveError> {
         let user = caller.user().0;
         let expected: Vec<_> = SHAPES.iter().zip(counts).map(|(shape, n)| (shape, signed(*n))).collect();
-        settled(self.write(move |c| Box::pin(async move { write::settle(c, user, &expected).await })).await)
+        flatten(self.write(move |c| Box::pin(async move { write::finish_import(c, user, &expected).await })).await)
     }
 }
 
-fn settled<T>(written: Result<Outcome<T>, Failure>) -> Outcome<T> {
+fn flatten<T>(written: Result<Outcome<T>, Failure>) -> Outcome<T> {
     written.map_err(|e| ArchiveError::Store(e.into()))?
 }
 
-/// Whose rows they are, as every statement names it.
+/// The user id in the form that every statement binds.
 fn owner(user: &uuid::Uuid) -> &[u8] {
     bytes(user)
 }

@@ -1,4 +1,4 @@
-//! Writing: a row that is there already, equal, is left alone; one that is different is refused.
+//! Writes an archive. An equal existing row is left alone; a different one is a conflict.
 
 use sqlx::{AssertSqlSafe, SqliteConnection};
 use uuid::Uuid;
@@ -10,10 +10,10 @@ use super::{
 };
 use recall_ports::archive::{ArchiveError, Owner, Record, Restored, Shape};
 
-/// Begins the import of one user; whether the user is marked as being imported.
+/// Begins the import of one user. Returns whether the user is marked as being imported.
 pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outcome<bool>, Failure> {
     let user = new.user.0;
-    account_deletion::refuse_while_erasing(c, user).await?;
+    account_deletion::reject_while_deleting(c, user).await?;
     let known = sqlx::query("SELECT feed_head, knowledge_version, importing FROM users WHERE id = ?").bind(owner(&user));
     if let Some(row) = known.fetch_optional(&mut *c).await? {
         let row = Columns::of(&row, "users");
@@ -21,7 +21,7 @@ pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outco
         if row.flag("importing")? {
             return Ok(if is_same { Ok(true) } else { Err(ArchiveError::Unfinished) });
         }
-        // Everything else hangs on one of these.
+        // All other rows reference one of these.
         let data: bool = sqlx::query_scalar(
             "SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = ?1) OR EXISTS (SELECT 1 FROM entities WHERE user_id = ?1)",
         )
@@ -44,41 +44,41 @@ pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outco
     Ok(Ok(true))
 }
 
-/// Writes records of one shape. Those before a refused one stay: they are right, and the next attempt finds them.
+/// Writes records of one shape. If one is rejected, the records before it stay: they are correct, and the next attempt finds them.
 pub(super) async fn restore(c: &mut SqliteConnection, user: Uuid, records: &[Record], epoch: &str) -> Result<Outcome<Restored>, Failure> {
     let mut restored = Restored::default();
     for (at, record) in records.iter().enumerate() {
-        // Nothing of the table's own forbids a second job for one message.
-        if record.shape.name == "job" && is_known(c, user, record).await? {
+        // No constraint of the table forbids a second job for one message.
+        if record.shape.name == "job" && has_row_with_identity(c, user, record).await? {
             continue;
         }
         match insert(c, user, record, epoch).await {
             Ok(true) => restored.new += 1,
             Ok(false) if record.shape.derived => {
-                if !is_there(c, user, record).await? {
-                    replace(c, user, record).await?;
+                if !has_equal_row(c, user, record).await? {
+                    overwrite_row(c, user, record).await?;
                     restored.repaired += 1;
                 }
             }
             Ok(false) => {
-                if !is_there(c, user, record).await? {
+                if !has_equal_row(c, user, record).await? {
                     return Ok(Err(ArchiveError::Conflict(at)));
                 }
             }
-            Err(sqlx::Error::Database(e)) if breaks_a_rule(e.as_ref()) => return Ok(Err(ArchiveError::Inconsistent(at))),
+            Err(sqlx::Error::Database(e)) if violates_constraint(e.as_ref()) => return Ok(Err(ArchiveError::Inconsistent(at))),
             Err(e) => return Err(e.into()),
         }
     }
     Ok(Ok(restored))
 }
 
-fn breaks_a_rule(e: &dyn sqlx::error::DatabaseError) -> bool {
+fn violates_constraint(e: &dyn sqlx::error::DatabaseError) -> bool {
     let code = e.code().and_then(|c| c.parse::<i32>().ok());
     code.is_some_and(|code| code & 0xff == libsqlite3_sys::SQLITE_CONSTRAINT)
 }
 
-/// Columns that are no part of a record, as SQL.
-fn computed(shape: &Shape) -> &'static [(&'static str, &'static str)] {
+/// Columns that are computed and not part of a record, with their SQL values.
+fn computed_columns(shape: &Shape) -> &'static [(&'static str, &'static str)] {
     match shape.name {
         "session" => &[("epoch", "?")],
         "entity" => &[("search", "?")],
@@ -89,7 +89,7 @@ fn computed(shape: &Shape) -> &'static [(&'static str, &'static str)] {
 
 async fn insert(c: &mut SqliteConnection, user: Uuid, record: &Record, epoch: &str) -> Result<bool, sqlx::Error> {
     let shape = record.shape;
-    let more = computed(shape);
+    let more = computed_columns(shape);
     let columns: Vec<_> = shape.fields.iter().map(|f| f.name).chain(more.iter().map(|m| m.0)).collect();
     let values: Vec<_> = shape.fields.iter().map(|_| "?").chain(more.iter().map(|m| m.1)).collect();
     let sql =
@@ -100,15 +100,15 @@ async fn insert(c: &mut SqliteConnection, user: Uuid, record: &Record, epoch: &s
     }
     match shape.name {
         "session" => query = query.bind(epoch.to_owned()),
-        "entity" => query = query.bind(search(record)),
+        "entity" => query = query.bind(search_text(record)),
         "job" => query = bind(query, record.get("queued_at")),
         _ => {}
     }
     Ok(query.execute(c).await?.rows_affected() > 0)
 }
 
-/// Gives a row that is there the values of the record.
-async fn replace(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<(), sqlx::Error> {
+/// Overwrites an existing row with the values of the record.
+async fn overwrite_row(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<(), sqlx::Error> {
     let shape = record.shape;
     let fields = || shape.fields.iter().zip(&record.values);
     let is_identity = |name: &str| shape.identity.contains(&name);
@@ -123,8 +123,8 @@ async fn replace(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Resul
     Ok(())
 }
 
-/// Makes the first job of each lane without a head its head: only then can a worker claim it.
-pub(super) async fn begin_lanes(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
+/// Makes the first job of each lane without a head its head. Workers claim heads only.
+pub(super) async fn set_lane_heads(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
     sqlx::query(
         "UPDATE jobs SET head = 1 WHERE id IN (
              SELECT min(j.id) FROM jobs j JOIN sessions s ON s.user_id = ?1 AND s.id = j.session_id
@@ -137,24 +137,24 @@ pub(super) async fn begin_lanes(c: &mut SqliteConnection, user: Uuid) -> Result<
     Ok(())
 }
 
-/// The text in which an entity is searched.
-fn search(record: &Record) -> String {
+/// The text that entity searches look in.
+fn search_text(record: &Record) -> String {
     let aliases: Vec<String> = record.text("aliases").and_then(|a| serde_json::from_str(a).ok()).unwrap_or_default();
     let names: Vec<_> = record.text("name").into_iter().chain(aliases.iter().map(String::as_str)).collect();
     names.into_iter().map(knowledge::folded).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether this very record is there.
-async fn is_there(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
-    matches(c, user, record, |_| true).await
+/// Whether a row equals the record.
+async fn has_equal_row(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
+    has_row(c, user, record, |_| true).await
 }
 
-/// Whether a record of this identity is there.
-async fn is_known(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
-    matches(c, user, record, |field| record.shape.identity.contains(&field)).await
+/// Whether a row has the identity of the record.
+async fn has_row_with_identity(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
+    has_row(c, user, record, |field| record.shape.identity.contains(&field)).await
 }
 
-async fn matches(c: &mut SqliteConnection, user: Uuid, record: &Record, compared: impl Fn(&str) -> bool) -> Result<bool, Failure> {
+async fn has_row(c: &mut SqliteConnection, user: Uuid, record: &Record, compared: impl Fn(&str) -> bool) -> Result<bool, Failure> {
     let fields: Vec<_> = record.shape.fields.iter().zip(&record.values).filter(|(f, _)| compared(f.name)).collect();
     let same: Vec<_> = fields.iter().map(|(f, _)| format!("{} IS ?", f.name)).collect();
     let sql = format!("SELECT 1 FROM {} WHERE user_id = ? AND {} LIMIT 1", record.shape.table, same.join(" AND "));
@@ -165,8 +165,12 @@ async fn matches(c: &mut SqliteConnection, user: Uuid, record: &Record, compared
     Ok(query.fetch_optional(c).await?.is_some())
 }
 
-/// Checks what only the whole shows, and makes whoever has an index of the user in memory make it anew.
-pub(super) async fn settle(c: &mut SqliteConnection, user: Uuid, expected: &[(&'static Shape, i64)]) -> Result<Outcome<()>, Failure> {
+/// Checks the imported data as a whole and ends the import. The new generation makes indexes in memory rebuild.
+pub(super) async fn finish_import(
+    c: &mut SqliteConnection,
+    user: Uuid,
+    expected: &[(&'static Shape, i64)],
+) -> Result<Outcome<()>, Failure> {
     for (shape, expected) in expected {
         let sql = format!("SELECT COUNT(*) FROM {} WHERE user_id = ?", shape.table);
         let found: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).bind(owner(&user)).fetch_one(&mut *c).await?;
@@ -185,8 +189,8 @@ pub(super) async fn settle(c: &mut SqliteConnection, user: Uuid, expected: &[(&'
     if wrong {
         return Ok(Err(ArchiveError::Counters));
     }
-    begin_lanes(c, user).await?;
-    // The reader of an archive brings all vectors to the model that is configured; whether it had its way is looked at later.
+    set_lane_heads(c, user).await?;
+    // The importer has re-embedded all vectors with the configured model. A background task verifies that later.
     sqlx::query(
         "UPDATE users SET importing = 0, feed_generation = feed_generation + 1, embedding_settled = 0, embedding_model = (
              SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id

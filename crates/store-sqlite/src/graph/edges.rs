@@ -1,4 +1,4 @@
-//! Facts as seen from their sides.
+//! Reads facts as edges, seen from either end.
 
 use async_trait::async_trait;
 use sqlx::Row;
@@ -19,8 +19,9 @@ impl Connections for SqliteStore {
     }
 }
 
-/// All active facts with one of the things on either side, seen from there. The indexes are named because SQLite, without
-/// statistics, takes any user to have ten rows.
+/// All active facts that have one of the entities at either end, seen from that entity.
+///
+/// The statement names the indexes because SQLite, without statistics, assumes ten rows for any user.
 async fn edges(store: &SqliteStore, user: UserId, of: &[EntityId], relations: &[RelationName]) -> Result<Vec<Edge>, Failure> {
     let found = sqlx::query(
         "WITH asked AS (SELECT DISTINCT unhex(value) AS entity FROM json_each(?2))
@@ -37,7 +38,7 @@ async fn edges(store: &SqliteStore, user: UserId, of: &[EntityId], relations: &[
     .bind(bytes(&user.0))
     .bind(id_list(of.iter().map(|e| &e.0)))
     .bind(json(relations, "relations")?)
-    .fetch_all(store.readers.of(user))
+    .fetch_all(store.readers.for_user(user))
     .await?;
     let edges = found.iter().map(|row| {
         let c = Columns::of(row, "facts");

@@ -1,5 +1,7 @@
-//! What changed. Triggers (`migrations/sqlite/0004_graph.sql`) keep one row per thing with the number of its latest change; the
-//! things themselves are read as they are now, in the same snapshot.
+//! Reads the change feed for a graph engine.
+//!
+//! Triggers (`migrations/sqlite/0004_graph.sql`) keep one row per node with the number of its latest change. The nodes are read in
+//! their current state, in the same snapshot.
 
 use std::collections::HashMap;
 
@@ -20,7 +22,7 @@ use recall_ports::{Change, ChangeFeed, GraphMessage, GraphSession, NodeId, NodeS
 #[async_trait]
 impl ChangeFeed for SqliteStore {
     async fn start(&self) -> Result<String, StoreError> {
-        Ok(self.write(|c| Box::pin(start(c))).await?)
+        Ok(self.write(|c| Box::pin(start_recording(c))).await?)
     }
 
     async fn users_after(&self, mark: u64) -> Result<(Vec<Caller>, u64), StoreError> {
@@ -41,7 +43,7 @@ impl ChangeFeed for SqliteStore {
     async fn head(&self, caller: &Caller) -> Result<u64, StoreError> {
         let head: Option<i64> = sqlx::query_scalar("SELECT MAX(number) FROM graph_changes WHERE user_id = ?")
             .bind(bytes(&caller.user().0))
-            .fetch_one(self.readers.of(caller))
+            .fetch_one(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?;
         Ok(head.unwrap_or(0).unsigned_abs())
@@ -55,17 +57,17 @@ impl ChangeFeed for SqliteStore {
                  (SELECT count(*) FROM facts WHERE user_id = ?1) + (SELECT count(*) FROM messages WHERE user_id = ?1)
                      + (SELECT count(*) FROM (SELECT DISTINCT message_id, entity_id FROM mentions WHERE user_id = ?1)) AS relationships",
         );
-        let row = counted.bind(bytes(&caller.user().0)).fetch_one(self.readers.of(caller)).await.map_err(Failure::from)?;
+        let row = counted.bind(bytes(&caller.user().0)).fetch_one(self.readers.for_user(caller)).await.map_err(Failure::from)?;
         let c = Columns::of(&row, "graph_changes");
         Ok((c.count("nodes")?, c.count("relationships")?))
     }
 
     async fn changes(&self, caller: &Caller, after: u64, limit: u32) -> Result<Vec<Change>, StoreError> {
-        Ok(changes(self, caller.user().0, after, limit).await?)
+        Ok(load_changes(self, caller.user().0, after, limit).await?)
     }
 }
 
-async fn start(c: &mut SqliteConnection) -> Result<String, Failure> {
+async fn start_recording(c: &mut SqliteConnection) -> Result<String, Failure> {
     let first = sqlx::query("UPDATE graph_feed SET recording = 1 WHERE recording = 0").execute(&mut *c).await?.rows_affected() > 0;
     if first {
         for sql in [
@@ -80,16 +82,16 @@ async fn start(c: &mut SqliteConnection) -> Result<String, Failure> {
     Ok(sqlx::query_scalar("SELECT name FROM graph_feed").fetch_one(c).await?)
 }
 
-/// What the rows of the feed name, by kind.
+/// The ids in the rows of the feed, by kind.
 #[derive(Default)]
-struct Named {
+struct ChangedIds {
     sessions: Vec<Uuid>,
     entities: Vec<Uuid>,
     messages: Vec<Uuid>,
     facts: Vec<Uuid>,
 }
 
-async fn changes(store: &SqliteStore, user: Uuid, after: u64, limit: u32) -> Result<Vec<Change>, Failure> {
+async fn load_changes(store: &SqliteStore, user: Uuid, after: u64, limit: u32) -> Result<Vec<Change>, Failure> {
     let mut snapshot = store.readers.for_server().begin().await?;
     let found = sqlx::query("SELECT number, kind, id FROM graph_changes WHERE user_id = ? AND number > ? ORDER BY number LIMIT ?")
         .bind(bytes(&user))
@@ -97,25 +99,25 @@ async fn changes(store: &SqliteStore, user: Uuid, after: u64, limit: u32) -> Res
         .bind(i64::from(limit))
         .fetch_all(&mut *snapshot)
         .await?;
-    let (mut named, mut order) = (Named::default(), Vec::with_capacity(found.len()));
+    let (mut changed, mut order) = (ChangedIds::default(), Vec::with_capacity(found.len()));
     for row in &found {
         let c = Columns::of(row, "graph_changes");
         let (number, id, kind) = (c.count("number")?, c.id("id")?, row.try_get::<&str, _>("kind")?);
         let thing = match kind {
             "session" => {
-                named.sessions.push(id);
+                changed.sessions.push(id);
                 NodeId::Session(SessionId(id))
             }
             "entity" => {
-                named.entities.push(id);
+                changed.entities.push(id);
                 NodeId::Entity(EntityId(id))
             }
             "message" => {
-                named.messages.push(id);
+                changed.messages.push(id);
                 NodeId::Message(MessageId(id))
             }
             "fact" => {
-                named.facts.push(id);
+                changed.facts.push(id);
                 NodeId::Fact(FactId(id))
             }
             _ => return Err(Failure::Damaged { table: "graph_changes", column: "kind" }),
@@ -123,16 +125,16 @@ async fn changes(store: &SqliteStore, user: Uuid, after: u64, limit: u32) -> Res
         order.push((number, thing));
     }
     let mut things: HashMap<NodeId, NodeState> = HashMap::with_capacity(order.len());
-    for session in sessions(&mut snapshot, user, &named.sessions).await? {
+    for session in load_sessions(&mut snapshot, user, &changed.sessions).await? {
         things.insert(NodeId::Session(session.id), NodeState::Session(session));
     }
-    for entity in entities(&mut snapshot, user, &named.entities).await? {
+    for entity in load_entities(&mut snapshot, user, &changed.entities).await? {
         things.insert(NodeId::Entity(entity.id), NodeState::Entity(entity));
     }
-    for message in messages(&mut snapshot, user, &named.messages).await? {
+    for message in load_messages(&mut snapshot, user, &changed.messages).await? {
         things.insert(NodeId::Message(message.id), NodeState::Message(message));
     }
-    for (fact, source) in facts(&mut snapshot, user, &named.facts).await? {
+    for (fact, source) in load_facts(&mut snapshot, user, &changed.facts).await? {
         things.insert(NodeId::Fact(fact.id), NodeState::Fact(fact, source));
     }
     snapshot.commit().await?;
@@ -140,7 +142,7 @@ async fn changes(store: &SqliteStore, user: Uuid, after: u64, limit: u32) -> Res
     Ok(changes.collect())
 }
 
-async fn sessions(c: &mut SqliteConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<GraphSession>, Failure> {
+async fn load_sessions(c: &mut SqliteConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<GraphSession>, Failure> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -158,7 +160,7 @@ async fn sessions(c: &mut SqliteConnection, user: Uuid, ids: &[Uuid]) -> Result<
     sessions.collect()
 }
 
-async fn entities(c: &mut SqliteConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<Entity>, Failure> {
+async fn load_entities(c: &mut SqliteConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<Entity>, Failure> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -170,7 +172,7 @@ async fn entities(c: &mut SqliteConnection, user: Uuid, ids: &[Uuid]) -> Result<
     found.iter().map(rows::entity).collect()
 }
 
-async fn messages(c: &mut SqliteConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<GraphMessage>, Failure> {
+async fn load_messages(c: &mut SqliteConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<GraphMessage>, Failure> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -213,9 +215,9 @@ async fn messages(c: &mut SqliteConnection, user: Uuid, ids: &[Uuid]) -> Result<
     messages.collect()
 }
 
-type Sourced = (Fact, Option<(MessageId, SessionId)>);
+type FactWithSource = (Fact, Option<(MessageId, SessionId)>);
 
-async fn facts(c: &mut SqliteConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<Sourced>, Failure> {
+async fn load_facts(c: &mut SqliteConnection, user: Uuid, ids: &[Uuid]) -> Result<Vec<FactWithSource>, Failure> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }

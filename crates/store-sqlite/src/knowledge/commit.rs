@@ -1,4 +1,4 @@
-//! The only place that changes knowledge: one plan, or one answer, in one transaction.
+//! Commits one plan or one answer in one transaction. Only this file changes knowledge.
 
 use sqlx::SqliteConnection;
 use uuid::Uuid;
@@ -16,17 +16,17 @@ use super::{list::folded, merge};
 use recall_domain::{Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind};
 use recall_ports::{AnswerCommit, Claim, KnowledgeCommit};
 
-/// Commits a plan. The order matters: who is merged away goes last, when nothing points to it any more.
-pub(super) async fn plan(
+/// Commits a plan. Merged entities are deleted last, when nothing references them any more.
+pub(super) async fn commit_plan(
     c: &mut SqliteConnection,
     caller: &Caller,
     plan: &KnowledgeCommit,
     claim: Option<&Claim>,
 ) -> Result<Vec<u64>, Failure> {
     let user = caller.user().0;
-    // First of all: a worker that lost its lease shall stop, not read again and try anew.
+    // Checked first: a worker that lost its lease must stop, not read again and retry.
     let held = match claim {
-        Some(claim) => Some(jobs::held(c, caller.user(), claim).await?),
+        Some(claim) => Some(jobs::verify_claim(c, caller.user(), claim).await?),
         None => None,
     };
     let session = sqlx::query("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&plan.session.0));
@@ -38,60 +38,12 @@ pub(super) async fn plan(
     .bind(bytes(&user))
     .bind(signed(plan.version));
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        account_deletion::refuse_while_locked(c, user).await?;
+        account_deletion::reject_while_locked(c, user).await?;
         return Err(Failure::Stale);
     }
 
-    for (gone, into) in &plan.merged {
-        merge::record(c, user, *gone, *into, plan).await?;
-    }
-    for fact in &plan.deleted_facts {
-        sqlx::query("DELETE FROM facts WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&fact.0)).execute(&mut *c).await?;
-    }
-    for (gone, _) in &plan.merged {
-        // There is one node of the user at a time, and the one that stays is written next.
-        let other = sqlx::query("UPDATE entities SET is_viewer = 0 WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&gone.0));
-        other.execute(&mut *c).await?;
-    }
-    for entity in &plan.entities {
-        put_entity(c, user, entity).await?;
-    }
-    for (gone, into) in &plan.merged {
-        merge::entity_as(c, user, *gone, *into, "after").await?;
-    }
-    for unmerge in &plan.unmerged {
-        merge::undo(c, user, unmerge).await?;
-    }
-    for (entity, key) in &plan.keys {
-        put_key(c, user, *entity, key).await?;
-    }
-    for (entity, hint) in &plan.hints {
-        put_hint(c, user, *entity, hint).await?;
-    }
-    if let Some((message, kind, mentions)) = &plan.message {
-        processed(c, user, *message, *kind, mentions, &plan.decisions).await?;
-    }
-    for (gone, into) in &plan.dropped_facts {
-        move_evidence(c, user, *gone, *into, plan).await?;
-    }
-    if !plan.unmerged.is_empty() {
-        free_statements(c, user, &plan.facts).await?;
-    }
-    for fact in &plan.facts {
-        put_fact(c, user, fact).await?;
-    }
-    for evidence in &plan.evidence {
-        put_evidence(c, user, evidence).await?;
-    }
-    for (fact, message, stance) in &plan.dropped_evidence {
-        sqlx::query("DELETE FROM evidence WHERE user_id = ? AND fact_id = ? AND message_id = ? AND stance = ?")
-            .bind(bytes(&user))
-            .bind(bytes(&fact.0))
-            .bind(bytes(&message.0))
-            .bind(stance.word())
-            .execute(&mut *c)
-            .await?;
-    }
+    write_entities(c, user, plan).await?;
+    write_facts(c, user, plan).await?;
     for (gone, into) in &plan.merged {
         merge::merge(c, user, *gone, *into).await?;
     }
@@ -106,13 +58,80 @@ pub(super) async fn plan(
     Ok(seqs)
 }
 
+/// Writes the entities of a plan, their keys and hints, and what was found in the message.
+///
+/// Also records merges before they change anything, and undoes earlier merges.
+async fn write_entities(c: &mut SqliteConnection, user: Uuid, plan: &KnowledgeCommit) -> Result<(), Failure> {
+    for (gone, into) in &plan.merged {
+        merge::record_merge(c, user, *gone, *into, plan).await?;
+    }
+    for fact in &plan.deleted_facts {
+        sqlx::query("DELETE FROM facts WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&fact.0)).execute(&mut *c).await?;
+    }
+    for (gone, _) in &plan.merged {
+        // A user has only one viewer entity, and the entity that stays is written next.
+        let other = sqlx::query("UPDATE entities SET is_viewer = 0 WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&gone.0));
+        other.execute(&mut *c).await?;
+    }
+    for entity in &plan.entities {
+        upsert_entity(c, user, entity).await?;
+    }
+    for (gone, into) in &plan.merged {
+        merge::record_entity(c, user, *gone, *into, "after").await?;
+    }
+    for unmerge in &plan.unmerged {
+        merge::undo_merge(c, user, unmerge).await?;
+    }
+    for (entity, key) in &plan.keys {
+        insert_key(c, user, *entity, key).await?;
+    }
+    for (entity, hint) in &plan.hints {
+        insert_hint(c, user, *entity, hint).await?;
+    }
+    if let Some((message, kind, mentions)) = &plan.message {
+        record_extraction(c, user, *message, *kind, mentions, &plan.decisions).await?;
+    }
+    Ok(())
+}
+
+/// Writes the facts and the evidence of a plan, and removes those that it drops.
+async fn write_facts(c: &mut SqliteConnection, user: Uuid, plan: &KnowledgeCommit) -> Result<(), Failure> {
+    for (gone, into) in &plan.dropped_facts {
+        move_evidence(c, user, *gone, *into, plan).await?;
+    }
+    if !plan.unmerged.is_empty() {
+        release_statements(c, user, &plan.facts).await?;
+    }
+    for fact in &plan.facts {
+        upsert_fact(c, user, fact).await?;
+    }
+    for evidence in &plan.evidence {
+        insert_evidence(c, user, evidence).await?;
+    }
+    for (fact, message, stance) in &plan.dropped_evidence {
+        sqlx::query("DELETE FROM evidence WHERE user_id = ? AND fact_id = ? AND message_id = ? AND stance = ?")
+            .bind(bytes(&user))
+            .bind(bytes(&fact.0))
+            .bind(bytes(&message.0))
+            .bind(stance.word())
+            .execute(&mut *c)
+            .await?;
+    }
+    Ok(())
+}
+
 /// Stores an answer and ends its job.
-pub(super) async fn answer(c: &mut SqliteConnection, caller: &Caller, answer: AnswerCommit, claim: &Claim) -> Result<Message, Failure> {
+pub(super) async fn commit_answer(
+    c: &mut SqliteConnection,
+    caller: &Caller,
+    answer: AnswerCommit,
+    claim: &Claim,
+) -> Result<Message, Failure> {
     let user = caller.user().0;
-    let held = jobs::held(c, caller.user(), claim).await?;
+    let held = jobs::verify_claim(c, caller.user(), claim).await?;
     let AnswerCommit { message, answer_to, citations, events } = answer;
     let (session, now) = (message.session, message.created_at);
-    // In the same session, because a session's messages go together.
+    // The question must be in the same session, because the messages of a session are deleted together.
     sqlx::query("SELECT 1 FROM messages WHERE user_id = ? AND id = ? AND session_id = ?")
         .bind(bytes(&user))
         .bind(bytes(&answer_to.0))
@@ -120,14 +139,14 @@ pub(super) async fn answer(c: &mut SqliteConnection, caller: &Caller, answer: An
         .fetch_optional(&mut *c)
         .await?
         .ok_or(Failure::NotFound)?;
-    let new = append::New { message, answer_to: Some(answer_to), citations };
+    let new = append::PendingMessage { message, answer_to: Some(answer_to), citations };
     let stored = append::store(c, caller, session, vec![new]).await?.pop().ok_or(Failure::NotFound)?;
     events::append(c, user, session, &events, now).await?;
     jobs::finish(c, &held, now).await?;
     Ok(stored)
 }
 
-async fn put_entity(c: &mut SqliteConnection, user: Uuid, e: &Entity) -> Result<(), Failure> {
+async fn upsert_entity(c: &mut SqliteConnection, user: Uuid, e: &Entity) -> Result<(), Failure> {
     let mut search = folded(&e.name);
     for alias in &e.aliases {
         search.push('\n');
@@ -160,7 +179,7 @@ async fn put_entity(c: &mut SqliteConnection, user: Uuid, e: &Entity) -> Result<
     Ok(())
 }
 
-async fn put_key(c: &mut SqliteConnection, user: Uuid, entity: EntityId, key: &EntityKey) -> Result<(), Failure> {
+async fn insert_key(c: &mut SqliteConnection, user: Uuid, entity: EntityId, key: &EntityKey) -> Result<(), Failure> {
     sqlx::query("INSERT INTO entity_keys (user_id, key, entity_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
         .bind(bytes(&user))
         .bind(key.as_str())
@@ -170,7 +189,7 @@ async fn put_key(c: &mut SqliteConnection, user: Uuid, entity: EntityId, key: &E
     Ok(())
 }
 
-async fn put_hint(c: &mut SqliteConnection, user: Uuid, entity: EntityId, hint: &str) -> Result<(), Failure> {
+async fn insert_hint(c: &mut SqliteConnection, user: Uuid, entity: EntityId, hint: &str) -> Result<(), Failure> {
     sqlx::query("INSERT INTO entity_hints (user_id, hint, entity_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
         .bind(bytes(&user))
         .bind(hint)
@@ -180,8 +199,8 @@ async fn put_hint(c: &mut SqliteConnection, user: Uuid, entity: EntityId, hint: 
     Ok(())
 }
 
-/// Notes what was found in a message. Mentions of an earlier run are replaced.
-async fn processed(
+/// Records what was found in a message. Mentions of an earlier run are replaced.
+async fn record_extraction(
     c: &mut SqliteConnection,
     user: Uuid,
     message: MessageId,
@@ -227,8 +246,8 @@ async fn processed(
     Ok(())
 }
 
-/// Writes a fact whole.
-pub(in super::super) async fn put_fact(c: &mut SqliteConnection, user: Uuid, f: &Fact) -> Result<(), Failure> {
+/// Inserts a fact or overwrites all its columns.
+pub(in super::super) async fn upsert_fact(c: &mut SqliteConnection, user: Uuid, f: &Fact) -> Result<(), Failure> {
     sqlx::query(
         "INSERT INTO facts (user_id, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
                             valid_from, valid_to, last_support, created_at, updated_at)
@@ -259,9 +278,10 @@ pub(in super::super) async fn put_fact(c: &mut SqliteConnection, user: Uuid, f: 
     Ok(())
 }
 
-/// Takes the facts that are to be written out of the way of each other: when a merge is undone one may get the statement that
-/// another still has, whatever their order.
-async fn free_statements(c: &mut SqliteConnection, user: Uuid, facts: &[Fact]) -> Result<(), Failure> {
+/// Frees the statements (subject, relation, object) of the facts that are about to be written.
+///
+/// When a merge is undone, one fact may get the statement that another still has, in any order.
+async fn release_statements(c: &mut SqliteConnection, user: Uuid, facts: &[Fact]) -> Result<(), Failure> {
     sqlx::query("UPDATE facts SET relation = hex(id) WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
         .bind(bytes(&user))
         .bind(id_list(facts.iter().map(|f| &f.id.0)))
@@ -270,8 +290,8 @@ async fn free_statements(c: &mut SqliteConnection, user: Uuid, facts: &[Fact]) -
     Ok(())
 }
 
-/// Evidence that is there already stays as it is: a message counts once, however often it is delivered.
-async fn put_evidence(c: &mut SqliteConnection, user: Uuid, e: &Evidence) -> Result<(), Failure> {
+/// Inserts evidence. Existing evidence stays unchanged: a message counts once, however often it is delivered.
+async fn insert_evidence(c: &mut SqliteConnection, user: Uuid, e: &Evidence) -> Result<(), Failure> {
     sqlx::query(
         "INSERT INTO evidence (user_id, fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, fact_id, message_id, stance) DO NOTHING",
@@ -291,14 +311,16 @@ async fn put_evidence(c: &mut SqliteConnection, user: Uuid, e: &Evidence) -> Res
     Ok(())
 }
 
-/// Merges a fact into another: its evidence moves, what the other has already is dropped, then the fact goes. This frees its
-/// statement (subject, relation, object) for the facts that are written next.
+/// Merges a fact into another and deletes it.
+///
+/// Its evidence moves, except for what the other fact already has. This frees its statement (subject, relation, object) for the
+/// facts that are written next.
 async fn move_evidence(c: &mut SqliteConnection, user: Uuid, gone: FactId, into: FactId, plan: &KnowledgeCommit) -> Result<(), Failure> {
     let exists = sqlx::query("SELECT 1 FROM facts WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&into.0));
     if exists.fetch_optional(&mut *c).await?.is_none() {
-        // Merged into a fact that is new with this plan.
+        // The target is created by this same plan.
         let new = plan.facts.iter().find(|f| f.id == into).ok_or(Failure::NotFound)?;
-        put_fact(c, user, new).await?;
+        upsert_fact(c, user, new).await?;
     }
     sqlx::query("UPDATE OR IGNORE evidence SET fact_id = ?3 WHERE user_id = ?1 AND fact_id = ?2")
         .bind(bytes(&user))

@@ -1,4 +1,4 @@
-//! Lists of entities and facts by filter. Sort columns and id make the key of a row, so pages neither overlap nor skip.
+//! Lists entities and facts by filter. A row's key is its sort columns and its id, so pages neither overlap nor skip rows.
 
 use sqlx::{QueryBuilder, Sqlite};
 use uuid::Uuid;
@@ -12,8 +12,9 @@ use super::super::{
 use recall_domain::{Entity, Fact, FactStatus, Page, Slice, UserId};
 use recall_ports::{EntityFilter, FactFilter};
 
-/// The form in which text is searched: lower case by Unicode, which SQLite's own LIKE does not know. Searched with
-/// `instr`, so no character of the user's is a pattern.
+/// The searchable form of a text: Unicode lower case, which SQLite's LIKE does not support.
+///
+/// `instr` searches it, so the user's characters are never a pattern.
 pub(in super::super) fn folded(text: &str) -> String {
     text.to_lowercase()
 }
@@ -27,7 +28,7 @@ pub(super) async fn entities(store: &SqliteStore, user: UserId, filter: &EntityF
         sql.push(" OR e.mention_count = ").push_bind(mentions).push(" AND e.id < ").push_bind(bytes(&id)).push(")");
     }
     sql.push(" ORDER BY e.mention_count DESC, e.id DESC LIMIT ").push_bind(keys::limit(page));
-    let found = sql.build().fetch_all(store.readers.of(user)).await?;
+    let found = sql.build().fetch_all(store.readers.for_user(user)).await?;
     let items = found.iter().map(|row| {
         let entity = rows::entity(row)?;
         Ok((keys::number_and_id(signed(entity.mention_count), entity.id.0), entity))
@@ -38,7 +39,7 @@ pub(super) async fn entities(store: &SqliteStore, user: UserId, filter: &EntityF
 pub(super) async fn count_entities(store: &SqliteStore, user: UserId, filter: &EntityFilter) -> Result<u64, Failure> {
     let mut sql = QueryBuilder::new("SELECT COUNT(*) FROM entities e");
     entity_conditions(&mut sql, user.0, filter);
-    let count: i64 = sql.build_query_scalar().fetch_one(store.readers.of(user)).await?;
+    let count: i64 = sql.build_query_scalar().fetch_one(store.readers.for_user(user)).await?;
     Ok(count.unsigned_abs())
 }
 
@@ -53,7 +54,7 @@ fn entity_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &Entity
     if let Some(session) = &filter.session {
         sql.push(" AND EXISTS (SELECT 1 FROM mentions m WHERE m.user_id = e.user_id AND m.session_id = ").push_bind(bytes(&session.0));
         sql.push(" AND m.entity_id = e.id");
-        session_deletion::seen(sql, "m.session_id", user);
+        session_deletion::push_visible(sql, "m.session_id", user);
         sql.push(")");
     }
 }
@@ -66,7 +67,7 @@ pub(super) async fn facts(store: &SqliteStore, user: UserId, filter: &FactFilter
         sql.push(" AND (f.updated_at, f.id) < (").push_bind(updated_at).push(", ").push_bind(bytes(&id)).push(")");
     }
     sql.push(" ORDER BY f.updated_at DESC, f.id DESC LIMIT ").push_bind(keys::limit(page));
-    let found = sql.build().fetch_all(store.readers.of(user)).await?;
+    let found = sql.build().fetch_all(store.readers.for_user(user)).await?;
     let items = found.iter().map(|row| {
         let fact = rows::fact(row)?;
         Ok((keys::number_and_id(millis(fact.updated_at), fact.id.0), fact))
@@ -77,16 +78,16 @@ pub(super) async fn facts(store: &SqliteStore, user: UserId, filter: &FactFilter
 pub(super) async fn count_facts(store: &SqliteStore, user: UserId, filter: &FactFilter) -> Result<u64, Failure> {
     let mut sql = QueryBuilder::new("SELECT COUNT(*) FROM facts f");
     fact_conditions(&mut sql, user.0, filter);
-    let count: i64 = sql.build_query_scalar().fetch_one(store.readers.of(user)).await?;
+    let count: i64 = sql.build_query_scalar().fetch_one(store.readers.for_user(user)).await?;
     Ok(count.unsigned_abs())
 }
 
 fn fact_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &FactFilter) {
     sql.push(" WHERE f.user_id = ").push_bind(bytes(&user));
-    // What rests on nothing else than a session that is being deleted.
+    // Excludes facts that rest only on a session under deletion.
     sql.push(" AND (NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = ").push_bind(bytes(&user)).push(" AND deletion_at IS NOT NULL)");
     sql.push(" OR EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.fact_id = f.id");
-    session_deletion::seen(sql, "v.session_id", user);
+    session_deletion::push_visible(sql, "v.session_id", user);
     sql.push("))");
     if let Some(subject) = &filter.subject {
         sql.push(" AND f.subject_id = ").push_bind(bytes(&subject.0));
@@ -106,20 +107,21 @@ fn fact_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &FactFilt
     if let Some(session) = &filter.session {
         sql.push(" AND EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.session_id = ").push_bind(bytes(&session.0));
         sql.push(" AND v.fact_id = f.id");
-        session_deletion::seen(sql, "v.session_id", user);
+        session_deletion::push_visible(sql, "v.session_id", user);
         sql.push(")");
     }
     if let Some(message) = &filter.message {
         sql.push(" AND EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = f.user_id AND v.message_id = ").push_bind(bytes(&message.0));
         sql.push(" AND v.fact_id = f.id");
-        session_deletion::seen(sql, "v.session_id", user);
+        session_deletion::push_visible(sql, "v.session_id", user);
         sql.push(")");
     }
     if let Some(belief) = filter.min_belief {
         sql.push(" AND (f.support + 1.0) / (f.support + f.opposition + 2.0) >= ").push_bind(belief);
     }
     if let Some(t) = filter.as_of {
-        // `valid_from` is when the first message said so, hence also when it became known. What the user took back never held.
+        // `valid_from` is the time of the first supporting message, so it is also when the fact became known. A retracted fact
+        // never held.
         sql.push(" AND f.valid_from <= ").push_bind(millis(t));
         sql.push(" AND (f.valid_to IS NULL OR f.valid_to > ").push_bind(millis(t));
         sql.push(") AND f.status <> ").push_bind(FactStatus::Retracted.word());

@@ -1,4 +1,4 @@
-//! Making two entities one, with a record of what they were, and undoing it.
+//! Merges two entities, records their earlier state, and undoes merges.
 
 use sqlx::SqliteConnection;
 use uuid::Uuid;
@@ -19,7 +19,7 @@ const FACT: &str =
                     created_at, updated_at";
 const EVIDENCE: &str = "fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at";
 
-/// Merges an entity into another. Its facts have been moved by the plan.
+/// Merges an entity into another. The plan has already moved its facts.
 pub(super) async fn merge(c: &mut SqliteConnection, user: Uuid, gone: EntityId, into: EntityId) -> Result<(), Failure> {
     for sql in [
         "INSERT INTO entity_keys (user_id, key, entity_id)
@@ -38,8 +38,8 @@ pub(super) async fn merge(c: &mut SqliteConnection, user: Uuid, gone: EntityId, 
     Ok(())
 }
 
-/// Notes what a merge is about to change, and that the one id stands for the other from now on.
-pub(super) async fn record(
+/// Records the state before a merge, and redirects the merged id to the other entity.
+pub(super) async fn record_merge(
     c: &mut SqliteConnection,
     user: Uuid,
     gone: EntityId,
@@ -48,7 +48,7 @@ pub(super) async fn record(
 ) -> Result<(), Failure> {
     let there = sqlx::query("SELECT 1 FROM entities WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&into.0));
     if there.fetch_optional(&mut *c).await?.is_none() {
-        // Into one that is new with this plan: there is nothing to go back to.
+        // The target is created by this plan, so there is no earlier state to restore.
         return Ok(());
     }
     let decision = plan.merge_decision.clone().unwrap_or(Decision { score: 1.0, reason: String::new() });
@@ -71,8 +71,8 @@ pub(super) async fn record(
         .bind(&decision.reason)
         .execute(&mut *c)
         .await?;
-    entity_as(c, user, gone, gone, "gone").await?;
-    entity_as(c, user, gone, into, "before").await?;
+    record_entity(c, user, gone, gone, "gone").await?;
+    record_entity(c, user, gone, into, "before").await?;
     let united = plan.dropped_facts.iter().flat_map(|(a, b)| [&a.0, &b.0]);
     let touched = id_list(plan.facts.iter().map(|f| &f.id.0).chain(plan.deleted_facts.iter().map(|f| &f.0)).chain(united));
     for sql in [
@@ -104,8 +104,14 @@ pub(super) async fn record(
     Ok(())
 }
 
-/// Copies an entity as it is now into the record of a merge.
-pub(super) async fn entity_as(c: &mut SqliteConnection, user: Uuid, gone: EntityId, entity: EntityId, side: &str) -> Result<(), Failure> {
+/// Copies the current state of an entity into a merge record.
+pub(super) async fn record_entity(
+    c: &mut SqliteConnection,
+    user: Uuid,
+    gone: EntityId,
+    entity: EntityId,
+    side: &str,
+) -> Result<(), Failure> {
     let sql = format!(
         "INSERT INTO merged_entities (user_id, gone_id, side, {ENTITY})
          SELECT user_id, ?2, ?4, {ENTITY} FROM entities WHERE user_id = ?1 AND id = ?3
@@ -116,18 +122,18 @@ pub(super) async fn entity_as(c: &mut SqliteConnection, user: Uuid, gone: Entity
     Ok(())
 }
 
-/// Undoes a merge. Both entities have been written by the plan; its facts and evidence are written next.
-pub(super) async fn undo(c: &mut SqliteConnection, user: Uuid, u: &Unmerge) -> Result<(), Failure> {
-    let known = sqlx::query("SELECT 1 FROM merges WHERE user_id = ? AND gone_id = ?").bind(bytes(&user)).bind(bytes(&u.gone.0));
+/// Undoes a merge. The plan has already written both entities; it writes their facts and evidence next.
+pub(super) async fn undo_merge(c: &mut SqliteConnection, user: Uuid, unmerge: &Unmerge) -> Result<(), Failure> {
+    let known = sqlx::query("SELECT 1 FROM merges WHERE user_id = ? AND gone_id = ?").bind(bytes(&user)).bind(bytes(&unmerge.gone.0));
     known.fetch_optional(&mut *c).await?.ok_or(Failure::Stale)?;
-    let later: Vec<(String, u32)> = u.mentions.iter().map(|(m, o)| (m.0.as_simple().to_string(), *o)).collect();
+    let later: Vec<(String, u32)> = unmerge.mentions.iter().map(|(m, o)| (m.0.as_simple().to_string(), *o)).collect();
     sqlx::query(
         "UPDATE mentions SET entity_id = ?2 WHERE user_id = ?1 AND entity_id = ?3
          AND (message_id, ordinal) IN (SELECT unhex(value ->> 0), value ->> 1 FROM json_each(?4))",
     )
     .bind(bytes(&user))
-    .bind(bytes(&u.gone.0))
-    .bind(bytes(&u.from.0))
+    .bind(bytes(&unmerge.gone.0))
+    .bind(bytes(&unmerge.from.0))
     .bind(json(&later, "mentions")?)
     .execute(&mut *c)
     .await?;
@@ -146,28 +152,28 @@ pub(super) async fn undo(c: &mut SqliteConnection, user: Uuid, u: &Unmerge) -> R
              SELECT earlier_id FROM merged_earlier WHERE user_id = ?1 AND gone_id = ?2)",
         "DELETE FROM entity_merges WHERE user_id = ?1 AND gone_id = ?2 AND ?3 IS NOT NULL",
     ] {
-        sqlx::query(sql).bind(bytes(&user)).bind(bytes(&u.gone.0)).bind(bytes(&u.from.0)).execute(&mut *c).await?;
+        sqlx::query(sql).bind(bytes(&user)).bind(bytes(&unmerge.gone.0)).bind(bytes(&unmerge.from.0)).execute(&mut *c).await?;
     }
     Ok(())
 }
 
-/// The record of a merge, with who holds the place of the one that went.
-pub(super) async fn recorded(store: &SqliteStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
-    // One snapshot, so that no commit can take a part of the record away while the rest is read.
+/// Loads the record of a merge, with the entity that now holds the place of the merged one.
+pub(super) async fn load_record(store: &SqliteStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
+    // One snapshot, so that no commit changes the record between two reads.
     let mut c = store.readers.for_server().begin().await?;
     let head = "SELECT m.merged_at, m.score, m.reason, e.into_id FROM merges m
          JOIN entity_merges e ON e.user_id = m.user_id AND e.gone_id = m.gone_id WHERE m.user_id = ? AND m.gone_id = ?";
     let Some(head) = sqlx::query(head).bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_optional(&mut *c).await? else { return Ok(None) };
-    let (mut one, mut before, mut after) = (None, None, None);
+    let (mut gone_entity, mut before, mut after) = (None, None, None);
     let entities = sqlx::query("SELECT * FROM merged_entities WHERE user_id = ? AND gone_id = ?");
     for row in entities.bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_all(&mut *c).await? {
         match Columns::of(&row, "merged_entities").text("side")?.as_str() {
-            "gone" => one = Some(rows::entity(&row)?),
+            "gone" => gone_entity = Some(rows::entity(&row)?),
             "before" => before = Some(rows::entity(&row)?),
             _ => after = Some(rows::entity(&row)?),
         }
     }
-    let (Some(one), Some(before), Some(after)) = (one, before, after) else {
+    let (Some(gone_entity), Some(before), Some(after)) = (gone_entity, before, after) else {
         return Err(Failure::Damaged { table: "merged_entities", column: "side" });
     };
     let facts = sqlx::query("SELECT * FROM merged_facts WHERE user_id = ? AND gone_id = ? ORDER BY id");
@@ -191,7 +197,7 @@ pub(super) async fn recorded(store: &SqliteStore, user: UserId, gone: EntityId) 
         Ok::<_, Failure>((MessageId(c.id("message_id")?), c.small("ordinal")?))
     };
     Ok(Some(MergeRecord {
-        gone: one,
+        gone: gone_entity,
         before,
         after,
         holder: EntityId(head.id("into_id")?),
@@ -204,7 +210,7 @@ pub(super) async fn recorded(store: &SqliteStore, user: UserId, gone: EntityId) 
     }))
 }
 
-/// What was merged into entities and can be undone, the latest first.
+/// Lists undoable merges into these entities, latest first.
 pub(super) async fn merged_into(store: &SqliteStore, user: UserId, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, Failure> {
     let found = sqlx::query(
         "SELECT o.into_id, m.gone_id, m.merged_at, m.score, m.reason, e.name FROM entity_merges o
@@ -214,7 +220,7 @@ pub(super) async fn merged_into(store: &SqliteStore, user: UserId, entities: &[E
     )
     .bind(bytes(&user.0))
     .bind(id_list(entities.iter().map(|id| &id.0)))
-    .fetch_all(store.readers.of(user))
+    .fetch_all(store.readers.for_user(user))
     .await?;
     found
         .iter()

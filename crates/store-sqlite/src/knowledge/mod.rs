@@ -1,4 +1,4 @@
-//! Entities, facts and evidence: looked up in `read`, listed in `list` (evidence in `trace`), changed in `commit` only.
+//! Entities, facts and evidence. `read` looks them up, `list` and `trace` list them, and only `commit` changes them.
 
 mod commit;
 mod list;
@@ -8,11 +8,11 @@ mod trace;
 
 use async_trait::async_trait;
 
-pub(super) use self::{commit::put_fact, list::folded, read::version};
+pub(super) use self::{commit::upsert_fact, list::folded, read::version};
 #[cfg(test)]
 pub(super) use self::{
-    read::{BETWEEN, HINTED},
-    trace::RECENT,
+    read::{ENTITIES_BY_HINT, FACTS_BETWEEN},
+    trace::RECENTLY_MENTIONED,
 };
 use super::SqliteStore;
 use recall_domain::{
@@ -70,12 +70,12 @@ impl KnowledgeStore for SqliteStore {
 
     async fn commit(&self, caller: &Caller, plan: &KnowledgeCommit, claim: Option<&Claim>) -> Result<Vec<u64>, CommitError> {
         let (caller, plan, claim) = (*caller, plan.clone(), claim.cloned());
-        Ok(self.write(move |c| Box::pin(async move { commit::plan(c, &caller, &plan, claim.as_ref()).await })).await?)
+        Ok(self.write(move |c| Box::pin(async move { commit::commit_plan(c, &caller, &plan, claim.as_ref()).await })).await?)
     }
 
     async fn commit_answer(&self, caller: &Caller, answer: &AnswerCommit, claim: &Claim) -> Result<Message, CommitError> {
         let (caller, answer, claim) = (*caller, answer.clone(), claim.clone());
-        Ok(self.write(move |c| Box::pin(async move { commit::answer(c, &caller, answer, &claim).await })).await?)
+        Ok(self.write(move |c| Box::pin(async move { commit::commit_answer(c, &caller, answer, &claim).await })).await?)
     }
 
     async fn list_entities(&self, caller: &Caller, filter: &EntityFilter, page: &Page) -> Result<Slice<Entity>, StoreError> {
@@ -115,7 +115,7 @@ impl KnowledgeStore for SqliteStore {
     }
 
     async fn merge_record(&self, caller: &Caller, gone: EntityId) -> Result<Option<MergeRecord>, StoreError> {
-        Ok(merge::recorded(self, caller.user(), gone).await?)
+        Ok(merge::load_record(self, caller.user(), gone).await?)
     }
 
     async fn merged_into(&self, caller: &Caller, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, StoreError> {

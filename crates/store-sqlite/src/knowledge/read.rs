@@ -1,4 +1,4 @@
-//! Looking up entities and facts by id and by key.
+//! Looks up entities and facts by id and by key.
 
 use std::collections::HashMap;
 
@@ -14,26 +14,26 @@ use super::super::{
 use recall_domain::{Entity, EntityId, EntityKey, Fact, FactId, UserId};
 use recall_ports::FactKey;
 
-/// For each message that names a person.
-pub(in super::super) const HINTED: &str =
+/// Finds people by part of a name. Runs for each message that names a person.
+pub(in super::super) const ENTITIES_BY_HINT: &str =
     "SELECT h.hint AS found_hint, e.* FROM entity_hints h JOIN entities e ON e.user_id = h.user_id AND e.id = h.entity_id
      WHERE h.user_id = ? AND h.hint IN (SELECT value FROM json_each(?)) ORDER BY e.mention_count DESC, e.id, h.hint LIMIT ?";
 const VERSION: &str = "SELECT knowledge_version FROM users WHERE id = ?";
 
-/// The version inside a transaction; 0 for a user who never wrote.
+/// The knowledge version inside a transaction; 0 for a user who never wrote.
 pub(in super::super) async fn version(c: &mut SqliteConnection, user: Uuid) -> Result<u64, Failure> {
     let version: Option<i64> = sqlx::query_scalar(VERSION).bind(bytes(&user)).fetch_optional(c).await?;
     Ok(version.unwrap_or(0).unsigned_abs())
 }
 
 pub(super) async fn current_version(store: &SqliteStore, user: UserId) -> Result<u64, Failure> {
-    let version: Option<i64> = sqlx::query_scalar(VERSION).bind(bytes(&user.0)).fetch_optional(store.readers.of(user)).await?;
+    let version: Option<i64> = sqlx::query_scalar(VERSION).bind(bytes(&user.0)).fetch_optional(store.readers.for_user(user)).await?;
     Ok(version.unwrap_or(0).unsigned_abs())
 }
 
 pub(super) async fn viewer(store: &SqliteStore, user: UserId) -> Result<Option<Entity>, Failure> {
     let row = sqlx::query("SELECT * FROM entities WHERE user_id = ? AND is_viewer = 1").bind(bytes(&user.0));
-    row.fetch_optional(store.readers.of(user)).await?.as_ref().map(rows::entity).transpose()
+    row.fetch_optional(store.readers.for_user(user)).await?.as_ref().map(rows::entity).transpose()
 }
 
 pub(super) async fn entities_by_key(store: &SqliteStore, user: UserId, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, Failure> {
@@ -44,12 +44,12 @@ pub(super) async fn entities_by_key(store: &SqliteStore, user: UserId, keys: &[E
     )
     .bind(bytes(&user.0))
     .bind(json(&texts, "keys")?)
-    .fetch_all(store.readers.of(user))
+    .fetch_all(store.readers.for_user(user))
     .await?;
     let asked: HashMap<&str, &EntityKey> = keys.iter().map(|key| (key.as_str(), key)).collect();
     let mut pairs = Vec::with_capacity(found.len());
     for row in &found {
-        // The key asked for is handed back, so that nothing but `EntityKey::of` ever makes one.
+        // Return the key that the caller passed, so that only `EntityKey::of` ever makes keys.
         if let Some(key) = asked.get(row.try_get::<&str, _>("found_key")?) {
             pairs.push(((*key).clone(), rows::entity(row)?));
         }
@@ -63,11 +63,11 @@ pub(super) async fn entities_by_hint(
     hints: &[String],
     limit: u32,
 ) -> Result<Vec<(String, Entity)>, Failure> {
-    let found = sqlx::query(HINTED)
+    let found = sqlx::query(ENTITIES_BY_HINT)
         .bind(bytes(&user.0))
         .bind(json(hints, "hints")?)
         .bind(i64::from(limit))
-        .fetch_all(store.readers.of(user))
+        .fetch_all(store.readers.for_user(user))
         .await?;
     found.iter().map(|row| Ok((row.try_get("found_hint")?, rows::entity(row)?))).collect()
 }
@@ -81,7 +81,7 @@ pub(super) async fn entities_by_id(store: &SqliteStore, user: UserId, ids: &[Ent
     )
     .bind(bytes(&user.0))
     .bind(id_list(ids.iter().map(|id| &id.0)))
-    .fetch_all(store.readers.of(user))
+    .fetch_all(store.readers.for_user(user))
     .await?;
     found.iter().map(rows::entity).collect()
 }
@@ -89,7 +89,7 @@ pub(super) async fn entities_by_id(store: &SqliteStore, user: UserId, ids: &[Ent
 pub(super) async fn facts_by_key(store: &SqliteStore, user: UserId, keys: &[FactKey], most: u32) -> Result<Vec<Fact>, Failure> {
     let hex = |id: &EntityId| id.0.as_simple().to_string();
     let asked: Vec<_> = keys.iter().map(|k| (hex(&k.subject), &k.relation, k.object.as_ref().map(hex))).collect();
-    // The index is named because SQLite, without statistics, takes any user to have ten rows and would read all their facts.
+    // Names the index because SQLite, without statistics, assumes ten rows for any user and would read all their facts.
     let found = sqlx::query(
         "SELECT DISTINCT f.* FROM json_each(?2) k CROSS JOIN facts f INDEXED BY facts_statement ON f.user_id = ?1
              AND f.subject_id = unhex(k.value ->> 0) AND f.relation = (k.value ->> 1)
@@ -99,7 +99,7 @@ pub(super) async fn facts_by_key(store: &SqliteStore, user: UserId, keys: &[Fact
     .bind(bytes(&user.0))
     .bind(json(&asked, "keys")?)
     .bind(i64::from(most))
-    .fetch_all(store.readers.of(user))
+    .fetch_all(store.readers.for_user(user))
     .await?;
     found.iter().map(rows::fact).collect()
 }
@@ -108,13 +108,14 @@ pub(super) async fn facts_by_id(store: &SqliteStore, user: UserId, ids: &[FactId
     let found = sqlx::query("SELECT * FROM facts WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
         .bind(bytes(&user.0))
         .bind(id_list(ids.iter().map(|id| &id.0)))
-        .fetch_all(store.readers.of(user))
+        .fetch_all(store.readers.for_user(user))
         .await?;
     found.iter().map(rows::fact).collect()
 }
 
-/// Each side is looked up by an index of its own, named for the reason given above, and gives no more than `limit`; a fact of an
-/// entity with itself must not count twice towards it.
+/// Lists facts about the entities, up to `limit` per side.
+///
+/// Each side uses its own index, named for the reason above. A fact between an entity and itself counts once.
 pub(super) async fn facts_of_entities(store: &SqliteStore, user: UserId, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, Failure> {
     let found = sqlx::query(
         "WITH asked AS (SELECT DISTINCT unhex(value) AS entity FROM json_each(?2)),
@@ -130,24 +131,24 @@ pub(super) async fn facts_of_entities(store: &SqliteStore, user: UserId, entitie
     .bind(bytes(&user.0))
     .bind(id_list(entities.iter().map(|id| &id.0)))
     .bind(i64::from(limit))
-    .fetch_all(store.readers.of(user))
+    .fetch_all(store.readers.for_user(user))
     .await?;
     found.iter().map(rows::fact).collect()
 }
 
-/// Each pair is looked up by itself: somebody of whom much is known costs no more than somebody of whom nothing is.
-pub(in super::super) const BETWEEN: &str =
+/// Looks up each pair separately: a well-known entity costs no more than an unknown one.
+pub(in super::super) const FACTS_BETWEEN: &str =
     "WITH some (id) AS (SELECT unhex(value) FROM json_each(?2)), others (id) AS (SELECT unhex(value) FROM json_each(?3)),
      pairs (subject, object) AS (SELECT a.id, b.id FROM some a CROSS JOIN others b UNION SELECT b.id, a.id FROM some a CROSS JOIN others b)
      SELECT f.* FROM pairs p CROSS JOIN facts f INDEXED BY facts_of_pair
          ON f.user_id = ?1 AND f.subject_id = p.subject AND f.object_id = p.object ORDER BY f.id";
 
 pub(super) async fn facts_between(store: &SqliteStore, user: UserId, some: &[EntityId], others: &[EntityId]) -> Result<Vec<Fact>, Failure> {
-    let found = sqlx::query(BETWEEN)
+    let found = sqlx::query(FACTS_BETWEEN)
         .bind(bytes(&user.0))
         .bind(id_list(some.iter().map(|id| &id.0)))
         .bind(id_list(others.iter().map(|id| &id.0)))
-        .fetch_all(store.readers.of(user))
+        .fetch_all(store.readers.for_user(user))
         .await?;
     found.iter().map(rows::fact).collect()
 }

@@ -1,4 +1,4 @@
-//! Storing messages with everything that belongs to them, in the transaction of the caller.
+//! Stores messages with their index entries, jobs and events, in the caller's transaction.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use sqlx::{QueryBuilder, Row, Sqlite, SqliteConnection};
 
 use super::super::{
     account_deletion,
-    codec::{Word, bytes, cut, foreign_json, json, millis, signed, vector},
+    codec::{Word, bytes, client_json, json, millis, signed, truncate_to_millis, vector},
     events,
     failure::Failure,
     jobs, rows, visits,
@@ -16,15 +16,15 @@ use recall_domain::{
 };
 use recall_ports::{Appended, FollowUp, JobWork, NewMessage};
 
-/// Stores what is new and finds what is not, in the order given.
+/// Stores the new messages and loads the known ones. Results are in the given order.
 pub(super) async fn append(
     c: &mut SqliteConnection,
     caller: &Caller,
     session: SessionId,
     messages: Vec<NewMessage>,
 ) -> Result<Vec<Appended>, Failure> {
-    let known = known(c, caller, session, &messages).await?;
-    // Of several with one external id in this call the first is stored, the others are that one again.
+    let known = load_existing(c, caller, session, &messages).await?;
+    // If one external id occurs several times in this call, the first message is stored and the others return it.
     let mut first: HashMap<String, usize> = HashMap::new();
     let mut fresh = Vec::new();
     let mut places = Vec::with_capacity(messages.len());
@@ -35,41 +35,41 @@ pub(super) async fn append(
         let stored_before = message.external_id.as_ref().and_then(|id| known.get(id));
         let given_before = message.external_id.as_ref().and_then(|id| first.get(id));
         let place = match (stored_before, given_before) {
-            (Some(message), _) => Place::Known(Box::new(message.clone())),
-            (None, Some(&at)) => Place::Again(at),
+            (Some(message), _) => ResultSource::Existing(Box::new(message.clone())),
+            (None, Some(&at)) => ResultSource::Duplicate(at),
             (None, None) => {
                 if let Some(id) = &message.external_id {
                     first.insert(id.clone(), fresh.len());
                 }
-                fresh.push(New { message, answer_to: None, citations: Vec::new() });
-                Place::Fresh(fresh.len() - 1)
+                fresh.push(PendingMessage { message, answer_to: None, citations: Vec::new() });
+                ResultSource::New(fresh.len() - 1)
             }
         };
         places.push(place);
     }
     let count = fresh.len();
     let stored = store(c, caller, session, fresh).await?;
-    visits::take_messages(c, caller, count).await?;
+    visits::use_message_quota(c, caller, count).await?;
     let appended = places.into_iter().filter_map(|place| match place {
-        Place::Fresh(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: false }),
-        Place::Again(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: true }),
-        Place::Known(message) => Some(Appended { message: *message, duplicate: true }),
+        ResultSource::New(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: false }),
+        ResultSource::Duplicate(at) => stored.get(at).map(|message| Appended { message: message.clone(), duplicate: true }),
+        ResultSource::Existing(message) => Some(Appended { message: *message, duplicate: true }),
     });
     Ok(appended.collect())
 }
 
-/// Where the result for a given message is found.
-enum Place {
-    /// Stored now, at this place among the new ones.
-    Fresh(usize),
-    /// The same external id stands at this place among the new ones.
-    Again(usize),
+/// Where the result for a given message comes from.
+enum ResultSource {
+    /// Stored by this call; the index into the new messages.
+    New(usize),
+    /// A duplicate external id in this call; the index of the first one in the new messages.
+    Duplicate(usize),
     /// Stored by an earlier call.
-    Known(Box<Message>),
+    Existing(Box<Message>),
 }
 
-/// Messages of the session that are stored already under one of the external ids.
-async fn known(
+/// Loads the messages of the session that already have one of the external ids.
+async fn load_existing(
     c: &mut SqliteConnection,
     caller: &Caller,
     session: SessionId,
@@ -90,20 +90,22 @@ async fn known(
     messages.collect()
 }
 
-/// A message to be stored, and what it answers.
-pub(in super::super) struct New {
+/// A message to store, and the question that it answers.
+pub(in super::super) struct PendingMessage {
     pub(in super::super) message: NewMessage,
     pub(in super::super) answer_to: Option<MessageId>,
     pub(in super::super) citations: Vec<Citation>,
 }
 
-/// Per message: its row, terms and vector, `message_stored` event and job. All numbers are drawn from the counters of session
-/// and user first, so that a second writer could never draw the same.
+/// Stores each message with its terms, vector, `message_stored` event and job.
+///
+/// All numbers come from the counters of session and user, which are incremented first. So no second writer can get the same
+/// numbers.
 pub(in super::super) async fn store(
     c: &mut SqliteConnection,
     caller: &Caller,
     session: SessionId,
-    new: Vec<New>,
+    new: Vec<PendingMessage>,
 ) -> Result<Vec<Message>, Failure> {
     let user = caller.user().0;
     let count = signed(new.len() as u64);
@@ -129,7 +131,8 @@ pub(in super::super) async fn store(
     }
     let position = counters.try_get::<i64, _>("message_count")? - count + 1;
     let seq = counters.try_get::<i64, _>("event_head")? - count + 1;
-    // The first message says by whose vectors the user is searched. A later one of another model leaves work to be done.
+    // The first message sets the model that searches the user's vectors. If a later message uses another model, its vectors are
+    // re-embedded later.
     let counters = sqlx::query(
         "UPDATE users SET feed_head = feed_head + ?2,
              embedding_model = CASE WHEN feed_head = 0 THEN ?3 ELSE embedding_model END,
@@ -142,14 +145,14 @@ pub(in super::super) async fn store(
     .fetch_optional(&mut *c)
     .await?;
     let Some(counters) = counters else {
-        account_deletion::refuse_while_locked(c, user).await?;
+        account_deletion::reject_while_locked(c, user).await?;
         return Err(Failure::BeingErased);
     };
     let feed_row = counters.try_get::<i64, _>("feed_head")? - count + 1;
     let in_use: Option<String> = counters.try_get("embedding_model")?;
 
     let single = new.len() == 1;
-    let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| stored(n, session, position)).collect();
+    let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| as_stored(n, session, position)).collect();
     insert_messages(c, caller, &messages, feed_row).await?;
 
     let index = new.iter().map(|n| Ok((n, json(&n.message.prepared.terms, "index terms")?))).collect::<Result<Vec<_>, Failure>>()?;
@@ -159,19 +162,19 @@ pub(in super::super) async fn store(
         row.push_bind(terms).push_bind(vector(&n.message.prepared.embedding.0));
     });
     sql.build().persistent(single).execute(&mut *c).await?;
-    keep_further(c, user, &new, in_use.as_deref()).await?;
+    insert_extra_vectors(c, user, &new, in_use.as_deref()).await?;
 
-    let drafts: Vec<(EventDraft, Timestamp)> = new.iter().zip(&messages).map(|(n, m)| (event(n, m), m.created_at)).collect();
+    let drafts: Vec<(EventDraft, Timestamp)> = new.iter().zip(&messages).map(|(n, m)| (stored_event(n, m), m.created_at)).collect();
     let numbered: Vec<_> = drafts.iter().zip(seq..).map(|((draft, at), seq)| (seq, draft, *at)).collect();
     events::insert(c, user, session.0, &numbered).await?;
 
-    let work: Vec<_> = new.iter().filter_map(|n| Some((work_of(&n.message)?, n.message.created_at))).collect();
+    let work: Vec<_> = new.iter().filter_map(|n| Some((job_for(&n.message)?, n.message.created_at))).collect();
     jobs::enqueue(c, caller, session, &work).await?;
     Ok(messages)
 }
 
 /// The message as it will be read back.
-fn stored(new: &New, session: SessionId, position: i64) -> Message {
+fn as_stored(new: &PendingMessage, session: SessionId, position: i64) -> Message {
     let m = &new.message;
     Message {
         id: m.id,
@@ -182,8 +185,8 @@ fn stored(new: &New, session: SessionId, position: i64) -> Message {
         text: m.text.clone(),
         kind: m.kind,
         status: if m.mining != FollowUp::Nothing { MessageStatus::Processing } else { MessageStatus::Processed },
-        sent_at: cut(m.sent_at),
-        created_at: cut(m.created_at),
+        sent_at: truncate_to_millis(m.sent_at),
+        created_at: truncate_to_millis(m.created_at),
         source_metadata: m.source_metadata.clone(),
         external_id: m.external_id.clone(),
         answer_to: new.answer_to,
@@ -197,7 +200,7 @@ async fn insert_messages(c: &mut SqliteConnection, caller: &Caller, messages: &[
         .iter()
         .zip(feed_row..)
         .map(|(m, row)| {
-            let metadata = m.source_metadata.as_ref().map(|v| foreign_json(v, "source metadata")).transpose()?;
+            let metadata = m.source_metadata.as_ref().map(|v| client_json(v, "source metadata")).transpose()?;
             Ok((m, row, metadata, json(&m.citations, "citations")?))
         })
         .collect::<Result<Vec<_>, Failure>>()?;
@@ -216,8 +219,13 @@ async fn insert_messages(c: &mut SqliteConnection, caller: &Caller, messages: &[
     Ok(())
 }
 
-/// The vectors by which the user is searched, while another model is to take over.
-async fn keep_further(c: &mut SqliteConnection, user: uuid::Uuid, new: &[New], in_use: Option<&str>) -> Result<(), Failure> {
+/// Stores the vectors of the model in use while another model is replacing it.
+async fn insert_extra_vectors(
+    c: &mut SqliteConnection,
+    user: uuid::Uuid,
+    new: &[PendingMessage],
+    in_use: Option<&str>,
+) -> Result<(), Failure> {
     for n in new.iter().filter(|n| in_use != Some(n.message.prepared.model.as_str())) {
         let further = n.message.prepared.further.iter().find(|(model, _)| in_use == Some(model.as_str()));
         if let Some((model, embedding)) = further {
@@ -233,7 +241,7 @@ async fn keep_further(c: &mut SqliteConnection, user: uuid::Uuid, new: &[New], i
     Ok(())
 }
 
-fn event(new: &New, m: &Message) -> EventDraft {
+fn stored_event(new: &PendingMessage, m: &Message) -> EventDraft {
     let body = MessageStored {
         session_id: m.session,
         message_id: m.id,
@@ -249,8 +257,8 @@ fn event(new: &New, m: &Message) -> EventDraft {
     EventDraft { id: new.message.event, body: EventBody::MessageStored(body) }
 }
 
-/// The job that finds a message's facts.
-fn work_of(m: &NewMessage) -> Option<JobWork> {
+/// The job that extracts facts from a message.
+fn job_for(m: &NewMessage) -> Option<JobWork> {
     match m.mining {
         FollowUp::Nothing => None,
         FollowUp::Facts => Some(JobWork::Understand { message: m.id, answer: false }),

@@ -1,4 +1,4 @@
-//! What retrieval reads: the feed from which an index is made, and exact search by vector.
+//! Reads for retrieval: the feed that builds an index, and exact vector search.
 
 use sqlx::Row;
 
@@ -7,7 +7,7 @@ use super::super::{
     codec::{bytes, signed, vector as blob},
     failure::Failure,
     rows::Columns,
-    session_deletion::under_deletion,
+    session_deletion::hidden_session_ids,
 };
 use recall_domain::{MessageId, SessionId, UserId};
 use recall_ports::{Embedding, FeedRow};
@@ -19,14 +19,14 @@ pub(super) async fn feed(store: &SqliteStore, user: UserId, model: &str, after: 
          FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
          LEFT JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id AND v.model = ?2
          WHERE m.user_id = ?1 AND m.feed_row > ?3 AND m.session_id NOT IN ",
-        under_deletion!(),
+        hidden_session_ids!(),
         " ORDER BY m.feed_row LIMIT ?4"
     ))
     .bind(bytes(&user.0))
     .bind(model)
     .bind(signed(after))
     .bind(i64::from(limit))
-    .fetch_all(store.readers.of(user))
+    .fetch_all(store.readers.for_user(user))
     .await?;
     found
         .iter()
@@ -47,8 +47,10 @@ pub(super) async fn feed(store: &SqliteStore, user: UserId, model: &str, after: 
         .collect()
 }
 
-/// Scans all of the user's vectors. An approximate index over all users would filter by user only afterwards and lose nearly
-/// all results of a small user; see <https://github.com/asg017/sqlite-vec>. A zero vector has no direction: its similarity is 0.
+/// Finds the nearest vectors by scanning all vectors of the user.
+///
+/// An approximate index over all users would filter by user only afterwards and lose nearly all results of a small user; see
+/// <https://github.com/asg017/sqlite-vec>. A zero vector has no direction, so its similarity is 0.
 pub(super) async fn nearest(
     store: &SqliteStore,
     user: UserId,
@@ -68,7 +70,7 @@ pub(super) async fn nearest(
                  SELECT message_id, embedding FROM message_index WHERE user_id = ?1 AND model = ?2
                  UNION ALL SELECT message_id, embedding FROM message_vectors WHERE user_id = ?1 AND model = ?2)
              WHERE length(embedding) = ?4 AND message_id NOT IN (SELECT id FROM messages WHERE user_id = ?1 AND session_id IN ",
-            under_deletion!(),
+            hidden_session_ids!(),
             ") ORDER BY distance, message_id LIMIT ?5"
         ),
         Some(_) => concat!(
@@ -79,7 +81,7 @@ pub(super) async fn nearest(
                  SELECT v.message_id, v.embedding FROM messages m JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id
                  WHERE m.user_id = ?1 AND m.session_id = ?6 AND v.model = ?2)
              WHERE length(embedding) = ?4 AND ?6 NOT IN ",
-            under_deletion!(),
+            hidden_session_ids!(),
             " ORDER BY distance, message_id LIMIT ?5"
         ),
     };
@@ -87,12 +89,12 @@ pub(super) async fn nearest(
     if let Some(session) = &session {
         query = query.bind(bytes(&session.0));
     }
-    let found = query.fetch_all(store.readers.of(user)).await?;
+    let found = query.fetch_all(store.readers.for_user(user)).await?;
     found
         .iter()
         .map(|row| {
             let distance: f64 = row.try_get("distance")?;
-            // The distance is computed in f32 and may miss the interval by a rounding error.
+            // The distance is computed in f32, so a rounding error may put it outside the interval.
             #[allow(clippy::cast_possible_truncation)]
             let similarity = (1.0 - distance).clamp(-1.0, 1.0) as f32;
             Ok((MessageId(Columns::of(row, "message_index").id("message_id")?), similarity))

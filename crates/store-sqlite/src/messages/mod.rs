@@ -1,4 +1,5 @@
-//! Messages: stored in `append`, read here. Rows of the index feed and vectors in `index`, a change of vectors in `vectors`.
+//! Messages: `append` stores them, this file reads them. `index` reads index rows and vectors; `vectors` changes the model of the
+//! vectors.
 
 pub(super) mod append;
 mod index;
@@ -12,15 +13,15 @@ use super::{
     failure::Failure,
     keys, rows,
     rows::Columns,
-    session_deletion::under_deletion,
+    session_deletion::hidden_session_ids,
 };
 use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError};
 
-/// The latest before a place, the latest first.
-const BEFORE: &str = concat!(
+/// Reads the latest messages before a position, latest first.
+const MESSAGES_BEFORE: &str = concat!(
     "SELECT * FROM messages WHERE user_id = ?1 AND session_id = ?2 AND position < ?3 AND session_id NOT IN ",
-    under_deletion!(),
+    hidden_session_ids!(),
     " ORDER BY position DESC LIMIT ?4"
 );
 
@@ -34,11 +35,11 @@ impl MessageStore for SqliteStore {
     async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError> {
         let found = sqlx::query(concat!(
             "SELECT * FROM messages WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
-            under_deletion!()
+            hidden_session_ids!()
         ))
         .bind(bytes(&caller.user().0))
         .bind(id_list(ids.iter().map(|id| &id.0)))
-        .fetch_all(self.readers.of(caller))
+        .fetch_all(self.readers.for_user(caller))
         .await
         .map_err(Failure::from)?;
         Ok(found.iter().map(rows::message).collect::<Result<_, _>>()?)
@@ -50,19 +51,19 @@ impl MessageStore for SqliteStore {
             false => (
                 concat!(
                     "SELECT * FROM messages WHERE user_id = ?1 AND session_id = ?2 AND position > ?3 AND session_id NOT IN ",
-                    under_deletion!(),
+                    hidden_session_ids!(),
                     " ORDER BY position LIMIT ?4"
                 ),
                 0,
             ),
-            true => (BEFORE, i64::MAX),
+            true => (MESSAGES_BEFORE, i64::MAX),
         };
         let found = sqlx::query(sql)
             .bind(bytes(&caller.user().0))
             .bind(bytes(&session.0))
             .bind(after.unwrap_or(start))
             .bind(keys::limit(page))
-            .fetch_all(self.readers.of(caller))
+            .fetch_all(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?;
         let items = found.iter().map(|row| {
@@ -73,12 +74,12 @@ impl MessageStore for SqliteStore {
     }
 
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
-        let found = sqlx::query(BEFORE)
+        let found = sqlx::query(MESSAGES_BEFORE)
             .bind(bytes(&caller.user().0))
             .bind(bytes(&session.0))
             .bind(signed(position))
             .bind(i64::from(limit))
-            .fetch_all(self.readers.of(caller))
+            .fetch_all(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?;
         Ok(found.iter().rev().map(rows::message).collect::<Result<_, _>>()?)
@@ -86,15 +87,15 @@ impl MessageStore for SqliteStore {
 
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {
         let found = sqlx::query(concat!(
-            // Without the name SQLite reads all messages of the user, for the sake of the order.
+            // Without this index name SQLite would read all messages of the user to sort them.
             "SELECT * FROM messages INDEXED BY messages_answers
              WHERE user_id = ?1 AND answer_to IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
-            under_deletion!(),
+            hidden_session_ids!(),
             " ORDER BY feed_row"
         ))
         .bind(bytes(&caller.user().0))
         .bind(id_list(questions.iter().map(|id| &id.0)))
-        .fetch_all(self.readers.of(caller))
+        .fetch_all(self.readers.for_user(caller))
         .await
         .map_err(Failure::from)?;
         let pairs = found.iter().map(|row| Ok((MessageId(Columns::of(row, "messages").id("answer_to")?), rows::message(row)?)));
@@ -108,7 +109,7 @@ impl MessageStore for SqliteStore {
     async fn feed_state(&self, caller: &Caller) -> Result<FeedState, StoreError> {
         let found = sqlx::query("SELECT feed_generation, embedding_model FROM users WHERE id = ?")
             .bind(bytes(&caller.user().0))
-            .fetch_optional(self.readers.of(caller))
+            .fetch_optional(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?;
         let Some(row) = found else { return Ok(FeedState::default()) };

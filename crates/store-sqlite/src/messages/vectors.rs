@@ -1,4 +1,4 @@
-//! Vectors of one model beside those of another, and which of them are in use.
+//! Re-embeds vectors: stores vectors of two models side by side, and tracks which model is in use.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use super::super::{
 use recall_domain::{Caller, MessageId, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Embedding, MessageWithoutVector, Replaced, StoreError, VectorBacklog, VectorClaim, VectorStep, VectorStore};
 
-/// Prolongs a claim that is still ours, and whose model is still wanted.
-const PROLONG: &str = "UPDATE users SET embedding_until = ?3 WHERE id = ?1 AND embedding_token = ?2
+/// Extends a claim that is still valid and for the wanted model.
+const EXTEND_CLAIM: &str = "UPDATE users SET embedding_until = ?3 WHERE id = ?1 AND embedding_token = ?2
      AND (SELECT embedding_model FROM installation WHERE id = 1) = ?4";
 
 #[async_trait]
@@ -25,8 +25,8 @@ impl VectorStore for SqliteStore {
         let done = self.write(move |c| {
             Box::pin(async move {
                 sqlx::query("UPDATE installation SET embedding_model = ? WHERE id = 1").bind(model.as_str()).execute(&mut *c).await?;
-                // Of a process that is gone. One that is not finds its next page refused, and claims again. The pause of those whose
-                // new vectors are in use is left to them.
+                // Frees claims that an earlier process left. A live process finds its next page refused and claims again. The pause
+                // of users whose new vectors are in use stays.
                 sqlx::query("UPDATE users SET embedding_until = NULL WHERE embedding_until IS NOT NULL AND embedding_model IS NOT ?")
                     .bind(model)
                     .execute(c)
@@ -42,7 +42,7 @@ impl VectorStore for SqliteStore {
              WHERE (embedding_model < ?1 OR embedding_model > ?1 OR embedding_settled = 0)
              AND (embedding_until IS NULL OR embedding_until <= ?2) AND (SELECT embedding_model FROM installation WHERE id = 1) = ?1
              LIMIT 1";
-        // Mostly there is none, and then the writer is left alone.
+        // Usually no user is due, and then the writer is not used.
         let found =
             sqlx::query(due).bind(model).bind(millis(now)).fetch_optional(self.readers.for_server()).await.map_err(Failure::from)?;
         if found.is_none() {
@@ -85,7 +85,7 @@ impl VectorStore for SqliteStore {
         .bind(model)
         .bind(signed(after))
         .bind(signed(upto))
-        .fetch_all(self.readers.of(caller))
+        .fetch_all(self.readers.for_user(caller))
         .await
         .map_err(Failure::from)?;
         let messages = found.iter().map(|row| {
@@ -104,10 +104,10 @@ impl VectorStore for SqliteStore {
         lease: Duration,
     ) -> Result<VectorStep, StoreError> {
         let (claim, model, until) = (claim.clone(), model.to_owned(), millis(now).saturating_add(duration_millis(lease)));
-        // What a power failure takes is made again.
-        let done = self.write_loosely(move |c| {
+        // Vectors lost in a power failure are made again.
+        let done = self.write_relaxed(move |c| {
             Box::pin(async move {
-                if !prolonged(c, &claim, &model, until).await? {
+                if !extend_claim(c, &claim, &model, until).await? {
                     return Ok(VectorStep::NotOurs);
                 }
                 for (message, embedding) in &vectors {
@@ -143,7 +143,7 @@ impl VectorStore for SqliteStore {
                 let missing = "SELECT COUNT(*) FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
                      WHERE m.user_id = ?1 AND m.feed_row > ?2 AND i.model <> ?3
                      AND NOT EXISTS (SELECT 1 FROM message_vectors v WHERE v.user_id = ?1 AND v.message_id = m.id AND v.model = ?3)";
-                if let Some(refused) = refused(c, &claim, &model, seen, missing).await? {
+                if let Some(refused) = blocked_step(c, &claim, &model, seen, missing).await? {
                     return Ok(refused);
                 }
                 sqlx::query(
@@ -172,12 +172,12 @@ impl VectorStore for SqliteStore {
     ) -> Result<Replaced, StoreError> {
         let (claim, model, until) = (claim.clone(), model.to_owned(), millis(now).saturating_add(duration_millis(lease)));
         let after = after.map(|m| m.0.as_bytes().to_vec()).unwrap_or_default();
-        let done = self.write_loosely(move |c| {
+        let done = self.write_relaxed(move |c| {
             Box::pin(async move {
-                if !prolonged(c, &claim, &model, until).await? {
+                if !extend_claim(c, &claim, &model, until).await? {
                     return Ok(Replaced::NotOurs);
                 }
-                replace(c, claim.caller.user(), &model, after, limit).await
+                replace_page(c, claim.caller.user(), &model, after, limit).await
             })
         });
         Ok(done.await?)
@@ -189,7 +189,7 @@ impl VectorStore for SqliteStore {
             Box::pin(async move {
                 let missing = "SELECT COUNT(*) FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
                      WHERE m.user_id = ?1 AND m.feed_row > ?2 AND i.model <> ?3";
-                if let Some(refused) = refused(c, &claim, &model, seen, missing).await? {
+                if let Some(refused) = blocked_step(c, &claim, &model, seen, missing).await? {
                     return Ok(refused);
                 }
                 sqlx::query("UPDATE users SET embedding_settled = 1, embedding_until = NULL WHERE id = ?")
@@ -204,7 +204,7 @@ impl VectorStore for SqliteStore {
 
     async fn release_vectors(&self, claim: &VectorClaim) -> Result<(), StoreError> {
         let claim = claim.clone();
-        let done = self.write_loosely(move |c| {
+        let done = self.write_relaxed(move |c| {
             Box::pin(async move {
                 sqlx::query("UPDATE users SET embedding_until = NULL WHERE id = ? AND embedding_token = ?")
                     .bind(bytes(&claim.caller.user().0))
@@ -234,13 +234,13 @@ impl VectorStore for SqliteStore {
     }
 }
 
-async fn prolonged(c: &mut SqliteConnection, claim: &VectorClaim, model: &str, until: i64) -> Result<bool, Failure> {
-    let done = sqlx::query(PROLONG).bind(bytes(&claim.caller.user().0)).bind(signed(claim.token)).bind(until).bind(model);
+async fn extend_claim(c: &mut SqliteConnection, claim: &VectorClaim, model: &str, until: i64) -> Result<bool, Failure> {
+    let done = sqlx::query(EXTEND_CLAIM).bind(bytes(&claim.caller.user().0)).bind(signed(claim.token)).bind(until).bind(model);
     Ok(done.execute(c).await?.rows_affected() > 0)
 }
 
-/// Why a step that ends a claim cannot be taken: `missing` counts the messages that stand against it.
-async fn refused(
+/// Why a step that ends a claim must not run: `missing` counts the messages that prevent it.
+async fn blocked_step(
     c: &mut SqliteConnection,
     claim: &VectorClaim,
     model: &str,
@@ -262,9 +262,11 @@ async fn refused(
     Ok(if missing > 0 { Some(VectorStep::Incomplete(Columns::of(&head, "users").count("feed_head")?)) } else { None })
 }
 
-/// A message is in the index with one vector at any time, because both statements are of one transaction. One whose vector of
-/// `model` is still to be made keeps what it has.
-async fn replace(c: &mut SqliteConnection, user: UserId, model: &str, after: Vec<u8>, limit: u32) -> Result<Replaced, Failure> {
+/// Replaces a page of vectors by those of `model`.
+///
+/// Both statements run in one transaction, so each message has exactly one vector in the index at any time. A message without a
+/// vector of `model` keeps its present one.
+async fn replace_page(c: &mut SqliteConnection, user: UserId, model: &str, after: Vec<u8>, limit: u32) -> Result<Replaced, Failure> {
     let page =
         sqlx::query("SELECT DISTINCT message_id FROM message_vectors WHERE user_id = ? AND message_id > ? ORDER BY message_id LIMIT ?")
             .bind(bytes(&user.0))

@@ -1,6 +1,7 @@
-//! Whose turn it is. Users take turns however many sessions each of them has waiting: a claim goes on after the user who was served
-//! last, in the order of their ids, takes the oldest head of each, and only then the second of anybody. Which user was served last is
-//! remembered by the process alone; after a start it begins anew.
+//! Shares the workers among users by round robin, however many sessions each user has waiting.
+//!
+//! A claim starts after the user who was served last, in the order of user ids. It takes the oldest head of each user before the
+//! second head of any user. The last served user is kept in memory only and is forgotten at a restart.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,11 +10,12 @@ use uuid::Uuid;
 
 use super::{codec::bytes, failure::Failure, rows::Columns};
 
-/// Users looked at for one claim. More could only be waiting for delays or leases to end, or have to wait for the next claim.
-pub(super) const LOOKED_AT: usize = 1_000;
+/// Most users that one claim examines. Any users beyond this limit wait for the next claim.
+pub(super) const MAX_USERS: usize = 1_000;
 
-/// Users with heads after one (`?3`) and up to another (`?4`), and whether each has one that is due (`?1` now), until `?2` have.
-pub(super) const WALK: &str = "WITH RECURSIVE walk (found, user_id, due) AS (
+/// Selects the users with heads between `?3` (exclusive) and `?4`, and whether each has a due head (`?1` now). Stops after `?2`
+/// users with a due head.
+pub(super) const USERS_WITH_HEADS: &str = "WITH RECURSIVE walk (found, user_id, due) AS (
         SELECT ready_at <= ?1, user_id, ready_at <= ?1 FROM (
             SELECT user_id, ready_at FROM jobs INDEXED BY jobs_in_turn
             WHERE head = 1 AND user_id > ?3 AND user_id <= ?4 ORDER BY user_id, ready_at LIMIT 1)
@@ -24,8 +26,8 @@ pub(super) const WALK: &str = "WITH RECURSIVE walk (found, user_id, due) AS (
         WHERE w.found < ?2 LIMIT 1000)
     SELECT user_id, due FROM walk";
 
-/// Takes heads of some users in turn. `?1` now, `?2` end of the lease, `?3` how many, `?4` the users.
-pub(super) const CLAIM: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1, held = 1
+/// Claims heads of the given users by round robin. `?1` now, `?2` end of the lease, `?3` limit, `?4` the users.
+pub(super) const CLAIM_OF_USERS: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1, held = 1
     WHERE id IN (
         SELECT id FROM (
             SELECT j.id, u.key AS place, row_number() OVER (PARTITION BY j.user_id ORDER BY j.ready_at, j.id) AS turn
@@ -35,51 +37,52 @@ pub(super) const CLAIM: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1
         ORDER BY turn, place LIMIT ?3)
     RETURNING *";
 
-/// Takes the heads that have been ready longest, where the users whose turn it is could not all be found. As [`CLAIM`], `?4` apart.
-pub(super) const OLDEST: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1, held = 1
+/// Claims the heads that have been ready longest, for when the scan of users was truncated. Parameters as in [`CLAIM_OF_USERS`], without
+/// `?4`.
+pub(super) const CLAIM_OLDEST: &str = "UPDATE jobs SET ready_at = ?2, token = token + 1, attempts = attempts + 1, held = 1
     WHERE id IN (SELECT id FROM jobs WHERE head = 1 AND ready_at <= ?1 ORDER BY ready_at, id LIMIT ?3)
     RETURNING *";
 
-/// Who was served last.
+/// The user who was served last.
 #[derive(Debug, Default)]
-pub(super) struct Turns(Mutex<Uuid>);
+pub(super) struct RoundRobin(Mutex<Uuid>);
 
-/// Users with something to be done, in the order in which they are to be served.
-pub(super) struct Line {
+/// Users with due heads, in the order in which to serve them.
+pub(super) struct NextUsers {
     pub(super) users: Vec<Uuid>,
-    /// Whether there may be others.
-    pub(super) cut: bool,
+    /// Whether there may be more users.
+    pub(super) is_truncated: bool,
 }
 
-impl Turns {
-    /// Whose turn it is, `limit` users at most.
-    pub(super) async fn line(&self, c: &mut SqliteConnection, now: i64, limit: u32) -> Result<Line, Failure> {
+impl RoundRobin {
+    /// Selects the next users to serve, `limit` at most.
+    pub(super) async fn next_users(&self, c: &mut SqliteConnection, now: i64, limit: u32) -> Result<NextUsers, Failure> {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut line = Line { users: Vec::new(), cut: false };
+        let mut next = NextUsers { users: Vec::new(), is_truncated: false };
         for (after, until) in [(Some(last), Uuid::max()), (None, last)] {
-            let left = (limit as usize).saturating_sub(line.users.len());
-            if left == 0 || line.cut {
+            let left = (limit as usize).saturating_sub(next.users.len());
+            if left == 0 || next.is_truncated {
                 break;
             }
-            let found = sqlx::query(WALK)
+            let found = sqlx::query(USERS_WITH_HEADS)
                 .bind(now)
                 .bind(i64::try_from(left).unwrap_or(i64::MAX))
                 .bind(after.map(|id| bytes(&id).to_vec()).unwrap_or_default())
                 .bind(bytes(&until))
                 .fetch_all(&mut *c)
                 .await?;
-            line.cut = found.len() >= LOOKED_AT;
+            next.is_truncated = found.len() >= MAX_USERS;
             for row in &found {
                 let c = Columns::of(row, "jobs");
                 if c.count("due")? == 1 {
-                    line.users.push(c.id("user_id")?);
+                    next.users.push(c.id("user_id")?);
                 }
             }
         }
-        Ok(line)
+        Ok(next)
     }
 
-    /// Remembers who of the line was served last.
+    /// Remembers the user who was served last.
     pub(super) fn served(&self, last: Uuid) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = last;
     }

@@ -1,6 +1,7 @@
-//! Whose turn it is. Users take turns however many sessions each of them has waiting: a claim goes on after the user who was served
-//! last, in the order of their ids, takes the oldest head of each, and only then the second of anybody. Which user was served last is
-//! remembered by each process for itself; after a start it begins anew.
+//! Shares the workers among users by round robin, however many sessions each user has waiting.
+//!
+//! A claim starts after the user who was served last, in the order of user ids. It takes the oldest head of each user before the
+//! second head of any user. Each process keeps the last served user in memory and forgets it at a restart.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -15,16 +16,16 @@ use super::{
 };
 use recall_domain::Timestamp;
 
-/// Who was served last.
+/// The user who was served last.
 #[derive(Debug, Default)]
-pub(super) struct Turns(Mutex<Uuid>);
+pub(super) struct RoundRobin(Mutex<Uuid>);
 
-impl Turns {
+impl RoundRobin {
     fn last(&self) -> Uuid {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers who was served last: of all who were, the one whose turn came after that of the others.
+    /// Remembers the user who was served last. Of several users, that is the last in round-robin order.
     fn served(&self, before: Uuid, users: impl Iterator<Item = Uuid>) {
         if let Some(last) = users.max_by_key(|user| (*user <= before, *user)) {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = last;
@@ -32,13 +33,14 @@ impl Turns {
     }
 }
 
-/// Takes heads that no other process is taking. One statement, and one that need not wait for the disk: a claim need not outlive its
-/// claimant.
+/// Claims heads that no other process is claiming.
+///
+/// It is one statement, and it does not wait for the disk: a claim need not outlive its worker.
 pub(super) async fn claim(store: &PostgresStore, now: Timestamp, lease: std::time::Duration, limit: u32) -> Result<Vec<JobRow>, Failure> {
-    let last = store.turns.last();
-    // `walk` goes from user to user with a head, past the last one to the first, until enough have one that is due or a thousand
-    // were looked at. `rest` takes the heads that have been ready longest, where those of the walk were too few, or others had them.
-    // All is materialized, or the planner might run it again per row and claim more than asked.
+    let last = store.round_robin.last();
+    // `walk` steps from user to user with a head, wrapping around at the end. It stops when enough users have a due head or a
+    // thousand were examined. `rest` takes the heads that have been ready longest, if the walk gave too few or other processes took
+    // them. All parts are materialized. Otherwise the planner might run them again per row and claim more than requested.
     let rows = sqlx::query_as!(
         JobRow,
         r#"WITH RECURSIVE walk (place, found, wrapped, user_id, due) AS (
@@ -76,7 +78,7 @@ pub(super) async fn claim(store: &PostgresStore, now: Timestamp, lease: std::tim
         store.instance,
     );
     let rows = rows.fetch_all(store.pool.writing(RowAccess::Queue)).await?;
-    store.turns.served(last, rows.iter().filter(|row| row.fair).map(|row| row.user_id));
+    store.round_robin.served(last, rows.iter().filter(|row| row.fair).map(|row| row.user_id));
     Ok(rows)
 }
 
@@ -85,14 +87,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_one_served_is_the_last_in_turn_and_not_the_greatest() {
-        let turns = Turns::default();
+    fn last_served_user_follows_round_robin_order() {
+        let order = RoundRobin::default();
         let id = Uuid::from_u128;
-        turns.served(id(0), [id(3), id(7)].into_iter());
-        assert_eq!(turns.last(), id(7));
-        turns.served(id(7), [id(2), id(9), id(1)].into_iter());
-        assert_eq!(turns.last(), id(2), "after 7 come 9, 1 and 2");
-        turns.served(id(2), std::iter::empty());
-        assert_eq!(turns.last(), id(2));
+        order.served(id(0), [id(3), id(7)].into_iter());
+        assert_eq!(order.last(), id(7));
+        order.served(id(7), [id(2), id(9), id(1)].into_iter());
+        assert_eq!(order.last(), id(2), "after 7 come 9, 1 and 2");
+        order.served(id(2), std::iter::empty());
+        assert_eq!(order.last(), id(2));
     }
 }

@@ -1,5 +1,7 @@
-//! Measures recall on a set of conversations with questions whose evidence is known (the layout of LoCoMo, one JSON
-//! object a line; `tests/data/recall` is some), what each part of the ranking brings, and the speed of the index with many messages of one user. The data is read from the paths given.
+//! Measures recall, the contribution of each part of the ranking, and the speed of the index.
+//!
+//! The data are conversations and questions with known evidence, in the layout of LoCoMo, with one JSON object per line.
+//! `tests/data/recall` is an example. The speed is measured with many messages of one user.
 //!
 //! ```text
 //! cargo run --release --example locomo -- recall TURNS.jsonl QUESTIONS.jsonl
@@ -29,7 +31,7 @@ use uuid::Uuid;
 #[allow(dead_code, reason = "tests delete sessions, measurements do not")]
 #[path = "../crates/retrieval/src/fixture.rs"]
 mod fixture;
-use fixture::{MemoryFeed, Told};
+use fixture::{MemoryFeed, TestMessage};
 
 #[derive(Deserialize)]
 struct Turn {
@@ -62,14 +64,14 @@ fn message_id(user: &str, turn: &str) -> MessageId {
     MessageId(Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{user}/{turn}").as_bytes()))
 }
 
-/// Stores turns as messages of one user per conversation, or of the one user given. `round` tells copies apart.
-fn tell(feed: &MemoryFeed, embedder: &LocalEmbedder, turns: &[Turn], user: Option<&str>, round: usize) -> anyhow::Result<()> {
+/// Adds turns as messages of one user per conversation, or of the given user. `copy` makes ids unique.
+fn add_turns(feed: &MemoryFeed, embedder: &LocalEmbedder, turns: &[Turn], user: Option<&str>, copy: usize) -> anyhow::Result<()> {
     for turn in turns {
         let owner = user.unwrap_or(&turn.conversation);
-        let session = format!("{}/{}/{round}", turn.conversation, turn.session);
-        feed.tell(Told {
+        let session = format!("{}/{}/{copy}", turn.conversation, turn.session);
+        feed.add(TestMessage {
             caller: &caller(owner),
-            message: message_id(owner, &format!("{}/{round}", turn.turn)),
+            message: message_id(owner, &format!("{}/{copy}", turn.turn)),
             session: SessionId(Uuid::new_v5(&Uuid::NAMESPACE_OID, session.as_bytes())),
             speaker: turn.speaker.as_deref(),
             sent_at: NaiveDateTime::parse_from_str(&turn.date, "%I:%M %p on %d %B, %Y")?.and_utc(),
@@ -95,9 +97,10 @@ fn query(embedder: &LocalEmbedder, text: &str, methods: &[Method]) -> IndexQuery
     }
 }
 
-/// Shares of the evidence found among the first 10, for all questions also among fewer: by category and by conversation, so
-/// that a gain that one conversation brings alone is seen.
-async fn recall(
+/// Returns recall@10 in percent by category and by conversation, and recall at several ranks for all questions.
+///
+/// The figures by conversation show a gain that comes from one conversation alone.
+async fn measure(
     index: &RecallIndex,
     embedder: &LocalEmbedder,
     questions: &[Question],
@@ -130,51 +133,51 @@ fn resident_bytes() -> u64 {
 async fn measure_recall(turns: &[Turn], questions: &[Question]) -> anyhow::Result<()> {
     let embedder = LocalEmbedder::load()?;
     let feed = Arc::new(MemoryFeed::default());
-    tell(&feed, &embedder, turns, None, 0)?;
+    add_turns(&feed, &embedder, turns, None, 0)?;
     let index = RecallIndex::new(feed, &embedder, RecallIndexOptions::default());
     for (name, methods) in
         [("vector", &[Method::Vector][..]), ("keyword", &[Method::Keyword][..]), ("fused", &[Method::Vector, Method::Keyword][..])]
     {
-        let figures = recall(&index, &embedder, questions, methods).await?;
-        println!("recall@10 {name:8} {}", shown(&figures));
+        let figures = measure(&index, &embedder, questions, methods).await?;
+        println!("recall@10 {name:8} {}", format_figures(&figures));
     }
     Ok(())
 }
 
-fn shown(figures: &BTreeMap<String, f64>) -> String {
+fn format_figures(figures: &BTreeMap<String, f64>) -> String {
     figures.iter().map(|(name, r)| format!("{name} {r:.1}")).collect::<Vec<_>>().join("  ")
 }
 
-/// A part of the ranking taken away.
+/// Removes or changes a part of the ranking.
 type Change = fn(&mut RecallIndexOptions);
 
-/// The ranking without each of its parts.
+/// Measures recall without each part of the ranking.
 async fn measure_parts(turns: &[Turn], questions: &[Question]) -> anyhow::Result<()> {
-    let without: [(&str, Change); 14] = [
-        ("all of it", |_| ()),
-        ("no words after", |o| o.tuning.after = [0.0; 2]),
-        ("words of one before", |o| o.tuning.before = [0.4, 0.0, 0.0, 0.0]),
-        ("words of itself", |o| (o.tuning.before, o.tuning.after, o.tuning.length_before) = ([0.0; 4], [0.0; 2], 0.0)),
-        ("names as words", |o| o.tuning.speaker_term = 1.0),
+    let variants: [(&str, Change); 14] = [
+        ("full ranking", |_| ()),
+        ("no messages after", |o| o.tuning.after = [0.0; 2]),
+        ("only one message before", |o| o.tuning.before = [0.4, 0.0, 0.0, 0.0]),
+        ("no surrounding messages", |o| (o.tuning.before, o.tuning.after, o.tuning.length_before) = ([0.0; 4], [0.0; 2], 0.0)),
+        ("speakers as other words", |o| o.tuning.speaker_term = 1.0),
         ("no speaker boost", |o| o.tuning.speaker = 0.0),
         ("no neighbours", |o| o.tuning.neighbour = 0.0),
         ("no prior", |o| (o.tuning.names, o.tuning.length, o.tuning.asks) = (0.0, 0.0, 0.0)),
         ("prior without names", |o| o.tuning.names = 0.0),
         ("prior without length", |o| o.tuning.length = 0.0),
-        ("prior without asks", |o| o.tuning.asks = 0.0),
-        ("prior twice", |o| (o.tuning.names, o.tuning.length, o.tuning.asks) = (0.2, 0.24, 0.1)),
-        ("words .3", |o| o.tuning.keyword = 0.3),
-        ("words .5", |o| o.tuning.keyword = 0.5),
+        ("prior without questions", |o| o.tuning.asks = 0.0),
+        ("double prior", |o| (o.tuning.names, o.tuning.length, o.tuning.asks) = (0.2, 0.24, 0.1)),
+        ("keyword share 0.3", |o| o.tuning.keyword = 0.3),
+        ("keyword share 0.5", |o| o.tuning.keyword = 0.5),
     ];
     let embedder = LocalEmbedder::load()?;
     let feed = Arc::new(MemoryFeed::default());
-    tell(&feed, &embedder, turns, None, 0)?;
-    for (name, change) in without {
+    add_turns(&feed, &embedder, turns, None, 0)?;
+    for (name, change) in variants {
         let mut options = RecallIndexOptions::default();
         change(&mut options);
         let index = RecallIndex::new(Arc::clone(&feed) as Arc<_>, &embedder, options);
-        let figures = recall(&index, &embedder, questions, &[Method::Vector, Method::Keyword]).await?;
-        println!("{name:22} {}", shown(&figures));
+        let figures = measure(&index, &embedder, questions, &[Method::Vector, Method::Keyword]).await?;
+        println!("{name:24} {}", format_figures(&figures));
     }
     Ok(())
 }
@@ -186,19 +189,19 @@ async fn measure_speed(turns: &[Turn], questions: &[Question], messages: usize) 
     println!("embedder loaded in {:.1} ms, {:.1} MB", started.elapsed().as_secs_f64() * 1e3, (resident_bytes() - before) as f64 / 1e6);
     let started = Instant::now();
     turns.iter().for_each(|t| drop(std::hint::black_box(embedder.vector(&t.text))));
-    println!("embedding: {:.1} us a text", started.elapsed().as_secs_f64() * 1e6 / turns.len() as f64);
+    println!("embedding: {:.1} us per text", started.elapsed().as_secs_f64() * 1e6 / turns.len() as f64);
 
     let feed = Arc::new(MemoryFeed::default());
     for round in 0..messages.div_ceil(turns.len()) {
-        let left = messages - round * turns.len();
-        tell(&feed, &embedder, &turns[..left.min(turns.len())], Some("one"), round)?;
+        let remaining = messages - round * turns.len();
+        add_turns(&feed, &embedder, &turns[..remaining.min(turns.len())], Some("one"), round)?;
     }
     let index = RecallIndex::new(Arc::clone(&feed) as Arc<_>, &embedder, RecallIndexOptions::default());
     let both = [Method::Vector, Method::Keyword];
     let (before, started) = (resident_bytes(), Instant::now());
     index.search(&caller("one"), &query(&embedder, "hello", &both)).await?;
     println!(
-        "index of {messages} messages made in {:.0} ms, {:.1} MB by its own count, {:.1} MB resident, {} pages",
+        "index of {messages} messages built in {:.0} ms, {:.1} MB by its own estimate, {:.1} MB resident, {} pages",
         started.elapsed().as_secs_f64() * 1e3,
         index.bytes() as f64 / 1e6,
         (resident_bytes() as f64 - before as f64) / 1e6,
@@ -210,8 +213,8 @@ async fn measure_speed(turns: &[Turn], questions: &[Question], messages: usize) 
         let started = Instant::now();
         let result = index.search(&caller("one"), &query).await?;
         times.entry("search").or_default().push(started.elapsed().as_secs_f64() * 1e3);
-        times.entry("of it words").or_default().push(result.keyword_ms);
-        times.entry("of it vectors").or_default().push(result.vector_ms);
+        times.entry("keyword part").or_default().push(result.keyword_ms);
+        times.entry("vector part").or_default().push(result.vector_ms);
     }
     for (name, mut times) in times {
         times.sort_by(f64::total_cmp);
@@ -224,14 +227,14 @@ async fn measure_speed(turns: &[Turn], questions: &[Question], messages: usize) 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [what, turns, questions, rest @ ..] = arguments.as_slice() else {
+    let [measurement, turns, questions, rest @ ..] = arguments.as_slice() else {
         bail!("usage: locomo recall|ablate|speed TURNS.jsonl QUESTIONS.jsonl [MESSAGES]")
     };
     let (turns, questions) = (read::<Turn>(turns)?, read::<Question>(questions)?);
-    match what.as_str() {
+    match measurement.as_str() {
         "recall" => measure_recall(&turns, &questions).await,
         "ablate" => measure_parts(&turns, &questions).await,
         "speed" => measure_speed(&turns, &questions, rest.first().map_or(Ok(100_000), |n| n.parse())?).await,
-        other => bail!("there is no measurement {other:?}"),
+        other => bail!("unknown measurement {other:?}; use recall, ablate or speed"),
     }
 }

@@ -1,7 +1,8 @@
-//! How well messages are understood: `cargo run --example extraction [-- [--wrong] [FILE.jsonl]]`.
+//! Measures the extraction of facts: `cargo run --example extraction [-- [--wrong] [FILE.jsonl]]`.
 //!
-//! Without a file the composed examples of `tests/data/grammar` are measured, those worked with and those set aside
-//! apart; with one, its labelled messages. `--wrong` lists what is missed and invented among the worked examples.
+//! With a file, it measures the labelled messages of the file. Without one, it measures the examples of
+//! `tests/data/grammar` in two sets: examples used while the rules were written, and held-out ones. `--wrong` lists
+//! missing and false results, except for held-out examples.
 
 use std::sync::Arc;
 
@@ -14,11 +15,11 @@ mod score;
 fn main() -> anyhow::Result<()> {
     let pipeline = Pipeline::new(Arc::new(Ontology::parse(default_ontology())?));
     let read = |text: &str| pipeline.read(text);
-    let mut wrong = false;
+    let mut list_errors = false;
     let mut file = None;
     for argument in std::env::args().skip(1) {
         if argument == "--wrong" {
-            wrong = true;
+            list_errors = true;
         } else {
             file = Some(argument);
         }
@@ -39,7 +40,7 @@ fn main() -> anyhow::Result<()> {
     for (name, labelled) in &sets {
         println!("== {name}\n{}", score::table(labelled, &read).1);
         println!("{}", score::Calibration::of(labelled, &read).table());
-        if wrong && name != "set aside" {
+        if list_errors && name != "set aside" {
             println!("{}", score::complaints(labelled, &read));
         }
     }

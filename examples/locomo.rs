@@ -31,7 +31,7 @@ use uuid::Uuid;
 #[allow(dead_code, reason = "tests delete sessions, measurements do not")]
 #[path = "../crates/retrieval/src/fixture.rs"]
 mod fixture;
-use fixture::{MemoryFeed, Told};
+use fixture::{MemoryFeed, TestMessage};
 
 #[derive(Deserialize)]
 struct Turn {
@@ -71,7 +71,7 @@ fn store_turns(feed: &MemoryFeed, embedder: &LocalEmbedder, turns: &[Turn], user
     for turn in turns {
         let owner = user.unwrap_or(&turn.conversation);
         let session = format!("{}/{}/{round}", turn.conversation, turn.session);
-        feed.tell(Told {
+        feed.add(TestMessage {
             caller: &caller(owner),
             message: message_id(owner, &format!("{}/{round}", turn.turn)),
             session: SessionId(Uuid::new_v5(&Uuid::NAMESPACE_OID, session.as_bytes())),

@@ -1,27 +1,30 @@
-//! [`ExtractiveAnswerer`]: answers from facts and messages of the context without any model. It states the facts
-//! that fit the question in plain English, quotes messages where no fact fits, cites each, and says that it does
-//! not know when neither does. It never says what no citation backs.
+//! Answers from the facts and messages of a context, without a model: [`ExtractiveAnswerer`].
 //!
-//! `question` reads what is asked (`want` which sort of answer, `names`, `cues` and `sides` of whom and by which relation,
-//! `period` of when), `facts` chooses facts and `tell` says them (`sentence` has the grammar), `messages` chooses quotes
-//! (`manner` refuses wishes, denials and the words of others), `refer` finds who "my sister" is.
+//! It states the facts that fit the question in plain English. If no fact fits, it quotes messages. If no message fits
+//! either, it says that it does not know. Every statement has a citation.
+//!
+//! - `question` parses the question: `answer_type` finds the type of the answer, `names`, `cues` and `sides` the entities
+//!   and the relation, and `period` the days.
+//! - `facts` selects facts; `phrasing` writes them as sentences with the rules of `grammar`.
+//! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others.
+//! - `rephrase` replaces "my sister" by her name.
 
-mod classes;
+mod answer_type;
+mod assertion;
 mod cues;
 mod facts;
-mod manner;
-mod messages;
+mod grammar;
+mod lexicon;
 mod names;
 mod period;
+mod phrasing;
 mod question;
-mod refer;
-mod sentence;
+mod quotes;
+mod rephrase;
 mod sides;
 mod smalltalk;
-mod tell;
 #[cfg(test)]
 mod tests;
-mod want;
 mod words;
 
 use std::collections::HashSet;
@@ -29,82 +32,83 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 
 use self::{
-    cues::CueBook,
-    messages::{Quote, Search},
-    question::{Asks, Question},
-    sentence::day,
-    tell::{Page, Teller},
-    want::Want,
+    answer_type::AnswerType,
+    cues::CueIndex,
+    grammar::day,
+    phrasing::{CitationList, FactWriter},
+    question::{Question, QuestionKind},
+    quotes::{Quote, QuoteFinder},
 };
 use recall_domain::{Caller, Citation, Entity, Ontology, UserText, context::Context};
 use recall_embedding::LocalEmbedder;
 use recall_ports::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
 
-/// What is said when nothing supports an answer.
+/// The answer if nothing supports one.
 const UNKNOWN: &str = "I don't know: nothing I was told answers that.";
 
-/// [`Answerer`] that extracts.
+/// An [`Answerer`] that extracts facts and quotes from the context.
 pub struct ExtractiveAnswerer {
-    book: CueBook,
+    cue_index: CueIndex,
     embedder: LocalEmbedder,
 }
 
 impl ExtractiveAnswerer {
-    /// An answerer that reads questions by the cues of `ontology` and compares words by `embedder`.
+    /// Creates an answerer that finds relations by the cues of `ontology` and compares words with `embedder`.
     pub fn new(ontology: &Ontology, embedder: LocalEmbedder) -> Self {
-        Self { book: CueBook::new(ontology), embedder }
+        Self { cue_index: CueIndex::new(ontology), embedder }
     }
 
-    /// The answer; a pure function of question and context.
+    /// Returns the answer: a pure function of question and context.
     pub fn draft(&self, asked: &Asked, context: &Context) -> AnswerDraft {
-        let question = self.read(asked, context);
+        let question = self.parse_question(asked, context);
         let nothing = |text: &str| AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
         if let Some(reply) = smalltalk::reply(asked.text.as_str()) {
             return nothing(reply);
         }
-        let mut page = Page::new(context);
-        let search = Search { question: &question, entities: &context.entities, book: &self.book, embedder: &self.embedder };
-        // When something was, is told by the one who told it; that it was told on a day is the next best.
+        let mut cited = CitationList::new(context);
+        let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
+        // For times, numbers and endings, the words of a message say more than a fact.
         let is_of_end = |c: &cues::CueMatch| c.form == cues::Form::Ending;
-        let words_first = matches!(question.want, Want::Time | Want::Count(_) | Want::Occupation)
-            || (question.asks != Asks::Whether && question.cues.iter().any(is_of_end));
-        let mut sentences = if words_first { quoted(&question, search.quotes(&context.messages), &mut page) } else { Vec::new() };
+        let quotes_first = matches!(question.answer_type, AnswerType::Time | AnswerType::Count(_) | AnswerType::Occupation)
+            || (question.kind != QuestionKind::YesNo && question.cues.iter().any(is_of_end));
+        let mut sentences =
+            if quotes_first { write_quotes(&question, finder.find_quotes(&context.messages), &mut cited) } else { Vec::new() };
         if sentences.is_empty() {
-            let found = facts::find(&question, &context.facts, &self.book, &self.embedder);
-            sentences = Teller { book: &self.book, question: &question, found: &found }.state(&mut page);
+            let found = facts::find_answer(&question, &context.facts, &self.cue_index, &self.embedder);
+            sentences = FactWriter { cue_index: &self.cue_index, question: &question, found: &found }.write(&mut cited);
         }
-        if sentences.is_empty() && !words_first {
-            sentences = quoted(&question, search.quotes(&context.messages), &mut page);
+        if sentences.is_empty() && !quotes_first {
+            sentences = write_quotes(&question, finder.find_quotes(&context.messages), &mut cited);
         }
         if sentences.is_empty() {
             return nothing(UNKNOWN);
         }
-        AnswerDraft { text: sentences.join(" ").into(), citations: page.citations, grounded: true, answerer: None }
+        AnswerDraft { text: sentences.join(" ").into(), citations: cited.citations, grounded: true, answerer: None }
     }
 
-    fn read(&self, asked: &Asked, context: &Context) -> Question {
+    fn parse_question(&self, asked: &Asked, context: &Context) -> Question {
         let mut known: Vec<&Entity> = context.entities.iter().collect();
         known.extend(context.facts.iter().flat_map(|f| [&f.subject, &f.object]));
         let mut seen = HashSet::new();
         known.retain(|e| seen.insert(e.id));
-        // What nothing is known of may owe its being to a question that was misread ("Ada work"): others go before it.
-        let told: HashSet<_> = context.facts.iter().flat_map(|f| [f.subject.id, f.object.id]).collect();
-        let tier = |e: &Entity| match told.contains(&e.id) {
+        // An entity without facts may come from a misread question ("Ada work"), so others come before it.
+        let with_facts: HashSet<_> = context.facts.iter().flat_map(|f| [f.subject.id, f.object.id]).collect();
+        let tier = |e: &Entity| match with_facts.contains(&e.id) {
             true => 0,
             false => 1 + u8::from(e.mention_count <= 1),
         };
         let known: Vec<(u8, &Entity)> = known.into_iter().map(|e| (tier(e), e)).collect();
-        Question::read(asked.text.as_str(), asked.at, &known, &self.book)
+        Question::read(asked.text.as_str(), asked.at, &known, &self.cue_index)
     }
 }
 
-/// Quotes, each with its mark: "On 8 May 2026 you said: “…” [1]."
-fn quoted(question: &Question, quotes: Vec<Quote<'_>>, page: &mut Page<'_>) -> Vec<String> {
+/// Writes each quote as a sentence with its mark: "On 8 May 2026 you said: “…” [1]."
+fn write_quotes(question: &Question, quotes: Vec<Quote<'_>>, cited: &mut CitationList<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     for quote in quotes {
         let message = quote.message;
         let who = message.speaker.as_deref().unwrap_or("you");
-        let mark = page.cite(Citation {
+        let mark = cited.cite(Citation {
             index: 0,
             message_id: Some(message.id),
             fact_id: None,
@@ -116,8 +120,8 @@ fn quoted(question: &Question, quotes: Vec<Quote<'_>>, page: &mut Page<'_>) -> V
             Some(false) => "No: on",
             None => "On",
         };
-        // "Yesterday" was another day when it was said.
-        let when = if question.asks == Asks::When { period::relatives(&quote.excerpt, message.sent_at) } else { Vec::new() };
+        // "Yesterday" is relative to the day of the message.
+        let when = if question.kind == QuestionKind::When { period::relatives(&quote.excerpt, message.sent_at) } else { Vec::new() };
         let when: Vec<String> = when.iter().map(|(words, period)| format!("{words}: {}", period.words())).collect();
         let when = if when.is_empty() { String::new() } else { format!(" ({})", when.join(", ")) };
         sentences.push(format!("{verdict} {} {who} said: “{}” {mark}{when}.", day(message.sent_at), quote.excerpt));
@@ -132,9 +136,9 @@ impl Answerer for ExtractiveAnswerer {
     }
 
     fn rephrase(&self, asked: &Asked, context: &Context) -> Option<UserText> {
-        let question = self.read(asked, context);
-        let by_name = refer::by_name(asked.text.as_str(), &question, &context.facts, &self.book);
-        by_name.or_else(|| refer::by_occupation(&question)).map(UserText::from)
+        let question = self.parse_question(asked, context);
+        let rephrased = rephrase::replace_role(asked.text.as_str(), &question, &context.facts, &self.cue_index);
+        rephrased.or_else(|| rephrase::add_occupation_words(&question)).map(UserText::from)
     }
 
     async fn answer(&self, _caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<AnswerDraft, AnswerError> {

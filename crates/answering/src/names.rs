@@ -1,28 +1,30 @@
-//! Names of known things in a question.
+//! Finds the names of known entities in a question.
 
 use super::words::{Word, same_noun, words};
 use recall_domain::{Entity, EntityId, EntityType};
 
-/// A name in the question.
+/// A name in a question.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Named {
-    /// All entities that go by it.
+pub(super) struct NameMention {
+    /// All entities with this name.
     pub(super) entities: Vec<EntityId>,
-    /// First word and one past the last.
+    /// Position of the first word, and one past the last.
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) possessive: bool,
 }
 
-impl Named {
-    /// Whether it is written as a proper name.
+impl NameMention {
+    /// Whether any of its words has a capital.
     pub(super) fn is_capital(&self, question: &[Word]) -> bool {
         question.get(self.start..self.end).unwrap_or_default().iter().any(|w| w.capital)
     }
 }
 
-/// Finds names: those of a lower tier first, and in it the longest first. A person goes by the first name, too.
-pub(super) fn names(question: &[Word], known: &[(u8, &Entity)], taken: &mut [bool]) -> Vec<Named> {
+/// Returns the names in a question, and marks their words in `taken`.
+///
+/// Lower tiers match first, and longer names within a tier. A person also has the first name as a name.
+pub(super) fn find_names(question: &[Word], known: &[(u8, &Entity)], taken: &mut [bool]) -> Vec<NameMention> {
     let mut all: Vec<(u8, Vec<String>, EntityId)> = Vec::new();
     for &(tier, entity) in known {
         for name in std::iter::once(&entity.name).chain(&entity.aliases) {
@@ -33,7 +35,7 @@ pub(super) fn names(question: &[Word], known: &[(u8, &Entity)], taken: &mut [boo
             if entity.entity_type == EntityType::Person && parts.len() > 1 {
                 all.push((tier, parts[..1].to_vec(), entity.id));
             }
-            // "You" is how the viewer is called, not a name to be found.
+            // "You" is no name of the viewer.
             if !(entity.is_viewer && matches!(parts.first().map(String::as_str), Some("you" | "i" | "me" | "user"))) {
                 all.push((tier, parts, entity.id));
             }
@@ -41,7 +43,7 @@ pub(super) fn names(question: &[Word], known: &[(u8, &Entity)], taken: &mut [boo
     }
     all.retain(|(_, parts, _)| !parts.is_empty());
     all.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.len().cmp(&a.1.len())).then_with(|| a.1.cmp(&b.1)));
-    let mut found: Vec<Named> = Vec::new();
+    let mut found: Vec<NameMention> = Vec::new();
     for (_, parts, id) in all {
         for start in 0..(question.len() + 1).saturating_sub(parts.len()) {
             let end = start + parts.len();
@@ -52,7 +54,7 @@ pub(super) fn names(question: &[Word], known: &[(u8, &Entity)], taken: &mut [boo
                 }
             } else if fits && !taken[start..end].contains(&true) {
                 taken[start..end].fill(true);
-                found.push(Named { entities: vec![id], start, end, possessive: question[end - 1].possessive });
+                found.push(NameMention { entities: vec![id], start, end, possessive: question[end - 1].possessive });
             }
         }
     }

@@ -1,25 +1,26 @@
-//! Days that words stand for: "yesterday" in a message is a day before it was said, "last week" in a question is a span
-//! before it was asked. The moment is always given; there is no clock here.
+//! Resolves words such as "yesterday" and "last week" to days.
+//!
+//! They are relative to the time of the message or question, which is an argument.
 
 use chrono::{Datelike, Days, Months, NaiveDate, Weekday};
 
 use super::words::{Word, words};
 use recall_domain::Timestamp;
 
-/// First and last day.
+/// A range of days, from the first to the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Period {
     pub(super) first: NaiveDate,
     pub(super) last: NaiveDate,
 }
 
-/// An expression found: the words, from the first to one past the last, and the days.
+/// An expression for a period in a text: the range of its words, and the days.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Found {
+pub(super) struct PeriodMention {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) period: Period,
-    /// It depends on when it is said.
+    /// Whether it depends on the time of the text.
     pub(super) relative: bool,
 }
 
@@ -32,18 +33,18 @@ impl Period {
         Self { first: day, last: day }
     }
 
-    /// Whether a moment lies in it.
+    /// Whether it contains a moment.
     pub(super) fn has(&self, moment: Timestamp) -> bool {
         let day = moment.date_naive();
         self.first <= day && day <= self.last
     }
 
-    /// Whether two have a day in common.
+    /// Whether both periods have a day in common.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }
 
-    /// "7 May 2026", "the week of 4 May 2026", "June 2026", "2025".
+    /// Returns a description: "7 May 2026", "the week of 4 May 2026", "June 2026", "2025".
     pub(super) fn words(&self) -> String {
         let month = |d: NaiveDate| d.format("%B %Y").to_string();
         let day = |d: NaiveDate| format!("{} {}", d.day(), month(d));
@@ -85,7 +86,7 @@ fn count(word: &str) -> Option<u32> {
     }
 }
 
-/// What "last", "this" or "next" makes of a unit.
+/// Returns the last (-1), this (0) or next (1) unit.
 fn shifted(step: i32, unit: &str, today: NaiveDate) -> Option<Period> {
     let month = |by: i32| -> Option<NaiveDate> {
         if by < 0 {
@@ -100,7 +101,7 @@ fn shifted(step: i32, unit: &str, today: NaiveDate) -> Option<Period> {
         "morning" | "afternoon" | "evening" => (step == 0).then(|| Period::day(today)),
         "week" => week_of(day(7 * i64::from(step))?),
         "weekend" => {
-            // "last weekend" said on a Sunday may be that day or the week before; the weekend before this week is meant mostly.
+            // On a Sunday, "last weekend" mostly means the weekend before this week.
             let friday = week_of(day(7 * i64::from(step))?)?.last.pred_opt()?;
             Some(Period { first: friday, last: friday.succ_opt()? })
         }
@@ -134,7 +135,7 @@ fn shifted(step: i32, unit: &str, today: NaiveDate) -> Option<Period> {
     }
 }
 
-/// The relative expression that begins at a word.
+/// Returns the number of words and the days of the relative expression at a position.
 fn relative(text: &[Word], at: usize, today: NaiveDate) -> Option<(usize, Period)> {
     let word = |i: usize| text.get(at + i).map_or("", |w| w.plain.as_str());
     let day = |by: i64| today.checked_add_signed(chrono::TimeDelta::try_days(by)?).map(Period::day);
@@ -165,7 +166,7 @@ fn relative(text: &[Word], at: usize, today: NaiveDate) -> Option<(usize, Period
     }
 }
 
-/// The relative expressions of a text said at a moment, in order.
+/// Returns the relative expressions of a text said at a moment, in order.
 pub(super) fn relatives(text: &str, said: Timestamp) -> Vec<(String, Period)> {
     let found = words(text);
     let today = said.date_naive();
@@ -185,29 +186,32 @@ pub(super) fn relatives(text: &str, said: Timestamp) -> Vec<(String, Period)> {
     all
 }
 
-/// The days that a question asked at a moment speaks of: "yesterday", "in May", "on 3 May 2026", "in 2025".
-pub(super) fn asked(question: &[Word], now: Timestamp) -> Option<Found> {
+/// Returns the period of a question asked at `now`: "yesterday", "in May", "on 3 May 2026", "in 2025".
+pub(super) fn find_in_question(question: &[Word], now: Timestamp) -> Option<PeriodMention> {
     let today = now.date_naive();
     for (at, word) in question.iter().enumerate() {
         if let Some((length, period)) = relative(question, at, today) {
-            return Some(Found { start: at, end: at + length, period, relative: true });
+            return Some(PeriodMention { start: at, end: at + length, period, relative: true });
         }
         let before = at.checked_sub(1).map_or("", |i| question[i].plain.as_str());
         let month = MONTHS.iter().position(|m| *m == word.plain).and_then(|m| u32::try_from(m + 1).ok());
         if let Some(month) = month.filter(|_| word.capital || matches!(before, "in" | "since" | "during")) {
             let number = |i: usize| question.get(i).and_then(|w| w.plain.trim_end_matches(|c: char| c.is_alphabetic()).parse::<u32>().ok());
             let year = number(at + 1).or_else(|| number(at + 2)).filter(|y| (1900..2200).contains(y));
-            // Without a year, the last one that has begun.
+            // Without a year, the latest such month that has started.
             let year = year.and_then(|y| i32::try_from(y).ok()).unwrap_or_else(|| today.year() - i32::from(month > today.month()));
             let before_day = at.checked_sub(1).and_then(number).filter(|d| *d <= 31);
             let day = before_day.or_else(|| number(at + 1).filter(|d| *d <= 31));
             let start = if before_day.is_some() { at - 1 } else { at };
             return match day {
-                Some(day) => {
-                    NaiveDate::from_ymd_opt(year, month, day).map(|d| Found { start, end: at + 1, period: Period::day(d), relative: false })
-                }
+                Some(day) => NaiveDate::from_ymd_opt(year, month, day).map(|d| PeriodMention {
+                    start,
+                    end: at + 1,
+                    period: Period::day(d),
+                    relative: false,
+                }),
                 None if matches!(before, "in" | "during" | "of") => {
-                    month_of(year, month).map(|period| Found { start, end: at + 1, period, relative: false })
+                    month_of(year, month).map(|period| PeriodMention { start, end: at + 1, period, relative: false })
                 }
                 None => None,
             };
@@ -216,12 +220,12 @@ pub(super) fn asked(question: &[Word], now: Timestamp) -> Option<Found> {
         if before == "in"
             && let Some(period) = year.and_then(year_of)
         {
-            return Some(Found { start: at, end: at + 1, period, relative: false });
+            return Some(PeriodMention { start: at, end: at + 1, period, relative: false });
         }
         if before == "on"
             && let Some(period) = weekday(&word.plain).and_then(|_| shifted(-1, &word.plain, today))
         {
-            return Some(Found { start: at, end: at + 1, period, relative: false });
+            return Some(PeriodMention { start: at, end: at + 1, period, relative: false });
         }
     }
     None
@@ -233,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn relative_days_are_counted_from_when_they_were_said() {
+    fn relative_days_depend_on_the_time_of_the_text() {
         // A Friday.
         let said: Timestamp = "2026-05-08T12:00:00Z".parse().unwrap();
         for (text, expected) in [
@@ -262,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_names_days() {
+    fn days_in_questions_are_found() {
         let now: Timestamp = "2026-05-08T12:00:00Z".parse().unwrap();
         for (text, expected) in [
             ("What did I say yesterday?", Some("7 May 2026")),
@@ -275,7 +279,7 @@ mod tests {
             ("What may I do?", None),
             ("What does June like?", None),
         ] {
-            assert_eq!(asked(&words(text), now).map(|f| f.period.words()), expected.map(str::to_owned), "{text}");
+            assert_eq!(find_in_question(&words(text), now).map(|f| f.period.words()), expected.map(str::to_owned), "{text}");
         }
     }
 }

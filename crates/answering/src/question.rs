@@ -1,66 +1,65 @@
-//! What a question asks for: which thing, which relation, which side of it. Reads the question and the names in
-//! its context, and looks at no fact.
+//! Parses a question: names, relation, type of answer and period. Does not use facts.
 
 use super::{
-    classes::{class_of, is_asking, is_first_person, is_function},
-    cues::{CueBook, CueMatch, Form},
-    names::{Named, names},
-    period::{self, Found},
-    want::Want,
+    answer_type::AnswerType,
+    cues::{CueIndex, CueMatch, Form},
+    lexicon::{entity_types_of, is_asking_word, is_first_person, is_function_word},
+    names::{NameMention, find_names},
+    period::{self, PeriodMention},
     words::{Word, words},
 };
 use recall_domain::{Entity, EntityId, EntityType, Timestamp};
 
-/// The question word.
+/// The kind of question, by its question word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Asks {
+pub(super) enum QuestionKind {
     Who,
     Where,
     What,
     When,
-    /// Why, how and how much: facts do not answer these, messages may.
+    /// Why, how and how much: only messages can answer these, not facts.
     Reason,
     /// "Does…", "Is…".
-    Whether,
+    YesNo,
 }
 
-/// Which time is asked about.
+/// The time that a question is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Tense {
-    /// Now, or at any time.
+    /// The present, or any time.
     Open,
-    /// What was and is no more.
+    /// Only the past.
     Past,
 }
 
-/// A question, read.
+/// A parsed question.
 #[derive(Clone, Debug)]
 pub(super) struct Question {
     pub(super) words: Vec<Word>,
-    pub(super) asks: Asks,
-    pub(super) want: Want,
+    pub(super) kind: QuestionKind,
+    pub(super) answer_type: AnswerType,
     pub(super) tense: Tense,
-    pub(super) named: Vec<Named>,
-    /// A thing that only says which time is meant: "before Ghent".
-    pub(super) anchor: Vec<EntityId>,
+    pub(super) named: Vec<NameMention>,
+    /// Entities that only specify the time: "before Ghent".
+    pub(super) time_anchors: Vec<EntityId>,
     pub(super) cues: Vec<CueMatch>,
-    /// Types that a class noun asks for ("which city"), when there is one.
+    /// Entity types of the class noun, if there is one ("which city").
     pub(super) class: Option<&'static [EntityType]>,
-    /// The class noun itself.
+    /// The class noun.
     pub(super) class_word: Option<String>,
-    /// Places of class nouns and what stands between them and the question word.
-    pub(super) class_places: Vec<usize>,
-    /// The days it asks about.
-    pub(super) period: Option<Found>,
-    /// It asks which of two.
+    /// Positions of the class noun and of the words between it and the question word.
+    pub(super) class_positions: Vec<usize>,
+    /// The days that it is about.
+    pub(super) period: Option<PeriodMention>,
+    /// Whether it offers alternatives: "tea or coffee".
     pub(super) is_choice: bool,
-    /// It asks whether something was, by the form of its verb.
+    /// Whether its verb has a past form.
     pub(super) is_past: bool,
-    /// Places of words that are glue here: the question word's own, alternatives.
-    glue: Vec<usize>,
+    /// Positions of further filler words: words of the question form, and alternatives.
+    filler: Vec<usize>,
 }
 
-/// The part of a message that asks, as a range of bytes: its last sentence with a question mark, or all of it.
+/// Returns the byte range of the question in a message: its last sentence with a question mark, or all of it.
 pub(super) fn asking_part(text: &str) -> std::ops::Range<usize> {
     let Some(end) = text.rfind('?') else { return 0..text.len() };
     let before = &text[..end];
@@ -68,56 +67,59 @@ pub(super) fn asking_part(text: &str) -> std::ops::Range<usize> {
     start..end
 }
 
-fn asks(words: &[Word], want: &Want) -> Asks {
-    match want {
-        Want::Person => return Asks::Who,
-        Want::Place => return Asks::Where,
-        Want::Time => return Asks::When,
-        Want::Count(_) | Want::Name | Want::Occupation => return Asks::What,
-        Want::Amount | Want::Age | Want::Duration | Want::Frequency | Want::Reason | Want::Manner => return Asks::Reason,
-        Want::Any => {}
+fn question_kind(words: &[Word], answer_type: &AnswerType) -> QuestionKind {
+    match answer_type {
+        AnswerType::Person => return QuestionKind::Who,
+        AnswerType::Place => return QuestionKind::Where,
+        AnswerType::Time => return QuestionKind::When,
+        AnswerType::Count(_) | AnswerType::Name | AnswerType::Occupation => return QuestionKind::What,
+        AnswerType::Amount | AnswerType::Age | AnswerType::Duration | AnswerType::Frequency | AnswerType::Reason | AnswerType::Manner => {
+            return QuestionKind::Reason;
+        }
+        AnswerType::Any => {}
     }
     if words.iter().any(|w| matches!(w.plain.as_str(), "what" | "what's" | "which" | "whose")) {
-        return Asks::What;
+        return QuestionKind::What;
     }
     match words.first().map(|w| w.plain.as_str()) {
-        Some("tell" | "show" | "list" | "name" | "describe" | "remind" | "give") | None => Asks::What,
-        Some(_) => Asks::Whether,
+        Some("tell" | "show" | "list" | "name" | "describe" | "remind" | "give") | None => QuestionKind::What,
+        Some(_) => QuestionKind::YesNo,
     }
 }
 
 impl Question {
-    /// Reads a question asked at a moment. `known` are the things whose names may be in it, the viewer among
-    /// them, each with a tier: those of a lower one take their words first.
-    pub(super) fn read(text: &str, now: Timestamp, known: &[(u8, &Entity)], book: &CueBook) -> Self {
+    /// Parses a question asked at `now`.
+    ///
+    /// `known` are the entities that it may name, including the viewer, each with a tier. Lower tiers match first.
+    pub(super) fn read(text: &str, now: Timestamp, known: &[(u8, &Entity)], cue_index: &CueIndex) -> Self {
         let words = words(&text[asking_part(text)]);
-        let (want, mut glue) = Want::of(&words);
-        let mut asks = asks(&words, &want);
+        let (answer_type, mut filler) = AnswerType::of(&words);
+        let mut kind = question_kind(&words, &answer_type);
         let mut taken = vec![false; words.len()];
-        let mut named = names(&words, known, &mut taken);
-        // "June" is a month unless something is known of one who is called so.
-        let told = |n: &Named| known.iter().any(|(tier, e)| *tier == 0 && n.entities.contains(&e.id));
-        let covers = |p: &Found, n: &Named| n.start < p.end && p.start < n.end;
-        let period = period::asked(&words, now).filter(|p| !named.iter().any(|n| covers(p, n) && told(n)));
+        let mut named = find_names(&words, known, &mut taken);
+        // "June" is a month, unless there are facts about a person with this name.
+        let has_facts = |n: &NameMention| known.iter().any(|(tier, e)| *tier == 0 && n.entities.contains(&e.id));
+        let covers = |p: &PeriodMention, n: &NameMention| n.start < p.end && p.start < n.end;
+        let period = period::find_in_question(&words, now).filter(|p| !named.iter().any(|n| covers(p, n) && has_facts(n)));
         named.retain(|n| !period.is_some_and(|p| covers(&p, n)));
         let viewer: Vec<EntityId> = known.iter().filter(|(_, e)| e.is_viewer).map(|(_, e)| e.id).collect();
         for (i, word) in words.iter().enumerate() {
-            // In "tell me" and "remind me" it is the one to be answered, not the one asked about.
+            // "me" in "tell me" is the addressee and not the subject of the question.
             let addressee = i > 0 && matches!(words[i - 1].plain.as_str(), "tell" | "remind" | "give" | "show");
             if !taken[i] && is_first_person(&word.plain) && !addressee {
                 let possessive = matches!(word.plain.as_str(), "my" | "our");
-                named.push(Named { entities: viewer.clone(), start: i, end: i + 1, possessive });
+                named.push(NameMention { entities: viewer.clone(), start: i, end: i + 1, possessive });
                 taken[i] = true;
             }
         }
         named.sort_by_key(|n| n.start);
-        let cues = book.find(&words, &taken, asks == Asks::Where);
-        let (class, class_places) = class(&words, &taken, &cues);
-        if asks == Asks::What && class == Some(&[EntityType::Place]) {
-            asks = Asks::Where;
+        let cues = cue_index.find(&words, &taken, kind == QuestionKind::Where);
+        let (class, class_positions) = class(&words, &taken, &cues);
+        if kind == QuestionKind::What && class == Some(&[EntityType::Place]) {
+            kind = QuestionKind::Where;
         }
-        let class_word = class_places.last().map(|i| words[*i].plain.clone());
-        let cues = if asks == Asks::Where { book.find(&words, &taken, true) } else { cues };
+        let class_word = class_positions.last().map(|i| words[*i].plain.clone());
+        let cues = if kind == QuestionKind::Where { cue_index.find(&words, &taken, true) } else { cues };
 
         let has = |w: &str| words.iter().any(|x| x.plain == w);
         let used_to = words.windows(2).any(|w| w[0].plain == "used" && w[1].plain == "to") && !has("is") && !has("are");
@@ -125,54 +127,75 @@ impl Question {
         let past = ["before", "previously", "formerly", "earlier", "previous", "former"].into_iter().any(has) || used_to;
         let is_past = words.iter().take(3).any(|w| matches!(w.plain.as_str(), "did" | "was" | "were" | "had"));
         let tense = if past { Tense::Past } else { Tense::Open };
-        let is_before = |n: &Named| n.start > 0 && matches!(words[n.start - 1].plain.as_str(), "before" | "after");
-        let anchor =
+        let is_before = |n: &NameMention| n.start > 0 && matches!(words[n.start - 1].plain.as_str(), "before" | "after");
+        let time_anchors =
             named.iter().filter(|n| is_before(n) && !is_first_person(&words[n.start].plain)).flat_map(|n| n.entities.clone()).collect();
         named.retain(|n| !is_before(n) || is_first_person(&words[n.start].plain));
 
-        // "tea or coffee": the alternatives themselves need not be explained.
+        // "tea or coffee": an answer need not contain both alternatives.
         let or = words.iter().position(|w| w.plain == "or").filter(|i| *i > 0 && i + 1 < words.len());
-        let is_choice = or.is_some() && matches!(asks, Asks::Whether | Asks::What);
+        let is_choice = or.is_some() && matches!(kind, QuestionKind::YesNo | QuestionKind::What);
         if let Some(or) = or.filter(|_| is_choice) {
-            glue.extend([or - 1, or + 1]);
-            asks = Asks::What;
+            filler.extend([or - 1, or + 1]);
+            kind = QuestionKind::What;
         }
-        glue.extend(words.iter().enumerate().filter(|(_, w)| matches!(w.plain.as_str(), "previous" | "former")).map(|(i, _)| i));
+        filler.extend(words.iter().enumerate().filter(|(_, w)| matches!(w.plain.as_str(), "previous" | "former")).map(|(i, _)| i));
         // "List everything I like", "do you remember who".
-        glue.extend((0..words.len()).take_while(|i| is_asking(&words[*i]) || (is_function(&words[*i]) && !taken[*i])));
-        Self { words, asks, want, tense, named, anchor, cues, class, class_places, class_word, period, is_choice, is_past, glue }
+        filler.extend((0..words.len()).take_while(|i| is_asking_word(&words[*i]) || (is_function_word(&words[*i]) && !taken[*i])));
+        Self {
+            words,
+            kind,
+            answer_type,
+            tense,
+            named,
+            time_anchors,
+            cues,
+            class,
+            class_positions,
+            class_word,
+            period,
+            is_choice,
+            is_past,
+            filler,
+        }
     }
 
     /// Whether a word belongs to a name.
-    pub(super) fn in_name(&self, place: usize) -> bool {
-        self.named.iter().any(|n| n.start <= place && place < n.end)
+    pub(super) fn in_name(&self, position: usize) -> bool {
+        self.named.iter().any(|n| n.start <= position && position < n.end)
     }
 
-    /// Whether a word belongs to the days asked about.
-    pub(super) fn in_period(&self, place: usize) -> bool {
-        self.period.is_some_and(|p| p.start <= place && place < p.end)
+    /// Whether a word belongs to the period.
+    pub(super) fn in_period(&self, position: usize) -> bool {
+        self.period.is_some_and(|p| p.start <= position && position < p.end)
     }
 
-    /// Whether a word says nothing about what an answer must have.
-    pub(super) fn is_glue(&self, place: usize) -> bool {
-        self.glue.contains(&place) || self.words.get(place).is_none_or(is_function)
+    /// Whether a word does not restrict the answer.
+    pub(super) fn is_filler(&self, position: usize) -> bool {
+        self.filler.contains(&position) || self.words.get(position).is_none_or(is_function_word)
     }
 
-    /// Words that carry the question besides names, the cue and glue. What is found must explain them, or it
-    /// answers another question.
-    pub(super) fn rest(&self, cue: Option<&CueMatch>) -> Vec<&Word> {
-        let explained = |i: usize| self.in_name(i) || self.class_places.contains(&i) || cue.is_some_and(|c| c.places.contains(&i));
-        // The thing in "before Ghent" is known by its entity, not by its words.
-        let anchor = |i: usize| !self.anchor.is_empty() && i > 0 && matches!(self.words[i - 1].plain.as_str(), "before" | "after");
-        let glue = |i: usize, w: &Word| self.is_glue(i) || (cue.is_none() && is_asking(w)) || anchor(i);
-        let rest = self.words.iter().enumerate().filter(|(i, w)| !(explained(*i) || glue(*i, w)));
+    /// Returns the words that are not names, filler or part of the cue.
+    ///
+    /// The evidence must contain them, or it answers another question.
+    pub(super) fn unexplained_words(&self, cue: Option<&CueMatch>) -> Vec<&Word> {
+        let explained = |i: usize| self.in_name(i) || self.class_positions.contains(&i) || cue.is_some_and(|c| c.positions.contains(&i));
+        // "before Ghent" is covered by its entity.
+        let time_anchors =
+            |i: usize| !self.time_anchors.is_empty() && i > 0 && matches!(self.words[i - 1].plain.as_str(), "before" | "after");
+        let filler = |i: usize, w: &Word| self.is_filler(i) || (cue.is_none() && is_asking_word(w)) || time_anchors(i);
+        let rest = self.words.iter().enumerate().filter(|(i, w)| !(explained(*i) || filler(*i, w)));
         rest.map(|(_, w)| w).collect()
     }
 
-    /// Whether it asks for all that is known of a thing: "who is John", "tell me about John", "what do you know about me".
+    /// Whether it asks for everything about an entity: "who is John", "what do you know about me".
     pub(super) fn is_general(&self) -> bool {
         let [named] = self.named.as_slice() else { return false };
-        if !matches!(self.asks, Asks::Who | Asks::What) || named.possessive || !self.rest(None).is_empty() || self.class.is_some() {
+        if !matches!(self.kind, QuestionKind::Who | QuestionKind::What)
+            || named.possessive
+            || !self.unexplained_words(None).is_empty()
+            || self.class.is_some()
+        {
             return false;
         }
         let before = |n: usize| named.start.checked_sub(n).map_or("", |i| self.words[i].plain.as_str());
@@ -185,32 +208,32 @@ impl Question {
     }
 }
 
-/// The class noun of a question, as the types it stands for and the places of its words.
+/// Returns the entity types of a question's class noun, and the positions of its words.
 fn class(words: &[Word], taken: &[bool], cues: &[CueMatch]) -> (Option<&'static [EntityType]>, Vec<usize>) {
-    let in_cue = |i: usize| cues.iter().any(|c| !c.weak && c.places.contains(&i));
+    let in_cue = |i: usize| cues.iter().any(|c| !c.weak && c.positions.contains(&i));
     let opener = words.iter().position(|w| matches!(w.plain.as_str(), "what" | "which" | "whose" | "all" | "list" | "name"));
     if let Some(opener) = opener {
-        // "which programming language": up to the class noun nearest after the question word, unless a verb or a name comes first.
-        let glue = |w: &Word| {
-            is_function(w)
-                && class_of(w).is_none()
+        // "which programming language": the words up to the class noun, unless a verb or a name comes first.
+        let filler = |w: &Word| {
+            is_function_word(w)
+                && entity_types_of(w).is_none()
                 && !matches!(w.plain.as_str(), "of" | "the" | "all" | "kind" | "type" | "sort" | "breed" | "kinds" | "types")
         };
-        let nouns: Vec<usize> = (opener + 1..words.len()).take_while(|i| *i <= opener + 4 && !taken[*i] && !glue(&words[*i])).collect();
-        let is_class = |i: usize| class_of(&words[i]).is_some() && !(in_cue(i) && nouns.len() == 1 && i + 1 == words.len());
+        let nouns: Vec<usize> = (opener + 1..words.len()).take_while(|i| *i <= opener + 4 && !taken[*i] && !filler(&words[*i])).collect();
+        let is_class = |i: usize| entity_types_of(&words[i]).is_some() && !(in_cue(i) && nouns.len() == 1 && i + 1 == words.len());
         if let Some(last) = nouns.iter().rposition(|i| is_class(*i)) {
-            return (class_of(&words[nouns[last]]), nouns[..=last].to_vec());
+            return (entity_types_of(&words[nouns[last]]), nouns[..=last].to_vec());
         }
-        // "what kind of dog": a class, though not one that says a type.
+        // "what kind of dog": a class without entity types.
         let of = nouns.iter().position(|i| words[*i].plain == "of").filter(|n| *n > 0 && *n + 1 < nouns.len());
         if let Some(of) = of {
             return (None, nouns[..=of + 1].to_vec());
         }
     }
     // "my favourite food".
-    let noun = cues.iter().find(|c| matches!(c.form, Form::Noun | Form::InverseNoun)).and_then(|c| c.places.last());
-    match noun.map(|i| i + 1).and_then(|i| Some((i, class_of(words.get(i)?)?))) {
-        Some((place, types)) => (Some(types), vec![place]),
+    let noun = cues.iter().find(|c| matches!(c.form, Form::Noun | Form::InverseNoun)).and_then(|c| c.positions.last());
+    match noun.map(|i| i + 1).and_then(|i| Some((i, entity_types_of(words.get(i)?)?))) {
+        Some((position, types)) => (Some(types), vec![position]),
         None => (None, Vec::new()),
     }
 }
@@ -221,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_question_is_read() {
+    fn last_question_of_a_message_is_read() {
         let part = |text: &'static str| &text[asking_part(text)];
         assert_eq!(part("I moved. Where does John live?"), " Where does John live");
         assert_eq!(part("tell me about Mary"), "tell me about Mary");
@@ -229,18 +252,18 @@ mod tests {
     }
 
     #[test]
-    fn question_words_are_told_apart() {
+    fn question_words_are_distinguished() {
         for (text, expected) in [
-            ("Who does John like?", Asks::Who),
-            ("So where do I live?", Asks::Where),
-            ("Does John like Mary", Asks::Whether),
-            ("How did it go?", Asks::Reason),
-            ("Tell me about Mary", Asks::What),
-            ("When did I visit Rome?", Asks::When),
-            ("Is my cat called Pixel?", Asks::Whether),
+            ("Who does John like?", QuestionKind::Who),
+            ("So where do I live?", QuestionKind::Where),
+            ("Does John like Mary", QuestionKind::YesNo),
+            ("How did it go?", QuestionKind::Reason),
+            ("Tell me about Mary", QuestionKind::What),
+            ("When did I visit Rome?", QuestionKind::When),
+            ("Is my cat called Pixel?", QuestionKind::YesNo),
         ] {
             let words = words(text);
-            assert_eq!(asks(&words, &Want::of(&words).0), expected, "{text}");
+            assert_eq!(question_kind(&words, &AnswerType::of(&words).0), expected, "{text}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Questions that are none to a memory: how it is, who it is, what it can do. They get a short honest reply.
+//! Recognizes questions about the memory itself, such as "how are you", and replies to them.
 
 use super::words::words;
 
 const ABOUT_ITSELF: &str = "I am a memory, not a person: I keep what you tell me and answer from it, naming where I have it from.";
 
-/// The reply to a question about the memory itself; `None` when it asks for something that could have been told.
+/// Returns the reply to a question about the memory itself, or `None` for any other question.
 pub(super) fn reply(question: &str) -> Option<&'static str> {
     let words: Vec<String> = words(question).into_iter().map(|w| w.plain).collect();
     let words: Vec<&str> =
@@ -27,7 +27,7 @@ pub(super) fn reply(question: &str) -> Option<&'static str> {
             | ["where", "are", "you", ..]
             | ["how", "old", "are", "you", ..]
     );
-    // "What is your record of my address" is about the one who asks.
+    // "What is your record of my address" is about the user.
     (itself && !words.iter().any(|w| matches!(*w, "my" | "i" | "mine"))).then_some(ABOUT_ITSELF)
 }
 
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_about_the_memory_are_told_from_questions_to_it() {
+    fn questions_about_the_memory_itself_are_recognized() {
         for text in
             ["How are you?", "hey, how are you doing today?", "Who are you?", "What can you do?", "Can you help me?", "Are you human?"]
         {

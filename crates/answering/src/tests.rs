@@ -1,4 +1,4 @@
-//! Questions and the answers that a small world supports, and questions that it does not support.
+//! Tests of answers over a small memory, and of questions that it cannot answer.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::LazyLock;
@@ -139,19 +139,19 @@ fn entity(name: &str, entity_type: EntityType) -> Entity {
 }
 
 #[derive(Clone)]
-struct World {
+struct TestMemory {
     entities: Vec<Entity>,
     facts: Vec<RankedFact>,
     messages: Vec<RankedMessage>,
 }
 
-impl World {
-    fn thing(&self, name: &str) -> Entity {
+impl TestMemory {
+    fn entity(&self, name: &str) -> Entity {
         self.entities.iter().find(|e| e.name == name).unwrap_or_else(|| panic!("no {name}")).clone()
     }
 
-    fn fact(&mut self, subject: &str, relation: &str, object: &str, said: &str) -> &mut RankedFact {
-        let (subject, object) = (self.thing(subject), self.thing(object));
+    fn add_fact(&mut self, subject: &str, relation: &str, object: &str, said: &str) -> &mut RankedFact {
+        let (subject, object) = (self.entity(subject), self.entity(object));
         let fact = Fact {
             id: FactId(id(&format!("{}{relation}{}", subject.name, object.name))),
             subject: subject.id,
@@ -182,7 +182,7 @@ impl World {
         self.facts.last_mut().unwrap()
     }
 
-    fn said(&mut self, speaker: Option<&str>, text: &str) {
+    fn add_message(&mut self, speaker: Option<&str>, text: &str) {
         let message = Message {
             id: MessageId(id(text)),
             session: SessionId(id("s")),
@@ -202,7 +202,7 @@ impl World {
         self.messages.push(RankedMessage { message, score: 0.9, methods: Vec::new(), shared: false });
     }
 
-    /// What would be found: facts of what is named, as the graph search gives them, and all messages.
+    /// Answers from a context with all facts and messages.
     fn answer(&self, question: &str) -> AnswerDraft {
         let context =
             Context { messages: self.messages.clone(), facts: self.facts.clone(), entities: self.entities.clone(), ..Context::default() };
@@ -210,7 +210,7 @@ impl World {
     }
 }
 
-fn world() -> World {
+fn test_memory() -> TestMemory {
     use EntityType::*;
     let entities = [
         ("You", Person),
@@ -236,34 +236,34 @@ fn world() -> World {
         ("cat", Thing),
         ("office", Place),
     ];
-    let mut w = World { entities: entities.map(|(n, t)| entity(n, t)).into(), facts: Vec::new(), messages: Vec::new() };
-    w.fact("John", "LIKES", "Mary", "John likes Mary.");
-    w.fact("John", "LIKES", "sushi", "John loves sushi.");
-    w.fact("John", "DISLIKES", "spiders", "John hates spiders.");
-    w.fact("Mary", "WORKS_FOR", "Acme", "Mary works at Acme.");
-    w.fact("Dave", "MANAGES", "You", "My manager Dave approved the budget");
-    w.fact("You", "WORKS_WITH", "Sarah", "with my colleague Sarah");
-    w.fact("You", "LIVES_IN", "Ghent", "We moved from Lyon to Ghent");
-    let lyon = w.fact("You", "LIVES_IN", "Lyon", "We moved from Lyon to Ghent");
+    let mut w = TestMemory { entities: entities.map(|(n, t)| entity(n, t)).into(), facts: Vec::new(), messages: Vec::new() };
+    w.add_fact("John", "LIKES", "Mary", "John likes Mary.");
+    w.add_fact("John", "LIKES", "sushi", "John loves sushi.");
+    w.add_fact("John", "DISLIKES", "spiders", "John hates spiders.");
+    w.add_fact("Mary", "WORKS_FOR", "Acme", "Mary works at Acme.");
+    w.add_fact("Dave", "MANAGES", "You", "My manager Dave approved the budget");
+    w.add_fact("You", "WORKS_WITH", "Sarah", "with my colleague Sarah");
+    w.add_fact("You", "LIVES_IN", "Ghent", "We moved from Lyon to Ghent");
+    let lyon = w.add_fact("You", "LIVES_IN", "Lyon", "We moved from Lyon to Ghent");
     (lyon.fact.status, lyon.fact.valid_to, lyon.evidence[0].stance) = (FactStatus::Ended, Some(at("2026-03-14")), Stance::Ends);
-    w.fact("You", "FAMILY_OF", "sister", "my sister came by");
-    w.fact("You", "FAMILY_OF", "Jack Smith", "My son Jack Smith");
-    w.fact("Apollo", "USES", "PostgreSQL", "Project Apollo uses PostgreSQL");
-    w.fact("You", "USES", "Rust", "I write Rust every day, I use it for the parser");
-    let react = w.fact("You", "USES", "React", "I no longer use React");
+    w.add_fact("You", "FAMILY_OF", "sister", "my sister came by");
+    w.add_fact("You", "FAMILY_OF", "Jack Smith", "My son Jack Smith");
+    w.add_fact("Apollo", "USES", "PostgreSQL", "Project Apollo uses PostgreSQL");
+    w.add_fact("You", "USES", "Rust", "I write Rust every day, I use it for the parser");
+    let react = w.add_fact("You", "USES", "React", "I no longer use React");
     (react.fact.status, react.evidence[0].stance) = (FactStatus::Ended, Stance::Ends);
-    w.fact("You", "VISITED", "Rome", "I visited Rome");
-    w.fact("Sarah", "WORKS_ON", "backend team", "Sarah works on the backend team");
-    w.fact("office", "LOCATED_IN", "Paris", "the office is in Paris");
-    w.fact("You", "OWNS", "cat", "I have a cat");
-    let mary = w.fact("Mary", "LIKES", "hiking", "Mary does not like hiking");
+    w.add_fact("You", "VISITED", "Rome", "I visited Rome");
+    w.add_fact("Sarah", "WORKS_ON", "backend team", "Sarah works on the backend team");
+    w.add_fact("office", "LOCATED_IN", "Paris", "the office is in Paris");
+    w.add_fact("You", "OWNS", "cat", "I have a cat");
+    let mary = w.add_fact("Mary", "LIKES", "hiking", "Mary does not like hiking");
     (mary.fact.support, mary.fact.opposition, mary.evidence[0].stance) = (0.0, 1.0, Stance::Opposes);
     w
 }
 
 #[test]
-fn facts_answer_the_questions_that_they_fit() {
-    let w = world();
+fn facts_answer_matching_questions() {
+    let w = test_memory();
     let mut wrong = Vec::new();
     for (question, expected) in [
         ("Who does John like?", "John likes Mary [1]."),
@@ -336,8 +336,8 @@ fn facts_answer_the_questions_that_they_fit() {
 }
 
 #[test]
-fn what_was_never_told_is_not_known() {
-    let w = world();
+fn unsupported_questions_are_not_answered() {
+    let w = test_memory();
     let mut wrong = Vec::new();
     for question in [
         "Who does Mary hate?",
@@ -376,12 +376,12 @@ fn what_was_never_told_is_not_known() {
 }
 
 #[test]
-fn rivals_are_told_with_their_shares() {
-    let mut w = world();
+fn rival_facts_are_stated_with_shares() {
+    let mut w = test_memory();
     w.facts.retain(|f| f.fact.relation != "LIVES_IN");
-    w.fact("You", "LIVES_IN", "Ghent", "I live in Ghent").fact.support = 3.0;
-    w.fact("You", "LIVES_IN", "Lyon", "I live in Lyon");
-    w.fact("John", "DISLIKES", "Mary", "John hates Mary");
+    w.add_fact("You", "LIVES_IN", "Ghent", "I live in Ghent").fact.support = 3.0;
+    w.add_fact("You", "LIVES_IN", "Lyon", "I live in Lyon");
+    w.add_fact("John", "DISLIKES", "Mary", "John hates Mary");
     for (question, expected) in [
         ("Where do I live?", "Most likely you live in Ghent (75%) [1]; less likely you live in Lyon (25%) [2]."),
         ("Does John like Mary?", "I was told both that John likes Mary (50%) [1] and that John dislikes Mary (50%) [2]."),
@@ -391,11 +391,11 @@ fn rivals_are_told_with_their_shares() {
 }
 
 #[test]
-fn messages_are_quoted_where_no_fact_fits() {
-    let mut w = world();
-    w.said(Some("Caroline"), "I went to a LGBTQ support group yesterday and it was so powerful.");
-    w.said(None, "The deployment failed because the certificate had expired.");
-    w.said(Some("Melanie"), "My puppy chewed up the couch.");
+fn messages_are_quoted_without_a_matching_fact() {
+    let mut w = test_memory();
+    w.add_message(Some("Caroline"), "I went to a LGBTQ support group yesterday and it was so powerful.");
+    w.add_message(None, "The deployment failed because the certificate had expired.");
+    w.add_message(Some("Melanie"), "My puppy chewed up the couch.");
     for (question, quoted) in [
         (
             "When did Caroline go to the LGBTQ support group?",
@@ -419,9 +419,9 @@ fn messages_are_quoted_where_no_fact_fits() {
 }
 
 #[test]
-fn what_the_assistant_said_and_what_was_only_asked_is_never_quoted() {
-    let mut w = world();
-    w.said(None, "The deployment failed because the certificate had expired.");
+fn assistant_messages_and_questions_are_never_quoted() {
+    let mut w = test_memory();
+    w.add_message(None, "The deployment failed because the certificate had expired.");
     w.messages[0].message.role = Role::Assistant;
     assert!(!w.answer("Why did the deployment fail?").grounded);
     w.messages[0].message.role = Role::User;
@@ -430,19 +430,19 @@ fn what_the_assistant_said_and_what_was_only_asked_is_never_quoted() {
 }
 
 #[tokio::test]
-async fn the_answer_is_streamed_and_odd_text_does_no_harm() {
-    struct Heard(std::sync::Mutex<String>);
-    impl AnswerSink for Heard {
+async fn answer_is_streamed_and_odd_text_is_tolerated() {
+    struct RecordingSink(std::sync::Mutex<String>);
+    impl AnswerSink for RecordingSink {
         fn delta(&self, text: &str) {
             self.0.lock().unwrap().push_str(text);
         }
     }
-    let w = world();
+    let w = test_memory();
     let context = Context { facts: w.facts.clone(), entities: w.entities.clone(), ..Context::default() };
-    let heard = Heard(std::sync::Mutex::default());
+    let sink = RecordingSink(std::sync::Mutex::default());
     let caller = recall_domain::Caller::verified(recall_domain::UserId(uuid::Uuid::nil()), recall_domain::ViewerRole::User);
-    let draft = ANSWERER.answer(&caller, &asked("Who does John like?"), &context, &heard).await.unwrap();
-    assert_eq!(*heard.0.lock().unwrap(), draft.text.as_str());
+    let draft = ANSWERER.answer(&caller, &asked("Who does John like?"), &context, &sink).await.unwrap();
+    assert_eq!(*sink.0.lock().unwrap(), draft.text.as_str());
     for odd in ["'s's's ?", "\u{0}\u{202e}?", "İİİ my's of of of", &"who likes John ".repeat(2000), "日本語は？", "I I I live live in in"]
     {
         let _ = w.answer(odd);
@@ -451,8 +451,8 @@ async fn the_answer_is_streamed_and_odd_text_does_no_harm() {
 
 proptest::proptest! {
     #[test]
-    fn no_question_makes_it_fail_and_every_mark_has_a_citation(question in "(who|where|what|does|is|my|John|Mary|like|work|with|by|of|in|live|[a-z']{1,6}|[\\PC]{0,5}| |\\?){0,14}") {
-        let draft = world().answer(&question);
+    fn any_question_is_handled_and_every_mark_has_a_citation(question in "(who|where|what|does|is|my|John|Mary|like|work|with|by|of|in|live|[a-z']{1,6}|[\\PC]{0,5}| |\\?){0,14}") {
+        let draft = test_memory().answer(&question);
         proptest::prop_assert_eq!(draft.grounded, !draft.citations.is_empty());
         for citation in &draft.citations {
             let mark = format!("[{}]", citation.index);
@@ -462,38 +462,38 @@ proptest::proptest! {
 }
 
 #[test]
-fn a_question_about_the_memory_is_answered_honestly() {
-    let draft = world().answer("How are you?");
+fn questions_about_the_memory_itself_get_a_reply() {
+    let draft = test_memory().answer("How are you?");
     assert!(!draft.grounded && draft.citations.is_empty() && draft.text.as_str().starts_with("I am a memory"));
 }
 
 #[test]
-fn what_is_contested_by_rivals_alone_is_not_denied() {
-    let mut w = world();
+fn facts_opposed_only_by_rivals_are_not_denied() {
+    let mut w = test_memory();
     w.facts.retain(|f| f.fact.relation != "LIVES_IN");
-    w.fact("You", "LIVES_IN", "Ghent", "I live in Ghent").fact.support = 1.0;
-    let lyon = w.fact("You", "LIVES_IN", "Lyon", "I live in Lyon");
+    w.add_fact("You", "LIVES_IN", "Ghent", "I live in Ghent").fact.support = 1.0;
+    let lyon = w.add_fact("You", "LIVES_IN", "Lyon", "I live in Lyon");
     (lyon.fact.support, lyon.fact.opposition) = (0.97, 1.0);
     let text = w.answer("Where do I live?").text;
     assert_eq!(text.as_str(), "I was told both that you live in Ghent (51%) [1] and that you live in Lyon (49%) [2].");
 }
 
 #[test]
-fn what_is_told_with_doubt_is_said_to_be_so() {
-    let mut w = world();
-    w.fact("John", "LIKES", "hiking", "John seems to like hiking").fact.flagged = true;
+fn flagged_facts_are_stated_as_uncertain() {
+    let mut w = test_memory();
+    w.add_fact("John", "LIKES", "hiking", "John seems to like hiking").fact.flagged = true;
     assert_eq!(w.answer("What does John like?").text.as_str(), "John likes Mary [1], sushi [2] and hiking [3] (not certain).");
 }
 
 #[test]
-fn the_words_of_another_manner_or_another_one_are_not_quoted() {
-    let mut w = world();
-    w.said(None, "Rafael owes me 50 pounds.");
-    w.said(None, "I would love to visit Japan one day.");
-    w.said(None, "We have a cat called Pixel and two rabbits.");
-    w.said(None, "I'm vegetarian, but Rafael loves salami.");
-    w.said(None, "My dentist appointment is on 3 July at 9:30.");
-    w.said(None, "Yuki runs the weekly sync.");
+fn wishes_and_statements_about_others_are_not_quoted() {
+    let mut w = test_memory();
+    w.add_message(None, "Rafael owes me 50 pounds.");
+    w.add_message(None, "I would love to visit Japan one day.");
+    w.add_message(None, "We have a cat called Pixel and two rabbits.");
+    w.add_message(None, "I'm vegetarian, but Rafael loves salami.");
+    w.add_message(None, "My dentist appointment is on 3 July at 9:30.");
+    w.add_message(None, "Yuki runs the weekly sync.");
     for (question, quoted) in [
         ("How much does Rafael owe me?", "50 pounds"),
         ("How many rabbits do I have?", "two rabbits"),
@@ -519,34 +519,34 @@ fn the_words_of_another_manner_or_another_one_are_not_quoted() {
 }
 
 #[test]
-fn whoever_is_called_by_what_they_are_is_called_by_name() {
-    let mut w = world();
+fn roles_are_replaced_by_names() {
+    let mut w = test_memory();
     w.entities.push(entity("Ida", EntityType::Person));
-    w.fact("You", "FAMILY_OF", "Ida", "my daughter Ida");
-    w.fact("Mary", "MANAGES", "Dave", "Mary is Dave's boss");
-    let put = |question: &str| {
+    w.add_fact("You", "FAMILY_OF", "Ida", "my daughter Ida");
+    w.add_fact("Mary", "MANAGES", "Dave", "Mary is Dave's boss");
+    let rephrase = |question: &str| {
         let context = Context { facts: w.facts.clone(), entities: w.entities.clone(), ..Context::default() };
         ANSWERER.rephrase(&asked(question), &context).map(|t| t.as_str().to_owned())
     };
-    assert_eq!(put("Where does my daughter live?").as_deref(), Some("Where does Ida live?"));
-    assert_eq!(put("Hm. Who likes my boss's boss?").as_deref(), Some("Hm. Who likes Dave's boss?"));
-    assert_eq!(put("Who likes Dave's boss?").as_deref(), Some("Who likes Mary?"));
-    assert_eq!(put("What does Ida do?").as_deref(), Some("What does Ida work as, what is Ida's job?"));
+    assert_eq!(rephrase("Where does my daughter live?").as_deref(), Some("Where does Ida live?"));
+    assert_eq!(rephrase("Hm. Who likes my boss's boss?").as_deref(), Some("Hm. Who likes Dave's boss?"));
+    assert_eq!(rephrase("Who likes Dave's boss?").as_deref(), Some("Who likes Mary?"));
+    assert_eq!(rephrase("What does Ida do?").as_deref(), Some("What does Ida work as, what is Ida's job?"));
     for question in ["Who is my daughter?", "What is my daughter's name?", "Where does my sister live?", "Where does Ida live?"] {
-        assert_eq!(put(question), None, "{question}");
+        assert_eq!(rephrase(question), None, "{question}");
     }
 }
 
 proptest::proptest! {
     #[test]
-    fn no_message_makes_it_fail_and_at_most_three_are_quoted(
+    fn any_message_is_handled_and_at_most_three_are_quoted(
         question in "(who|where|when|what|why|how many|how old|does|did|before|yesterday|in May|or|John|cat|lives?|have|[\\PC]{0,5}| |\\?){0,10}",
         said in proptest::collection::vec("(John|she|I|the cat|has|lives? in|two|yesterday|May|not|because|\\. |[\\PC]{0,6}| ){0,12}", 1..6),
     ) {
-        let mut w = world();
+        let mut w = test_memory();
         w.facts.clear();
         for text in &said {
-            w.said(None, text);
+            w.add_message(None, text);
         }
         let draft = w.answer(&question);
         proptest::prop_assert_eq!(draft.grounded, !draft.citations.is_empty());

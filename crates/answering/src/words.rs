@@ -1,30 +1,30 @@
-//! Words of questions and messages, and their plain forms. What classes they belong to is in `classes`.
+//! Splits questions and messages into words with stems. The module `lexicon` has their classes.
 
 use std::{collections::HashMap, sync::LazyLock};
 
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::classes::is_first_person;
+use super::lexicon::is_first_person;
 
-/// One word.
+/// One word of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Word {
-    /// As written, lower case, without possessive.
+    /// The word in lower case, without possessive.
     pub(super) plain: String,
-    /// Its stem; forms of irregular verbs have the stem of their verb.
+    /// Its stem. Forms of an irregular verb have the stem of the verb.
     pub(super) stem: String,
-    /// It was written with 's.
+    /// Whether it has a possessive ending.
     pub(super) possessive: bool,
-    /// It was written with a capital, not at the start of the text, and is not "I".
+    /// Whether it has a capital, is not the first word, and is no first-person word.
     pub(super) proper: bool,
-    /// It was written with a capital.
+    /// Whether it starts with a capital.
     pub(super) capital: bool,
-    /// Where it begins and ends in the text, in bytes; the end is that of the possessive.
+    /// Its byte range in the text, including the possessive.
     pub(super) span: (usize, usize),
 }
 
-/// Lemma, past and participle of a line of the list; the further forms on it carry a mark after a colon.
+/// Returns each irregular verb with its forms. The list marks some forms after a colon, which is dropped.
 fn irregular_forms() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     let lines = include_str!("../../../data/lexicon/irregular_verbs.txt").lines();
     lines.filter(|l| !l.starts_with('#')).filter_map(|line| {
@@ -33,19 +33,19 @@ fn irregular_forms() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> 
     })
 }
 
-/// Irregular form to lemma.
+/// Maps irregular forms to the base form of the verb.
 static LEMMAS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
     let mut lemmas = HashMap::from([("has", "have"), ("gotten", "get"), ("is", "be"), ("are", "be"), ("am", "be")]);
     for (lemma, forms) in irregular_forms() {
         for form in forms {
-            // "found" is a form of "find" first.
+            // The first verb in the list has precedence: "found" is a form of "find".
             lemmas.entry(form).or_insert(lemma);
         }
     }
     lemmas
 });
 
-/// Lemma to past.
+/// Maps base forms to past tenses.
 static PASTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
     let mut pasts = HashMap::new();
     for (lemma, forms) in irregular_forms() {
@@ -56,50 +56,52 @@ static PASTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
     pasts
 });
 
-/// The past of an irregular verb.
+/// Returns the past tense of an irregular verb.
 pub(super) fn irregular_past(lemma: &str) -> Option<&'static str> {
     PASTS.get(lemma).copied()
 }
 
-/// Whether a word is the past or the participle of a verb, as far as its form tells.
+/// Whether a word has the form of a past tense or participle.
 pub(super) fn is_past_form(word: &str) -> bool {
     LEMMAS.contains_key(word) || (word.len() > 4 && word.ends_with("ed"))
 }
 
-/// The stem of one lower-case word.
+/// Returns the stem of a lower-case word.
 pub(super) fn stem(word: &str) -> String {
     let base = LEMMAS.get(word).copied().filter(|base| *base != "be").unwrap_or(word);
     Stemmer::create(Algorithm::English).stem(base).into_owned()
 }
 
-/// The words of a text.
+/// Returns the words of a text.
 pub(super) fn words(text: &str) -> Vec<Word> {
     text.unicode_word_indices()
         .enumerate()
-        .map(|(place, (start, word))| {
+        .map(|(position, (start, word))| {
             let lower = word.to_lowercase().replace('’', "'");
             let (plain, possessive) = match lower.strip_suffix("'s") {
                 Some(bare @ ("what" | "who" | "where" | "how" | "when")) => (bare.to_owned(), false),
                 Some(bare) if !matches!(bare, "it" | "that" | "there" | "he" | "she" | "let") => (bare.to_owned(), true),
                 _ => (lower, false),
             };
-            // "my parents' house": the segmentation leaves the apostrophe out.
+            // "my parents' house": the segmentation omits the apostrophe.
             let end = start + word.len();
             let after = text.get(end..).and_then(|rest| rest.strip_prefix(['\'', '’']));
             let plural_owner = !possessive && plain.ends_with('s') && after.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
             let capital = word.starts_with(char::is_uppercase);
-            let proper = place > 0 && capital && !is_first_person(&plain);
+            let proper = position > 0 && capital && !is_first_person(&plain);
             Word { stem: stem(&plain), plain, possessive: possessive || plural_owner, proper, capital, span: (start, end) }
         })
         .collect()
 }
 
-/// Equal up to a plural ending.
+/// Whether two nouns are equal, ignoring a plural ending.
 pub(super) fn same_noun(a: &str, b: &str) -> bool {
     a == b || singular(a) == singular(b)
 }
 
-/// A noun without its plural ending; words that only look like plurals lose theirs too, so compare and do not show.
+/// Removes the plural ending of a noun.
+///
+/// Words that only look like plurals lose their ending too, so use the result for comparison only.
 pub(super) fn singular(noun: &str) -> &str {
     noun.strip_suffix("es")
         .filter(|n| ["sh", "ch", "x", "ss"].iter().any(|e| n.ends_with(e)))
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn possessives_are_told_from_contractions() {
+    fn possessives_are_distinguished_from_contractions() {
         let found = words("Who is John’s boss, and what's it's name?");
         assert!(found[2].possessive && found[2].plain == "john");
         assert!(!found[5].possessive && !found[6].possessive);
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn nouns_are_compared_without_number() {
+    fn nouns_are_compared_without_plural_endings() {
         assert!(same_noun("churches", "church") && same_noun("cats", "cat") && !same_noun("bus", "bug"));
     }
 }

@@ -1,7 +1,7 @@
-//! Embedders that need no service: the built-in model, and one that keeps answering for vectors of other models.
+//! The built-in embedder, and an embedder with fallbacks for other models.
 
+mod fallback;
 mod local;
-mod several;
 
+pub use fallback::FallbackEmbedders;
 pub use local::LocalEmbedder;
-pub use several::FallbackEmbedders;

@@ -1,5 +1,6 @@
-//! The embedder inside the binary: static token vectors, summed and scaled to unit length. Runs no network,
-//! reads no file and reaches no service.
+//! The built-in embedder: static token vectors, summed and scaled to unit length.
+//!
+//! The model is part of the binary; there is no neural network to run and no file or service to read.
 
 use async_trait::async_trait;
 use model2vec_rs::model::StaticModel;
@@ -11,34 +12,36 @@ const TOKENIZER: &[u8] = include_bytes!("../../../models/minilm-static-256/token
 const MODEL: &[u8] = include_bytes!("../../../models/minilm-static-256/model.safetensors");
 const CONFIG: &[u8] = include_bytes!("../../../models/minilm-static-256/config.json");
 
-/// Model and version. Goes up with every change of the files: stored vectors carry it, and vectors of two
-/// models must never be compared.
+/// Name and version of the model.
+///
+/// Increase the version with every change of the files. Stored vectors carry it, and vectors of two models must never be
+/// compared.
 pub(crate) const MODEL_NAME: &str = "minilm-static-256/1";
 /// Length of a vector.
 pub(crate) const DIMENSION: usize = 256;
 
-/// Tokens of a text that count. A mean over more says less, and words are found by the keyword index anyway.
+/// Maximum number of tokens of a text. The mean of more tokens says less, and keyword search covers all words.
 const MAX_TOKENS: usize = 512;
-/// From this many bytes on a batch goes to the blocking pool: below, it takes less than a millisecond.
+/// Size from which a batch runs in the blocking pool. A smaller one takes less than a millisecond.
 const INLINE_BYTES: usize = 64 * 1024;
 
-/// [`Embedder`] over the model files of `models/minilm-static-256`. Clones share them.
+/// The [`Embedder`] of the model in `models/minilm-static-256`.
 #[derive(Clone, Debug)]
 pub struct LocalEmbedder {
     model: StaticModel,
 }
 
 impl LocalEmbedder {
-    /// Reads the embedded model. Takes some ten milliseconds; do it once.
+    /// Loads the embedded model, which takes about ten milliseconds.
     ///
     /// # Errors
-    /// When the embedded files are damaged.
+    /// Fails if the embedded files are damaged.
     pub fn load() -> Result<Self, EmbedError> {
         let model = StaticModel::from_bytes(TOKENIZER, MODEL, CONFIG, None).map_err(|e| EmbedError::Permanent(e.to_string()))?;
         Ok(Self { model })
     }
 
-    /// The vector of one text: unit length, or zero when no token is known.
+    /// Returns the vector of a text: of unit length, or zero if no token is known.
     pub fn vector(&self, text: &str) -> Embedding {
         let mut vectors = self.model.encode_with_args(&[text.to_owned()], Some(MAX_TOKENS), 1);
         Embedding(vectors.pop().unwrap_or_else(|| vec![0.0; DIMENSION]))
@@ -74,16 +77,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_files_are_those_that_the_script_made() {
+    fn model_files_have_the_recorded_checksums() {
         let sums = include_str!("../../../models/minilm-static-256/SHA256SUMS");
         for (name, bytes) in [("config.json", CONFIG), ("model.safetensors", MODEL), ("tokenizer.json", TOKENIZER)] {
             let sum: String = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
-            assert!(sums.lines().any(|line| line == format!("{sum}  {name}")), "{name} is another file: {sum}");
+            assert!(sums.lines().any(|line| line == format!("{sum}  {name}")), "{name} has another checksum: {sum}");
         }
     }
 
     #[test]
-    fn the_table_has_one_row_per_token() {
+    fn table_has_one_row_per_token() {
         let tokenizer: serde_json::Value = serde_json::from_slice(TOKENIZER).unwrap();
         assert_eq!(tokenizer["model"]["vocab"].as_object().unwrap().len(), 29_525);
         let header_len = usize::try_from(u64::from_le_bytes(MODEL[..8].try_into().unwrap())).unwrap();
@@ -93,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn known_pairs_have_the_known_cosines() {
+    fn known_pairs_have_known_cosines() {
         let model = LocalEmbedder::load().unwrap();
         let cosine = |a: &str, b: &str| -> f32 { model.vector(a).0.iter().zip(&model.vector(b).0).map(|(x, y)| x * y).sum() };
         for (a, b, expected) in KNOWN {
@@ -111,7 +114,7 @@ mod tests {
     ];
 
     #[tokio::test]
-    async fn vectors_have_unit_length_and_a_text_without_tokens_gives_zero() {
+    async fn vectors_have_unit_length_or_are_zero_without_tokens() {
         let model = LocalEmbedder::load().unwrap();
         let long = "a long walk by the sea ".repeat(4000);
         let texts: Vec<UserText> = ["John likes Mary.", "", "\u{0}\u{1}", "日本語", "👩‍👩‍👧 🎉", long.as_str()].map(UserText::from).into();
@@ -123,7 +126,7 @@ mod tests {
             assert!(norm == 0.0 || (norm - 1.0).abs() < 1e-5, "{text:?} has length {norm}");
         }
         assert!(vectors[1].0.iter().all(|x| *x == 0.0));
-        // The batch that went to the blocking pool is the same computation.
+        // A batch in the blocking pool gives the same vectors.
         assert_eq!(model.embed(&texts[..1]).await.unwrap()[0], vectors[0]);
     }
 }

@@ -1,26 +1,28 @@
-//! From what changed to what is to be done in the graph. Pure.
+//! Converts changes of the store to a batch for the graph engine. Pure.
 
 use recall_domain::{Fact, MessageId, SessionId};
 use recall_ports::{Change, GraphBatch, GraphFact, NodeState};
 
-/// The batch of these changes, which follow change `after`.
-pub(super) fn batch(after: u64, changes: Vec<Change>) -> GraphBatch {
+/// Returns the batch of changes that follow change `after`.
+pub(super) fn to_batch(after: u64, changes: Vec<Change>) -> GraphBatch {
     let mut batch = GraphBatch { after, upto: changes.last().map_or(after, |c| c.number), ..GraphBatch::default() };
     for change in changes {
         match change.thing {
             NodeState::Session(s) => batch.sessions.push(s),
             NodeState::Entity(e) => batch.entities.push(e),
             NodeState::Message(m) => batch.messages.push(m),
-            NodeState::Fact(f, source) => batch.facts.push(fact(f, source)),
+            NodeState::Fact(f, source) => batch.facts.push(to_graph_fact(f, source)),
             NodeState::Gone(id) => batch.gone.push(id),
         }
     }
     batch
 }
 
-/// A fact as the graph holds it. Weight and belief are of its last change, because a graph cannot fade by itself; what they
-/// are now follows from `timestamp` and the half-life.
-fn fact(f: Fact, source: Option<(MessageId, SessionId)>) -> GraphFact {
+/// Converts a fact to its form in the graph.
+///
+/// Weight and belief are those of the last change, because a graph cannot apply decay. The present values follow from
+/// `timestamp` and the half-life.
+fn to_graph_fact(f: Fact, source: Option<(MessageId, SessionId)>) -> GraphFact {
     GraphFact {
         id: f.id,
         subject: f.subject,

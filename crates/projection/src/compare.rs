@@ -1,7 +1,7 @@
-//! Whether a graph says what the store says.
+//! Compares the graph with the store.
 //!
-//! Both are read while others write, so a difference may be one of moments only. What differs is looked at again once the graph was
-//! told all that the store held when it was first seen; it counts if both sides are then as they were before.
+//! Other processes write during the comparison, so a difference may be temporary. A difference is checked again once the
+//! graph has received everything that the store held before. It counts if both sides are then unchanged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,22 +17,22 @@ use super::Projection;
 use recall_domain::{Caller, UserId};
 use recall_ports::{GraphContents, GraphError};
 
-/// How often what differs is looked at again, while it is different in other ways than before.
-const LOOKS: u32 = 10;
-/// A graph that is told nothing for so long is not followed.
-const QUIET: Duration = Duration::from_secs(5);
+/// Maximum number of repeated comparisons, while the differences keep changing.
+const MAX_ROUNDS: u32 = 10;
+/// A graph whose position does not change for this long has no projector.
+const STALLED: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(50);
 
-/// One thing that differs. Ids only: what is printed may end in a log.
+/// One difference between store and graph. It holds ids only, because it may be written to a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Whose.
+    /// The owner.
     pub user: UserId,
     /// `session`, `entity`, `message`, `fact` or `checkpoint`.
     pub kind: &'static str,
-    /// Which; something that has no id is none of the store's.
+    /// Its id. A node without an id does not come from the store.
     pub id: Option<Uuid>,
-    /// `missing`, `extra`, `double` or `different`; of a checkpoint also `behind`.
+    /// `missing`, `extra`, `double` or `different`; for a checkpoint also `behind`.
     pub what: &'static str,
 }
 
@@ -48,56 +48,58 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What says up to where the graph of a user was told.
+/// The kind of a checkpoint, which holds the position of a user's graph in the feed.
 const CHECKPOINT: &str = "checkpoint";
-/// Of a checkpoint: the graph was not told all that the store holds.
+/// Means that the graph has not received all changes.
 const BEHIND: &str = "behind";
 
-/// Compares the graphs of all users with the store and hands each difference to `report`. Returns how many things were compared.
+/// Compares the graphs of all users with the store and calls `report` with each difference.
+///
+/// Returns the number of compared things.
 ///
 /// # Errors
-/// When either side cannot be read.
+/// Fails if either side cannot be read.
 pub async fn compare(projection: &Projection, mut report: impl FnMut(Difference) + Send) -> Result<u64, GraphError> {
     let feed = projection.feed().start().await?;
     let mut compared = 0;
     for caller in projection.users_of_both().await? {
-        let (things, differences) = settled(projection, &feed, &caller).await?;
+        let (things, differences) = find_differences(projection, &feed, &caller).await?;
         compared += things;
         differences.into_iter().for_each(&mut report);
     }
     Ok(compared)
 }
 
-/// A difference, and what both sides of it are, as a number.
-type Seen = (Difference, u64);
+/// A difference with the fingerprint of both sides.
+type Observation = (Difference, u64);
 
-/// How many things of a user were compared, and what of them is different.
-async fn settled(projection: &Projection, feed: &str, caller: &Caller) -> Result<(u64, Vec<Difference>), GraphError> {
-    let (mut things, mut seen) = look(projection, feed, caller).await?;
-    for round in 1..=LOOKS {
-        if seen.is_empty() || !reaches_head(projection, feed, caller).await? {
+/// Returns the number of compared things of a user, and the differences that are not temporary.
+async fn find_differences(projection: &Projection, feed: &str, caller: &Caller) -> Result<(u64, Vec<Difference>), GraphError> {
+    let (mut things, mut seen) = compare_once(projection, feed, caller).await?;
+    for round in 1..=MAX_ROUNDS {
+        if seen.is_empty() || !wait_for_head(projection, feed, caller).await? {
             break;
         }
-        let (compared, again) = look(projection, feed, caller).await?;
+        let (compared, again) = compare_once(projection, feed, caller).await?;
         things = compared;
-        // The graph was told what the store held. What was not different before, and what it has to be told now, came since.
-        let is_old = |(difference, _): &Seen| difference.what != BEHIND && seen.iter().any(|(before, _)| before == difference);
-        let mut still: Vec<Seen> = again.into_iter().filter(is_old).collect();
-        let is_settled = still.iter().all(|difference| seen.contains(difference));
-        if round == LOOKS {
-            // What is different in another way each time is being changed, and the graph follows.
-            still.retain(|difference| seen.contains(difference));
+        // The graph has received what the store held. Other differences, and changes still to send, are newer.
+        let is_old = |(difference, _): &Observation| difference.what != BEHIND && seen.iter().any(|(before, _)| before == difference);
+        let mut remaining: Vec<Observation> = again.into_iter().filter(is_old).collect();
+        let is_stable = remaining.iter().all(|difference| seen.contains(difference));
+        if round == MAX_ROUNDS {
+            // A thing that differs in another way each time is being changed, and the graph follows.
+            remaining.retain(|difference| seen.contains(difference));
         }
-        seen = still;
-        if is_settled {
+        seen = remaining;
+        if is_stable {
             break;
         }
     }
     Ok((things, seen.into_iter().map(|(difference, _)| difference).collect()))
 }
 
-/// Waits until the graph was told what the store holds now; false when nobody tells it.
-async fn reaches_head(projection: &Projection, feed: &str, caller: &Caller) -> Result<bool, GraphError> {
+/// Waits until the graph has received the latest change of this moment; false if no projector runs.
+async fn wait_for_head(projection: &Projection, feed: &str, caller: &Caller) -> Result<bool, GraphError> {
     let head = projection.feed().head(caller).await?;
     let (mut last, mut moved) = (None, Instant::now());
     loop {
@@ -107,16 +109,16 @@ async fn reaches_head(projection: &Projection, feed: &str, caller: &Caller) -> R
         }
         if position != last {
             (last, moved) = (position, Instant::now());
-        } else if moved.elapsed() > QUIET {
+        } else if moved.elapsed() > STALLED {
             return Ok(false);
         }
         sleep(POLL).await;
     }
 }
 
-/// Compares once.
-async fn look(projection: &Projection, feed: &str, caller: &Caller) -> Result<(u64, Vec<Seen>), GraphError> {
-    let truth = projection.truth(caller).await?;
+/// Compares one user once.
+async fn compare_once(projection: &Projection, feed: &str, caller: &Caller) -> Result<(u64, Vec<Observation>), GraphError> {
+    let truth = projection.expected_contents(caller).await?;
     let found = projection.engine().contents(caller).await?;
     let compared = (truth.sessions.len() + truth.entities.len() + truth.messages.len() + truth.facts.len()) as u64;
     let mut seen = differences(caller.user(), &truth, &found);
@@ -134,29 +136,31 @@ async fn look(projection: &Projection, feed: &str, caller: &Caller) -> Result<(u
     Ok((compared, seen))
 }
 
-fn differences(user: UserId, truth: &GraphContents, found: &GraphContents) -> Vec<Seen> {
+fn differences(user: UserId, truth: &GraphContents, found: &GraphContents) -> Vec<Observation> {
     let mut all = Vec::new();
-    let mut add = |kind, pairs: fn(&GraphContents, &GraphContents, &[Option<Uuid>]) -> Found| {
+    let mut add = |kind, match_kind: fn(&GraphContents, &GraphContents, &[Option<Uuid>]) -> Mismatches| {
         let damaged: Vec<Option<Uuid>> = found.damaged.iter().filter(|d| d.kind == kind).map(|d| d.id).collect();
-        let pairs = pairs(truth, found, &damaged).into_iter();
-        all.extend(pairs.map(|(id, what, number)| (Difference { user, kind, id, what }, number)));
+        let mismatches = match_kind(truth, found, &damaged).into_iter();
+        all.extend(mismatches.map(|(id, what, number)| (Difference { user, kind, id, what }, number)));
     };
-    add("session", |t, f, damaged| pairs(&t.sessions, &f.sessions, damaged, |s| s.id.0));
-    add("entity", |t, f, damaged| pairs(&t.entities, &f.entities, damaged, |e| e.id.0));
-    add("message", |t, f, damaged| pairs(&t.messages, &f.messages, damaged, |m| m.id.0));
-    add("fact", |t, f, damaged| pairs(&t.facts, &f.facts, damaged, |f| f.id.0));
+    add("session", |t, f, damaged| match_by_id(&t.sessions, &f.sessions, damaged, |s| s.id.0));
+    add("entity", |t, f, damaged| match_by_id(&t.entities, &f.entities, damaged, |e| e.id.0));
+    add("message", |t, f, damaged| match_by_id(&t.messages, &f.messages, damaged, |m| m.id.0));
+    add("fact", |t, f, damaged| match_by_id(&t.facts, &f.facts, damaged, |f| f.id.0));
     all
 }
 
-type Found = Vec<(Option<Uuid>, &'static str, u64)>;
+/// Id, kind of difference and fingerprint of each.
+type Mismatches = Vec<(Option<Uuid>, &'static str, u64)>;
 
-fn pairs<T: PartialEq + fmt::Debug>(truth: &[T], found: &[T], damaged: &[Option<Uuid>], id: impl Fn(&T) -> Uuid) -> Found {
-    let mut open: BTreeMap<Uuid, &T> = truth.iter().map(|t| (id(t), t)).collect();
+/// Matches things by id and returns those that differ. `damaged` are the ids of things that cannot be read.
+fn match_by_id<T: PartialEq + fmt::Debug>(truth: &[T], found: &[T], damaged: &[Option<Uuid>], id: impl Fn(&T) -> Uuid) -> Mismatches {
+    let mut unmatched: BTreeMap<Uuid, &T> = truth.iter().map(|t| (id(t), t)).collect();
     let mut seen: BTreeSet<Uuid> = BTreeSet::new();
     let mut differences = Vec::new();
-    // What cannot be read equals nothing.
+    // A thing that cannot be read equals nothing.
     for (id, item) in found.iter().map(|t| (Some(id(t)), Some(t))).chain(damaged.iter().map(|id| (*id, None))) {
-        let expected = id.and_then(|id| open.remove(&id));
+        let expected = id.and_then(|id| unmatched.remove(&id));
         let number = fingerprint(&(expected, item));
         if id.is_some_and(|id| !seen.insert(id)) {
             differences.push((id, "double", number));
@@ -166,11 +170,11 @@ fn pairs<T: PartialEq + fmt::Debug>(truth: &[T], found: &[T], damaged: &[Option<
             differences.push((id, "different", number));
         }
     }
-    differences.extend(open.into_iter().map(|(id, expected)| (Some(id), "missing", fingerprint(expected))));
+    differences.extend(unmatched.into_iter().map(|(id, expected)| (Some(id), "missing", fingerprint(expected))));
     differences
 }
 
-/// Another number for every state, as far as that can be told without the words of users.
+/// Returns a hash of a state. `Debug` shows no text of users, so texts of equal length are not distinguished.
 fn fingerprint(state: &(impl fmt::Debug + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     format!("{state:?}").hash(&mut hasher);
@@ -182,10 +186,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_sort_of_difference_is_named() {
+    fn every_kind_of_difference_is_reported() {
         let id = |t: &(u8, u8)| Uuid::from_u128(u128::from(t.0));
         let damaged = [Some(Uuid::from_u128(6)), Some(Uuid::from_u128(7)), Some(Uuid::from_u128(1)), None];
-        let found = pairs(&[(1, 0), (2, 0), (3, 0), (4, 0), (6, 0)], &[(1, 0), (2, 9), (4, 0), (4, 0), (5, 0)], &damaged, id);
+        let found = match_by_id(&[(1, 0), (2, 0), (3, 0), (4, 0), (6, 0)], &[(1, 0), (2, 9), (4, 0), (4, 0), (5, 0)], &damaged, id);
         let found: Vec<_> = found.into_iter().map(|(id, what, _)| (id.map(|id| id.as_u128()), what)).collect();
         let expected = [
             (Some(2), "different"),

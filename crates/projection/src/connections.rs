@@ -1,5 +1,7 @@
-//! Questions about connections, answered from the store. Facts lie under the things of both their sides, so a ring of things is
-//! one read; what a ring means is put together here, the same for every store.
+//! Answers graph queries from the store.
+//!
+//! The store finds facts by either of their entities, so the neighbours of a set of entities take one read. This module
+//! combines the reads in the same way for every store.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,21 +14,21 @@ use super::paths;
 use recall_domain::{Caller, EntityId};
 use recall_ports::{Connections, Edge, GraphError, GraphQueries, Neighbour, NeighbourQuery, Path, PathQuery, Shared, graph::MAX_HOPS};
 
-/// The graph as the store has it.
+/// Answers graph queries from the facts in the store.
 pub struct StoreGraph {
     store: Arc<dyn Connections>,
     name: &'static str,
 }
 
 impl StoreGraph {
-    /// Answers from `store`, which goes by `name` in metrics.
+    /// Creates an instance over `store`; metrics show it as `name`.
     pub fn new(store: Arc<dyn Connections>, name: &'static str) -> Self {
         Self { store, name }
     }
 }
 
-/// Whether the first is to be named where both lead to the same thing.
-fn beats(one: &Edge, other: &Edge) -> bool {
+/// Whether `one` is stronger than `other`; of equal weights, the smaller fact id is stronger.
+fn is_stronger(one: &Edge, other: &Edge) -> bool {
     one.weight.total_cmp(&other.weight).then(other.fact.cmp(&one.fact)).is_gt()
 }
 
@@ -36,17 +38,17 @@ impl GraphQueries for StoreGraph {
         self.name
     }
 
-    async fn around(&self, caller: &Caller, asked: &NeighbourQuery) -> Result<Vec<Neighbour>, GraphError> {
-        let (mut seen, mut ring) = (HashSet::from([asked.entity]), vec![asked.entity]);
-        let (mut found, first) = (Vec::new(), asked.first as usize);
-        for distance in 1..=asked.hops.min(MAX_HOPS) {
-            let edges = self.store.edges(caller, &ring, &asked.relations).await?;
+    async fn around(&self, caller: &Caller, query: &NeighbourQuery) -> Result<Vec<Neighbour>, GraphError> {
+        let (mut seen, mut frontier) = (HashSet::from([query.entity]), vec![query.entity]);
+        let (mut found, first) = (Vec::new(), query.first as usize);
+        for distance in 1..=query.hops.min(MAX_HOPS) {
+            let edges = self.store.edges(caller, &frontier, &query.relations).await?;
             let best = strongest(edges.into_iter().filter(|e| !seen.contains(&e.to)));
-            ring = best.iter().map(|e| e.to).collect();
-            seen.extend(&ring);
+            frontier = best.iter().map(|e| e.to).collect();
+            seen.extend(&frontier);
             found.extend(best.into_iter().map(|e| Neighbour { entity: e.to, distance, fact: e.fact, weight: e.weight }));
-            // Farther ones come after all of these.
-            if found.len() >= first || ring.is_empty() {
+            // Farther neighbours come after all of these.
+            if found.len() >= first || frontier.is_empty() {
                 break;
             }
         }
@@ -54,21 +56,21 @@ impl GraphQueries for StoreGraph {
         Ok(found)
     }
 
-    async fn ways(&self, caller: &Caller, asked: &PathQuery) -> Result<Vec<Path>, GraphError> {
-        let first = asked.first as usize;
-        if asked.from == asked.to || first == 0 {
+    async fn ways(&self, caller: &Caller, query: &PathQuery) -> Result<Vec<Path>, GraphError> {
+        let first = query.first as usize;
+        if query.from == query.to || first == 0 {
             return Ok(Vec::new());
         }
         let around = |ids: Vec<EntityId>| async move { self.store.edges(caller, &ids, &[]).await };
-        let (from, to) = (around(vec![asked.from]).await?, around(vec![asked.to]).await?);
-        let mut found = paths::one(&from, asked.to);
-        if found.len() < first && asked.hops >= 2 {
-            found.extend(paths::two(&from, &to, first));
+        let (from, to) = (around(vec![query.from]).await?, around(vec![query.to]).await?);
+        let mut found = paths::one_hop(&from, query.to);
+        if found.len() < first && query.hops >= 2 {
+            found.extend(paths::two_hops(&from, &to, first));
         }
-        if found.len() < first && asked.hops >= 3 {
-            // The facts in the middle are read from the side that has fewer things.
+        if found.len() < first && query.hops >= 3 {
+            // The facts in the middle are read from the side with fewer entities.
             let inner = |edges: &[Edge]| -> HashSet<EntityId> {
-                edges.iter().map(|e| e.to).filter(|e| *e != asked.from && *e != asked.to).collect()
+                edges.iter().map(|e| e.to).filter(|e| *e != query.from && *e != query.to).collect()
             };
             let (near, far) = (inner(&from), inner(&to));
             let middle = if near.len() <= far.len() {
@@ -77,7 +79,7 @@ impl GraphQueries for StoreGraph {
                 let backwards = around(far.into_iter().collect()).await?;
                 backwards.into_iter().map(|e| Edge { from: e.to, to: e.from, ..e }).collect()
             };
-            found.extend(paths::three(&from, &middle, &to, first));
+            found.extend(paths::three_hops(&from, &middle, &to, first));
         }
         found.truncate(first);
         Ok(found)
@@ -102,13 +104,13 @@ impl GraphQueries for StoreGraph {
     }
 }
 
-/// Per thing that the edges lead to the strongest of them, by falling weight, then by the thing.
+/// Returns the strongest edge to each entity, by falling weight, then by id.
 fn strongest(edges: impl Iterator<Item = Edge>) -> Vec<Edge> {
     let mut best: HashMap<EntityId, Edge> = HashMap::new();
     for edge in edges {
         best.entry(edge.to)
             .and_modify(|b| {
-                if beats(&edge, b) {
+                if is_stronger(&edge, b) {
                     *b = edge
                 }
             })

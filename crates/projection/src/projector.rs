@@ -1,4 +1,4 @@
-//! The loop that follows the feed while the server runs.
+//! The background task that applies changes to the graph engine.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -15,21 +15,21 @@ use tracing::{error, info, warn};
 
 use super::{
     GraphStatus, Projection,
-    inspector::{Inspected, Inspector},
+    inspector::{Inspection, Inspector},
+    projection::caller_for,
     reader::Missed,
-    step::of,
 };
 use recall_domain::{Caller, UserId};
 use recall_ports::GraphError;
 
-/// Longest time that a change waits to be noticed.
+/// Interval of polling for changes.
 const POLL: Duration = Duration::from_millis(200);
-/// Longest wait between two attempts to reach an engine that is gone.
+/// Longest pause between two attempts to reach the engine.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
-/// When a user whose graph cannot be written is tried again.
-const PARKED: Duration = Duration::from_secs(60);
+/// Time until a user whose graph could not be written is retried.
+const RETRY_AFTER: Duration = Duration::from_secs(60);
 
-/// Follows the feed until it is shut down.
+/// Applies changes to the graph engine until it is shut down.
 #[derive(Debug)]
 pub struct Projector {
     stop: CancellationToken,
@@ -37,16 +37,16 @@ pub struct Projector {
 }
 
 impl Projector {
-    /// Starts following. `missed` are users whose graph a reader found behind; see [`super::GraphReader`].
+    /// Starts the task. `missed` are users whose graph a [`super::GraphReader`] found behind.
     pub fn start(projection: Projection, missed: Arc<Missed>, status: Arc<GraphStatus>) -> Self {
         let stop = CancellationToken::new();
         let inspector = Inspector::new(projection.clone());
-        let (mark, parked, lost, failed) = (0, HashMap::new(), BTreeSet::new(), BTreeSet::new());
-        let mut following = Following { projection, missed, status, inspector, mark, parked, lost, failed, stop: stop.clone() };
-        Self { stop, task: Some(tokio::spawn(async move { following.run().await })) }
+        let (mark, parked, damaged, failed) = (0, HashMap::new(), BTreeSet::new(), BTreeSet::new());
+        let mut task = ProjectorTask { projection, missed, status, inspector, mark, parked, damaged, failed, stop: stop.clone() };
+        Self { stop, task: Some(tokio::spawn(async move { task.run().await })) }
     }
 
-    /// Ends after the batch at work, at the latest after `grace`. What is left is done after the next start.
+    /// Stops after the current batch, at the latest after `grace`. The next start resumes with the remaining changes.
     pub async fn shutdown(mut self, grace: Duration) {
         self.stop.cancel();
         if let Some(mut task) = self.task.take()
@@ -65,29 +65,32 @@ impl Drop for Projector {
     }
 }
 
-struct Following {
+struct ProjectorTask {
     projection: Projection,
     missed: Arc<Missed>,
     status: Arc<GraphStatus>,
     inspector: Inspector,
+    /// Position up to which the list of changed users was read.
     mark: u64,
+    /// Users to skip until a time.
     parked: HashMap<Caller, Instant>,
-    /// Users whose graph was found to be gone or damaged, and those whose graph could not be written.
-    lost: BTreeSet<UserId>,
+    /// Users whose graph is missing or damaged.
+    damaged: BTreeSet<UserId>,
+    /// Users whose graph could not be written.
     failed: BTreeSet<UserId>,
     stop: CancellationToken,
 }
 
-impl Following {
+impl ProjectorTask {
     async fn run(&mut self) {
         let mut failures = 0u32;
         while !self.stop.is_cancelled() {
-            // Everything from the beginning: the engine that comes back may be empty, or another one.
+            // Starts from the beginning, because the engine may be empty or another one after a reconnect.
             self.mark = 0;
             let outcome = match self.projection.prepare().await {
                 Ok(feed) => {
                     metrics::gauge!("recall_graph_up").set(1.0);
-                    info!("the graph engine is followed");
+                    info!("connected to the graph engine");
                     failures = 0;
                     self.follow(&feed).await
                 }
@@ -95,9 +98,9 @@ impl Following {
             };
             if let Err(e) = outcome {
                 metrics::gauge!("recall_graph_up").set(0.0);
-                // Once and not at every attempt of an hour.
+                // Logged once and not at every attempt.
                 if failures == 0 {
-                    warn!(error = %e, "the graph engine cannot be followed; facts are read from the store, and it is tried again");
+                    warn!(error = %e, "the graph engine is not available; facts are read from the store until it is");
                 }
                 failures += 1;
                 let pause = (Duration::from_millis(250) * 2u32.saturating_pow(failures.min(10))).min(LONGEST_BACKOFF);
@@ -113,41 +116,41 @@ impl Following {
         }
     }
 
-    /// Returns when the engine cannot be used any more, when its graph was wiped, or at the end.
+    /// Applies changes until the engine fails, its graph was wiped, or the task is stopped.
     async fn follow(&mut self, feed: &str) -> Result<(), GraphError> {
-        self.lost.extend(self.inspector.begin(feed).await?);
-        self.status.found(self.behind());
+        self.damaged.extend(self.inspector.begin(feed).await?);
+        self.status.set_behind(self.count_behind());
         loop {
             let started = Instant::now();
             let (users, mark) = self.projection.feed().users_after(self.mark).await?;
             let due: Vec<Caller> = self.parked.iter().filter(|(_, at)| **at <= started).map(|(c, _)| *c).collect();
-            let lost: Vec<UserId> = self.missed.take().into_iter().chain(self.lost.iter().copied()).collect();
-            let (mut told, mut asked) = (0, HashSet::new());
-            for caller in users.into_iter().chain(lost.into_iter().map(of)).chain(due) {
+            let damaged: Vec<UserId> = self.missed.take().into_iter().chain(self.damaged.iter().copied()).collect();
+            let (mut sent, mut visited) = (0, HashSet::new());
+            for caller in users.into_iter().chain(damaged.into_iter().map(caller_for)).chain(due) {
                 if self.stop.is_cancelled() {
                     return Ok(());
                 }
                 let is_parked = self.parked.get(&caller).is_some_and(|at| *at > started);
-                if !is_parked && asked.insert(caller.user()) {
-                    told += self.user(feed, &caller).await?;
+                if !is_parked && visited.insert(caller.user()) {
+                    sent += self.update_user(feed, &caller).await?;
                 }
             }
-            // Only now: what failed before is looked at again from the old mark.
+            // The mark moves only now, so that a failed round starts again from the old mark.
             self.mark = mark;
-            self.status.told(started, self.behind());
+            self.status.record_round(started, self.count_behind());
             match self.inspector.inspect(feed).await? {
-                Inspected::Wiped => {
-                    warn!("the graph was wiped or replaced, and is made again");
+                Inspection::Wiped => {
+                    warn!("the graph was wiped or replaced and will be rebuilt");
                     return Ok(());
                 }
-                Inspected::Lost(users) if users.is_empty() => {}
-                Inspected::Lost(users) => {
-                    info!(users = users.len(), "graphs of users are missing or damaged, and are made again");
-                    self.lost.extend(users);
-                    self.status.found(self.behind());
+                Inspection::Damaged(users) if users.is_empty() => {}
+                Inspection::Damaged(users) => {
+                    info!(users = users.len(), "graphs of users are missing or damaged and will be rebuilt");
+                    self.damaged.extend(users);
+                    self.status.set_behind(self.count_behind());
                 }
             }
-            if told == 0 {
+            if sent == 0 {
                 self.pause(POLL).await;
             }
             if self.stop.is_cancelled() {
@@ -156,17 +159,18 @@ impl Following {
         }
     }
 
-    /// How many users have a graph that is known to be missing or behind. One that another server is at is in good hands.
-    fn behind(&self) -> usize {
-        self.lost.union(&self.failed).count()
+    /// Counts the users whose graph is missing or behind. Users whom another server updates do not count.
+    fn count_behind(&self) -> usize {
+        self.damaged.union(&self.failed).count()
     }
 
-    /// How many changes were told. One user's trouble must not hold up the others; only an engine or a store that is gone ends the
-    /// round.
-    async fn user(&mut self, feed: &str, caller: &Caller) -> Result<u64, GraphError> {
+    /// Updates the graph of one user and returns the number of changes sent.
+    ///
+    /// A failure of one user does not stop the others. Only an unavailable engine or store is an error.
+    async fn update_user(&mut self, feed: &str, caller: &Caller) -> Result<u64, GraphError> {
         let outcome = match self.projection.catch_up(feed, caller).await {
             Err(GraphError::Failed(e)) => {
-                warn!(error = %e, user = %caller.user(), "a graph could not be written and is made anew");
+                warn!(error = %e, user = %caller.user(), "a graph could not be written and is rebuilt");
                 match self.projection.engine().begin(caller, feed).await {
                     Ok(()) => self.projection.catch_up(feed, caller).await,
                     Err(e) => Err(e),
@@ -175,21 +179,21 @@ impl Following {
             outcome => outcome,
         };
         match outcome {
-            Ok(told) => {
+            Ok(sent) => {
                 self.parked.remove(caller);
-                self.lost.remove(&caller.user());
+                self.damaged.remove(&caller.user());
                 self.failed.remove(&caller.user());
-                Ok(told)
+                Ok(sent)
             }
-            // Another server is at it; it is looked at again, in case that one stops.
+            // Another server updates it. This one checks again later, in case the other stops.
             Err(GraphError::Contended) => {
-                self.parked.insert(*caller, Instant::now() + PARKED);
+                self.parked.insert(*caller, Instant::now() + RETRY_AFTER);
                 Ok(0)
             }
             Err(e @ GraphError::Failed(_)) => {
-                error!(error = %e, user = %caller.user(), "a graph is left behind for a while");
+                error!(error = %e, user = %caller.user(), "a graph could not be rebuilt and stays behind until the next attempt");
                 self.failed.insert(caller.user());
-                self.parked.insert(*caller, Instant::now() + PARKED);
+                self.parked.insert(*caller, Instant::now() + RETRY_AFTER);
                 Ok(0)
             }
             Err(e) => Err(e),

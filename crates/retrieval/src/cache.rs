@@ -1,5 +1,5 @@
-//! Which users' indexes are in memory, within one byte budget, and whose turn it is to bring one up to date.
-//! Knows nothing of what an index holds.
+//! Caches the indexes of users within one byte budget, and lets one task at a time update each.
+//! Does not depend on the content of an index.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -9,102 +9,104 @@ use std::sync::{
 use lru::LruCache;
 use tokio::sync::RwLock;
 
-use super::memory::UserIndex;
+use super::user_index::UserIndex;
 use recall_domain::UserId;
 
-/// What an empty slot takes, so that a great many users without messages count too.
+/// Bytes of an empty slot, so that many users without messages count too.
 const SLOT_BYTES: usize = 2048;
 
 /// One user's index as searches see it.
 #[derive(Debug)]
-pub(super) struct Held {
-    /// The store's generation it was made from; `None` before the first time.
+pub(super) struct LoadedIndex {
+    /// The store's generation that it was built from; `None` before the first update.
     pub(super) generation: Option<u64>,
-    /// Of which model its vectors are; empty before the first time.
+    /// The model of its vectors; empty before the first update.
     pub(super) model: String,
     pub(super) index: UserIndex,
-    /// The user has more messages than fit, even without vectors. `index` is empty then.
-    pub(super) outgrown: bool,
+    /// Whether the index exceeds the budget even without vectors. `index` is empty then.
+    pub(super) too_large: bool,
 }
 
-impl Held {
+impl LoadedIndex {
     pub(super) fn new(generation: u64, model: &str) -> Self {
-        Self { generation: Some(generation), model: model.to_owned(), index: UserIndex::new(true), outgrown: false }
+        Self { generation: Some(generation), model: model.to_owned(), index: UserIndex::new(true), too_large: false }
     }
 
-    /// Makes it smaller until it fits: first the vectors go, then everything.
-    pub(super) fn fit(&mut self, budget: usize) {
+    /// Reduces the index to `budget` bytes: drops first the vectors, then everything.
+    pub(super) fn shrink_to(&mut self, budget: usize) {
         if self.index.bytes() > budget {
             self.index.drop_vectors();
         }
         if self.index.bytes() > budget {
             self.index = UserIndex::new(false);
-            self.outgrown = true;
+            self.too_large = true;
         }
     }
 }
 
-/// A user's place in the cache. Searches share `held`; rounds of catching up take turns.
+/// A user's entry in the cache. Searches share `loaded`; updates run one at a time.
 pub(super) struct Slot {
-    pub(super) held: Arc<RwLock<Held>>,
-    turn: tokio::sync::Mutex<Turn>,
-    begun: AtomicU64,
+    pub(super) loaded: Arc<RwLock<LoadedIndex>>,
+    update_lock: tokio::sync::Mutex<UpdateState>,
+    updates_started: AtomicU64,
 }
 
 #[derive(Default)]
-struct Turn {
-    /// Number of the latest round that ended well.
-    ended: u64,
-    /// What a cancelled round had made.
-    unfinished: Option<Held>,
+struct UpdateState {
+    /// Number of the latest update that succeeded.
+    last_finished: u64,
+    /// The rows that a cancelled update had read.
+    partial: Option<LoadedIndex>,
 }
 
-/// A round of catching up; no other runs beside it.
-pub(super) struct Round<'a> {
-    turn: tokio::sync::MutexGuard<'a, Turn>,
+/// A running update of one index. It holds the lock, so no other update of this index runs.
+pub(super) struct Update<'a> {
+    state: tokio::sync::MutexGuard<'a, UpdateState>,
     number: u64,
 }
 
 impl Slot {
     fn new() -> Self {
-        let held = Held { generation: None, model: String::new(), index: UserIndex::new(false), outgrown: false };
-        Self { held: Arc::new(RwLock::new(held)), turn: tokio::sync::Mutex::default(), begun: AtomicU64::new(0) }
+        let empty = LoadedIndex { generation: None, model: String::new(), index: UserIndex::new(false), too_large: false };
+        Self { loaded: Arc::new(RwLock::new(empty)), update_lock: tokio::sync::Mutex::default(), updates_started: AtomicU64::new(0) }
     }
 
-    /// Number of the latest round that began. Take it before waiting for a turn.
-    pub(super) fn rounds_begun(&self) -> u64 {
-        self.begun.load(Ordering::SeqCst)
+    /// Returns the number of the latest update that started. Read it before [`Self::begin_update`].
+    pub(super) fn updates_started(&self) -> u64 {
+        self.updates_started.load(Ordering::SeqCst)
     }
 
-    /// Waits for its turn. `None` when a round that began after `arrived` has ended meanwhile: it saw
-    /// everything that was stored when its waiter arrived.
-    pub(super) async fn begin(&self, arrived: u64) -> Option<Round<'_>> {
-        let turn = self.turn.lock().await;
-        if turn.ended > arrived {
+    /// Waits for the update lock.
+    ///
+    /// Returns `None` if an update with a number above `started_before` has finished meanwhile. That update has read
+    /// everything that was stored before the caller read `started_before`.
+    pub(super) async fn begin_update(&self, started_before: u64) -> Option<Update<'_>> {
+        let state = self.update_lock.lock().await;
+        if state.last_finished > started_before {
             return None;
         }
-        Some(Round { turn, number: self.begun.fetch_add(1, Ordering::SeqCst) + 1 })
+        Some(Update { state, number: self.updates_started.fetch_add(1, Ordering::SeqCst) + 1 })
     }
 }
 
-impl Round<'_> {
-    /// Takes what a cancelled round had made of the same generation and model.
-    pub(super) fn unfinished(&mut self, generation: u64, model: &str) -> Option<Held> {
-        self.turn.unfinished.take().filter(|held| held.generation == Some(generation) && held.model == model)
+impl Update<'_> {
+    /// Takes the partial index of a cancelled update, if it has the same generation and model.
+    pub(super) fn take_partial(&mut self, generation: u64, model: &str) -> Option<LoadedIndex> {
+        self.state.partial.take().filter(|partial| partial.generation == Some(generation) && partial.model == model)
     }
 
-    /// Lays down what is made so far.
-    pub(super) fn keep_unfinished(&mut self, held: Held) {
-        self.turn.unfinished = Some(held);
+    /// Keeps the partial index in case this update is cancelled.
+    pub(super) fn keep_partial(&mut self, partial: LoadedIndex) {
+        self.state.partial = Some(partial);
     }
 
-    /// The round ended well.
-    pub(super) fn end(&mut self) {
-        self.turn.ended = self.number;
+    /// Records that the update succeeded.
+    pub(super) fn finish(&mut self) {
+        self.state.last_finished = self.number;
     }
 }
 
-/// Slots of users, least recently used first to go.
+/// Slots of users, evicted in the order of their last use.
 pub(super) struct Cache {
     budget: usize,
     users: Mutex<Users>,
@@ -120,63 +122,63 @@ impl Cache {
         Self { budget, users: Mutex::new(Users { slots: LruCache::unbounded(), bytes: 0 }) }
     }
 
-    fn users_locked(&self) -> MutexGuard<'_, Users> {
-        // Nothing inside can be left half done: a panic of another thread does not spoil it.
+    fn lock_users(&self) -> MutexGuard<'_, Users> {
+        // A panic of another thread leaves no partial change, so a poisoned lock is safe to use.
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The user's slot, made when there is none, and now the most recently used.
+    /// Returns the user's slot, creates it if needed, and marks it as most recently used.
     pub(super) fn slot(&self, user: UserId) -> Arc<Slot> {
-        let mut users = self.users_locked();
+        let mut users = self.lock_users();
         if let Some((slot, _)) = users.slots.get(&user) {
             return Arc::clone(slot);
         }
         let slot = Arc::new(Slot::new());
         users.bytes += SLOT_BYTES;
         users.slots.put(user, (Arc::clone(&slot), SLOT_BYTES));
-        users.shrink(self.budget);
+        users.evict_to(self.budget);
         slot
     }
 
-    /// The user's slot if there is one; no use of it.
+    /// Returns the user's slot if there is one. Does not count as a use.
     pub(super) fn peek(&self, user: UserId) -> Option<Arc<Slot>> {
-        self.users_locked().slots.peek(&user).map(|(slot, _)| Arc::clone(slot))
+        self.lock_users().slots.peek(&user).map(|(slot, _)| Arc::clone(slot))
     }
 
-    /// Notes how large a slot's index is, and lets others go until all fit. A slot that went meanwhile stays gone.
-    pub(super) fn account(&self, user: UserId, slot: &Arc<Slot>, bytes: usize) {
-        let mut users = self.users_locked();
-        let Some((there, size)) = users.slots.get_mut(&user) else { return };
-        if !Arc::ptr_eq(there, slot) {
+    /// Records the size of a slot's index, and evicts others until all fit. Ignores a slot that was evicted meanwhile.
+    pub(super) fn record_size(&self, user: UserId, slot: &Arc<Slot>, bytes: usize) {
+        let mut users = self.lock_users();
+        let Some((current, size)) = users.slots.get_mut(&user) else { return };
+        if !Arc::ptr_eq(current, slot) {
             return;
         }
         let before = std::mem::replace(size, SLOT_BYTES + bytes);
         users.bytes = users.bytes + SLOT_BYTES + bytes - before;
-        users.shrink(self.budget);
+        users.evict_to(self.budget);
     }
 
-    /// Drops a user's slot. Searches that have it go on with it to their end.
+    /// Drops a user's slot. Running searches keep theirs.
     pub(super) fn remove(&self, user: UserId) {
-        let mut users = self.users_locked();
+        let mut users = self.lock_users();
         if let Some((_, bytes)) = users.slots.pop(&user) {
             users.bytes -= bytes;
         }
     }
 
-    /// Bytes held.
+    /// Returns the bytes of all slots.
     pub(super) fn bytes(&self) -> usize {
-        self.users_locked().bytes
+        self.lock_users().bytes
     }
 
-    /// Number of slots.
+    /// Returns the number of slots.
     pub(super) fn users(&self) -> usize {
-        self.users_locked().slots.len()
+        self.lock_users().slots.len()
     }
 }
 
 impl Users {
-    /// Lets the least recently used go. The last one stays: it is the one in use, and fits by itself.
-    fn shrink(&mut self, budget: usize) {
+    /// Evicts the least recently used slots. The last one stays: it is in use, and fits alone.
+    fn evict_to(&mut self, budget: usize) {
         while self.bytes > budget && self.slots.len() > 1 {
             if let Some((_, (_, bytes))) = self.slots.pop_lru() {
                 self.bytes -= bytes;

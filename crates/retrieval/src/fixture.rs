@@ -1,5 +1,6 @@
-//! A feed in memory, for tests and examples that need rows without a database. Implements what an index reads;
-//! the rest of the port is not there.
+//! A message feed in memory, for tests and examples without a database.
+//!
+//! Implements only the methods that an index calls.
 
 use std::sync::{
     Mutex, MutexGuard, PoisonError,
@@ -17,25 +18,19 @@ pub(crate) struct MemoryFeed {
     rows: Mutex<Vec<(UserId, FeedRow, String)>>,
     generation: AtomicU64,
     model: Mutex<Option<String>>,
-    /// Pages that were read.
+    /// Number of pages read.
     pub(crate) reads: AtomicUsize,
 }
 
-/// What one message of the feed is.
-pub(crate) struct Told<'a> {
-    /// Whose message.
+/// A message to add to the feed.
+pub(crate) struct TestMessage<'a> {
+    /// The owner.
     pub(crate) caller: &'a Caller,
-    /// Its id.
     pub(crate) message: MessageId,
-    /// Its session.
     pub(crate) session: SessionId,
-    /// Who says it.
     pub(crate) speaker: Option<&'a str>,
-    /// When.
     pub(crate) sent_at: Timestamp,
-    /// What.
     pub(crate) text: &'a str,
-    /// Its vector.
     pub(crate) embedding: Vec<f32>,
 }
 
@@ -44,26 +39,26 @@ impl MemoryFeed {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores a message.
-    pub(crate) fn tell(&self, told: Told<'_>) {
+    /// Adds a message.
+    pub(crate) fn add(&self, message: TestMessage<'_>) {
         let mut rows = self.rows();
-        let position = rows.iter().rev().find(|(_, r, _)| r.session == told.session).map_or(1, |(_, r, _)| r.position + 1);
+        let position = rows.iter().rev().find(|(_, r, _)| r.session == message.session).map_or(1, |(_, r, _)| r.position + 1);
         let row = FeedRow {
             row: rows.last().map_or(1, |(_, r, _)| r.row + 1),
-            message: told.message,
-            session: told.session,
+            message: message.message,
+            session: message.session,
             position,
             role: Role::User,
-            speaker: told.speaker.map(str::to_owned),
-            sent_at: told.sent_at,
-            terms: index_terms(told.text),
-            embedding: told.embedding,
+            speaker: message.speaker.map(str::to_owned),
+            sent_at: message.sent_at,
+            terms: index_terms(message.text),
+            embedding: message.embedding,
         };
-        rows.push((told.caller.user(), row, told.text.to_owned()));
+        rows.push((message.caller.user(), row, message.text.to_owned()));
     }
 
-    /// Has other vectors from now on, made from the text.
-    #[allow(dead_code, reason = "examples that share this file have no use for it")]
+    /// Replaces all vectors with those of another model, computed by `vector` from the texts.
+    #[allow(dead_code, reason = "the examples that share this file do not use it")]
     pub(crate) fn change_model(&self, model: &str, vector: impl Fn(&str) -> Vec<f32>) {
         for (_, row, text) in self.rows().iter_mut() {
             row.embedding = vector(text);
@@ -79,14 +74,14 @@ impl MemoryFeed {
     }
 }
 
-fn not_here() -> StoreError {
-    StoreError::Permanent("a feed in memory only reads".into())
+fn unsupported() -> StoreError {
+    StoreError::Permanent("not supported by the feed in memory".into())
 }
 
 #[async_trait]
 impl MessageStore for MemoryFeed {
     async fn append(&self, _: &Caller, _: SessionId, _: Vec<NewMessage>) -> Result<Vec<Appended>, StoreError> {
-        Err(not_here())
+        Err(unsupported())
     }
 
     async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError> {
@@ -112,20 +107,20 @@ impl MessageStore for MemoryFeed {
     }
 
     async fn list_messages(&self, _: &Caller, _: SessionId, _: &Page, _: bool) -> Result<Slice<Message>, StoreError> {
-        Err(not_here())
+        Err(unsupported())
     }
 
     async fn messages_before(&self, _: &Caller, _: SessionId, _: u64, _: u32) -> Result<Vec<Message>, StoreError> {
-        Err(not_here())
+        Err(unsupported())
     }
 
     async fn answers_to(&self, _: &Caller, _: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {
-        Err(not_here())
+        Err(unsupported())
     }
 
     async fn feed(&self, caller: &Caller, _: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, StoreError> {
         self.reads.fetch_add(1, Ordering::SeqCst);
-        // Gives way, as a database would, so that tests meet half-read states.
+        // Yields as a database would, so that tests reach states between two reads.
         tokio::task::yield_now().await;
         let rows = self.rows();
         let start = rows.partition_point(|(_, row, _)| row.row <= after);

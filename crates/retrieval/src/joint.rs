@@ -1,8 +1,9 @@
-//! What one index found for a question, or two, as one ranking.
+//! Ranks the candidates of one index, or merges those of two indexes.
 //!
-//! Each memory keeps its own order: how rare a word is and what is near is told by what else was said there, and what is beside must
-//! not make one's own harder to find. Which places each has is told by scores of all candidates on one scale, as if both memories
-//! were one: scaled alone, the best of a memory in which nothing fits would look as good as any.
+//! Each index keeps its own order: the rarity of a word and the nearness of a vector depend on the other messages there,
+//! and the second memory must not make the user's own messages harder to find. Which index gets which rank follows from
+//! scores of all candidates on one scale, as if both indexes were one. Otherwise the best candidate of an index without
+//! any match would look as good as a real match.
 
 use super::{
     postings::NONE,
@@ -11,26 +12,26 @@ use super::{
 use recall_domain::{MessageId, context::Method};
 use recall_ports::{IndexHit, IndexQuery, index::IndexResult};
 
-/// What may answer a question, as one index found it.
+/// The candidates that one index found for a query.
 pub(super) struct Pool<'a> {
-    /// Messages by row.
+    /// Ids of messages, by row.
     pub(super) ids: &'a [MessageId],
-    /// In order of rows.
+    /// Sorted by row.
     pub(super) candidates: Vec<Candidate>,
-    /// Rows found by meaning, in order.
+    /// Rows found by vector search, ascending.
     pub(super) near: Vec<u32>,
-    /// Whether any was found by words.
+    /// Whether keyword search found any row.
     pub(super) found_by_words: bool,
     pub(super) keyword_ms: f64,
     pub(super) vector_ms: f64,
 }
 
-/// The best of one pool, or of two.
-pub(super) fn best(pools: &[Pool<'_>], query: &IndexQuery, tuning: &Tuning) -> IndexResult {
+/// Returns the best hits of one pool, or of two pools.
+pub(super) fn rank(pools: &[Pool<'_>], query: &IndexQuery, tuning: &Tuning) -> IndexResult {
     let orders: Vec<Vec<(f32, &Candidate)>> = pools.iter().map(|p| p.order(tuning)).collect();
-    let places = match orders.as_slice() {
+    let ranks = match orders.as_slice() {
         [only] => only.iter().map(|(score, _)| (*score, 0)).collect(),
-        _ => places(pools, tuning),
+        _ => assign_ranks(pools, tuning),
     };
     let mut next: Vec<_> = orders.iter().map(|order| order.iter()).collect();
     let hit = |(score, n): (f32, usize)| {
@@ -47,13 +48,13 @@ pub(super) fn best(pools: &[Pool<'_>], query: &IndexQuery, tuning: &Tuning) -> I
         }
         Some(IndexHit { message: *pool.ids.get(candidate.row as usize)?, score, methods, beside: n > 0 })
     };
-    let hits = places.into_iter().take(query.first).filter_map(hit).collect();
+    let hits = ranks.into_iter().take(query.first).filter_map(hit).collect();
     let sum = |of: fn(&Pool<'_>) -> f64| pools.iter().map(of).sum();
     IndexResult { hits, model: query.model.clone(), vector_ms: sum(|p| p.vector_ms), keyword_ms: sum(|p| p.keyword_ms) }
 }
 
 impl Pool<'_> {
-    /// Its candidates with their scores, best first; of equal ones the newer.
+    /// Returns the candidates with their scores, best first. Of equal scores, the newer row comes first.
     fn order(&self, tuning: &Tuning) -> Vec<(f32, &Candidate)> {
         let scores = fuse(&self.candidates, self.found_by_words, !self.near.is_empty(), tuning);
         let mut order: Vec<(f32, &Candidate)> = scores.into_iter().zip(&self.candidates).collect();
@@ -62,24 +63,24 @@ impl Pool<'_> {
     }
 }
 
-/// Which pool has which place, with the score of the place. Of equal ones the first pool's come first.
-fn places(pools: &[Pool<'_>], tuning: &Tuning) -> Vec<(f32, usize)> {
+/// Returns the score and the number of the pool for each rank. Of equal scores, the first pool comes first.
+fn assign_ranks(pools: &[Pool<'_>], tuning: &Tuning) -> Vec<(f32, usize)> {
     let mut candidates: Vec<Candidate> = Vec::with_capacity(pools.iter().map(|p| p.candidates.len()).sum());
-    let mut whose: Vec<usize> = Vec::with_capacity(candidates.capacity());
+    let mut pool_of: Vec<usize> = Vec::with_capacity(candidates.capacity());
     let mut start = 0u32;
     for (n, pool) in pools.iter().enumerate() {
         for c in &pool.candidates {
             let neighbours = c.neighbours.map(|row| if row == NONE { NONE } else { row.saturating_add(start) });
             candidates.push(Candidate { row: c.row.saturating_add(start), neighbours, keyword: c.joint_keyword, ..c.clone() });
-            whose.push(n);
+            pool_of.push(n);
         }
         start = start.saturating_add(u32::try_from(pool.ids.len()).unwrap_or(NONE));
     }
     let by_words = pools.iter().any(|p| p.found_by_words);
     let by_meaning = pools.iter().any(|p| !p.near.is_empty());
-    let mut places: Vec<(f32, usize)> = fuse(&candidates, by_words, by_meaning, tuning).into_iter().zip(whose).collect();
-    places.sort_by(|(a, n), (b, m)| b.total_cmp(a).then(n.cmp(m)));
-    places
+    let mut ranks: Vec<(f32, usize)> = fuse(&candidates, by_words, by_meaning, tuning).into_iter().zip(pool_of).collect();
+    ranks.sort_by(|(a, n), (b, m)| b.total_cmp(a).then(n.cmp(m)));
+    ranks
 }
 
 #[cfg(test)]
@@ -92,7 +93,7 @@ mod tests {
 
     use super::super::{
         RecallIndex, RecallIndexOptions,
-        fixture::{MemoryFeed, Told},
+        fixture::{MemoryFeed, TestMessage},
     };
     use recall_domain::{
         Caller, MessageId, SessionId, Timestamp, UserId, ViewerRole,
@@ -109,9 +110,9 @@ mod tests {
         Caller::verified(UserId(Uuid::from_u128(n)), ViewerRole::User)
     }
 
-    fn tell(feed: &MemoryFeed, whose: u128, number: usize, session: u128, speaker: Option<&str>, text: &str) {
-        feed.tell(Told {
-            caller: &caller(whose),
+    fn add(feed: &MemoryFeed, user: u128, number: usize, session: u128, speaker: Option<&str>, text: &str) {
+        feed.add(TestMessage {
+            caller: &caller(user),
             message: MessageId(Uuid::from_u128(number as u128)),
             session: SessionId(Uuid::from_u128(session)),
             speaker,
@@ -121,7 +122,7 @@ mod tests {
         });
     }
 
-    fn ask(feed: MemoryFeed, whose: u128, beside: Option<u128>, text: &str, first: usize) -> Vec<IndexHit> {
+    fn search(feed: MemoryFeed, user: u128, second: Option<u128>, text: &str, first: usize) -> Vec<IndexHit> {
         let index = RecallIndex::new(Arc::new(feed), &*EMBEDDER, RecallIndexOptions::default());
         let query = IndexQuery {
             text: text.into(),
@@ -133,35 +134,35 @@ mod tests {
             until: None,
             exclude: None,
             boosts: Vec::new(),
-            beside: beside.map(caller),
+            beside: second.map(caller),
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(index.search(&caller(whose), &query)).unwrap().hits
+        runtime.block_on(index.search(&caller(user), &query)).unwrap().hits
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
-        fn each_memory_keeps_its_order_and_has_the_places_that_it_had_in_one(
-            told in prop::collection::vec((0..2_u128, 0..3_u128, 0..SPEAKERS.len(), prop::collection::vec(0..WORDS.len(), 1..7)), 0..40),
-            asked in prop::collection::vec(0..WORDS.len(), 1..4),
+        fn merged_ranks_keep_each_order_and_match_one_index(
+            messages in prop::collection::vec((0..2_u128, 0..3_u128, 0..SPEAKERS.len(), prop::collection::vec(0..WORDS.len(), 1..7)), 0..40),
+            question in prop::collection::vec(0..WORDS.len(), 1..4),
         ) {
             let feed = |of: fn(u128) -> u128| {
                 let feed = MemoryFeed::default();
-                for (n, (whose, session, speaker, words)) in told.iter().enumerate() {
+                for (n, (user, session, speaker, words)) in messages.iter().enumerate() {
                     let text = words.iter().map(|w| WORDS[*w]).collect::<Vec<_>>().join(" ");
-                    tell(&feed, of(*whose), n, whose * 10 + session, SPEAKERS[*speaker], &text);
+                    add(&feed, of(*user), n, user * 10 + session, SPEAKERS[*speaker], &text);
                 }
                 feed
             };
-            let text = asked.iter().map(|w| WORDS[*w]).collect::<Vec<_>>().join(" ");
-            let found = ask(feed(|w| w), 0, Some(1), &text, 100);
-            for (whose, beside) in [(0, false), (1, true)] {
-                let alone: Vec<_> = ask(feed(|w| w), whose, None, &text, 100).into_iter().map(|h| (h.message, h.methods)).collect();
-                let among: Vec<_> = found.iter().filter(|h| h.beside == beside).map(|h| (h.message, h.methods.clone())).collect();
-                prop_assert_eq!(alone, among);
+            let text = question.iter().map(|w| WORDS[*w]).collect::<Vec<_>>().join(" ");
+            let found = search(feed(|u| u), 0, Some(1), &text, 100);
+            for (user, beside) in [(0, false), (1, true)] {
+                let alone: Vec<_> = search(feed(|u| u), user, None, &text, 100).into_iter().map(|h| (h.message, h.methods)).collect();
+                let merged: Vec<_> = found.iter().filter(|h| h.beside == beside).map(|h| (h.message, h.methods.clone())).collect();
+                prop_assert_eq!(alone, merged);
             }
-            let one = ask(feed(|_| 0), 0, None, &text, 100);
+            let one = search(feed(|_| 0), 0, None, &text, 100);
             prop_assert_eq!(found.len(), one.len());
             for (a, b) in found.iter().zip(&one) {
                 prop_assert!((a.score - b.score).abs() < 0.02, "{} is not {}", a.score, b.score);
@@ -170,17 +171,17 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_said_alike_ones_own_comes_first_and_nobody_beside_is_the_one_who_asks() {
+    fn own_messages_rank_before_equal_ones_of_the_second_memory() {
         let feed = || {
             let feed = MemoryFeed::default();
-            tell(&feed, 0, 1, 1, None, "I paint the garden fence.");
-            tell(&feed, 1, 2, 2, None, "I paint the garden fence.");
+            add(&feed, 0, 1, 1, None, "I paint the garden fence.");
+            add(&feed, 1, 2, 2, None, "I paint the garden fence.");
             feed
         };
-        let hits = ask(feed(), 0, Some(1), "Which fence did I paint?", 2);
+        let hits = search(feed(), 0, Some(1), "Which fence did I paint?", 2);
         assert_eq!(hits.iter().map(|h| h.beside).collect::<Vec<_>>(), [false, true]);
         assert!(hits[0].score > hits[1].score + 0.1, "{hits:?}");
-        let hits = ask(feed(), 0, Some(1), "paint garden fence", 2);
+        let hits = search(feed(), 0, Some(1), "paint garden fence", 2);
         assert_eq!(hits.iter().map(|h| h.beside).collect::<Vec<_>>(), [false, true]);
     }
 }

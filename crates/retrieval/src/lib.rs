@@ -1,30 +1,32 @@
-//! [`RecallIndex`]: finds messages of one user by words and by meaning, in memory. The store stays the truth: an
-//! index is made from its feed on first use, reads what is new before each search, and is void when the store's
-//! generation says that something was deleted. So it is right on every server instance without being told
-//! anything, and may be dropped at any time.
+//! Keyword and vector search over the messages of one user, in memory: [`RecallIndex`].
 //!
-//! All users share one byte budget; the least recently used index goes first. A user whose index does not fit
-//! alone is served in one of two smaller ways:
+//! The store is the source of truth. The index of a user is built from the store's feed on first use, and reads new
+//! rows before each search. It is rebuilt when the store's generation has changed, because something was deleted or
+//! embedded with another model. So it is correct on every server without invalidation messages, and may be dropped
+//! at any time.
 //!
-//! 1. without vectors (a third of the bytes): words are searched here and vectors by [`MessageStore::nearest`];
-//! 2. if the words do not fit either, [`MessageStore::nearest`] finds candidates, and words decide among these.
-//!    A question without a vector then finds only what graph search brings.
+//! All users share one byte budget, and the least recently used index is evicted first. An index that exceeds the
+//! budget alone is reduced in two steps:
+//!
+//! 1. Without vectors, which leaves a third of the bytes: words are searched here, vectors by [`MessageStore::nearest`].
+//! 2. If the words do not fit either, [`MessageStore::nearest`] finds candidates, and words rank these. A question
+//!    without a vector then finds only the results of graph search.
 
+mod bm25;
 mod cache;
 mod dates;
 mod joint;
-mod memory;
 mod postings;
 mod prior;
 mod rank;
 mod runs;
+mod user_index;
 mod vectors;
-mod words;
 
 #[cfg(test)]
 pub(crate) mod fixture;
 #[cfg(test)]
-mod measured;
+mod recall_tests;
 #[cfg(test)]
 mod tests;
 
@@ -35,8 +37,8 @@ use tokio::sync::{OwnedRwLockReadGuard, Semaphore};
 
 pub use self::rank::Tuning;
 use self::{
-    cache::{Cache, Held, Slot},
-    memory::{Asked, UserIndex},
+    cache::{Cache, LoadedIndex, Slot, Update},
+    user_index::{SearchRequest, UserIndex},
 };
 use recall_domain::{
     Caller, MessageId,
@@ -45,21 +47,21 @@ use recall_domain::{
 use recall_ports::{Embedder, FairShare, FeedRow, IndexQuery, MessageIndex, MessageStore, StoreError, index::IndexResult};
 use recall_text::index_terms;
 
-/// Rows read from the feed at a time. Adding a page takes less than a millisecond, so it is done in place.
-const PAGE: u32 = 512;
-/// From this many rows on a search may take more than a millisecond and goes to the blocking pool.
+/// Rows per page of the feed. Adding a page takes less than a millisecond, so it runs inline.
+const PAGE_ROWS: u32 = 512;
+/// Number of rows from which a search runs in the blocking pool, because it may take more than a millisecond.
 const INLINE_ROWS: usize = 2_000;
-/// Searches at once, half of them at most for one caller.
-const SEARCHES: u32 = 4;
-/// How many neighbours the store is asked for when vectors are not held here.
-const NEAREST: u32 = 400;
+/// Concurrent searches. One caller gets at most half of them.
+const MAX_SEARCHES: u32 = 4;
+/// Number of nearest messages that the store returns when the index holds no vectors.
+const MIN_NEAREST: u32 = 400;
 
 /// Settings of the index.
 #[derive(Clone, Debug)]
 pub struct RecallIndexOptions {
-    /// Bytes that all users' indexes may take together. 100,000 chat messages take about 53 MB.
+    /// Bytes for the indexes of all users together. 100,000 chat messages take about 53 MB.
     pub budget_bytes: usize,
-    /// Numbers of the ranking.
+    /// Parameters of the ranking.
     pub tuning: Tuning,
 }
 
@@ -69,98 +71,117 @@ impl Default for RecallIndexOptions {
     }
 }
 
-/// [`MessageIndex`] in memory over any [`MessageStore`].
+/// Implements [`MessageIndex`] in memory over any [`MessageStore`].
 pub struct RecallIndex {
     store: Arc<dyn MessageStore>,
-    /// Of users of whom the store does not say another.
-    model: String,
+    /// The embedding model of users without a model in the store.
+    default_model: String,
     options: RecallIndexOptions,
     cache: Cache,
-    /// Searches of one caller at once.
+    /// Limits the concurrent searches of one caller.
     share: FairShare,
-    /// Large searches of all callers at once: as many as there are cores.
-    large: Semaphore,
+    /// Limits the large searches of all callers to the number of cores.
+    large_searches: Semaphore,
 }
 
 impl RecallIndex {
-    /// An index over `store`. Each user is searched by vectors of the model that the store names, or of `embedder`'s.
+    /// Creates an index over `store`. A user's vectors are of the model that the store names, else of `embedder`'s.
     pub fn new(store: Arc<dyn MessageStore>, embedder: &dyn Embedder, options: RecallIndexOptions) -> Self {
         let cache = Cache::new(options.budget_bytes);
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let share = FairShare::half_of(SEARCHES);
-        Self { store, model: embedder.model().to_owned(), options, cache, share, large: Semaphore::new(cores) }
+        let share = FairShare::half_of(MAX_SEARCHES);
+        let default_model = embedder.model().to_owned();
+        Self { store, default_model, options, cache, share, large_searches: Semaphore::new(cores) }
     }
 
-    /// Bytes held for all users.
+    /// Returns the bytes held for all users.
     pub fn bytes(&self) -> usize {
         self.cache.bytes()
     }
 
-    /// Number of users whose messages are held.
+    /// Returns the number of users with an index in memory.
     pub fn users(&self) -> usize {
         self.cache.users()
     }
 
-    /// Brings the caller's index up to everything that was stored before this call.
+    /// Adds everything that was stored before this call to the caller's index.
     ///
-    /// One at a time per user. Whoever waited while another caller's round began and ended needs none of their own.
-    /// Cancelled half-way, what was read so far stays and the next round goes on from there.
+    /// Updates of one user run one at a time. A caller who waited while another update started and finished needs no
+    /// update of its own. If an update is cancelled, the rows read so far stay, and the next update resumes from them.
     async fn catch_up(&self, caller: &Caller, slot: &Arc<Slot>) -> Result<(), StoreError> {
-        let arrived = slot.rounds_begun();
-        let Some(mut round) = slot.begin(arrived).await else { return Ok(()) };
-        // Read before the rows: a deletion in between then makes the next search start anew, and none goes unseen.
-        // The same goes for vectors that come into use; the old ones are left long enough for what is read here.
+        let started_before = slot.updates_started();
+        let Some(mut update) = slot.begin_update(started_before).await else { return Ok(()) };
+        // The state is read before the rows. A deletion between the two reads makes the next search rebuild the
+        // index, so none is missed. The same holds for a change of the model: the old vectors are kept long enough
+        // for the rows read here.
         let state = self.store.feed_state(caller).await?;
-        let (generation, model) = (state.generation, state.model.unwrap_or_else(|| self.model.clone()));
-        let held = slot.held.read().await;
-        let current = held.generation == Some(generation) && held.model == model;
-        let (outgrown, mut after) = (held.outgrown, held.index.last_row());
-        drop(held);
-        if current && outgrown {
-            round.end();
-            return Ok(());
-        }
-        if current {
-            loop {
-                let rows = self.store.feed(caller, &model, after, PAGE).await?;
-                if !rows.is_empty() {
-                    let mut held = slot.held.write().await;
-                    rows.iter().for_each(|row| held.index.push(row));
-                    after = held.index.last_row();
-                    held.fit(self.options.budget_bytes);
-                    self.cache.account(caller.user(), slot, held.index.bytes());
-                    if held.outgrown {
-                        break;
-                    }
-                }
-                if rows.len() < PAGE as usize {
-                    break;
-                }
+        let (generation, model) = (state.generation, state.model.unwrap_or_else(|| self.default_model.clone()));
+        let (is_current, is_too_large) = {
+            let loaded = slot.loaded.read().await;
+            (loaded.generation == Some(generation) && loaded.model == model, loaded.too_large)
+        };
+        match (is_current, is_too_large) {
+            (true, true) => {}
+            (true, false) => self.extend(caller, slot, &model).await?,
+            (false, _) => {
+                let Some(rebuilt) = self.rebuild(caller, slot, &mut update, generation, &model).await? else { return Ok(()) };
+                *slot.loaded.write().await = rebuilt;
             }
-        } else {
-            // Made aside, since others may be searching what is held.
-            let mut made = round.unfinished(generation, &model).unwrap_or_else(|| Held::new(generation, &model));
-            loop {
-                // A cancelled read must find the part that was made, so it lies in the round meanwhile.
-                let after = made.index.last_row();
-                round.keep_unfinished(made);
-                let rows = self.store.feed(caller, &model, after, PAGE).await?;
-                let Some(part) = round.unfinished(generation, &model) else { return Ok(()) };
-                made = part;
-                rows.iter().for_each(|row| made.index.push(row));
-                made.fit(self.options.budget_bytes);
-                self.cache.account(caller.user(), slot, made.index.bytes());
-                if made.outgrown || rows.len() < PAGE as usize {
-                    break;
-                }
-            }
-            *slot.held.write().await = made;
         }
-        round.end();
+        update.finish();
         Ok(())
     }
 
-    /// The store's nearest messages, when the question has a vector and meaning was asked for.
+    /// Adds the rows after the last one to the index in use.
+    async fn extend(&self, caller: &Caller, slot: &Arc<Slot>, model: &str) -> Result<(), StoreError> {
+        let mut after = slot.loaded.read().await.index.last_row();
+        loop {
+            let rows = self.store.feed(caller, model, after, PAGE_ROWS).await?;
+            if !rows.is_empty() {
+                let mut loaded = slot.loaded.write().await;
+                rows.iter().for_each(|row| loaded.index.push(row));
+                after = loaded.index.last_row();
+                loaded.shrink_to(self.options.budget_bytes);
+                self.cache.record_size(caller.user(), slot, loaded.index.bytes());
+                if loaded.too_large {
+                    return Ok(());
+                }
+            }
+            if rows.len() < PAGE_ROWS as usize {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Builds a new index from the whole feed, apart from the one that other searches may be using.
+    ///
+    /// Resumes from the rows of a cancelled update.
+    async fn rebuild(
+        &self,
+        caller: &Caller,
+        slot: &Arc<Slot>,
+        update: &mut Update<'_>,
+        generation: u64,
+        model: &str,
+    ) -> Result<Option<LoadedIndex>, StoreError> {
+        let mut partial = update.take_partial(generation, model).unwrap_or_else(|| LoadedIndex::new(generation, model));
+        loop {
+            // While the feed is read, the slot keeps the partial index: this read may be cancelled.
+            let after = partial.index.last_row();
+            update.keep_partial(partial);
+            let rows = self.store.feed(caller, model, after, PAGE_ROWS).await?;
+            let Some(kept) = update.take_partial(generation, model) else { return Ok(None) };
+            partial = kept;
+            rows.iter().for_each(|row| partial.index.push(row));
+            partial.shrink_to(self.options.budget_bytes);
+            self.cache.record_size(caller.user(), slot, partial.index.bytes());
+            if partial.too_large || rows.len() < PAGE_ROWS as usize {
+                return Ok(Some(partial));
+            }
+        }
+    }
+
+    /// Returns the nearest messages of the store, if the query has a vector and asks for vector search.
     async fn nearest(&self, caller: &Caller, query: &IndexQuery) -> Result<Vec<(MessageId, f32)>, StoreError> {
         let Some(vector) = query.embedding.as_ref().filter(|v| query.methods.contains(&Method::Vector) && v.0.iter().any(|x| *x != 0.0))
         else {
@@ -170,31 +191,31 @@ impl RecallIndex {
             Scope::User => None,
             Scope::Session(id) => Some(id),
         };
-        let limit = NEAREST.max(u32::try_from(query.first).unwrap_or(u32::MAX).saturating_mul(2));
+        let limit = MIN_NEAREST.max(u32::try_from(query.first).unwrap_or(u32::MAX).saturating_mul(2));
         self.store.nearest(caller, &query.model, vector, session, limit).await
     }
 
-    /// What a question is put to, brought up to everything that was stored before this call.
-    async fn source(&self, caller: &Caller, query: &IndexQuery) -> Result<Source, StoreError> {
+    /// Prepares the search of one memory, with an index of everything that was stored before this call.
+    async fn prepare(&self, caller: &Caller, query: &IndexQuery) -> Result<PreparedSearch, StoreError> {
         let slot = self.cache.slot(caller.user());
         self.catch_up(caller, &slot).await?;
-        let held = slot.held.clone().read_owned().await;
+        let loaded = slot.loaded.clone().read_owned().await;
         let mut query = query.clone();
         // Vectors of two models are never compared.
-        query.embedding = query.embedding.filter(|_| query.model == held.model);
-        query.model = held.model.clone();
-        if held.outgrown {
-            drop(held);
+        query.embedding = query.embedding.filter(|_| query.model == loaded.model);
+        query.model = loaded.model.clone();
+        if loaded.too_large {
+            drop(loaded);
             let nearest = self.nearest(caller, &query).await?;
-            let index = Index::Made(Box::new(self.among(caller, &query, &nearest).await?));
-            return Ok(Source { query, nearest, index });
+            let index = SearchedIndex::Candidates(Box::new(self.index_candidates(caller, &query, &nearest).await?));
+            return Ok(PreparedSearch { query, nearest, index });
         }
-        let nearest = if held.index.holds_vectors() { Vec::new() } else { self.nearest(caller, &query).await? };
-        Ok(Source { query, nearest, index: Index::Held(held) })
+        let nearest = if loaded.index.holds_vectors() { Vec::new() } else { self.nearest(caller, &query).await? };
+        Ok(PreparedSearch { query, nearest, index: SearchedIndex::Loaded(loaded) })
     }
 
-    /// For a user whose words do not fit: an index of the candidates alone, made for this one question.
-    async fn among(&self, caller: &Caller, query: &IndexQuery, nearest: &[(MessageId, f32)]) -> Result<UserIndex, StoreError> {
+    /// Builds an index of the candidates of one question, for a user whose words do not fit into the budget.
+    async fn index_candidates(&self, caller: &Caller, query: &IndexQuery, nearest: &[(MessageId, f32)]) -> Result<UserIndex, StoreError> {
         let mut ids: Vec<MessageId> = nearest.iter().map(|(id, _)| *id).chain(query.boosts.iter().map(|(id, _)| *id)).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -218,36 +239,37 @@ impl RecallIndex {
     }
 }
 
-/// What one question is put to.
-struct Source {
-    /// The question, with its vector only where vectors of that model are here.
+/// One memory and the query to search it with.
+struct PreparedSearch {
+    /// The query. It has a vector only if the index has vectors of the same model.
     query: IndexQuery,
     nearest: Vec<(MessageId, f32)>,
-    index: Index,
+    index: SearchedIndex,
 }
 
-enum Index {
-    Held(OwnedRwLockReadGuard<Held>),
-    Made(Box<UserIndex>),
+enum SearchedIndex {
+    Loaded(OwnedRwLockReadGuard<LoadedIndex>),
+    /// Only the candidates of one question.
+    Candidates(Box<UserIndex>),
 }
 
-impl Source {
+impl PreparedSearch {
     fn index(&self) -> &UserIndex {
         match &self.index {
-            Index::Held(held) => &held.index,
-            Index::Made(index) => index,
+            SearchedIndex::Loaded(loaded) => &loaded.index,
+            SearchedIndex::Candidates(index) => index,
         }
     }
 
-    fn asked(&self) -> Asked<'_> {
-        Asked { query: &self.query, nearest: &self.nearest }
+    fn request(&self) -> SearchRequest<'_> {
+        SearchRequest { query: &self.query, nearest: &self.nearest }
     }
 }
 
-fn search(own: &Source, beside: Option<&Source>, tuning: &Tuning) -> IndexResult {
-    match beside {
-        None => own.index().search(own.asked(), tuning),
-        Some(beside) => own.index().search_with(own.asked(), beside.index(), beside.asked(), tuning),
+fn search(own: &PreparedSearch, second: Option<&PreparedSearch>, tuning: &Tuning) -> IndexResult {
+    match second {
+        None => own.index().search(own.request(), tuning),
+        Some(second) => own.index().search_with(own.request(), second.index(), second.request(), tuning),
     }
 }
 
@@ -255,23 +277,23 @@ fn search(own: &Source, beside: Option<&Source>, tuning: &Tuning) -> IndexResult
 impl MessageIndex for RecallIndex {
     async fn search(&self, caller: &Caller, query: &IndexQuery) -> Result<IndexResult, StoreError> {
         let _share = self.share.share(caller.user()).await;
-        let own = self.source(caller, query).await?;
-        let beside = match query.beside {
-            Some(beside) => Some(self.source(&beside, query).await?),
+        let own = self.prepare(caller, query).await?;
+        let second = match query.beside {
+            Some(second) => Some(self.prepare(&second, query).await?),
             None => None,
         };
-        if own.index().len() + beside.as_ref().map_or(0, |b| b.index().len()) < INLINE_ROWS {
-            return Ok(search(&own, beside.as_ref(), &self.options.tuning));
+        if own.index().len() + second.as_ref().map_or(0, |s| s.index().len()) < INLINE_ROWS {
+            return Ok(search(&own, second.as_ref(), &self.options.tuning));
         }
         let tuning = self.options.tuning.clone();
-        let _room = self.large.acquire().await.ok();
-        let search = tokio::task::spawn_blocking(move || search(&own, beside.as_ref(), &tuning));
+        let _permit = self.large_searches.acquire().await.ok();
+        let search = tokio::task::spawn_blocking(move || search(&own, second.as_ref(), &tuning));
         search.await.map_err(|e| StoreError::Transient(Box::new(e)))
     }
 
     fn model(&self, caller: &Caller) -> String {
-        let held = self.cache.peek(caller.user());
-        held.and_then(|slot| Some(slot.held.try_read().ok()?.model.clone())).filter(|m| !m.is_empty()).unwrap_or_else(|| self.model.clone())
+        let loaded = self.cache.peek(caller.user()).and_then(|slot| Some(slot.loaded.try_read().ok()?.model.clone()));
+        loaded.filter(|m| !m.is_empty()).unwrap_or_else(|| self.default_model.clone())
     }
 
     fn forget(&self, caller: &Caller) {

@@ -1,20 +1,20 @@
-//! Words to rows. Knows nothing of messages, sessions or vectors.
+//! The inverted index: maps terms to rows.
 
 use std::{
-    collections::{HashMap, hash_map::Entry as Place},
+    collections::{HashMap, hash_map::Entry as MapEntry},
     hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
 };
 
 use recall_text::is_mark;
 
-/// No such row.
+/// Marks a missing row.
 pub(super) const NONE: u32 = u32::MAX;
-/// Counts above this make no difference: BM25 is saturated long before.
+/// Largest stored count. BM25 saturates long before.
 const MAX_COUNT: u32 = 15;
-/// Rows are numbered with the bits that the count leaves.
+/// Number of rows that fit into the bits of an [`Entry`] that the count leaves.
 pub(super) const MAX_ROWS: usize = 1 << 28;
 
-/// A row and how often it has a term, in four bytes: row in the upper 28 bits, count in the lower 4.
+/// A row and the count of a term in it: the row in the upper 28 bits, the count in the lower 4.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry(u32);
 
@@ -32,14 +32,14 @@ impl Entry {
     }
 }
 
-/// Entries of one term. Every second term of a chat is said once, and needs no list of its own.
+/// Entries of one term. Half of the terms of a chat occur once and need no list.
 #[derive(Debug)]
-enum List {
+enum PostingList {
     One(Entry),
     Many(Vec<Entry>),
 }
 
-impl List {
+impl PostingList {
     fn entries(&self) -> &[Entry] {
         match self {
             Self::One(entry) => std::slice::from_ref(entry),
@@ -48,11 +48,11 @@ impl List {
     }
 }
 
-/// Takes a key for its own hash: the keys are hashes already.
+/// Returns the key itself as hash, because the keys are hashes already.
 #[derive(Clone, Copy, Debug, Default)]
-struct Hashed(u64);
+struct IdentityHasher(u64);
 
-impl Hasher for Hashed {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -66,35 +66,37 @@ impl Hasher for Hashed {
     }
 }
 
-/// Postings with term counts. Terms are known by 64-bit hashes with a random key; among 100,000 terms the chance that any
-/// two are taken for one is below one in a thousand million.
+/// Postings with term counts.
+///
+/// Terms are identified by 64-bit hashes with a random key. Among 100,000 terms, the probability of any collision is
+/// below one in a billion.
 #[derive(Debug, Default)]
 pub(super) struct Postings {
     key: RandomState,
-    lists: HashMap<u64, List, BuildHasherDefault<Hashed>>,
+    lists: HashMap<u64, PostingList, BuildHasherDefault<IdentityHasher>>,
     bytes: usize,
 }
 
 impl Postings {
-    /// Notes that a row has the terms. Rows come in ascending order. Returns the length of the row.
+    /// Adds a row with its terms and returns its length. Rows must be added in ascending order.
     pub(super) fn push(&mut self, row: u32, terms: &[(String, u32)]) -> f32 {
         let mut length = 0_u32;
         for (term, count) in terms.iter().filter(|(term, _)| !is_mark(term)) {
             length = length.saturating_add(*count);
             let entry = Entry::new(row, *count);
             match self.lists.entry(self.key.hash_one(term.as_str())) {
-                Place::Vacant(place) => {
-                    // The pair and its control byte in the table at a usual load.
-                    self.bytes += (size_of::<(u64, List)>() + 1) * 8 / 5;
-                    place.insert(List::One(entry));
+                MapEntry::Vacant(slot) => {
+                    // The pair and its control byte in the table at an average load.
+                    self.bytes += (size_of::<(u64, PostingList)>() + 1) * 8 / 5;
+                    slot.insert(PostingList::One(entry));
                 }
-                Place::Occupied(mut place) => match place.get_mut() {
-                    List::One(first) => {
+                MapEntry::Occupied(mut slot) => match slot.get_mut() {
+                    PostingList::One(first) => {
                         let both = vec![*first, entry];
                         self.bytes += both.capacity() * size_of::<Entry>();
-                        place.insert(List::Many(both));
+                        slot.insert(PostingList::Many(both));
                     }
-                    List::Many(entries) => {
+                    PostingList::Many(entries) => {
                         let before = entries.capacity();
                         entries.push(entry);
                         self.bytes += (entries.capacity() - before) * size_of::<Entry>();
@@ -105,13 +107,13 @@ impl Postings {
         length as f32
     }
 
-    /// Bytes held, about.
+    /// Returns the approximate bytes held.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Rows with the term, ascending.
-    pub(super) fn of(&self, term: &str) -> &[Entry] {
-        self.lists.get(&self.key.hash_one(term)).map_or(&[], List::entries)
+    /// Returns the entries of a term, ascending by row.
+    pub(super) fn entries(&self, term: &str) -> &[Entry] {
+        self.lists.get(&self.key.hash_one(term)).map_or(&[], PostingList::entries)
     }
 }

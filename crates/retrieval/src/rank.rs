@@ -1,39 +1,40 @@
-//! Two rankings, by words and by meaning, to one. Works on row numbers and scores only.
+//! Fuses the rankings of keyword and vector search. Uses row numbers and scores only.
 
 use std::cmp::Ordering;
 
-/// The numbers of the ranking: common or round values. Those of the messages around, of the speaker and of the prior were
-/// chosen on long two-person conversations and checked on other talk; half or double as large they change recall@10 by about a
-/// point.
+/// Parameters of the ranking.
+///
+/// The defaults are common or round values. Those for surrounding messages, speaker and prior were chosen on long
+/// conversations of two people and checked on others. Halving or doubling one changes recall@10 by about one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
-    /// BM25: how fast repetition of a term saturates.
+    /// BM25: saturation of repeated terms.
     pub k1: f32,
-    /// BM25: how much long rows are discounted, 0 to 1.
+    /// BM25: discount of long rows, 0 to 1.
     pub b: f32,
-    /// How much a term of the messages before counts, the nearest first, 0 to 1.
+    /// Weights of terms in the messages before, nearest first, 0 to 1.
     pub before: [f32; 4],
-    /// How much a term of the messages after counts, the nearest first, 0 to 1.
+    /// Weights of terms in the messages after, nearest first, 0 to 1.
     pub after: [f32; 2],
-    /// How much of the message before counts as length of a row, 0 to 1.
+    /// Share of the previous message that counts as length of a row, 0 to 1.
     pub length_before: f32,
-    /// How much the name of a speaker counts as a term. Who says something seldom says their name.
+    /// Weight of a speaker's name as a term. Speakers seldom say their own name.
     pub speaker_term: f32,
-    /// Share of the keyword score in the fused score; meaning has the rest.
+    /// Share of the keyword score in the fused score. The vector score has the rest.
     pub keyword: f32,
-    /// Added for the speaker named in the question.
+    /// Boost of messages by speakers that the question names.
     pub speaker: f32,
-    /// Share of the better neighbour's score that is added.
+    /// Share of the better neighbour's score that is added to a row's score.
     pub neighbour: f32,
-    /// Added, times its score, for what graph search found.
+    /// Factor of the score from graph search.
     pub graph: f32,
-    /// Added for a row with several names, in parts for fewer.
+    /// Boost of a row with several names; less for fewer names.
     pub names: f32,
-    /// Added for a long row, by the logarithm of its length.
+    /// Boost of a long row, by the logarithm of its length.
     pub length: f32,
-    /// Taken from a row that asks.
+    /// Penalty of a row that is a question.
     pub asks: f32,
-    /// How many of each ranking are fused at least. Min-max scaling over few candidates would blow up their differences.
+    /// Minimum number of rows from each ranking. Min-max scaling over few candidates would exaggerate their differences.
     pub pool: usize,
 }
 
@@ -58,8 +59,8 @@ impl Default for Tuning {
     }
 }
 
-/// Higher score first, then the newer row, so that equal scores have one order.
-fn better(a: &(f32, u32), b: &(f32, u32)) -> Ordering {
+/// Orders by falling score, then by falling row, so that equal scores have one order.
+fn compare(a: &(f32, u32), b: &(f32, u32)) -> Ordering {
     b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
 }
 
@@ -67,7 +68,7 @@ fn better(a: &(f32, u32), b: &(f32, u32)) -> Ordering {
 pub(super) struct Top {
     size: usize,
     kept: Vec<(f32, u32)>,
-    /// What is below it cannot be among the best any more.
+    /// A score below this is not among the best.
     floor: f32,
 }
 
@@ -76,7 +77,7 @@ impl Top {
         Self { size: size.max(1), kept: Vec::with_capacity(size.max(1) * 2), floor: f32::NEG_INFINITY }
     }
 
-    /// A score below this need not be offered.
+    /// Returns the score below which [`Self::offer`] has no effect.
     pub(super) fn floor(&self) -> f32 {
         self.floor
     }
@@ -87,46 +88,46 @@ impl Top {
         }
         self.kept.push((score, row));
         if self.kept.len() >= self.size * 2 {
-            self.cut();
+            self.truncate();
         }
     }
 
-    fn cut(&mut self) {
+    fn truncate(&mut self) {
         if self.kept.len() > self.size {
-            let (_, last, _) = self.kept.select_nth_unstable_by(self.size - 1, better);
+            let (_, last, _) = self.kept.select_nth_unstable_by(self.size - 1, compare);
             self.floor = last.0;
             self.kept.truncate(self.size);
         }
     }
 
-    /// The rows kept, in no order.
+    /// Returns the best rows, unordered.
     pub(super) fn rows(mut self) -> Vec<u32> {
-        self.cut();
+        self.truncate();
         self.kept.into_iter().map(|(_, row)| row).collect()
     }
 }
 
-/// One row that may be an answer.
+/// A candidate row with the inputs of its score.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Candidate {
     pub(super) row: u32,
-    /// BM25, 0 when no term matches.
+    /// BM25 score; 0 if no term matches.
     pub(super) keyword: f32,
-    /// BM25 as if a memory that is searched with this one were one with it.
+    /// BM25 score as if both searched indexes were one.
     pub(super) joint_keyword: f32,
-    /// Cosine, when the row has a vector.
+    /// Cosine similarity, if the row has a vector.
     pub(super) vector: Option<f32>,
-    /// Whether its speaker is named in the question.
+    /// Whether the question names its speaker.
     pub(super) named: bool,
-    /// Graph search's score, 0 to 1.
+    /// Score from graph search, 0 to 1.
     pub(super) graph: f32,
-    /// How likely it answers anything.
+    /// Score that does not depend on the question.
     pub(super) prior: f32,
     /// Rows before and after it in its session.
     pub(super) neighbours: [u32; 2],
 }
 
-/// Scales to 0..1 over the pool; all equal gives 0, since then the way tells nothing apart.
+/// Returns a function that scales values to 0..1. If all are equal, it returns 0, because they rank nothing.
 fn min_max(values: impl Iterator<Item = f32> + Clone) -> impl Fn(f32) -> f32 {
     let low = values.clone().fold(f32::INFINITY, f32::min);
     let high = values.fold(f32::NEG_INFINITY, f32::max);
@@ -134,10 +135,10 @@ fn min_max(values: impl Iterator<Item = f32> + Clone) -> impl Fn(f32) -> f32 {
     move |v| if span > 0.0 { (v - low) / span } else { 0.0 }
 }
 
-/// Fused scores, 0 to 1, of candidates that are sorted by row, in their order.
+/// Returns the fused scores, 0 to 1, of candidates sorted by row, in the same order.
 ///
-/// `use_keyword` and `use_vector` say which ways were asked for and had something to compare with; a way that was
-/// not leaves its share to the other. Without either the graph's score alone decides.
+/// `use_keyword` and `use_vector` tell which searches were requested and found something. A search that did not leaves
+/// its share to the other. Without both, the score from graph search decides.
 pub(super) fn fuse(candidates: &[Candidate], use_keyword: bool, use_vector: bool, tuning: &Tuning) -> Vec<f32> {
     let share = match (use_keyword, use_vector) {
         (true, true) => tuning.keyword,
@@ -160,10 +161,10 @@ pub(super) fn fuse(candidates: &[Candidate], use_keyword: bool, use_vector: bool
         .iter()
         .zip(&base)
         .map(|(c, base)| {
-            let beside = c.neighbours.iter().map(|r| base_of(*r)).fold(0.0, f32::max);
+            let neighbour = c.neighbours.iter().map(|r| base_of(*r)).fold(0.0, f32::max);
             let named = if c.named { tuning.speaker } else { 0.0 };
             let graph = tuning.graph * c.graph.clamp(0.0, 1.0);
-            ((base + named + tuning.neighbour * beside + graph + c.prior) / most).clamp(0.0, 1.0)
+            ((base + named + tuning.neighbour * neighbour + graph + c.prior) / most).clamp(0.0, 1.0)
         })
         .collect()
 }
@@ -177,11 +178,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn top_keeps_what_a_full_sort_keeps(scores in prop::collection::vec(-5..5_i8, 0..300), size in 1..40_usize) {
+        fn top_keeps_the_same_rows_as_a_full_sort(scores in prop::collection::vec(-5..5_i8, 0..300), size in 1..40_usize) {
             let mut top = Top::new(size);
             let mut all: Vec<(f32, u32)> = scores.iter().enumerate().map(|(i, s)| (f32::from(*s), i as u32)).collect();
             all.iter().for_each(|(s, r)| top.offer(*r, *s));
-            all.sort_by(better);
+            all.sort_by(compare);
             let mut expected: Vec<u32> = all.iter().take(size).map(|(_, r)| *r).collect();
             let mut found = top.rows();
             expected.sort_unstable();
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_better_keyword_score_ranks_higher_all_else_equal() {
+    fn better_keyword_score_ranks_higher() {
         let pool =
             [0.0, 1.0, 3.0].map(|keyword| Candidate { keyword, vector: Some(0.3), neighbours: [u32::MAX; 2], ..Candidate::default() });
         let scores = fuse(&pool, true, true, &Tuning::default());

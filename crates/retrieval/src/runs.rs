@@ -1,6 +1,6 @@
-//! Rows that share something for a while: a date, a speaker.
+//! Compact lists of rows that share a property, such as a date or a speaker.
 
-/// A list of ascending rows, kept as runs of rows that follow each other.
+/// Ascending rows, stored as runs of consecutive rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
     /// First row and the row after the last.
@@ -9,7 +9,7 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Adds a row. Rows come in ascending order, each once.
+    /// Adds a row. Rows must be added in ascending order, each once.
     pub(super) fn push(&mut self, row: u32) {
         self.rows += 1;
         match self.runs.last_mut() {
@@ -18,17 +18,17 @@ impl Runs {
         }
     }
 
-    /// The rows, ascending.
+    /// Returns the rows, ascending.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.runs.iter().flat_map(|(start, end)| *start..*end)
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub(super) fn len(&self) -> usize {
         self.rows
     }
 
-    /// Bytes held.
+    /// Returns the bytes held.
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>() + self.runs.capacity() * size_of::<(u32, u32)>()
     }
@@ -42,7 +42,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_pushed_comes_back(rows in prop::collection::btree_set(0..200_u32, 0..150)) {
+        fn pushed_rows_are_returned(rows in prop::collection::btree_set(0..200_u32, 0..150)) {
             let mut runs = Runs::default();
             rows.iter().for_each(|r| runs.push(*r));
             prop_assert_eq!(runs.iter().collect::<Vec<_>>(), rows.iter().copied().collect::<Vec<_>>());

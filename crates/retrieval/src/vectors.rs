@@ -1,20 +1,23 @@
-//! Vectors as 8-bit integers, scanned whole, and two bits more for the few that are compared in the end. Exact over all rows up to
-//! the quantisation, so that nothing is lost to an approximate search; knows nothing of messages.
+//! Quantized vectors: 8 bits per component for a full scan, and 2 more bits for comparing the best rows.
+//!
+//! The scan covers all rows, so the only loss is that of the quantization.
 
-/// Rows of one chunk. Chunks are filled one after the other, so that growing never copies what is there and
-/// memory follows the number of rows.
+/// Rows of one chunk. Chunks are filled one after the other, so growth copies no full chunk and memory follows the
+/// number of rows.
 const CHUNK_ROWS: usize = 1024;
-/// Rows for which a chunk has room at first.
+/// Initial capacity of a chunk, in rows.
 const FIRST_ROWS: usize = 32;
-/// What a component of 0 is kept as. Without a sign the processor widens a component in half the instructions.
+/// Stored value of a component of 0. The processor widens unsigned components with half the instructions.
 const ZERO: i16 = 128;
 
-/// Components whose finer bits share a byte.
+/// Number of components whose fine bits share a byte.
 const FINE_PER_BYTE: usize = 4;
-/// Parts that two more bits cut a step into.
+/// Number of parts of a step that two more bits distinguish.
 const FINE_STEPS: f32 = 4.0;
 
-/// A growing table of unit vectors, ten bits per component and one scale per row. The first vector says how long all are.
+/// A growing table of unit vectors, with ten bits per component and one scale per row.
+///
+/// The first vector sets the dimension.
 #[derive(Debug, Default)]
 pub(super) struct Vectors {
     dimension: usize,
@@ -22,67 +25,72 @@ pub(super) struct Vectors {
     scales: Vec<f32>,
 }
 
-/// Some rows. Bytes for the scan and finer bits lie apart, so that a scan reads no more than it needs.
+/// A block of rows. The fine bits are separate, so that a scan reads only the bytes it needs.
 #[derive(Debug, Default)]
 struct Chunk {
     coarse: Vec<u8>,
-    /// Of each component the part of its step that it lies in, 0 to 3. Among many messages the nearest lie closer together than
-    /// rounding to bytes tells apart.
+    /// For each component the part of its step, 0 to 3. Among many messages, the nearest are closer together than bytes
+    /// can distinguish.
     fine: Vec<u8>,
 }
 
-/// A question's vector in the form in which rows are compared with it.
+/// The quantized vector of a question.
 #[derive(Debug)]
 pub(super) struct Probe {
-    /// Wider than a row's components, so that the compiler uses 16-bit multiply-add.
+    /// Wider than the components of rows, so that the compiler uses 16-bit multiply-add.
     values: Vec<i16>,
     scale: f32,
-    /// Of the values.
+    /// Sum of the values.
     sum: i32,
 }
 
-/// What the largest component of a row is kept as.
+/// Quantized value of the largest component of a row.
 const ROW_STEPS: f32 = 127.0;
-/// The same of a question, as long as the sum of all products fits: its rounding would count as much as that of all rows.
+/// Quantized value of the largest component of a question, if the sum of all products fits.
+///
+/// It is larger than for rows, because its rounding affects every comparison.
 const PROBE_STEPS: usize = 8191;
 
-/// Symmetric quantisation: the largest component becomes `steps`. What a step is, and each component in steps; `None` when nothing is
-/// left of the vector.
-fn in_steps(vector: &[f32], steps: f32) -> Option<(f32, impl Iterator<Item = f32>)> {
+/// Quantizes a vector symmetrically, so that the largest component becomes `steps`.
+///
+/// Returns the size of a step and each component in steps, or `None` for a zero vector.
+fn scale_to_steps(vector: &[f32], steps: f32) -> Option<(f32, impl Iterator<Item = f32>)> {
     let largest = vector.iter().fold(0.0_f32, |m, v| if v.is_finite() { m.max(v.abs()) } else { m });
     let scale = largest / steps;
     (scale > 0.0).then(|| (scale, vector.iter().map(move |v| (v / scale).clamp(-steps, steps))))
 }
 
-/// The nearest whole number. By hand, since `round` is a call for each component where the processor's instruction is not certain
-/// to be there. The saturating cast maps what is not a number to 0.
-fn nearest(v: f32) -> i16 {
+/// Rounds to the nearest integer; NaN becomes 0.
+///
+/// `round` would be a function call per component unless the build targets a newer processor.
+fn round_to_integer(v: f32) -> i16 {
     (v + 0.5_f32.copysign(v)) as i16
 }
 
 impl Probe {
-    /// `None` for a zero vector, with which nothing can be compared.
+    /// Quantizes a question's vector. Returns `None` for a zero vector, which is similar to nothing.
     pub(super) fn new(vector: &[f32]) -> Option<Self> {
         let steps = (i32::MAX as usize / 256 / vector.len().max(1)).min(PROBE_STEPS);
-        let (scale, values) = in_steps(vector, steps as f32)?;
-        let values: Vec<i16> = values.map(nearest).collect();
+        let (scale, values) = scale_to_steps(vector, steps as f32)?;
+        let values: Vec<i16> = values.map(round_to_integer).collect();
         let sum = values.iter().map(|v| i32::from(*v)).sum();
         Some(Self { values, scale, sum })
     }
 
-    /// Number of components.
+    /// Returns the number of components.
     pub(super) fn dimension(&self) -> usize {
         self.values.len()
     }
 
-    /// Product with the bytes of a row, in steps of both.
+    /// Returns the dot product with the bytes of a row, in steps of both.
     fn product(&self, coarse: &[u8]) -> i32 {
-        // Each component of the row is kept larger by ZERO.
+        // Each component of the row is stored with ZERO added.
         dot(&self.values, coarse) - self.sum * i32::from(ZERO)
     }
 
-    /// What the finer bits of a row add to that: a component lies in the middle of its part of a step, and the part of the rounded
-    /// value's own is in the middle of all.
+    /// Returns the correction of [`Self::product`] by the fine bits of a row.
+    ///
+    /// A component is assumed in the middle of its part of a step; the rounded value is in the middle of all parts.
     fn refinement(&self, fine: &[u8]) -> f32 {
         let bits = |byte: u8, i: usize| i32::from(byte >> (2 * i) & 3);
         let of_byte = |(values, byte): (&[i16], &u8)| values.iter().enumerate().map(|(i, v)| i32::from(*v) * bits(*byte, i)).sum::<i32>();
@@ -92,7 +100,7 @@ impl Probe {
 }
 
 impl Chunk {
-    /// Makes room for a row. Most users have few messages: a chunk doubles until it has the size that it keeps.
+    /// Reserves space for a row. Most users have few messages, so a chunk doubles until it has its full size.
     fn reserve_row(&mut self, dimension: usize) {
         for (bytes, row) in [(&mut self.coarse, dimension), (&mut self.fine, fine_bytes(dimension))] {
             if bytes.len() == bytes.capacity() {
@@ -104,7 +112,7 @@ impl Chunk {
 
     fn push(&mut self, row: impl Iterator<Item = f32>) {
         for (at, v) in row.enumerate() {
-            let whole = nearest(v);
+            let whole = round_to_integer(v);
             self.coarse.push((whole + ZERO) as u8);
             let part = (((v - f32::from(whole) + 0.5) * FINE_STEPS) as u8).min(FINE_STEPS as u8 - 1);
             match self.fine.last_mut() {
@@ -114,33 +122,33 @@ impl Chunk {
         }
     }
 
-    /// Gives rows that have no vector their room.
-    fn fill(&mut self, rows: usize, dimension: usize) {
+    /// Fills up to `rows` rows with zero vectors.
+    fn fill_with_zeros(&mut self, rows: usize, dimension: usize) {
         self.coarse.resize(rows * dimension, ZERO as u8);
         self.fine.resize(rows * fine_bytes(dimension), 0);
     }
 }
 
-/// Where a row of `each` bytes lies.
-fn place_of(row: usize, each: usize) -> std::ops::Range<usize> {
-    row * each..(row + 1) * each
+/// Returns the range of a row in a table with `row_bytes` bytes per row.
+fn row_range(row: usize, row_bytes: usize) -> std::ops::Range<usize> {
+    row * row_bytes..(row + 1) * row_bytes
 }
 
-/// Bytes for the finer bits of a row.
+/// Returns the bytes for the fine bits of a row.
 fn fine_bytes(dimension: usize) -> usize {
     dimension.div_ceil(FINE_PER_BYTE)
 }
 
 impl Vectors {
-    /// Length of the rows; 0 as long as none has a vector.
+    /// Returns the length of the vectors; 0 if no row has a vector.
     pub(super) fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// Adds a row. A vector of another length (another model's) is kept as zero, which is like nothing.
+    /// Adds a row. A vector of another length, from another model, becomes a zero vector, which is similar to nothing.
     pub(super) fn push(&mut self, vector: &[f32]) {
         if self.dimension == 0 {
-            self.learn(vector.len());
+            self.set_dimension(vector.len());
         }
         if self.scales.len().is_multiple_of(CHUNK_ROWS) {
             self.chunks.push(Chunk::default());
@@ -148,45 +156,47 @@ impl Vectors {
         let before = self.scales.len() % CHUNK_ROWS;
         let Some(chunk) = self.chunks.last_mut() else { return };
         chunk.reserve_row(self.dimension);
-        if let Some((scale, values)) = in_steps(vector, ROW_STEPS).filter(|_| vector.len() == self.dimension) {
+        if let Some((scale, values)) = scale_to_steps(vector, ROW_STEPS).filter(|_| vector.len() == self.dimension) {
             self.scales.push(scale);
             chunk.push(values);
         } else {
             self.scales.push(0.0);
-            chunk.fill(before + 1, self.dimension);
+            chunk.fill_with_zeros(before + 1, self.dimension);
         }
     }
 
-    /// Gives the rows that came before the first vector their room.
-    fn learn(&mut self, dimension: usize) {
+    /// Sets the dimension and fills the rows before the first vector with zeros.
+    fn set_dimension(&mut self, dimension: usize) {
         self.dimension = dimension;
         for (chunk, rows) in self.chunks.iter_mut().zip(self.scales.chunks(CHUNK_ROWS)) {
-            chunk.fill(rows.len(), dimension);
+            chunk.fill_with_zeros(rows.len(), dimension);
         }
     }
 
-    /// Cosine similarity with one row, -1 to 1, as exactly as it is known; `None` when the row has no vector.
+    /// Returns the cosine similarity with a row, -1 to 1, from all bits; `None` if the row has no vector.
     pub(super) fn similarity(&self, row: u32, probe: &Probe) -> Option<f32> {
         let (coarse, fine, scale) = self.row(row)?;
         Some((probe.product(coarse) as f32 + probe.refinement(fine)) * (probe.scale * scale))
     }
 
-    /// The same as [`Vectors::scan`] tells it: several times faster, and enough to choose whom to look at.
+    /// Returns the cosine similarity from the bytes alone, as [`Vectors::scan`] does.
+    ///
+    /// It is several times faster and exact enough to choose candidates.
     pub(super) fn rough_similarity(&self, row: u32, probe: &Probe) -> Option<f32> {
         let (coarse, _, scale) = self.row(row)?;
         Some(probe.product(coarse) as f32 * (probe.scale * scale))
     }
 
-    /// Bytes, finer bits and scale of a row that has a vector.
+    /// Returns bytes, fine bits and scale of a row that has a vector.
     fn row(&self, row: u32) -> Option<(&[u8], &[u8], f32)> {
         let row = row as usize;
         let scale = self.scales.get(row).copied().filter(|scale| *scale > 0.0)?;
-        let (chunk, place) = (self.chunks.get(row / CHUNK_ROWS)?, row % CHUNK_ROWS);
-        let coarse = chunk.coarse.get(place_of(place, self.dimension))?;
-        Some((coarse, chunk.fine.get(place_of(place, fine_bytes(self.dimension)))?, scale))
+        let (chunk, at) = (self.chunks.get(row / CHUNK_ROWS)?, row % CHUNK_ROWS);
+        let coarse = chunk.coarse.get(row_range(at, self.dimension))?;
+        Some((coarse, chunk.fine.get(row_range(at, fine_bytes(self.dimension)))?, scale))
     }
 
-    /// Calls `found` with every row that has a vector, in order, with its cosine similarity as the bytes alone tell it.
+    /// Calls `found` with each row that has a vector, ascending, and its cosine similarity from the bytes alone.
     pub(super) fn scan(&self, probe: &Probe, mut found: impl FnMut(u32, f32)) {
         let mut row = 0_u32;
         for (chunk, scales) in self.chunks.iter().zip(self.scales.chunks(CHUNK_ROWS)) {
@@ -199,15 +209,17 @@ impl Vectors {
         }
     }
 
-    /// Bytes held.
+    /// Returns the bytes held.
     pub(super) fn bytes(&self) -> usize {
         let chunks: usize = self.chunks.iter().map(|c| c.coarse.capacity() + c.fine.capacity()).sum();
         chunks + self.scales.capacity() * size_of::<f32>()
     }
 }
 
-/// Dot product. Written over blocks of fixed length because only then does the compiler keep the sums in
-/// vector registers. The sum fits by the choice of a question's steps.
+/// Returns the dot product.
+///
+/// The loop runs over blocks of fixed length, because only then the compiler keeps the sums in vector registers. The
+/// choice of a question's steps guarantees that the sum fits.
 fn dot(probe: &[i16], row: &[u8]) -> i32 {
     let (probe_blocks, probe_rest) = probe.as_chunks::<32>();
     let (row_blocks, row_rest) = row.as_chunks::<32>();
@@ -236,7 +248,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn similarity_is_the_cosine_up_to_quantisation(rows in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 40), 1..40)) {
+        fn similarity_is_the_cosine_up_to_quantization(rows in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 40), 1..40)) {
             let rows: Vec<_> = rows.iter().map(|r| unit(r)).collect();
             let mut table = Vectors::default();
             rows.iter().for_each(|r| table.push(r));
@@ -255,21 +267,21 @@ mod tests {
     }
 
     #[test]
-    fn what_the_scan_cannot_tell_apart_the_finer_bits_do() {
-        // Rows that differ by less than a step of rounding, in an order that the scan does not see.
+    fn fine_bits_distinguish_rows_that_the_scan_cannot() {
+        // The rows differ by less than a step of rounding, so the scan cannot order them.
         let mut random = 7_u32;
         let mut drawn = || {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (random >> 8) as f32 / 16_777_216.0 - 0.5
         };
-        let asked = unit(&(0..63).map(|_| drawn()).collect::<Vec<_>>());
-        let rows: Vec<_> = (0..400).map(|_| unit(&asked.iter().map(|x| x + 0.06 * drawn()).collect::<Vec<_>>())).collect();
+        let query = unit(&(0..63).map(|_| drawn()).collect::<Vec<_>>());
+        let rows: Vec<_> = (0..400).map(|_| unit(&query.iter().map(|x| x + 0.06 * drawn()).collect::<Vec<_>>())).collect();
         let mut table = Vectors::default();
         rows.iter().for_each(|r| table.push(r));
-        let probe = Probe::new(&asked).unwrap();
+        let probe = Probe::new(&query).unwrap();
         let (mut coarse, mut fine) = (0.0, 0.0);
         table.scan(&probe, |row, found| {
-            let exact: f32 = asked.iter().zip(&rows[row as usize]).map(|(a, b)| a * b).sum();
+            let exact: f32 = query.iter().zip(&rows[row as usize]).map(|(a, b)| a * b).sum();
             coarse += (found - exact).powi(2);
             fine += (table.similarity(row, &probe).unwrap() - exact).powi(2);
         });
@@ -277,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_of_the_largest_products_fits() {
+    fn sum_of_the_largest_products_fits() {
         for dimension in [1, 384, 4_096, 16_384] {
             let mut table = Vectors::default();
             let long = unit(&vec![1.0; dimension]);
@@ -290,10 +302,10 @@ mod tests {
     }
 
     #[test]
-    fn rows_across_chunks_are_found_and_strangers_are_skipped() {
+    fn scan_covers_all_chunks_and_skips_rows_without_a_vector() {
         let mut table = Vectors::default();
         for i in 0..2500_u32 {
-            // The first chunk and a little more have none, or one of a third model.
+            // The first chunk and a few more rows have no vector; others have one of another dimension.
             if i < 1030 || i % 100 == 7 { table.push(if i > 1100 { &[1.0, 1.0, 1.0] } else { &[] }) } else { table.push(&[1.0, i as f32]) }
         }
         let probe = Probe::new(&[0.0, 1.0]).unwrap();

@@ -1,11 +1,11 @@
-//! Facts as plain English. Only words: what to say and whether it is supported is decided elsewhere.
+//! Grammar of the sentences in answers: verb forms, articles, plurals and dates.
 
 use chrono::Datelike;
 
 use super::words::{irregular_past, words};
 use recall_domain::{Entity, EntityType, Timestamp};
 
-/// How a fact is said.
+/// The verb form that expresses the state of a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Mood {
     /// "likes"
@@ -14,42 +14,42 @@ pub(super) enum Mood {
     Denied,
     /// "no longer likes"
     Ended,
-    /// "liked", of what has ended.
+    /// "liked", for an ended fact in an answer about the past.
     Was,
 }
 
-/// Of whom it is said, for the form of the verb.
+/// The number of the subject, which determines the form of the verb.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Person {
+pub(super) enum VerbNumber {
     /// "you", and plurals: "like", "are".
-    Many,
+    Plural,
     /// "likes", "is".
-    One,
+    Singular,
 }
 
-impl Person {
+impl VerbNumber {
     pub(super) fn of(entity: &Entity) -> Self {
-        if entity.is_viewer || is_plural(&entity.name) { Self::Many } else { Self::One }
+        if entity.is_viewer || is_plural(&entity.name) { Self::Plural } else { Self::Singular }
     }
 
     /// "is" or "are".
     pub(super) fn is(self) -> &'static str {
         match self {
-            Self::Many => "are",
-            Self::One => "is",
+            Self::Plural => "are",
+            Self::Singular => "is",
         }
     }
 
     /// "was" or "were".
     pub(super) fn was(self) -> &'static str {
         match self {
-            Self::Many => "were",
-            Self::One => "was",
+            Self::Plural => "were",
+            Self::Singular => "was",
         }
     }
 }
 
-/// A common noun in the plural, by its form.
+/// Whether a name is a common noun in the plural.
 pub(super) fn is_plural(name: &str) -> bool {
     let last = name.rsplit(' ').next().unwrap_or_default();
     name.starts_with(char::is_lowercase)
@@ -57,7 +57,7 @@ pub(super) fn is_plural(name: &str) -> bool {
             || (last.ends_with('s') && !["ss", "us", "is"].iter().any(|e| last.ends_with(e)) && last != "news"))
 }
 
-/// A noun for several.
+/// Returns the plural of a noun.
 pub(super) fn plural(noun: &str) -> String {
     if is_plural(noun) {
         return noun.to_owned();
@@ -74,7 +74,7 @@ pub(super) fn plural(noun: &str) -> String {
     if sibilant { format!("{noun}es") } else { format!("{noun}s") }
 }
 
-/// The plain form of a verb in the third person singular; `None` for a past tense, which has one form for all persons.
+/// Returns the base form of a verb in the third person singular, or `None` for a past tense.
 fn base(verb: &str) -> Option<String> {
     match verb {
         "is" => return Some("be".to_owned()),
@@ -90,7 +90,7 @@ fn base(verb: &str) -> Option<String> {
     Some(if sibilant { stem[..stem.len() - 1].to_owned() } else { stem.to_owned() })
 }
 
-/// The past of a plain form.
+/// Returns the past tense of a base form.
 fn past(base: &str) -> String {
     if let Some(irregular) = irregular_past(base) {
         return irregular.to_owned();
@@ -101,16 +101,16 @@ fn past(base: &str) -> String {
     if base.ends_with('e') { format!("{base}d") } else { format!("{base}ed") }
 }
 
-/// The predicate: "like", "does not live in", "are no longer part of", "worked for".
-pub(super) fn predicate(phrase: &str, mood: Mood, person: Person) -> String {
+/// Returns the predicate: "like", "does not live in", "are no longer part of", "worked for".
+pub(super) fn predicate(phrase: &str, mood: Mood, number: VerbNumber) -> String {
     let (verb, rest) = phrase.split_once(' ').map_or((phrase, String::new()), |(verb, rest)| (verb, format!(" {rest}")));
-    let many = person == Person::Many;
+    let many = number == VerbNumber::Plural;
     let said = match (base(verb), mood) {
         (Some(b), _) if b == "be" => match mood {
-            Mood::Holds => person.is().to_owned(),
-            Mood::Denied => format!("{} not", person.is()),
-            Mood::Ended => format!("{} no longer", person.is()),
-            Mood::Was => person.was().to_owned(),
+            Mood::Holds => number.is().to_owned(),
+            Mood::Denied => format!("{} not", number.is()),
+            Mood::Ended => format!("{} no longer", number.is()),
+            Mood::Was => number.was().to_owned(),
         },
         (Some(b), Mood::Holds) => {
             if many {
@@ -129,7 +129,7 @@ pub(super) fn predicate(phrase: &str, mood: Mood, person: Person) -> String {
     format!("{said}{rest}")
 }
 
-/// How a thing is called: the viewer is "you", and a person who has no name but a role is one's own ("your sister").
+/// Returns the name of an entity: "you" for the viewer, "your sister" for an unnamed person related to the viewer.
 pub(super) fn name(entity: &Entity, other: &Entity) -> String {
     if entity.is_viewer {
         return "you".to_owned();
@@ -142,23 +142,24 @@ pub(super) fn name(entity: &Entity, other: &Entity) -> String {
     }
 }
 
-/// How a thing was called where it was told of, article and number included: "a cat", "two rabbits", "the backend team".
-/// "my tent" is "your tent" where it is the viewer's.
-pub(super) fn noun_phrase(entity: &Entity, other: &Entity, told: &[&str]) -> String {
+/// Returns the noun phrase for an entity as in its evidence: "a cat", "two rabbits", "the backend team".
+///
+/// "my tent" becomes "your tent".
+pub(super) fn noun_phrase(entity: &Entity, other: &Entity, excerpts: &[&str]) -> String {
     let plain = name(entity, other);
     let common = entity.name.starts_with(char::is_lowercase) && entity.entity_type != EntityType::Person;
     if !common {
         return plain;
     }
-    let phrase = told.iter().find_map(|text| determined(&entity.name, text)).unwrap_or(plain);
+    let phrase = excerpts.iter().find_map(|text| determined(&entity.name, text)).unwrap_or(plain);
     match phrase.strip_prefix("your ") {
-        // "You own your shop" says twice whose it is.
+        // "You own your shop" would name the owner twice.
         Some(rest) if other.is_viewer => with_article(rest),
         _ => phrase,
     }
 }
 
-/// With "a" or "an", unless it is a plural.
+/// Adds "a" or "an" to a noun, unless it is a plural.
 pub(super) fn with_article(noun: &str) -> String {
     if is_plural(noun) {
         return noun.to_owned();
@@ -167,7 +168,7 @@ pub(super) fn with_article(noun: &str) -> String {
     format!("{article} {noun}")
 }
 
-/// The name with the determiner and the adjectives before it.
+/// Returns the name in a text with the determiner and the adjectives before it.
 pub(super) fn determined(name: &str, text: &str) -> Option<String> {
     const NUMBERS: [&str; 12] = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "some", "several", "many"];
     let said = words(text);
@@ -177,7 +178,7 @@ pub(super) fn determined(name: &str, text: &str) -> Option<String> {
     for start in (at.saturating_sub(3)..at).rev() {
         let word = said.get(start)?;
         let between = &text[word.span.1..said.get(at)?.span.0];
-        if between.contains([',', '.', ';', ':']) || super::classes::is_particle(&word.plain) || word.plain == "and" {
+        if between.contains([',', '.', ';', ':']) || super::lexicon::is_particle(&word.plain) || word.plain == "and" {
             return None;
         }
         let rest = || text[word.span.1..end].trim().to_owned();
@@ -191,12 +192,12 @@ pub(super) fn determined(name: &str, text: &str) -> Option<String> {
     None
 }
 
-/// Whose: "your", "Maren's".
+/// Returns the possessive: "your", "Maren's".
 pub(super) fn owner(entity: &Entity, other: &Entity) -> String {
     if entity.is_viewer { "your".to_owned() } else { format!("{}'s", name(entity, other)) }
 }
 
-/// "a", "a and b", "a, b and c".
+/// Joins parts to a list: "a", "a and b", "a, b and c".
 pub(super) fn list(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
@@ -205,18 +206,18 @@ pub(super) fn list(parts: &[String]) -> String {
     }
 }
 
-/// The first letter large, as at the start of a sentence.
+/// Capitalizes the first letter.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// "March 2026".
+/// Formats the month: "March 2026".
 pub(super) fn month(moment: Timestamp) -> String {
     format!("{} {}", moment.format("%B"), moment.year())
 }
 
-/// "8 March 2026".
+/// Formats the day: "8 March 2026".
 pub(super) fn day(moment: Timestamp) -> String {
     format!("{} {}", moment.day(), month(moment))
 }
@@ -226,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn predicates_fit_person_and_mood() {
+    fn predicates_match_number_and_mood() {
         for (phrase, third, second, denied, you_denied, ended, was) in [
             ("likes", "likes", "like", "does not like", "do not like", "no longer likes", "liked"),
             ("lives in", "lives in", "live in", "does not live in", "do not live in", "no longer lives in", "lived in"),
@@ -239,17 +240,17 @@ mod tests {
             ("uses", "uses", "use", "does not use", "do not use", "no longer uses", "used"),
             ("knows", "knows", "know", "does not know", "do not know", "no longer knows", "knew"),
         ] {
-            assert_eq!(predicate(phrase, Mood::Holds, Person::One), third);
-            assert_eq!(predicate(phrase, Mood::Holds, Person::Many), second);
-            assert_eq!(predicate(phrase, Mood::Denied, Person::One), denied);
-            assert_eq!(predicate(phrase, Mood::Denied, Person::Many), you_denied);
-            assert_eq!(predicate(phrase, Mood::Ended, Person::One), ended);
-            assert_eq!(predicate(phrase, Mood::Was, Person::One), was);
+            assert_eq!(predicate(phrase, Mood::Holds, VerbNumber::Singular), third);
+            assert_eq!(predicate(phrase, Mood::Holds, VerbNumber::Plural), second);
+            assert_eq!(predicate(phrase, Mood::Denied, VerbNumber::Singular), denied);
+            assert_eq!(predicate(phrase, Mood::Denied, VerbNumber::Plural), you_denied);
+            assert_eq!(predicate(phrase, Mood::Ended, VerbNumber::Singular), ended);
+            assert_eq!(predicate(phrase, Mood::Was, VerbNumber::Singular), was);
         }
     }
 
     #[test]
-    fn things_keep_the_article_they_were_told_with() {
+    fn nouns_keep_the_article_of_their_evidence() {
         assert_eq!(determined("cat", "We have a cat called Pixel"), Some("a cat".to_owned()));
         assert_eq!(determined("rabbits", "a cat and two white rabbits."), Some("two white rabbits".to_owned()));
         assert_eq!(determined("tent", "I lent my old tent to Sana"), Some("your old tent".to_owned()));
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn plurals_are_seen_and_made() {
+    fn plurals_are_recognized_and_formed() {
         assert!(is_plural("old maps") && is_plural("children") && !is_plural("bus") && !is_plural("Otis") && !is_plural("glass"));
         for (one, many) in [("friend", "friends"), ("hobby", "hobbies"), ("boss", "bosses"), ("child", "children"), ("boy", "boys")] {
             assert_eq!(plural(one), many);

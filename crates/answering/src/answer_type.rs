@@ -1,23 +1,21 @@
-//! What sort of answer a question wants (a number, a time, a reason), and whether some words give one. A message that
-//! speaks of the right things but has no number in it does not say how many.
+//! Finds the type of answer that a question expects, and checks whether a text gives such an answer.
+//!
+//! A message about the right entities but without a number does not answer "how many".
 
 use super::{
-    classes::{is_first_person_subject, is_function, is_occupation, is_person_noun},
+    lexicon::{is_first_person_subject, is_function_word, is_occupation, is_person_noun},
     words::{Word, same_noun, words},
 };
 
-/// The sort of answer.
+/// The type of answer that a question expects.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Want {
-    /// Nothing in particular.
+pub(super) enum AnswerType {
     Any,
-    /// A person.
     Person,
-    /// A place.
     Place,
-    /// "How many": a number of what the word names.
+    /// "How many": a number of the things that the word names.
     Count(String),
-    /// "How much", "how far": a number with a unit or a sum of money.
+    /// "How much", "how far": a number with a unit, or an amount of money.
     Amount,
     /// "How old".
     Age,
@@ -54,29 +52,30 @@ const MEASURES: &str = "kilo kilos kg gram grams g pound pounds lb lbs ton tons 
 const REASONS: &str = "because since cause cuz reason due owing thanks so therefore hence after wanted";
 const PLACES: &str = "in at to from near on into onto around outside inside by across behind between beside opposite off under along \
     through over here there home abroad upstairs downstairs via";
-fn is_in(list: &str, word: &str) -> bool {
+
+fn list_contains(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|w| w == word)
 }
 
 fn is_number(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_digit()) || is_in(NUMBERS, word)
+    word.starts_with(|c: char| c.is_ascii_digit()) || list_contains(NUMBERS, word)
 }
 
 fn is_unit_of_time(word: &str) -> bool {
     UNITS_OF_TIME.split_whitespace().any(|u| same_noun(u, word))
 }
 
-impl Want {
-    /// Reads what is wanted off the question's words, and the places of the words that say so.
+impl AnswerType {
+    /// Returns the type of answer, and the positions of the words that indicate it.
     pub(super) fn of(question: &[Word]) -> (Self, Vec<usize>) {
         let plain = |i: usize| question.get(i).map_or("", |w| w.plain.as_str());
         let find = |list: &[&str]| question.iter().position(|w| list.contains(&w.plain.as_str()));
         if let Some(how) = find(&["how"]) {
-            let want = match plain(how + 1) {
+            let answer_type = match plain(how + 1) {
                 // "How much RAM", not "how much was it".
                 "much"
                     if how + 3 < question.len()
-                        && question.get(how + 2).is_some_and(|w| !is_function(w) && !w.plain.starts_with("cost")) =>
+                        && question.get(how + 2).is_some_and(|w| !is_function_word(w) && !w.plain.starts_with("cost")) =>
                 {
                     Self::Count(plain(how + 2).to_owned())
                 }
@@ -90,8 +89,8 @@ impl Want {
                 "soon" | "late" | "early" => Self::Time,
                 _ => Self::Manner,
             };
-            let places = if want == Self::Manner { vec![how] } else { vec![how, how + 1] };
-            return (want, places);
+            let positions = if answer_type == Self::Manner { vec![how] } else { vec![how, how + 1] };
+            return (answer_type, positions);
         }
         if let Some(why) = find(&["why"]) {
             return (Self::Reason, vec![why]);
@@ -108,7 +107,7 @@ impl Want {
                 return (Self::Reason, vec![i]);
             }
             if let Some(i) = near(&["price", "cost", "salary", "rent", "budget"]).filter(|i| plain(i + 1) != "for") {
-                // The word itself is part of what the answer is about.
+                // The word itself is content of the question, so its position is not returned.
                 let _ = i;
                 return (Self::Amount, Vec::new());
             }
@@ -125,7 +124,7 @@ impl Want {
         if let Some(i) = find(&["called", "named", "name", "names"]).filter(|i| *i > 0 && opened) {
             return (Self::Name, vec![i]);
         }
-        // "when" inside a longer question opens a clause: "what do I drink when I am ill".
+        // "when" inside a longer question starts a clause: "what do I drink when I am ill".
         let when =
             find(&["when"]).filter(|i| *i <= 3 || matches!(plain(i.wrapping_sub(1)), "know" | "remember" | "me" | "since" | "until"));
         match question.iter().find(|w| matches!(w.plain.as_str(), "who" | "whom" | "whose" | "where" | "whereabouts" | "what" | "which")) {
@@ -138,23 +137,23 @@ impl Want {
         }
     }
 
-    /// Whether facts can give it. Numbers, reasons and ways stand in no fact.
+    /// Whether facts can give such an answer. They have no amounts, reasons or manners.
     pub(super) fn is_in_facts(&self) -> bool {
         matches!(self, Self::Any | Self::Person | Self::Place | Self::Time | Self::Name | Self::Count(_))
     }
 
-    /// Whether a text gives an answer of this sort. `asked` are the question's words: what it says itself is no answer.
-    pub(super) fn is_met(&self, text: &str, asked: &[Word]) -> bool {
+    /// Whether a text gives an answer of this type. Words of the question, `question_words`, are no answer.
+    pub(super) fn is_given_in(&self, text: &str, question_words: &[Word]) -> bool {
         let said = words(text);
         let any = |test: &dyn Fn(usize, &Word) -> bool| said.iter().enumerate().any(|(i, w)| test(i, w));
         let at = |i: usize| said.get(i).map_or("", |w| w.plain.as_str());
-        let is_asked = |w: &Word| asked.iter().any(|a| a.stem == w.stem);
+        let is_asked = |w: &Word| question_words.iter().any(|a| a.stem == w.stem);
         match self {
             Self::Any | Self::Manner => true,
             Self::Person => any(&|_, w| (w.capital && !is_asked(w)) || is_first_person_subject(&w.plain) || is_person_noun(&w.plain)),
-            Self::Place => {
-                any(&|i, w| is_in(PLACES, &w.plain) && i + 1 < said.len() + usize::from(is_in("here there home abroad", &w.plain)))
-            }
+            Self::Place => any(&|i, w| {
+                list_contains(PLACES, &w.plain) && i + 1 < said.len() + usize::from(list_contains("here there home abroad", &w.plain))
+            }),
             Self::Count(noun) => any(&|i, w| {
                 // "two rabbits", "a hundred photos", "three of my vases".
                 let counts = is_number(&w.plain) || (matches!(w.plain.as_str(), "a" | "an" | "no") && same_noun(at(i + 1), noun));
@@ -162,7 +161,9 @@ impl Want {
             }),
             Self::Amount => {
                 text.contains(['€', '$', '£', '¥', '%'])
-                    || any(&|i, w| is_number(&w.plain) && !is_in(TIMES, at(i + 1)) && !is_counted(at(i + 1), &said, i, asked))
+                    || any(&|i, w| {
+                        is_number(&w.plain) && !list_contains(TIMES, at(i + 1)) && !is_counted(at(i + 1), &said, i, question_words)
+                    })
             }
             Self::Age => any(&|i, w| {
                 let years = is_number(&w.plain) && matches!(at(i + 1), "year" | "years" | "yr" | "yrs" | "yo" | "months" | "weeks");
@@ -181,18 +182,18 @@ impl Want {
                         && (is_number(at(i - 1)) || matches!(at(i - 1), "a" | "an" | "all" | "whole" | "entire"))
                         && at(i + 1) != "ago")
             }),
-            Self::Frequency => any(&|_, w| is_in(FREQUENCIES, &w.plain)),
+            Self::Frequency => any(&|_, w| list_contains(FREQUENCIES, &w.plain)),
             Self::Time => any(&|i, w| {
                 let year = w.plain.len() == 4 && w.plain.starts_with(['1', '2']) && w.plain.chars().all(|c| c.is_ascii_digit());
                 let hour =
                     w.plain.starts_with(|c: char| c.is_ascii_digit()) && text[w.span.1..].starts_with([':', 'h']) && at(i + 1).len() == 2;
                 let half = w.plain.starts_with(|c: char| c.is_ascii_digit()) && (w.plain.ends_with("am") || w.plain.ends_with("pm"));
                 let relative = matches!(w.plain.as_str(), "last" | "next" | "this") && is_unit_of_time(at(i + 1));
-                let oclock = w.plain == "at" && at(i + 1).parse::<u32>().is_ok_and(|n| n <= 24) && !is_in(MONEY, at(i + 2));
-                (is_in(TIMES, &w.plain) && !is_asked(w)) || oclock || year || hour || half || relative
+                let oclock = w.plain == "at" && at(i + 1).parse::<u32>().is_ok_and(|n| n <= 24) && !list_contains(MONEY, at(i + 2));
+                (list_contains(TIMES, &w.plain) && !is_asked(w)) || oclock || year || hour || half || relative
             }),
             Self::Reason => any(&|i, w| {
-                (is_in(REASONS, &w.plain) && !(w.plain == "so" && is_adjective_after_so(&said, i)))
+                (list_contains(REASONS, &w.plain) && !(w.plain == "so" && is_adjective_after_so(&said, i)))
                     || (w.plain == "to" && i > 0 && matches!(at(i - 1), "order"))
             }),
             Self::Name => any(&|_, w| w.proper && !is_asked(w)),
@@ -201,7 +202,7 @@ impl Want {
     }
 }
 
-/// "is a carpenter", "works at", "runs a bakery", "got promoted to".
+/// Whether the words at a position state an occupation: "is a carpenter", "works at", "got promoted to".
 fn is_work(said: &[Word], i: usize, word: &str) -> bool {
     let at = |i: usize| said.get(i).map_or("", |w| w.plain.as_str());
     match word {
@@ -220,7 +221,7 @@ fn is_work(said: &[Word], i: usize, word: &str) -> bool {
     }
 }
 
-/// "so cute", "so much": no reason.
+/// Whether "so" modifies the next word, as in "so cute", and gives no reason.
 fn is_adjective_after_so(said: &[Word], i: usize) -> bool {
     let next = said.get(i + 1).map_or("", |w| w.plain.as_str());
     !(is_first_person_subject(next)
@@ -228,28 +229,28 @@ fn is_adjective_after_so(said: &[Word], i: usize) -> bool {
         || said.get(i + 1).is_some_and(|w| w.capital))
 }
 
-/// A number that counts something else than what an amount is asked of: "a hundred steps".
-fn is_counted(next: &str, said: &[Word], i: usize, asked: &[Word]) -> bool {
-    let money_asked = asked.iter().any(|w| {
+/// Whether a number counts something other than the amount asked for: "a hundred steps".
+fn is_counted(next: &str, said: &[Word], i: usize, question_words: &[Word]) -> bool {
+    let money_asked = question_words.iter().any(|w| {
         matches!(
             w.stem.as_str(),
             "cost" | "pay" | "price" | "owe" | "spend" | "earn" | "rent" | "budget" | "salari" | "worth" | "much" | "expens"
         )
     });
-    let priced = asked.iter().any(|w| matches!(w.stem.as_str(), "cost" | "pay" | "price" | "owe" | "spend" | "earn" | "rent"));
-    if !priced && is_in(MEASURES, next) {
+    let priced = question_words.iter().any(|w| matches!(w.stem.as_str(), "cost" | "pay" | "price" | "owe" | "spend" | "earn" | "rent"));
+    if !priced && list_contains(MEASURES, next) {
         return false;
     }
     // "12k a month".
     let number = said.get(i).map_or("", |w| w.plain.as_str());
     let thousands = number.len() > 1 && number.ends_with('k');
     let rate = matches!(next, "a" | "per") && said.get(i + 2).is_some_and(|w| is_unit_of_time(&w.plain));
-    let money = thousands || rate || is_in(MONEY, next) || said.get(i + 2).is_some_and(|w| is_in(MONEY, &w.plain));
+    let money = thousands || rate || list_contains(MONEY, next) || said.get(i + 2).is_some_and(|w| list_contains(MONEY, &w.plain));
     money_asked && !money
 }
 
 fn is_unit(word: &str) -> bool {
-    is_in(MONEY, word) || (is_unit_of_time(word) && word != "years" && word != "year" && word != "months")
+    list_contains(MONEY, word) || (is_unit_of_time(word) && word != "years" && word != "year" && word != "months")
 }
 
 #[cfg(test)]
@@ -257,35 +258,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_want_what_they_ask_for() {
-        for (text, want) in [
-            ("How many cats do I have?", Want::Count("cats".into())),
-            ("how much was it", Want::Amount),
-            ("How old is Ida", Want::Age),
-            ("How long did it take", Want::Duration),
-            ("By how long did it slip", Want::Duration),
-            ("Since when do I live there", Want::Time),
-            ("What time is the standup", Want::Time),
-            ("Which day is it", Want::Time),
-            ("What is the name of my cat", Want::Name),
-            ("What is my cat called", Want::Name),
-            ("What does Erik do", Want::Occupation),
-            ("What do I do for a living", Want::Occupation),
-            ("What is Ada's job", Want::Occupation),
-            ("Who knows when it starts", Want::Person),
-            ("Do you know where I live", Want::Place),
-            ("How come I was late", Want::Reason),
-            ("What do I drink when I am ill", Want::Any),
+    fn answer_type_follows_from_the_question() {
+        for (text, answer_type) in [
+            ("How many cats do I have?", AnswerType::Count("cats".into())),
+            ("how much was it", AnswerType::Amount),
+            ("How old is Ida", AnswerType::Age),
+            ("How long did it take", AnswerType::Duration),
+            ("By how long did it slip", AnswerType::Duration),
+            ("Since when do I live there", AnswerType::Time),
+            ("What time is the standup", AnswerType::Time),
+            ("Which day is it", AnswerType::Time),
+            ("What is the name of my cat", AnswerType::Name),
+            ("What is my cat called", AnswerType::Name),
+            ("What does Erik do", AnswerType::Occupation),
+            ("What do I do for a living", AnswerType::Occupation),
+            ("What is Ada's job", AnswerType::Occupation),
+            ("Who knows when it starts", AnswerType::Person),
+            ("Do you know where I live", AnswerType::Place),
+            ("How come I was late", AnswerType::Reason),
+            ("What do I drink when I am ill", AnswerType::Any),
         ] {
-            assert_eq!(Want::of(&words(text)).0, want, "{text}");
+            assert_eq!(AnswerType::of(&words(text)).0, answer_type, "{text}");
         }
     }
 
     #[test]
-    fn only_an_answer_of_the_sort_meets_a_want() {
+    fn only_answers_of_the_expected_type_are_accepted() {
         let met = |question: &str, text: &str| {
-            let asked = words(question);
-            Want::of(&asked).0.is_met(text, &asked)
+            let question_words = words(question);
+            AnswerType::of(&question_words).0.is_given_in(text, &question_words)
         };
         for (question, text) in [
             ("How many rabbits do I have?", "We keep two white rabbits."),

@@ -1,5 +1,6 @@
-//! How much is found in the composed talk of `tests/data/recall`: a diary of one person, a support chat and a technical
-//! chat. Deterministic, so that a change of the ranking that loses more than a little is seen.
+//! Measures recall on the conversations of `tests/data/recall`: a diary, a support chat and a technical chat.
+//!
+//! The measurement is deterministic, so the tests notice a change of the ranking that loses more than a little.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    fixture::{MemoryFeed, Told},
+    fixture::{MemoryFeed, TestMessage},
     *,
 };
 use recall_domain::{SessionId, UserId, ViewerRole};
@@ -23,7 +24,7 @@ fn id(name: &str) -> Uuid {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
 }
 
-/// What a handbook may say that has nothing to do with what people tell: as many sentences as wanted, in sessions of fifty.
+/// Generates `count` sentences of an unrelated handbook, with their session; a session has fifty.
 fn handbook(count: usize) -> impl Iterator<Item = (usize, String)> {
     const WHO: [&str; 8] = [
         "Accounting",
@@ -55,21 +56,22 @@ fn handbook(count: usize) -> impl Iterator<Item = (usize, String)> {
     })
 }
 
-/// Shares of the evidence found among the first 3 and the first 10, over all questions. `beside` sentences of a handbook are in a
-/// memory that is searched with it.
-async fn shares(tuning: Tuning, beside: usize) -> (f64, f64) {
-    shares_of(tuning, beside, false).await
+/// Returns recall@3 and recall@10 over all questions, in percent.
+///
+/// A second memory with `handbook_size` sentences of a handbook is searched at the same time.
+async fn recall(tuning: Tuning, handbook_size: usize) -> (f64, f64) {
+    recall_with(tuning, handbook_size, false).await
 }
 
-/// The other way round with `swapped`: what is asked about is in the memory beside, and the handbook is one's own.
-async fn shares_of(tuning: Tuning, beside: usize, swapped: bool) -> (f64, f64) {
+/// Like [`recall`]. With `swapped`, the handbook is the caller's own memory and the conversations are the second one.
+async fn recall_with(tuning: Tuning, handbook_size: usize, swapped: bool) -> (f64, f64) {
     let embedder = LocalEmbedder::load().unwrap();
     let feed = Arc::new(MemoryFeed::default());
     let caller = |t: &Value| Caller::verified(UserId(id(t["conversation"].as_str().unwrap())), ViewerRole::User);
     let message = |t: &Value, turn: &Value| MessageId(id(&format!("{} {turn}", t["conversation"])));
     for t in lines(include_str!("../../../tests/data/recall/turns.jsonl")) {
         let text = t["text"].as_str().unwrap();
-        feed.tell(Told {
+        feed.add(TestMessage {
             caller: &caller(&t),
             message: message(&t, &t["turn"]),
             session: SessionId(id(&format!("{} {}", t["conversation"], t["session"]))),
@@ -80,8 +82,8 @@ async fn shares_of(tuning: Tuning, beside: usize, swapped: bool) -> (f64, f64) {
         });
     }
     let other = Caller::verified(UserId::SHARED, ViewerRole::User);
-    for (session, text) in handbook(beside) {
-        feed.tell(Told {
+    for (session, text) in handbook(handbook_size) {
+        feed.add(TestMessage {
             caller: &other,
             message: MessageId(id(&text)),
             session: SessionId(id(&format!("handbook {session}"))),
@@ -106,10 +108,10 @@ async fn shares_of(tuning: Tuning, beside: usize, swapped: bool) -> (f64, f64) {
             until: None,
             exclude: None,
             boosts: Vec::new(),
-            beside: (beside > 0).then_some(if swapped { caller(question) } else { other }),
+            beside: (handbook_size > 0).then_some(if swapped { caller(question) } else { other }),
         };
-        let asks = if swapped { other } else { caller(question) };
-        let hits = index.search(&asks, &query).await.unwrap().hits;
+        let asking = if swapped { other } else { caller(question) };
+        let hits = index.search(&asking, &query).await.unwrap().hits;
         let wanted: Vec<MessageId> = question["evidence"].as_array().unwrap().iter().map(|turn| message(question, turn)).collect();
         let share =
             |k: usize| wanted.iter().filter(|id| hits.iter().take(k).any(|h| h.message == **id)).count() as f64 / wanted.len() as f64;
@@ -120,26 +122,26 @@ async fn shares_of(tuning: Tuning, beside: usize, swapped: bool) -> (f64, f64) {
 }
 
 #[tokio::test]
-async fn most_of_the_composed_evidence_is_found_and_what_was_said_around_helps() {
-    let (at_3, at_10) = shares(Tuning::default(), 0).await;
+async fn evidence_is_found_and_surrounding_messages_help() {
+    let (at_3, at_10) = recall(Tuning::default(), 0).await;
     assert!(at_3 >= 79.0 && at_10 >= 89.0, "recall@3 {at_3:.1}, recall@10 {at_10:.1}");
     let alone = Tuning { before: [0.0; 4], after: [0.0; 2], length_before: 0.0, ..Tuning::default() };
-    let (alone, _) = shares(alone, 0).await;
+    let (alone, _) = recall(alone, 0).await;
     assert!(at_3 > alone + 3.0, "recall@3 {at_3:.1}, {alone:.1} for words of a message alone");
 }
 
 #[tokio::test]
-async fn what_has_nothing_to_do_with_it_beside_ones_own_hides_little() {
-    let (alone_3, alone_10) = shares(Tuning::default(), 0).await;
-    for beside in [50, 2_000] {
+async fn unrelated_second_memory_hides_little() {
+    let (alone_3, alone_10) = recall(Tuning::default(), 0).await;
+    for size in [50, 2_000] {
         for swapped in [false, true] {
-            let (at_3, at_10) = shares_of(Tuning::default(), beside, swapped).await;
+            let (at_3, at_10) = recall_with(Tuning::default(), size, swapped).await;
             println!(
-                "{beside} sentences, swapped: {swapped}: recall@3 {at_3:.1} (alone {alone_3:.1}), recall@10 {at_10:.1} (alone {alone_10:.1})"
+                "{size} sentences, swapped: {swapped}: recall@3 {at_3:.1} (alone {alone_3:.1}), recall@10 {at_10:.1} (alone {alone_10:.1})"
             );
-            // Ten places for two memories instead of one.
+            // Two memories share the ten hits.
             let least = if swapped { 5.0 } else { 2.0 };
-            assert!(at_3 >= alone_3 - least && at_10 >= alone_10 - least, "{beside}, {swapped}: {at_3:.1}, {at_10:.1}");
+            assert!(at_3 >= alone_3 - least && at_10 >= alone_10 - least, "{size}, {swapped}: {at_3:.1}, {at_10:.1}");
         }
     }
 }

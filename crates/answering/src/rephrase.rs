@@ -1,41 +1,44 @@
-//! Who is meant by "my sister" or "Maren's husband": the name under which the rest is known. A question about a thing
-//! that is called by what it is to another is put anew with its name, so that what is known of that thing can be found.
+//! Rephrases a question so that a second search finds more.
+//!
+//! A role such as "my sister" is replaced by the name of the entity, because other facts and messages use the name.
 
 use super::{
-    classes::{is_called, is_first_person, is_function, is_person_noun, kinds_of},
-    cues::{CueBook, Form},
-    names::Named,
-    question::{Asks, Question, asking_part},
-    sentence::capital,
-    want::Want,
+    answer_type::AnswerType,
+    cues::{CueIndex, Form},
+    grammar::capital,
+    lexicon::{classes_of, is_answered_by, is_first_person, is_function_word, is_person_noun},
+    names::NameMention,
+    question::{Question, QuestionKind, asking_part},
     words::words,
 };
 use recall_domain::{Entity, FactStatus, Stance, context::RankedFact};
 
-/// The question with the first such role replaced by a name; `None` when there is none, or no single one is known.
-pub(super) fn by_name(text: &str, question: &Question, facts: &[RankedFact], book: &CueBook) -> Option<String> {
+/// Returns the question with the first role replaced by a name.
+///
+/// Returns `None` if the question has no role, or if no single entity has it.
+pub(super) fn replace_role(text: &str, question: &Question, facts: &[RankedFact], cue_index: &CueIndex) -> Option<String> {
     let part = asking_part(text);
     for owner in question.named.iter().filter(|n| n.possessive) {
         let Some(role) = question.words.get(owner.end) else { continue };
         if !is_person_noun(&role.plain) {
             continue;
         }
-        // "Who is my sister", "what is my sister called", "my daughter's name": it is the name that is asked for.
+        // "Who is my sister", "what is my sister called", "my daughter's name": these ask for the name.
         let next = question.words.get(owner.end + 1).map(|w| w.plain.as_str());
         let whole = next.is_none()
-            && matches!(question.asks, Asks::Who | Asks::What)
-            && question.words.iter().take(owner.start).all(|w| w.plain != "about" && is_function(w));
-        if whole || (question.want == Want::Name && (!role.possessive || matches!(next, Some("name" | "names")))) {
+            && matches!(question.kind, QuestionKind::Who | QuestionKind::What)
+            && question.words.iter().take(owner.start).all(|w| w.plain != "about" && is_function_word(w));
+        if whole || (question.answer_type == AnswerType::Name && (!role.possessive || matches!(next, Some("name" | "names")))) {
             continue;
         }
         let cues = question.cues.iter().map(|c| (c.relation, c.form, c.start));
-        let all = book.nouns(&role.plain).into_iter().map(|(relation, form)| (relation, form, owner.end)).chain(cues);
+        let all = cue_index.nouns(&role.plain).into_iter().map(|(relation, form)| (relation, form, owner.end)).chain(cues);
         let of_role = all.filter(|(_, form, start)| *start == owner.end && matches!(form, Form::Noun | Form::InverseNoun));
         let mut candidates: Vec<&Entity> = Vec::new();
         for (relation, form, _) in of_role {
             for f in facts {
-                if let Some(thing) = side(f, owner, &book.relation(relation).name, book.relation(relation).symmetric, form)
-                    && tells_role(f, &role.plain)
+                if let Some(thing) = side(f, owner, &cue_index.relation(relation).name, cue_index.relation(relation).symmetric, form)
+                    && names_role(f, &role.plain)
                     && !candidates.iter().any(|c| c.id == thing.id)
                 {
                     candidates.push(thing);
@@ -54,10 +57,12 @@ pub(super) fn by_name(text: &str, question: &Question, facts: &[RankedFact], boo
     None
 }
 
-/// What someone does is told by words that the question does not have: "What does Ada do?", "Ada works as a vet."
-pub(super) fn by_occupation(question: &Question) -> Option<String> {
+/// Returns a question about an occupation with words that the answer may contain.
+///
+/// "What does Ada do?" has no word of "Ada works as a vet."
+pub(super) fn add_occupation_words(question: &Question) -> Option<String> {
     let [who] = question.named.as_slice() else { return None };
-    if question.want != Want::Occupation || question.words.iter().any(|w| w.stem == "work") {
+    if question.answer_type != AnswerType::Occupation || question.words.iter().any(|w| w.stem == "work") {
         return None;
     }
     let words = question.words.get(who.start..who.end)?;
@@ -69,8 +74,8 @@ pub(super) fn by_occupation(question: &Question) -> Option<String> {
     Some(format!("What does {name} work as, what is {name}'s job?"))
 }
 
-/// The side of a fact that is something to the owner, by this relation.
-fn side<'f>(f: &'f RankedFact, owner: &Named, relation: &str, symmetric: bool, form: Form) -> Option<&'f Entity> {
+/// Returns the side of a fact that has this relation to the owner.
+fn side<'f>(f: &'f RankedFact, owner: &NameMention, relation: &str, symmetric: bool, form: Form) -> Option<&'f Entity> {
     if f.fact.relation != relation || f.fact.status != FactStatus::Active {
         return None;
     }
@@ -84,11 +89,11 @@ fn side<'f>(f: &'f RankedFact, owner: &Named, relation: &str, symmetric: bool, f
     }
 }
 
-/// Whether the words that state the fact call it so; "my boss Ada" is not told by "I report to Ada", yet she is the boss.
-fn tells_role(f: &RankedFact, role: &str) -> bool {
-    let told = f.evidence.iter().filter(|e| e.stance == Stance::Supports).map(|e| e.excerpt.as_str());
+/// Whether the evidence of a fact names the role. Roles other than kinship may follow from the relation alone.
+fn names_role(f: &RankedFact, role: &str) -> bool {
+    let excerpts = f.evidence.iter().filter(|e| e.stance == Stance::Supports).map(|e| e.excerpt.as_str());
     let described = f.object.description.iter().chain(&f.subject.description).map(String::as_str);
-    let kin = kinds_of(role).contains(&"kin");
-    let mut all = told.chain(described);
-    all.any(|text| words(text).iter().any(|w| is_called(role, &w.plain))) || !kin && is_person_noun(role)
+    let kin = classes_of(role).contains(&"kin");
+    let mut all = excerpts.chain(described);
+    all.any(|text| words(text).iter().any(|w| is_answered_by(role, &w.plain))) || !kin && is_person_noun(role)
 }

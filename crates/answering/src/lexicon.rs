@@ -1,4 +1,4 @@
-//! Closed classes of words that matter for reading a question, and kinds of things. No facts here.
+//! Word classes for parsing questions, and classes of things.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,8 +8,8 @@ use std::{
 use super::words::{Word, same_noun, singular};
 use recall_domain::EntityType;
 
-/// Words that open a question or glue it together. They say nothing about what is asked for.
-const FUNCTION: &str = "\
+/// Function words, which do not restrict the answer.
+const FUNCTION_WORD_LIST: &str = "\
     a about all also am an and any anyone anybody anything are aren't as at be been being but by can could currently days did didn't \
     do does doesn't doing don't else ever exactly for from had has hasn't have haven't he her hers him his how i i'm i've if in into is \
     isn't it it's its just many me mine moment much my myself nowadays now of off on or our ours out please presently really recently \
@@ -19,19 +19,19 @@ const FUNCTION: &str = "\
     time times everything every each both one ones thing things kind type sort lately already always once until till since during \
     after anywhere ago come comes old long often far hey hi ok okay well";
 
-/// What a person does who only asks for what is known.
-const ASKING: &str =
+/// Words that only express the request: "tell", "remember".
+const ASKING_WORD_LIST: &str =
     "know tell remember recall remind say said mention mentioned inform info fact facts learn told list name show describe give";
 
 /// Prepositions and particles that belong to a verb.
-const PARTICLES: &str = "\
+const PARTICLE_LIST: &str = "\
     in on at to for with of from into over up down about against upon off out by away through under near after using alongside";
 
-/// Prepositions whose place "where" takes.
+/// Prepositions that "where" replaces.
 const PLACE_PARTICLES: [&str; 6] = ["in", "at", "to", "near", "from", "on"];
 
-/// Nouns that name a class of things: "which city", "what tools".
-const CLASSES: &[(&str, &[EntityType])] = &[
+/// Class nouns with their entity types: "which city", "what tools".
+const CLASS_NOUNS: &[(&str, &[EntityType])] = &[
     ("person people man men woman women guy girl boy folk human", &[EntityType::Person]),
     (
         "company companies organization organisation employer firm team school university college club band department guild group choir",
@@ -48,12 +48,12 @@ const CLASSES: &[(&str, &[EntityType])] = &[
     ),
     ("event conference concert festival", &[EntityType::Event]),
     ("hobby hobbies activity activities sport sports topic subject genre music", &[EntityType::Concept, EntityType::Thing]),
-    (LOOSE, &[EntityType::Thing, EntityType::Concept, EntityType::Tool]),
+    (SPECIFIC_CLASSES, &[EntityType::Thing, EntityType::Concept, EntityType::Tool]),
     ("thing things item object", &[EntityType::Thing, EntityType::Concept]),
 ];
 
-/// Kinds of things that share one type, so that the type does not say whether a car or a cake was meant.
-const LOOSE: &str = "\
+/// Class nouns that are more specific than their entity types, which do not distinguish a car from a cake.
+const SPECIFIC_CLASSES: &str = "\
     pet animal animals food dish meal drink book movie film song game car vehicle bike instrument colour color language database framework \
     library editor browser network messenger queue flower plant fruit vegetable dessert series show band music sport sports hobby country";
 
@@ -61,22 +61,22 @@ fn set(text: &'static str) -> HashSet<&'static str> {
     text.split_whitespace().collect()
 }
 
-static FUNCTION_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| set(FUNCTION));
-static ASKING_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| set(ASKING));
-static PARTICLE_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| set(PARTICLES));
+static FUNCTION_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| set(FUNCTION_WORD_LIST));
+static ASKING_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| set(ASKING_WORD_LIST));
+static PARTICLE_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| set(PARTICLE_LIST));
 
-/// Whether a word only holds a question together.
-pub(super) fn is_function(word: &Word) -> bool {
+/// Whether a word is a function word.
+pub(super) fn is_function_word(word: &Word) -> bool {
     FUNCTION_WORDS.contains(word.plain.as_str())
 }
 
-/// Whether a word only says that something is asked.
-pub(super) fn is_asking(word: &Word) -> bool {
+/// Whether a word only expresses the request.
+pub(super) fn is_asking_word(word: &Word) -> bool {
     ASKING_WORDS.contains(word.plain.as_str())
 }
 
-/// Whether a verb, by its stem, says too little to look for.
-pub(super) fn is_light(stem: &str) -> bool {
+/// Whether a verb, given by its stem, has too little meaning to match.
+pub(super) fn is_light_verb(stem: &str) -> bool {
     matches!(stem, "happen" | "go" | "get" | "take" | "make" | "give" | "tri" | "come" | "put" | "let")
 }
 
@@ -85,12 +85,12 @@ pub(super) fn is_particle(word: &str) -> bool {
     PARTICLE_WORDS.contains(word)
 }
 
-/// Whether "where" may stand in for the preposition.
+/// Whether "where" may replace the preposition.
 pub(super) fn is_place_particle(word: &str) -> bool {
     PLACE_PARTICLES.contains(&word)
 }
 
-/// Whether a word stands for the person who asks.
+/// Whether a word refers to the first person.
 pub(super) fn is_first_person(word: &str) -> bool {
     matches!(
         word,
@@ -113,35 +113,35 @@ pub(super) fn is_first_person(word: &str) -> bool {
     )
 }
 
-/// Whether a word is "I" or "we" as one who does something.
-/// Whether a word means who asks with others: in shared memory, everybody.
+/// Whether a word refers to the first person plural, which means everybody in shared memory.
 pub(super) fn is_we(word: &str) -> bool {
     matches!(word, "we" | "us" | "our" | "ours" | "we're" | "we've")
 }
 
+/// Whether a word is the first person as a subject: "I", "we".
 pub(super) fn is_first_person_subject(word: &str) -> bool {
     is_first_person(word) && !matches!(word, "me" | "my" | "mine" | "myself" | "us" | "our" | "ours")
 }
 
-/// Types that a class noun stands for.
-pub(super) fn class_of(word: &Word) -> Option<&'static [EntityType]> {
+/// Returns the entity types of a class noun.
+pub(super) fn entity_types_of(word: &Word) -> Option<&'static [EntityType]> {
     let singular = singular(&word.plain);
-    CLASSES.iter().find(|(nouns, _)| nouns.split_whitespace().any(|n| n == word.plain || n == singular)).map(|(_, types)| *types)
+    CLASS_NOUNS.iter().find(|(nouns, _)| nouns.split_whitespace().any(|n| n == word.plain || n == singular)).map(|(_, types)| *types)
 }
 
-/// Whether a class noun says more than its types do.
-pub(super) fn is_loose(word: &str) -> bool {
-    LOOSE.split_whitespace().any(|n| same_noun(n, word))
+/// Whether a class noun is more specific than its entity types.
+pub(super) fn is_specific_class(word: &str) -> bool {
+    SPECIFIC_CLASSES.split_whitespace().any(|n| same_noun(n, word))
 }
 
-/// Names of kinds to what is of that kind, and back.
-struct Kinds {
+/// Classes with their members, and members with their classes.
+struct ClassIndex {
     members: HashMap<&'static str, HashSet<&'static str>>,
     of: HashMap<&'static str, Vec<&'static str>>,
 }
 
-/// Other names of kinds.
-const KIND_NAMES: &[(&str, &str)] = &[
+/// Other names of classes.
+const CLASS_SYNONYMS: &[(&str, &str)] = &[
     ("pet", "animal"),
     ("dish", "food"),
     ("meal", "food"),
@@ -156,10 +156,10 @@ const KIND_NAMES: &[(&str, &str)] = &[
     ("day", "weekday"),
 ];
 
-static KINDS: LazyLock<Kinds> = LazyLock::new(|| {
-    let mut kinds = Kinds { members: HashMap::new(), of: HashMap::new() };
+static CLASS_INDEX: LazyLock<ClassIndex> = LazyLock::new(|| {
+    let mut kinds = ClassIndex { members: HashMap::new(), of: HashMap::new() };
     let lists = [("animal", include_str!("../../../data/lexicon/animals.txt")), ("food", include_str!("../../../data/lexicon/foods.txt"))];
-    let own = include_str!("kinds.txt").lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once(':'));
+    let own = include_str!("classes.txt").lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once(':'));
     for (kind, list) in lists.into_iter().chain(own) {
         let entries = list.lines().filter(|l| !l.starts_with('#')).flat_map(|l| l.split(','));
         for entry in entries.map(|e| e.trim().trim_end_matches('~')).filter(|e| !e.is_empty()) {
@@ -170,32 +170,33 @@ static KINDS: LazyLock<Kinds> = LazyLock::new(|| {
     kinds
 });
 
-/// The kind that a class noun names.
-pub(super) fn kind_named(noun: &str) -> Option<&'static str> {
+/// Returns the class that a noun names.
+pub(super) fn class_named(noun: &str) -> Option<&'static str> {
     let noun = singular(noun);
-    let noun = KIND_NAMES.iter().find(|(other, _)| same_noun(other, noun)).map_or(noun, |(_, kind)| kind);
-    KINDS.members.get_key_value(noun).map(|(kind, _)| *kind)
+    let noun = CLASS_SYNONYMS.iter().find(|(other, _)| same_noun(other, noun)).map_or(noun, |(_, kind)| kind);
+    CLASS_INDEX.members.get_key_value(noun).map(|(kind, _)| *kind)
 }
 
-/// The kinds that a thing is known to be of, by its name or the last word of it.
-pub(super) fn kinds_of(name: &str) -> Vec<&'static str> {
+/// Returns the classes of a thing, by its name or the last word of the name.
+pub(super) fn classes_of(name: &str) -> Vec<&'static str> {
     let name = name.to_lowercase();
     let last = name.rsplit(' ').next().unwrap_or_default();
-    let known = |n: &str| KINDS.of.get(n).or_else(|| KINDS.of.get(singular(n)));
+    let known = |n: &str| CLASS_INDEX.of.get(n).or_else(|| CLASS_INDEX.of.get(singular(n)));
     known(&name).or_else(|| known(last)).cloned().unwrap_or_default()
 }
 
-/// Whether two words name different things of one kind (a cat and a dog, Monday and Tuesday), which are near in
-/// meaning and never stand for one another.
+/// Whether two words name different members of one class, such as cat and dog.
+///
+/// Their vectors are similar, but one never replaces the other.
 pub(super) fn are_siblings(a: &str, b: &str) -> bool {
-    if is_called(a, b) || is_called(b, a) {
+    if is_answered_by(a, b) || is_answered_by(b, a) {
         return false;
     }
-    let others = kinds_of(b);
-    kinds_of(a).iter().any(|kind| others.contains(kind))
+    let others = classes_of(b);
+    classes_of(a).iter().any(|kind| others.contains(kind))
 }
 
-/// Words of one list that mean the same.
+/// Groups of synonyms.
 const SYNONYMS: &[&str] = &[
     "puppy pup dog",
     "kitten kitty cat",
@@ -210,7 +211,7 @@ const SYNONYMS: &[&str] = &[
     "spouse partner",
 ];
 
-/// Words that take in others of the list: who asks for the first may be told of the others.
+/// Groups of a broader word and its narrower words. A question with the first may be answered with the others.
 const BROADER: &[&str] = &[
     "sibling sister brother twin",
     "parent mother father mom mum dad",
@@ -224,12 +225,12 @@ const BROADER: &[&str] = &[
     "grandchildren grandson granddaughter",
 ];
 
-/// Whether something called by one word is asked for by another.
-pub(super) fn is_called(asked: &str, said: &str) -> bool {
+/// Whether a word of a message answers a word of the question: equal, synonymous or narrower.
+pub(super) fn is_answered_by(question_word: &str, message_word: &str) -> bool {
     let in_group = |group: &&str, word: &str| group.split(' ').any(|w| same_noun(w, word));
-    same_noun(asked, said)
-        || SYNONYMS.iter().any(|g| in_group(g, asked) && in_group(g, said))
-        || BROADER.iter().any(|g| g.split(' ').next().is_some_and(|first| same_noun(first, asked)) && in_group(g, said))
+    same_noun(question_word, message_word)
+        || SYNONYMS.iter().any(|g| in_group(g, question_word) && in_group(g, message_word))
+        || BROADER.iter().any(|g| g.split(' ').next().is_some_and(|first| same_noun(first, question_word)) && in_group(g, message_word))
 }
 
 static OCCUPATIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
@@ -237,12 +238,12 @@ static OCCUPATIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     lines.flat_map(|l| l.split(',')).map(str::trim).collect()
 });
 
-/// Whether a noun says what a person does or is to someone.
+/// Whether a noun names a person by occupation or relationship.
 pub(super) fn is_person_noun(word: &str) -> bool {
-    OCCUPATIONS.contains(word) || OCCUPATIONS.contains(singular(word)) || kinds_of(word).contains(&"kin")
+    OCCUPATIONS.contains(word) || OCCUPATIONS.contains(singular(word)) || classes_of(word).contains(&"kin")
 }
 
-/// Whether a noun says what a person does.
+/// Whether a noun is an occupation.
 pub(super) fn is_occupation(word: &str) -> bool {
     const TIES: &str =
         "boss colleague coworker teammate friend buddy neighbor neighbour mate pal flatmate classmate roommate crush idol hero";
@@ -256,19 +257,19 @@ mod tests {
     use crate::words::words;
 
     #[test]
-    fn class_nouns_name_types() {
-        assert_eq!(class_of(&words("sunset")[0]), None);
-        assert!(class_of(&words("city")[0]).is_some_and(|t| t.contains(&EntityType::Place)));
-        assert!(class_of(&words("tools")[0]).is_some_and(|t| t.contains(&EntityType::Tool)));
+    fn class_nouns_have_entity_types() {
+        assert_eq!(entity_types_of(&words("sunset")[0]), None);
+        assert!(entity_types_of(&words("city")[0]).is_some_and(|t| t.contains(&EntityType::Place)));
+        assert!(entity_types_of(&words("tools")[0]).is_some_and(|t| t.contains(&EntityType::Tool)));
     }
 
     #[test]
-    fn things_of_one_kind_are_told_apart() {
+    fn members_of_one_class_are_distinguished() {
         assert!(are_siblings("dogs", "cat") && are_siblings("monday", "friday") && are_siblings("kotlin", "rust"));
         assert!(are_siblings("brother", "sister") && are_siblings("son", "daughter") && !are_siblings("kids", "daughter"));
         assert!(!are_siblings("mom", "mother") && is_person_noun("uncle") && is_occupation("nurses") && !is_occupation("friend"));
         assert!(!are_siblings("dog", "dogs") && !are_siblings("puppy", "dog") && !are_siblings("dog", "walk"));
-        assert_eq!(kind_named("pets"), Some("animal"));
-        assert!(kinds_of("PostgreSQL").contains(&"database") && kinds_of("orange cargo bike").contains(&"bike"));
+        assert_eq!(class_named("pets"), Some("animal"));
+        assert!(classes_of("PostgreSQL").contains(&"database") && classes_of("orange cargo bike").contains(&"bike"));
     }
 }

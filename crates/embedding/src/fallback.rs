@@ -1,4 +1,4 @@
-//! An embedder beside others that can be asked as well: the built-in one is always there, also while a server makes the vectors.
+//! An embedder with fallbacks: the built-in embedder stays available while a model server makes the vectors.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use async_trait::async_trait;
 use recall_domain::UserText;
 use recall_ports::{EmbedError, Embedder, Embedding};
 
-/// One embedder for all that is new, and others for what was made by them.
+/// One embedder for new vectors, and others for stored vectors of other models.
 pub struct FallbackEmbedders {
     chosen: Arc<dyn Embedder>,
     others: Vec<Arc<dyn Embedder>>,
 }
 
 impl FallbackEmbedders {
-    /// `chosen`, with `others` that make vectors of other models.
+    /// Combines `chosen` with those `others` that have another model.
     pub fn new(chosen: Arc<dyn Embedder>, others: Vec<Arc<dyn Embedder>>) -> Self {
         let others = others.into_iter().filter(|o| o.model() != chosen.model()).collect();
         Self { chosen, others }

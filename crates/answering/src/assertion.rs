@@ -1,13 +1,15 @@
-//! How a sentence tells something: of whom, as so or as a wish, or as not so. The same words in another manner are another
-//! answer: "Rafael owes me" does not say what I owe, "I would love to visit Japan" does not say that I was there.
+//! Checks whether a sentence asserts the answer to a question, about the right subject.
+//!
+//! Similar words may say something else. "Rafael owes me" does not say what I owe, and "I would love to visit Japan" does
+//! not say that I was there.
 
 use std::collections::HashSet;
 
 use super::{
-    classes::{is_first_person, is_first_person_subject, is_function, is_occupation, is_particle, is_we},
-    names::Named,
-    question::{Asks, Question, Tense},
-    want::Want,
+    answer_type::AnswerType,
+    lexicon::{is_first_person, is_first_person_subject, is_function_word, is_occupation, is_particle, is_we},
+    names::NameMention,
+    question::{Question, QuestionKind, Tense},
     words::{Word, is_past_form, words},
 };
 use recall_domain::{Entity, Message, context::SHARED_SPEAKER};
@@ -19,16 +21,16 @@ const FUTURE: &str = "will i'll we'll he'll she'll they'll it'll going gonna won
 const NEGATIONS: &str = "not never no don't doesn't didn't isn't aren't wasn't weren't haven't hasn't hadn't can't cannot couldn't won't \
     wouldn't nobody nothing neither nor without hardly dont doesnt didnt cant";
 
-fn is_in(list: &str, word: &str) -> bool {
+fn list_contains(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|w| w == word)
 }
 
-/// Whether a word makes a wish or a guess of what is said.
+/// Whether a word marks a wish or a guess.
 pub(super) fn is_wish(word: &str) -> bool {
-    is_in(WISHES, word)
+    list_contains(WISHES, word)
 }
 
-/// Whom "you" means in a message between two who are known by name.
+/// Returns the person that "you" refers to in a message between two named speakers.
 pub(super) fn addressee<'a>(message: &Message, speakers: &HashSet<&'a str>) -> Option<&'a str> {
     let speaker = message.speaker.as_deref()?;
     let mut others = speakers.iter().filter(|s| **s != speaker);
@@ -36,14 +38,14 @@ pub(super) fn addressee<'a>(message: &Message, speakers: &HashSet<&'a str>) -> O
     others.next().is_none().then_some(*other)
 }
 
-/// Whether what a sentence says by the word at a place is denied.
+/// Whether a sentence denies its verb.
 pub(super) fn is_negated(sentence: &[Word], verb: Option<usize>) -> bool {
     let before = verb.map_or(sentence, |v| &sentence[v.saturating_sub(3)..v.min(sentence.len())]);
-    before.iter().any(|w| is_in(NEGATIONS, &w.plain))
+    before.iter().any(|w| list_contains(NEGATIONS, &w.plain))
 }
 
-/// Whether a sentence says what the speaker is called, or does for a living.
-pub(super) fn is_of_oneself(sentence: &[Word], want: &Want) -> bool {
+/// Whether a sentence states the name or the occupation of the speaker.
+pub(super) fn is_self_description(sentence: &[Word], answer_type: &AnswerType) -> bool {
     let plain = |i: usize| sentence.get(i).map_or("", |w| w.plain.as_str());
     let named = |i: usize| sentence.get(i).is_some_and(|w| w.capital);
     (0..sentence.len()).any(|i| {
@@ -51,8 +53,8 @@ pub(super) fn is_of_oneself(sentence: &[Word], want: &Want) -> bool {
         let after = i + if plain(i) == "i'm" { 1 } else { 2 };
         let my_name = plain(i) == "my" && plain(i + 1) == "name" && named(i + 3);
         let call_me = plain(i) == "call" && plain(i + 1) == "me" && named(i + 2);
-        match want {
-            Want::Name => (am && named(after)) || my_name || call_me,
+        match answer_type {
+            AnswerType::Name => (am && named(after)) || my_name || call_me,
             _ => {
                 let noun = (after..after + 4).any(|j| is_occupation(plain(j)));
                 let works = is_first_person_subject(plain(i))
@@ -65,33 +67,36 @@ pub(super) fn is_of_oneself(sentence: &[Word], want: &Want) -> bool {
     })
 }
 
-/// A message beside a question.
-pub(super) struct Telling<'a> {
+/// A message, checked against a question.
+pub(super) struct Statement<'a> {
     pub(super) question: &'a Question,
     pub(super) entities: &'a [Entity],
     pub(super) message: &'a Message,
     pub(super) addressee: Option<&'a str>,
 }
 
-impl Telling<'_> {
-    /// Whether the sentence tells it as so, and of the right one. `verb` is where it has the question's verb.
-    pub(super) fn is_told(&self, sentence: &[Word], verb: Option<usize>) -> bool {
-        self.is_real(sentence)
-            && self.is_past(sentence)
+impl Statement<'_> {
+    /// Whether a sentence asserts the answer about the right subject. `verb` is the position of the question's verb.
+    pub(super) fn asserts_answer(&self, sentence: &[Word], verb: Option<usize>) -> bool {
+        self.is_factual(sentence)
+            && self.has_fitting_tense(sentence)
             && self.is_of_subject(sentence, verb)
-            && self.is_had(sentence, verb)
+            && self.asserts_possession(sentence, verb)
             && !self.is_denied(sentence, verb)
     }
 
-    /// "Where did I live before" is not answered by where I live now.
-    fn is_past(&self, sentence: &[Word]) -> bool {
+    /// Whether the tense fits: "Where did I live before" is not answered by the present home.
+    fn has_fitting_tense(&self, sentence: &[Word]) -> bool {
         let now = |w: &Word| matches!(w.plain.as_str(), "now" | "currently" | "nowadays" | "presently");
         self.question.tense == Tense::Open || (sentence.iter().any(|w| is_past_form(&w.plain)) && !sentence.iter().any(now))
     }
 
-    /// "Do I have a dog" is not answered by any word of dogs: someone has, gets or calls one their own.
-    fn is_had(&self, sentence: &[Word], object: Option<usize>) -> bool {
-        let asked = self.question.asks == Asks::Whether && self.question.cues.iter().any(|c| c.weak && c.stem == "have");
+    /// Whether the sentence asserts possession, if the question asks for it.
+    ///
+    /// "Do I have a dog" is not answered by every mention of dogs.
+    fn asserts_possession(&self, sentence: &[Word], object: Option<usize>) -> bool {
+        let asks_for_possession =
+            self.question.kind == QuestionKind::YesNo && self.question.cues.iter().any(|c| c.weak && c.stem == "have");
         let has = |w: &Word| matches!(w.stem.as_str(), "have" | "own" | "get" | "got" | "adopt" | "buy" | "keep" | "inherit");
         let own = |i: usize| {
             (1..=2).any(|n| {
@@ -100,71 +105,71 @@ impl Telling<'_> {
                     .is_some_and(|w| matches!(w.plain.as_str(), "my" | "our" | "his" | "her" | "their") || w.possessive)
             })
         };
-        !asked || sentence.iter().any(has) || object.is_some_and(own)
+        !asks_for_possession || sentence.iter().any(has) || object.is_some_and(own)
     }
 
-    /// No wish and no condition, unless those are asked for.
-    fn is_real(&self, sentence: &[Word]) -> bool {
-        let asks = |list: &str| self.question.words.iter().any(|w| is_in(list, &w.plain));
+    /// Whether the sentence is no wish and no condition, unless the question asks for those.
+    fn is_factual(&self, sentence: &[Word]) -> bool {
+        let question_has = |list: &str| self.question.words.iter().any(|w| list_contains(list, &w.plain));
         let opinion = "think thinks thought say said suggest suggested propose proposed recommend recommended believe opinion idea";
-        if asks(WISHES) || asks(opinion) || self.question.want == Want::Reason {
+        if question_has(WISHES) || question_has(opinion) || self.question.answer_type == AnswerType::Reason {
             return true;
         }
-        let has = |list: &str| sentence.iter().any(|w| is_in(list, &w.plain));
+        let has = |list: &str| sentence.iter().any(|w| list_contains(list, &w.plain));
         let past = self.question.words.iter().any(|w| matches!(w.plain.as_str(), "did" | "have" | "has" | "been" | "was" | "were"));
-        let future = has(FUTURE) && !asks(FUTURE) && (past || self.question.asks == Asks::Whether);
+        let future = has(FUTURE) && !question_has(FUTURE) && (past || self.question.kind == QuestionKind::YesNo);
         !has(WISHES) && !future
     }
 
-    /// A denial answers a yes-or-no question, and no other.
+    /// Whether the sentence is a denial that the question does not allow. A yes-or-no question allows it.
     fn is_denied(&self, sentence: &[Word], verb: Option<usize>) -> bool {
-        let open = matches!(self.question.asks, Asks::Who | Asks::What | Asks::Where | Asks::When);
-        let asked = self.question.words.iter().any(|w| is_in(NEGATIONS, &w.plain));
-        open && verb.is_some() && !asked && is_negated(sentence, verb)
+        let open = matches!(self.question.kind, QuestionKind::Who | QuestionKind::What | QuestionKind::Where | QuestionKind::When);
+        let asks_for_denial = self.question.words.iter().any(|w| list_contains(NEGATIONS, &w.plain));
+        open && verb.is_some() && !asks_for_denial && is_negated(sentence, verb)
     }
 
-    /// The one who does it in the question does it in the sentence.
+    /// Whether question and sentence have the same subject.
     fn is_of_subject(&self, sentence: &[Word], verb: Option<usize>) -> bool {
         let Some(verb) = verb else { return true };
         let (before, after) = sentence.split_at(verb.min(sentence.len()));
         let Some(subject) = self.question.named.iter().find(|n| !n.possessive && self.is_subject(n)) else {
-            // "Who manages Yuki" is not answered by what Yuki manages.
-            let object = self.question.named.last().filter(|n| self.question.asks == Asks::Who && !n.possessive && n.start >= 2);
+            // "Who manages Yuki" is not answered by a person that Yuki manages.
+            let object = self.question.named.last().filter(|n| self.question.kind == QuestionKind::Who && !n.possessive && n.start >= 2);
             let passive =
                 after.iter().any(|w| w.plain == "by") || before.iter().any(|w| matches!(w.plain.as_str(), "is" | "was" | "are" | "were"));
             return passive
                 || object.is_none_or(|o| {
-                    after.iter().any(|w| self.stands_for(o, w))
-                        || !before.iter().any(|w| self.stands_for(o, w)) && !o.is_capital(&self.question.words)
+                    after.iter().any(|w| self.refers_to(o, w))
+                        || !before.iter().any(|w| self.refers_to(o, w)) && !o.is_capital(&self.question.words)
                 });
         };
         let saying = self.question.words.iter().any(|w| matches!(w.stem.as_str(), "say" | "tell" | "mention"));
-        if saying && self.speaks(subject) {
+        if saying && self.is_said_by(subject) {
             return true;
         }
-        // The nearest one before the verb does it, unless a conjunction stands between: "I love Rome and visited it".
+        // The subject is the nearest one before the verb, except across a conjunction: "I love Rome and visited it".
         let mut clause = before.len();
         for i in (0..before.len()).rev() {
             let Some(word) = before.get(i) else { continue };
             if matches!(word.plain.as_str(), "and" | "then" | "but") {
                 clause = i;
-            } else if self.stands_for(subject, word) {
+            } else if self.refers_to(subject, word) {
                 return true;
             } else if is_subject_like(sentence, i) && clause == before.len() {
-                // "Leila and I went": each of them.
+                // "Leila and I went": both are the subject.
                 let joined = i >= 2 && before.get(i - 1).is_some_and(|w| w.plain == "and");
-                if !(joined && before.get(i - 2).is_some_and(|w| self.stands_for(subject, w))) {
+                if !(joined && before.get(i - 2).is_some_and(|w| self.refers_to(subject, w))) {
                     return passive_by(after);
                 }
                 return true;
             }
         }
-        // "Lost my sunglasses": who says it is not said.
-        passive_by(after) || self.speaks(subject) && !before.iter().enumerate().any(|(i, _)| is_subject_like(sentence, i))
+        // "Lost my sunglasses": the speaker is the implied subject.
+        passive_by(after) || self.is_said_by(subject) && !before.iter().enumerate().any(|(i, _)| is_subject_like(sentence, i))
     }
 
-    /// In "what did I say" and "does John like" the name stands before the verb, after nothing but glue.
-    fn is_subject(&self, named: &Named) -> bool {
+    /// Whether a name is the subject of the question: it follows an auxiliary, as in "what did I say".
+    fn is_subject(&self, named: &NameMention) -> bool {
         let before = named.start.checked_sub(1).map_or("", |i| self.question.words[i].plain.as_str());
         matches!(
             before,
@@ -186,8 +191,8 @@ impl Telling<'_> {
         )
     }
 
-    /// Whether the message is the named one's own.
-    fn speaks(&self, named: &Named) -> bool {
+    /// Whether the named person is the speaker of the message.
+    fn is_said_by(&self, named: &NameMention) -> bool {
         match &self.message.speaker {
             None => self.question.words.get(named.start).is_some_and(|w| is_first_person(&w.plain)),
             Some(name) => {
@@ -198,13 +203,14 @@ impl Telling<'_> {
         }
     }
 
-    fn is_name(&self, named: &Named, name: &str) -> bool {
+    fn is_name(&self, named: &NameMention, name: &str) -> bool {
         let parts = words(name);
         self.question.words.get(named.start..named.end).unwrap_or_default().iter().any(|w| parts.iter().any(|p| p.plain == w.plain))
     }
 
-    fn stands_for(&self, named: &Named, word: &Word) -> bool {
-        if self.speaks(named) && is_first_person_subject(&word.plain) {
+    /// Whether a word of the message refers to the named person.
+    fn refers_to(&self, named: &NameMention, word: &Word) -> bool {
+        if self.is_said_by(named) && is_first_person_subject(&word.plain) {
             return true;
         }
         let own = self.question.words.get(named.start..named.end).unwrap_or_default();
@@ -218,12 +224,12 @@ impl Telling<'_> {
     }
 }
 
-/// "It was painted by Ada".
+/// Whether the text after the verb has "by", as in "It was painted by Ada".
 fn passive_by(after: &[Word]) -> bool {
     after.iter().any(|w| w.plain == "by")
 }
 
-/// Whether a word may be who does something: a pronoun, or a proper name that follows no preposition.
+/// Whether a word may be a subject: a pronoun, or a proper name without a preposition before it.
 fn is_subject_like(sentence: &[Word], i: usize) -> bool {
     let Some(word) = sentence.get(i) else { return false };
     if is_first_person_subject(&word.plain) || matches!(word.plain.as_str(), "he" | "she" | "they" | "you" | "he's" | "she's" | "they're") {
@@ -233,9 +239,9 @@ fn is_subject_like(sentence: &[Word], i: usize) -> bool {
     if word.possessive || before.is_some_and(|w| is_particle(&w.plain) || w.plain == "the") {
         return false;
     }
-    // At the start of a sentence any word has a capital: a verb after it tells a name.
+    // Every first word has a capital; a verb after it indicates a name.
     let next = sentence.get(i + 1).is_some_and(|w| {
         is_past_form(&w.plain) || matches!(w.plain.as_str(), "is" | "was" | "has" | "had" | "will" | "can") || w.plain.ends_with('s')
     });
-    word.proper || (i == 0 && word.capital && next && !is_function(word) && !is_past_form(&word.plain))
+    word.proper || (i == 0 && word.capital && next && !is_function_word(word) && !is_past_form(&word.plain))
 }

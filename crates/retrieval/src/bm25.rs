@@ -1,4 +1,4 @@
-//! BM25 over messages and what was said around them. Knows rows and their order in a session, nothing of vectors.
+//! BM25 over messages and the messages around them. Depends on rows and their order in a session, not on vectors.
 
 use super::{
     postings::{NONE, Postings},
@@ -6,7 +6,7 @@ use super::{
     runs::Runs,
 };
 
-/// What BM25 needs to know of the rows.
+/// The data of rows that BM25 needs.
 pub(super) struct Rows<'a> {
     /// Length of each row in terms.
     pub(super) lengths: &'a [f32],
@@ -16,62 +16,65 @@ pub(super) struct Rows<'a> {
     pub(super) next: &'a [u32],
     /// Sum of `lengths`.
     pub(super) total_length: f64,
-    /// How many rows there are in a memory that is searched with this one, and how long they are together. How rare a term is and how
-    /// long a row is told for both as one, or scores from the two could not be compared.
-    pub(super) beside: (usize, f64),
+    /// Number and total length of the rows of another index that is searched at the same time.
+    ///
+    /// The rarity of a term and the average length are those of both together, so that scores are comparable.
+    pub(super) other: (usize, f64),
 }
 
-/// A term, or rows that have it.
-pub(super) struct Weighed<T> {
-    pub(super) it: T,
-    /// How much it counts.
+/// A term, or the rows that have it, with a weight.
+pub(super) struct Weighted<T> {
+    pub(super) item: T,
+    /// Factor of its score.
     pub(super) weight: f32,
-    /// How many rows of the memory beside have it.
-    pub(super) beside: usize,
+    /// Number of rows of the other index that have it.
+    pub(super) other_rows: usize,
 }
 
-/// BM25 (Robertson et al. 1994) of every row, 0 where nothing matches. A row counts as its own terms plus, at a discount,
-/// those of the messages around it, summed before saturation: an answer rarely repeats the words of its question, and what
-/// is talked about is named once. Each term has a weight. `tags` are rows that count as having one
-/// more term: a date word, or a speaker.
-pub(super) fn bm25(postings: &Postings, rows: &Rows<'_>, terms: &[Weighed<&str>], tags: &[Weighed<&Runs>], tuning: &Tuning) -> Vec<f32> {
-    let mut sums = Sums::new(rows, tuning);
+/// Returns the BM25 score of every row (Robertson et al. 1994), 0 where nothing matches.
+///
+/// A row counts as its own terms plus, at a discount, those of the messages around it, summed before saturation. An
+/// answer rarely repeats the words of its question, and a subject is often named only once. `tags` are rows that count
+/// as having one more term: a date word, or a speaker.
+pub(super) fn bm25(postings: &Postings, rows: &Rows<'_>, terms: &[Weighted<&str>], tags: &[Weighted<&Runs>], tuning: &Tuning) -> Vec<f32> {
+    let mut scorer = Scorer::new(rows, tuning);
     for term in terms {
-        let list = postings.of(term.it);
-        for entry in list {
-            sums.spread(entry.row(), entry.count());
+        let entries = postings.entries(term.item);
+        for entry in entries {
+            scorer.count_around(entry.row(), entry.count());
         }
-        sums.settle(list.len() + term.beside, term.weight);
+        scorer.add_scores(entries.len() + term.other_rows, term.weight);
     }
     for tag in tags {
-        for row in tag.it.iter() {
-            sums.add(row, 1.0);
+        for row in tag.item.iter() {
+            scorer.count(row, 1.0);
         }
-        sums.settle(tag.it.len() + tag.beside, tag.weight);
+        scorer.add_scores(tag.item.len() + tag.other_rows, tag.weight);
     }
-    sums.scores
+    scorer.scores
 }
 
-/// Scores so far, and the counts of the term at hand.
-struct Sums<'a> {
+/// Sums the scores of rows, one term after the other.
+struct Scorer<'a> {
     rows: &'a Rows<'a>,
     tuning: &'a Tuning,
     average: f32,
     scores: Vec<f32>,
+    /// Counts of the current term.
     counts: Vec<f32>,
     /// Rows whose count is not 0, each once.
     touched: Vec<u32>,
 }
 
-impl<'a> Sums<'a> {
+impl<'a> Scorer<'a> {
     fn new(rows: &'a Rows<'a>, tuning: &'a Tuning) -> Self {
         let count = rows.lengths.len();
-        let (all, length) = (count + rows.beside.0, rows.total_length + rows.beside.1);
+        let (all, length) = (count + rows.other.0, rows.total_length + rows.other.1);
         let average = ((length / all.max(1) as f64) as f32 * (1.0 + tuning.length_before)).max(1.0);
         Self { rows, tuning, average, scores: vec![0.0; count], counts: vec![0.0; count], touched: Vec::new() }
     }
 
-    fn add(&mut self, row: u32, count: f32) {
+    fn count(&mut self, row: u32, count: f32) {
         let Some(sum) = self.counts.get_mut(row as usize) else { return };
         if *sum == 0.0 {
             self.touched.push(row);
@@ -80,8 +83,8 @@ impl<'a> Sums<'a> {
     }
 
     /// Counts a term for the row that has it and for the rows around it.
-    fn spread(&mut self, row: u32, count: f32) {
-        self.add(row, count);
+    fn count_around(&mut self, row: u32, count: f32) {
+        self.count(row, count);
         for (links, shares) in [(self.rows.next, &self.tuning.before[..]), (self.rows.previous, &self.tuning.after[..])] {
             let mut at = row;
             for share in shares {
@@ -89,15 +92,15 @@ impl<'a> Sums<'a> {
                 if at == NONE {
                     break;
                 }
-                self.add(at, share * count);
+                self.count(at, share * count);
             }
         }
     }
 
-    /// Turns the counts of a term that `frequency` rows have into scores.
-    fn settle(&mut self, frequency: usize, weight: f32) {
+    /// Adds the scores of the current term, which `frequency` rows have, and resets its counts.
+    fn add_scores(&mut self, frequency: usize, weight: f32) {
         let Self { rows, tuning, average, scores, counts, touched } = self;
-        let (n, df) = ((scores.len() + rows.beside.0) as f32, frequency as f32);
+        let (n, df) = ((scores.len() + rows.other.0) as f32, frequency as f32);
         let idf = (1.0 + (n - df + 0.5).max(0.0) / (df + 0.5)).ln();
         let factor = weight * idf * (tuning.k1 + 1.0);
         for row in touched.drain(..) {
@@ -117,8 +120,8 @@ mod tests {
 
     use super::*;
 
-    /// The formula again, row by row and without any shortcut.
-    fn by_definition(texts: &[Vec<u8>], sessions: &[u8], asked: &[(&str, f32)], tuning: &Tuning) -> Vec<f32> {
+    /// Computes the formula row by row, without shortcuts.
+    fn by_definition(texts: &[Vec<u8>], sessions: &[u8], query_terms: &[(&str, f32)], tuning: &Tuning) -> Vec<f32> {
         let length = |i: usize| texts[i].len() as f32;
         let around = |i: usize| -> Vec<usize> { (0..texts.len()).filter(|j| sessions[*j] == sessions[i]).collect() };
         let before = |i: usize| around(i).into_iter().rfind(|j| *j < i).map_or(0.0, length);
@@ -139,15 +142,15 @@ mod tests {
                 let idf = (1.0 + (texts.len() as f32 - df + 0.5).max(0.0) / (df + 0.5)).ln();
                 weight * idf * tf * (tuning.k1 + 1.0) / (tf + tuning.k1 * (1.0 - tuning.b + tuning.b * long / average))
             };
-            asked.iter().map(one).sum()
+            query_terms.iter().map(one).sum()
         };
         (0..texts.len()).map(score).collect()
     }
 
     proptest! {
         #[test]
-        fn scores_are_what_the_formula_says(
-            texts in prop::collection::vec((prop::collection::vec(0..6_u8, 0..6), 0..3_u8), 1..40), asked in prop::collection::vec(0..7_u8, 1..4),
+        fn scores_match_the_formula(
+            texts in prop::collection::vec((prop::collection::vec(0..6_u8, 0..6), 0..3_u8), 1..40), query_terms in prop::collection::vec(0..7_u8, 1..4),
         ) {
             let (texts, sessions): (Vec<_>, Vec<_>) = texts.into_iter().unzip();
             let mut postings = Postings::default();
@@ -169,14 +172,14 @@ mod tests {
                 }
             }
             let total_length = lengths.iter().map(|l| f64::from(*l)).sum();
-            let rows = Rows { lengths: &lengths, previous: &previous, next: &next, total_length, beside: (0, 0.0) };
-            let mut asked: Vec<String> = asked.iter().map(u8::to_string).collect();
-            asked.dedup();
-            let asked: Vec<(&str, f32)> = asked.iter().enumerate().map(|(i, t)| (t.as_str(), 1.0 / (i + 1) as f32)).collect();
+            let rows = Rows { lengths: &lengths, previous: &previous, next: &next, total_length, other: (0, 0.0) };
+            let mut query_terms: Vec<String> = query_terms.iter().map(u8::to_string).collect();
+            query_terms.dedup();
+            let query_terms: Vec<(&str, f32)> = query_terms.iter().enumerate().map(|(i, t)| (t.as_str(), 1.0 / (i + 1) as f32)).collect();
             let tuning = Tuning::default();
-            let weighed: Vec<_> = asked.iter().map(|(it, weight)| Weighed { it: *it, weight: *weight, beside: 0 }).collect();
-            let found = bm25(&postings, &rows, &weighed, &[], &tuning);
-            for (a, b) in found.iter().zip(by_definition(&texts, &sessions, &asked, &tuning)) {
+            let weighted: Vec<_> = query_terms.iter().map(|(term, weight)| Weighted { item: *term, weight: *weight, other_rows: 0 }).collect();
+            let found = bm25(&postings, &rows, &weighted, &[], &tuning);
+            for (a, b) in found.iter().zip(by_definition(&texts, &sessions, &query_terms, &tuning)) {
                 prop_assert!((a - b).abs() < 1e-3, "{} is not {}", a, b);
             }
         }

@@ -1,0 +1,367 @@
+//! Selects the messages of the context to quote when no fact answers the question.
+//!
+//! A message must contain the content words of the question or similar ones. It must be by or about the person named,
+//! give an answer of the expected type, and state it as true.
+
+use std::collections::HashSet;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{
+    answer_type::AnswerType,
+    assertion::{self, Statement},
+    cues::{CueIndex, Form},
+    lexicon::{
+        are_siblings, class_named, classes_of, is_answered_by, is_asking_word, is_first_person, is_function_word, is_light_verb, is_we,
+    },
+    names::NameMention,
+    period,
+    question::{Question, QuestionKind},
+    words::{Word, same_noun, words},
+};
+use recall_domain::{
+    Entity, Message, MessageKind, Role,
+    context::{RankedMessage, SHARED_SPEAKER},
+};
+use recall_embedding::LocalEmbedder;
+
+/// Maximum number of quotes in one answer.
+const MAX_QUOTES: usize = 3;
+/// Share of the question's content words that a message must contain. With less, too much stays unanswered.
+const COVERAGE: f32 = 0.62;
+/// The same for yes-or-no questions, where one missing word can reverse the answer.
+const YES_NO_COVERAGE: f32 = 0.85;
+/// Cosine similarity from which one word may replace another.
+///
+/// Unrelated words have less than 0.3; inflections and close synonyms have more than 0.6.
+const SIMILAR: f32 = 0.6;
+/// Score of another word of the same relation: enough for a quote, not for a yes or no.
+const SAME_RELATION_SCORE: f32 = 0.7;
+/// Score of a member of the class asked for: enough if the other words match as well, or if there are none.
+const CLASS_MEMBER_SCORE: f32 = 0.65;
+/// Number of sentences of a message that are compared by embeddings. The rest is compared by words alone.
+const EMBEDDED_SENTENCES: usize = 50;
+/// Maximum length of an excerpt, in characters.
+const MAX_EXCERPT: usize = 240;
+
+/// A message that answers the question, with the text to quote.
+#[derive(Debug)]
+pub(super) struct Quote<'a> {
+    pub(super) message: &'a Message,
+    pub(super) excerpt: String,
+    /// The answer to a yes-or-no question, if it is clear.
+    pub(super) verdict: Option<bool>,
+    coverage: f32,
+}
+
+/// A content word of the question.
+pub(super) struct Term {
+    position: usize,
+    stem: String,
+    plain: String,
+    vector: Vec<f32>,
+    is_name: bool,
+    /// Whether it is a class noun: "which instrument".
+    is_class: bool,
+    /// Relations that it is a cue of, each with whether the cue ends the relation. Other such cues may replace it.
+    relations: Vec<(usize, bool)>,
+    in_period: bool,
+}
+
+/// Finds quotes for a question.
+pub(super) struct QuoteFinder<'a> {
+    pub(super) question: &'a Question,
+    pub(super) entities: &'a [Entity],
+    pub(super) cue_index: &'a CueIndex,
+    pub(super) embedder: &'a LocalEmbedder,
+}
+
+/// A sentence with its words and their vectors.
+struct Sentence {
+    words: Vec<Word>,
+    vectors: Vec<Option<Vec<f32>>>,
+}
+
+impl QuoteFinder<'_> {
+    /// Returns the best quotes, best first.
+    pub(super) fn find_quotes<'m>(&self, ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
+        let terms = self.terms();
+        // "What is my job" and "what is my name" have no content words other than the type of the answer.
+        let oneself = |n: &NameMention| self.question.words.get(n.start).is_some_and(|w| is_first_person(&w.plain));
+        let named = &self.question.named;
+        let of_oneself = matches!(self.question.answer_type, AnswerType::Occupation | AnswerType::Name)
+            && !named.is_empty()
+            && named.iter().all(oneself);
+        if terms.is_empty() && !of_oneself {
+            return Vec::new();
+        }
+        let only_names = terms.iter().all(|t| t.is_name || t.in_period);
+        if only_names && self.question.kind == QuestionKind::YesNo && !terms.iter().any(|t| t.in_period) {
+            // "Have I been to Georgia": a message that mentions Georgia is no answer.
+            return Vec::new();
+        }
+        let usable = |m: &&Message| m.role == Role::User && m.kind != Some(MessageKind::Question);
+        let speakers: HashSet<&str> = ranked.iter().filter_map(|r| r.message.speaker.as_deref()).collect();
+        let mut quotes: Vec<Quote<'m>> = ranked
+            .iter()
+            .map(|r| &r.message)
+            .filter(usable)
+            .filter_map(|m| self.quote(m, antecedent(m, ranked), &terms, &speakers))
+            .collect();
+        // The sort is stable, so equal coverage keeps the order of the ranking.
+        quotes.sort_by(|a, b| b.coverage.total_cmp(&a.coverage));
+        // Quotes that cover clearly less than the best are off topic.
+        let best = quotes.first().map_or(0.0, |q| q.coverage);
+        quotes.retain(|q| q.coverage >= best - 0.1);
+        let mut seen = HashSet::new();
+        quotes.retain(|q| seen.insert(q.excerpt.clone()));
+        quotes.truncate(MAX_QUOTES);
+        quotes
+    }
+
+    /// Returns the content words of the question.
+    fn terms(&self) -> Vec<Term> {
+        const VAGUE: [&str; 4] = ["new", "recent", "latest", "last"];
+        let q = self.question;
+        let mut terms: Vec<Term> = Vec::new();
+        for (i, word) in q.words.iter().enumerate() {
+            let relations: Vec<(usize, bool)> = q
+                .cues
+                .iter()
+                .filter(|c| c.positions.contains(&i) && !c.weak && !matches!(c.form, Form::Noun | Form::InverseNoun))
+                .map(|c| (c.relation, c.form == Form::Ending))
+                .collect();
+            let light = relations.is_empty() && (is_light_verb(&word.stem) || VAGUE.contains(&word.plain.as_str()));
+            let in_period = q.in_period(i);
+            let sort = q.answer_type == AnswerType::Amount && matches!(word.stem.as_str(), "cost" | "price" | "worth" | "charg");
+            let sort = sort
+                || (q.answer_type == AnswerType::Occupation && matches!(word.stem.as_str(), "work" | "job" | "live" | "occup" | "profess"));
+            let filler = sort || q.is_filler(i) || is_asking_word(word) || is_first_person(&word.plain) || light;
+            if (filler && !in_period) || terms.iter().any(|t| t.stem == word.stem || (t.in_period && in_period)) {
+                continue;
+            }
+            terms.push(Term {
+                position: i,
+                stem: word.stem.clone(),
+                plain: word.plain.clone(),
+                vector: self.embedder.vector(&word.plain).0,
+                // "My shop" is the name of an entity, but the word is also content.
+                is_name: !in_period && word.capital && (q.in_name(i) || (word.proper && relations.is_empty())),
+                is_class: q.class_positions.contains(&i),
+                relations,
+                in_period,
+            });
+        }
+        terms
+    }
+
+    /// Returns the quote of a message, if it answers the question.
+    fn quote<'m>(&self, message: &'m Message, before: Option<&Message>, terms: &[Term], speakers: &HashSet<&str>) -> Option<Quote<'m>> {
+        let text = message.text.as_str();
+        let addressee = assertion::addressee(message, speakers);
+        let before = before.filter(|_| !self.is_about(message, addressee));
+        if before.is_none() && !self.is_about(message, addressee) || before.is_some_and(|b| !self.is_about(b, addressee)) {
+            return None;
+        }
+        let sentences: Vec<&str> = text.unicode_sentences().filter(|s| !s.trim_end().ends_with('?')).collect();
+        let read: Vec<Sentence> = sentences.iter().enumerate().map(|(i, s)| self.read_sentence(s, i < EMBEDDED_SENTENCES)).collect();
+        let shares: Vec<Vec<f32>> = read.iter().map(|s| terms.iter().map(|t| self.share(t, s, message)).collect()).collect();
+        let weight = |t: &Term| if t.is_name { 0.5 } else { 1.0 };
+        let score = |row: &Vec<f32>| row.iter().zip(terms).map(|(share, t)| share * weight(t)).sum::<f32>();
+        // Of two sentences with the same words, prefer the one with an answer of the expected type.
+        let answers = |i: usize| if self.question.answer_type.is_given_in(sentences[i], &self.question.words) { 0.2 } else { 0.0 };
+        let rate: Vec<f32> = shares.iter().enumerate().map(|(i, row)| score(row) + answers(i)).collect();
+        let best = (0..read.len()).max_by(|a, b| rate[*a].total_cmp(&rate[*b]).then(b.cmp(a)))?;
+        // A pronoun in the best sentence may refer to a neighbouring sentence.
+        let (first, last) = quoted_range(&sentences, best);
+        // "She broke her hip": the message before names her.
+        let earlier = before.map(|b| self.read_sentence(b.text.as_str(), true));
+        let earlier_shares: Vec<f32> =
+            terms.iter().map(|t| earlier.as_ref().zip(before).map_or(0.0, |(s, b)| self.share(t, s, b))).collect();
+        if before.is_some()
+            && terms.iter().enumerate().all(|(i, t)| t.is_name || shares[best].get(i).is_none_or(|s| *s <= earlier_shares[i]))
+        {
+            return None;
+        }
+        let near = |t: usize| {
+            shares.get(first..=last).into_iter().flatten().filter_map(|row| row.get(t)).fold(earlier_shares[t], |m: f32, s| m.max(*s))
+        };
+        let all: f32 = terms.iter().map(weight).sum();
+        let has: f32 = terms.iter().enumerate().map(|(i, t)| near(i) * weight(t)).sum();
+        let coverage = if terms.is_empty() { 1.0 } else { has / all.max(f32::MIN_POSITIVE) };
+        let least = if self.question.kind == QuestionKind::YesNo { YES_NO_COVERAGE } else { COVERAGE };
+        let only_names = terms.iter().all(|t| t.is_name || t.in_period);
+        let about = only_names || terms.iter().enumerate().any(|(i, t)| !t.is_name && near(i) > 0.0);
+        // The verb of a known relation must be present. Without it, the sentence says something else about the entities.
+        let verb_missing = terms.iter().enumerate().any(|(i, t)| !t.relations.is_empty() && near(i) == 0.0);
+        if coverage < least || !about || verb_missing {
+            return None;
+        }
+        let quoted = sentences.get(first..=last)?.concat();
+        let narrow = only_names || matches!(self.question.answer_type, AnswerType::Age | AnswerType::Count(_));
+        let given = if narrow { sentences.get(best)? } else { quoted.as_str() };
+        if !self.question.answer_type.is_given_in(given, &self.question.words)
+            || (terms.is_empty() && !assertion::is_self_description(&read[best].words, &self.question.answer_type))
+        {
+            return None;
+        }
+        let verb = terms.iter().filter(|t| !t.is_name && !t.is_class).filter_map(|t| self.position_of(t, &read[best])).min();
+        let statement = Statement { question: self.question, entities: self.entities, message, addressee };
+        if !statement.asserts_answer(&read[best].words, verb) {
+            return None;
+        }
+        let sure = coverage > 0.95 && verb.is_some() && self.question.kind == QuestionKind::YesNo;
+        let verdict = sure.then(|| !assertion::is_negated(&read[best].words, verb));
+        let excerpt = shorten(if text.chars().count() <= MAX_EXCERPT { text } else { &quoted });
+        Some(Quote { message, excerpt, verdict, coverage })
+    }
+
+    fn read_sentence(&self, sentence: &str, by_meaning: bool) -> Sentence {
+        let words = words(sentence);
+        // A pasted log is one sentence of thousands of words, so only the first are compared.
+        let vectors = words
+            .iter()
+            .enumerate()
+            .map(|(i, w)| (by_meaning && i < 200 && !is_function_word(w)).then(|| self.embedder.vector(&w.plain).0))
+            .collect();
+        Sentence { words, vectors }
+    }
+
+    /// Returns how well a sentence covers a term, 0 to 1.
+    fn share(&self, term: &Term, sentence: &Sentence, message: &Message) -> f32 {
+        let any = |test: &dyn Fn(&Word) -> bool| sentence.words.iter().any(test);
+        if let Some(wanted) = self.question.period.filter(|_| term.in_period) {
+            // "Yesterday" is another day in every message; the name of a month or weekday is not.
+            let days = || period::relatives(message.text.as_str(), message.sent_at);
+            let named = || !wanted.relative && any(&|w| w.stem == term.stem);
+            let on_it = wanted.period.has(message.sent_at) || named() || days().iter().any(|(_, p)| p.overlaps(&wanted.period));
+            return if on_it { 1.0 } else { 0.0 };
+        }
+        if any(&|w| w.stem == term.stem || is_answered_by(&term.plain, &w.plain)) {
+            return 1.0;
+        }
+        if term.is_name {
+            let by = message.speaker.iter().flat_map(|s| words(s)).any(|w| w.stem == term.stem);
+            return if by { 1.0 } else { 0.0 };
+        }
+        if term.plain.chars().any(char::is_numeric) {
+            // A number never replaces another.
+            return 0.0;
+        }
+        if term.is_class {
+            // "Which pet", "what kind of dog": a member of the class is the answer.
+            let which =
+                self.question.words.iter().any(|w| matches!(w.plain.as_str(), "kind" | "type" | "sort" | "breed" | "kinds" | "types"));
+            let mut kinds: Vec<&str> = class_named(&term.plain).into_iter().collect();
+            kinds.extend(which.then(|| classes_of(&term.plain)).into_iter().flatten());
+            if any(&|w| classes_of(&w.plain).iter().any(|k| kinds.contains(k))) {
+                return CLASS_MEMBER_SCORE;
+            }
+        }
+        if assertion::is_wish(&term.plain) && any(&|w| assertion::is_wish(&w.plain)) {
+            return SAME_RELATION_SCORE;
+        }
+        let soft = self.nearest(term, sentence).map_or(0.0, |(_, alike)| alike);
+        if term.relations.iter().any(|(r, ending)| self.cue_index.find_verb(*r, *ending, &sentence.words).is_some()) {
+            return soft.max(SAME_RELATION_SCORE);
+        }
+        // The vectors of "buy" and "sell" are similar, but the meaning is opposite.
+        if term.relations.iter().any(|(_, ending)| *ending) { 0.0 } else { soft }
+    }
+
+    /// Returns the position and similarity of the word most similar to a term, if any is similar enough.
+    fn nearest(&self, term: &Term, sentence: &Sentence) -> Option<(usize, f32)> {
+        let cosine = |v: &[f32]| v.iter().zip(&term.vector).map(|(a, b)| a * b).sum::<f32>();
+        let near = sentence.vectors.iter().enumerate().filter_map(|(i, v)| Some((i, cosine(v.as_ref()?))));
+        let near = near.filter(|(i, alike)| *alike >= SIMILAR && !are_siblings(&term.plain, &sentence.words[*i].plain));
+        near.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Returns the position of a term in a sentence.
+    fn position_of(&self, term: &Term, sentence: &Sentence) -> Option<usize> {
+        // Only a term after its subject in the question is a verb; "who" is a subject.
+        let subject_before =
+            self.question.kind == QuestionKind::Who || self.question.named.iter().any(|n| n.end <= term.position && !n.possessive);
+        let own = || sentence.words.iter().position(|w| w.stem == term.stem);
+        let near = || self.nearest(term, sentence).map(|(i, _)| i);
+        let related = || term.relations.iter().find_map(|(r, ending)| self.cue_index.find_verb(*r, *ending, &sentence.words));
+        subject_before.then(|| own().or_else(near).or_else(related)).flatten()
+    }
+
+    /// Whether the message is by or about each entity that the question names.
+    ///
+    /// "I" is the caller, whose messages have no speaker.
+    fn is_about(&self, message: &Message, addressee: Option<&str>) -> bool {
+        let question = self.question;
+        let said: HashSet<String> = words(message.text.as_str()).into_iter().map(|w| w.plain).collect();
+        let mut by: Vec<String> = message.speaker.iter().flat_map(|s| words(s)).map(|w| w.plain).collect();
+        if said.contains("you") || said.contains("your") {
+            by.extend(addressee.into_iter().flat_map(words).map(|w| w.plain));
+        }
+        // A proper name of an unknown entity must be present as well.
+        let stranger = |i: usize, w: &Word| w.proper && !question.in_name(i) && !question.in_period(i) && !is_function_word(w);
+        let mut strangers = question.words.iter().enumerate().filter(|(i, w)| stranger(*i, w));
+        if strangers.any(|(_, w)| !said.iter().any(|s| same_noun(s, &w.plain)) && !by.contains(&w.plain)) {
+            return false;
+        }
+        question.named.iter().all(|named| {
+            let word = &question.words[named.start];
+            if is_first_person(&word.plain) {
+                return message.speaker.is_none()
+                    || (is_we(&word.plain) && message.speaker.as_deref() == Some(SHARED_SPEAKER))
+                    || self.entities.iter().any(|e| e.is_viewer && message.speaker.as_deref() == Some(&e.name));
+            }
+            let own = &question.words[named.start..named.end];
+            // In "the Osprey launch", only the proper name identifies the entity.
+            let proper = own.iter().any(|w| w.capital);
+            let telling = own.iter().filter(|w| w.capital || !proper);
+            telling.into_iter().any(|w| said.iter().any(|s| same_noun(s, &w.plain)) || by.contains(&w.plain))
+        })
+    }
+}
+
+/// Returns the message before, by the same speaker, if this one starts with a pronoun that may refer to it.
+fn antecedent<'m>(message: &Message, ranked: &'m [RankedMessage]) -> Option<&'m Message> {
+    const PRONOUNS: [&str; 10] = ["he", "she", "they", "it", "he's", "she's", "they're", "it's", "his", "her"];
+    let opens = words(message.text.as_str()).iter().take(4).any(|w| PRONOUNS.contains(&w.plain.as_str()));
+    let before = |m: &&Message| {
+        let distance = message.position.saturating_sub(m.position);
+        m.session == message.session && m.speaker == message.speaker && m.role == message.role && (1..=2).contains(&distance)
+    };
+    ranked.iter().map(|r| &r.message).filter(before).max_by_key(|m| m.position).filter(|_| opens)
+}
+
+/// Returns the range of sentences to quote around the best one: first those after it, while they fit.
+fn quoted_range(sentences: &[&str], best: usize) -> (usize, usize) {
+    let length = |i: usize| sentences.get(i).map_or(0, |s| s.chars().count());
+    let (mut first, mut last, mut all) = (best, best, length(best));
+    while last + 1 < sentences.len() && all + length(last + 1) <= MAX_EXCERPT {
+        last += 1;
+        all += length(last);
+    }
+    while first > 0 && all + length(first - 1) <= MAX_EXCERPT {
+        first -= 1;
+        all += length(first);
+    }
+    (first, last)
+}
+
+/// Shortens a text to the maximum length of an excerpt, between words.
+fn shorten(text: &str) -> String {
+    let text = text.trim();
+    if text.chars().count() <= MAX_EXCERPT {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    for word in text.split_inclusive(char::is_whitespace) {
+        if cut.chars().count() + word.chars().count() > MAX_EXCERPT {
+            break;
+        }
+        cut.push_str(word);
+    }
+    if cut.is_empty() {
+        // The first word is longer than an excerpt.
+        cut = text.chars().take(MAX_EXCERPT).collect();
+    }
+    format!("{}…", cut.trim_end())
+}

@@ -20,7 +20,7 @@ pub(crate) fn client_address(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet
     let lines: Vec<&str> = headers.get_all(FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or_default()).collect();
     let mut names = lines.iter().rev().flat_map(|line| line.rsplit(','));
     while is_in_any(client, proxies) {
-        match names.next().and_then(address) {
+        match names.next().and_then(parse_address) {
             Some(named) => client = named,
             None => break,
         }
@@ -50,7 +50,7 @@ pub(crate) fn network_of(address: IpAddr) -> IpAddr {
 }
 
 /// Reads an address as proxies write it: bare, in brackets or with a port.
-fn address(text: &str) -> Option<IpAddr> {
+fn parse_address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = || text.parse::<IpAddr>().ok();
     let with_port = || text.parse::<std::net::SocketAddr>().ok().map(|a| a.ip());

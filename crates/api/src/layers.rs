@@ -21,7 +21,7 @@ use super::{auth::origin::Origin, error::ApiError};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Maximum length of a request id that a client sends.
-const MAX_REQUEST_ID: usize = 64;
+const MAX_REQUEST_ID_BYTES: usize = 64;
 
 /// Forbids inline scripts, resources of other origins and framing.
 ///
@@ -43,10 +43,11 @@ impl RequestIds {
     }
 
     /// Returns the client's request id if it is safe to log, or else a new one.
-    fn of(&self, headers: &HeaderMap) -> String {
+    fn id_of(&self, headers: &HeaderMap) -> String {
         let given = headers.get(&REQUEST_ID).and_then(|v| v.to_str().ok());
         let plain = |id: &&str| {
-            (1..=MAX_REQUEST_ID).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+            (1..=MAX_REQUEST_ID_BYTES).contains(&id.len())
+                && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
         };
         match given.filter(plain) {
             Some(id) => id.to_owned(),
@@ -57,8 +58,8 @@ impl RequestIds {
 
 /// Middleware: adds the request id, the tracing span and the metrics. It is the outermost layer.
 pub(crate) async fn observe(State(ids): State<RequestIds>, mut request: Request, next: Next) -> Response {
-    let id = ids.of(request.headers());
-    let method = method(request.method());
+    let id = ids.id_of(request.headers());
+    let method = method_label(request.method());
     let route = request.extensions().get::<MatchedPath>().map_or_else(|| "page".to_owned(), |path| path.as_str().to_owned());
     // Log only the route. The URL contains questions and ids of users.
     let span = tracing::info_span!("request", id = %id, method, route);
@@ -105,7 +106,7 @@ pub(crate) async fn problem_details(request: Request, next: Next) -> Response {
 }
 
 /// Returns the method as a metrics label. Unusual methods share one label, so that clients cannot create labels without limit.
-fn method(method: &Method) -> &'static str {
+fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::POST => "POST",
@@ -197,7 +198,7 @@ mod tests {
 
     use super::*;
 
-    async fn answer(router: Router) -> (u16, String) {
+    async fn response_of(router: Router) -> (u16, String) {
         let response = router.oneshot(Request::new(Body::empty())).await.unwrap();
         let status = response.status().as_u16();
         let body = axum::body::to_bytes(response.into_body(), 10_000).await.unwrap();
@@ -210,7 +211,7 @@ mod tests {
         async fn handler() {
             panic!("user text");
         }
-        let (status, body) = answer(Router::new().route("/", get(handler)).layer(CatchPanicLayer::custom(panic_response))).await;
+        let (status, body) = response_of(Router::new().route("/", get(handler)).layer(CatchPanicLayer::custom(panic_response))).await;
         assert_eq!(status, 500);
         assert!(body.contains("INTERNAL") && !body.contains("user text"), "{body}");
     }
@@ -218,7 +219,7 @@ mod tests {
     #[tokio::test]
     async fn endless_request_times_out() {
         let never = Router::new().route("/", get(std::future::pending::<()>));
-        let (status, body) = answer(never.layer(from_fn_with_state(Duration::ZERO, enforce_timeout))).await;
+        let (status, body) = response_of(never.layer(from_fn_with_state(Duration::ZERO, enforce_timeout))).await;
         assert_eq!(status, 504);
         assert!(body.contains("TIMEOUT"), "{body}");
     }
@@ -229,12 +230,12 @@ mod tests {
         let with = |value: &'static [u8]| {
             let mut headers = HeaderMap::new();
             headers.insert(REQUEST_ID, HeaderValue::from_bytes(value).unwrap());
-            ids.of(&headers)
+            ids.id_of(&headers)
         };
         assert_eq!(with(b"abc-1.2_Z"), "abc-1.2_Z");
         assert_eq!(with(b"a b"), "0-0");
         assert_eq!(with(&[b'a'; 65]), "0-1");
         assert_eq!(with("ä".as_bytes()), "0-2");
-        assert_eq!(ids.of(&HeaderMap::new()), "0-3");
+        assert_eq!(ids.id_of(&HeaderMap::new()), "0-3");
     }
 }

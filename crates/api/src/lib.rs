@@ -257,15 +257,7 @@ pub fn router(state: ApiState) -> Router {
         true => api = api.merge(metrics.layer(from_extractor::<auth::Administrator>())),
         false => open = open.merge(metrics),
     }
-    // A browser that opens GraphiQL has no token yet, and a WebSocket may send one in its first frame.
-    let graphql = Router::new()
-        .route("/graphql", post(graphql::post).get(graphql::get))
-        .layer(from_fn_with_state(limit, layers::enforce_timeout))
-        .with_state(engine.clone())
-        .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone(), roles.clone())))
-        .layer(from_fn_with_state(limiter.clone(), rate::limit_callers))
-        .layer(from_fn_with_state(roles.clone(), audit::watch_roles))
-        .layer(from_fn_with_state(authenticator.clone(), auth::authenticate_optionally));
+    let graphql = graphql_routes(engine, authenticator.clone(), roles.clone(), limiter.clone(), limit);
     let api = api
         .layer(from_fn_with_state(deletion_state, account_deletion::refuse_during_deletion))
         .layer(from_fn_with_state(limiter, rate::limit_callers))
@@ -284,7 +276,7 @@ pub fn router(state: ApiState) -> Router {
         .merge(api)
         .merge(open)
         .layer(from_fn(layers::problem_details))
-        .fallback_service(Router::new().fallback(web::file))
+        .fallback_service(Router::new().fallback(web::static_file))
         .layer(from_fn_with_state(address_limits, rate::limit_addresses))
         .layer(from_fn_with_state(policy, auth::origin::guard));
     guarded
@@ -292,6 +284,27 @@ pub fn router(state: ApiState) -> Router {
         .layer(CatchPanicLayer::custom(layers::panic_response))
         .layer(from_fn_with_state(transport, layers::security_headers))
         .layer(from_fn_with_state(request_ids, layers::observe))
+}
+
+/// Builds the GraphQL routes.
+///
+/// A browser that opens GraphiQL has no token yet, and a WebSocket may send one in its first frame. The middleware therefore accepts
+/// requests without credentials, and the handlers refuse their operations.
+fn graphql_routes(
+    engine: graphql::Engine,
+    authenticator: Arc<dyn Authenticator>,
+    roles: Arc<audit::Roles>,
+    limiter: Arc<rate::CallerLimits>,
+    limit: Duration,
+) -> Router {
+    Router::new()
+        .route("/graphql", post(graphql::post).get(graphql::get))
+        .layer(from_fn_with_state(limit, layers::enforce_timeout))
+        .with_state(engine.clone())
+        .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone(), roles.clone())))
+        .layer(from_fn_with_state(limiter, rate::limit_callers))
+        .layer(from_fn_with_state(roles, audit::watch_roles))
+        .layer(from_fn_with_state(authenticator, auth::authenticate_optionally))
 }
 
 /// Builds the policy that decides which hosts and origins may send requests.

@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 /// Maximum time for a handshake, which costs the client less than the server.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +66,7 @@ impl Tls {
 
     /// Performs the handshake.
     pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(&self, socket: S) -> std::io::Result<TlsStream<S>> {
-        let handshake = tokio::time::timeout(HANDSHAKE, self.acceptor.accept(socket)).await;
+        let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, self.acceptor.accept(socket)).await;
         handshake.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
     }
 }

@@ -24,15 +24,15 @@ struct StaticFiles;
 pub(crate) fn graphiql(headers: &HeaderMap, uri: &Uri, html: bool) -> Response {
     // A query in the URL is refused instead of ignored, so that nobody expects a link to run one.
     if uri.query().is_some_and(|q| q.split('&').any(|pair| pair.starts_with("query=") || pair.starts_with("mutation="))) {
-        return post_only();
+        return method_not_allowed();
     }
     match StaticFiles::get("graphiql/index.html") {
         Some(file) if html => serve("graphiql/index.html", file, headers),
-        _ => post_only(),
+        _ => method_not_allowed(),
     }
 }
 
-fn post_only() -> Response {
+fn method_not_allowed() -> Response {
     let message = "A GET request cannot run an operation. Send it by POST as JSON.";
     let mut response = ApiError::refused(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message).into_response();
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
@@ -40,7 +40,7 @@ fn post_only() -> Response {
 }
 
 /// Serves a static file for every path without a route, or 404.
-pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+pub(crate) async fn static_file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     let path = if path.is_empty() { "index.html" } else { path };
     match StaticFiles::get(path) {
@@ -102,7 +102,7 @@ fn serve(path: &str, file: EmbeddedFile, request: &HeaderMap) -> Response {
     let is_gzipped = gzipped.is_some() && !is_unchanged;
     let mut response = match is_unchanged {
         true => StatusCode::NOT_MODIFIED.into_response(),
-        false => Response::new(Body::from(gzipped.unwrap_or_else(|| bytes(file)))),
+        false => Response::new(Body::from(gzipped.unwrap_or_else(|| file_bytes(file)))),
     };
     let headers = response.headers_mut();
     if can_gzip {
@@ -121,7 +121,7 @@ fn serve(path: &str, file: EmbeddedFile, request: &HeaderMap) -> Response {
     response
 }
 
-fn bytes(file: EmbeddedFile) -> Bytes {
+fn file_bytes(file: EmbeddedFile) -> Bytes {
     match file.data {
         std::borrow::Cow::Borrowed(data) => Bytes::from_static(data),
         std::borrow::Cow::Owned(data) => Bytes::from(data),

@@ -12,7 +12,7 @@ use tokio::{
 };
 
 /// Maximum number of bytes read at a time.
-const CHUNK: u64 = 64 * 1024;
+const MAX_CHUNK_BYTES: u64 = 64 * 1024;
 
 /// Progress of the writer.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,11 +75,11 @@ impl Reader {
         loop {
             let closed = self.progress.has_changed().is_err();
             let progress = *self.progress.borrow_and_update();
-            let there = (progress.bytes - self.read).min(CHUNK);
-            if there > 0 {
-                let mut chunk = vec![0; usize::try_from(there).unwrap_or_default()];
+            let available = (progress.bytes - self.read).min(MAX_CHUNK_BYTES);
+            if available > 0 {
+                let mut chunk = vec![0; usize::try_from(available).unwrap_or_default()];
                 self.file.read_exact(&mut chunk).await?;
-                self.read += there;
+                self.read += available;
                 return Ok(Some(chunk.into()));
             }
             if progress.is_whole {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn spool_gives_everything_in_order_and_leaves_no_file() {
+    async fn spool_keeps_order_and_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         assert!(open(folder.path().join("missing")).await.is_ok(), "the temporary folder is used");
         let (mut writer, mut reader) = open(folder.path().to_owned()).await.unwrap();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn reader_of_a_failed_writer_gets_what_is_there_and_then_an_error() {
+    async fn reader_of_failed_writer_gets_rest_and_then_error() {
         let folder = tempfile::tempdir().unwrap();
         let (mut writer, mut reader) = open(folder.path().to_owned()).await.unwrap();
         writer.append("half").await.unwrap();

@@ -59,12 +59,12 @@ impl RateLimit {
     }
 }
 
-struct Bucket {
+struct LocalBucket {
     left: f64,
     at: Instant,
 }
 
-impl Bucket {
+impl LocalBucket {
     fn fill(&mut self, limit: RateLimit, now: Instant) {
         let gained = now.saturating_duration_since(self.at).as_secs_f64() * limit.per_second;
         self.left = (self.left + gained).min(f64::from(limit.burst));
@@ -75,7 +75,7 @@ impl Bucket {
 /// Token buckets by key.
 pub(crate) struct Limiter<K: Hash + Eq> {
     limit: Option<RateLimit>,
-    buckets: Mutex<LruCache<K, Bucket>>,
+    buckets: Mutex<LruCache<K, LocalBucket>>,
 }
 
 impl<K: Hash + Eq> Limiter<K> {
@@ -102,7 +102,7 @@ impl<K: Hash + Eq> Limiter<K> {
     fn take_at(&self, key: K, cost: u32, now: Instant) -> Result<(), Duration> {
         let Some(limit) = self.limit else { return Ok(()) };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let bucket = buckets.get_or_insert_mut(key, || Bucket { left: f64::from(limit.burst), at: now });
+        let bucket = buckets.get_or_insert_mut(key, || LocalBucket { left: f64::from(limit.burst), at: now });
         bucket.fill(limit, now);
         if bucket.left >= 1.0 {
             bucket.left -= f64::from(cost);
@@ -115,7 +115,7 @@ impl<K: Hash + Eq> Limiter<K> {
     fn force_charge(&self, key: K, cost: u32) {
         let (Some(limit), now) = (self.limit, Instant::now()) else { return };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let bucket = buckets.get_or_insert_mut(key, || Bucket { left: f64::from(limit.burst), at: now });
+        let bucket = buckets.get_or_insert_mut(key, || LocalBucket { left: f64::from(limit.burst), at: now });
         bucket.fill(limit, now);
         bucket.left -= f64::from(cost);
     }

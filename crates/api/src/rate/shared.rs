@@ -20,7 +20,7 @@ use recall_domain::{Caller, UserId};
 use recall_ports::{Allowances, BackgroundTasks, Bucket, DrawOutcome};
 
 /// Maximum wait of a request for the store.
-const TIMEOUT: Duration = Duration::from_millis(100);
+const DRAW_TIMEOUT: Duration = Duration::from_millis(100);
 /// Maximum wait for the store when the tokens are charged afterwards.
 const CHARGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause after the store has failed or timed out.
@@ -85,7 +85,7 @@ impl LocalTokens {
         }
     }
 
-    fn put(&mut self, drawn: DrawOutcome, lifetime: Duration, now: Instant) {
+    fn add(&mut self, drawn: DrawOutcome, lifetime: Duration, now: Instant) {
         match drawn {
             DrawOutcome::Tokens(n) => {
                 self.left = self.left.saturating_add(n);
@@ -130,7 +130,7 @@ impl SharedBuckets {
             }
             match self.store.draw(&caller, self.bucket, cost, cost.saturating_add(self.slice)).await {
                 Ok(drawn) => {
-                    self.put(&held, drawn);
+                    self.add(&held, drawn);
                     match self.spend(&held, cost) {
                         SpendOutcome::Spent { .. } => TakeOutcome::Granted,
                         SpendOutcome::Refused(wait) => TakeOutcome::Refused(wait),
@@ -140,7 +140,7 @@ impl SharedBuckets {
                 Err(error) => self.mark_unavailable(&error),
             }
         };
-        match timeout(TIMEOUT, drawing).await {
+        match timeout(DRAW_TIMEOUT, drawing).await {
             Ok(taken) => taken,
             Err(late) => self.mark_unavailable(&late),
         }
@@ -160,9 +160,9 @@ impl SharedBuckets {
         lock(&held.tokens).spend(cost, self.slice, Instant::now())
     }
 
-    fn put(&self, held: &CallerTokens, drawn: DrawOutcome) {
+    fn add(&self, held: &CallerTokens, drawn: DrawOutcome) {
         let lifetime = Duration::try_from_secs_f64(f64::from(self.bucket.capacity) / self.bucket.per_second).unwrap_or(Duration::MAX);
-        lock(&held.tokens).put(drawn, lifetime, Instant::now());
+        lock(&held.tokens).add(drawn, lifetime, Instant::now());
     }
 
     /// Draws tokens in the background before the last one is spent.
@@ -174,8 +174,8 @@ impl SharedBuckets {
         let this = self.clone();
         self.background_tasks.run(async move {
             let _draw_lock = draw_lock;
-            match timeout(TIMEOUT, this.store.draw(&caller, this.bucket, 0, this.slice)).await {
-                Ok(Ok(drawn)) => this.put(&held, drawn),
+            match timeout(DRAW_TIMEOUT, this.store.draw(&caller, this.bucket, 0, this.slice)).await {
+                Ok(Ok(drawn)) => this.add(&held, drawn),
                 Ok(Err(error)) => drop(this.mark_unavailable(&error)),
                 Err(late) => drop(this.mark_unavailable(&late)),
             }

@@ -28,11 +28,11 @@ pub(super) struct ChatRequest {
     session_id: Option<String>,
     user_id: Option<Uuid>,
     message: String,
-    #[serde(default = "user")]
+    #[serde(default = "default_role")]
     role: Role,
 }
 
-fn user() -> Role {
+fn default_role() -> Role {
     Role::User
 }
 
@@ -75,9 +75,9 @@ pub(super) async fn post(
         client_message_id: None,
     };
     let scope = Scope::new(identity, usecases.clone(), AnswerBudget::default());
-    let send = |whose| {
+    let send = |owner| {
         let usecases = &usecases;
-        async move { usecases.send(&whose, message).await.map_err(with_rest_names) }
+        async move { usecases.send(&owner, message).await.map_err(with_rest_names) }
     };
     match scope.change(&[ResourceId::Session(session)], send).await {
         Ok((message, memory)) => {

@@ -61,10 +61,10 @@ pub(super) async fn get(
     Query(parameters): Query<ContextParameters>,
 ) -> Result<Json<ContextResponse>, ApiError> {
     let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
-    let asked = Scope::new(identity, usecases, AnswerBudget::default());
-    let usecases = &asked.usecases;
-    let found = |whose| async move { usecases.session(&whose, session).await.map_err(ApiError::from) };
-    let (session, memory) = asked.look(&[ResourceId::Session(session)], found).await?;
+    let request_scope = Scope::new(identity, usecases, AnswerBudget::default());
+    let usecases = &request_scope.usecases;
+    let found = |owner| async move { usecases.session(&owner, session).await.map_err(ApiError::from) };
+    let (session, memory) = request_scope.look(&[ResourceId::Session(session)], found).await?;
     let scope = match parameters.scope.as_deref() {
         None | Some("user") => Where::User,
         Some("session") => Where::Session(session.id),
@@ -77,12 +77,12 @@ pub(super) async fn get(
     let text = parameters.q.ok_or_else(|| ApiError::invalid("QUERY_REQUIRED", "The question is missing. Ask it with `?q=…`.", "q"))?;
     let query = ContextQuery { text: text.into(), scope, first, methods: Vec::new(), as_of: None, exclude: None, shared: true };
     // In a session of shared memory, the scope `user` still means the caller's own memory.
-    let whose = if matches!(query.scope, Where::User) { asked.caller } else { memory.caller };
-    let context = usecases.context(&whose, query).await.map_err(with_rest_names)?;
+    let owner = if matches!(query.scope, Where::User) { request_scope.caller } else { memory.caller };
+    let context = usecases.context(&owner, query).await.map_err(with_rest_names)?;
     for found in &context.messages {
-        asked.budget.spend(found.message.text.as_str().len());
+        request_scope.budget.spend(found.message.text.as_str().len());
     }
-    asked.budget.check()?;
+    request_scope.budget.check()?;
     Ok(Json(ContextResponse {
         session_id: session.id,
         messages: context
@@ -90,10 +90,10 @@ pub(super) async fn get(
             .into_iter()
             .map(|m| RankedMessageView { message: MessageView::of(m.message, m.shared), score: m.score, methods: m.methods })
             .collect(),
-        facts: asked
+        facts: request_scope
             .batches
             .clone()
-            .drive(asked.budget.clone(), FactView::of(&asked, &context.facts))
+            .drive(request_scope.budget.clone(), FactView::of(&request_scope, &context.facts))
             .await??
             .into_iter()
             .zip(&context.facts)

@@ -31,11 +31,11 @@ pub(super) struct ResolveResponse {
     canonical_form: Option<String>,
     entity_id: Option<EntityId>,
     confidence: f64,
-    candidates: Vec<Candidate>,
+    candidates: Vec<CandidateView>,
 }
 
 #[derive(Serialize)]
-struct Candidate {
+struct CandidateView {
     #[serde(flatten)]
     entity: EntityView,
     confidence: f64,
@@ -61,12 +61,12 @@ pub(super) async fn resolve(
     let session = request.session_id.as_deref().map(read_session).transpose()?;
     let (scope, mention) = (Scope::new(identity, usecases, AnswerBudget::default()), &request.mention);
     let things: Vec<ResourceId> = session.into_iter().map(ResourceId::Session).collect();
-    let resolve = |whose| {
+    let resolve = |owner| {
         let usecases = &scope.usecases;
-        async move { usecases.resolve(&whose, mention, wanted, session).await.map_err(with_rest_names) }
+        async move { usecases.resolve(&owner, mention, wanted, session).await.map_err(with_rest_names) }
     };
     let (found, memory) = scope.look(&things, resolve).await.map_err(|e| e.at("session_id"))?;
-    let candidate = |c: &CandidateEntity| Candidate {
+    let candidate = |c: &CandidateEntity| CandidateView {
         entity: EntityView::of(&c.entity, memory.is_shared()),
         confidence: c.score,
         reason: c.reason.clone(),

@@ -35,7 +35,7 @@ pub(crate) struct CallbackParameters {
 /// Maximum length of a code.
 const MAX_CODE: usize = 4 * 1024;
 
-fn failed(code: &'static str, message: &str) -> ApiError {
+fn login_failed(code: &'static str, message: &str) -> ApiError {
     metrics::counter!("recall_logins_total", "result" => code).increment(1);
     ApiError::refused(StatusCode::BAD_REQUEST, code, message)
 }
@@ -69,18 +69,18 @@ impl Inner {
     /// Completes a login and returns the secret for the login cookie.
     pub(super) async fn finish(&self, attempt: &Attempt, parameters: CallbackParameters) -> Result<Secret, ApiError> {
         if !attempt.matches_state(&parameters.state) {
-            return Err(failed("LOGIN_STATE_MISMATCH", "This login was started in another window. Log in again."));
+            return Err(login_failed("LOGIN_STATE_MISMATCH", "This login was started in another window. Log in again."));
         }
         let metadata = self.provider.metadata().await?;
         // Prevents the mix-up attack, in which the code of one issuer is sent to another (RFC 9207).
         let names_itself = metadata.authorization_response_iss_parameter_supported == Some(true);
         if parameters.iss.as_deref().map_or(names_itself, |iss| iss != self.config.issuer) {
-            return Err(failed("LOGIN_WRONG_ISSUER", "The response does not come from the login provider. Log in again."));
+            return Err(login_failed("LOGIN_WRONG_ISSUER", "The response does not come from the login provider. Log in again."));
         }
         if parameters.error.is_some() {
-            return Err(failed("LOGIN_DENIED", "The login provider did not let you in. Log in again, or ask its administrator."));
+            return Err(login_failed("LOGIN_DENIED", "The login provider did not let you in. Log in again, or ask its administrator."));
         }
-        let refused = || failed("LOGIN_CODE_REFUSED", "The login provider does not know this login. Log in again.");
+        let refused = || login_failed("LOGIN_CODE_REFUSED", "The login provider does not know this login. Log in again.");
         let code = parameters.code.filter(|code| !code.is_empty() && code.len() <= MAX_CODE).ok_or_else(refused)?;
         let tokens = match self.client.exchange(&metadata, &code, attempt.verifier()).await {
             Ok(tokens) => tokens,
@@ -90,7 +90,7 @@ impl Inner {
             }
             Err(error) => return Err(unavailable(error)),
         };
-        let invalid = || failed("LOGIN_TOKEN_INVALID", "The login provider's response is invalid. Log in again.");
+        let invalid = || login_failed("LOGIN_TOKEN_INVALID", "The login provider's response is invalid. Log in again.");
         let id_token = tokens.id.as_deref().ok_or_else(invalid)?;
         let (person, claims) = match self.verify_id_token(id_token, Some(&attempt.nonce())).await {
             Err(AuthError::Invalid | AuthError::Missing) => return Err(invalid()),
@@ -128,7 +128,7 @@ impl Inner {
         if header.typ.as_deref().is_some_and(|typ| !typ.eq_ignore_ascii_case("jwt")) {
             return Err(refused("type"));
         }
-        let claims = self.provider.signed(id_token, &header).await?;
+        let claims = self.provider.verify_signature(id_token, &header).await?;
         let person = self.expected().person(&claims, nonce).map_err(refused)?;
         Ok((person, claims))
     }

@@ -130,7 +130,7 @@ fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> AuthErr
 }
 
 /// Reads the secret from the login cookie; `None` if the request comes from a foreign page.
-fn secret(headers: &HeaderMap, foreign: bool) -> Option<Secret> {
+fn read_login_secret(headers: &HeaderMap, foreign: bool) -> Option<Secret> {
     if foreign { None } else { cookies::read(headers, cookies::LOGIN).and_then(Secret::parse) }
 }
 
@@ -143,7 +143,7 @@ impl Authenticator for Logins {
         }
         // A page of an allowed origin may call the API with its own token, but not with the user's cookie.
         let foreign = parts.extensions.get::<ForeignPage>().is_some();
-        let secret = secret(&parts.headers, foreign).ok_or(AuthError::Missing)?;
+        let secret = read_login_secret(&parts.headers, foreign).ok_or(AuthError::Missing)?;
         let digest = secret.digest();
         // The cookie of an ended login counts as missing, not as invalid, so that the pages still load.
         let (caller, login) = inner.find(digest).await?.ok_or(AuthError::Missing)?;

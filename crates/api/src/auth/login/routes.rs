@@ -19,7 +19,7 @@ use super::{
     attempt::{self, Attempt, Secret, local_path},
     cookies::{self, SentFor},
     flow::CallbackParameters,
-    secret,
+    read_login_secret,
 };
 use crate::{
     address::ClientAddress,
@@ -58,7 +58,7 @@ pub(crate) async fn session(
     let names: Vec<&str> = oidc.chain(visit).chain(methods.tokens.then_some("token")).collect();
     let mut body = json!({ "methods": names, "user": null, "csrfToken": null, "expiresAt": null });
     let mut cookie = None;
-    if let Some((logins, secret)) = methods.logins.as_ref().zip(secret(&headers, foreign.is_some())) {
+    if let Some((logins, secret)) = methods.logins.as_ref().zip(read_login_secret(&headers, foreign.is_some())) {
         match logins.0.find(secret.digest()).await {
             Ok(Some((caller, login))) => {
                 body["user"] = user(&caller, &login);
@@ -142,7 +142,7 @@ pub(crate) async fn callback(
     match inner.finish(&attempt, parameters).await {
         Ok(fresh) => {
             // Ends the browser's previous login, so that nobody can continue it.
-            if let Some(before) = secret(&headers, false) {
+            if let Some(before) = read_login_secret(&headers, false) {
                 inner.end(&before).await;
             }
             inner.note(fresh.digest(), auditor, address, AuditAction::SignedIn).await;
@@ -166,7 +166,7 @@ pub(crate) async fn logout(
     let inner = &logins.0;
     let mut ended = false;
     let mut address = Value::Null;
-    if let Some(secret) = secret(&headers, foreign.is_some()) {
+    if let Some(secret) = read_login_secret(&headers, foreign.is_some()) {
         let shown = headers.get(CSRF_HEADER).map(HeaderValue::as_bytes).unwrap_or_default();
         if verify_slices_are_equal(shown, secret.csrf().as_bytes()).is_err() {
             return csrf_required().into_response();
@@ -276,7 +276,7 @@ impl Inner {
         {
             return Err(refused("type"));
         }
-        let claims = self.provider.signed(token, &header).await?;
+        let claims = self.provider.verify_signature(token, &header).await?;
         let (of, said_at) = self.expected().logged_out(&claims).map_err(refused)?;
         // Ends no later logins, so that a replayed token does no harm. Tokens contain whole seconds.
         let begun_by = said_at + TimeDelta::seconds(1) + TimeDelta::from_std(self.tokens.rules().skew).unwrap_or_default();

@@ -114,13 +114,13 @@ impl ClaimRules {
 
     /// Whether the claims contain the administrator role.
     pub(in crate::auth) fn is_admin(&self, claims: &Map<String, Value>) -> bool {
-        string_values(self.roles(claims)).any(|role| role == self.admin_role)
+        string_values(self.role_claim_value(claims)).any(|role| role == self.admin_role)
     }
 
     /// Finds the role claim, by its full name or as a path with dots.
     ///
     /// The full name is tried first, because some providers require URLs as claim names.
-    fn roles<'c>(&self, claims: &'c Map<String, Value>) -> Option<&'c Value> {
+    fn role_claim_value<'c>(&self, claims: &'c Map<String, Value>) -> Option<&'c Value> {
         claims.get(&self.role_claim).or_else(|| {
             let mut parts = self.role_claim.split('.');
             let first = claims.get(parts.next()?)?;

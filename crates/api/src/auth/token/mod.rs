@@ -113,7 +113,7 @@ impl Tokens {
     pub async fn probe(&self) -> Vec<(&str, Result<usize, Box<dyn std::error::Error + Send + Sync>>)> {
         futures_util::future::join_all(self.providers.iter().map(async |provider| {
             let outcome = provider.probe().await.and_then(|(keys, can_be_asked)| {
-                let must = self.introspector.as_ref().is_some_and(|i| i.asks(provider));
+                let must = self.introspector.as_ref().is_some_and(|i| i.is_configured_for(provider));
                 if must && !can_be_asked { Err("its discovery document names no introspection_endpoint".into()) } else { Ok(keys) }
             });
             (provider.issuer(), outcome)
@@ -159,7 +159,7 @@ impl Tokens {
         let (granted, longest) = match &self.introspector {
             // A JWT has three parts and is never sent to the introspection endpoint.
             Some(introspector) if token.split('.').count() != 3 => {
-                let provider = self.providers.iter().find(|p| introspector.asks(p)).ok_or_else(|| refused("issuer"))?;
+                let provider = self.providers.iter().find(|p| introspector.is_configured_for(p)).ok_or_else(|| refused("issuer"))?;
                 (introspector.check(token, provider, &self.rules).await?, MAX_STREAM_TIME_OPAQUE)
             }
             _ => (self.verify_jwt(token).await?, MAX_STREAM_TIME),
@@ -214,7 +214,7 @@ impl Tokens {
         let peeked = insecure_decode::<Map<String, Value>>(token).map_err(|_| refused("malformed"))?;
         let issuer = peeked.claims.get("iss").and_then(Value::as_str);
         let provider = self.providers.iter().find(|p| Some(p.issuer()) == issuer).ok_or_else(|| refused("issuer"))?;
-        let claims = provider.signed(token, &header).await?;
+        let claims = provider.verify_signature(token, &header).await?;
         self.rules.check(&claims, provider.issuer(), self.clock.now()).map_err(|error| {
             let refused = refused(error.code());
             // The signature is valid, so the client may learn why the token is refused.

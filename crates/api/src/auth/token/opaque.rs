@@ -70,7 +70,7 @@ impl Introspector {
     }
 
     /// Whether introspection is configured for this issuer.
-    pub(super) fn asks(&self, provider: &Provider) -> bool {
+    pub(super) fn is_configured_for(&self, provider: &Provider) -> bool {
         self.client.issuer == provider.issuer()
     }
 
@@ -107,7 +107,7 @@ impl Introspector {
     /// Sends an introspection request. `None` when the token is invalid or not meant for this server.
     async fn introspect(&self, token: &str, provider: &Provider, rules: &ClaimRules) -> Result<Option<TokenGrant>, AuthError> {
         let failed = |why| AuthError::Unavailable(Box::new(IntrospectionError(why)));
-        let endpoint = provider.introspection().await?.ok_or_else(|| failed("its discovery document names no endpoint"))?;
+        let endpoint = provider.introspection_endpoint().await?.ok_or_else(|| failed("its discovery document names no endpoint"))?;
         let client = (self.client.client_id.as_str(), self.client.client_secret.as_str());
         let form = [("token", token), ("token_type_hint", "access_token")];
         let document = match self.fetch.post_form(&endpoint, client, &form).await {

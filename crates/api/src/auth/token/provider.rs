@@ -100,7 +100,7 @@ impl Provider {
     }
 
     /// Finds the key of a token.
-    pub(super) async fn key(&self, id: Option<&str>, algorithm: Algorithm) -> Result<Arc<DecodingKey>, AuthError> {
+    pub(super) async fn find_key(&self, id: Option<&str>, algorithm: Algorithm) -> Result<Arc<DecodingKey>, AuthError> {
         let now = self.clock.now();
         let cached = self.cached();
         if let Some(cached) = &cached {
@@ -129,8 +129,8 @@ impl Provider {
     }
 
     /// Verifies the signature of a token and returns its claims, which are not checked yet.
-    pub(in crate::auth) async fn signed(&self, token: &str, header: &Header) -> Result<Map<String, Value>, AuthError> {
-        let key = self.key(header.kid.as_deref(), header.alg).await?;
+    pub(in crate::auth) async fn verify_signature(&self, token: &str, header: &Header) -> Result<Map<String, Value>, AuthError> {
+        let key = self.find_key(header.kid.as_deref(), header.alg).await?;
         let mut validation = Validation::new(header.alg);
         // Only the signature. `ClaimRules` checks the claims with the injected clock.
         validation.required_spec_claims.clear();
@@ -139,7 +139,7 @@ impl Provider {
     }
 
     /// Returns the introspection endpoint; `None` if the issuer names none.
-    pub(super) async fn introspection(&self) -> Result<Option<Arc<str>>, AuthError> {
+    pub(super) async fn introspection_endpoint(&self) -> Result<Option<Arc<str>>, AuthError> {
         Ok(self.cached_or_refreshed().await?.introspection)
     }
 

@@ -77,8 +77,8 @@ impl Visits {
     }
 
     /// Finds the visit of the request's cookie; `None` if the request comes from a foreign page.
-    pub(super) async fn active(&self, headers: &HeaderMap, foreign: bool) -> Result<Option<ActiveVisit>, AuthError> {
-        let Some(secret) = secret(headers, foreign) else { return Ok(None) };
+    pub(super) async fn find(&self, headers: &HeaderMap, is_foreign: bool) -> Result<Option<ActiveVisit>, AuthError> {
+        let Some(secret) = read_visit_secret(headers, is_foreign) else { return Ok(None) };
         let found = self.0.store.visit(secret.digest(), self.0.clock.now()).await.map_err(unavailable)?;
         Ok(found.map(|(caller, visit)| ActiveVisit { secret, caller, visit }))
     }
@@ -104,7 +104,7 @@ impl Visits {
         let secret = Secret::fresh().map_err(|e| StoreError::Permanent(Box::new(e)))?;
         let caller = Caller::verified(UserId(inner.ids.fresh()), ViewerRole::Anonymous);
         let now = inner.clock.now();
-        let VisitExpiry { ends_at, empty_until } = inner.expiry(now);
+        let VisitExpiry { ends_at, empty_until } = inner.expiry_of(now);
         let visit = Visit {
             digest: secret.digest(),
             messages_left: inner.config.messages,
@@ -113,9 +113,9 @@ impl Visits {
             ends_at,
             empty_until: Some(empty_until),
         };
-        let room = VisitLimits { most: inner.config.most, origin, most_of_origin: inner.config.most_of_origin };
-        let begun = inner.store.begin_visit(&caller, &visit, &room).await?;
-        Ok(begun.then_some(ActiveVisit { secret, caller, visit }))
+        let limits = VisitLimits { most: inner.config.most, origin, most_of_origin: inner.config.most_of_origin };
+        let is_started = inner.store.begin_visit(&caller, &visit, &limits).await?;
+        Ok(is_started.then_some(ActiveVisit { secret, caller, visit }))
     }
 }
 
@@ -126,7 +126,7 @@ struct VisitExpiry {
 }
 
 impl Inner {
-    fn expiry(&self, now: Timestamp) -> VisitExpiry {
+    fn expiry_of(&self, now: Timestamp) -> VisitExpiry {
         let lasts = TimeDelta::from_std(self.config.lasts).unwrap_or(TimeDelta::days(1));
         VisitExpiry { ends_at: now + lasts, empty_until: now + EMPTY_VISIT_LIFETIME.min(lasts / 10) }
     }
@@ -137,8 +137,8 @@ fn unavailable(error: StoreError) -> AuthError {
 }
 
 /// Reads the secret from the visit cookie.
-fn secret(headers: &HeaderMap, foreign: bool) -> Option<Secret> {
-    if foreign { None } else { cookies::read(headers, cookies::VISIT).and_then(Secret::parse) }
+fn read_visit_secret(headers: &HeaderMap, is_foreign: bool) -> Option<Secret> {
+    if is_foreign { None } else { cookies::read(headers, cookies::VISIT).and_then(Secret::parse) }
 }
 
 /// Whether the request has login credentials, valid or not.
@@ -155,12 +155,12 @@ impl Authenticator for Visits {
         if has_login_credentials(&parts.headers) {
             return inner.others.authenticate(parts).await;
         }
-        let foreign = parts.extensions.get::<ForeignPage>().is_some();
-        let Some(ActiveVisit { secret, caller, visit }) = self.active(&parts.headers, foreign).await? else {
+        let is_foreign = parts.extensions.get::<ForeignPage>().is_some();
+        let Some(ActiveVisit { secret, caller, visit }) = self.find(&parts.headers, is_foreign).await? else {
             return inner.others.authenticate(parts).await;
         };
         let now = inner.clock.now();
-        let VisitExpiry { ends_at, empty_until } = inner.expiry(now);
+        let VisitExpiry { ends_at, empty_until } = inner.expiry_of(now);
         if ends_at - visit.ends_at >= MIN_USE_INTERVAL {
             inner.store.use_visit(visit.digest, now, ends_at, empty_until).await.map_err(unavailable)?;
         }

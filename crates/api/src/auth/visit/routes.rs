@@ -11,7 +11,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::{ActiveVisit, Visits, secret};
+use super::{ActiveVisit, Visits, read_visit_secret};
 use crate::{
     address::{self, ClientAddress},
     audit::Auditor,
@@ -58,14 +58,14 @@ pub(crate) async fn begin(
     if visits.is_logged_in(&parts).await? {
         return Err(ApiError::refused(StatusCode::CONFLICT, "ALREADY_LOGGED_IN", "You are logged in. Log out to continue as a visitor."));
     }
-    let before = visits.active(&parts.headers, false).await?;
+    let before = visits.find(&parts.headers, false).await?;
     let origin = parts.extensions.get::<ClientAddress>().map(|client| address::network_of(client.0));
     let Some(active) = visits.begin(origin).await? else {
         let message = "There are too many visitors at the moment. Log in, or try again later.";
         return Err(ApiError::refused(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_VISITS", message));
     };
     if let Some(before) = before {
-        end(usecases, before).await?;
+        delete_visit(usecases, before).await?;
     }
     metrics::counter!("recall_visits_total").increment(1);
     let said = json!({ "user": user_json(&active), "csrfToken": active.secret.csrf(), "expiresAt": active.visit.over_at() });
@@ -84,14 +84,14 @@ pub(crate) async fn leave(
 ) -> Result<Response, ApiError> {
     let VisitState { visits, usecases, .. } = &visit_state;
     let mut response = StatusCode::NO_CONTENT.into_response();
-    if let Some(active) = visits.active(&headers, foreign.is_some()).await? {
+    if let Some(active) = visits.find(&headers, foreign.is_some()).await? {
         let shown = headers.get(CSRF_HEADER).map(HeaderValue::as_bytes).unwrap_or_default();
         let login = cookies::read(&headers, cookies::LOGIN).and_then(Secret::parse);
         let good = |secret: &Secret| verify_slices_are_equal(shown, secret.csrf().as_bytes()).is_ok();
         if !(good(&active.secret) || login.as_ref().is_some_and(good)) {
             return Err(csrf_required());
         }
-        end(usecases, active).await?;
+        delete_visit(usecases, active).await?;
     }
     add_cookie(&mut response, expired_cookie());
     Ok(response)
@@ -110,7 +110,7 @@ pub(crate) async fn adopt(
         return Err(ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "A visit cannot adopt another visit. Log in first."));
     }
     let mut adopted = Value::Null;
-    if let Some(secret) = secret(&headers, foreign.is_some()) {
+    if let Some(secret) = read_visit_secret(&headers, foreign.is_some()) {
         // A background task: if the client disconnects, the adoption must still be counted and audited.
         let background_tasks = visit_state.usecases.background_tasks().clone();
         adopted = match background_tasks.run(adopt_visit(visit_state, identity, secret.digest())).await {
@@ -142,7 +142,7 @@ impl Visits {
         headers: &HeaderMap,
         foreign: bool,
     ) -> Result<Option<(Value, Option<HeaderValue>)>, AuthError> {
-        let Some(active) = self.active(headers, foreign).await? else { return Ok(None) };
+        let Some(active) = self.find(headers, foreign).await? else { return Ok(None) };
         let said = json!({
             "user": user_json(&active), "csrfToken": active.secret.csrf(), "expiresAt": active.visit.over_at(),
             "messages": self.0.config.messages.saturating_sub(active.visit.messages_left),
@@ -157,9 +157,9 @@ impl Visits {
 
 /// Ends the visit of a browser at logout, so that the next person finds no data.
 pub(in crate::auth) async fn end_browser_visit(visit_state: &VisitState, headers: &HeaderMap, response: &mut Response) {
-    match visit_state.visits.active(headers, false).await {
+    match visit_state.visits.find(headers, false).await {
         Ok(Some(active)) => {
-            if let Err(error) = end(&visit_state.usecases, active).await {
+            if let Err(error) = delete_visit(&visit_state.usecases, active).await {
                 tracing::warn!(code = error.code(), "cannot end a visit; it ends when it expires");
             }
             add_cookie(response, expired_cookie());
@@ -169,7 +169,7 @@ pub(in crate::auth) async fn end_browser_visit(visit_state: &VisitState, headers
     }
 }
 
-async fn end(usecases: &UseCases, active: ActiveVisit) -> Result<(), ApiError> {
+async fn delete_visit(usecases: &UseCases, active: ActiveVisit) -> Result<(), ApiError> {
     usecases.erase_everything(&active.caller).await?;
     Ok(())
 }

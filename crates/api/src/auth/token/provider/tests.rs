@@ -75,7 +75,7 @@ impl FakeIssuer {
 }
 
 async fn ask(provider: &Provider, id: &str) -> &'static str {
-    match provider.key(Some(id), Algorithm::ES256).await {
+    match provider.find_key(Some(id), Algorithm::ES256).await {
         Ok(_) => "key",
         Err(AuthError::Invalid) => "invalid",
         Err(AuthError::Unavailable(_)) => "unavailable",

@@ -1,4 +1,6 @@
-//! While everything of a user is being deleted they are shown nothing: what is left would be taken for a whole.
+//! Refuses requests of a user whose data is being deleted.
+//!
+//! A partial result would look complete.
 
 use axum::{
     extract::{Request, State},
@@ -10,9 +12,10 @@ use super::{auth::Authenticated, error::ApiError};
 use recall_ports::StoreError;
 use recall_usecases::UseCases;
 
-/// Middleware: 409 `DATA_BEING_DELETED`. Fields of GraphQL are refused each for itself: one
-/// deletes, and one says how far that has got.
-pub(super) async fn refuse(State(usecases): State<UseCases>, request: Request, next: Next) -> Response {
+/// Middleware: answers 409 `DATA_BEING_DELETED` while the caller's data is being deleted.
+///
+/// GraphQL does not use it: there each field is refused separately, because one field deletes and one reports the progress.
+pub(super) async fn refuse_during_deletion(State(usecases): State<UseCases>, request: Request, next: Next) -> Response {
     let caller = request.extensions().get::<Authenticated>().map(|Authenticated(identity)| identity.caller);
     match caller.is_some_and(|caller| usecases.is_being_erased(&caller)) {
         true => ApiError::from(StoreError::BeingErased).into_response(),

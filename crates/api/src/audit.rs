@@ -1,4 +1,4 @@
-//! Notes who did what. An entry that cannot be written is counted and logged, and stops nobody.
+//! Writes the audit log. If an entry cannot be written, the failure is counted and logged, and the request continues.
 
 use std::{
     collections::HashMap,
@@ -22,7 +22,7 @@ use recall_domain::{AuditAction, AuditDraft, Timestamp, UserId, ViewerRole};
 use recall_ports::AuditLog;
 use recall_usecases::UseCases;
 
-/// Writes entries in the name of this process.
+/// Writes audit entries for this process.
 #[derive(Clone)]
 pub struct Auditor {
     log: Arc<dyn AuditLog>,
@@ -30,41 +30,49 @@ pub struct Auditor {
 }
 
 impl Auditor {
-    /// Into `log`; `instance` tells this process from others.
+    /// Creates an auditor that writes to `log`; `instance` identifies this process.
     pub fn new(log: Arc<dyn AuditLog>, instance: &str) -> Self {
         Self { log, instance: instance.into() }
     }
 
-    /// Notes what somebody did, or with no `actor` an operator or the server itself. `target` is an id or a name of the server's own,
-    /// never a text of a user's.
+    /// Writes an entry. `actor` is `None` for an operator or the server itself.
+    ///
+    /// `target` is an id or a name that the server chose, never user text.
     pub async fn note(&self, at: Timestamp, actor: Option<UserId>, address: Option<IpAddr>, action: AuditAction, target: Option<String>) {
         let instance = self.instance.to_string();
         let entry = AuditDraft { at, actor, action: action.as_str().to_owned(), target, address, instance };
         if let Err(error) = self.log.audit(&entry).await {
             metrics::counter!("recall_audit_failed_total").increment(1);
-            tracing::error!(%error, action = action.as_str(), "an entry of the audit log could not be written");
+            tracing::error!(%error, action = action.as_str(), "cannot write an entry of the audit log");
         }
     }
 
-    /// Notes what the caller of a request did if it was shared memory that was changed.
-    pub(crate) async fn of_shared(&self, at: Timestamp, identity: &Identity, memory: &Memory, action: AuditAction, target: impl ToString) {
+    /// Writes an entry for the caller of a request if it changed shared memory.
+    pub(crate) async fn note_shared_change(
+        &self,
+        at: Timestamp,
+        identity: &Identity,
+        memory: &Memory,
+        action: AuditAction,
+        target: impl ToString,
+    ) {
         if memory.is_shared() {
-            self.of_request(at, identity, action, Some(target.to_string())).await;
+            self.note_request(at, identity, action, Some(target.to_string())).await;
         }
     }
 
-    /// Notes what the caller of a request did.
-    pub(crate) async fn of_request(&self, at: Timestamp, identity: &Identity, action: AuditAction, target: Option<String>) {
+    /// Writes an entry for the caller of a request.
+    pub(crate) async fn note_request(&self, at: Timestamp, identity: &Identity, action: AuditAction, target: Option<String>) {
         self.note(at, Some(identity.caller.user()), identity.address, action, target).await;
     }
 }
 
-/// Users whose role is remembered here.
-const REMEMBERED: usize = 10_000;
-/// A change is noted once in this time: two logins of one person with different roles would take turns.
-const AT_MOST_EVERY: Duration = Duration::from_secs(60);
+/// Number of users whose role is cached.
+const MAX_REMEMBERED: usize = 10_000;
+/// Minimum time between two entries for one user. Two logins of one user with different roles would alternate.
+const MIN_INTERVAL: Duration = Duration::from_secs(60);
 
-/// With which role users came last. What is not remembered here is read from the log itself.
+/// The last known roles of users. A role that is not cached is read from the audit log.
 pub(crate) struct Roles {
     auditor: Auditor,
     usecases: UseCases,
@@ -76,20 +84,20 @@ impl Roles {
         Arc::new(Self { auditor, usecases, seen: Mutex::default() })
     }
 
-    /// Notes when somebody comes with another role than last time. Personal access tokens have none of their own.
-    pub(crate) async fn see(&self, identity: &Identity) {
+    /// Writes an entry if the role of a user has changed. Personal access tokens have no role of their own and are ignored.
+    pub(crate) async fn note_role_change(&self, identity: &Identity) {
         if !identity.manages_tokens {
             return;
         }
         let caller = &identity.caller;
         let known = self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(&caller.user()).copied();
-        if known.is_some_and(|(role, since)| role == caller.role() || since.elapsed() < AT_MOST_EVERY) {
+        if known.is_some_and(|(role, since)| role == caller.role() || since.elapsed() < MIN_INTERVAL) {
             return;
         }
         let actions = [AuditAction::BecameAdmin, AuditAction::BecameUser];
         let before = match known {
             Some((role, _)) => role == ViewerRole::Admin,
-            // When nobody can tell it is asked again with the next request.
+            // If the store fails, the next request tries again.
             None => match self.usecases.store().last_of(caller, &actions).await {
                 Ok(last) => last.as_deref() == Some(AuditAction::BecameAdmin.as_str()),
                 Err(_) => return,
@@ -98,23 +106,23 @@ impl Roles {
         let now = caller.role() == ViewerRole::Admin;
         {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            if seen.len() >= REMEMBERED {
+            if seen.len() >= MAX_REMEMBERED {
                 seen.clear();
             }
             seen.insert(caller.user(), (caller.role(), Instant::now()));
         }
         if before != now {
             let [admin, user] = actions;
-            self.auditor.of_request(self.usecases.now(), identity, if now { admin } else { user }, None).await;
+            self.auditor.note_request(self.usecases.now(), identity, if now { admin } else { user }, None).await;
         }
     }
 }
 
-/// Middleware: looks at the roles of those who come. Over a WebSocket they may show their token later.
+/// Middleware: records changes of roles. A WebSocket does this itself, because its token may arrive later.
 pub(crate) async fn watch_roles(State(roles): State<Arc<Roles>>, request: Request, next: Next) -> Response {
     let identity = request.extensions().get::<Authenticated>().map(|a| a.0.clone());
     if let Some(identity) = identity {
-        roles.see(&identity).await;
+        roles.note_role_change(&identity).await;
     }
     next.run(request).await
 }

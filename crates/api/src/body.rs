@@ -1,4 +1,6 @@
-//! Reading request bodies: the declared type is checked, because a foreign page can post plain text without asking.
+//! Reads request bodies and checks their declared type.
+//!
+//! The type is checked because a foreign page can post plain text without a CORS preflight.
 
 use axum::{
     body::Bytes,
@@ -9,11 +11,12 @@ use serde::de::DeserializeOwned;
 
 use super::error::ApiError;
 
-/// Refuses a body of another type than `wanted`, or one that is packed: its size would say nothing. Parameters such as a charset do
-/// not count.
+/// Rejects a body of another type than `wanted`, or a compressed one.
+///
+/// The size limit would mean nothing for a compressed body. Parameters such as a charset are ignored.
 pub(crate) fn require_type(headers: &HeaderMap, wanted: &str) -> Result<(), ApiError> {
     if headers.get_all(header::CONTENT_ENCODING).iter().any(|e| !e.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        let message = "The body is compressed. Send it as it is.";
+        let message = "The body is compressed. Send it uncompressed.";
         return Err(ApiError::refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
     }
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
@@ -29,7 +32,7 @@ pub(crate) fn require_type(headers: &HeaderMap, wanted: &str) -> Result<(), ApiE
     Err(ApiError::refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message))
 }
 
-/// The bytes of a body.
+/// Maps the errors of reading a body.
 pub(crate) fn bytes(read: Result<Bytes, BytesRejection>) -> Result<Bytes, ApiError> {
     read.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => {
@@ -39,21 +42,21 @@ pub(crate) fn bytes(read: Result<Bytes, BytesRejection>) -> Result<Bytes, ApiErr
     })
 }
 
-/// A body of JSON.
+/// Reads a body that is one JSON object.
 pub(crate) fn json<T: DeserializeOwned>(headers: &HeaderMap, read: Result<Bytes, BytesRejection>) -> Result<T, ApiError> {
     require_type(headers, "application/json")?;
     let bytes = bytes(read)?;
-    // A struct can also be read from a list of its fields, which nobody means: a list is an attempt at a batch.
+    // Serde would also read a struct from a list of its fields. A list here is an attempt at a batch.
     if bytes.trim_ascii_start().first() != Some(&b'{') {
-        return Err(ApiError::refused(StatusCode::BAD_REQUEST, "BAD_JSON", "The body is no JSON object. Send one."));
+        return Err(ApiError::refused(StatusCode::BAD_REQUEST, "BAD_JSON", "The body is not a JSON object. Send one."));
     }
     serde_json::from_slice(&bytes)
         .map_err(|e| ApiError::refused(StatusCode::BAD_REQUEST, "BAD_JSON", format!("The body is not the JSON expected here: {e}.")))
 }
 
-/// A body of text.
+/// Reads a body of UTF-8 text.
 pub(crate) fn text(headers: &HeaderMap, wanted: &str, read: Result<Bytes, BytesRejection>) -> Result<String, ApiError> {
     require_type(headers, wanted)?;
     String::from_utf8(bytes(read)?.into())
-        .map_err(|_| ApiError::refused(StatusCode::BAD_REQUEST, "BAD_TEXT", "The body is not UTF-8. Encode it so."))
+        .map_err(|_| ApiError::refused(StatusCode::BAD_REQUEST, "BAD_TEXT", "The body is not UTF-8. Encode it as UTF-8."))
 }

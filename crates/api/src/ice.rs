@@ -1,7 +1,8 @@
-//! STUN and TURN servers, which clients are told when they open a stream over WebRTC. A TURN server lends its bandwidth, so who may
-//! use it is said by credentials that soon end: this server makes them from a secret that it shares with the TURN server and nobody
-//! else, by the convention of its REST API (coturn: `use-auth-secret`). The TURN server's log tells them apart by a random number and
-//! learns no user's name.
+//! STUN and TURN servers for clients that open a stream over WebRTC.
+//!
+//! A TURN server relays traffic, so clients need credentials that expire soon. This server derives them from a secret that only
+//! it and the TURN server know, by the convention of the TURN REST API (coturn: `use-auth-secret`). They contain a random number
+//! instead of a user name, so the TURN server's log names no user.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -18,31 +19,31 @@ use recall_ports::Clock;
 /// A STUN or TURN server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IceServer {
-    /// Its address, such as `stun:stun.example.org:3478`.
+    /// URL of the server, such as `stun:stun.example.org:3478`.
     pub url: String,
-    /// Name and secret to sign in with, for TURN.
+    /// User name and password, for TURN.
     pub credentials: Option<(String, String)>,
 }
 
-/// Without the credentials: whoever reads a log must not relay.
+/// Omits the credentials, so that a reader of the log cannot use the relay.
 impl fmt::Debug for IceServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IceServer").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
-/// Servers of TURN and the secret that they share with this one.
+/// TURN servers and the secret that they share with this server.
 #[derive(Clone)]
 pub struct TurnConfig {
-    /// Their addresses, such as `turns:turn.example.org:5349?transport=tcp`.
+    /// URLs of the servers, such as `turns:turn.example.org:5349?transport=tcp`.
     pub urls: Vec<String>,
     /// The shared secret.
     pub secret: String,
-    /// How long credentials are good.
+    /// Lifetime of credentials.
     pub lasts: Duration,
 }
 
-/// What clients are told.
+/// The STUN and TURN servers that clients get.
 #[derive(Clone, Default)]
 pub struct IceServers(Option<Arc<Inner>>);
 
@@ -59,17 +60,17 @@ impl fmt::Debug for IceServers {
 }
 
 impl IceServers {
-    /// These addresses of STUN servers, and these TURN servers.
+    /// Creates the list from URLs of STUN servers and the TURN configuration.
     pub fn new(stun: Vec<String>, turn: Option<TurnConfig>, clock: Arc<dyn Clock>) -> Self {
         Self(Some(Arc::new(Inner { stun, turn, clock })))
     }
 
-    /// What one client is told now. Only callers who were named get here.
+    /// Returns the servers for one client, with new credentials. Only authenticated callers get them.
     pub(crate) fn now(&self) -> Vec<IceServer> {
         let Some(inner) = &self.0 else { return Vec::new() };
         let mut servers: Vec<_> = inner.stun.iter().map(|url| IceServer { url: url.clone(), credentials: None }).collect();
         let mut nonce = [0; 12];
-        // Without random numbers there are no credentials, and a client may still do without a relay.
+        // Without random numbers there are no credentials. The client may still connect without a relay.
         if let Some(turn) = inner.turn.as_ref().filter(|_| SystemRandom::new().fill(&mut nonce).is_ok()) {
             let credentials = turn.credentials(inner.clock.now(), &nonce);
             servers.extend(turn.urls.iter().map(|url| IceServer { url: url.clone(), credentials: Some(credentials.clone()) }));
@@ -77,22 +78,24 @@ impl IceServers {
         servers
     }
 
-    /// The same as `Link` headers (RFC 9725, section 4.6).
+    /// Returns the servers as `Link` headers (RFC 9725, section 4.6).
     pub(crate) fn links(&self) -> Vec<HeaderValue> {
         self.now().iter().filter_map(link).collect()
     }
 }
 
 impl TurnConfig {
-    /// When they end and a random number; and the proof that whoever knows the secret said so. The convention wants SHA-1, which as
-    /// a keyed hash is still good.
+    /// Returns a user name and a password.
+    ///
+    /// The name is the expiry and a random number; the password is its HMAC with the shared secret. The convention requires SHA-1,
+    /// which is still secure in an HMAC.
     fn credentials(&self, now: Timestamp, nonce: &[u8]) -> (String, String) {
         let ends = now.timestamp().saturating_add(i64::try_from(self.lasts.as_secs()).unwrap_or(i64::MAX));
         let random: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
         let name = format!("{ends}:{random}");
         let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, self.secret.as_bytes());
-        let proof = STANDARD.encode(hmac::sign(&key, name.as_bytes()));
-        (name, proof)
+        let password = STANDARD.encode(hmac::sign(&key, name.as_bytes()));
+        (name, password)
     }
 }
 
@@ -111,9 +114,9 @@ fn link(server: &IceServer) -> Option<HeaderValue> {
 mod tests {
     use super::*;
 
-    struct Noon;
+    struct FixedClock;
 
-    impl Clock for Noon {
+    impl Clock for FixedClock {
         fn now(&self) -> Timestamp {
             Timestamp::from_timestamp(1_700_000_000, 0).unwrap()
         }
@@ -125,25 +128,25 @@ mod tests {
             secret: "north".into(),
             lasts: Duration::from_secs(600),
         };
-        IceServers::new(vec!["stun:stun.example.org".into()], Some(turn), Arc::new(Noon))
+        IceServers::new(vec!["stun:stun.example.org".into()], Some(turn), Arc::new(FixedClock))
     }
 
     #[test]
-    fn turn_credentials_end_soon_and_name_nobody() {
+    fn turn_credentials_expire_and_contain_no_user_name() {
         let turn = TurnConfig { urls: vec![], secret: "north".into(), lasts: Duration::from_secs(600) };
-        let (name, proof) = turn.credentials(Noon.now(), &[0xab; 12]);
+        let (name, password) = turn.credentials(FixedClock.now(), &[0xab; 12]);
         assert_eq!(name, "1700000600:abababababababababababab");
-        // As `printf %s NAME | openssl dgst -sha1 -hmac north -binary | base64` says.
-        assert_eq!(proof, "x2fCSQgMIw9O8p2FKbM0/57zPQQ=");
+        // Output of `printf %s NAME | openssl dgst -sha1 -hmac north -binary | base64`.
+        assert_eq!(password, "x2fCSQgMIw9O8p2FKbM0/57zPQQ=");
         let now = servers().now();
         assert_eq!(now.len(), 3);
-        assert_eq!(now[0].credentials, None, "STUN needs none");
+        assert_eq!(now[0].credentials, None, "STUN needs no credentials");
         assert_eq!(now[1].credentials, now[2].credentials);
-        assert_ne!(now[1].credentials, servers().now()[1].credentials, "each client has its own");
+        assert_ne!(now[1].credentials, servers().now()[1].credentials, "each client gets its own credentials");
     }
 
     #[test]
-    fn credentials_are_in_the_header_and_in_no_log() {
+    fn credentials_are_in_the_header_but_not_in_debug_output() {
         let links = servers().links();
         let text = |h: &HeaderValue| h.to_str().unwrap().to_owned();
         assert_eq!(text(&links[0]), "<stun:stun.example.org>; rel=\"ice-server\"");
@@ -152,8 +155,8 @@ mod tests {
         assert!(turn.ends_with("; credential-type=\"password\""), "{turn}");
         let now = servers().now();
         let shown = format!("{now:?} {:?} {:?}", servers(), links);
-        let (name, proof) = now[1].credentials.clone().unwrap();
-        assert!(!shown.contains(&name) && !shown.contains(&proof) && !shown.contains("credential="), "{shown}");
+        let (name, password) = now[1].credentials.clone().unwrap();
+        assert!(!shown.contains(&name) && !shown.contains(&password) && !shown.contains("credential="), "{shown}");
         assert!(IceServers::default().now().is_empty());
     }
 }

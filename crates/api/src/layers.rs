@@ -1,5 +1,4 @@
-//! What happens to every request on its way in and out: a name, a span without user text, counting, safe headers, a time
-//! limit, and an end for panics.
+//! Middleware for all requests: request ids, tracing, metrics, security headers, timeouts and panics.
 
 use std::{
     any::Any,
@@ -21,15 +20,17 @@ use tracing::Instrument;
 use super::{auth::origin::Origin, error::ApiError};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longest request id that is taken over from a client.
-const MAX_REQUEST_ID: usize = 64;
+/// Maximum length of a request id that a client sends.
+const MAX_REQUEST_ID_BYTES: usize = 64;
 
-/// No inline script, nothing from elsewhere, no framing. Inline styles are needed by the charts and the editor. `'self'` covers WebSockets
-/// of the same host and port (CSP Level 3, section 6.7.2.8); older browsers, such as Safari 15.3, have the data channel only.
+/// Forbids inline scripts, resources of other origins and framing.
+///
+/// The charts and the editor need inline styles. `'self'` covers WebSockets of the same host and port (CSP Level 3, section
+/// 6.7.2.8). In older browsers, such as Safari 15.3, only the data channel works.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; \
      connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// Names requests: `start of the process`-`count`, unique without a random number.
+/// Assigns request ids of the form `<process start>-<count>`, which are unique without random numbers.
 #[derive(Clone)]
 pub(crate) struct RequestIds {
     prefix: Arc<str>,
@@ -41,11 +42,12 @@ impl RequestIds {
         Self { prefix: format!("{:x}", now.timestamp_millis()).into(), count: Arc::default() }
     }
 
-    /// The client's own id, if it is one that can be logged, else a new one.
-    fn of(&self, headers: &HeaderMap) -> String {
+    /// Returns the client's request id if it is safe to log, or else a new one.
+    fn id_of(&self, headers: &HeaderMap) -> String {
         let given = headers.get(&REQUEST_ID).and_then(|v| v.to_str().ok());
         let plain = |id: &&str| {
-            (1..=MAX_REQUEST_ID).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+            (1..=MAX_REQUEST_ID_BYTES).contains(&id.len())
+                && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
         };
         match given.filter(plain) {
             Some(id) => id.to_owned(),
@@ -54,12 +56,12 @@ impl RequestIds {
     }
 }
 
-/// Outermost middleware of routes: request id, span, metrics.
+/// Middleware: adds the request id, the tracing span and the metrics. It is the outermost layer.
 pub(crate) async fn observe(State(ids): State<RequestIds>, mut request: Request, next: Next) -> Response {
-    let id = ids.of(request.headers());
-    let method = method(request.method());
+    let id = ids.id_of(request.headers());
+    let method = method_label(request.method());
     let route = request.extensions().get::<MatchedPath>().map_or_else(|| "page".to_owned(), |path| path.as_str().to_owned());
-    // Only the route, never the address: questions and ids of users stand there.
+    // Log only the route. The URL contains questions and ids of users.
     let span = tracing::info_span!("request", id = %id, method, route);
     let id = HeaderValue::from_str(&id).unwrap_or_else(|_| HeaderValue::from_static("-"));
     request.headers_mut().insert(REQUEST_ID, id.clone());
@@ -79,17 +81,16 @@ pub(crate) async fn observe(State(ids): State<RequestIds>, mut request: Request,
     response
 }
 
-/// Middleware: what the router refuses by itself (a method, a path, a query it cannot read) gets a code and a sentence as
-/// every other error.
-pub(crate) async fn problems(request: Request, next: Next) -> Response {
+/// Middleware: turns the router's own refusals into problem details.
+///
+/// The router refuses unknown paths and methods, and queries that it cannot read.
+pub(crate) async fn problem_details(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let plain = response.headers().get(header::CONTENT_TYPE).is_none_or(|t| t.as_bytes().starts_with(b"text/plain"));
     let (code, sentence) = match response.status() {
         StatusCode::BAD_REQUEST => ("BAD_REQUEST", "The path or the query cannot be read. Check their encoding."),
-        StatusCode::NOT_FOUND => ("NOT_FOUND", "There is nothing at this address. Check the path."),
-        StatusCode::METHOD_NOT_ALLOWED => {
-            ("METHOD_NOT_ALLOWED", "This address does not take this method. `Allow` names those that it takes.")
-        }
+        StatusCode::NOT_FOUND => ("NOT_FOUND", "There is nothing at this URL. Check the path."),
+        StatusCode::METHOD_NOT_ALLOWED => ("METHOD_NOT_ALLOWED", "This URL does not support the method. See the `Allow` header."),
         StatusCode::PAYLOAD_TOO_LARGE => ("BODY_TOO_LARGE", "The body is too large. Send less at a time."),
         _ => return response,
     };
@@ -104,8 +105,8 @@ pub(crate) async fn problems(request: Request, next: Next) -> Response {
     problem
 }
 
-/// A method name; others than the usual ones are one, so that strangers cannot make labels without end.
-fn method(method: &Method) -> &'static str {
+/// Returns the method as a metrics label. Unusual methods share one label, so that clients cannot create labels without limit.
+fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::POST => "POST",
@@ -118,8 +119,8 @@ fn method(method: &Method) -> &'static str {
     }
 }
 
-/// Middleware: headers that keep a browser from doing harm with a response.
-pub(crate) async fn secure(State(transport): State<Transport>, request: Request, next: Next) -> Response {
+/// Middleware: adds security headers to the response.
+pub(crate) async fn security_headers(State(transport): State<Transport>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
@@ -136,68 +137,56 @@ pub(crate) async fn secure(State(transport): State<Transport>, request: Request,
     response
 }
 
-/// What browsers are told about the way here.
+/// Whether browsers must use TLS (HTTP Strict Transport Security).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// Nothing.
+    /// Browsers may use any transport.
     Any,
-    /// Never to come without TLS again.
+    /// Browsers must use TLS from now on.
     Encrypted,
 }
 
 impl Transport {
-    /// Only a name of its own may demand it: `localhost` belongs to every program of the machine.
+    /// Requires TLS only for a public HTTPS host. Every program on the machine shares `localhost`.
     pub(crate) fn of(public: Option<&Origin>) -> Self {
         if public.is_some_and(Origin::demands_tls) { Self::Encrypted } else { Self::Any }
     }
 }
 
-/// Middleware: a request that is neither a stream nor done in time ends with `TIMEOUT`.
-pub(crate) async fn deadline(State(limit): State<Duration>, request: Request, next: Next) -> Response {
+/// Middleware: ends a request with `TIMEOUT` if it is not done within the limit. Streams do not use it.
+pub(crate) async fn enforce_timeout(State(limit): State<Duration>, request: Request, next: Next) -> Response {
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(response) => response,
         Err(_) => ApiError::timeout().into_response(),
     }
 }
 
-/// What is answered when a handler panics. The message of the panic may hold user text and stays out of the answer and the log.
-pub(crate) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
+/// Returns the response for a handler that panicked.
+///
+/// The panic message may contain user text, so it appears neither in the response nor in the log.
+pub(crate) fn panic_response(_: Box<dyn Any + Send + 'static>) -> Response {
     metrics::counter!("recall_http_panics_total").increment(1);
     ApiError::internal(Arc::new(std::io::Error::other("a handler panicked")) as Arc<_>).into_response()
 }
 
-/// Describes the metrics of this room, once the recorder is installed.
+/// Describes the metrics of this crate. Call it after the recorder is installed.
 pub fn describe_metrics() {
-    metrics::describe_counter!("recall_http_requests_total", "Requests answered, by method, route and status");
-    metrics::describe_histogram!("recall_http_request_seconds", "Time to the head of the answer, by method and route");
+    metrics::describe_counter!("recall_http_requests_total", "Answered requests, by method, route and status");
+    metrics::describe_histogram!("recall_http_request_seconds", "Time to the head of the response, by method and route");
     metrics::describe_counter!("recall_http_panics_total", "Handlers that panicked");
     metrics::describe_gauge!("recall_http_connections", "Open connections");
-    metrics::describe_counter!("recall_http_connections_refused_total", "Connections closed because their address had too many");
-    metrics::describe_counter!("recall_http_unknown_proxy_requests_total", "Requests through proxies that are not trusted");
-    metrics::describe_counter!(
-        "recall_http_answers_untaken_total",
-        "Answers over HTTP/2 that were ended because nothing of them was taken"
-    );
-    metrics::describe_counter!("recall_requests_limited_total", "Requests refused because a caller or an address asked too often");
-    metrics::describe_counter!(
-        "recall_shared_limits_missed_total",
-        "Limits that this server counted alone because the database gave no answer"
-    );
+    metrics::describe_counter!("recall_http_connections_refused_total", "Connections refused because their address had too many");
+    metrics::describe_counter!("recall_http_unknown_proxy_requests_total", "Requests through proxies that are not in http.trusted_proxies");
+    metrics::describe_counter!("recall_http_answers_untaken_total", "HTTP/2 responses ended because the client read nothing of them");
+    metrics::describe_counter!("recall_requests_limited_total", "Requests refused because a caller or an address sent too many");
+    metrics::describe_counter!("recall_shared_limits_missed_total", "Times that a shared limit could not be read from the database");
     metrics::describe_counter!("recall_tokens_refused_total", "Tokens refused, by reason");
-    metrics::describe_counter!("recall_introspections_total", "Opaque tokens that their issuer was asked about, by result");
-    metrics::describe_counter!("recall_issuer_reads_total", "Times that the keys of an issuer were read, by result");
-    metrics::describe_counter!("recall_logins_total", "Logins with a browser, by how they ended");
-    metrics::describe_counter!("recall_login_renewals_total", "Logins renewed at their issuer, by result");
-    metrics::describe_counter!("recall_visits_total", "Visits begun without a login");
-    metrics::describe_counter!("recall_tls_handshakes_failed_total", "Connections that ended before TLS was agreed on");
-    metrics::describe_counter!("recall_requests_limited_total", "Requests refused because a caller or an address made too many");
-    metrics::describe_counter!("recall_shared_limits_missed_total", "Times the limits that servers share could not be read");
-    metrics::describe_counter!("recall_tokens_refused_total", "Tokens refused, by reason");
+    metrics::describe_counter!("recall_introspections_total", "Introspection requests for opaque tokens, by result");
     metrics::describe_counter!("recall_issuer_reads_total", "Reads of an issuer's keys, by result");
-    metrics::describe_counter!("recall_introspections_total", "Opaque tokens asked about at their issuer, by result");
-    metrics::describe_counter!("recall_logins_total", "Steps of logins with a browser, by result");
-    metrics::describe_counter!("recall_login_renewals_total", "Logins renewed at their issuer, by result");
-    metrics::describe_counter!("recall_visits_total", "Visits begun without a login");
+    metrics::describe_counter!("recall_logins_total", "Browser logins, by result");
+    metrics::describe_counter!("recall_login_renewals_total", "Login renewals at the issuer, by result");
+    metrics::describe_counter!("recall_visits_total", "Started visits");
+    metrics::describe_counter!("recall_tls_handshakes_failed_total", "Failed TLS handshakes");
 }
 
 #[cfg(test)]
@@ -209,7 +198,7 @@ mod tests {
 
     use super::*;
 
-    async fn answer(router: Router) -> (u16, String) {
+    async fn response_of(router: Router) -> (u16, String) {
         let response = router.oneshot(Request::new(Body::empty())).await.unwrap();
         let status = response.status().as_u16();
         let body = axum::body::to_bytes(response.into_body(), 10_000).await.unwrap();
@@ -218,35 +207,35 @@ mod tests {
 
     #[tokio::test]
     #[allow(clippy::panic)]
-    async fn a_panic_is_a_problem_that_says_nothing() {
+    async fn panic_response_contains_no_user_text() {
         async fn handler() {
             panic!("user text");
         }
-        let (status, body) = answer(Router::new().route("/", get(handler)).layer(CatchPanicLayer::custom(panicked))).await;
+        let (status, body) = response_of(Router::new().route("/", get(handler)).layer(CatchPanicLayer::custom(panic_response))).await;
         assert_eq!(status, 500);
         assert!(body.contains("INTERNAL") && !body.contains("user text"), "{body}");
     }
 
     #[tokio::test]
-    async fn what_never_ends_is_ended() {
+    async fn endless_request_times_out() {
         let never = Router::new().route("/", get(std::future::pending::<()>));
-        let (status, body) = answer(never.layer(from_fn_with_state(Duration::ZERO, deadline))).await;
+        let (status, body) = response_of(never.layer(from_fn_with_state(Duration::ZERO, enforce_timeout))).await;
         assert_eq!(status, 504);
         assert!(body.contains("TIMEOUT"), "{body}");
     }
 
     #[test]
-    fn a_request_id_of_a_client_is_taken_only_if_it_is_plain() {
+    fn unsafe_client_request_id_is_replaced() {
         let ids = RequestIds::starting_at(chrono::DateTime::UNIX_EPOCH);
         let with = |value: &'static [u8]| {
             let mut headers = HeaderMap::new();
             headers.insert(REQUEST_ID, HeaderValue::from_bytes(value).unwrap());
-            ids.of(&headers)
+            ids.id_of(&headers)
         };
         assert_eq!(with(b"abc-1.2_Z"), "abc-1.2_Z");
         assert_eq!(with(b"a b"), "0-0");
         assert_eq!(with(&[b'a'; 65]), "0-1");
         assert_eq!(with("ä".as_bytes()), "0-2");
-        assert_eq!(ids.of(&HeaderMap::new()), "0-3");
+        assert_eq!(ids.id_of(&HeaderMap::new()), "0-3");
     }
 }

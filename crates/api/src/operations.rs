@@ -1,4 +1,4 @@
-//! What operators ask: alive, ready, metrics.
+//! Endpoints for operators: health, readiness and metrics.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,30 +16,30 @@ use tokio::{sync::Mutex, time::Instant};
 
 use recall_ports::Store;
 
-/// Longest time a check may take.
-const CHECK_WITHIN: Duration = Duration::from_secs(2);
-/// How long what was found is told to others who ask: nobody needs to show who he is here, and services are asked on his behalf.
-const CHECKED_FOR: Duration = Duration::from_secs(1);
-/// Excludes all that the server can do without.
+/// Maximum time of one check.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long results are cached. The endpoint needs no login, and every check sends a request to a service.
+const CACHE_TIME: Duration = Duration::from_secs(1);
+/// Name that excludes all services that the server can work without.
 const OPTIONAL: &str = "optional";
 
-/// A service that this server uses.
+/// Checks a service that this server uses.
 #[async_trait]
 pub trait Check: Send + Sync {
-    /// Names it for operators.
+    /// Name of the service, for operators.
     fn name(&self) -> &str;
-    /// Whether the server cannot work without it.
+    /// Whether the server cannot work without the service.
     fn is_needed(&self) -> bool {
         true
     }
-    /// Whether it can be used now.
+    /// Checks that the service can be used now.
     ///
     /// # Errors
-    /// When it cannot; the text is for operators.
+    /// When it cannot be used; the text is for operators.
     async fn check(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 }
 
-/// Why a service that answers cannot be used, in words for operators that hold nothing of the configuration.
+/// Why a reachable service cannot be used, for operators. The text must not contain configuration values.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Problem(pub &'static str);
@@ -64,15 +64,17 @@ struct Health {
     version: &'static str,
 }
 
-/// `GET /healthz`: the process runs. Says nothing about what it depends on, or a lost database would restart it in vain.
+/// `GET /healthz`: reports that the process runs.
+///
+/// It ignores dependencies, because a restart would not bring a lost database back.
 pub(crate) async fn healthz() -> Response {
     Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") }).into_response()
 }
 
 #[derive(Serialize)]
-struct Readiness {
+struct Readiness<'c> {
     status: &'static str,
-    checks: Arc<[CheckResult]>,
+    checks: &'c [CheckResult],
 }
 
 #[derive(Serialize)]
@@ -85,33 +87,33 @@ struct CheckResult {
     is_needed: bool,
 }
 
-/// All that is configured, and what was last found of it.
+/// The configured checks and their last results.
 pub(crate) struct Checks {
     all: Vec<Arc<dyn Check>>,
-    found: Mutex<Option<(Instant, Arc<[CheckResult]>)>>,
+    cached: Mutex<Option<(Instant, Arc<[CheckResult]>)>>,
 }
 
 impl Checks {
     pub(crate) fn new(all: Vec<Arc<dyn Check>>) -> Arc<Self> {
-        Arc::new(Self { all, found: Mutex::default() })
+        Arc::new(Self { all, cached: Mutex::default() })
     }
 
-    /// Asks all of them at once; those who come meanwhile wait for the same answers.
+    /// Runs all checks concurrently. Requests that arrive meanwhile wait for the same results.
     async fn results(&self) -> Arc<[CheckResult]> {
-        let mut found = self.found.lock().await;
-        if let Some((at, results)) = &*found
-            && at.elapsed() < CHECKED_FOR
+        let mut cached = self.cached.lock().await;
+        if let Some((at, results)) = &*cached
+            && at.elapsed() < CACHE_TIME
         {
             return results.clone();
         }
-        let results: Arc<[CheckResult]> = join_all(self.all.iter().map(|check| asked(check.as_ref()))).await.into();
-        *found = Some((Instant::now(), results.clone()));
+        let results: Arc<[CheckResult]> = join_all(self.all.iter().map(|check| run_check(check.as_ref()))).await.into();
+        *cached = Some((Instant::now(), results.clone()));
         results
     }
 }
 
-async fn asked(check: &dyn Check) -> CheckResult {
-    let problem = match tokio::time::timeout(CHECK_WITHIN, check.check()).await {
+async fn run_check(check: &dyn Check) -> CheckResult {
+    let problem = match tokio::time::timeout(CHECK_TIMEOUT, check.check()).await {
         Ok(Ok(())) => None,
         Ok(Err(error)) => {
             tracing::warn!(service = check.name(), %error, "not ready");
@@ -122,11 +124,12 @@ async fn asked(check: &dyn Check) -> CheckResult {
     CheckResult { name: check.name().to_owned(), ready: problem.is_none(), problem, is_needed: check.is_needed() }
 }
 
-/// `GET /readyz`: whether everything that is configured can be reached; names what cannot. `?exclude=neo4j,model` leaves services
-/// out of the verdict, as in Kubernetes, and `?exclude=optional` all that the server can do without: a load balancer should ask
-/// so, because all servers use the same ones, and none would be left.
-pub(crate) async fn readyz(State(checks): State<Arc<Checks>>, Query(asked): Query<Vec<(String, String)>>) -> Response {
-    let excluded: Vec<&str> = asked.iter().filter(|(k, _)| k == "exclude").flat_map(|(_, v)| v.split(',')).map(str::trim).collect();
+/// `GET /readyz`: reports whether all configured services can be reached, and which cannot.
+///
+/// `?exclude=neo4j,model` ignores these services in the status, as in Kubernetes. `?exclude=optional` ignores all that the
+/// server can work without. A load balancer should use it: all servers share these services, so otherwise none would be ready.
+pub(crate) async fn readyz(State(checks): State<Arc<Checks>>, Query(parameters): Query<Vec<(String, String)>>) -> Response {
+    let excluded: Vec<&str> = parameters.iter().filter(|(k, _)| k == "exclude").flat_map(|(_, v)| v.split(',')).map(str::trim).collect();
     let checks = checks.results().await;
     let is_excluded = |c: &CheckResult| excluded.iter().any(|e| *e == c.name || (*e == OPTIONAL && !c.is_needed));
     let (status, word) = match (checks.iter().all(|c| c.ready), checks.iter().all(|c| c.ready || is_excluded(c))) {
@@ -134,10 +137,10 @@ pub(crate) async fn readyz(State(checks): State<Arc<Checks>>, Query(asked): Quer
         (false, true) => (StatusCode::OK, "degraded"),
         (false, false) => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
     };
-    (status, Json(Readiness { status: word, checks })).into_response()
+    (status, Json(Readiness { status: word, checks: &checks })).into_response()
 }
 
-/// `GET /metrics`: Prometheus text.
+/// `GET /metrics`: returns the metrics as Prometheus text.
 pub(crate) async fn metrics(State(handle): State<PrometheusHandle>) -> Response {
     let mut response = handle.render().into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"));

@@ -1,4 +1,4 @@
-//! Bounds how many lines of one sort the log gets, when anybody can cause them as fast as they can send.
+//! Limits how many log lines of one kind clients can cause.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -7,12 +7,12 @@ use std::{
 
 use tokio::time::Instant;
 
-/// Lines in one window.
+/// Maximum number of lines in one window.
 const LINES: u32 = 20;
-/// How long a window lasts.
+/// Length of a window.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// Lets the first lines of each window through and counts the others.
+/// Allows the first lines of each window and counts the others.
 pub(crate) struct Sampler(Mutex<Option<Window>>);
 
 struct Window {
@@ -26,7 +26,7 @@ impl Sampler {
         Self(Mutex::new(None))
     }
 
-    /// Whether a line may be written now: `Some` of how many were left out since the last one.
+    /// Whether a line may be written now: `Some` with the number left out since the last line.
     pub(crate) fn line(&self, now: Instant) -> Option<u64> {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let window = window.get_or_insert(Window { begun: now, lines: 0, left_out: 0 });

@@ -1,9 +1,11 @@
-//! Accepts connections: how many at once, in all and from one address, how long one may ask for nothing and a client may read
-//! nothing, and how they end.
+//! Accepts connections, limits them in number and idle time, and closes them.
+//!
+//! Limits apply to all connections together and to each address. A connection ends when its client sends no request, or reads
+//! nothing of a response, for too long.
 
-mod answers;
-mod crowd;
-mod requests;
+mod connection_limit;
+mod open_requests;
+mod responses;
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -25,34 +27,37 @@ use tokio_util::sync::CancellationToken;
 use tower::Layer;
 
 use self::{
-    answers::Answers,
-    crowd::{Crowd, Slot},
-    requests::Requests,
+    connection_limit::{ConnectionLimit, ConnectionSlot},
+    open_requests::OpenRequests,
+    responses::Responses,
 };
 use super::tls::Tls;
 
-/// Longest head of a request. A token has 8 KiB at most, and cookies share the rest.
-const MAX_HEAD: u32 = 64 * 1024;
-/// Streams of HTTP/2 that a client may open and take back before they are looked at. Then the connection ends.
-const MAX_RESETS: usize = 20;
-/// How many times `write_timeout` a client that asks for nothing more may take for what it was answered: a slow one takes a little
-/// at a time, and one that holds back HTTP/2's window takes nothing.
-const LAST_ANSWER: u32 = 10;
+/// Maximum size of a request head. A token takes 8 KiB at most; cookies share the rest.
+const MAX_HEAD_BYTES: u32 = 64 * 1024;
+/// HTTP/2 streams that a client may reset before the server accepts them. One more ends the connection.
+const MAX_PENDING_RESETS: usize = 20;
+/// Multiple of `write_timeout` that an idle client has to read its last responses.
+///
+/// A slow client reads a little at a time. A client that withholds HTTP/2's window reads nothing.
+const FINAL_RESPONSE_FACTOR: u32 = 10;
 
-/// Bounds of connections.
+/// Limits of connections.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// Connections at once; more wait in the backlog of the operating system.
+    /// Maximum number of open connections; more wait in the backlog of the operating system.
     pub connections: usize,
-    /// Of these from one address, or one network of 64 bits; more are closed at once.
+    /// Maximum number from one IPv4 address or IPv6 /64; more are closed immediately.
     pub connections_per_address: Option<usize>,
-    /// Addresses that may have more: proxies, which bring everybody.
+    /// Proxies, which may open more connections because they serve many clients.
     pub trusted_proxies: Vec<IpNet>,
-    /// Time for the head of a request, from the connection or from the end of the request before, in every version of HTTP.
+    /// Maximum time to wait for the head of a request.
+    ///
+    /// It starts with the connection or with the end of the previous request, in every version of HTTP.
     pub head_timeout: Duration,
-    /// Time a client may take nothing of what is sent to it, or of one answer.
+    /// Time for which a client may read nothing from its connection, or from one response.
     pub write_timeout: Duration,
-    /// Time for open requests to end after a shutdown began.
+    /// Time for open requests to end after a shutdown begins.
     pub grace: Duration,
 }
 
@@ -69,14 +74,14 @@ impl Default for ServerConfig {
     }
 }
 
-/// Where connections come in.
+/// A TCP listener, with or without TLS.
 pub struct Listener {
     tcp: TcpListener,
     tls: Option<Arc<Tls>>,
 }
 
 impl Listener {
-    /// With a certificate every connection must begin with a handshake.
+    /// Creates a listener. With `tls`, every connection must begin with a handshake.
     pub fn new(tcp: TcpListener, tls: Option<Arc<Tls>>) -> Self {
         Self { tcp, tls }
     }
@@ -88,34 +93,37 @@ impl From<TcpListener> for Listener {
     }
 }
 
-/// One accepted connection, in the extensions of its requests. It counts until the last clone is dropped: whoever takes the
-/// connection over, as a WebSocket does, keeps one.
+/// An accepted connection, in the extensions of its requests.
+///
+/// It counts as open until the last clone is dropped. A WebSocket that takes over the connection keeps a clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
-    _slot: Arc<Slot>,
-    requests: Requests,
-    answers: Answers,
-    /// A proxy that is trusted: what one of its clients does not take is no reason to part from the others.
+    _slot: Arc<ConnectionSlot>,
+    requests: OpenRequests,
+    responses: Responses,
+    /// Whether the peer is a trusted proxy. One stalled client of a proxy must not disconnect the others.
     is_proxy: bool,
-    /// Who is at its other end.
+    /// Address of the peer.
     pub(crate) peer: IpAddr,
-    /// The server stops.
+    /// Cancelled when the server stops.
     pub(crate) closing: CancellationToken,
 }
 
-/// Serves until `shutdown` ends, then lets open requests end. Streams should be ended by their hub at the same time.
+/// Serves until `shutdown` completes, then lets open requests end.
+///
+/// The event hub should end its streams at the same time.
 pub async fn serve(listener: impl Into<Listener>, router: Router, config: ServerConfig, shutdown: impl Future<Output = ()>) {
     let Listener { tcp, tls } = listener.into();
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(config.head_timeout).max_buf_size(MAX_HEAD as usize);
-    // For the answer to a WebSocket's handshake, see `graphql::websocket`.
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(config.head_timeout).max_buf_size(MAX_HEAD_BYTES as usize);
+    // Needed for the response to a WebSocket handshake, see `graphql::websocket`.
     builder.http1().preserve_header_case(true);
     let http2 = &mut builder.http2();
     http2.timer(TokioTimer::new()).keep_alive_interval(Some(Duration::from_secs(20))).max_concurrent_streams(128);
-    http2.max_header_list_size(MAX_HEAD).max_pending_accept_reset_streams(MAX_RESETS);
-    let router = router.layer(from_fn(requests::under_way));
+    http2.max_header_list_size(MAX_HEAD_BYTES).max_pending_accept_reset_streams(MAX_PENDING_RESETS);
+    let router = router.layer(from_fn(open_requests::count_request));
     let slots = Arc::new(Semaphore::new(config.connections));
-    let crowd = Arc::new(Crowd::new(config.connections_per_address, config.trusted_proxies));
+    let connection_limit = Arc::new(ConnectionLimit::new(config.connections_per_address, config.trusted_proxies));
     let closing = CancellationToken::new();
     tokio::pin!(shutdown);
     loop {
@@ -131,24 +139,24 @@ pub async fn serve(listener: impl Into<Listener>, router: Router, config: Server
         let (socket, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of file descriptors, or the other side has gone: without a pause the first would spin.
-                tracing::warn!(%error, "a connection could not be accepted");
+                // The process has no file descriptors left, or the peer has disconnected. Without a pause the first case would spin.
+                tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
-        // Without a word, which would cost more than the connection.
-        let Some(slot) = crowd.enter(peer.ip(), permit) else { continue };
-        // Small frames of streams must not wait for more.
+        // Refused without a response, which would cost more than the connection.
+        let Some(slot) = connection_limit.acquire(peer.ip(), permit) else { continue };
+        // Small frames of streams must be sent without delay.
         let _ = socket.set_nodelay(true);
-        // A client that reads nothing would keep its response, and a stream's events, for ever.
+        // Without a timeout, a client that reads nothing would keep its response or its stream's events in memory for ever.
         let mut socket = TimeoutStream::new(socket);
         socket.set_write_timeout(Some(config.write_timeout));
         let connection = Connection {
             _slot: Arc::new(slot),
-            requests: Requests::default(),
-            answers: Answers::default(),
-            is_proxy: crowd.is_proxy(peer.ip()),
+            requests: OpenRequests::default(),
+            responses: Responses::default(),
+            is_proxy: connection_limit.is_proxy(peer.ip()),
             peer: peer.ip(),
             closing: closing.clone(),
         };
@@ -156,13 +164,13 @@ pub async fn serve(listener: impl Into<Listener>, router: Router, config: Server
         let times = (config.head_timeout, config.write_timeout);
         tokio::spawn(async move {
             match tls {
-                None => carry(Box::pin(socket), &builder, router, connection, times).await,
-                // A handshake that is under way when the server stops is no request.
+                None => serve_connection(Box::pin(socket), &builder, router, connection, times).await,
+                // A handshake that is in progress when the server stops does not count as a request.
                 Some(tls) => match connection.closing.clone().run_until_cancelled(tls.accept(Box::pin(socket))).await {
-                    Some(Ok(socket)) => carry(socket, &builder, router, connection, times).await,
+                    Some(Ok(socket)) => serve_connection(socket, &builder, router, connection, times).await,
                     Some(Err(error)) => {
                         metrics::counter!("recall_tls_handshakes_failed_total").increment(1);
-                        tracing::debug!(%error, "a handshake failed");
+                        tracing::debug!(%error, "TLS handshake failed");
                     }
                     None => {}
                 },
@@ -172,14 +180,16 @@ pub async fn serve(listener: impl Into<Listener>, router: Router, config: Server
     drop(tcp);
     closing.cancel();
     let all = u32::try_from(config.connections).unwrap_or(u32::MAX);
-    // A connection is over when its slot is free, whoever has taken it over.
+    // All slots are free when all connections have ended, including those taken over by WebSockets.
     if timeout(config.grace, slots.acquire_many(all)).await.is_err() {
-        tracing::warn!("connections were still open at the end of the grace period");
+        tracing::warn!("connections are still open at the end of the grace period");
     }
 }
 
-/// Answers the requests of one connection until it ends, asks for nothing or takes nothing for too long, or the server stops.
-async fn carry<S>(
+/// Serves one connection.
+///
+/// Returns when it ends, is idle or stalled for too long, or when the server stops.
+async fn serve_connection<S>(
     socket: S,
     builder: &Builder<TokioExecutor>,
     router: Router,
@@ -191,21 +201,21 @@ async fn carry<S>(
     let service = TowerToHyperService::new(Extension(connection.clone()).layer(router));
     let served = builder.serve_connection_with_upgrades(TokioIo::new(socket), service);
     tokio::pin!(served);
-    let untaken = async {
+    let stalled = async {
         loop {
-            connection.answers.end_untaken(write_timeout).await;
+            connection.responses.end_stalled(write_timeout).await;
             if !connection.is_proxy {
                 return;
             }
         }
     };
-    // Hyper counts the time of a head in HTTP/1 only, and not before the first bytes say that it is that.
+    // Hyper limits the time of a head in HTTP/1 only, and only after the first bytes have identified the version.
     let (ended, is_idle) = tokio::select! {
         ended = &mut served => (Some(ended), false),
         () = connection.closing.cancelled() => (None, false),
-        () = connection.requests.none_for(head_timeout) => (None, true),
-        () = untaken => {
-            tracing::debug!("a client took nothing of an answer");
+        () = connection.requests.wait_until_idle(head_timeout) => (None, true),
+        () = stalled => {
+            tracing::debug!("a client read nothing of a response");
             return;
         }
     };
@@ -213,14 +223,14 @@ async fn carry<S>(
         Some(ended) => Ok(ended),
         None => {
             served.as_mut().graceful_shutdown();
-            // Requests that are open when the server stops have its grace. Who is idle may still have to take an answer.
-            if is_idle { timeout(write_timeout * LAST_ANSWER, served).await } else { Ok(served.await) }
+            // Requests that are open when the server stops get its grace period. An idle client may still have to read a response.
+            if is_idle { timeout(write_timeout * FINAL_RESPONSE_FACTOR, served).await } else { Ok(served.await) }
         }
     };
     match ended {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!(error, "a connection ended early"),
-        Err(_) => tracing::debug!("a connection did not end by itself"),
+        Ok(Err(error)) => tracing::debug!(error, "a connection ended with an error"),
+        Err(_) => tracing::debug!("a connection did not close in time"),
     }
     drop(connection);
 }

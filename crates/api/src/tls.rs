@@ -1,4 +1,4 @@
-//! TLS: which certificate is shown, and how another takes its place while connections go on. Must not read files.
+//! TLS: presents a certificate and replaces it without closing connections. Must not read files.
 
 use std::{
     fmt,
@@ -16,16 +16,16 @@ use rustls::{
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-/// Longest time for a handshake, which costs the client less than the server.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Maximum time for a handshake, which costs the client less than the server.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why a certificate cannot be shown.
+/// Why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// Not PEM, or nothing of the kind in it.
+    /// The file is not PEM, or has no such section.
     #[error("holds no {0} in PEM")]
     Missing(&'static str),
-    /// The key is of an unknown kind, or another certificate's.
+    /// The key is of an unknown kind, or belongs to another certificate.
     #[error("do not go together: {0}")]
     Unusable(#[source] rustls::Error),
 }
@@ -33,40 +33,40 @@ pub enum TlsError {
 /// The server's side of TLS 1.2 and 1.3, with HTTP/2 and HTTP/1.1.
 pub struct Tls {
     acceptor: TlsAcceptor,
-    shown: Arc<Shown>,
+    current: Arc<CurrentCertificate>,
     provider: Arc<CryptoProvider>,
 }
 
 impl Tls {
-    /// A certificate with its chain, and the key that goes with it, in PEM.
+    /// Creates the TLS side from a certificate chain and its key, in PEM.
     ///
     /// # Errors
-    /// When they cannot be used.
+    /// When the chain or the key cannot be used.
     pub fn new(chain: &[u8], key: &[u8]) -> Result<Arc<Self>, TlsError> {
         let provider = Arc::new(ring::default_provider());
-        let shown = Arc::new(Shown(RwLock::new(certified(chain, key, &provider)?)));
+        let current = Arc::new(CurrentCertificate(RwLock::new(load_certified_key(chain, key, &provider)?)));
         let mut config = ServerConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .map_err(TlsError::Unusable)?
             .with_no_client_auth()
-            .with_cert_resolver(shown.clone());
+            .with_cert_resolver(current.clone());
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Arc::new(Self { acceptor: TlsAcceptor::from(Arc::new(config)), shown, provider }))
+        Ok(Arc::new(Self { acceptor: TlsAcceptor::from(Arc::new(config)), current, provider }))
     }
 
-    /// Shows another certificate from the next connection on.
+    /// Presents another certificate from the next connection on.
     ///
     /// # Errors
-    /// When it cannot be used; then the one before goes on.
+    /// When it cannot be used; the previous certificate stays in use.
     pub fn replace(&self, chain: &[u8], key: &[u8]) -> Result<(), TlsError> {
-        let next = certified(chain, key, &self.provider)?;
-        *self.shown.0.write().unwrap_or_else(PoisonError::into_inner) = next;
+        let next = load_certified_key(chain, key, &self.provider)?;
+        *self.current.0.write().unwrap_or_else(PoisonError::into_inner) = next;
         Ok(())
     }
 
-    /// The handshake.
+    /// Performs the handshake.
     pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(&self, socket: S) -> std::io::Result<TlsStream<S>> {
-        let handshake = tokio::time::timeout(HANDSHAKE, self.acceptor.accept(socket)).await;
+        let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, self.acceptor.accept(socket)).await;
         handshake.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
     }
 }
@@ -77,22 +77,22 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// What is shown now.
-struct Shown(RwLock<Arc<CertifiedKey>>);
+/// The certificate that is presented now.
+struct CurrentCertificate(RwLock<Arc<CertifiedKey>>);
 
-impl fmt::Debug for Shown {
+impl fmt::Debug for CurrentCertificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Shown")
+        f.write_str("CurrentCertificate")
     }
 }
 
-impl ResolvesServerCert for Shown {
+impl ResolvesServerCert for CurrentCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.0.read().unwrap_or_else(PoisonError::into_inner).clone())
     }
 }
 
-fn certified(chain: &[u8], key: &[u8], provider: &CryptoProvider) -> Result<Arc<CertifiedKey>, TlsError> {
+fn load_certified_key(chain: &[u8], key: &[u8], provider: &CryptoProvider) -> Result<Arc<CertifiedKey>, TlsError> {
     let missing = |what| move |_| TlsError::Missing(what);
     let chain: Vec<_> = CertificateDer::pem_slice_iter(chain).collect::<Result<_, _>>().map_err(missing("certificate"))?;
     if chain.is_empty() {

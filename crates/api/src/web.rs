@@ -1,4 +1,4 @@
-//! The pages that live inside the binary: the demo at `/`, GraphiQL at `GET /graphql`, and their assets.
+//! Serves the static files embedded in the binary: the demo at `/`, GraphiQL at `GET /graphql`, and their assets.
 
 use std::{
     collections::HashMap,
@@ -18,32 +18,32 @@ use super::error::ApiError;
 
 #[derive(RustEmbed)]
 #[folder = "../../web-demo/dist"]
-struct Dist;
+struct StaticFiles;
 
-/// `GET /graphql` from a browser: the page to try queries on.
+/// `GET /graphql` from a browser: serves GraphiQL.
 pub(crate) fn graphiql(headers: &HeaderMap, uri: &Uri, html: bool) -> Response {
-    // A query in the address is refused and not ignored: nobody shall believe that a link can run one.
+    // A query in the URL is refused instead of ignored, so that nobody expects a link to run one.
     if uri.query().is_some_and(|q| q.split('&').any(|pair| pair.starts_with("query=") || pair.starts_with("mutation="))) {
-        return post_only();
+        return method_not_allowed();
     }
-    match Dist::get("graphiql/index.html") {
+    match StaticFiles::get("graphiql/index.html") {
         Some(file) if html => serve("graphiql/index.html", file, headers),
-        _ => post_only(),
+        _ => method_not_allowed(),
     }
 }
 
-fn post_only() -> Response {
-    let message = "Operations are not run by a link. Send them by POST as JSON.";
+fn method_not_allowed() -> Response {
+    let message = "A GET request cannot run an operation. Send it by POST as JSON.";
     let mut response = ApiError::refused(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message).into_response();
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
 }
 
-/// Everything that no route serves: a file of the pages, or nothing.
-pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+/// Serves a static file for every path without a route, or 404.
+pub(crate) async fn static_file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     let path = if path.is_empty() { "index.html" } else { path };
-    match Dist::get(path) {
+    match StaticFiles::get(path) {
         Some(file) if method == Method::GET || method == Method::HEAD => serve(path, file, &headers),
         Some(_) => {
             ApiError::refused(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "This page can only be read. Use GET.").into_response()
@@ -52,34 +52,35 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
     }
 }
 
-/// What is shorter is not worth it.
-const WORTH_PACKING: usize = 256;
+/// Minimum size of a file that is compressed.
+const MIN_GZIP_BYTES: usize = 256;
 
-/// Files as they were packed when they were first asked for. Once and not each time: packing the largest takes longer than most
-/// requests, and everybody may ask for it.
-static PACKED: LazyLock<Mutex<HashMap<String, Packed>>> = LazyLock::new(Mutex::default);
+/// Compressed files, cached at their first request.
+///
+/// Compressing the largest file takes longer than most requests, and any client may request it.
+static GZIPPED: LazyLock<Mutex<HashMap<String, GzippedFile>>> = LazyLock::new(Mutex::default);
 
-/// One file; nothing if it could not be packed.
-type Packed = Arc<OnceLock<Option<Bytes>>>;
+/// One compressed file; `None` if compression failed.
+type GzippedFile = Arc<OnceLock<Option<Bytes>>>;
 
-/// The file packed by gzip, if it is of a kind that gets shorter. Only files that there are may be asked for.
-fn packed(path: &str, file: &EmbeddedFile) -> Option<Bytes> {
+/// Returns the file compressed with gzip, if its type compresses well. Only for existing files, which bounds the cache.
+fn gzipped(path: &str, file: &EmbeddedFile) -> Option<Bytes> {
     let kind = content_type(path);
     let is_text =
         ["text/", "application/json", "application/manifest", "image/svg", "application/wasm"].iter().any(|k| kind.starts_with(k));
-    if !is_text || file.data.len() < WORTH_PACKING {
+    if !is_text || file.data.len() < MIN_GZIP_BYTES {
         return None;
     }
-    let place = PACKED.lock().unwrap_or_else(PoisonError::into_inner).entry(path.to_owned()).or_default().clone();
-    let pack = || {
-        let mut packer = GzEncoder::new(Vec::new(), Compression::default());
-        packer.write_all(&file.data).and_then(|()| packer.finish()).ok().map(Bytes::from)
+    let cell = GZIPPED.lock().unwrap_or_else(PoisonError::into_inner).entry(path.to_owned()).or_default().clone();
+    let compress = || {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(&file.data).and_then(|()| encoder.finish()).ok().map(Bytes::from)
     };
-    place.get_or_init(pack).clone()
+    cell.get_or_init(compress).clone()
 }
 
-/// Whether the client reads gzip.
-fn takes_gzip(request: &HeaderMap) -> bool {
+/// Whether the client accepts gzip.
+fn accepts_gzip(request: &HeaderMap) -> bool {
     let lines = request.get_all(header::ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).any(|one| {
         let (name, parameters) = one.split_once(';').unwrap_or((one, ""));
@@ -92,35 +93,35 @@ fn serve(path: &str, file: EmbeddedFile, request: &HeaderMap) -> Response {
     let tag: String = hash[..12].iter().map(|byte| format!("{byte:02x}")).collect();
     let tag = format!("\"{tag}\"");
     let known = request.get(header::IF_NONE_MATCH).and_then(|v| v.to_str().ok());
-    // A proxy may have made the tag weak, or we, as what is packed has other bytes.
-    let fresh = known.is_some_and(|k| k.split(',').any(|t| t.trim().trim_start_matches("W/") == tag));
-    let packed = packed(path, &file);
-    let may_be_packed = packed.is_some();
-    let packed = packed.filter(|_| takes_gzip(request));
-    let tag = if packed.is_some() { format!("W/{tag}") } else { tag };
-    let is_packed = packed.is_some() && !fresh;
-    let mut response = match fresh {
+    // The tag may be weak: a proxy can weaken it, and compressed files have weak tags because their bytes differ.
+    let is_unchanged = known.is_some_and(|k| k.split(',').any(|t| t.trim().trim_start_matches("W/") == tag));
+    let gzipped = gzipped(path, &file);
+    let can_gzip = gzipped.is_some();
+    let gzipped = gzipped.filter(|_| accepts_gzip(request));
+    let tag = if gzipped.is_some() { format!("W/{tag}") } else { tag };
+    let is_gzipped = gzipped.is_some() && !is_unchanged;
+    let mut response = match is_unchanged {
         true => StatusCode::NOT_MODIFIED.into_response(),
-        false => Response::new(Body::from(packed.unwrap_or_else(|| bytes(file)))),
+        false => Response::new(Body::from(gzipped.unwrap_or_else(|| file_bytes(file)))),
     };
     let headers = response.headers_mut();
-    if may_be_packed {
+    if can_gzip {
         headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     }
-    if is_packed {
+    if is_gzipped {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         headers.insert(header::ETAG, tag);
     }
-    // Names in `assets` contain a hash of the content; all other names stay when the content changes.
+    // File names in `assets` contain a hash of the content. Other names stay the same when the content changes.
     let cache = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type(path)));
     response
 }
 
-fn bytes(file: EmbeddedFile) -> Bytes {
+fn file_bytes(file: EmbeddedFile) -> Bytes {
     match file.data {
         std::borrow::Cow::Borrowed(data) => Bytes::from_static(data),
         std::borrow::Cow::Owned(data) => Bytes::from(data),
@@ -153,19 +154,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_packed_once() {
-        let file = || Dist::get("index.html").unwrap();
+    fn file_is_compressed_once() {
+        let file = || StaticFiles::get("index.html").unwrap();
         let mut whole = Vec::new();
-        let once = packed("index.html", &file()).unwrap();
+        let once = gzipped("index.html", &file()).unwrap();
         flate2::read::GzDecoder::new(&once[..]).read_to_end(&mut whole).unwrap();
         assert_eq!(whole, file().data.as_ref());
-        assert_eq!(packed("index.html", &file()).unwrap().as_ptr(), once.as_ptr(), "it is the same the second time");
-        assert!(packed("picture.png", &file()).is_none());
+        assert_eq!(gzipped("index.html", &file()).unwrap().as_ptr(), once.as_ptr(), "the second request gets the cached bytes");
+        assert!(gzipped("picture.png", &file()).is_none());
     }
 
     #[test]
-    fn gzip_is_taken_by_who_says_so() {
-        let takes = |line: &str| takes_gzip(&[(header::ACCEPT_ENCODING, line.parse().unwrap())].into_iter().collect());
+    fn gzip_is_sent_only_to_clients_that_accept_it() {
+        let takes = |line: &str| accepts_gzip(&[(header::ACCEPT_ENCODING, line.parse().unwrap())].into_iter().collect());
         for (line, expected) in [
             ("gzip", true),
             ("br, GZIP;q=0.5", true),

@@ -78,7 +78,7 @@ pub(crate) async fn offer(
     offer: &str,
 ) -> Result<Opened, ApiError> {
     // Before it is read.
-    limits.further(identity.caller, OFFER_IS_LIKE).await?;
+    limits.charge_extra(identity.caller, OFFER_IS_LIKE).await?;
     let own = SessionStream::of(identity.caller, session);
     let answer = match (open(signaling, limits, identity, own, offer).await?, own.shared()) {
         (Err(OfferError::UnknownStream), Some(shared)) => open(signaling, limits, identity, shared, offer).await??,
@@ -180,7 +180,7 @@ pub(crate) async fn patch(
         PatchOutcome::Candidates { .. } => Ok(StatusCode::NO_CONTENT.into_response()),
         PatchOutcome::Restarted { sdp_fragment, etag } => {
             // What is done is done; who has nothing left is refused the next time.
-            let _ = whip.limits.further(identity.caller, OFFER_IS_LIKE).await;
+            let _ = whip.limits.charge_extra(identity.caller, OFFER_IS_LIKE).await;
             let mut response = sdp_fragment.into_response();
             response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(FRAGMENT));
             response.headers_mut().insert(header::ETAG, text_header(&etag)?);

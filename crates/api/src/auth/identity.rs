@@ -1,4 +1,4 @@
-//! Who asks, what they may do, and until when.
+//! The identity of a caller: user, permissions and expiry.
 
 use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
 
@@ -10,22 +10,22 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use crate::error::ApiError;
 use recall_domain::{Caller, ViewerRole};
 
-/// Something that a token may allow: an OAuth scope of this server.
+/// A permission that a token may grant: an OAuth scope of this server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permission {
-    /// Reading what the caller owns, and following it.
+    /// Read the caller's data and follow its events.
     Read,
-    /// Changing it.
+    /// Change the caller's data.
     Write,
-    /// What only administrators may do, if the caller is one.
+    /// Use administrator functions, if the caller is an administrator.
     Admin,
 }
 
 impl Permission {
-    /// All of them.
+    /// All permissions.
     pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Admin];
 
-    /// The scope as it stands in tokens.
+    /// The OAuth scope of this permission.
     pub const fn scope(self) -> &'static str {
         match self {
             Self::Read => "recall.read",
@@ -49,12 +49,12 @@ impl Permissions {
         Permission::ALL.into_iter().collect()
     }
 
-    /// Those among `scopes` that mean something here.
+    /// Reads the permissions from `scopes` and ignores unknown scopes.
     pub fn of_scopes<'s>(scopes: impl IntoIterator<Item = &'s str>) -> Self {
         scopes.into_iter().filter_map(|name| Permission::ALL.into_iter().find(|p| p.scope() == name)).collect()
     }
 
-    /// Whether one is in the set.
+    /// Whether the set contains a permission.
     pub fn include(self, permission: Permission) -> bool {
         self.0 & permission.bit() != 0
     }
@@ -66,33 +66,36 @@ impl FromIterator<Permission> for Permissions {
     }
 }
 
-/// How often a proof is asked about while a stream lasts. With what a proof may remember of the last answer, a stream ends
-/// within ten seconds.
-const ASKED_EVERY: Duration = Duration::from_secs(4);
+/// Interval of revocation checks during a stream.
+///
+/// Proofs may cache the result for a few seconds, so a stream ends within ten seconds of the revocation.
+const REVOCATION_CHECK_INTERVAL: Duration = Duration::from_secs(4);
 
-/// What an identity was proven by, where it can be taken back.
+/// A credential that can be revoked.
 #[async_trait]
 pub trait Proof: Send + Sync {
-    /// Whether it was. When nobody can tell, it was not: a store that fails for a moment ends no streams.
+    /// Whether the credential was revoked. `false` if this cannot be checked, so that a brief store failure ends no streams.
     async fn is_revoked(&self) -> bool;
 }
 
-/// A verified caller with what their proof allows.
+/// A verified caller with the permissions of the credential.
 #[derive(Clone)]
 pub struct Identity {
-    /// Who asks.
+    /// The verified caller.
     pub caller: Caller,
-    /// What they may do.
+    /// What the credential permits.
     pub permissions: Permissions,
-    /// Whether they may make and revoke personal access tokens. Who has shown one may not: a stolen one would outlive itself.
+    /// Whether the caller may create and revoke personal access tokens.
+    ///
+    /// A personal access token does not permit this: a thief could use it to create a lasting one.
     pub manages_tokens: bool,
-    /// When the proof ends, and with it every stream that was opened with it.
+    /// When the credential expires, and with it every stream opened with it.
     pub until: Option<Instant>,
-    /// The proof, if it can end before.
+    /// The credential, if it can be revoked before it expires.
     pub proof: Option<Arc<dyn Proof>>,
-    /// What a request must show besides, because its proof is a cookie: browsers send it whoever asked them to.
+    /// The CSRF token, if the credential is a cookie. Browsers send cookies with requests of foreign pages too.
     pub csrf: Option<Arc<str>>,
-    /// Where the request came from, for the audit log.
+    /// The client's address, for the audit log.
     pub address: Option<IpAddr>,
 }
 
@@ -102,7 +105,7 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// A caller who may do everything that their role allows, without end.
+/// Grants all permissions of the caller's role, without expiry.
 impl From<Caller> for Identity {
     fn from(caller: Caller) -> Self {
         Self { caller, permissions: Permissions::all(), manages_tokens: true, until: None, proof: None, csrf: None, address: None }
@@ -110,10 +113,10 @@ impl From<Caller> for Identity {
 }
 
 impl Identity {
-    /// Demands a permission.
+    /// Requires a permission.
     ///
     /// # Errors
-    /// 403 `INSUFFICIENT_SCOPE`, or `FORBIDDEN` for those who are no administrators.
+    /// 403 `INSUFFICIENT_SCOPE`, or `FORBIDDEN` if an administrator is required and the caller is none.
     pub fn require(&self, permission: Permission) -> Result<(), ApiError> {
         if !self.permissions.include(permission) {
             return Err(ApiError::insufficient_scope(permission));
@@ -124,19 +127,19 @@ impl Identity {
         Ok(())
     }
 
-    /// Whether the proof has ended.
+    /// Whether the credential has expired.
     pub(crate) fn has_expired(&self) -> bool {
         self.until.is_some_and(|until| until <= Instant::now())
     }
 
-    /// Watches the proof from now on.
+    /// Starts to watch the credential for expiry and revocation.
     pub(crate) fn lease(&self) -> Lease {
         let revoked = CancellationToken::new();
         let watch = self.proof.clone().map(|proof| {
             let revoked = revoked.clone();
             AbortOnDropHandle::new(tokio::spawn(async move {
                 loop {
-                    tokio::time::sleep(ASKED_EVERY).await;
+                    tokio::time::sleep(REVOCATION_CHECK_INTERVAL).await;
                     if proof.is_revoked().await {
                         return revoked.cancel();
                     }
@@ -147,16 +150,16 @@ impl Identity {
     }
 }
 
-/// How long a stream may go on.
+/// How long a stream may continue.
 pub(crate) struct Lease {
     until: Option<Instant>,
     revoked: CancellationToken,
-    /// A task of its own: who waits for the end often stops waiting, because there is something to deliver.
+    /// Checks for revocation in its own task, because callers of `ended` often cancel the wait to deliver an event.
     _watch: Option<AbortOnDropHandle<()>>,
 }
 
 impl Lease {
-    /// Waits until the proof has ended; for ever, when it has no end.
+    /// Waits until the credential has expired or was revoked.
     pub(crate) async fn ended(&self) {
         let expired = async {
             match self.until {
@@ -178,7 +181,7 @@ mod tests {
     use recall_domain::UserId;
 
     #[test]
-    fn scopes_are_read_and_nothing_else_counts() {
+    fn only_known_scopes_become_permissions() {
         let set = Permissions::of_scopes(["openid", "recall.read", "recall.writes", "RECALL.ADMIN", ""]);
         assert!(set.include(Permission::Read) && !set.include(Permission::Write) && !set.include(Permission::Admin));
         assert_eq!(Permissions::of_scopes([]), Permissions::default());
@@ -186,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scope_alone_makes_no_administrator() {
+    fn admin_scope_without_admin_role_is_refused() {
         let identity = |role| Identity::from(Caller::verified(UserId(uuid::Uuid::nil()), role));
         assert!(identity(ViewerRole::Admin).require(Permission::Admin).is_ok());
         assert_eq!(identity(ViewerRole::User).require(Permission::Admin).unwrap_err().code(), "FORBIDDEN");

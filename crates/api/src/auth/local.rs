@@ -1,4 +1,4 @@
-//! The one user of a server without login.
+//! Authenticates the only user of a server without login.
 
 use std::net::SocketAddr;
 
@@ -8,26 +8,27 @@ use axum::http::request::Parts;
 use super::{AuthError, Authenticator, Identity};
 use recall_domain::{Caller, UserId, ViewerRole};
 
-/// Headers by which a proxy names whom it speaks for.
-const PROXIED: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+/// Headers that a proxy adds to forwarded requests.
+const PROXY_HEADERS: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
 
-/// The one user of a server without login. Exists only behind a loopback listener, where whoever can connect is already
-/// on this machine.
+/// Authenticator for the only user of a server without login.
+///
+/// It exists only with a loopback listener, which accepts connections of this machine only.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalUser {
     caller: Caller,
 }
 
-/// A listener that strangers can reach, without login.
+/// The listener is reachable from other machines, and no login is configured.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} can be reached from other machines, and no authentication is configured: listen on 127.0.0.1, or configure authentication")]
 pub struct NotLoopback(pub SocketAddr);
 
 impl LocalUser {
-    /// The local user of a listener.
+    /// Creates the authenticator for a listener.
     ///
     /// # Errors
-    /// When the listener is not a loopback one.
+    /// When the listener is not on a loopback address.
     pub fn behind(listener: SocketAddr, user: UserId) -> Result<Self, NotLoopback> {
         if listener.ip().to_canonical().is_loopback() {
             Ok(Self { caller: Caller::verified(user, ViewerRole::Admin) })
@@ -40,10 +41,10 @@ impl LocalUser {
 #[async_trait]
 impl Authenticator for LocalUser {
     async fn authenticate(&self, parts: &Parts) -> Result<Identity, AuthError> {
-        // A proxy in front brings strangers to a loopback listener, and its requests say so.
-        match PROXIED.iter().any(|name| parts.headers.contains_key(*name)) {
+        // A proxy would give other machines access to the loopback listener. Its requests carry these headers.
+        match PROXY_HEADERS.iter().any(|name| parts.headers.contains_key(*name)) {
             true => Err(AuthError::Missing),
-            // Without a login a token opens nothing, and one made now must not open anything later.
+            // Without a login, access tokens are not accepted. A token created now must not become valid later.
             false => Ok(Identity { manages_tokens: false, ..self.caller.into() }),
         }
     }
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_local_user_exists_on_loopback_only() {
+    fn local_user_requires_a_loopback_listener() {
         let user = UserId(uuid::Uuid::nil());
         for good in ["127.0.0.1:8080", "127.8.9.1:1", "[::1]:8080", "[::ffff:127.0.0.1]:80"] {
             assert!(LocalUser::behind(good.parse().unwrap(), user).is_ok(), "{good}");

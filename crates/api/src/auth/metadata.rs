@@ -1,4 +1,4 @@
-//! What clients can read about how to get a token for this server (RFC 9728).
+//! Protected resource metadata: tells clients how to get a token (RFC 9728).
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use serde_json::json;
 
 use super::Permission;
 
-/// Where the metadata is served.
+/// Path of the metadata.
 pub(crate) const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
 
-/// This server as something that tokens are for.
+/// This server as an OAuth protected resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtectedResource {
-    /// Its address, without a slash at the end.
+    /// URL of this server, without a trailing slash.
     pub resource: String,
-    /// The issuers whose tokens it takes.
+    /// The issuers whose tokens this server accepts.
     pub authorization_servers: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ impl ProtectedResource {
     }
 }
 
-/// `GET /.well-known/oauth-protected-resource`. Open: it is read before there is a token.
+/// `GET /.well-known/oauth-protected-resource`: returns the metadata. It needs no token, because clients read it first.
 pub(crate) async fn metadata(State(resource): State<Arc<ProtectedResource>>) -> Response {
     Json(json!({
         "resource": resource.resource,

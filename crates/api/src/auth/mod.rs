@@ -1,5 +1,7 @@
-//! Who asks. The only place in the API that makes a `Caller`: the middleware here asks the [`Authenticator`] and puts
-//! its answer into the request; a handler that finds none cannot run.
+//! Authentication and authorization of requests.
+//!
+//! This is the only module of the API that creates a `Caller`. Its middleware calls the [`Authenticator`] and puts the identity
+//! into the request. A handler without an identity cannot run.
 
 mod cors;
 mod csrf;
@@ -22,7 +24,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-pub(crate) use csrf::{CSRF_FIELD, CSRF_HEADER, csrf_required, is_shown};
+pub(crate) use csrf::{CSRF_FIELD, CSRF_HEADER, csrf_required, has_csrf_token};
 pub(crate) use identity::Lease;
 pub use identity::{Identity, Permission, Permissions, Proof};
 pub use local::{LocalUser, NotLoopback};
@@ -34,37 +36,38 @@ use super::{address::ClientAddress, error::ApiError};
 /// Verifies the identity behind a request.
 #[async_trait]
 pub trait Authenticator: Send + Sync {
-    /// Who asks, from the request's head alone.
+    /// Derives the identity from the head of a request.
     ///
     /// # Errors
-    /// When nobody can be named, or the one who could tell is not reachable.
+    /// When the request has no valid credentials, or they cannot be checked now.
     async fn authenticate(&self, parts: &Parts) -> Result<Identity, AuthError>;
 
-    /// Who asks, from the value of an `Authorization` header that came another way: in the first frame of a WebSocket,
-    /// since browsers cannot set headers there. `None` when this server knows no such values.
+    /// Derives the identity from credentials in the first frame of a WebSocket.
+    ///
+    /// They have the form of an `Authorization` header, which browsers cannot set there. `None` when this is not supported.
     async fn authorize(&self, _credentials: &str) -> Option<Result<Identity, AuthError>> {
         None
     }
 
-    /// Whether [`Self::authorize`] is of use, so that a WebSocket may be opened before anybody is named.
+    /// Whether [`Self::authorize`] is supported, so that a WebSocket may be opened before it is authenticated.
     fn reads_credentials(&self) -> bool {
         false
     }
 }
 
-/// Why nobody could be named.
+/// Why authentication failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthError {
-    /// The request carries no proof, and one is needed.
+    /// The request has no credentials.
     #[error("authentication is required")]
     Missing,
-    /// The proof is not valid (any more).
+    /// The credentials are invalid or have expired.
     #[error("the credentials are not valid")]
     Invalid,
-    /// The token is good only together with a key, which this server cannot ask for.
+    /// The token is bound to a key, and this server cannot verify the possession of keys.
     #[error("the token is bound to a key")]
     Bound,
-    /// It cannot be checked now.
+    /// The credentials cannot be checked now.
     #[error("authentication is not available")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -72,7 +75,7 @@ pub enum AuthError {
 impl From<AuthError> for ApiError {
     fn from(error: AuthError) -> Self {
         match error {
-            AuthError::Missing => Self::unauthenticated("Nobody is named. Log in, or send an access token.", false),
+            AuthError::Missing => Self::unauthenticated("Authentication is required. Log in, or send an access token.", false),
             AuthError::Invalid => Self::unauthenticated("The credentials are not valid. Log in again.", true),
             AuthError::Bound => Self::unauthenticated(
                 "The token is bound to a key (claim `cnf`), and this server checks neither DPoP nor client certificates. Use a plain bearer token.",
@@ -83,7 +86,7 @@ impl From<AuthError> for ApiError {
     }
 }
 
-/// The verified identity of a request, for handlers.
+/// Extractor: the verified identity of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Authenticated(pub(crate) Identity);
 
@@ -114,13 +117,13 @@ macro_rules! extractors {
 }
 
 extractors! {
-    /// A caller who may read.
+    /// Extractor: a caller who may read.
     Reader: Read,
-    /// A caller who may change.
+    /// Extractor: a caller who may write.
     Writer: Write,
 }
 
-/// The mark of a request by an administrator.
+/// Extractor: requires that the caller is an administrator.
 pub(crate) struct Administrator;
 
 impl<S: Send + Sync> FromRequestParts<S> for Administrator {
@@ -133,18 +136,19 @@ impl<S: Send + Sync> FromRequestParts<S> for Administrator {
     }
 }
 
-/// Middleware: names the caller, or refuses.
+/// Middleware: authenticates the request or refuses it.
 pub(crate) async fn authenticate(State(authenticator): State<Arc<dyn Authenticator>>, request: Request, next: Next) -> Response {
-    named(&*authenticator, request, next, false).await
+    authenticate_request(&*authenticator, request, next, false).await
 }
 
-/// As [`authenticate`], for places where nothing is done for nobody: behind a login, a browser that asks for a page has no
-/// token, and a WebSocket may show one in its first frame. A token that is shown must be good.
-pub(crate) async fn authenticate_or_later(State(authenticator): State<Arc<dyn Authenticator>>, request: Request, next: Next) -> Response {
-    named(&*authenticator, request, next, authenticator.reads_credentials()).await
+/// Middleware: like [`authenticate`], but lets requests without credentials pass if they may authenticate later.
+///
+/// A browser that loads GraphiQL has no token, and a WebSocket may send one in its first frame. Invalid credentials are refused.
+pub(crate) async fn authenticate_optionally(State(authenticator): State<Arc<dyn Authenticator>>, request: Request, next: Next) -> Response {
+    authenticate_request(&*authenticator, request, next, authenticator.reads_credentials()).await
 }
 
-async fn named(authenticator: &dyn Authenticator, request: Request, next: Next, later: bool) -> Response {
+async fn authenticate_request(authenticator: &dyn Authenticator, request: Request, next: Next, is_optional: bool) -> Response {
     let (mut parts, body) = request.into_parts();
     match authenticator.authenticate(&parts).await {
         Ok(mut identity) => {
@@ -154,14 +158,14 @@ async fn named(authenticator: &dyn Authenticator, request: Request, next: Next, 
             identity.address = parts.extensions.get::<ClientAddress>().map(|client| client.0);
             parts.extensions.insert(Authenticated(identity));
         }
-        Err(AuthError::Missing) if later => {}
+        Err(AuthError::Missing) if is_optional => {}
         Err(error) => return ApiError::from(error).into_response(),
     }
     next.run(Request::from_parts(parts, body)).await
 }
 
-/// Middleware: a refusal for want of a token says where to learn how to get one (RFC 9728, section 5.1).
-pub(crate) async fn point_to_login(State(resource): State<Arc<ProtectedResource>>, request: Request, next: Next) -> Response {
+/// Middleware: adds the URL of the metadata to refusals that need a token (RFC 9728, section 5.1).
+pub(crate) async fn add_metadata_link(State(resource): State<Arc<ProtectedResource>>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let refused = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     if let Some(challenge) = response.headers().get(header::WWW_AUTHENTICATE).and_then(|v| v.to_str().ok()).filter(|_| refused) {

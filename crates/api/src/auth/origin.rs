@@ -1,6 +1,7 @@
-//! Refuses requests that a foreign web page causes. A server on loopback is open to every page in the browser unless it
-//! looks at where a request comes from: a page can post to 127.0.0.1, and by DNS rebinding even be "same origin".
-//! Must not look at bodies or identities.
+//! Refuses requests that foreign web pages cause.
+//!
+//! Every page in the user's browser can send requests to 127.0.0.1, and with DNS rebinding even appear to have the same origin.
+//! The policy therefore checks `Host`, `Origin` and `Sec-Fetch-Site`. It must not look at bodies or identities.
 
 use std::{net::IpAddr, str::FromStr, sync::Arc};
 
@@ -21,7 +22,7 @@ pub struct Origin {
     port: u16,
 }
 
-/// A text is not an `http` or `https` origin.
+/// The text is not an `http` or `https` origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be an address such as https://recall.example.org, without a path")]
 pub struct NotAnOrigin;
@@ -36,12 +37,12 @@ impl FromStr for Origin {
         if !matches!(scheme.as_str(), "http" | "https") || !matches!(uri.path(), "" | "/") || uri.query().is_some() {
             return Err(NotAnOrigin);
         }
-        Self::of(&scheme, authority).ok_or(NotAnOrigin)
+        Self::from_authority(&scheme, authority).ok_or(NotAnOrigin)
     }
 }
 
 impl Origin {
-    fn of(scheme: &str, authority: &Authority) -> Option<Self> {
+    fn from_authority(scheme: &str, authority: &Authority) -> Option<Self> {
         if authority.as_str().contains('@') || authority.host().is_empty() {
             return None;
         }
@@ -57,39 +58,40 @@ impl Origin {
 
     fn is_loopback(&self) -> bool {
         let host = self.host.trim_start_matches('[').trim_end_matches(']');
-        // Browsers resolve these names themselves, to loopback only; no name server can rebind them.
+        // Browsers resolve these names to loopback themselves, so no DNS server can rebind them.
         host == "localhost" || host.ends_with(".localhost") || IpAddr::from_str(host).is_ok_and(|ip| ip.to_canonical().is_loopback())
     }
 
-    /// Whether it is reached over TLS only, under a name that no other program of the machine has.
+    /// Whether the origin is HTTPS under a host name that is not loopback.
     pub(crate) fn demands_tls(&self) -> bool {
         self.scheme == "https" && !self.is_loopback()
     }
 
-    /// Whether a `Host` header names this place.
-    pub(super) fn is_at(&self, host: &str) -> bool {
-        let given = Authority::from_str(host).ok().and_then(|authority| Self::of(&self.scheme, &authority));
-        given.is_some_and(|given| self.same_place(&given))
+    /// Whether a `Host` header names this origin.
+    pub(super) fn matches_host(&self, host: &str) -> bool {
+        let given = Authority::from_str(host).ok().and_then(|authority| Self::from_authority(&self.scheme, &authority));
+        given.is_some_and(|given| self.has_same_host(&given))
     }
 
-    fn same_place(&self, other: &Self) -> bool {
+    fn has_same_host(&self, other: &Self) -> bool {
         self.host == other.host && self.port == other.port
     }
 }
 
-/// What counts as this server.
+/// Decides which hosts and origins may send requests.
 #[derive(Clone, Debug)]
 pub struct OriginPolicy {
     /// Port of the listener.
     pub port: u16,
     /// Whether the listener speaks TLS.
     pub is_tls: bool,
-    /// Where people reach it, when that is not a loopback address.
+    /// Address under which users reach the server, if it is not a loopback address.
     pub public: Option<Origin>,
-    /// Origins whose pages may call as well.
+    /// Origins of other pages that may call the API.
     pub allowed: Vec<Origin>,
-    /// Paths that demand a token, and that programs reach under any host name: a scraper has only the address of a pod. A page
-    /// that rebound its name to this server does not have the token, and a browser adds it to no request by itself.
+    /// Paths that programs with a token may use under any host name.
+    ///
+    /// A scraper knows only the address of a pod. A page with DNS rebinding does not have the token, and browsers do not add it.
     pub by_token: &'static [&'static str],
 }
 
@@ -97,17 +99,17 @@ impl OriginPolicy {
     /// Checks the head of a request.
     ///
     /// # Errors
-    /// 403 when it is meant for another host or comes from another page.
+    /// 403 when the request names another host or comes from a foreign page.
     pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
         let host = match self.host(uri, headers) {
-            Err(_) if self.shows_token(uri, headers) => return Ok(()),
+            Err(_) if self.has_required_token(uri, headers) => return Ok(()),
             host => host?,
         };
         if self.allows(headers) {
             return Ok(());
         }
         self.check_origin(&host, headers)?;
-        // A request without `Origin` may still come from a page: an image, a script, a frame. Links to the page are fine.
+        // A request without `Origin` may still come from a page, for an image, a script or a frame. Links are allowed.
         let site = headers.get("sec-fetch-site").map(|v| v.as_bytes());
         let navigates = headers.get("sec-fetch-mode").is_some_and(|v| v == "navigate");
         match site {
@@ -117,8 +119,10 @@ impl OriginPolicy {
         }
     }
 
-    /// Whether a program shows a token where one is demanded. What a browser sends for a page has one of the other headers.
-    fn shows_token(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+    /// Whether a program sends a token to one of the paths in `by_token`.
+    ///
+    /// A request with one of the other headers comes from a browser and does not count.
+    fn has_required_token(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let is_bearer =
             |value: &header::HeaderValue| value.as_bytes().get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer "));
         self.by_token.contains(&uri.path())
@@ -126,7 +130,7 @@ impl OriginPolicy {
             && !["origin", "sec-fetch-site", "cookie"].iter().any(|name| headers.contains_key(*name))
     }
 
-    /// The host that the request is meant for, if it is this server.
+    /// Returns the host that the request names, if it is this server.
     fn host(&self, uri: &Uri, headers: &HeaderMap) -> Result<Origin, ApiError> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let authority = match (hosts.next(), hosts.next()) {
@@ -136,18 +140,18 @@ impl OriginPolicy {
         };
         let scheme = self.public.as_ref().map_or("http", |p| p.scheme.as_str());
         let authority = authority.ok_or_else(foreign_host)?;
-        if let (Some(public), Some(host)) = (&self.public, Origin::of(scheme, &authority))
-            && public.same_place(&host)
+        if let (Some(public), Some(host)) = (&self.public, Origin::from_authority(scheme, &authority))
+            && public.has_same_host(&host)
         {
             return Ok(host);
         }
-        match Origin::of(if self.is_tls { "https" } else { "http" }, &authority) {
+        match Origin::from_authority(if self.is_tls { "https" } else { "http" }, &authority) {
             Some(host) if host.is_loopback() && host.port == self.port => Ok(host),
             _ => Err(foreign_host()),
         }
     }
 
-    /// Whether the request comes from a page of an origin that was allowed.
+    /// Whether the request comes from an allowed origin.
     fn allows(&self, headers: &HeaderMap) -> bool {
         let mut given = headers.get_all(header::ORIGIN).iter();
         match (given.next(), given.next()) {
@@ -186,24 +190,25 @@ fn foreign_origin() -> ApiError {
     )
 }
 
-/// The mark of a request by a page of another origin, which was allowed.
+/// Extension that marks a request from a page of another, allowed origin.
 #[derive(Clone, Copy)]
 pub(crate) struct ForeignPage;
 
-/// Middleware: lets pass what is meant for this server and comes from its own pages, from a program, or from a page that
-/// was allowed; the last may read the answers.
+/// Middleware: refuses requests for other hosts and from foreign pages.
+///
+/// Pages of this server, programs and pages of allowed origins may pass. CORS headers let the last read the response.
 pub(crate) async fn guard(State(policy): State<Arc<OriginPolicy>>, mut request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned().filter(|_| policy.allows(request.headers()));
     if origin.is_some() {
         request.extensions_mut().insert(ForeignPage);
     }
     let mut response = match policy.check(request.uri(), request.headers()) {
-        Ok(()) if origin.is_some() && cors::asks(&request) => cors::permission(),
+        Ok(()) if origin.is_some() && cors::is_preflight(&request) => cors::preflight_response(),
         Ok(()) => next.run(request).await,
         Err(error) => error.into_response(),
     };
     if !policy.allowed.is_empty() {
-        cors::open(origin, &mut response);
+        cors::allow_origin(origin, &mut response);
     }
     response
 }
@@ -235,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn only_loopback_names_with_the_port_are_this_server() {
+    fn only_loopback_hosts_with_the_port_are_accepted() {
         for good in ["127.0.0.1:8080", "localhost:8080", "LOCALHOST:8080", "[::1]:8080", "recall.localhost:8080", "127.1.2.3:8080"] {
             assert!(check(None, &[("host", good)]), "{good}");
         }
@@ -249,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_page_is_refused_whatever_it_calls_itself() {
+    fn foreign_page_is_refused() {
         let host = ("host", "127.0.0.1:8080");
         assert!(check(None, &[host, ("origin", "http://127.0.0.1:8080")]));
         for bad in ["http://evil.example", "http://127.0.0.1:3000", "https://127.0.0.1:8080", "null", "http://localhost:8080", "file://"] {
@@ -262,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_address_counts_beside_loopback() {
+    fn public_address_is_accepted_as_well_as_loopback() {
         let public = Some("https://recall.example.org");
         assert!(check(public, &[("host", "recall.example.org"), ("origin", "https://recall.example.org")]));
         assert!(check(public, &[("host", "recall.example.org:443")]));
@@ -275,20 +280,20 @@ mod tests {
     }
 
     #[test]
-    fn scraper_with_token_is_let_in_under_any_host() {
+    fn scraper_with_token_is_accepted_under_any_host() {
         let (pod, token) = (("host", "10.42.0.7:8080"), ("authorization", "Bearer secret"));
         let public = Some("https://recall.example.org");
         assert!(check_at("/metrics", public, &[pod, token]));
-        assert!(!check_at("/metrics", public, &[pod]), "a page that rebound its name has no token");
+        assert!(!check_at("/metrics", public, &[pod]), "a page with DNS rebinding has no token");
         assert!(!check_at("/metrics", public, &[pod, ("authorization", "Basic eDp5")]));
-        assert!(!check_at("/graphql", public, &[pod, token]), "only where operators ask");
+        assert!(!check_at("/graphql", public, &[pod, token]), "only paths in `by_token`");
         for of_a_page in [("origin", "http://10.42.0.7:8080"), ("sec-fetch-site", "same-origin"), ("cookie", "a=b")] {
             assert!(!check_at("/metrics", public, &[pod, token, of_a_page]), "{of_a_page:?}");
         }
     }
 
     #[test]
-    fn an_allowed_page_may_call_and_no_other_that_looks_like_it() {
+    fn allowed_origin_is_accepted_but_similar_ones_are_not() {
         let host = ("host", "127.0.0.1:8080");
         let cross = ("sec-fetch-site", "cross-site");
         assert!(check(None, &[host, cross, ("origin", "https://app.example.org")]));
@@ -298,7 +303,7 @@ mod tests {
         {
             assert!(!check(None, &[host, cross, ("origin", bad)]), "{bad}");
         }
-        assert!(!check(None, &[host, cross]), "no origin is not that origin");
+        assert!(!check(None, &[host, cross]), "a missing origin is not an allowed one");
         assert!(!check(None, &[host, ("origin", "https://app.example.org"), ("origin", "https://app.example.org")]), "two origins");
         assert!(!check(None, &[("host", "evil.example:8080"), ("origin", "https://app.example.org")]), "and another host");
     }

@@ -1,4 +1,4 @@
-//! Personal access tokens: made for the scripts and agents of a user, and read back.
+//! Personal access tokens for the scripts and agents of a user.
 
 use std::sync::Arc;
 
@@ -16,27 +16,30 @@ use crate::error::ApiError;
 use recall_domain::{AccessToken, AccessTokenId, Timestamp, TokenDigest, UserText};
 use recall_ports::{AccessTokenStore, Clock, Store};
 
-/// What every token begins with, so that people and scanners know one when they see it.
+/// Prefix of every token, so that people and secret scanners recognize it.
 const PREFIX: &str = "recall_pat_";
-/// Random bytes of a token, written as twice as many hexadecimal digits.
-const BYTES: usize = 32;
-/// Most tokens of one user.
+/// Random bytes of a token, written as hexadecimal digits.
+const SECRET_BYTES: usize = 32;
+/// Maximum number of tokens of one user.
 const MAX_TOKENS: usize = 50;
-const MAX_NAME: usize = 100;
-/// How long a token lives when nothing is said, and at most.
+const MAX_NAME_CHARS: usize = 100;
+/// Default lifetime of a token.
 const DEFAULT_DAYS: i32 = 90;
+/// Maximum lifetime of a token.
 const MAX_DAYS: i32 = 366;
 
-/// What a new token is to be.
-pub(crate) struct Wanted {
+/// Properties of a token that is to be created.
+pub(crate) struct NewAccessToken {
     pub(crate) name: String,
     pub(crate) scopes: Vec<String>,
     pub(crate) days: Option<i32>,
 }
 
-/// Whether this is the form of a personal access token; no token of an issuer is taken for one.
-pub(super) fn is_one(token: &str) -> bool {
-    token.strip_prefix(PREFIX).is_some_and(|rest| rest.len() == 2 * BYTES && rest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+/// Whether the text has the form of a personal access token. No token of an issuer has it.
+pub(super) fn is_personal_token(token: &str) -> bool {
+    token
+        .strip_prefix(PREFIX)
+        .is_some_and(|rest| rest.len() == 2 * SECRET_BYTES && rest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
 
 pub(super) fn digest_of(secret: &str) -> TokenDigest {
@@ -45,49 +48,48 @@ pub(super) fn digest_of(secret: &str) -> TokenDigest {
     TokenDigest(bytes)
 }
 
-/// A token that was shown, for streams that go on with it.
-pub(super) struct Held {
+/// A personal access token as the proof of a stream.
+pub(super) struct PersonalTokenProof {
     pub(super) store: Arc<dyn AccessTokenStore>,
     pub(super) digest: TokenDigest,
     pub(super) clock: Arc<dyn Clock>,
 }
 
 #[async_trait]
-impl Proof for Held {
+impl Proof for PersonalTokenProof {
     async fn is_revoked(&self) -> bool {
         matches!(self.store.use_access_token(self.digest, self.clock.now()).await, Ok(None))
     }
 }
 
-/// Refuses those who may not see or change tokens.
+/// Refuses identities that may not read or change personal access tokens.
 ///
 /// # Errors
 /// 403 `ACCESS_TOKENS_FORBIDDEN`.
-pub(crate) fn may_manage(identity: &Identity) -> Result<(), ApiError> {
-    let message = "Neither an access token nor a server without login manages access tokens. Log in first.";
+pub(crate) fn require_token_management(identity: &Identity) -> Result<(), ApiError> {
+    let message = "Access tokens can be managed only after a login. Log in first.";
     match identity.manages_tokens {
         true => Ok(()),
         false => Err(ApiError::refused(StatusCode::FORBIDDEN, "ACCESS_TOKENS_FORBIDDEN", message)),
     }
 }
 
-/// Makes a token that allows no more than its maker has shown to be allowed. The second half is its secret, which is in no
-/// other place.
+/// Creates a token with at most the permissions of `identity`. Returns it with its secret, which is stored nowhere.
 ///
 /// # Errors
-/// When what is wanted is wrong or too much.
+/// When the name, the lifetime or the scopes are invalid, or the user has too many tokens.
 pub(crate) async fn create(
     store: &dyn Store,
     identity: &Identity,
-    wanted: Wanted,
+    wanted: NewAccessToken,
     now: Timestamp,
 ) -> Result<(AccessToken, String), ApiError> {
-    may_manage(identity)?;
+    require_token_management(identity)?;
     let name = wanted.name.trim();
-    if name.is_empty() || name.chars().count() > MAX_NAME {
+    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS {
         return Err(ApiError::invalid(
             "INVALID_NAME",
-            format!("The name is empty or too long. Give it 1 to {MAX_NAME} characters."),
+            format!("The name is empty or too long. Give it 1 to {MAX_NAME_CHARS} characters."),
             "input.name",
         ));
     }
@@ -99,12 +101,12 @@ pub(crate) async fn create(
             "input.expiresInDays",
         ));
     }
-    let scopes = scopes(&wanted.scopes, identity)?;
+    let scopes = check_scopes(&wanted.scopes, identity)?;
     if store.access_tokens(&identity.caller).await?.len() >= MAX_TOKENS {
         let message = format!("There are {MAX_TOKENS} access tokens already. Revoke one first.");
         return Err(ApiError::refused(StatusCode::CONFLICT, "TOO_MANY_ACCESS_TOKENS", message));
     }
-    let (id, secret) = (random::<16>()?, random::<BYTES>()?);
+    let (id, secret) = (random_bytes::<16>()?, random_bytes::<SECRET_BYTES>()?);
     let secret: String = std::iter::once(PREFIX.to_owned()).chain(secret.iter().map(|byte| format!("{byte:02x}"))).collect();
     let token = AccessToken {
         id: AccessTokenId(Builder::from_random_bytes(id).into_uuid()),
@@ -118,7 +120,7 @@ pub(crate) async fn create(
     Ok((token, secret))
 }
 
-fn scopes(wanted: &[String], identity: &Identity) -> Result<String, ApiError> {
+fn check_scopes(wanted: &[String], identity: &Identity) -> Result<String, ApiError> {
     let mut scopes = Vec::new();
     for permission in [Permission::Read, Permission::Write] {
         if wanted.iter().any(|scope| scope == permission.scope()) {
@@ -134,9 +136,9 @@ fn scopes(wanted: &[String], identity: &Identity) -> Result<String, ApiError> {
     Ok(scopes.join(" "))
 }
 
-fn random<const N: usize>() -> Result<[u8; N], ApiError> {
+fn random_bytes<const N: usize>() -> Result<[u8; N], ApiError> {
     let mut bytes = [0; N];
-    let unavailable = |_| ApiError::internal(Arc::new(std::io::Error::other("the machine gives no random numbers")) as Arc<_>);
+    let unavailable = |_| ApiError::internal(Arc::new(std::io::Error::other("the system's random number generator failed")) as Arc<_>);
     SystemRandom::new().fill(&mut bytes).map_err(unavailable)?;
     Ok(bytes)
 }
@@ -149,22 +151,22 @@ mod tests {
     use recall_domain::{Caller, UserId, ViewerRole};
 
     #[test]
-    fn only_tokens_of_this_server_are_looked_up() {
-        let good = format!("{PREFIX}{}", "0f".repeat(BYTES));
-        assert!(is_one(&good));
+    fn only_personal_tokens_have_their_form() {
+        let good = format!("{PREFIX}{}", "0f".repeat(SECRET_BYTES));
+        assert!(is_personal_token(&good));
         for bad in ["", PREFIX, &good[1..], &good[..good.len() - 1], &format!("{good}0"), &good.to_uppercase(), "a.b.c"] {
-            assert!(!is_one(bad), "{bad}");
+            assert!(!is_personal_token(bad), "{bad}");
         }
     }
 
     #[test]
-    fn a_token_allows_no_more_than_its_maker() {
+    fn token_cannot_exceed_permissions_of_its_creator() {
         let identity = |held: &[&str]| Identity {
             permissions: Permissions::of_scopes(held.iter().copied()),
             ..Caller::verified(UserId(uuid::Uuid::nil()), ViewerRole::Admin).into()
         };
         let ask = |wanted: &[&str], held: &[&str]| {
-            scopes(&wanted.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>(), &identity(held)).map_err(|e| e.code())
+            check_scopes(&wanted.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>(), &identity(held)).map_err(|e| e.code())
         };
         let (read, write, admin) = ("recall.read", "recall.write", "recall.admin");
         assert_eq!(ask(&[write, read, read], &[read, write]).as_deref(), Ok("recall.read recall.write"));

@@ -1,4 +1,4 @@
-//! `GET /export`: all that is kept of the caller, as the archive that `recall import` reads. Nothing of anybody else is in it.
+//! `GET /export`: returns the caller's data as an archive for `recall import`. It contains no data of other users.
 
 mod slots;
 mod spool;
@@ -17,7 +17,7 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use self::slots::{ExportSlots, Place};
+use self::slots::{ExportSlot, ExportSlots};
 use super::{audit::Auditor, auth::Reader, error::ApiError};
 use recall_domain::{AuditAction, UserId, ViewerRole};
 use recall_ports::{
@@ -26,27 +26,27 @@ use recall_ports::{
 };
 use recall_usecases::UseCases;
 
-/// Exports at a time that clients take. Each holds a file, and no connection to the database once that is written.
-const AT_ONCE: usize = 32;
-/// Exports at a time that are read from the database: each holds a connection to it.
-const READ_AT_ONCE: usize = 2;
-/// Longest wait for one of these connections; less than a request may take to its head.
-const READ_WITHIN: Duration = Duration::from_secs(15);
-/// Records read at once.
-const PAGE: u32 = 200;
-/// Pieces that may wait for a client.
-const AHEAD: usize = 2;
-/// Longest wait for a client to take a piece, and for all of it.
-const SILENCE: Duration = Duration::from_secs(20);
-const LONGEST: Duration = Duration::from_secs(3_600);
-/// When one who found no place should come again.
-const RETRY: Duration = Duration::from_secs(30);
+/// Maximum number of running exports. Each holds a file, and no database connection once the file is written.
+const MAX_EXPORTS: usize = 32;
+/// Maximum number of exports that read from the database. Each holds a connection.
+const MAX_READERS: usize = 2;
+/// Maximum wait for such a connection; shorter than the timeout of a request.
+const READER_TIMEOUT: Duration = Duration::from_secs(15);
+/// Number of records read at a time.
+const PAGE_RECORDS: u32 = 200;
+/// Maximum number of chunks that wait for the client.
+const MAX_PENDING_CHUNKS: usize = 2;
+/// Maximum wait for a client to read one chunk.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(20);
+const MAX_DURATION: Duration = Duration::from_secs(3_600);
+/// When a client without a slot should try again.
+const RETRY_AFTER: Duration = Duration::from_secs(30);
 
-/// What exports work with.
+/// Dependencies and limits of exports.
 pub(crate) struct Exports {
     usecases: UseCases,
     auditor: Auditor,
-    /// Where files are kept until clients have taken them.
+    /// Folder for the temporary files.
     folder: PathBuf,
     slots: Arc<ExportSlots>,
     readers: Arc<Semaphore>,
@@ -54,26 +54,26 @@ pub(crate) struct Exports {
 
 impl Exports {
     pub(crate) fn new(usecases: UseCases, auditor: Auditor, folder: PathBuf) -> Arc<Self> {
-        Arc::new(Self { usecases, auditor, folder, slots: ExportSlots::new(AT_ONCE), readers: Arc::new(Semaphore::new(READ_AT_ONCE)) })
+        Arc::new(Self { usecases, auditor, folder, slots: ExportSlots::new(MAX_EXPORTS), readers: Arc::new(Semaphore::new(MAX_READERS)) })
     }
 
-    /// A turn to read from the database.
-    async fn turn(&self) -> Option<OwnedSemaphorePermit> {
-        timeout(READ_WITHIN, self.readers.clone().acquire_owned()).await.ok()?.ok()
+    /// Waits for permission to read from the database.
+    async fn reader_permit(&self) -> Option<OwnedSemaphorePermit> {
+        timeout(READER_TIMEOUT, self.readers.clone().acquire_owned()).await.ok()?.ok()
     }
 }
 
-/// Begins an export. What follows after its head comes as fast as the client takes it; if it breaks off, the last line is missing.
+/// Starts an export and streams it as fast as the client reads. If it is cut off, the last line is missing.
 pub(crate) async fn get(State(exports): State<Arc<Exports>>, Reader(identity): Reader) -> Result<Response, ApiError> {
     if identity.caller.role() == ViewerRole::Anonymous {
-        // Strangers could keep everybody else waiting, and fill the audit log.
-        let message = "Visitors cannot export. Log in, take the visit into your account, and export that.";
+        // Anonymous clients could delay everyone else and fill the audit log.
+        let message = "Visitors cannot export. Log in, adopt the visit into your account, and export that.";
         return Err(ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", message));
     }
     let user = identity.caller.user();
-    let refused = || ApiError::rate_limited(RETRY);
-    let place = exports.slots.take(user, Instant::now()).ok_or_else(refused)?;
-    let turn = exports.turn().await.ok_or_else(refused)?;
+    let refused = || ApiError::rate_limited(RETRY_AFTER);
+    let slot = exports.slots.take(user, Instant::now()).ok_or_else(refused)?;
+    let reader_permit = exports.reader_permit().await.ok_or_else(refused)?;
     let store = exports.usecases.store();
     if store.erasure(&identity.caller).await?.is_some_and(|erasure| erasure.ended_at.is_none()) {
         return Err(StoreError::BeingErased.into());
@@ -82,36 +82,36 @@ pub(crate) async fn get(State(exports): State<Arc<Exports>>, Reader(identity): R
         Err(StoreError::NotFound) => None,
         snapshot => Some(snapshot?),
     };
-    // Who the user of the installation without login is, is nobody else's business.
+    // Other users must not learn the id of the local user.
     let local = store.local_user().await?;
     let local_user = if local == user { local } else { UserId(Uuid::nil()) };
     let now = exports.usecases.now();
-    exports.auditor.of_request(now, &identity, AuditAction::DataExported, Some(user.to_string())).await;
+    exports.auditor.note_request(now, &identity, AuditAction::DataExported, Some(user.to_string())).await;
     let spooled = spool::open(exports.folder.clone()).await;
     let (writer, reader) = spooled.map_err(|e| ApiError::internal(Arc::new(e) as Arc<_>))?;
 
     let header = Header { version: VERSION, program: env!("CARGO_PKG_VERSION").to_owned(), exported_at: now, local_user };
-    let (pieces, taken) = mpsc::channel(AHEAD);
+    let (chunks, pending) = mpsc::channel(MAX_PENDING_CHUNKS);
     exports.usecases.background_tasks().run(async move {
         let write = async {
-            let done = write(header, snapshot, writer).await;
-            drop(turn);
+            let done = write_archive(header, snapshot, writer).await;
+            drop(reader_permit);
             done
         };
-        let both = timeout(LONGEST, async { tokio::try_join!(write, give(reader, &pieces, &place)) });
+        let both = timeout(MAX_DURATION, async { tokio::try_join!(write, send_archive(reader, &chunks, &slot)) });
         let is_whole = tokio::select! {
             both = both => matches!(both, Ok(Ok(_))),
-            () = place.lost() => false,
+            () = slot.evicted() => false,
         };
         if !is_whole {
-            tracing::warn!("an export was not taken to its end");
-            // Another export of the user may begin, and need not wait for the client of this one.
-            drop(place);
-            // Without it the client would take the end of the body for the end of the archive.
-            let _ = timeout(SILENCE, pieces.send(Err(std::io::Error::other("the export was cut off")))).await;
+            tracing::warn!("an export ended early");
+            // Frees the slot before the wait below, so that the user can start another export.
+            drop(slot);
+            // Without this error the client would see a regular end of the body.
+            let _ = timeout(CLIENT_TIMEOUT, chunks.send(Err(std::io::Error::other("the export was cut off")))).await;
         }
     });
-    let body = Body::from_stream(futures_util::stream::unfold(taken, async |mut taken| Some((taken.recv().await?, taken))));
+    let body = Body::from_stream(futures_util::stream::unfold(pending, async |mut pending| Some((pending.recv().await?, pending))));
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
@@ -119,17 +119,17 @@ pub(crate) async fn get(State(exports): State<Arc<Exports>>, Reader(identity): R
     Ok(response)
 }
 
-type Pieces = mpsc::Sender<Result<Bytes, std::io::Error>>;
-type Failed = Box<dyn std::error::Error + Send + Sync>;
+type ChunkSender = mpsc::Sender<Result<Bytes, std::io::Error>>;
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Reads the snapshot into the file. Its connection is free when this has ended.
-async fn write(header: Header, snapshot: Option<Box<dyn Snapshot>>, mut file: spool::Writer) -> Result<(), Failed> {
+/// Writes the snapshot to the file. The database connection is free afterwards.
+async fn write_archive(header: Header, snapshot: Option<Box<dyn Snapshot>>, mut file: spool::Writer) -> Result<(), BoxError> {
     let (mut lines, first) = Lines::begin(header);
     file.append(&first).await?;
     if let Some(mut snapshot) = snapshot {
         file.append(&lines.next(&Line::User(snapshot.owner()))).await?;
         loop {
-            let page = snapshot.next(PAGE).await?;
+            let page = snapshot.next(PAGE_RECORDS).await?;
             if page.is_empty() {
                 break;
             }
@@ -142,12 +142,12 @@ async fn write(header: Header, snapshot: Option<Box<dyn Snapshot>>, mut file: sp
     Ok(())
 }
 
-/// Gives the file to the client.
-async fn give(mut file: spool::Reader, pieces: &Pieces, place: &Place) -> Result<(), Failed> {
-    while let Some(piece) = file.next().await? {
-        let bytes = piece.len();
-        timeout(SILENCE, pieces.send(Ok(piece))).await??;
-        place.took(bytes);
+/// Sends the file to the client.
+async fn send_archive(mut file: spool::Reader, chunks: &ChunkSender, slot: &ExportSlot) -> Result<(), BoxError> {
+    while let Some(chunk) = file.next().await? {
+        let bytes = chunk.len();
+        timeout(CLIENT_TIMEOUT, chunks.send(Ok(chunk))).await??;
+        slot.add_sent_bytes(bytes);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Places for exports: one for each user, and a limit for all. When all are taken, a new export ends the slowest one.
+//! Slots for exports: one for each user, with a total limit. When all are in use, a new export evicts the slowest one.
 
 use std::{
     collections::HashMap,
@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use recall_domain::UserId;
 
-/// How long an export is left alone, however slow it is.
-const LEFT_ALONE: Duration = Duration::from_secs(10);
+/// Time for which an export is not evicted, however slow it is.
+const MIN_RUNTIME: Duration = Duration::from_secs(10);
 
-/// The places for exports.
+/// The slots of all exports.
 #[derive(Debug)]
 pub(super) struct ExportSlots {
     limit: usize,
@@ -28,15 +28,15 @@ pub(super) struct ExportSlots {
 #[derive(Debug)]
 struct Running {
     since: Instant,
-    /// Bytes that the client has taken.
-    taken: AtomicU64,
-    cut: CancellationToken,
+    /// Bytes that the client has read.
+    sent: AtomicU64,
+    evict: CancellationToken,
 }
 
 impl Running {
-    /// Bytes a second.
-    fn pace(&self, now: Instant) -> f64 {
-        self.taken.load(Ordering::Relaxed) as f64 / now.duration_since(self.since).as_secs_f64().max(1.0)
+    /// Average speed in bytes per second.
+    fn bytes_per_second(&self, now: Instant) -> f64 {
+        self.sent.load(Ordering::Relaxed) as f64 / now.duration_since(self.since).as_secs_f64().max(1.0)
     }
 }
 
@@ -45,50 +45,51 @@ impl ExportSlots {
         Arc::new(Self { limit, running: Mutex::default() })
     }
 
-    /// Takes a place, unless the user has one. When all are taken, ends the slowest export that is not new; without one there is no
-    /// place.
-    pub(super) fn take(self: &Arc<Self>, user: UserId, now: Instant) -> Option<Place> {
+    /// Takes a slot; `None` if the user has one already.
+    ///
+    /// When all are in use, it evicts the slowest export that is older than `MIN_RUNTIME`; `None` if there is no such export.
+    pub(super) fn take(self: &Arc<Self>, user: UserId, now: Instant) -> Option<ExportSlot> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if running.contains_key(&user) {
             return None;
         }
         if running.len() >= self.limit {
-            let old = running.iter().filter(|(_, export)| now.duration_since(export.since) >= LEFT_ALONE);
-            let (slowest, _) = old.min_by(|(_, a), (_, b)| a.pace(now).total_cmp(&b.pace(now)))?;
+            let old = running.iter().filter(|(_, export)| now.duration_since(export.since) >= MIN_RUNTIME);
+            let (slowest, _) = old.min_by(|(_, a), (_, b)| a.bytes_per_second(now).total_cmp(&b.bytes_per_second(now)))?;
             let slowest = *slowest;
-            running.remove(&slowest)?.cut.cancel();
+            running.remove(&slowest)?.evict.cancel();
         }
-        let export = Arc::new(Running { since: now, taken: AtomicU64::new(0), cut: CancellationToken::new() });
+        let export = Arc::new(Running { since: now, sent: AtomicU64::new(0), evict: CancellationToken::new() });
         running.insert(user, export.clone());
         drop(running);
-        Some(Place { slots: self.clone(), user, export })
+        Some(ExportSlot { slots: self.clone(), user, export })
     }
 }
 
-/// The place of a running export; it is free when this is dropped.
+/// The slot of a running export, free when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ExportSlot {
     slots: Arc<ExportSlots>,
     user: UserId,
     export: Arc<Running>,
 }
 
-impl Place {
-    /// Notes that the client has taken so many bytes more.
-    pub(super) fn took(&self, bytes: usize) {
-        self.export.taken.fetch_add(bytes as u64, Ordering::Relaxed);
+impl ExportSlot {
+    /// Adds bytes that the client has read.
+    pub(super) fn add_sent_bytes(&self, bytes: usize) {
+        self.export.sent.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Waits until another export takes this place.
-    pub(super) async fn lost(&self) {
-        self.export.cut.cancelled().await;
+    /// Waits until another export evicts this one.
+    pub(super) async fn evicted(&self) {
+        self.export.evict.cancelled().await;
     }
 }
 
-impl Drop for Place {
+impl Drop for ExportSlot {
     fn drop(&mut self) {
         let mut running = self.slots.running.lock().unwrap_or_else(PoisonError::into_inner);
-        // A lost place may be that of a later export by now.
+        // After an eviction, the user's slot may already belong to a later export.
         if running.get(&self.user).is_some_and(|export| Arc::ptr_eq(export, &self.export)) {
             running.remove(&self.user);
         }
@@ -107,30 +108,30 @@ mod tests {
     }
 
     #[test]
-    fn slowest_export_gives_way_when_all_places_are_taken() {
+    fn slowest_export_is_evicted_when_all_slots_are_in_use() {
         let (slots, start) = (ExportSlots::new(2), Instant::now());
         let (slow, quick) = (slots.take(user(1), start).unwrap(), slots.take(user(2), start).unwrap());
-        slow.took(1_000);
-        quick.took(9_000_000);
+        slow.add_sent_bytes(1_000);
+        quick.add_sent_bytes(9_000_000);
         assert!(slots.take(user(1), start).is_none(), "one for each user");
-        assert!(slots.take(user(3), start + LEFT_ALONE / 2).is_none(), "both have just begun");
-        let later = start + LEFT_ALONE;
+        assert!(slots.take(user(3), start + MIN_RUNTIME / 2).is_none(), "both have just started");
+        let later = start + MIN_RUNTIME;
         let third = slots.take(user(3), later).unwrap();
-        assert!(slow.export.cut.is_cancelled() && !quick.export.cut.is_cancelled());
-        assert!(slots.take(user(1), later + LEFT_ALONE / 2).is_some(), "the next one is the slowest that is not new");
-        assert!(quick.export.cut.is_cancelled() && !third.export.cut.is_cancelled());
+        assert!(slow.export.evict.is_cancelled() && !quick.export.evict.is_cancelled());
+        assert!(slots.take(user(1), later + MIN_RUNTIME / 2).is_some(), "the next one is the slowest that is not new");
+        assert!(quick.export.evict.is_cancelled() && !third.export.evict.is_cancelled());
     }
 
     #[test]
-    fn places_are_free_once_and_for_their_own_export() {
+    fn slot_is_freed_once_and_only_by_its_own_export() {
         let (slots, start) = (ExportSlots::new(1), Instant::now());
         let first = slots.take(user(1), start).unwrap();
-        let later = start + LEFT_ALONE;
+        let later = start + MIN_RUNTIME;
         let second = slots.take(user(2), later).unwrap();
         drop(second);
         let again = slots.take(user(1), later).unwrap();
         drop(first);
-        assert!(slots.take(user(2), later).is_none(), "the lost place freed nothing");
+        assert!(slots.take(user(2), later).is_none(), "the evicted export freed nothing");
         drop(again);
         assert!(slots.take(user(2), later).is_some());
     }

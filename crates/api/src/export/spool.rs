@@ -1,5 +1,6 @@
-//! A file between a snapshot and its reader. It is written as fast as the store reads and read as fast as the client takes, so that a
-//! slow client holds no connection to the database. It has no name, so nothing is left of it when the process is killed.
+//! A temporary file between a database snapshot and a client.
+//!
+//! With it, a slow client holds no database connection. The file has no name, so nothing is left when the process is killed.
 
 use std::{io, path::PathBuf};
 
@@ -10,24 +11,24 @@ use tokio::{
     sync::watch,
 };
 
-/// Bytes read at once.
-const CHUNK: u64 = 64 * 1024;
+/// Maximum number of bytes read at a time.
+const MAX_CHUNK_BYTES: u64 = 64 * 1024;
 
-/// How far the writer has come.
+/// Progress of the writer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     bytes: u64,
     is_whole: bool,
 }
 
-/// The end that is written.
+/// The write end.
 #[derive(Debug)]
 pub(super) struct Writer {
     file: File,
     progress: watch::Sender<Progress>,
 }
 
-/// The end that is read.
+/// The read end.
 #[derive(Debug)]
 pub(super) struct Reader {
     file: File,
@@ -35,10 +36,10 @@ pub(super) struct Reader {
     progress: watch::Receiver<Progress>,
 }
 
-/// Makes a file in a folder, or in that for temporary files.
+/// Creates a file in `folder`, or in the system's temporary folder if that fails.
 pub(super) async fn open(folder: PathBuf) -> io::Result<(Writer, Reader)> {
     let files = tokio::task::spawn_blocking(move || {
-        // Where the folder cannot be written to, as with a PostgreSQL and a read-only file system, the system's may.
+        // The folder may be read-only, for example in a container with PostgreSQL.
         let named = tempfile::NamedTempFile::new_in(&folder).or_else(|_| tempfile::NamedTempFile::new())?;
         let read = named.reopen()?;
         let (written, path) = named.into_parts();
@@ -53,20 +54,20 @@ pub(super) async fn open(folder: PathBuf) -> io::Result<(Writer, Reader)> {
 impl Writer {
     pub(super) async fn append(&mut self, text: &str) -> io::Result<()> {
         self.file.write_all(text.as_bytes()).await?;
-        // Else it may still be on its way to the file.
+        // Without a flush, tokio may still buffer the bytes.
         self.file.flush().await?;
         self.progress.send_modify(|progress| progress.bytes += text.len() as u64);
         Ok(())
     }
 
-    /// Says that this was all. A writer that is dropped without it has failed.
+    /// Marks the file as complete. A writer that is dropped without this call has failed.
     pub(super) fn finish(self) {
         self.progress.send_modify(|progress| progress.is_whole = true);
     }
 }
 
 impl Reader {
-    /// The next bytes, once they are there; none at the end.
+    /// Waits for the next bytes; `None` at the end.
     ///
     /// # Errors
     /// When the writer has failed, or the file cannot be read.
@@ -74,11 +75,11 @@ impl Reader {
         loop {
             let closed = self.progress.has_changed().is_err();
             let progress = *self.progress.borrow_and_update();
-            let there = (progress.bytes - self.read).min(CHUNK);
-            if there > 0 {
-                let mut chunk = vec![0; usize::try_from(there).unwrap_or_default()];
+            let available = (progress.bytes - self.read).min(MAX_CHUNK_BYTES);
+            if available > 0 {
+                let mut chunk = vec![0; usize::try_from(available).unwrap_or_default()];
                 self.file.read_exact(&mut chunk).await?;
-                self.read += there;
+                self.read += available;
                 return Ok(Some(chunk.into()));
             }
             if progress.is_whole {
@@ -102,9 +103,9 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn spool_gives_everything_in_order_and_leaves_no_file() {
+    async fn spool_keeps_order_and_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(open(folder.path().join("missing")).await.is_ok(), "there is another folder");
+        assert!(open(folder.path().join("missing")).await.is_ok(), "the temporary folder is used");
         let (mut writer, mut reader) = open(folder.path().to_owned()).await.unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         let text = "0123456789abcdef".repeat(10_000);
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn reader_of_a_failed_writer_gets_what_is_there_and_then_an_error() {
+    async fn reader_of_failed_writer_gets_rest_and_then_error() {
         let folder = tempfile::tempdir().unwrap();
         let (mut writer, mut reader) = open(folder.path().to_owned()).await.unwrap();
         writer.append("half").await.unwrap();

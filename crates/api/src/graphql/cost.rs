@@ -123,5 +123,5 @@ fn refused(error: ApiError) -> Vec<ServerError> {
 async fn count(context: &ExtensionContext<'_>, cost: usize) -> Result<(), ApiError> {
     let (Some(scope), Some(limits)) = (context.data_opt::<Arc<Scope>>(), context.data_opt::<Arc<CallerLimits>>()) else { return Ok(()) };
     let more = u32::try_from(cost.saturating_sub(1) / COST_PER_REQUEST).unwrap_or(u32::MAX);
-    limits.further(scope.caller, more).await
+    limits.charge_extra(scope.caller, more).await
 }

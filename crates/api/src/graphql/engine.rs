@@ -295,7 +295,7 @@ impl Operations {
                 return this.engine.follow(prepared, session_data);
             }
             let caller = prepared.scope.caller;
-            let _turn = this.engine.limiter.turn(caller).await;
+            let _turn = this.engine.limiter.acquire_slot(caller).await;
             one(this.engine.run(prepared).await)
         };
         stream::once(begin).flatten().boxed()

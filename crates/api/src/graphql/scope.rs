@@ -189,7 +189,7 @@ pub(crate) fn limits<'c>(ctx: &Context<'c>) -> Result<&'c Arc<CallerLimits>, Api
 pub(crate) async fn note(ctx: &Context<'_>, action: AuditAction, target: String) -> Result<(), ApiError> {
     let auditor = ctx.data::<Auditor>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))?;
     let s = scope(ctx)?;
-    auditor.of_request(s.now, s.identity(), action, Some(target)).await;
+    auditor.note_request(s.now, s.identity(), action, Some(target)).await;
     Ok(())
 }
 

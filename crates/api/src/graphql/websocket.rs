@@ -46,7 +46,7 @@ use super::{
 use crate::{
     address::ClientAddress,
     audit::Roles,
-    auth::{AuthError, Authenticated, Authenticator, CSRF_FIELD, Identity, Lease, is_shown},
+    auth::{AuthError, Authenticated, Authenticator, CSRF_FIELD, Identity, Lease, has_csrf_token},
     error::ApiError,
     server::Connection,
 };
@@ -121,7 +121,7 @@ async fn name(
     let identity = given.unwrap_or_else(|| {
         let identity = by_request.ok_or(AuthError::Missing)?;
         let shown = payload.get(CSRF_FIELD).and_then(Value::as_str).unwrap_or_default();
-        if is_shown(&identity, shown.as_bytes()) { Ok(identity) } else { Err(AuthError::Invalid) }
+        if has_csrf_token(&identity, shown.as_bytes()) { Ok(identity) } else { Err(AuthError::Invalid) }
     })?;
     Ok(Identity { address, ..identity })
 }
@@ -185,7 +185,7 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
                 unknown.store(matches!(error, AuthError::Unavailable(_)), Ordering::Relaxed);
                 ApiError::from(error)
             })?;
-            roles.see(&identity).await;
+            roles.note_role_change(&identity).await;
             let _ = leased.set(identity.lease());
             let _ = named.set(identity);
             Ok(Data::default())

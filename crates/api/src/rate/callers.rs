@@ -1,5 +1,4 @@
-//! What one caller may ask for: requests, by what they cost, and how many are worked on at a time; messages by minute and by day;
-//! streams at once.
+//! Limits of one caller: request cost, concurrent requests, messages by minute and day, and open streams.
 
 use std::{
     collections::HashMap,
@@ -20,20 +19,20 @@ use tokio::{
 };
 
 use super::{
-    Limiter, REMEMBERED, RateLimit, hold_back,
-    shared::{SharedBuckets, Taken},
+    Limiter, MAX_BUCKETS, RateLimit, delay_refusal,
+    shared::{SharedBuckets, TakeOutcome},
 };
 use crate::{Limits, auth::Authenticated, error::ApiError};
 use recall_domain::{Caller, UserId, ViewerRole};
 use recall_ports::{Allowances, BackgroundTasks, Bucket, asked_by};
 
-/// A limit by caller: of all servers where they share one, else of this one.
-struct Limit {
+/// A rate limit by caller, shared by all servers if a store is configured.
+struct CallerLimit {
     own: Arc<Limiter<UserId>>,
     shared: Option<Arc<SharedBuckets>>,
 }
 
-impl Limit {
+impl CallerLimit {
     fn new(name: &'static str, rate: Option<RateLimit>, store: Option<(&Arc<dyn Allowances>, &BackgroundTasks)>, slice: u32) -> Self {
         let bucket = |rate: RateLimit| Bucket { name, capacity: rate.burst, per_second: rate.per_second };
         let shared = store
@@ -45,35 +44,35 @@ impl Limit {
     async fn take(&self, caller: Caller, cost: u32) -> Result<(), ApiError> {
         if let Some(shared) = &self.shared {
             match shared.take(caller, cost).await {
-                Taken::Yes => return Ok(()),
-                Taken::No(wait) => return Err(super::refusal(wait)),
-                Taken::Unknown => {}
+                TakeOutcome::Granted => return Ok(()),
+                TakeOutcome::Refused(wait) => return Err(super::rate_limited(wait)),
+                TakeOutcome::Unknown => {}
             }
         }
         self.own.take_several(caller.user(), cost)
     }
 
-    /// Takes what is due whether it is there or not.
+    /// Takes tokens without checking, into a debt if necessary.
     async fn charge(&self, caller: Caller, cost: u32) {
         let counted = match &self.shared {
             Some(shared) => shared.charge(caller, cost).await,
             None => false,
         };
         if !counted {
-            self.own.owe(caller.user(), cost);
+            self.own.force_charge(caller.user(), cost);
         }
     }
 }
 
 /// The limits of all callers.
 pub(crate) struct CallerLimits {
-    requests: Limit,
-    messages: [Limit; 2],
-    visitors: Limit,
-    streams: Arc<Streams>,
-    /// How many requests of one are worked on at a time, and whose turn it is.
-    at_once: Option<usize>,
-    turns: Mutex<LruCache<UserId, Arc<Semaphore>>>,
+    requests: CallerLimit,
+    messages: [CallerLimit; 2],
+    visitors: CallerLimit,
+    streams: Arc<StreamCounts>,
+    /// Maximum number of concurrent requests of one caller.
+    max_concurrent: Option<usize>,
+    slots: Mutex<LruCache<UserId, Arc<Semaphore>>>,
 }
 
 impl CallerLimits {
@@ -81,13 +80,22 @@ impl CallerLimits {
         let store = store.map(|store| (store, background_tasks));
         let messages = [("messages_minute", limits.messages_by_minute), ("messages_day", limits.messages_by_day)];
         Arc::new(Self {
-            // A tenth of what may be asked at once: few draws, and little that one server keeps from the others.
-            requests: Limit::new("requests", limits.requests, store, limits.requests.map_or(0, |rate| (rate.burst / 10).clamp(1, 100))),
-            messages: messages.map(|(name, rate)| Limit::new(name, rate, store, 0)),
-            visitors: Limit::new("visitor_messages", limits.visitor_messages_by_day, store, 0),
-            streams: Arc::new(Streams { most: limits.streams_per_caller, of_visitors: limits.streams_per_visitor, open: Mutex::default() }),
-            at_once: limits.requests_at_once,
-            turns: Mutex::new(LruCache::new(REMEMBERED)),
+            // The slice is a tenth of the burst: draws are rare, and one server keeps few tokens from the others.
+            requests: CallerLimit::new(
+                "requests",
+                limits.requests,
+                store,
+                limits.requests.map_or(0, |rate| (rate.burst / 10).clamp(1, 100)),
+            ),
+            messages: messages.map(|(name, rate)| CallerLimit::new(name, rate, store, 0)),
+            visitors: CallerLimit::new("visitor_messages", limits.visitor_messages_by_day, store, 0),
+            streams: Arc::new(StreamCounts {
+                max: limits.streams_per_caller,
+                max_for_visitors: limits.streams_per_visitor,
+                open: Mutex::default(),
+            }),
+            max_concurrent: limits.requests_at_once,
+            slots: Mutex::new(LruCache::new(MAX_BUCKETS)),
         })
     }
 
@@ -99,26 +107,27 @@ impl CallerLimits {
         self.requests.take(caller, 1).await
     }
 
-    /// Counts a request that is as much work as `more` others besides itself.
+    /// Counts `more` extra requests for one that is as much work.
     ///
     /// # Errors
     /// As [`Self::request`].
-    pub(crate) async fn further(&self, caller: Caller, more: u32) -> Result<(), ApiError> {
+    pub(crate) async fn charge_extra(&self, caller: Caller, more: u32) -> Result<(), ApiError> {
         if more == 0 { Ok(()) } else { self.requests.take(caller, more).await }
     }
 
-    /// Waits until a request of the caller's is to be worked on. Who asks for much at once waits for themselves, and not everybody
-    /// for them.
-    pub(crate) async fn turn(&self, caller: Caller) -> Option<OwnedSemaphorePermit> {
-        let at_once = self.at_once?;
-        let turns = {
-            let mut all = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-            all.get_or_insert_mut(caller.user(), || Arc::new(Semaphore::new(at_once))).clone()
+    /// Waits for one of the caller's slots; `None` without a limit.
+    ///
+    /// A caller with many concurrent requests waits, and delays no other caller.
+    pub(crate) async fn acquire_slot(&self, caller: Caller) -> Option<OwnedSemaphorePermit> {
+        let max_concurrent = self.max_concurrent?;
+        let slots = {
+            let mut all = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            all.get_or_insert_mut(caller.user(), || Arc::new(Semaphore::new(max_concurrent))).clone()
         };
-        turns.acquire_owned().await.ok()
+        slots.acquire_owned().await.ok()
     }
 
-    /// Counts messages that are to be stored. Several at once count as many, but are taken together or not at all.
+    /// Counts messages that are to be stored. Several messages are accepted together or not at all.
     ///
     /// # Errors
     /// As [`Self::request`].
@@ -130,52 +139,54 @@ impl CallerLimits {
         Ok(())
     }
 
-    /// Counts messages of the day that are stored already, because a visit was taken over. That is never refused: nobody shall lose
-    /// what they told. But they count, be it into a debt, or going on visits and taking them over would be a way around the limit.
-    pub(crate) async fn messages_came(&self, caller: Caller, count: u64) {
+    /// Counts messages of an adopted visit against the limit of the day.
+    ///
+    /// Adoption is never refused, so that no message is lost. The messages still count, into a debt if necessary: otherwise users
+    /// could bypass the limit with visits.
+    pub(crate) async fn charge_adopted_messages(&self, caller: Caller, count: u64) {
         let [_, by_day] = &self.messages;
         if count > 0 {
             by_day.charge(caller, u32::try_from(count).unwrap_or(u32::MAX)).await;
         }
     }
 
-    /// Counts a stream as open until what is returned is dropped. Streams are counted by each server for itself.
+    /// Counts a stream as open until the returned guard is dropped. Each server counts its own streams.
     ///
     /// # Errors
-    /// 429 `TOO_MANY_STREAMS`, when the caller has as many as may be.
+    /// 429 `TOO_MANY_STREAMS`, when the caller has reached the limit.
     pub(crate) fn stream(&self, caller: Caller) -> Result<OpenStream, ApiError> {
         let mut open = self.streams.lock();
         let count = open.entry(caller.user()).or_default();
-        let visitors = self.streams.of_visitors.filter(|_| caller.role() == ViewerRole::Anonymous);
-        if self.streams.most.into_iter().chain(visitors).any(|most| *count >= most) {
-            return Err(ApiError::too_many_streams(WAIT_FOR_A_STREAM));
+        let visitors = self.streams.max_for_visitors.filter(|_| caller.role() == ViewerRole::Anonymous);
+        if self.streams.max.into_iter().chain(visitors).any(|max| *count >= max) {
+            return Err(ApiError::too_many_streams(STREAM_RETRY_AFTER));
         }
         *count += 1;
         Ok(OpenStream { user: caller.user(), streams: self.streams.clone() })
     }
 }
 
-/// Longest wait for one's own requests before this one.
-const LONGEST_TURN: Duration = Duration::from_secs(10);
-/// Nobody knows when a stream ends; after this long it is worth another try.
-const WAIT_FOR_A_STREAM: Duration = Duration::from_secs(5);
+/// Maximum wait for a slot.
+const MAX_SLOT_WAIT: Duration = Duration::from_secs(10);
+/// When a client without a stream should try again. The server cannot know when another stream ends.
+const STREAM_RETRY_AFTER: Duration = Duration::from_secs(5);
 
-struct Streams {
-    most: Option<u32>,
-    of_visitors: Option<u32>,
+struct StreamCounts {
+    max: Option<u32>,
+    max_for_visitors: Option<u32>,
     open: Mutex<HashMap<UserId, u32>>,
 }
 
-impl Streams {
+impl StreamCounts {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<UserId, u32>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A stream that counts.
+/// Keeps a stream counted as open until dropped.
 pub(crate) struct OpenStream {
     user: UserId,
-    streams: Arc<Streams>,
+    streams: Arc<StreamCounts>,
 }
 
 impl Drop for OpenStream {
@@ -190,15 +201,15 @@ impl Drop for OpenStream {
     }
 }
 
-/// Middleware: refuses a caller who asks too often, and works on so many requests of one at a time.
-pub(crate) async fn limit(State(limits): State<Arc<CallerLimits>>, request: Request, next: Next) -> Response {
+/// Middleware: enforces the request rate and the number of concurrent requests of a caller.
+pub(crate) async fn limit_callers(State(limits): State<Arc<CallerLimits>>, request: Request, next: Next) -> Response {
     let caller = request.extensions().get::<Authenticated>().map(|Authenticated(identity)| identity.caller);
     let Some(caller) = caller else { return next.run(request).await };
     if let Err(error) = limits.request(caller).await {
-        return hold_back(error).await.into_response();
+        return delay_refusal(error).await.into_response();
     }
-    let Ok(_turn) = timeout(LONGEST_TURN, limits.turn(caller)).await else {
-        return ApiError::rate_limited(LONGEST_TURN).into_response();
+    let Ok(_slot) = timeout(MAX_SLOT_WAIT, limits.acquire_slot(caller)).await else {
+        return ApiError::rate_limited(MAX_SLOT_WAIT).into_response();
     };
     asked_by(caller.user(), next.run(request)).await
 }

@@ -1,6 +1,8 @@
-//! Buckets that all servers of a database share. A server takes tokens out of the store in slices and spends them by itself, so
-//! most requests touch no database, and a caller who has none left is refused here until there is one. Whatever happens to the
-//! store, nobody waits for it longer than a moment: then this server's own buckets count.
+//! Token buckets that all servers of a database share.
+//!
+//! A server draws slices of tokens from the store and spends them locally, so most requests need no database. It refuses a
+//! caller without tokens until the store has refilled one. A request waits for the store for at most 100 ms; then the server's
+//! own buckets apply.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -9,184 +11,186 @@ use std::{
 
 use lru::LruCache;
 use tokio::{
-    sync::Mutex as Turn,
+    sync::Mutex as AsyncMutex,
     time::{Instant, timeout},
 };
 
-use super::REMEMBERED;
+use super::MAX_BUCKETS;
 use recall_domain::{Caller, UserId};
 use recall_ports::{Allowances, BackgroundTasks, Bucket, DrawOutcome};
 
-/// Longest wait of a request for the store.
-const TIMEOUT: Duration = Duration::from_millis(100);
-/// Longest wait for it of what was done already.
-const LONG_PATIENCE: Duration = Duration::from_secs(5);
-/// How long the store is left alone after it failed or was late.
-const REST: Duration = Duration::from_secs(2);
+/// Maximum wait of a request for the store.
+const DRAW_TIMEOUT: Duration = Duration::from_millis(100);
+/// Maximum wait for the store when the tokens are charged afterwards.
+const CHARGE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Pause after the store has failed or timed out.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// What came of asking.
+/// Result of taking tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
-    Yes,
-    /// There is none before that long.
-    No(Duration),
-    /// The store does not say.
+pub(super) enum TakeOutcome {
+    Granted,
+    /// Refused; the next token is available after this time.
+    Refused(Duration),
+    /// The store did not answer.
     Unknown,
 }
 
-/// One bucket of each caller, in the store.
+/// The buckets of one limit, one for each caller.
 pub(super) struct SharedBuckets {
     store: Arc<dyn Allowances>,
     bucket: Bucket,
-    /// Tokens taken in advance.
+    /// Number of tokens drawn in advance.
     slice: u32,
-    held: Mutex<LruCache<UserId, Arc<Held>>>,
-    resting_until: Mutex<Option<Instant>>,
+    held: Mutex<LruCache<UserId, Arc<CallerTokens>>>,
+    unavailable_until: Mutex<Option<Instant>>,
     background_tasks: BackgroundTasks,
 }
 
-/// What this server has of a caller's.
+/// Tokens of a caller that this server has drawn.
 #[derive(Default)]
-struct Held {
-    purse: Mutex<Purse>,
-    /// Whose turn it is to draw: of many requests at once one asks for all.
-    turn: Arc<Turn<()>>,
+struct CallerTokens {
+    tokens: Mutex<LocalTokens>,
+    /// Held while drawing, so that one of several concurrent requests draws for all.
+    draw_lock: Arc<AsyncMutex<()>>,
 }
 
 #[derive(Default)]
-struct Purse {
+struct LocalTokens {
     left: u32,
-    /// Tokens not spent by then are gone: the store has filled up meanwhile.
-    good_until: Option<Instant>,
-    nothing_until: Option<Instant>,
+    /// When unspent tokens expire, because the store's bucket has refilled by then.
+    expires_at: Option<Instant>,
+    empty_until: Option<Instant>,
 }
 
-/// What a look into the purse showed.
-enum Look {
-    UsageTotals { few_left: bool },
-    Nothing(Duration),
+/// Result of spending local tokens.
+enum SpendOutcome {
+    Spent { few_left: bool },
+    Refused(Duration),
     Empty,
 }
 
-impl Purse {
-    fn spend(&mut self, cost: u32, slice: u32, now: Instant) -> Look {
-        if self.good_until.is_some_and(|end| end <= now) {
+impl LocalTokens {
+    fn spend(&mut self, cost: u32, slice: u32, now: Instant) -> SpendOutcome {
+        if self.expires_at.is_some_and(|end| end <= now) {
             self.left = 0;
         }
         if self.left >= cost {
             self.left -= cost;
-            return Look::UsageTotals { few_left: self.left < slice / 2 && self.nothing_until.is_none_or(|end| end <= now) };
+            return SpendOutcome::Spent { few_left: self.left < slice / 2 && self.empty_until.is_none_or(|end| end <= now) };
         }
-        match self.nothing_until.filter(|end| *end > now) {
-            Some(end) => Look::Nothing(end - now),
-            None => Look::Empty,
+        match self.empty_until.filter(|end| *end > now) {
+            Some(end) => SpendOutcome::Refused(end - now),
+            None => SpendOutcome::Empty,
         }
     }
 
-    fn put(&mut self, drawn: DrawOutcome, good_for: Duration, now: Instant) {
+    fn add(&mut self, drawn: DrawOutcome, lifetime: Duration, now: Instant) {
         match drawn {
             DrawOutcome::Tokens(n) => {
                 self.left = self.left.saturating_add(n);
-                self.good_until = now.checked_add(good_for);
-                self.nothing_until = None;
+                self.expires_at = now.checked_add(lifetime);
+                self.empty_until = None;
             }
-            DrawOutcome::Nothing(wait) => self.nothing_until = now.checked_add(wait),
+            DrawOutcome::Nothing(wait) => self.empty_until = now.checked_add(wait),
         }
     }
 }
 
 impl SharedBuckets {
-    /// `slice` is what is taken in advance; 0 where several may be asked for together, who should find all that is left in one place.
+    /// Creates the buckets. `slice` is the number of tokens drawn in advance.
+    ///
+    /// It is 0 for limits where one request may need several tokens: all that are left should then be in the store.
     pub(super) fn new(store: Arc<dyn Allowances>, bucket: Bucket, slice: u32, background_tasks: BackgroundTasks) -> Arc<Self> {
-        let held = Mutex::new(LruCache::new(REMEMBERED));
-        Arc::new(Self { store, bucket, slice, held, resting_until: Mutex::default(), background_tasks })
+        let held = Mutex::new(LruCache::new(MAX_BUCKETS));
+        Arc::new(Self { store, bucket, slice, held, unavailable_until: Mutex::default(), background_tasks })
     }
 
-    /// Takes tokens of a caller.
-    pub(super) async fn take(self: &Arc<Self>, caller: Caller, cost: u32) -> Taken {
+    /// Takes tokens of a caller, from the local ones or from the store.
+    pub(super) async fn take(self: &Arc<Self>, caller: Caller, cost: u32) -> TakeOutcome {
         let held = lock(&self.held).get_or_insert_mut(caller.user(), Arc::default).clone();
         match self.spend(&held, cost) {
-            Look::UsageTotals { few_left } => {
+            SpendOutcome::Spent { few_left } => {
                 if few_left {
                     self.draw_ahead(caller, held);
                 }
-                return Taken::Yes;
+                return TakeOutcome::Granted;
             }
-            Look::Nothing(wait) => return Taken::No(wait),
-            Look::Empty if self.rests() => return Taken::Unknown,
-            Look::Empty => {}
+            SpendOutcome::Refused(wait) => return TakeOutcome::Refused(wait),
+            SpendOutcome::Empty if self.is_unavailable() => return TakeOutcome::Unknown,
+            SpendOutcome::Empty => {}
         }
         let drawing = async {
-            let _turn = held.turn.lock().await;
-            // Somebody else may have drawn for both.
+            let _draw_lock = held.draw_lock.lock().await;
+            // Another request may have drawn tokens meanwhile.
             match self.spend(&held, cost) {
-                Look::UsageTotals { .. } => return Taken::Yes,
-                Look::Nothing(wait) => return Taken::No(wait),
-                Look::Empty => {}
+                SpendOutcome::Spent { .. } => return TakeOutcome::Granted,
+                SpendOutcome::Refused(wait) => return TakeOutcome::Refused(wait),
+                SpendOutcome::Empty => {}
             }
             match self.store.draw(&caller, self.bucket, cost, cost.saturating_add(self.slice)).await {
                 Ok(drawn) => {
-                    self.put(&held, drawn);
+                    self.add(&held, drawn);
                     match self.spend(&held, cost) {
-                        Look::UsageTotals { .. } => Taken::Yes,
-                        Look::Nothing(wait) => Taken::No(wait),
-                        Look::Empty => Taken::Unknown,
+                        SpendOutcome::Spent { .. } => TakeOutcome::Granted,
+                        SpendOutcome::Refused(wait) => TakeOutcome::Refused(wait),
+                        SpendOutcome::Empty => TakeOutcome::Unknown,
                     }
                 }
-                Err(error) => self.rest(&error),
+                Err(error) => self.mark_unavailable(&error),
             }
         };
-        match timeout(TIMEOUT, drawing).await {
+        match timeout(DRAW_TIMEOUT, drawing).await {
             Ok(taken) => taken,
-            Err(late) => self.rest(&late),
+            Err(late) => self.mark_unavailable(&late),
         }
     }
 
-    /// Takes tokens of a caller whether they are there or not; whether the store knows of it.
+    /// Takes tokens of a caller without checking. Returns whether the store has recorded it.
     pub(super) async fn charge(&self, caller: Caller, cost: u32) -> bool {
-        match timeout(LONG_PATIENCE, self.store.charge(&caller, self.bucket, cost)).await {
+        match timeout(CHARGE_TIMEOUT, self.store.charge(&caller, self.bucket, cost)).await {
             Ok(Ok(())) => return true,
-            Ok(Err(error)) => drop(self.rest(&error)),
-            Err(late) => drop(self.rest(&late)),
+            Ok(Err(error)) => drop(self.mark_unavailable(&error)),
+            Err(late) => drop(self.mark_unavailable(&late)),
         }
         false
     }
 
-    fn spend(&self, held: &Held, cost: u32) -> Look {
-        lock(&held.purse).spend(cost, self.slice, Instant::now())
+    fn spend(&self, held: &CallerTokens, cost: u32) -> SpendOutcome {
+        lock(&held.tokens).spend(cost, self.slice, Instant::now())
     }
 
-    fn put(&self, held: &Held, drawn: DrawOutcome) {
-        let good_for = Duration::try_from_secs_f64(f64::from(self.bucket.capacity) / self.bucket.per_second).unwrap_or(Duration::MAX);
-        lock(&held.purse).put(drawn, good_for, Instant::now());
+    fn add(&self, held: &CallerTokens, drawn: DrawOutcome) {
+        let lifetime = Duration::try_from_secs_f64(f64::from(self.bucket.capacity) / self.bucket.per_second).unwrap_or(Duration::MAX);
+        lock(&held.tokens).add(drawn, lifetime, Instant::now());
     }
 
-    /// Draws before the last token is spent, so that no request waits for it.
-    fn draw_ahead(self: &Arc<Self>, caller: Caller, held: Arc<Held>) {
-        let Ok(turn) = held.turn.clone().try_lock_owned() else { return };
-        if self.rests() {
+    /// Draws tokens in the background before the last one is spent.
+    fn draw_ahead(self: &Arc<Self>, caller: Caller, held: Arc<CallerTokens>) {
+        let Ok(draw_lock) = held.draw_lock.clone().try_lock_owned() else { return };
+        if self.is_unavailable() {
             return;
         }
         let this = self.clone();
         self.background_tasks.run(async move {
-            let _turn = turn;
-            match timeout(TIMEOUT, this.store.draw(&caller, this.bucket, 0, this.slice)).await {
-                Ok(Ok(drawn)) => this.put(&held, drawn),
-                Ok(Err(error)) => drop(this.rest(&error)),
-                Err(late) => drop(this.rest(&late)),
+            let _draw_lock = draw_lock;
+            match timeout(DRAW_TIMEOUT, this.store.draw(&caller, this.bucket, 0, this.slice)).await {
+                Ok(Ok(drawn)) => this.add(&held, drawn),
+                Ok(Err(error)) => drop(this.mark_unavailable(&error)),
+                Err(late) => drop(this.mark_unavailable(&late)),
             }
         });
     }
 
-    fn rests(&self) -> bool {
-        lock(&self.resting_until).is_some_and(|end| end > Instant::now())
+    fn is_unavailable(&self) -> bool {
+        lock(&self.unavailable_until).is_some_and(|end| end > Instant::now())
     }
 
-    fn rest(&self, why: &dyn std::error::Error) -> Taken {
-        *lock(&self.resting_until) = Some(Instant::now() + REST);
+    fn mark_unavailable(&self, why: &dyn std::error::Error) -> TakeOutcome {
+        *lock(&self.unavailable_until) = Some(Instant::now() + RETRY_AFTER);
         metrics::counter!("recall_shared_limits_missed_total").increment(1);
-        tracing::debug!(error = %why, limit = self.bucket.name, "the limits that servers share cannot be asked for; this server's own count");
-        Taken::Unknown
+        tracing::debug!(error = %why, limit = self.bucket.name, "cannot reach the shared limits, this server counts alone");
+        TakeOutcome::Unknown
     }
 }
 

@@ -1,4 +1,4 @@
-//! Buckets: nobody gets more than the burst and the rate, nobody takes from another, and servers that share one give no more together.
+//! Tests of token buckets: burst and rate, separation of callers, and buckets that servers share.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
 use std::{
@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 
 use super::{
-    shared::{SharedBuckets, Taken},
+    shared::{SharedBuckets, TakeOutcome},
     *,
 };
 use crate::Limits;
@@ -21,25 +21,25 @@ fn user(n: u128) -> UserId {
 }
 
 #[test]
-fn a_flood_takes_nothing_from_others() {
+fn flood_does_not_use_up_tokens_of_others() {
     let limiter = Limiter::new(Some(RateLimit { per_second: 1.0, burst: 10 }));
     let now = Instant::now();
     assert_eq!((0..1000).filter(|_| limiter.take_at(user(1), 1, now).is_ok()).count(), 10);
     assert_eq!((0..10).filter(|_| limiter.take_at(user(2), 1, now).is_ok()).count(), 10);
     let wait = limiter.take_at(user(1), 1, now).unwrap_err();
-    assert!(wait <= Duration::from_secs(1) && limiter.take_at(user(1), 1, now + wait).is_ok(), "as long as it says");
+    assert!(wait <= Duration::from_secs(1) && limiter.take_at(user(1), 1, now + wait).is_ok(), "the returned wait is exact");
     limiter.take_at(user(3), 1, now).unwrap();
     limiter.charge(&user(3), 5.0);
     limiter.charge(&user(4), 5.0);
     assert_eq!((0..10).filter(|_| limiter.take_at(user(3), 1, now).is_ok()).count(), 4);
     limiter.charge(&user(3), 1e9);
-    assert!(limiter.take_at(user(3), 1, now).unwrap_err() <= Duration::from_secs(1), "no debts");
+    assert!(limiter.take_at(user(3), 1, now).unwrap_err() <= Duration::from_secs(1), "no debt");
     assert!(Limiter::new(None).take_at(user(1), 1, now).is_ok());
 }
 
 proptest::proptest! {
     #[test]
-    fn never_more_than_the_burst_and_the_rate(steps in proptest::collection::vec(0u64..2_000, 1..200), per_minute in 1u32..600, burst in 1u32..20) {
+    fn bucket_grants_at_most_burst_plus_rate(steps in proptest::collection::vec(0u64..2_000, 1..200), per_minute in 1u32..600, burst in 1u32..20) {
         let limiter = Limiter::new(Some(RateLimit { per_second: f64::from(per_minute) / 60.0, burst }));
         let start = Instant::now();
         let (mut now, mut granted) = (start, 0u32);
@@ -47,12 +47,12 @@ proptest::proptest! {
             now += Duration::from_millis(step);
             granted += u32::from(limiter.take_at(user(1), 1, now).is_ok());
         }
-        let most = f64::from(burst) + (now - start).as_secs_f64() * f64::from(per_minute) / 60.0;
-        proptest::prop_assert!(f64::from(granted) <= most + 1e-6, "{granted} of {most}");
+        let max = f64::from(burst) + (now - start).as_secs_f64() * f64::from(per_minute) / 60.0;
+        proptest::prop_assert!(f64::from(granted) <= max + 1e-6, "{granted} of {max}");
     }
 }
 
-/// A store of buckets in memory, with a clock of its own that stands still, and an answer that may be slow or an error.
+/// A store of buckets in memory that never refills and may time out or fail.
 #[derive(Default)]
 struct Store {
     left: Mutex<HashMap<UserId, f64>>,
@@ -62,7 +62,7 @@ struct Store {
 
 #[async_trait]
 impl Allowances for Store {
-    async fn draw(&self, caller: &Caller, bucket: Bucket, least: u32, most: u32) -> Result<DrawOutcome, StoreError> {
+    async fn draw(&self, caller: &Caller, bucket: Bucket, least: u32, max: u32) -> Result<DrawOutcome, StoreError> {
         self.draws.fetch_add(1, Ordering::SeqCst);
         if self.slow.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
@@ -73,7 +73,7 @@ impl Allowances for Store {
         if *left < 1.0 {
             return Ok(DrawOutcome::Nothing(Duration::from_secs(60)));
         }
-        let given = f64::from(most).min(left.floor()).max(f64::from(least));
+        let given = f64::from(max).min(left.floor()).max(f64::from(least));
         *left -= given;
         Ok(DrawOutcome::Tokens(given as u32))
     }
@@ -95,7 +95,7 @@ fn caller(n: u128) -> Caller {
 const BUCKET: Bucket = Bucket { name: "requests", capacity: 100, per_second: 1e-3 };
 
 #[tokio::test]
-async fn servers_that_share_a_bucket_give_no_more_than_it_holds_together() {
+async fn servers_sharing_a_bucket_grant_at_most_its_capacity() {
     let store = Arc::new(Store::default());
     let servers = [0, 1, 2].map(|_| SharedBuckets::new(store.clone(), BUCKET, 10, BackgroundTasks::default()));
     let asked = (0..600).map(|i| {
@@ -105,44 +105,44 @@ async fn servers_that_share_a_bucket_give_no_more_than_it_holds_together() {
     let mut given = 0;
     for taken in asked.collect::<Vec<_>>() {
         match taken.await.unwrap() {
-            Taken::Yes => given += 1,
-            Taken::No(wait) => assert!(wait > Duration::ZERO),
-            Taken::Unknown => panic!("the store was there"),
+            TakeOutcome::Granted => given += 1,
+            TakeOutcome::Refused(wait) => assert!(wait > Duration::ZERO),
+            TakeOutcome::Unknown => panic!("the store was available"),
         }
     }
-    // What one server took in advance and nobody asked it for is lost to the others: a slice at most.
+    // Tokens that a server has drawn in advance but not spent are lost to the others: one slice at most.
     assert!((80..=100).contains(&given), "{given}");
-    assert_eq!(servers[0].take(caller(2), 1).await, Taken::Yes, "another's bucket is another");
+    assert_eq!(servers[0].take(caller(2), 1).await, TakeOutcome::Granted, "another caller has another bucket");
 }
 
 #[tokio::test]
-async fn most_requests_do_not_touch_the_store_and_refused_ones_never() {
+async fn most_requests_and_all_refused_ones_skip_the_store() {
     let store = Arc::new(Store::default());
     let server = SharedBuckets::new(store.clone(), BUCKET, 10, BackgroundTasks::default());
     for _ in 0..100 {
-        assert_eq!(server.take(caller(1), 1).await, Taken::Yes);
+        assert_eq!(server.take(caller(1), 1).await, TakeOutcome::Granted);
         tokio::task::yield_now().await;
     }
     let draws = store.draws.load(Ordering::SeqCst);
     assert!(draws <= 15, "{draws} draws for 100 requests");
     for _ in 0..100 {
-        assert!(matches!(server.take(caller(1), 1).await, Taken::No(_)));
+        assert!(matches!(server.take(caller(1), 1).await, TakeOutcome::Refused(_)));
     }
     assert!(store.draws.load(Ordering::SeqCst) <= draws + 1, "a flood that is refused reaches the store");
 }
 
 #[tokio::test]
-async fn several_are_taken_together_and_paid_for_afterwards() {
+async fn several_tokens_are_granted_together_into_a_debt() {
     let store = Arc::new(Store::default());
     let server = SharedBuckets::new(store.clone(), BUCKET, 0, BackgroundTasks::default());
-    assert_eq!(server.take(caller(1), 500).await, Taken::Yes, "more than fits into the bucket is not refused for ever");
+    assert_eq!(server.take(caller(1), 500).await, TakeOutcome::Granted, "a cost above the capacity is granted");
     let left = store.left.lock().unwrap()[&user(1)];
     assert!(left <= -400.0, "{left}");
-    assert!(matches!(server.take(caller(1), 1).await, Taken::No(_)));
+    assert!(matches!(server.take(caller(1), 1).await, TakeOutcome::Refused(_)));
 }
 
 #[tokio::test]
-async fn a_store_that_does_not_answer_delays_one_request_and_then_own_buckets_count() {
+async fn slow_store_delays_one_request_then_own_buckets_apply() {
     let store = Arc::new(Store { slow: true.into(), ..Store::default() });
     let limits = Limits { requests: Some(RateLimit { per_second: 1e-3, burst: 5 }), ..Limits::default() };
     let limits = CallerLimits::new(&limits, Some(&(store.clone() as Arc<dyn Allowances>)), &BackgroundTasks::default());
@@ -150,23 +150,23 @@ async fn a_store_that_does_not_answer_delays_one_request_and_then_own_buckets_co
     for _ in 0..20 {
         taken += u32::from(limits.request(caller(1)).await.is_ok());
     }
-    assert_eq!(taken, 5, "its own limit holds");
-    assert_eq!(store.draws.load(Ordering::SeqCst), 1, "it is left alone for a while");
+    assert_eq!(taken, 5, "the server's own limit applies");
+    assert_eq!(store.draws.load(Ordering::SeqCst), 1, "the store is not called again for a while");
 }
 
 #[tokio::test]
-async fn messages_that_came_with_a_visit_count_whether_there_is_room_or_not() {
+async fn adopted_messages_are_counted_even_beyond_the_limit() {
     let limits = Limits { messages_by_day: Some(RateLimit { per_second: 1e-3, burst: 10 }), ..Limits::default() };
     for (shares, slow) in [(false, false), (true, false), (true, true)] {
         let store = Arc::new(Store { slow: slow.into(), ..Store::default() });
         let shared: Arc<dyn Allowances> = store.clone();
         let limits = CallerLimits::new(&limits, shares.then_some(&shared), &BackgroundTasks::default());
-        limits.messages_came(caller(1), 7).await;
+        limits.charge_adopted_messages(caller(1), 7).await;
         for n in 0..4 {
             assert_eq!(limits.messages(caller(1), 1).await.is_ok(), n < 3, "{shares} {slow} {n}");
         }
-        limits.messages_came(caller(1), 50).await;
-        limits.messages_came(caller(2), 0).await;
+        limits.charge_adopted_messages(caller(1), 50).await;
+        limits.charge_adopted_messages(caller(2), 0).await;
         assert!(limits.messages(caller(1), 1).await.is_err() && limits.messages(caller(2), 10).await.is_ok());
         if shares && !slow {
             let owed = store.left.lock().unwrap()[&user(1)];
@@ -174,12 +174,12 @@ async fn messages_that_came_with_a_visit_count_whether_there_is_room_or_not() {
         }
     }
     let limiter = Limiter::new(limits.messages_by_day);
-    limiter.owe(user(1), 60);
-    assert!(limiter.take_at(user(1), 1, Instant::now()).unwrap_err() > Duration::from_secs(50_000), "the whole debt is waited for");
+    limiter.force_charge(user(1), 60);
+    assert!(limiter.take_at(user(1), 1, Instant::now()).unwrap_err() > Duration::from_secs(50_000), "the caller waits for the whole debt");
 }
 
 #[tokio::test]
-async fn a_stream_counts_as_long_as_it_is_open() {
+async fn stream_is_counted_while_it_is_open() {
     let limits = CallerLimits::new(&Limits { streams_per_caller: Some(2), ..Limits::default() }, None, &BackgroundTasks::default());
     let open = [limits.stream(caller(1)).unwrap(), limits.stream(caller(1)).unwrap()];
     assert_eq!(limits.stream(caller(1)).err().unwrap().code(), "TOO_MANY_STREAMS");
@@ -190,7 +190,7 @@ async fn a_stream_counts_as_long_as_it_is_open() {
 
 proptest::proptest! {
     #[test]
-    fn several_at_once_cost_as_much_as_one_by_one(costs in proptest::collection::vec(1u32..50, 1..100)) {
+    fn batched_tokens_cost_as_much_as_single_ones(costs in proptest::collection::vec(1u32..50, 1..100)) {
         let limiter = Limiter::new(Some(RateLimit { per_second: 1.0, burst: 10 }));
         let start = Instant::now();
         let (mut now, mut taken, mut last) = (start, 0, 0);
@@ -200,26 +200,26 @@ proptest::proptest! {
                 Err(wait) => wait,
             };
         }
-        let most = 10.0 + (now - start).as_secs_f64() + f64::from(last);
-        proptest::prop_assert!(f64::from(taken) <= most + 1e-6, "{taken} of {most}");
+        let max = 10.0 + (now - start).as_secs_f64() + f64::from(last);
+        proptest::prop_assert!(f64::from(taken) <= max + 1e-6, "{taken} of {max}");
     }
 }
 
 #[tokio::test]
-async fn requests_of_one_take_turns_and_nobody_else_waits() {
+async fn concurrent_requests_of_one_caller_delay_no_other() {
     let limits = CallerLimits::new(&Limits { requests_at_once: Some(2), ..Limits::default() }, None, &BackgroundTasks::default());
-    let mut held = vec![limits.turn(caller(1)).await, limits.turn(caller(1)).await];
-    assert!(tokio::time::timeout(Duration::from_millis(50), limits.turn(caller(1))).await.is_err(), "a third waits");
-    assert!(limits.turn(caller(2)).await.is_some(), "another does not");
+    let mut held = vec![limits.acquire_slot(caller(1)).await, limits.acquire_slot(caller(1)).await];
+    assert!(tokio::time::timeout(Duration::from_millis(50), limits.acquire_slot(caller(1))).await.is_err(), "a third waits");
+    assert!(limits.acquire_slot(caller(2)).await.is_some(), "another caller does not wait");
     held.pop();
-    assert!(limits.turn(caller(1)).await.is_some());
+    assert!(limits.acquire_slot(caller(1)).await.is_some());
     let free = CallerLimits::new(&Limits::default(), None, &BackgroundTasks::default());
-    assert!(free.turn(caller(1)).await.is_none(), "without a limit there are no turns");
+    assert!(free.acquire_slot(caller(1)).await.is_none(), "without a limit there are no slots");
 }
 
 #[tokio::test]
-async fn a_refusal_takes_a_moment() {
+async fn refusal_is_delayed() {
     let begun = Instant::now();
-    let _ = hold_back(ApiError::rate_limited(Duration::from_secs(1))).await;
-    assert!(begun.elapsed() >= HELD_BACK);
+    let _ = delay_refusal(ApiError::rate_limited(Duration::from_secs(1))).await;
+    assert!(begun.elapsed() >= REFUSAL_DELAY);
 }

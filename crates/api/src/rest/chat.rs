@@ -1,4 +1,4 @@
-//! `POST /chat`: say something.
+//! `POST /chat`: stores a message.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{read_session, renamed};
+use super::{read_session, with_rest_names};
 use crate::{
     Auditor,
     auth::Writer,
@@ -24,40 +24,40 @@ use recall_domain::{AuditAction, MessageId, MessageStatus, Role, SessionId};
 use recall_usecases::{ResourceId, SendMessage, UseCases};
 
 #[derive(Deserialize)]
-pub(super) struct Request {
+pub(super) struct ChatRequest {
     session_id: Option<String>,
     user_id: Option<Uuid>,
     message: String,
-    #[serde(default = "user")]
+    #[serde(default = "default_role")]
     role: Role,
 }
 
-fn user() -> Role {
+fn default_role() -> Role {
     Role::User
 }
 
 #[derive(Serialize)]
-pub(super) struct Accepted {
+pub(super) struct ChatResponse {
     status: MessageStatus,
-    /// `pending` while an answer may follow; it comes over the event stream.
+    /// `pending` while an answer may follow over the event stream.
     llm_response: Option<&'static str>,
     session_id: SessionId,
     message_id: MessageId,
 }
 
-/// Stores a message; without a session it starts one.
+/// Stores a message, in a new session if none is given.
 pub(super) async fn post(
     State(usecases): State<UseCases>,
     Extension((limits, auditor)): Extension<(Arc<CallerLimits>, Auditor)>,
     Writer(identity): Writer,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
-) -> Result<(StatusCode, Json<Accepted>), ApiError> {
+) -> Result<(StatusCode, Json<ChatResponse>), ApiError> {
     let caller = identity.caller;
-    let request: Request = body::json(&headers, bytes)?;
-    // Whose memory this is follows from who asks. A body that says otherwise is a mistake or an attempt.
+    let request: ChatRequest = body::json(&headers, bytes)?;
+    // The memory follows from the caller's identity. Another id in the body is a mistake or an attack.
     if request.user_id.is_some_and(|id| id != caller.user().0) {
-        return Err(ApiError::refused(StatusCode::FORBIDDEN, "FOREIGN_USER", "`user_id` names somebody else. Leave it out."));
+        return Err(ApiError::refused(StatusCode::FORBIDDEN, "FOREIGN_USER", "`user_id` names another user. Leave it out."));
     }
     let given = request.session_id.as_deref().map(read_session).transpose()?;
     limits.messages(caller, 1).await?;
@@ -75,20 +75,20 @@ pub(super) async fn post(
         client_message_id: None,
     };
     let scope = Scope::new(identity, usecases.clone(), AnswerBudget::default());
-    let send = |whose| {
+    let send = |owner| {
         let usecases = &usecases;
-        async move { usecases.send(&whose, message).await.map_err(renamed) }
+        async move { usecases.send(&owner, message).await.map_err(with_rest_names) }
     };
     match scope.change(&[ResourceId::Session(session)], send).await {
         Ok((message, memory)) => {
-            auditor.of_shared(scope.now, scope.identity(), memory, AuditAction::SharedMessagesStored, message.id).await;
+            auditor.note_shared_change(scope.now, scope.identity(), memory, AuditAction::SharedMessagesStored, message.id).await;
             let llm_response = (message.status == MessageStatus::Processing).then_some("pending");
-            let accepted = Accepted { status: message.status, llm_response, session_id: session, message_id: message.id };
-            Ok((StatusCode::ACCEPTED, Json(accepted)))
+            let response = ChatResponse { status: message.status, llm_response, session_id: session, message_id: message.id };
+            Ok((StatusCode::ACCEPTED, Json(response)))
         }
         Err(error) => {
             if given.is_none() {
-                // The session was made for this message alone.
+                // The session was created for this message only.
                 let _ = usecases.delete_session(&caller, session).await;
             }
             Err(error.at("session_id"))

@@ -1,4 +1,4 @@
-//! `GET /context/{session_id}?q=…`: what the memory knows about a question.
+//! `GET /context/{session_id}?q=…`: returns the context of a question.
 
 use axum::{
     Json,
@@ -7,8 +7,8 @@ use axum::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    renamed,
     view::{EntityView, FactView, MessageView},
+    with_rest_names,
 };
 use crate::{
     auth::Reader,
@@ -22,80 +22,82 @@ use recall_domain::{
 use recall_usecases::{ResourceId, UseCases};
 
 #[derive(Deserialize)]
-pub(super) struct Question {
+pub(super) struct ContextParameters {
     q: Option<String>,
     first: Option<u32>,
     scope: Option<String>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Found {
+pub(super) struct ContextResponse {
     session_id: SessionId,
-    messages: Vec<RankedMessage>,
-    facts: Vec<RankedFact>,
+    messages: Vec<RankedMessageView>,
+    facts: Vec<RankedFactView>,
     entities: Vec<EntityView>,
     methods_used: Vec<Method>,
     timings: Timings,
 }
 
 #[derive(Serialize)]
-struct RankedMessage {
+struct RankedMessageView {
     message: MessageView,
     score: f64,
     methods: Vec<Method>,
 }
 
 #[derive(Serialize)]
-struct RankedFact {
+struct RankedFactView {
     fact: FactView,
     score: f64,
 }
 
-/// The context of a question asked in a session: from all of the caller's sessions, or with `scope=session` from this one.
+/// Returns the context of a question.
+///
+/// It comes from all sessions of the caller, or with `scope=session` from this one.
 pub(super) async fn get(
     State(usecases): State<UseCases>,
     Reader(identity): Reader,
     Path(session): Path<String>,
-    Query(question): Query<Question>,
-) -> Result<Json<Found>, ApiError> {
+    Query(parameters): Query<ContextParameters>,
+) -> Result<Json<ContextResponse>, ApiError> {
     let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
-    let asked = Scope::new(identity, usecases, AnswerBudget::default());
-    let usecases = &asked.usecases;
-    let found = |whose| async move { usecases.session(&whose, session).await.map_err(ApiError::from) };
-    let (session, memory) = asked.look(&[ResourceId::Session(session)], found).await?;
-    let scope = match question.scope.as_deref() {
+    let request_scope = Scope::new(identity, usecases, AnswerBudget::default());
+    let usecases = &request_scope.usecases;
+    let found = |owner| async move { usecases.session(&owner, session).await.map_err(ApiError::from) };
+    let (session, memory) = request_scope.look(&[ResourceId::Session(session)], found).await?;
+    let scope = match parameters.scope.as_deref() {
         None | Some("user") => Where::User,
         Some("session") => Where::Session(session.id),
         Some(_) => return Err(ApiError::invalid("INVALID_SCOPE", "There is no such scope. Use `user` or `session`.", "scope")),
     };
-    let first = question.first.unwrap_or(10);
+    let first = parameters.first.unwrap_or(10);
     if !(1..=100).contains(&first) {
         return Err(ApiError::invalid("INVALID_PAGE_SIZE", "The page size is out of range. Ask for 1 to 100.", "first"));
     }
-    let text = question.q.ok_or_else(|| ApiError::invalid("QUERY_REQUIRED", "The question is missing. Ask it with `?q=…`.", "q"))?;
+    let text = parameters.q.ok_or_else(|| ApiError::invalid("QUERY_REQUIRED", "The question is missing. Ask it with `?q=…`.", "q"))?;
     let query = ContextQuery { text: text.into(), scope, first, methods: Vec::new(), as_of: None, exclude: None, shared: true };
-    // All of one's own is asked also from a session of shared memory.
-    let whose = if matches!(query.scope, Where::User) { asked.caller } else { memory.caller };
-    let context = usecases.context(&whose, query).await.map_err(renamed)?;
+    // In a session of shared memory, the scope `user` still means the caller's own memory.
+    let owner = if matches!(query.scope, Where::User) { request_scope.caller } else { memory.caller };
+    let context = usecases.context(&owner, query).await.map_err(with_rest_names)?;
     for found in &context.messages {
-        asked.budget.spend(found.message.text.as_str().len());
+        request_scope.budget.spend(found.message.text.as_str().len());
     }
-    asked.budget.check()?;
-    Ok(Json(Found {
+    request_scope.budget.check()?;
+    Ok(Json(ContextResponse {
         session_id: session.id,
         messages: context
             .messages
             .into_iter()
-            .map(|m| RankedMessage { message: MessageView::of(m.message, m.shared), score: m.score, methods: m.methods })
+            .map(|m| RankedMessageView { message: MessageView::of(m.message, m.shared), score: m.score, methods: m.methods })
             .collect(),
-        facts: asked
+        facts: request_scope
             .batches
             .clone()
-            .drive(asked.budget.clone(), FactView::of(&asked, &context.facts))
+            .drive(request_scope.budget.clone(), FactView::of(&request_scope, &context.facts))
             .await??
             .into_iter()
             .zip(&context.facts)
-            .map(|(fact, ranked)| RankedFact { fact, score: ranked.score })
+            .map(|(fact, ranked)| RankedFactView { fact, score: ranked.score })
             .collect(),
         entities: context.entities.iter().map(|e| EntityView::of(e, context.shared_entities.contains(&e.id))).collect(),
         methods_used: context.methods_used,

@@ -1,4 +1,4 @@
-//! `POST /entity/resolve`: which thing a name means.
+//! `POST /entity/resolve`: finds the entity that a name means.
 
 use axum::{
     Json,
@@ -8,7 +8,7 @@ use axum::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{read_session, renamed, view::EntityView};
+use super::{read_session, view::EntityView, with_rest_names};
 use crate::{
     auth::Reader,
     body,
@@ -20,22 +20,22 @@ use recall_facts::CandidateEntity;
 use recall_usecases::{ResourceId, UseCases};
 
 #[derive(Deserialize)]
-pub(super) struct Request {
+pub(super) struct ResolveRequest {
     mention: String,
     r#type: Option<String>,
     session_id: Option<String>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Resolved {
+pub(super) struct ResolveResponse {
     canonical_form: Option<String>,
     entity_id: Option<EntityId>,
     confidence: f64,
-    candidates: Vec<Candidate>,
+    candidates: Vec<CandidateView>,
 }
 
 #[derive(Serialize)]
-struct Candidate {
+struct CandidateView {
     #[serde(flatten)]
     entity: EntityView,
     confidence: f64,
@@ -48,8 +48,8 @@ pub(super) async fn resolve(
     Reader(identity): Reader,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
-) -> Result<Json<Resolved>, ApiError> {
-    let request: Request = body::json(&headers, bytes)?;
+) -> Result<Json<ResolveResponse>, ApiError> {
+    let request: ResolveRequest = body::json(&headers, bytes)?;
     let unknown_type = || {
         ApiError::invalid(
             "UNKNOWN_TYPE",
@@ -61,17 +61,17 @@ pub(super) async fn resolve(
     let session = request.session_id.as_deref().map(read_session).transpose()?;
     let (scope, mention) = (Scope::new(identity, usecases, AnswerBudget::default()), &request.mention);
     let things: Vec<ResourceId> = session.into_iter().map(ResourceId::Session).collect();
-    let resolve = |whose| {
+    let resolve = |owner| {
         let usecases = &scope.usecases;
-        async move { usecases.resolve(&whose, mention, wanted, session).await.map_err(renamed) }
+        async move { usecases.resolve(&owner, mention, wanted, session).await.map_err(with_rest_names) }
     };
     let (found, memory) = scope.look(&things, resolve).await.map_err(|e| e.at("session_id"))?;
-    let candidate = |c: &CandidateEntity| Candidate {
+    let candidate = |c: &CandidateEntity| CandidateView {
         entity: EntityView::of(&c.entity, memory.is_shared()),
         confidence: c.score,
         reason: c.reason.clone(),
     };
-    Ok(Json(Resolved {
+    Ok(Json(ResolveResponse {
         canonical_form: found.canonical_form,
         entity_id: found.entity.as_ref().map(|e| e.id),
         confidence: found.confidence,

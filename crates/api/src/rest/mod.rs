@@ -1,5 +1,4 @@
-//! The REST endpoints: plain JSON over the same use cases as GraphQL, with the same rules and codes. Nothing can be done
-//! here that cannot be done there.
+//! REST endpoints: plain JSON over the same use cases, rules and error codes as GraphQL. GraphQL can do everything they can.
 
 mod chat;
 mod context;
@@ -17,20 +16,20 @@ use super::{Auditor, error::ApiError, rate::CallerLimits};
 use recall_domain::SessionId;
 use recall_usecases::UseCases;
 
-/// What this interface calls the inputs of use cases where it has other names.
-const NAMES: [(&str, &str); 3] = [("query", "q"), ("text", "message"), ("sessionId", "session_id")];
+/// REST names of use case inputs, where they differ.
+const REST_NAMES: [(&str, &str); 3] = [("query", "q"), ("text", "message"), ("sessionId", "session_id")];
 
-/// An error of a use case with the names of this interface.
-fn renamed(error: impl Into<ApiError>) -> ApiError {
-    error.into().renamed(&NAMES)
+/// Converts an error of a use case, with the REST names of its inputs.
+fn with_rest_names(error: impl Into<ApiError>) -> ApiError {
+    error.into().renamed(&REST_NAMES)
 }
 
-/// Reads the session that a body names.
+/// Parses the session id of a body.
 fn read_session(id: &str) -> Result<SessionId, ApiError> {
     id.parse().map_err(|_| ApiError::invalid("INVALID_ID", "An id is a UUID, as this server returned it.", "session_id"))
 }
 
-/// The routes.
+/// Builds the REST routes.
 pub(crate) fn routes(limits: Arc<CallerLimits>, auditor: Auditor) -> Router<UseCases> {
     Router::new()
         .route("/chat", post(chat::post).layer(Extension((limits, auditor))))

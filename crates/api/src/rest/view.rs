@@ -1,4 +1,4 @@
-//! Domain objects as the JSON of the REST endpoints.
+//! JSON representations of domain objects for the REST endpoints.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -46,7 +46,7 @@ impl MessageView {
     }
 }
 
-/// A thing.
+/// An entity.
 #[derive(Serialize)]
 pub(super) struct EntityView {
     entity_id: EntityId,
@@ -82,7 +82,7 @@ pub(super) struct FactView {
 }
 
 impl FactView {
-    /// Views of ranked facts, in their order.
+    /// Loads the views of ranked facts, in their order.
     pub(super) async fn of(scope: &Scope, facts: &[RankedFact]) -> Result<Vec<Self>, ApiError> {
         let ontology = scope.usecases.ontology();
         let mut rivals = HashMap::new();

@@ -1,5 +1,7 @@
-//! A login that has begun: what the browser takes with it to the issuer and back. Everything is computed from one random
-//! secret in a cookie, so no server has to keep it, and any of them can go on. Pure, but for the random secret.
+//! A login attempt: the state that the browser carries to the issuer and back.
+//!
+//! Everything is derived from one random secret in a cookie. No server stores it, so any server can complete the login. Pure,
+//! except for the random secret.
 
 use ring::{
     digest::{SHA256, digest},
@@ -11,18 +13,18 @@ use subtle::ConstantTimeEq;
 
 use recall_domain::{Timestamp, TokenDigest};
 
-/// How long a person may take at the issuer.
-pub(super) const SECONDS: i64 = 600;
-/// Longest address to come back to.
-const MAX_PATH: usize = 1_000;
+/// Maximum time at the issuer.
+pub(super) const MAX_AGE_SECONDS: i64 = 600;
+/// Maximum length of the path to return to.
+const MAX_PATH_BYTES: usize = 1_000;
 
-/// 32 random bytes, written as hexadecimal digits: of a login that has begun, and of one that has succeeded.
+/// 32 random bytes as hexadecimal digits: the secret of a login attempt, a login or a visit.
 #[derive(Clone)]
 pub(in super::super) struct Secret(String);
 
-/// The machine gives no random numbers.
+/// The system's random number generator failed.
 #[derive(Debug, thiserror::Error)]
-#[error("the machine gives no random numbers")]
+#[error("the system's random number generator failed")]
 pub(in super::super) struct NoRandom;
 
 impl Secret {
@@ -41,23 +43,23 @@ impl Secret {
         &self.0
     }
 
-    /// By which the store knows it.
+    /// Digest that the store keeps instead of the secret.
     pub(in super::super) fn digest(&self) -> TokenDigest {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest(&SHA256, self.0.as_bytes()).as_ref());
         TokenDigest(bytes)
     }
 
-    /// What pages of this server show besides the cookie, which browsers also send for others.
+    /// Derives the CSRF token, which only pages of this server can send.
     pub(in super::super) fn csrf(&self) -> String {
-        self.derived(&["csrf"])
+        self.derive(&["csrf"])
     }
 
-    /// Another secret for another purpose, from which this one cannot be computed.
-    fn derived(&self, purpose: &[&str]) -> String {
+    /// Derives a secret for another purpose. The original cannot be computed from it.
+    fn derive(&self, purpose: &[&str]) -> String {
         let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, self.0.as_bytes()));
         for part in purpose {
-            // With the length, so that no two lists are one.
+            // The length separates the parts, so that no two lists have the same input.
             context.update(&(part.len() as u64).to_be_bytes());
             context.update(part.as_bytes());
         }
@@ -69,7 +71,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A login that has begun.
+/// A login that was started and not yet completed.
 pub(super) struct Attempt {
     secret: Secret,
     begun: i64,
@@ -81,13 +83,13 @@ impl Attempt {
         Ok(Self { secret: Secret::fresh()?, begun: now.timestamp(), return_to: return_to.to_owned() })
     }
 
-    /// The value of its cookie.
+    /// Returns the value of the attempt cookie.
     pub(super) fn cookie(&self) -> String {
         let return_to: String = form_urlencoded::byte_serialize(self.return_to.as_bytes()).collect();
         format!("{}.{}.{return_to}", self.secret.text(), self.begun)
     }
 
-    /// Reads the cookie; `None` when it is none of this server, or too old.
+    /// Reads the attempt cookie; `None` if it is malformed or too old.
     pub(super) fn parse(cookie: &str, now: Timestamp) -> Option<Self> {
         let mut parts = cookie.splitn(3, '.');
         let secret = Secret::parse(parts.next()?)?;
@@ -97,38 +99,40 @@ impl Attempt {
         let pair = format!("a={encoded}");
         let (_, return_to) = form_urlencoded::parse(pair.as_bytes()).next()?;
         let return_to = local_path(&return_to)?.to_owned();
-        (0..SECONDS).contains(&age).then_some(Self { secret, begun, return_to })
+        (0..MAX_AGE_SECONDS).contains(&age).then_some(Self { secret, begun, return_to })
     }
 
-    /// What the issuer sends back, so that nobody can make a browser end a login that it has not begun.
+    /// Derives the `state` parameter.
+    ///
+    /// The issuer sends it back, so that no foreign page can complete a login that this browser has not started.
     pub(super) fn state(&self) -> String {
-        // Of all that the cookie says, so that no part of it can be changed.
-        self.secret.derived(&["state", &self.begun.to_string(), &self.return_to])
+        // Covers all parts of the cookie, so that none of them can be changed.
+        self.secret.derive(&["state", &self.begun.to_string(), &self.return_to])
     }
 
-    pub(super) fn is_state(&self, given: &str) -> bool {
+    pub(super) fn matches_state(&self, given: &str) -> bool {
         self.state().as_bytes().ct_eq(given.as_bytes()).into()
     }
 
-    /// What the issuer puts into the ID token, so that none of another login is taken.
+    /// Derives the nonce. The issuer puts it into the ID token, so that the token of another login is refused.
     pub(super) fn nonce(&self) -> String {
-        self.secret.derived(&["nonce"])
+        self.secret.derive(&["nonce"])
     }
 
-    /// What only who began the login can show when the code is exchanged (RFC 7636).
+    /// Derives the PKCE code verifier (RFC 7636).
     pub(super) fn verifier(&self) -> String {
-        self.secret.derived(&["verifier"])
+        self.secret.derive(&["verifier"])
     }
 
-    /// Where the browser goes afterwards.
+    /// The path to which the browser returns.
     pub(super) fn return_to(&self) -> &str {
         &self.return_to
     }
 }
 
-/// A place on this server. What browsers could take for another server, whatever they make of odd characters, is none.
+/// Checks that the text is a path on this server. `None` if a browser might resolve it to another host.
 pub(super) fn local_path(text: &str) -> Option<&str> {
-    let plain = text.len() <= MAX_PATH && text.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
+    let plain = text.len() <= MAX_PATH_BYTES && text.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
     (plain && text.starts_with('/') && !text.starts_with("//")).then_some(text)
 }
 
@@ -142,11 +146,11 @@ mod tests {
     }
 
     #[test]
-    fn only_places_on_this_server_are_returned_to() {
+    fn only_local_paths_are_accepted() {
         for good in ["/", "/#/s/1", "/graphql?x=%2F%2Fevil", "/a//b", "/@evil.example", "/.evil"] {
             assert_eq!(local_path(good), Some(good));
         }
-        let long = format!("/{}", "a".repeat(MAX_PATH));
+        let long = format!("/{}", "a".repeat(MAX_PATH_BYTES));
         for bad in [
             "",
             "a",
@@ -169,26 +173,26 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_serves_for_ten_minutes_and_as_it_is() {
+    fn attempt_cookie_expires_and_rejects_changes() {
         let begun = Attempt::new(at(1_000), "/#/s/1?a=b&c.d").unwrap();
         let cookie = begun.cookie();
-        let read = Attempt::parse(&cookie, at(1_000 + SECONDS - 1)).unwrap();
+        let read = Attempt::parse(&cookie, at(1_000 + MAX_AGE_SECONDS - 1)).unwrap();
         assert_eq!((read.state(), read.nonce(), read.verifier()), (begun.state(), begun.nonce(), begun.verifier()));
         assert_eq!(read.return_to(), "/#/s/1?a=b&c.d");
-        assert!(read.is_state(&begun.state()) && !read.is_state("") && !read.is_state(&begun.nonce()));
-        for late in [999, 1_000 + SECONDS, i64::from(i32::MAX)] {
+        assert!(read.matches_state(&begun.state()) && !read.matches_state("") && !read.matches_state(&begun.nonce()));
+        for late in [999, 1_000 + MAX_AGE_SECONDS, i64::from(i32::MAX)] {
             assert!(Attempt::parse(&cookie, at(late)).is_none(), "{late}");
         }
         for bad in ["", "a.b.c", &cookie[1..], &cookie.replace(".1000.", ".x."), &cookie.replace("%2F", "%2F%2F")] {
             assert!(Attempt::parse(bad, at(1_000)).is_none(), "{bad}");
         }
         let moved = Attempt::parse(&cookie.replace(".1000.", ".1001."), at(1_001)).unwrap();
-        assert!(!moved.is_state(&begun.state()), "its state says what else it said");
+        assert!(!moved.matches_state(&begun.state()), "the state covers the start time");
         assert_ne!(Attempt::new(at(0), "/").unwrap().state(), Attempt::new(at(0), "/").unwrap().state());
     }
 
     #[test]
-    fn what_is_shown_tells_nothing_of_the_secret() {
+    fn csrf_token_differs_from_the_secret() {
         let secret = Secret::fresh().unwrap();
         assert_ne!(secret.csrf(), secret.text());
         assert_eq!(Secret::parse(secret.text()).unwrap().csrf(), secret.csrf());
@@ -199,7 +203,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn whatever_a_cookie_says_it_leads_nowhere_else(cookie in ".{0,80}", path in ".{0,40}") {
+        fn no_cookie_leads_to_another_host(cookie in ".{0,80}", path in ".{0,40}") {
             if let Some(attempt) = Attempt::parse(&cookie, at(0)) {
                 proptest::prop_assert!(local_path(attempt.return_to()).is_some());
             }

@@ -1,22 +1,22 @@
-//! What an ID token and a logout token must say. Pure: signatures have been checked, and the time is an argument.
+//! Checks the claims of ID tokens and logout tokens. Pure: signatures were verified before, and the time is an argument.
 
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use serde_json::{Map, Value};
 
-use super::super::token::claims::{moment, texts, user};
+use super::super::token::claims::{parse_numeric_date, string_values, user_id};
 use recall_domain::{Timestamp, UserId};
 use recall_ports::LoggedOut;
 
-/// Longest text that is taken over from an issuer.
-const MAX_TEXT: usize = 255;
-/// What a logout token says that it is (OpenID Connect Back-Channel Logout, section 2.4).
+/// Maximum length of a text claim that is stored.
+const MAX_TEXT_CHARS: usize = 255;
+/// Event name in logout tokens (OpenID Connect Back-Channel Logout, section 2.4).
 const LOGOUT_EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
-/// How old a logout token without an expiry may be.
-const LOGOUT_WITHIN: TimeDelta = TimeDelta::minutes(5);
+/// Maximum age of a logout token without an expiry.
+const MAX_LOGOUT_TOKEN_AGE: TimeDelta = TimeDelta::minutes(5);
 
-/// For whom tokens must be, and when.
+/// Expected issuer, client and time of a token.
 pub(super) struct Expected<'a> {
     pub(super) issuer: &'a str,
     pub(super) client_id: &'a str,
@@ -24,11 +24,11 @@ pub(super) struct Expected<'a> {
     pub(super) skew: Duration,
 }
 
-/// Whom an ID token names.
+/// The user of an ID token.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Person {
     pub(super) user: UserId,
-    /// The issuer's session.
+    /// The id of the session at the issuer.
     pub(super) session: Option<String>,
     pub(super) name: Option<String>,
 }
@@ -37,8 +37,8 @@ fn text<'c>(claims: &'c Map<String, Value>, name: &str) -> Option<&'c str> {
     claims.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-fn short(claims: &Map<String, Value>, name: &str) -> Option<String> {
-    text(claims, name).filter(|t| t.chars().count() <= MAX_TEXT).map(str::to_owned)
+fn bounded_text(claims: &Map<String, Value>, name: &str) -> Option<String> {
+    text(claims, name).filter(|t| t.chars().count() <= MAX_TEXT_CHARS).map(str::to_owned)
 }
 
 impl Expected<'_> {
@@ -46,33 +46,34 @@ impl Expected<'_> {
         TimeDelta::from_std(self.skew).unwrap_or_default()
     }
 
-    /// What both kinds of tokens must say. Refusals name what is wrong.
+    /// Checks the claims that both kinds of tokens have. The error names the wrong claim.
     fn common(&self, claims: &Map<String, Value>) -> Result<(), &'static str> {
         if text(claims, "iss") != Some(self.issuer) {
             return Err("issuer");
         }
-        if !texts(claims.get("aud")).any(|a| a == self.client_id) {
+        if !string_values(claims.get("aud")).any(|a| a == self.client_id) {
             return Err("audience");
         }
-        if claims.get("exp").is_some_and(|exp| moment(exp).is_none_or(|exp| self.now >= exp + self.skew())) {
+        if claims.get("exp").is_some_and(|exp| parse_numeric_date(exp).is_none_or(|exp| self.now >= exp + self.skew())) {
             return Err("expired");
         }
-        match claims.get("iat").map(moment) {
+        match claims.get("iat").map(parse_numeric_date) {
             Some(Some(issued)) if issued <= self.now + self.skew() => Ok(()),
             _ => Err("early"),
         }
     }
 
-    /// The person that an ID token names (OpenID Connect Core, section 3.1.3.7). `nonce` is that of the login; one that
-    /// comes when a login is renewed may have none.
+    /// Checks an ID token and returns its user (OpenID Connect Core, section 3.1.3.7).
+    ///
+    /// `nonce` is that of the login attempt; `None` when a login is renewed.
     pub(super) fn person(&self, claims: &Map<String, Value>, nonce: Option<&str>) -> Result<Person, &'static str> {
         self.common(claims)?;
         if !claims.contains_key("exp") {
             return Err("expiry");
         }
-        // For several, it must say to which of them it was given.
+        // With several audiences, the token must name the authorized party.
         let party = claims.get("azp");
-        if party.is_some_and(|p| p.as_str() != Some(self.client_id)) || (party.is_none() && texts(claims.get("aud")).count() > 1) {
+        if party.is_some_and(|p| p.as_str() != Some(self.client_id)) || (party.is_none() && string_values(claims.get("aud")).count() > 1) {
             return Err("party");
         }
         if nonce.is_some() && text(claims, "nonce") != nonce {
@@ -80,20 +81,20 @@ impl Expected<'_> {
         }
         let subject = text(claims, "sub").ok_or("subject")?;
         Ok(Person {
-            user: user(self.issuer, subject),
-            session: short(claims, "sid"),
-            name: ["name", "preferred_username", "email"].into_iter().find_map(|claim| short(claims, claim)),
+            user: user_id(self.issuer, subject),
+            session: bounded_text(claims, "sid"),
+            name: ["name", "preferred_username", "email"].into_iter().find_map(|claim| bounded_text(claims, claim)),
         })
     }
 
-    /// Whom a logout token means (OpenID Connect Back-Channel Logout, section 2.6), and when it was said.
+    /// Checks a logout token (OpenID Connect Back-Channel Logout, section 2.6). Returns what to log out and when it was issued.
     pub(super) fn logged_out(&self, claims: &Map<String, Value>) -> Result<(LoggedOut, Timestamp), &'static str> {
         self.common(claims)?;
-        let issued = claims.get("iat").and_then(moment).ok_or("early")?;
-        if !claims.contains_key("exp") && self.now >= issued + LOGOUT_WITHIN {
+        let issued = claims.get("iat").and_then(parse_numeric_date).ok_or("early")?;
+        if !claims.contains_key("exp") && self.now >= issued + MAX_LOGOUT_TOKEN_AGE {
             return Err("expired");
         }
-        // An ID token says the same but for these two.
+        // Only these two claims distinguish an ID token from a logout token.
         if claims.contains_key("nonce") {
             return Err("nonce");
         }
@@ -105,7 +106,7 @@ impl Expected<'_> {
         }
         let of = match (text(claims, "sid"), text(claims, "sub")) {
             (Some(session), _) => LoggedOut::Session(session.to_owned()),
-            (None, Some(subject)) => LoggedOut::User(user(self.issuer, subject)),
+            (None, Some(subject)) => LoggedOut::User(user_id(self.issuer, subject)),
             (None, None) => return Err("subject"),
         };
         Ok((of, issued))
@@ -144,9 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn an_id_token_is_for_this_client_and_this_login() {
+    fn id_token_must_match_client_and_login() {
         let person = id_token(json!({})).unwrap();
-        assert_eq!(person, Person { user: user(ISSUER, "anna"), session: Some("s".to_owned()), name: Some("Anna".to_owned()) });
+        assert_eq!(person, Person { user: user_id(ISSUER, "anna"), session: Some("s".to_owned()), name: Some("Anna".to_owned()) });
         for good in [
             json!({ "aud": ["web"] }),
             json!({ "aud": ["web", "api"], "azp": "web" }),
@@ -186,9 +187,9 @@ mod tests {
     }
 
     #[test]
-    fn a_logout_token_says_so_and_whom_it_means() {
+    fn logout_token_needs_event_and_subject() {
         assert_eq!(logout_token(json!({})), Ok(LoggedOut::Session("s".to_owned())));
-        assert_eq!(logout_token(json!({ "sid": null })), Ok(LoggedOut::User(user(ISSUER, "anna"))));
+        assert_eq!(logout_token(json!({ "sid": null })), Ok(LoggedOut::User(user_id(ISSUER, "anna"))));
         assert_eq!(logout_token(json!({ "sub": null })), Ok(LoggedOut::Session("s".to_owned())));
         assert!(logout_token(json!({ "exp": null, "iat": NOW - 299 })).is_ok());
         for (bad, why) in [
@@ -210,7 +211,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn whatever_claims_say_they_are_read_or_refused(exp: f64, iat: f64, text in ".{0,30}") {
+        fn arbitrary_claims_never_panic(exp: f64, iat: f64, text in ".{0,30}") {
             let odd = json!({ "exp": exp, "iat": iat, "aud": [text, 7, null], "azp": text, "events": text, "sid": [text] });
             let _ = (id_token(odd.clone()), logout_token(odd));
         }

@@ -1,5 +1,4 @@
-//! This server as a client of the issuer (OAuth 2.0, RFC 6749): where people are sent, and what codes and refresh tokens are
-//! exchanged for.
+//! OAuth 2.0 client of the issuer (RFC 6749): authorization URL, code exchange, refresh and revocation.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,8 +17,14 @@ use super::{super::token::ProviderMetadata, attempt::Attempt};
 use recall_domain::ProviderToken;
 use recall_ports::{FetchError, PostForms};
 
-type Answer = StandardTokenResponse<IdToken, BasicTokenType>;
-type Base = OAuthClient<BasicErrorResponse, Answer, BasicTokenIntrospectionResponse, StandardRevocableToken, BasicRevocationErrorResponse>;
+type TokenEndpointResponse = StandardTokenResponse<IdToken, BasicTokenType>;
+type ConfiguredClient = OAuthClient<
+    BasicErrorResponse,
+    TokenEndpointResponse,
+    BasicTokenIntrospectionResponse,
+    StandardRevocableToken,
+    BasicRevocationErrorResponse,
+>;
 
 #[derive(Debug, Deserialize, Serialize)]
 struct IdToken {
@@ -28,37 +33,37 @@ struct IdToken {
 
 impl ExtraTokenFields for IdToken {}
 
-/// What a code or a refresh token was exchanged for.
-pub(super) struct Tokens {
+/// The tokens that the issuer returned.
+pub(super) struct TokenSet {
     pub(super) id: Option<String>,
     pub(super) access: String,
     pub(super) refresh: Option<ProviderToken>,
-    /// How long the access token is good.
+    /// Lifetime of the access token.
     pub(super) expires_in: Option<Duration>,
-    /// What was granted; what was asked for, when nothing is said.
+    /// The granted scopes; `None` if they are those that were requested.
     pub(super) scopes: Option<Vec<String>>,
 }
 
-/// Why there is nothing.
+/// Why the exchange of a code or refresh token failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ExchangeError {
-    /// The issuer takes this code or token for nothing. Another attempt would not help.
+    /// The issuer refused the code or token. A retry would not help.
     #[error("the issuer refused: {0}")]
     Refused(&'static str),
-    /// It cannot be asked now, or answers what nobody can read.
-    #[error("the issuer cannot be asked: {0}")]
+    /// The issuer cannot be reached, or its response is malformed.
+    #[error("the issuer is not available: {0}")]
     Unavailable(String),
 }
 
-/// The client.
-pub(super) struct Client {
+/// The OpenID Connect client of this server.
+pub(super) struct OidcClient {
     id: String,
     secret: Option<String>,
     redirect: String,
     forms: Arc<dyn PostForms>,
 }
 
-impl Client {
+impl OidcClient {
     pub(super) fn new(id: String, secret: Option<String>, redirect: String, forms: Arc<dyn PostForms>) -> Self {
         Self { id, secret, redirect, forms }
     }
@@ -67,10 +72,10 @@ impl Client {
         &self.id
     }
 
-    fn base(&self, metadata: &ProviderMetadata) -> Base {
+    fn base(&self, metadata: &ProviderMetadata) -> ConfiguredClient {
         let methods = metadata.token_endpoint_auth_methods_supported.as_deref().unwrap_or_default();
         let has = |name: &str| methods.iter().any(|m| m == name);
-        let client = Base::new(ClientId::new(self.id.clone()));
+        let client = ConfiguredClient::new(ClientId::new(self.id.clone()));
         let client = match &self.secret {
             Some(secret) => client.set_client_secret(ClientSecret::new(secret.clone())),
             None => client,
@@ -79,7 +84,7 @@ impl Client {
         client.set_auth_type(if in_body { AuthType::RequestBody } else { AuthType::BasicAuth })
     }
 
-    /// Where the browser is sent to log in. `None` when the issuer says nowhere.
+    /// Builds the authorization URL; `None` if the issuer names no endpoint.
     pub(super) fn authorization(&self, metadata: &ProviderMetadata, attempt: &Attempt, scopes: &[String]) -> Option<String> {
         let url = AuthUrl::new(metadata.authorization_endpoint.clone()?).ok()?;
         let client = self.base(metadata).set_auth_uri(url).set_redirect_uri(RedirectUrl::new(self.redirect.clone()).ok()?);
@@ -87,54 +92,55 @@ impl Client {
         let mut request = client.authorize_url(|| CsrfToken::new(attempt.state()));
         request = request.add_scopes(scopes.iter().cloned().map(Scope::new)).set_pkce_challenge(challenge);
         request = request.add_extra_param("nonce", attempt.nonce());
-        // Without it issuers drop this scope (OpenID Connect Core, section 11).
+        // Without `prompt=consent`, issuers ignore this scope (OpenID Connect Core, section 11).
         if scopes.iter().any(|s| s == "offline_access") {
             request = request.add_extra_param("prompt", "consent");
         }
         Some(request.url().0.into())
     }
 
-    /// What a code is good for.
-    pub(super) async fn exchange(&self, metadata: &ProviderMetadata, code: &str, verifier: String) -> Result<Tokens, ExchangeError> {
+    /// Exchanges an authorization code for tokens.
+    pub(super) async fn exchange(&self, metadata: &ProviderMetadata, code: &str, verifier: String) -> Result<TokenSet, ExchangeError> {
         let redirect = RedirectUrl::new(self.redirect.clone()).map_err(|e| ExchangeError::Unavailable(e.to_string()))?;
         let client = self.base(metadata).set_token_uri(token_url(metadata)?).set_redirect_uri(redirect);
         let request = client.exchange_code(AuthorizationCode::new(code.to_owned())).set_pkce_verifier(PkceCodeVerifier::new(verifier));
-        request.request_async(&self.http()).await.map(tokens).map_err(failure)
+        request.request_async(&self.http()).await.map(token_set).map_err(exchange_error)
     }
 
-    /// What a refresh token is good for.
-    pub(super) async fn refresh(&self, metadata: &ProviderMetadata, token: &ProviderToken) -> Result<Tokens, ExchangeError> {
+    /// Exchanges a refresh token for new tokens.
+    pub(super) async fn refresh(&self, metadata: &ProviderMetadata, token: &ProviderToken) -> Result<TokenSet, ExchangeError> {
         let client = self.base(metadata).set_token_uri(token_url(metadata)?);
         let token = RefreshToken::new(token.0.clone());
-        client.exchange_refresh_token(&token).request_async(&self.http()).await.map(tokens).map_err(failure)
+        client.exchange_refresh_token(&token).request_async(&self.http()).await.map(token_set).map_err(exchange_error)
     }
 
-    /// The claims of the userinfo endpoint (OpenID Connect Core, section 5.3); `None` without a readable answer. By POST, which every
-    /// issuer takes there.
+    /// Reads the claims of the userinfo endpoint (OpenID Connect Core, section 5.3); `None` without a valid response.
+    ///
+    /// It uses POST, which every issuer supports there.
     pub(super) async fn userinfo(&self, metadata: &ProviderMetadata, access: &str) -> Option<Map<String, Value>> {
         let url = metadata.userinfo_endpoint.as_deref()?;
         let bearer = format!("Bearer {access}");
         let headers = [("authorization", bearer.as_str()), ("content-type", "application/x-www-form-urlencoded")];
         let answer = self.forms.post(url, &headers, Vec::new()).await;
-        let answer = answer.inspect_err(|error| tracing::warn!(%error, "the issuer cannot be asked about a person")).ok()?;
+        let answer = answer.inspect_err(|error| tracing::warn!(%error, "cannot reach the userinfo endpoint")).ok()?;
         if answer.status == http::StatusCode::OK.as_u16() { serde_json::from_slice(&answer.body).ok() } else { None }
     }
 
-    /// Tells the issuer that a refresh token is not needed any more (RFC 7009). Nothing depends on it.
+    /// Revokes a refresh token at the issuer (RFC 7009). A failure is only logged.
     pub(super) async fn revoke(&self, metadata: &ProviderMetadata, token: &ProviderToken) {
         let Some(url) = metadata.revocation_endpoint.clone().and_then(|url| oauth2::RevocationUrl::new(url).ok()) else { return };
         let client = self.base(metadata).set_revocation_url(url);
         let outcome = match client.revoke_token(StandardRevocableToken::RefreshToken(RefreshToken::new(token.0.clone()))) {
             Ok(request) => request.request_async(&self.http()).await.is_ok(),
-            // The library demands TLS here; an issuer on this machine has none.
+            // The library requires TLS here, and an issuer on this machine may have none.
             Err(_) => return,
         };
         if !outcome {
-            tracing::warn!("a refresh token could not be revoked at its issuer");
+            tracing::warn!("cannot revoke a refresh token at its issuer");
         }
     }
 
-    /// The library's requests over the port.
+    /// Sends the library's requests over the port.
     fn http(&self) -> impl Fn(HttpRequest) -> BoxFuture<'static, Result<HttpResponse, FetchError>> + Send + Sync + use<> {
         let forms = self.forms.clone();
         move |request| {
@@ -156,12 +162,15 @@ impl Client {
 }
 
 fn token_url(metadata: &ProviderMetadata) -> Result<TokenUrl, ExchangeError> {
-    let url = metadata.token_endpoint.clone().ok_or_else(|| ExchangeError::Unavailable("it names no token endpoint".to_owned()))?;
+    let url = metadata
+        .token_endpoint
+        .clone()
+        .ok_or_else(|| ExchangeError::Unavailable("its discovery document names no token_endpoint".to_owned()))?;
     TokenUrl::new(url).map_err(|e| ExchangeError::Unavailable(e.to_string()))
 }
 
-fn tokens(answer: Answer) -> Tokens {
-    Tokens {
+fn token_set(answer: TokenEndpointResponse) -> TokenSet {
+    TokenSet {
         id: answer.extra_fields().id_token.clone(),
         access: answer.access_token().secret().clone(),
         refresh: answer.refresh_token().map(|t| ProviderToken(t.secret().clone())),
@@ -170,20 +179,22 @@ fn tokens(answer: Answer) -> Tokens {
     }
 }
 
-/// The issuer's own words stay out of the log: what it answers may hold tokens.
-fn failure(error: RequestTokenError<FetchError, BasicErrorResponse>) -> ExchangeError {
+/// Classifies an error. It drops the issuer's own text, which may contain tokens.
+fn exchange_error(error: RequestTokenError<FetchError, BasicErrorResponse>) -> ExchangeError {
     match error {
         RequestTokenError::ServerResponse(refusal) => match refusal.error() {
             BasicErrorResponseType::InvalidGrant => ExchangeError::Refused("invalid_grant"),
             BasicErrorResponseType::InvalidScope => ExchangeError::Refused("invalid_scope"),
             BasicErrorResponseType::InvalidClient => ExchangeError::Unavailable("it does not know this client".to_owned()),
-            BasicErrorResponseType::UnauthorizedClient => ExchangeError::Unavailable("this client may not do this".to_owned()),
+            BasicErrorResponseType::UnauthorizedClient => {
+                ExchangeError::Unavailable("it does not permit this client to do this".to_owned())
+            }
             BasicErrorResponseType::InvalidRequest => ExchangeError::Refused("invalid_request"),
-            _ => ExchangeError::Unavailable("it refused for a reason of its own".to_owned()),
+            _ => ExchangeError::Unavailable("it refused with another error code".to_owned()),
         },
         RequestTokenError::Request(error) => ExchangeError::Unavailable(error.to_string()),
-        RequestTokenError::Parse(..) => ExchangeError::Unavailable("its answer cannot be read".to_owned()),
-        RequestTokenError::Other(_) => ExchangeError::Unavailable("its answer is not one of the protocol".to_owned()),
+        RequestTokenError::Parse(..) => ExchangeError::Unavailable("its response is malformed".to_owned()),
+        RequestTokenError::Other(_) => ExchangeError::Unavailable("its response does not follow the protocol".to_owned()),
     }
 }
 
@@ -197,7 +208,7 @@ mod tests {
     use super::*;
     use recall_ports::FormAnswer;
 
-    /// Says what it was asked, and answers the same to everything.
+    /// Records requests and always returns the same response.
     #[derive(Default)]
     struct Forms {
         asked: Mutex<Vec<String>>,
@@ -215,10 +226,13 @@ mod tests {
         }
     }
 
-    fn client(secret: Option<&str>, answer: (u16, &'static str)) -> (Arc<Forms>, Client) {
+    fn client(secret: Option<&str>, answer: (u16, &'static str)) -> (Arc<Forms>, OidcClient) {
         let forms = Arc::new(Forms::default());
         *forms.answer.lock().unwrap() = answer;
-        (forms.clone(), Client::new("web".to_owned(), secret.map(str::to_owned), "https://here.example/auth/callback".to_owned(), forms))
+        (
+            forms.clone(),
+            OidcClient::new("web".to_owned(), secret.map(str::to_owned), "https://here.example/auth/callback".to_owned(), forms),
+        )
     }
 
     fn metadata(methods: &[&str]) -> ProviderMetadata {
@@ -234,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_client_shows_itself_as_the_issuer_wants_it() {
+    async fn client_authenticates_by_the_method_of_the_issuer() {
         let token = ProviderToken("r".to_owned());
         let good = (200, r#"{"access_token":"a","token_type":"Bearer"}"#);
         for (secret, methods, expected) in [
@@ -253,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn userinfo_is_read_when_it_is_an_object() {
+    async fn userinfo_must_be_a_json_object() {
         for (status, answer, read) in [
             (200, r#"{"sub":"anna","roles":["admin"]}"#, true),
             (200, "[]", false),
@@ -270,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refusal_is_told_from_an_issuer_in_trouble() {
+    async fn refusal_is_distinguished_from_unavailable_issuer() {
         for (status, answer, refused) in [
             (400, r#"{"error":"invalid_grant","error_description":"used"}"#, true),
             (400, r#"{"error":"invalid_client"}"#, false),
@@ -289,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_asked_anew_where_a_lasting_login_is_wanted() {
+    fn offline_access_asks_for_consent() {
         let (_, client) = client(None, (200, ""));
         let attempt = Attempt::new(recall_domain::Timestamp::UNIX_EPOCH, "/").unwrap();
         let address = |scopes: &[&str]| {

@@ -1,39 +1,41 @@
-//! The cookies, as they are read and written. Their names begin with `__Host-`: browsers then take them only from this very
-//! host over TLS (or loopback), for all of its paths, so no neighbour can plant one.
+//! Reads and writes the cookies.
+//!
+//! Their names begin with `__Host-`: browsers accept such cookies only from this host over TLS (or loopback), for all paths. So
+//! another subdomain cannot set one.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
-/// Of a login. Sent for requests of pages of this server only.
+/// Login cookie. Sent only with requests of pages of this server.
 pub(in super::super) const LOGIN: &str = "__Host-recall";
-/// Of a login that has begun. Also sent when the issuer sends the browser back.
+/// Cookie of a login attempt. Also sent when the issuer redirects the browser back.
 pub(in super::super) const ATTEMPT: &str = "__Host-recall-login";
 
-/// Of a visit. Sent for requests of pages of this server only.
+/// Visit cookie. Sent only with requests of pages of this server.
 pub(in super::super) const VISIT: &str = "__Host-recall-visit";
 
-/// Who gets a cookie from the browser.
+/// With which requests the browser sends a cookie.
 #[derive(Clone, Copy)]
 pub(in super::super) enum SentFor {
-    /// Only what pages of this server ask for.
+    /// Only with requests of pages of this server.
     OwnPages,
-    /// Links of others as well.
+    /// Also when the user follows a link from another page.
     Links,
 }
 
-/// The value of a cookie; `None` also when there are two, of which one is not ours.
+/// Reads the value of a cookie; `None` if there are two, because one of them is not from this server.
 pub(in super::super) fn read<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(';'));
     let mut found = all.filter_map(|pair| pair.trim().split_once('=')).filter(|(n, _)| *n == name).map(|(_, value)| value);
     found.next().filter(|_| found.next().is_none())
 }
 
-/// Whether there is such a cookie at all, whatever it says.
-pub(in super::super) fn is_there(headers: &HeaderMap, name: &str) -> bool {
+/// Whether the request has such a cookie, valid or not.
+pub(in super::super) fn is_present(headers: &HeaderMap, name: &str) -> bool {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(';'));
     all.filter_map(|pair| pair.trim().split_once('=')).any(|(n, _)| n == name)
 }
 
-/// A `Set-Cookie` that lasts for so many seconds; none takes the cookie away. `None` if the value cannot stand there.
+/// Builds a `Set-Cookie` value; 0 seconds delete the cookie. `None` if the value is not a valid header value.
 pub(in super::super) fn set(name: &str, value: &str, sent: SentFor, seconds: u64) -> Option<HeaderValue> {
     let same_site = match sent {
         SentFor::OwnPages => "Strict",
@@ -51,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cookie_is_found_among_others_and_two_are_none() {
+    fn duplicate_cookies_are_ignored() {
         let read = |lines: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for line in lines {

@@ -1,4 +1,4 @@
-//! Logging in: the browser goes to the issuer and comes back with a code, which is exchanged for tokens.
+//! Login flow: the browser goes to the issuer and returns with a code, which the server exchanges for tokens.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{
     Inner,
     attempt::{Attempt, Secret},
     claims::Person,
-    client::{ExchangeError, Tokens},
+    client::{ExchangeError, TokenSet},
 };
 use crate::{
     auth::{
@@ -22,9 +22,9 @@ use crate::{
 };
 use recall_domain::{Caller, Login, UserText, ViewerRole};
 
-/// What the issuer sends the browser back with.
+/// Query parameters of the callback.
 #[derive(Deserialize)]
-pub(crate) struct Returned {
+pub(crate) struct CallbackParameters {
     #[serde(default)]
     state: String,
     code: Option<String>,
@@ -32,74 +32,77 @@ pub(crate) struct Returned {
     error: Option<String>,
 }
 
-/// Longest code; longer ones are work for nothing.
+/// Maximum length of a code.
 const MAX_CODE: usize = 4 * 1024;
 
-fn failed(code: &'static str, message: &str) -> ApiError {
+fn login_failed(code: &'static str, message: &str) -> ApiError {
     metrics::counter!("recall_logins_total", "result" => code).increment(1);
     ApiError::refused(StatusCode::BAD_REQUEST, code, message)
 }
 
-fn away(error: impl std::error::Error + Send + Sync + 'static) -> ApiError {
+fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> ApiError {
     ApiError::unavailable(std::time::Duration::from_secs(5), Arc::new(error) as Arc<_>)
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the issuer's discovery document names no place to log in")]
-struct NoPlace;
+#[error("the issuer's discovery document names no authorization_endpoint")]
+struct NoLoginEndpoint;
 
 impl Inner {
-    /// Begins a login: where the browser goes, and what it takes with it.
+    /// Starts a login. Returns the authorization URL and the attempt for the cookie.
     pub(super) async fn begin(&self, return_to: &str) -> Result<(String, Attempt), ApiError> {
         let metadata = self.provider.metadata().await?;
         let attempt = Attempt::new(self.clock.now(), return_to).map_err(|e| ApiError::internal(Arc::new(e) as Arc<_>))?;
-        let address = self.client.authorization(&metadata, &attempt, &self.asked(&metadata)).ok_or_else(|| away(NoPlace))?;
+        let address = self
+            .client
+            .authorization(&metadata, &attempt, &self.requested_scopes(&metadata))
+            .ok_or_else(|| unavailable(NoLoginEndpoint))?;
         Ok((address, attempt))
     }
 
-    /// What the issuer is asked for: no scope that it says it does not know, as some refuse those who ask for one.
-    pub(super) fn asked(&self, metadata: &ProviderMetadata) -> Vec<String> {
+    /// Returns the scopes to request. Scopes that the issuer does not list are left out, because some issuers refuse them.
+    pub(super) fn requested_scopes(&self, metadata: &ProviderMetadata) -> Vec<String> {
         let known = |scope: &String| metadata.scopes_supported.as_ref().is_none_or(|all| all.contains(scope));
         self.config.scopes.iter().filter(|scope| *scope == "openid" || known(scope)).cloned().collect()
     }
 
-    /// Ends it with a login, if everything is as it was begun.
-    pub(super) async fn finish(&self, attempt: &Attempt, returned: Returned) -> Result<Secret, ApiError> {
-        if !attempt.is_state(&returned.state) {
-            return Err(failed("LOGIN_STATE_MISMATCH", "This login was begun in another window. Log in again."));
+    /// Completes a login and returns the secret for the login cookie.
+    pub(super) async fn finish(&self, attempt: &Attempt, parameters: CallbackParameters) -> Result<Secret, ApiError> {
+        if !attempt.matches_state(&parameters.state) {
+            return Err(login_failed("LOGIN_STATE_MISMATCH", "This login was started in another window. Log in again."));
         }
         let metadata = self.provider.metadata().await?;
-        // Else the code of one issuer could be brought to another, which would learn it (RFC 9207).
+        // Prevents the mix-up attack, in which the code of one issuer is sent to another (RFC 9207).
         let names_itself = metadata.authorization_response_iss_parameter_supported == Some(true);
-        if returned.iss.as_deref().map_or(names_itself, |iss| iss != self.config.issuer) {
-            return Err(failed("LOGIN_WRONG_ISSUER", "The answer is not that of the login provider. Log in again."));
+        if parameters.iss.as_deref().map_or(names_itself, |iss| iss != self.config.issuer) {
+            return Err(login_failed("LOGIN_WRONG_ISSUER", "The response does not come from the login provider. Log in again."));
         }
-        if returned.error.is_some() {
-            return Err(failed("LOGIN_DENIED", "The login provider did not let you in. Log in again, or ask its administrator."));
+        if parameters.error.is_some() {
+            return Err(login_failed("LOGIN_DENIED", "The login provider did not let you in. Log in again, or ask its administrator."));
         }
-        let refused = || failed("LOGIN_CODE_REFUSED", "The login provider does not know this login. Log in again.");
-        let code = returned.code.filter(|code| !code.is_empty() && code.len() <= MAX_CODE).ok_or_else(refused)?;
+        let refused = || login_failed("LOGIN_CODE_REFUSED", "The login provider does not know this login. Log in again.");
+        let code = parameters.code.filter(|code| !code.is_empty() && code.len() <= MAX_CODE).ok_or_else(refused)?;
         let tokens = match self.client.exchange(&metadata, &code, attempt.verifier()).await {
             Ok(tokens) => tokens,
             Err(ExchangeError::Refused(reason)) => {
-                tracing::info!(reason, "a login was refused by its issuer");
+                tracing::info!(reason, "the issuer refused a login");
                 return Err(refused());
             }
-            Err(error) => return Err(away(error)),
+            Err(error) => return Err(unavailable(error)),
         };
-        let invalid = || failed("LOGIN_TOKEN_INVALID", "What the login provider said cannot be believed. Log in again.");
+        let invalid = || login_failed("LOGIN_TOKEN_INVALID", "The login provider's response is invalid. Log in again.");
         let id_token = tokens.id.as_deref().ok_or_else(invalid)?;
-        let (person, claims) = match self.person(id_token, Some(&attempt.nonce())).await {
+        let (person, claims) = match self.verify_id_token(id_token, Some(&attempt.nonce())).await {
             Err(AuthError::Invalid | AuthError::Missing) => return Err(invalid()),
             told => told?,
         };
         let role = self.role(&person, &claims, &tokens).await;
-        let scopes = allowed(&self.asked(&metadata), tokens.scopes.as_deref());
-        self.enter(person, role, scopes, &tokens).await
+        let scopes = granted_scopes(&self.requested_scopes(&metadata), tokens.scopes.as_deref());
+        self.create_login(person, role, scopes, &tokens).await
     }
 
-    async fn enter(&self, person: Person, role: ViewerRole, scopes: String, tokens: &Tokens) -> Result<Secret, ApiError> {
-        // Always a new one: whoever knew what the browser held before knows nothing of it.
+    async fn create_login(&self, person: Person, role: ViewerRole, scopes: String, tokens: &TokenSet) -> Result<Secret, ApiError> {
+        // Always a new secret, so that an old cookie gives no access to the new login (session fixation).
         let secret = Secret::fresh().map_err(|e| ApiError::internal(Arc::new(e) as Arc<_>))?;
         let now = self.clock.now();
         let expires_at = now + TimeDelta::from_std(self.config.lifetime).unwrap_or(TimeDelta::days(7));
@@ -109,7 +112,7 @@ impl Inner {
             provider_session: person.session,
             name: person.name.map(UserText::from),
             scopes,
-            renewal: self.renewal(tokens),
+            renewal: self.renewal_of(tokens),
             created_at: now,
             idle_until: self.idle_until(now).min(expires_at),
             expires_at,
@@ -119,19 +122,21 @@ impl Inner {
         Ok(secret)
     }
 
-    /// Whom an ID token of the issuer names, with its claims.
-    pub(super) async fn person(&self, id_token: &str, nonce: Option<&str>) -> Result<(Person, Map<String, Value>), AuthError> {
+    /// Verifies an ID token. Returns its user and its claims.
+    pub(super) async fn verify_id_token(&self, id_token: &str, nonce: Option<&str>) -> Result<(Person, Map<String, Value>), AuthError> {
         let header = self.tokens.header(id_token)?;
         if header.typ.as_deref().is_some_and(|typ| !typ.eq_ignore_ascii_case("jwt")) {
             return Err(refused("type"));
         }
-        let claims = self.provider.signed(id_token, &header).await?;
+        let claims = self.provider.verify_signature(id_token, &header).await?;
         let person = self.expected().person(&claims, nonce).map_err(refused)?;
         Ok((person, claims))
     }
 
-    /// The role stands in the ID token, or in the access token where that is one for this server.
-    pub(super) async fn role(&self, person: &Person, claims: &Map<String, Value>, tokens: &Tokens) -> ViewerRole {
+    /// Reads the role from the ID token or the access token.
+    ///
+    /// The access token counts only if it is meant for this server.
+    pub(super) async fn role(&self, person: &Person, claims: &Map<String, Value>, tokens: &TokenSet) -> ViewerRole {
         if self.tokens.rules().is_admin(claims) {
             return ViewerRole::Admin;
         }
@@ -142,15 +147,18 @@ impl Inner {
     }
 }
 
-/// What a login allows: of the scopes of this server those that were asked for and granted; everything that the role allows, when
-/// the issuer knows none of them.
-pub(super) fn allowed(asked: &[String], granted: Option<&[String]>) -> String {
+/// Returns the scopes of this server that were requested and granted.
+///
+/// If the issuer knows none of them, a login has all of them, within the limits of the role.
+pub(super) fn granted_scopes(requested_scopes: &[String], granted: Option<&[String]>) -> String {
     let ours = Permission::ALL.map(Permission::scope);
     let has = |list: &[String], scope: &str| list.iter().any(|s| s == scope);
-    let asked: Vec<_> = ours.into_iter().filter(|scope| has(asked, scope)).collect();
-    match asked.is_empty() {
+    let requested_scopes: Vec<_> = ours.into_iter().filter(|scope| has(requested_scopes, scope)).collect();
+    match requested_scopes.is_empty() {
         true => ours.join(" "),
-        false => asked.into_iter().filter(|scope| granted.is_none_or(|granted| has(granted, scope))).collect::<Vec<_>>().join(" "),
+        false => {
+            requested_scopes.into_iter().filter(|scope| granted.is_none_or(|granted| has(granted, scope))).collect::<Vec<_>>().join(" ")
+        }
     }
 }
 
@@ -159,10 +167,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_login_allows_what_was_asked_for_and_granted() {
+    fn login_has_requested_and_granted_scopes() {
         let list = |scopes: &str| scopes.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let all = "recall.read recall.write recall.admin";
-        for (asked, granted, expected) in [
+        for (requested_scopes, granted, expected) in [
             ("openid", Some("openid"), all),
             ("openid", None, all),
             ("openid recall.read recall.write", None, "recall.read recall.write"),
@@ -170,7 +178,7 @@ mod tests {
             ("openid recall.read", Some("openid"), ""),
             ("openid recall.read", Some(all), "recall.read"),
         ] {
-            assert_eq!(allowed(&list(asked), granted.map(list).as_deref()), expected, "{asked}: {granted:?}");
+            assert_eq!(granted_scopes(&list(requested_scopes), granted.map(list).as_deref()), expected, "{requested_scopes}: {granted:?}");
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Login with a browser, where this server is the backend for its pages (backend for frontend): the browser gets a cookie with a
-//! random secret, and everything else stays here. The issuer says who somebody is; a login names the same user as a token of
-//! that issuer does.
+//! Browser login with OpenID Connect, as a backend for frontend.
+//!
+//! The browser gets a cookie with a random secret; tokens stay on the server. A login has the same user as a token of the same
+//! issuer and subject.
 
 pub(super) mod attempt;
 mod claims;
@@ -16,7 +17,7 @@ use async_trait::async_trait;
 use axum::http::{HeaderMap, header, request::Parts};
 use chrono::TimeDelta;
 
-use self::{attempt::Secret, claims::Expected, client::Client};
+use self::{attempt::Secret, claims::Expected, client::OidcClient};
 use super::{
     AuthError, Authenticator, Identity, Permissions, Proof,
     origin::{ForeignPage, Origin},
@@ -25,47 +26,47 @@ use super::{
 use recall_domain::{Caller, Login, Timestamp, TokenDigest};
 use recall_ports::{BackgroundTasks, Clock, LoginStore, PostForms};
 
-/// How often a use is noted.
-const NOTED_EVERY: TimeDelta = TimeDelta::minutes(1);
+/// Minimum time between two updates of the last use.
+const MIN_USE_INTERVAL: TimeDelta = TimeDelta::minutes(1);
 
-/// How people log in.
+/// Configuration of browser logins.
 #[derive(Clone)]
 pub struct LoginConfig {
-    /// The issuer that says who they are, one of those whose tokens are accepted.
+    /// The OpenID provider, one of the issuers whose tokens are accepted.
     pub issuer: String,
-    /// The name of this server at the issuer.
+    /// The client id of this server at the issuer.
     pub client_id: String,
-    /// Its secret there; without it, it is a public client.
+    /// The client secret; without it this server is a public client.
     pub client_secret: Option<String>,
-    /// The scopes that are asked for, as far as the issuer knows them.
+    /// The scopes to request, if the issuer lists them.
     pub scopes: Vec<String>,
-    /// Where browsers reach this server, without a slash at the end.
+    /// URL under which browsers reach this server, without a trailing slash.
     pub address: String,
-    /// How long a login lasts unused.
+    /// How long an unused login lasts.
     pub idle: Duration,
-    /// How long it lasts at most.
+    /// Maximum lifetime of a login.
     pub lifetime: Duration,
 }
 
-/// A configuration that cannot be used.
+/// Why the login configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginConfigError {
-    /// The issuer is none of those whose tokens are read.
+    /// The issuer is not one of those whose tokens are accepted.
     #[error("{0} is not an issuer whose tokens are accepted")]
     UnknownIssuer(String),
-    /// The address of this server is none.
+    /// The address of this server is not an origin.
     #[error("the address of this server {0}")]
     Address(#[from] super::origin::NotAnOrigin),
 }
 
-/// Knows who has logged in. Besides cookies it reads the tokens that [`Tokens`] reads.
+/// Authenticates requests with login cookies, and passes requests with tokens to [`Tokens`].
 #[derive(Clone)]
 pub struct Logins(Arc<Inner>);
 
 struct Inner {
     config: LoginConfig,
     origin: Origin,
-    client: Client,
+    client: OidcClient,
     provider: Arc<Provider>,
     tokens: Arc<Tokens>,
     store: Arc<dyn LoginStore>,
@@ -80,10 +81,10 @@ impl fmt::Debug for Logins {
 }
 
 impl Logins {
-    /// Logins by way of one of the issuers of `tokens`.
+    /// Creates the authenticator for one of the issuers of `tokens`.
     ///
     /// # Errors
-    /// When the issuer is none of them, or the address of this server cannot be one.
+    /// When `tokens` does not accept the issuer, or the address of this server is not an origin.
     pub fn new(
         config: LoginConfig,
         tokens: Arc<Tokens>,
@@ -93,19 +94,19 @@ impl Logins {
     ) -> Result<Self, LoginConfigError> {
         let provider = tokens.provider(&config.issuer).ok_or_else(|| LoginConfigError::UnknownIssuer(config.issuer.clone()))?.clone();
         let redirect = format!("{}{}", config.address, routes::CALLBACK);
-        let client = Client::new(config.client_id.clone(), config.client_secret.clone(), redirect, forms);
+        let client = OidcClient::new(config.client_id.clone(), config.client_secret.clone(), redirect, forms);
         let origin = config.address.parse()?;
         Ok(Self(Arc::new(Inner { config, origin, client, provider, tokens, store, clock, background_tasks: BackgroundTasks::default() })))
     }
 
-    /// What is said to the issuer when whoever asked has gone, until whoever owns the logins ends it.
+    /// Tasks that contact the issuer after the request has ended. The owner must stop them at shutdown.
     pub fn background_tasks(&self) -> &BackgroundTasks {
         &self.0.background_tasks
     }
 }
 
 impl Inner {
-    /// For whom tokens of the issuer must be.
+    /// Returns the requirements for ID tokens and logout tokens.
     fn expected(&self) -> Expected<'_> {
         Expected { issuer: &self.config.issuer, client_id: self.client.id(), now: self.clock.now(), skew: self.tokens.rules().skew }
     }
@@ -114,11 +115,11 @@ impl Inner {
         now + TimeDelta::from_std(self.config.idle).unwrap_or(TimeDelta::days(1))
     }
 
-    /// A login that has not ended here, nor at the issuer as far as that was asked.
+    /// Finds an active login and renews it at the issuer if necessary.
     async fn find(self: &Arc<Self>, digest: TokenDigest) -> Result<Option<(Caller, Login)>, AuthError> {
         let found = self.store.login(digest, self.clock.now()).await.map_err(unavailable)?;
         match found {
-            Some((caller, login)) => self.renewed(caller, login).await,
+            Some((caller, login)) => self.renew_if_due(caller, login).await,
             None => Ok(None),
         }
     }
@@ -128,8 +129,8 @@ fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> AuthErr
     AuthError::Unavailable(Box::new(error))
 }
 
-/// The secret in the cookie of a request that a page of this server, or nobody's page, has sent.
-fn secret(headers: &HeaderMap, foreign: bool) -> Option<Secret> {
+/// Reads the secret from the login cookie; `None` if the request comes from a foreign page.
+fn read_login_secret(headers: &HeaderMap, foreign: bool) -> Option<Secret> {
     if foreign { None } else { cookies::read(headers, cookies::LOGIN).and_then(Secret::parse) }
 }
 
@@ -140,22 +141,22 @@ impl Authenticator for Logins {
         if parts.headers.contains_key(header::AUTHORIZATION) {
             return inner.tokens.authenticate(parts).await;
         }
-        // A page of another origin may be allowed to call, but as whoever it says itself and not as who sits at the browser.
+        // A page of an allowed origin may call the API with its own token, but not with the user's cookie.
         let foreign = parts.extensions.get::<ForeignPage>().is_some();
-        let secret = secret(&parts.headers, foreign).ok_or(AuthError::Missing)?;
+        let secret = read_login_secret(&parts.headers, foreign).ok_or(AuthError::Missing)?;
         let digest = secret.digest();
-        // Who has logged out shows nothing, not something wrong: pages still open as they do for everybody.
+        // The cookie of an ended login counts as missing, not as invalid, so that the pages still load.
         let (caller, login) = inner.find(digest).await?.ok_or(AuthError::Missing)?;
         let idle_until = inner.idle_until(inner.clock.now()).min(login.expires_at);
-        if idle_until - login.idle_until >= NOTED_EVERY {
+        if idle_until - login.idle_until >= MIN_USE_INTERVAL {
             inner.store.use_login(digest, idle_until).await.map_err(unavailable)?;
         }
         Ok(Identity {
             caller,
             permissions: Permissions::of_scopes(login.scopes.split(' ')),
             manages_tokens: true,
-            until: Some(inner.tokens.end(login.expires_at, inner.config.lifetime)),
-            proof: Some(Arc::new(Held { inner: inner.clone(), digest })),
+            until: Some(inner.tokens.stream_deadline(login.expires_at, inner.config.lifetime)),
+            proof: Some(Arc::new(LoginProof { inner: inner.clone(), digest })),
             csrf: Some(secret.csrf().into()),
             address: None,
         })
@@ -170,14 +171,14 @@ impl Authenticator for Logins {
     }
 }
 
-/// A login, for streams that go on with it. They are no use of it: a page that is only open does not keep it from ending.
-struct Held {
+/// A login as the proof of a stream. A stream does not count as use, so an open page does not prolong the login.
+struct LoginProof {
     inner: Arc<Inner>,
     digest: TokenDigest,
 }
 
 #[async_trait]
-impl Proof for Held {
+impl Proof for LoginProof {
     async fn is_revoked(&self) -> bool {
         matches!(self.inner.find(self.digest).await, Ok(None))
     }

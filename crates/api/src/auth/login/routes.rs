@@ -1,4 +1,4 @@
-//! `/auth/…`: for the pages of this server and their browsers, and for the issuer that ends logins.
+//! `/auth/…`: routes for login, logout and back-channel logout.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use super::{
     Inner, Logins,
     attempt::{self, Attempt, Secret, local_path},
     cookies::{self, SentFor},
-    flow::Returned,
-    secret,
+    flow::CallbackParameters,
+    read_login_secret,
 };
 use crate::{
     address::ClientAddress,
@@ -28,66 +28,66 @@ use crate::{
         AuthError, CSRF_HEADER, csrf_required,
         origin::ForeignPage,
         token::refused,
-        visit::{self, Visits, routes::Visiting},
+        visit::{self, Visits, routes::VisitState},
     },
     error::ApiError,
 };
 use recall_domain::{AuditAction, Caller, Login, TokenDigest, UserId, UserText, ViewerRole};
 
-/// Where the issuer sends the browser back to.
+/// Path to which the issuer redirects the browser.
 pub(crate) const CALLBACK: &str = "/auth/callback";
 
-/// Ways in that a server knows.
+/// Login methods of this server.
 #[derive(Clone)]
 pub(crate) struct LoginMethods {
-    /// With a browser, by way of an issuer.
+    /// Browser login at an issuer.
     pub(crate) logins: Option<Logins>,
-    /// Without a login.
+    /// Visits without a login.
     pub(crate) visits: Option<Visits>,
-    /// With a token.
+    /// Whether tokens are accepted.
     pub(crate) tokens: bool,
 }
 
-/// `GET /auth/session`: how one may log in here, and who has. Open, because it is asked first.
+/// `GET /auth/session`: returns the login methods and the current user. It needs no credentials, because pages call it first.
 pub(crate) async fn session(
-    State(ways): State<LoginMethods>,
+    State(methods): State<LoginMethods>,
     foreign: Option<axum::Extension<ForeignPage>>,
     headers: HeaderMap,
 ) -> Response {
-    let (oidc, visit) = (ways.logins.iter().map(|_| "oidc"), ways.visits.iter().map(|_| "visit"));
-    let methods: Vec<&str> = oidc.chain(visit).chain(ways.tokens.then_some("token")).collect();
-    let mut said = json!({ "methods": methods, "user": null, "csrfToken": null, "expiresAt": null });
+    let (oidc, visit) = (methods.logins.iter().map(|_| "oidc"), methods.visits.iter().map(|_| "visit"));
+    let names: Vec<&str> = oidc.chain(visit).chain(methods.tokens.then_some("token")).collect();
+    let mut body = json!({ "methods": names, "user": null, "csrfToken": null, "expiresAt": null });
     let mut cookie = None;
-    if let Some((logins, secret)) = ways.logins.as_ref().zip(secret(&headers, foreign.is_some())) {
+    if let Some((logins, secret)) = methods.logins.as_ref().zip(read_login_secret(&headers, foreign.is_some())) {
         match logins.0.find(secret.digest()).await {
             Ok(Some((caller, login))) => {
-                said["user"] = user(&caller, &login);
-                said["csrfToken"] = json!(secret.csrf());
-                said["expiresAt"] = json!(login.expires_at);
+                body["user"] = user(&caller, &login);
+                body["csrfToken"] = json!(secret.csrf());
+                body["expiresAt"] = json!(login.expires_at);
             }
             Ok(None) | Err(AuthError::Missing | AuthError::Invalid) => {}
             Err(error) => return ApiError::from(error).into_response(),
         }
     }
-    if let Some(visits) = &ways.visits {
-        said["visit"] = Value::Null;
-        match visits.told(&headers, foreign.is_some()).await {
-            Ok(Some((visit, again))) => {
-                // Beside a login it is what may be taken into the account; without one it is who the browser's requests are by.
-                if !cookies::is_there(&headers, cookies::LOGIN) {
+    if let Some(visits) = &methods.visits {
+        body["visit"] = Value::Null;
+        match visits.session_view(&headers, foreign.is_some()).await {
+            Ok(Some((visit, renewed_cookie))) => {
+                // With a login, the visit can be adopted into the account. Without one, the visitor is the current user.
+                if !cookies::is_present(&headers, cookies::LOGIN) {
                     for field in ["user", "csrfToken", "expiresAt"] {
-                        said[field] = visit[field].clone();
+                        body[field] = visit[field].clone();
                     }
                 }
-                said["visit"] = json!({ "messages": visit["messages"], "expiresAt": visit["expiresAt"] });
-                cookie = again;
+                body["visit"] = json!({ "messages": visit["messages"], "expiresAt": visit["expiresAt"] });
+                cookie = renewed_cookie;
             }
             Ok(None) => {}
             Err(error) => return ApiError::from(error).into_response(),
         }
     }
-    let mut response = Json(said).into_response();
-    add(&mut response, cookie);
+    let mut response = Json(body).into_response();
+    add_cookie(&mut response, cookie);
     response
 }
 
@@ -101,47 +101,48 @@ fn user(caller: &Caller, login: &Login) -> Value {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Destination {
+pub(crate) struct LoginParameters {
     #[serde(default)]
     return_to: String,
 }
 
-/// `GET /auth/login`: sends the browser to the issuer.
-pub(crate) async fn login(State(logins): State<Logins>, Query(wanted): Query<Destination>, headers: HeaderMap) -> Response {
+/// `GET /auth/login`: redirects the browser to the issuer.
+pub(crate) async fn login(State(logins): State<Logins>, Query(parameters): Query<LoginParameters>, headers: HeaderMap) -> Response {
     let inner = &logins.0;
-    let return_to = local_path(&wanted.return_to).unwrap_or("/");
+    let return_to = local_path(&parameters.return_to).unwrap_or("/");
     let host = headers.get(header::HOST).and_then(|h| h.to_str().ok()).unwrap_or_default();
-    if !inner.origin.is_at(host) {
-        // The issuer knows one address of this server, and a cookie that is set at another would not be there.
-        let again: String = form_urlencoded::byte_serialize(return_to.as_bytes()).collect();
-        return redirect(&format!("{}/auth/login?return_to={again}", inner.config.address), &[]);
+    if !inner.origin.matches_host(host) {
+        // The issuer redirects to one address only, and a cookie set under another host would be missing there.
+        let return_to: String = form_urlencoded::byte_serialize(return_to.as_bytes()).collect();
+        return redirect(&format!("{}/auth/login?return_to={return_to}", inner.config.address), &[]);
     }
     match inner.begin(return_to).await {
-        Ok((address, attempt)) => {
-            redirect(&address, &[cookies::set(cookies::ATTEMPT, &attempt.cookie(), SentFor::Links, attempt::SECONDS.unsigned_abs())])
-        }
-        Err(error) => page(error, &headers),
+        Ok((address, attempt)) => redirect(
+            &address,
+            &[cookies::set(cookies::ATTEMPT, &attempt.cookie(), SentFor::Links, attempt::MAX_AGE_SECONDS.unsigned_abs())],
+        ),
+        Err(error) => error_response(error, &headers),
     }
 }
 
-/// `GET /auth/callback`: the browser comes back from the issuer.
+/// `GET /auth/callback`: completes the login when the browser returns from the issuer.
 pub(crate) async fn callback(
     State(logins): State<Logins>,
     headers: HeaderMap,
     auditor: Option<Extension<Auditor>>,
     address: Option<Extension<ClientAddress>>,
-    returned: Result<Query<Returned>, QueryRejection>,
+    parameters: Result<Query<CallbackParameters>, QueryRejection>,
 ) -> Response {
     let inner = &logins.0;
-    let begun = cookies::read(&headers, cookies::ATTEMPT).and_then(|cookie| Attempt::parse(cookie, inner.clock.now()));
-    let (Some(attempt), Ok(Query(returned))) = (begun, returned) else {
-        let message = "This login was begun in another browser, or more than ten minutes ago. Log in again.";
-        return page(ApiError::refused(StatusCode::BAD_REQUEST, "LOGIN_NOT_BEGUN", message), &headers);
+    let attempt = cookies::read(&headers, cookies::ATTEMPT).and_then(|cookie| Attempt::parse(cookie, inner.clock.now()));
+    let (Some(attempt), Ok(Query(parameters))) = (attempt, parameters) else {
+        let message = "This login was started in another browser, or more than ten minutes ago. Log in again.";
+        return error_response(ApiError::refused(StatusCode::BAD_REQUEST, "LOGIN_NOT_BEGUN", message), &headers);
     };
-    match inner.finish(&attempt, returned).await {
+    match inner.finish(&attempt, parameters).await {
         Ok(fresh) => {
-            // What the browser held before is not needed any more, and nobody shall go on with it.
-            if let Some(before) = secret(&headers, false) {
+            // Ends the browser's previous login, so that nobody can continue it.
+            if let Some(before) = read_login_secret(&headers, false) {
                 inner.end(&before).await;
             }
             inner.note(fresh.digest(), auditor, address, AuditAction::SignedIn).await;
@@ -149,23 +150,23 @@ pub(crate) async fn callback(
             let login = cookies::set(cookies::LOGIN, fresh.text(), SentFor::OwnPages, lifetime);
             redirect(attempt.return_to(), &[login, cookies::set(cookies::ATTEMPT, "", SentFor::Links, 0)])
         }
-        Err(error) => page(error, &headers),
+        Err(error) => error_response(error, &headers),
     }
 }
 
-/// `POST /auth/logout`: ends the login. Says where the browser can log out of the issuer as well.
+/// `POST /auth/logout`: ends the login. Returns the URL where the browser can log out at the issuer as well.
 pub(crate) async fn logout(
     State(logins): State<Logins>,
     foreign: Option<Extension<ForeignPage>>,
     auditor: Option<Extension<Auditor>>,
     came_from: Option<Extension<ClientAddress>>,
-    visiting: Option<Extension<Visiting>>,
+    visit_state: Option<Extension<VisitState>>,
     headers: HeaderMap,
 ) -> Response {
     let inner = &logins.0;
     let mut ended = false;
     let mut address = Value::Null;
-    if let Some(secret) = secret(&headers, foreign.is_some()) {
+    if let Some(secret) = read_login_secret(&headers, foreign.is_some()) {
         let shown = headers.get(CSRF_HEADER).map(HeaderValue::as_bytes).unwrap_or_default();
         if !bool::from(shown.ct_eq(secret.csrf().as_bytes())) {
             return csrf_required().into_response();
@@ -173,12 +174,12 @@ pub(crate) async fn logout(
         inner.note(secret.digest(), auditor, came_from, AuditAction::SignedOut).await;
         inner.end(&secret).await;
         ended = true;
-        address = inner.logout_address().await.map_or(Value::Null, Value::String);
+        address = inner.logout_url().await.map_or(Value::Null, Value::String);
     }
     let mut response = Json(json!({ "logoutUrl": address })).into_response();
-    add(&mut response, cookies::set(cookies::LOGIN, "", SentFor::OwnPages, 0));
-    if let Some(Extension(visiting)) = visiting.filter(|_| ended) {
-        visit::routes::end_held(&visiting, &headers, &mut response).await;
+    add_cookie(&mut response, cookies::set(cookies::LOGIN, "", SentFor::OwnPages, 0));
+    if let Some(Extension(visit_state)) = visit_state.filter(|_| ended) {
+        visit::routes::end_browser_visit(&visit_state, &headers, &mut response).await;
     }
     response
 }
@@ -188,7 +189,7 @@ struct LogoutForm {
     logout_token: String,
 }
 
-/// `POST /auth/backchannel-logout`: the issuer says that somebody has logged out there (OpenID Connect Back-Channel Logout).
+/// `POST /auth/backchannel-logout`: ends logins after a logout at the issuer (OpenID Connect Back-Channel Logout).
 pub(crate) async fn backchannel_logout(
     State(logins): State<Logins>,
     auditor: Option<Extension<Auditor>>,
@@ -218,7 +219,7 @@ pub(crate) async fn backchannel_logout(
 }
 
 impl Inner {
-    /// Notes what the person did whose login this is.
+    /// Writes an audit entry for the user of a login.
     async fn note(
         &self,
         digest: TokenDigest,
@@ -232,13 +233,14 @@ impl Inner {
         }
     }
 
-    /// Ends a login here, and tells the issuer that its refresh token is not needed any more. What cannot be done now ends by
-    /// itself, so it keeps nobody from going.
+    /// Ends a login and revokes its refresh token at the issuer in the background.
+    ///
+    /// Failures are only logged, because the login and the token expire anyway.
     async fn end(self: &Arc<Self>, secret: &Secret) {
         let (digest, now) = (secret.digest(), self.clock.now());
         let found = self.store.login(digest, now).await.ok().flatten();
         if let Err(error) = self.store.end_login(digest).await {
-            tracing::error!(%error, "a login could not be ended");
+            tracing::error!(%error, "cannot end a login");
         }
         let Some(token) = found.and_then(|(_, login)| login.renewal).map(|r| r.token) else { return };
         let inner = self.clone();
@@ -249,9 +251,10 @@ impl Inner {
         });
     }
 
-    /// Where the browser ends its session with the issuer (OpenID Connect RP-Initiated Logout). Without the ID token, which
-    /// would have to pass through the browser, the issuer asks the person first.
-    async fn logout_address(&self) -> Option<String> {
+    /// Builds the URL that ends the browser's session at the issuer (OpenID Connect RP-Initiated Logout).
+    ///
+    /// It contains no ID token, which would have to pass through the browser. The issuer therefore asks the user for confirmation.
+    async fn logout_url(&self) -> Option<String> {
         let metadata = self.provider.metadata().await.ok()?;
         let endpoint = metadata.end_session_endpoint.as_deref()?;
         let back = format!("{}/", self.config.address);
@@ -262,10 +265,10 @@ impl Inner {
         Some(format!("{endpoint}{}{parameters}", if endpoint.contains('?') { '&' } else { '?' }))
     }
 
-    /// Ends logins as a logout token says; whose they were.
+    /// Ends the logins that a logout token names. Returns their users.
     async fn logged_out(&self, token: &str) -> Result<Vec<UserId>, AuthError> {
         let header = self.tokens.header(token)?;
-        // Issuers of before the type had a name call it `JWT`, or nothing.
+        // Issuers that predate the type `logout+jwt` use `JWT` or omit the type.
         if header
             .typ
             .as_deref()
@@ -273,9 +276,9 @@ impl Inner {
         {
             return Err(refused("type"));
         }
-        let claims = self.provider.signed(token, &header).await?;
+        let claims = self.provider.verify_signature(token, &header).await?;
         let (of, said_at) = self.expected().logged_out(&claims).map_err(refused)?;
-        // Not those that began later: so a token that is sent again does no harm. Tokens tell the time in whole seconds.
+        // Ends no later logins, so that a replayed token does no harm. Tokens contain whole seconds.
         let begun_by = said_at + TimeDelta::seconds(1) + TimeDelta::from_std(self.tokens.rules().skew).unwrap_or_default();
         let ended = self.store.end_logins(&self.config.issuer, &of, begun_by).await.map_err(super::unavailable)?;
         tracing::info!(users = ended.len(), "the issuer ended logins");
@@ -285,22 +288,22 @@ impl Inner {
 
 fn redirect(address: &str, set: &[Option<HeaderValue>]) -> Response {
     let Ok(location) = HeaderValue::from_str(address) else {
-        return ApiError::internal(Arc::new(std::io::Error::other("an address cannot stand in a header")) as Arc<_>).into_response();
+        return ApiError::internal(Arc::new(std::io::Error::other("the URL is not a valid header value")) as Arc<_>).into_response();
     };
     let mut response = StatusCode::SEE_OTHER.into_response();
     response.headers_mut().insert(header::LOCATION, location);
-    set.iter().for_each(|cookie| add(&mut response, cookie.clone()));
+    set.iter().for_each(|cookie| add_cookie(&mut response, cookie.clone()));
     response
 }
 
-fn add(response: &mut Response, cookie: Option<HeaderValue>) {
+fn add_cookie(response: &mut Response, cookie: Option<HeaderValue>) {
     if let Some(cookie) = cookie {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
 }
 
-/// An error for whoever asked: people get a page, as they came here by a link.
-fn page(error: ApiError, headers: &HeaderMap) -> Response {
+/// Builds an error response. Browsers get an HTML page, because the user followed a link.
+fn error_response(error: ApiError, headers: &HeaderMap) -> Response {
     let html = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).is_some_and(|v| v.contains("text/html"));
     let (message, code) = (error.message().to_owned(), error.code());
     let mut response = error.into_response();

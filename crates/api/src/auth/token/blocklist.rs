@@ -1,5 +1,7 @@
-//! Tokens of issuers that an administrator took back. Asked at each request with a token, and by every stream; the answer is
-//! remembered for seconds, so that a flood of requests asks the store no more than once in a while.
+//! Tokens of issuers that an administrator has revoked.
+//!
+//! Every request with a token and every stream checks the list. Results are cached for a few seconds, so that a flood of requests
+//! does not reach the store.
 
 use std::{
     num::NonZeroUsize,
@@ -15,13 +17,14 @@ use crate::auth::{AuthError, Proof};
 use recall_domain::{Timestamp, TokenDigest};
 use recall_ports::{Clock, RevocationStore};
 
-/// How long an answer is believed.
-const GOOD_FOR: TimeDelta = TimeDelta::seconds(4);
-/// Answers remembered.
-const REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
+/// How long a result is cached.
+const CACHE_TIME: TimeDelta = TimeDelta::seconds(4);
+/// Maximum number of cached results.
+const MAX_CACHED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 
-/// What a token is known by: its issuer and what that calls it. With the length between, so that no choice of names makes two
-/// tokens one.
+/// Computes the digest of a token's issuer and id (`jti`).
+///
+/// It includes the length of the issuer, so that no two pairs have the same input.
 pub(crate) fn digest_of(issuer: &str, id: &str) -> TokenDigest {
     let mut context = Context::new(&SHA256);
     context.update(&(issuer.len() as u64).to_be_bytes());
@@ -32,7 +35,7 @@ pub(crate) fn digest_of(issuer: &str, id: &str) -> TokenDigest {
     TokenDigest(bytes)
 }
 
-/// Knows which tokens were taken back.
+/// Checks whether tokens were revoked.
 pub(super) struct Blocklist {
     store: Arc<dyn RevocationStore>,
     clock: Arc<dyn Clock>,
@@ -41,15 +44,15 @@ pub(super) struct Blocklist {
 
 impl Blocklist {
     pub(super) fn new(store: Arc<dyn RevocationStore>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock, answers: Mutex::new(LruCache::new(REMEMBERED)) }
+        Self { store, clock, answers: Mutex::new(LruCache::new(MAX_CACHED)) }
     }
 
-    /// Whether a token was taken back.
+    /// Whether a token was revoked.
     pub(super) async fn has(&self, token: TokenDigest) -> Result<bool, AuthError> {
-        // As of before it was asked: the answer may be as old.
+        // The time before the query, because the result may be that old.
         let now = self.clock.now();
         if let Some((revoked, at)) = self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(&token).copied()
-            && (at..at + GOOD_FOR).contains(&now)
+            && (at..at + CACHE_TIME).contains(&now)
         {
             return Ok(revoked);
         }
@@ -59,14 +62,14 @@ impl Blocklist {
     }
 }
 
-/// A token that can be taken back, for streams that go on.
-pub(super) struct Listed {
+/// A token of an issuer as the proof of a stream.
+pub(super) struct RevocableToken {
     pub(super) blocklist: Arc<Blocklist>,
     pub(super) token: TokenDigest,
 }
 
 #[async_trait]
-impl Proof for Listed {
+impl Proof for RevocableToken {
     async fn is_revoked(&self) -> bool {
         self.blocklist.has(self.token).await.unwrap_or(false)
     }
@@ -111,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_that_was_taken_back_is_known_within_five_seconds() {
+    async fn revoked_token_is_refused_within_five_seconds() {
         let store = Arc::new(Store::default());
         let clock = Arc::new(Seconds::default());
         let list = Blocklist::new(store.clone(), clock.clone());
@@ -119,7 +122,7 @@ mod tests {
         for _ in 0..100 {
             assert!(!list.has(token).await.unwrap());
         }
-        assert_eq!(store.asked.load(Ordering::Relaxed), 1, "a flood asks once");
+        assert_eq!(store.asked.load(Ordering::Relaxed), 1, "a flood causes one query");
         store.revoked.store(true, Ordering::Relaxed);
         clock.0.store(5, Ordering::Relaxed);
         assert!(list.has(token).await.unwrap());
@@ -128,12 +131,12 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn two_tokens_are_never_one(a in ".{0,9}", b in ".{0,9}", c in ".{0,9}", d in ".{0,9}") {
+        fn different_tokens_have_different_digests(a in ".{0,9}", b in ".{0,9}", c in ".{0,9}", d in ".{0,9}") {
             proptest::prop_assert_eq!(digest_of(&a, &b) == digest_of(&c, &d), a == c && b == d);
         }
 
         #[test]
-        fn where_the_issuer_ends_counts(text in "[a-z]{2,9}", at in 1usize..2) {
+        fn digest_depends_on_the_end_of_the_issuer(text in "[a-z]{2,9}", at in 1usize..2) {
             let (a, b) = text.split_at(at);
             proptest::prop_assert_ne!(digest_of(a, b), digest_of(&text, ""));
         }

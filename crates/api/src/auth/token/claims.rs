@@ -1,5 +1,4 @@
-//! What the claims of a token must say, and what they mean here. Pure: the signature has been checked, and the time is
-//! an argument.
+//! Checks the claims of an access token. Pure: the signature was checked before, and the time is an argument.
 
 use std::time::Duration;
 
@@ -11,11 +10,11 @@ use super::blocklist;
 use crate::auth::Permissions;
 use recall_domain::{Caller, Timestamp, TokenDigest, UserId, ViewerRole};
 
-/// Below this name lie the users of all issuers. Changing it would give everybody another identity.
+/// UUID namespace of the user ids of all issuers. A change would give every user another id.
 const ISSUERS: Uuid = Uuid::from_u128(0x8f1c_52b0_6d0e_4a57_9a63_2c1f_7b0d_e94a);
 
-/// What is demanded of claims.
-pub(in crate::auth) struct Rules {
+/// Requirements for the claims of access tokens.
+pub(in crate::auth) struct ClaimRules {
     pub(super) audiences: Vec<String>,
     pub(super) types: Vec<String>,
     pub(super) role_claim: String,
@@ -23,34 +22,34 @@ pub(in crate::auth) struct Rules {
     pub(in crate::auth) skew: Duration,
 }
 
-/// What claims give.
+/// What an access token grants.
 #[derive(Clone, Debug)]
-pub(super) struct Granted {
+pub(super) struct TokenGrant {
     pub(super) caller: Caller,
     pub(super) permissions: Permissions,
     pub(super) until: Timestamp,
-    /// What the issuer calls the token, by which it can be taken back.
+    /// Digest of the token's id, by which an administrator can revoke it.
     pub(super) token: Option<TokenDigest>,
 }
 
-/// Why claims are not accepted.
+/// Why claims are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(super) enum ClaimError {
     Issuer,
     Subject,
     Audience,
-    /// No expiry, or one that cannot be read.
+    /// The expiry is missing or malformed.
     Expiry,
     Expired,
-    /// Not valid yet, or issued in the future.
+    /// The token is not valid yet, or was issued in the future.
     Early,
-    /// It tells who somebody is, not what its bearer may do.
+    /// It is an ID token, not an access token.
     IdToken,
-    /// Only the holder of a key may use it (RFC 7800), by DPoP (RFC 9449) or a client certificate (RFC 8705).
+    /// It is bound to a key (RFC 7800), by DPoP (RFC 9449) or a client certificate (RFC 8705).
     Bound,
 }
 
-impl Problem {
+impl ClaimError {
     pub(super) fn code(self) -> &'static str {
         match self {
             Self::Issuer => "issuer",
@@ -65,61 +64,63 @@ impl Problem {
     }
 }
 
-impl Rules {
-    /// Whether a header's `typ` is one of an access token.
+impl ClaimRules {
+    /// Whether the header's `typ` is that of an access token.
     pub(super) fn accepts_type(&self, typ: Option<&str>) -> bool {
         let Some(typ) = typ else { return false };
         let short = typ.get(.."application/".len()).filter(|p| p.eq_ignore_ascii_case("application/")).map_or(typ, |p| &typ[p.len()..]);
         self.types.iter().any(|t| t.eq_ignore_ascii_case(short))
     }
 
-    /// Checks the claims of a token whose signature is that of `issuer`.
-    pub(super) fn check(&self, claims: &Map<String, Value>, issuer: &str, now: Timestamp) -> Result<Granted, Problem> {
+    /// Checks the claims of a token that `issuer` has signed.
+    pub(super) fn check(&self, claims: &Map<String, Value>, issuer: &str, now: Timestamp) -> Result<TokenGrant, ClaimError> {
         let text = |name: &str| claims.get(name).and_then(Value::as_str);
         if text("iss") != Some(issuer) {
-            return Err(Problem::Issuer);
+            return Err(ClaimError::Issuer);
         }
-        let subject = text("sub").filter(|s| !s.is_empty()).ok_or(Problem::Subject)?;
-        if !texts(claims.get("aud")).any(|a| self.audiences.iter().any(|wanted| wanted == a)) {
-            return Err(Problem::Audience);
+        let subject = text("sub").filter(|s| !s.is_empty()).ok_or(ClaimError::Subject)?;
+        if !string_values(claims.get("aud")).any(|a| self.audiences.iter().any(|wanted| wanted == a)) {
+            return Err(ClaimError::Audience);
         }
         let skew = TimeDelta::from_std(self.skew).unwrap_or_default();
-        let until = claims.get("exp").and_then(moment).ok_or(Problem::Expiry)?.checked_add_signed(skew).ok_or(Problem::Expiry)?;
+        let until =
+            claims.get("exp").and_then(parse_numeric_date).ok_or(ClaimError::Expiry)?.checked_add_signed(skew).ok_or(ClaimError::Expiry)?;
         if now >= until {
-            return Err(Problem::Expired);
+            return Err(ClaimError::Expired);
         }
         for name in ["nbf", "iat"] {
             let Some(given) = claims.get(name) else { continue };
-            if moment(given).is_none_or(|from| from > now + skew) {
-                return Err(Problem::Early);
+            if parse_numeric_date(given).is_none_or(|from| from > now + skew) {
+                return Err(ClaimError::Early);
             }
         }
-        // With providers that call every token `JWT`, these claims tell an ID token from an access token.
+        // Some providers use the type `JWT` for every token. These claims then identify an ID token.
         if ["nonce", "at_hash", "c_hash"].iter().any(|name| claims.contains_key(*name)) {
-            return Err(Problem::IdToken);
+            return Err(ClaimError::IdToken);
         }
-        // A thief could use it as a plain bearer token.
+        // This server cannot verify the key, so a thief could use the token as a plain bearer token.
         if claims.contains_key("cnf") {
-            return Err(Problem::Bound);
+            return Err(ClaimError::Bound);
         }
-        let scopes = texts(claims.get("scope")).chain(texts(claims.get("scp"))).flat_map(|s| s.split(' '));
+        let scopes = string_values(claims.get("scope")).chain(string_values(claims.get("scp"))).flat_map(|s| s.split(' '));
         let role = if self.is_admin(claims) { ViewerRole::Admin } else { ViewerRole::User };
-        Ok(Granted {
-            caller: Caller::verified(user(issuer, subject), role),
+        Ok(TokenGrant {
+            caller: Caller::verified(user_id(issuer, subject), role),
             permissions: Permissions::of_scopes(scopes),
             until,
             token: text("jti").map(|id| blocklist::digest_of(issuer, id)),
         })
     }
 
-    /// Whether claims name the role of administrators.
+    /// Whether the claims contain the administrator role.
     pub(in crate::auth) fn is_admin(&self, claims: &Map<String, Value>) -> bool {
-        texts(self.roles(claims)).any(|role| role == self.admin_role)
+        string_values(self.role_claim_value(claims)).any(|role| role == self.admin_role)
     }
 
-    /// The claim itself, or what the dots lead to; a name that contains dots is tried first, as some providers demand
-    /// addresses as names.
-    fn roles<'c>(&self, claims: &'c Map<String, Value>) -> Option<&'c Value> {
+    /// Finds the role claim, by its full name or as a path with dots.
+    ///
+    /// The full name is tried first, because some providers require URLs as claim names.
+    fn role_claim_value<'c>(&self, claims: &'c Map<String, Value>) -> Option<&'c Value> {
         claims.get(&self.role_claim).or_else(|| {
             let mut parts = self.role_claim.split('.');
             let first = claims.get(parts.next()?)?;
@@ -128,13 +129,15 @@ impl Rules {
     }
 }
 
-/// The user that a subject of an issuer is. Two steps, so that no choice of names makes two subjects one.
-pub(in crate::auth) fn user(issuer: &str, subject: &str) -> UserId {
+/// Derives the user id from an issuer and a subject.
+///
+/// The two steps ensure that no two pairs have the same input.
+pub(in crate::auth) fn user_id(issuer: &str, subject: &str) -> UserId {
     UserId(Uuid::new_v5(&Uuid::new_v5(&ISSUERS, issuer.as_bytes()), subject.as_bytes()))
 }
 
-/// One text or a list of them.
-pub(in crate::auth) fn texts(value: Option<&Value>) -> impl Iterator<Item = &str> {
+/// Returns the strings of a claim that is one string or a list.
+pub(in crate::auth) fn string_values(value: Option<&Value>) -> impl Iterator<Item = &str> {
     let list = match value {
         Some(Value::Array(list)) => list.as_slice(),
         Some(one) => std::slice::from_ref(one),
@@ -143,10 +146,10 @@ pub(in crate::auth) fn texts(value: Option<&Value>) -> impl Iterator<Item = &str
     list.iter().filter_map(Value::as_str)
 }
 
-/// Seconds since 1970, also with a fraction.
-pub(in crate::auth) fn moment(value: &Value) -> Option<Timestamp> {
+/// Reads a `NumericDate`: seconds since 1970, possibly with a fraction.
+pub(in crate::auth) fn parse_numeric_date(value: &Value) -> Option<Timestamp> {
     let seconds = value.as_f64().filter(|s| s.is_finite() && *s >= 0.0)?;
-    // Later than any calendar is as good as never.
+    // Clamped to the end of the year 9999.
     let seconds = seconds.min(253_402_300_799.0);
     Timestamp::from_timestamp_millis((seconds * 1e3) as i64)
 }
@@ -162,8 +165,8 @@ mod tests {
     const ISSUER: &str = "https://login.example.org";
     const NOW: i64 = 1_800_000_000;
 
-    fn rules() -> Rules {
-        Rules {
+    fn rules() -> ClaimRules {
+        ClaimRules {
             audiences: vec!["recall".to_owned()],
             types: vec!["at+jwt".to_owned()],
             role_claim: "realm.roles".to_owned(),
@@ -172,8 +175,8 @@ mod tests {
         }
     }
 
-    /// Good claims with some of them replaced, or taken away by null.
-    fn check(change: Value) -> Result<Granted, Problem> {
+    /// Checks valid claims with some of them replaced, or removed by null.
+    fn check(change: Value) -> Result<TokenGrant, ClaimError> {
         let mut claims = json!({ "iss": ISSUER, "sub": "anna", "aud": "recall", "exp": NOW + 60, "iat": NOW, "scope": "recall.read" });
         for (name, value) in change.as_object().unwrap() {
             match value {
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn good_claims_are_accepted() {
+    fn valid_claims_are_accepted() {
         for good in [
             json!({}),
             json!({ "aud": ["other", "recall"] }),
@@ -199,38 +202,38 @@ mod tests {
     }
 
     #[test]
-    fn each_bad_claim_is_refused() {
-        for (bad, problem) in [
-            (json!({ "iss": "https://evil.example" }), Problem::Issuer),
-            (json!({ "iss": "https://login.example.org/" }), Problem::Issuer),
-            (json!({ "iss": null }), Problem::Issuer),
-            (json!({ "sub": null }), Problem::Subject),
-            (json!({ "sub": "" }), Problem::Subject),
-            (json!({ "sub": 7 }), Problem::Subject),
-            (json!({ "aud": "other" }), Problem::Audience),
-            (json!({ "aud": [] }), Problem::Audience),
-            (json!({ "aud": null }), Problem::Audience),
-            (json!({ "exp": null }), Problem::Expiry),
-            (json!({ "exp": "soon" }), Problem::Expiry),
-            (json!({ "exp": -1 }), Problem::Expiry),
-            (json!({ "exp": NOW - 5 }), Problem::Expired),
-            (json!({ "exp": 0 }), Problem::Expired),
-            (json!({ "nbf": NOW + 6 }), Problem::Early),
-            (json!({ "nbf": "now" }), Problem::Early),
-            (json!({ "iat": NOW + 3600 }), Problem::Early),
-            (json!({ "nonce": "n" }), Problem::IdToken),
-            (json!({ "at_hash": "h" }), Problem::IdToken),
-            (json!({ "cnf": { "jkt": "x" } }), Problem::Bound),
-            (json!({ "cnf": { "x5t#S256": "x" } }), Problem::Bound),
-            (json!({ "cnf": {} }), Problem::Bound),
-            (json!({ "cnf": 7, "exp": NOW - 5 }), Problem::Expired),
+    fn each_invalid_claim_is_refused() {
+        for (bad, error) in [
+            (json!({ "iss": "https://evil.example" }), ClaimError::Issuer),
+            (json!({ "iss": "https://login.example.org/" }), ClaimError::Issuer),
+            (json!({ "iss": null }), ClaimError::Issuer),
+            (json!({ "sub": null }), ClaimError::Subject),
+            (json!({ "sub": "" }), ClaimError::Subject),
+            (json!({ "sub": 7 }), ClaimError::Subject),
+            (json!({ "aud": "other" }), ClaimError::Audience),
+            (json!({ "aud": [] }), ClaimError::Audience),
+            (json!({ "aud": null }), ClaimError::Audience),
+            (json!({ "exp": null }), ClaimError::Expiry),
+            (json!({ "exp": "soon" }), ClaimError::Expiry),
+            (json!({ "exp": -1 }), ClaimError::Expiry),
+            (json!({ "exp": NOW - 5 }), ClaimError::Expired),
+            (json!({ "exp": 0 }), ClaimError::Expired),
+            (json!({ "nbf": NOW + 6 }), ClaimError::Early),
+            (json!({ "nbf": "now" }), ClaimError::Early),
+            (json!({ "iat": NOW + 3600 }), ClaimError::Early),
+            (json!({ "nonce": "n" }), ClaimError::IdToken),
+            (json!({ "at_hash": "h" }), ClaimError::IdToken),
+            (json!({ "cnf": { "jkt": "x" } }), ClaimError::Bound),
+            (json!({ "cnf": { "x5t#S256": "x" } }), ClaimError::Bound),
+            (json!({ "cnf": {} }), ClaimError::Bound),
+            (json!({ "cnf": 7, "exp": NOW - 5 }), ClaimError::Expired),
         ] {
-            assert_eq!(check(bad.clone()).unwrap_err(), problem, "{bad}");
+            assert_eq!(check(bad.clone()).unwrap_err(), error, "{bad}");
         }
     }
 
     #[test]
-    fn scopes_and_roles_come_from_where_providers_put_them() {
+    fn scopes_and_roles_are_read_from_all_known_claims() {
         let permissions = |change| check(change).unwrap().permissions;
         assert!(permissions(json!({ "scope": "openid recall.write" })).include(Permission::Write));
         assert!(permissions(json!({ "scope": null, "scp": ["recall.admin"] })).include(Permission::Admin));
@@ -245,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_compared_as_media_types() {
+    fn token_types_are_compared_as_media_types() {
         for (typ, good) in [
             (Some("at+jwt"), true),
             (Some("AT+JWT"), true),
@@ -260,12 +263,12 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn two_people_are_never_one(a in ".{0,12}", b in ".{0,12}", c in ".{0,12}", d in ".{0,12}") {
-            proptest::prop_assert_eq!(user(&a, &b) == user(&c, &d), a == c && b == d);
+        fn different_subjects_have_different_user_ids(a in ".{0,12}", b in ".{0,12}", c in ".{0,12}", d in ".{0,12}") {
+            proptest::prop_assert_eq!(user_id(&a, &b) == user_id(&c, &d), a == c && b == d);
         }
 
         #[test]
-        fn whatever_claims_say_they_are_read_or_refused(exp: f64, nbf: f64, text in ".{0,30}") {
+        fn arbitrary_claims_never_panic(exp: f64, nbf: f64, text in ".{0,30}") {
             let _ = check(json!({ "exp": exp, "nbf": nbf, "scope": text, "aud": [text, 7, null], "realm": [text] }));
         }
     }

@@ -1,4 +1,4 @@
-//! The public keys of an issuer, as its documents tell them. Pure.
+//! Parses the discovery document and the public keys of an issuer. Pure.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use jsonwebtoken::{
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Most keys of one issuer; real ones have a handful.
+/// Maximum number of keys of one issuer; real issuers have a handful.
 const MAX_KEYS: usize = 64;
 
-/// What the discovery document must say.
+/// The discovery document of an issuer.
 #[derive(Deserialize)]
 pub(super) struct Discovery {
     pub(super) issuer: String,
@@ -22,7 +22,7 @@ pub(super) struct Discovery {
     pub(super) metadata: ProviderMetadata,
 }
 
-/// What it says about people who log in with a browser.
+/// The endpoints and features of an issuer for browser logins.
 #[derive(Debug, Default, Deserialize)]
 pub(in crate::auth) struct ProviderMetadata {
     pub(in crate::auth) authorization_endpoint: Option<String>,
@@ -32,38 +32,38 @@ pub(in crate::auth) struct ProviderMetadata {
     pub(in crate::auth) userinfo_endpoint: Option<String>,
     pub(in crate::auth) scopes_supported: Option<Vec<String>>,
     pub(in crate::auth) token_endpoint_auth_methods_supported: Option<Vec<String>>,
-    /// It names itself in what it sends the browser back with (RFC 9207).
+    /// Whether the issuer names itself in the authorization response (RFC 9207).
     pub(in crate::auth) authorization_response_iss_parameter_supported: Option<bool>,
 }
 
 impl ProviderMetadata {
-    /// All addresses.
+    /// All endpoint URLs.
     pub(super) fn addresses(&self) -> impl Iterator<Item = &String> {
         let named = [&self.authorization_endpoint, &self.token_endpoint, &self.end_session_endpoint, &self.revocation_endpoint];
         named.into_iter().chain([&self.userinfo_endpoint]).flatten()
     }
 }
 
-/// One usable key.
+/// One verification key.
 struct Key {
     id: Option<String>,
     jwk: Jwk,
     key: Arc<DecodingKey>,
 }
 
-/// The usable keys of an issuer.
+/// The verification keys of an issuer.
 pub(super) struct KeySet(Vec<Key>);
 
-/// What a set has for a token.
-pub(super) enum Found {
+/// Result of looking up the key of a token.
+pub(super) enum KeyLookup {
     Key(Arc<DecodingKey>),
-    /// There is a key of that name, but not for this algorithm.
+    /// A key with this id exists, but not for this algorithm.
     Unsuitable,
     Unknown,
 }
 
 impl KeySet {
-    /// Reads a JSON web key set. Keys that cannot be used for signatures here are left out: issuers list others as well.
+    /// Reads a JSON Web Key Set. Keys that cannot verify signatures are skipped, because issuers list others as well.
     pub(super) fn parse(document: &[u8]) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         struct Document {
@@ -71,52 +71,53 @@ impl KeySet {
         }
         let document: Document = serde_json::from_slice(document)?;
         let usable = |value| {
-            let jwk: Jwk = serde_json::from_value(value).ok().filter(verifies)?;
+            let jwk: Jwk = serde_json::from_value(value).ok().filter(is_verification_key)?;
             let key = Arc::new(DecodingKey::from_jwk(&jwk).ok()?);
             Some(Key { id: jwk.common.key_id.clone(), jwk, key })
         };
         Ok(Self(document.keys.into_iter().filter_map(usable).take(MAX_KEYS).collect()))
     }
 
-    /// How many there are.
+    /// Number of keys.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The key that a token names. One without a name is accepted when there is no choice.
-    pub(super) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Found {
-        let fits = |k: &&Key| suits(&k.jwk, algorithm);
+    /// Finds the key with an id. Without an id, exactly one key must match the algorithm.
+    pub(super) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> KeyLookup {
+        let fits = |k: &&Key| matches_algorithm(&k.jwk, algorithm);
         match id {
             Some(id) => {
                 let mut named = self.0.iter().filter(|k| k.id.as_deref() == Some(id)).peekable();
                 match (named.peek().is_some(), named.find(fits)) {
-                    (_, Some(found)) => Found::Key(found.key.clone()),
-                    (true, None) => Found::Unsuitable,
-                    (false, None) => Found::Unknown,
+                    (_, Some(found)) => KeyLookup::Key(found.key.clone()),
+                    (true, None) => KeyLookup::Unsuitable,
+                    (false, None) => KeyLookup::Unknown,
                 }
             }
             None => {
                 let mut fitting = self.0.iter().filter(fits);
                 match (fitting.next(), fitting.next()) {
-                    (Some(only), None) => Found::Key(only.key.clone()),
-                    _ => Found::Unsuitable,
+                    (Some(only), None) => KeyLookup::Key(only.key.clone()),
+                    _ => KeyLookup::Unsuitable,
                 }
             }
         }
     }
 }
 
-/// Whether a key is a public one that checks signatures. A shared secret among public keys would let everybody who can
-/// read the document sign.
-fn verifies(jwk: &Jwk) -> bool {
+/// Whether a key is a public key for signatures.
+///
+/// A shared secret in the document would let everyone who can read it sign tokens.
+fn is_verification_key(jwk: &Jwk) -> bool {
     let common = &jwk.common;
     let for_signatures = common.public_key_use.as_ref().is_none_or(|u| *u == PublicKeyUse::Signature)
         && common.key_operations.as_ref().is_none_or(|ops| ops.contains(&KeyOperations::Verify));
     for_signatures && !matches!(jwk.algorithm, AlgorithmParameters::OctetKey(_))
 }
 
-/// Whether a key is of the kind that the algorithm needs, and is not meant for another one.
-fn suits(jwk: &Jwk, algorithm: Algorithm) -> bool {
+/// Whether a key can be used with an algorithm, by its type and its own `alg`.
+fn matches_algorithm(jwk: &Jwk, algorithm: Algorithm) -> bool {
     use Algorithm::{ES256, ES384, EdDSA, PS256, PS384, PS512, RS256, RS384, RS512};
     let kind = match (&jwk.algorithm, algorithm) {
         (AlgorithmParameters::RSA(_), RS256 | RS384 | RS512 | PS256 | PS384 | PS512) => true,
@@ -150,14 +151,14 @@ mod tests {
 
     fn found(set: &KeySet, id: Option<&str>, algorithm: Algorithm) -> &'static str {
         match set.find(id, algorithm) {
-            Found::Key(_) => "key",
-            Found::Unsuitable => "unsuitable",
-            Found::Unknown => "unknown",
+            KeyLookup::Key(_) => "key",
+            KeyLookup::Unsuitable => "unsuitable",
+            KeyLookup::Unknown => "unknown",
         }
     }
 
     #[test]
-    fn only_signature_keys_with_a_public_half_are_kept() {
+    fn only_public_signature_keys_are_kept() {
         let keys = set(json!([
             ec("good", json!({ "use": "sig", "alg": "ES256" })),
             ec("enc", json!({ "use": "enc" })),
@@ -176,14 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_serves_no_other_algorithm() {
+    fn key_is_used_only_for_its_algorithm() {
         let keys = set(json!([ec("a", json!({ "alg": "ES256" })), ec("b", json!({ "alg": "ES384" }))]));
         for algorithm in [Algorithm::HS256, Algorithm::RS256, Algorithm::ES384, Algorithm::EdDSA] {
             assert_eq!(found(&keys, Some("a"), algorithm), "unsuitable", "{algorithm:?}");
         }
-        assert_eq!(found(&keys, Some("b"), Algorithm::ES384), "unsuitable", "the curve is another");
-        assert_eq!(found(&keys, None, Algorithm::ES256), "key", "there is no choice");
+        assert_eq!(found(&keys, Some("b"), Algorithm::ES384), "unsuitable", "another curve");
+        assert_eq!(found(&keys, None, Algorithm::ES256), "key", "one key matches");
         let two = set(json!([ec("a", json!({})), ec("b", json!({}))]));
-        assert_eq!(found(&two, None, Algorithm::ES256), "unsuitable", "there is a choice");
+        assert_eq!(found(&two, None, Algorithm::ES256), "unsuitable", "two keys match");
     }
 }

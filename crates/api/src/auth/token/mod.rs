@@ -1,6 +1,7 @@
-//! Bearer tokens: JWT access tokens of configured issuers (RFC 9068), opaque ones that their issuer is asked about,
-//! personal access tokens, and one static token for emergencies. A JWT is believed only after its signature was checked with
-//! a key of the issuer that it names; what it says before that only chooses which key is tried.
+//! Bearer tokens: JWT access tokens (RFC 9068), opaque tokens, personal access tokens and one static token for emergencies.
+//!
+//! A JWT is accepted only after its signature was verified with a key of the issuer that it names. Before that, its claims only
+//! select the key. Opaque tokens are checked by introspection at their issuer.
 
 pub(crate) mod blocklist;
 pub(super) mod claims;
@@ -20,8 +21,8 @@ use tokio::time::Instant;
 
 pub use self::opaque::Introspection;
 use self::{
-    blocklist::{Blocklist, Listed},
-    claims::{Granted, Problem, Rules},
+    blocklist::{Blocklist, RevocableToken},
+    claims::{ClaimError, ClaimRules, TokenGrant},
     opaque::Introspector,
 };
 pub(super) use self::{keys::ProviderMetadata, provider::Provider};
@@ -29,49 +30,49 @@ use super::{AuthError, Authenticator, Identity, Permissions, Proof, personal};
 use recall_domain::{Caller, Timestamp, UserId, ViewerRole};
 use recall_ports::{AccessTokenStore, Clock, Fetch, RevocationStore};
 
-/// Longest token. Real ones have one or two kilobytes; everything longer is work for nothing.
+/// Maximum size of a token. Real tokens have one or two kilobytes.
 const MAX_TOKEN_BYTES: usize = 8 * 1024;
-/// Longest a stream is kept for one token, whatever its expiry says.
-const MAX_LIFE: Duration = Duration::from_secs(366 * 24 * 3600);
-/// The same for tokens that only their issuer knows to be taken back, so that a stream does not outlive one by much.
-const CHECKED_AGAIN_AFTER: Duration = Duration::from_secs(3600);
+/// Maximum time of a stream with one token, whatever its expiry is.
+const MAX_STREAM_TIME: Duration = Duration::from_secs(366 * 24 * 3600);
+/// Maximum time of a stream with an opaque token. Only the issuer knows of its revocation, and streams do not ask it.
+const MAX_STREAM_TIME_OPAQUE: Duration = Duration::from_secs(3600);
 
-/// Which tokens are accepted, and what they mean.
+/// Configuration of the accepted tokens.
 #[derive(Clone)]
 pub struct TokenConfig {
-    /// Issuers, exactly as they stand in the tokens.
+    /// Accepted issuers, exactly as in the tokens.
     pub issuers: Vec<String>,
-    /// A token must be meant for one of these.
+    /// Accepted audiences; a token must name one of them.
     pub audiences: Vec<String>,
-    /// Signature algorithms, of public keys only.
+    /// Accepted signature algorithms, with public keys only.
     pub algorithms: Vec<String>,
-    /// Accepted values of the header `typ`, without `application/`.
+    /// Accepted values of the `typ` header, without `application/`.
     pub types: Vec<String>,
     /// Claim with the caller's roles; dots lead into objects.
     pub role_claim: String,
     /// The role of administrators.
     pub admin_role: String,
-    /// How far the clocks of issuer and server may be apart.
+    /// Maximum difference between the clocks of issuer and server.
     pub clock_skew: Duration,
-    /// How to ask about tokens that only their issuer can read; without it they are refused.
+    /// Client for the introspection of opaque tokens; without it they are refused.
     pub introspection: Option<Introspection>,
-    /// Where personal access tokens are kept; without it they are refused.
+    /// Store of personal access tokens; without it they are refused.
     pub personal: Option<Arc<dyn AccessTokenStore>>,
-    /// Where it is noted which tokens of issuers are believed no more.
+    /// Store of revoked tokens of issuers.
     pub revoked: Option<Arc<dyn RevocationStore>>,
-    /// A token that needs no issuer, and whose it is.
+    /// A static token without an issuer, with its user.
     pub fixed: Option<(String, UserId)>,
 }
 
-/// A configuration that cannot be used.
+/// The configuration names an unsupported algorithm.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} is not a signature algorithm with public keys")]
+#[error("{0} is not a public-key signature algorithm")]
 pub struct UnknownAlgorithm(pub String);
 
-/// Reads bearer tokens.
+/// Authenticates requests with bearer tokens.
 pub struct Tokens {
     providers: Vec<Arc<Provider>>,
-    rules: Rules,
+    rules: ClaimRules,
     algorithms: Vec<Algorithm>,
     introspector: Option<Introspector>,
     personal: Option<Arc<dyn AccessTokenStore>>,
@@ -81,11 +82,12 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// An authenticator. Nothing is fetched before the first token arrives, so that a provider that is down does not keep
-    /// the server from starting. Without `fetch` no issuer's token is accepted.
+    /// Creates the authenticator. Without `fetch`, tokens of issuers are refused.
+    ///
+    /// Nothing is fetched before the first token arrives, so the server starts even if a provider is down.
     ///
     /// # Errors
-    /// When an algorithm is unknown or works with a shared secret.
+    /// When an algorithm is unknown or uses a shared secret.
     pub fn new(config: TokenConfig, fetch: Option<&Arc<dyn Fetch>>, clock: Arc<dyn Clock>) -> Result<Self, UnknownAlgorithm> {
         let algorithm = |name: &String| public_key_algorithm(name).ok_or_else(|| UnknownAlgorithm(name.clone()));
         Ok(Self {
@@ -93,7 +95,7 @@ impl Tokens {
             providers: fetch
                 .map(|fetch| config.issuers.iter().map(|issuer| Arc::new(Provider::new(issuer, fetch.clone(), clock.clone()))).collect())
                 .unwrap_or_default(),
-            rules: Rules {
+            rules: ClaimRules {
                 audiences: config.audiences,
                 types: config.types,
                 role_claim: config.role_claim,
@@ -108,11 +110,11 @@ impl Tokens {
         })
     }
 
-    /// Asks every issuer for its keys, for an operator who wants to know; how many are usable.
+    /// Reads the keys of every issuer, for `recall check`. Returns the number of usable keys.
     pub async fn probe(&self) -> Vec<(&str, Result<usize, Box<dyn std::error::Error + Send + Sync>>)> {
         futures_util::future::join_all(self.providers.iter().map(async |provider| {
             let outcome = provider.probe().await.and_then(|(keys, can_be_asked)| {
-                let must = self.introspector.as_ref().is_some_and(|i| i.asks(provider));
+                let must = self.introspector.as_ref().is_some_and(|i| i.is_configured_for(provider));
                 if must && !can_be_asked { Err("its discovery document names no introspection_endpoint".into()) } else { Ok(keys) }
             });
             (provider.issuer(), outcome)
@@ -120,10 +122,10 @@ impl Tokens {
         .await
     }
 
-    /// Whether people can log in by way of an issuer, for an operator who wants to know.
+    /// Checks that an issuer supports browser logins, for `recall check`.
     ///
     /// # Errors
-    /// When it cannot be asked, or says of no place where they could.
+    /// When the issuer cannot be reached, or its discovery document names no login endpoints.
     pub async fn probe_login(&self, issuer: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let metadata = self.provider(issuer).ok_or("it is not configured")?.metadata().await?;
         match (&metadata.authorization_endpoint, &metadata.token_endpoint) {
@@ -132,17 +134,17 @@ impl Tokens {
         }
     }
 
-    /// One of the issuers.
+    /// Finds the provider of an issuer.
     pub(super) fn provider(&self, issuer: &str) -> Option<&Arc<Provider>> {
         self.providers.iter().find(|p| p.issuer() == issuer)
     }
 
-    /// What is demanded of claims.
-    pub(super) fn rules(&self) -> &Rules {
+    /// The requirements for claims.
+    pub(super) fn rules(&self) -> &ClaimRules {
         &self.rules
     }
 
-    /// Who is behind a token.
+    /// Verifies a token and returns its identity.
     pub(super) async fn verify(&self, token: &str) -> Result<Identity, AuthError> {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(refused("too_long"));
@@ -152,25 +154,25 @@ impl Tokens {
         {
             return Ok(Caller::verified(*user, ViewerRole::Admin).into());
         }
-        if let Some(store) = self.personal.as_ref().filter(|_| personal::is_one(token)) {
-            return self.held(token, store).await;
+        if let Some(store) = self.personal.as_ref().filter(|_| personal::is_personal_token(token)) {
+            return self.verify_personal_token(token, store).await;
         }
         let (granted, longest) = match &self.introspector {
-            // A signed token has three parts, and is never sent to anybody.
+            // A JWT has three parts and is never sent to the introspection endpoint.
             Some(introspector) if token.split('.').count() != 3 => {
-                let provider = self.providers.iter().find(|p| introspector.asks(p)).ok_or_else(|| refused("issuer"))?;
-                (introspector.check(token, provider, &self.rules).await?, CHECKED_AGAIN_AFTER)
+                let provider = self.providers.iter().find(|p| introspector.is_configured_for(p)).ok_or_else(|| refused("issuer"))?;
+                (introspector.check(token, provider, &self.rules).await?, MAX_STREAM_TIME_OPAQUE)
             }
-            _ => (self.read(token).await?, MAX_LIFE),
+            _ => (self.verify_jwt(token).await?, MAX_STREAM_TIME),
         };
         let mut proof = None;
         if let Some((blocklist, token)) = self.blocklist.as_ref().zip(granted.token) {
             if blocklist.has(token).await? {
                 return Err(refused("revoked"));
             }
-            proof = Some(Arc::new(Listed { blocklist: blocklist.clone(), token }) as Arc<dyn Proof>);
+            proof = Some(Arc::new(RevocableToken { blocklist: blocklist.clone(), token }) as Arc<dyn Proof>);
         }
-        let until = Some(self.end(granted.until, longest));
+        let until = Some(self.stream_deadline(granted.until, longest));
         Ok(Identity {
             caller: granted.caller,
             permissions: granted.permissions,
@@ -182,60 +184,60 @@ impl Tokens {
         })
     }
 
-    /// Who holds a personal access token.
-    async fn held(&self, token: &str, store: &Arc<dyn AccessTokenStore>) -> Result<Identity, AuthError> {
-        let held = personal::Held { store: store.clone(), digest: personal::digest_of(token), clock: self.clock.clone() };
+    /// Verifies a personal access token.
+    async fn verify_personal_token(&self, token: &str, store: &Arc<dyn AccessTokenStore>) -> Result<Identity, AuthError> {
+        let held = personal::PersonalTokenProof { store: store.clone(), digest: personal::digest_of(token), clock: self.clock.clone() };
         let found = store.use_access_token(held.digest, self.clock.now()).await;
         let (caller, token) = found.map_err(|e| AuthError::Unavailable(Box::new(e)))?.ok_or_else(|| refused("unknown"))?;
         Ok(Identity {
             caller,
             permissions: Permissions::of_scopes(token.scopes.split(' ')),
             manages_tokens: false,
-            until: Some(self.end(token.expires_at, MAX_LIFE)),
+            until: Some(self.stream_deadline(token.expires_at, MAX_STREAM_TIME)),
             proof: Some(Arc::new(held)),
             csrf: None,
             address: None,
         })
     }
 
-    /// When streams end that were opened with a proof that is good until then.
-    pub(super) fn end(&self, until: Timestamp, longest: Duration) -> Instant {
+    /// When streams must end that were opened with a credential valid until `until`.
+    pub(super) fn stream_deadline(&self, until: Timestamp, longest: Duration) -> Instant {
         Instant::now() + (until - self.clock.now()).to_std().unwrap_or_default().min(longest)
     }
 
-    /// What a signed token grants.
-    async fn read(&self, token: &str) -> Result<Granted, AuthError> {
+    /// Verifies a JWT and returns what it grants.
+    async fn verify_jwt(&self, token: &str) -> Result<TokenGrant, AuthError> {
         let header = self.header(token)?;
         if !self.rules.accepts_type(header.typ.as_deref()) {
             return Err(refused("type"));
         }
-        // Not believed yet: it says whose key to try, and the checked claims are compared with it again.
+        // Not verified yet: this only selects the issuer's keys. `ClaimRules::check` compares the verified claims with the issuer.
         let peeked = insecure_decode::<Map<String, Value>>(token).map_err(|_| refused("malformed"))?;
         let issuer = peeked.claims.get("iss").and_then(Value::as_str);
         let provider = self.providers.iter().find(|p| Some(p.issuer()) == issuer).ok_or_else(|| refused("issuer"))?;
-        let claims = provider.signed(token, &header).await?;
-        self.rules.check(&claims, provider.issuer(), self.clock.now()).map_err(|problem| {
-            let refused = refused(problem.code());
-            // The signature is good, so its bearer may know why the token is not taken.
-            if problem == Problem::Bound { AuthError::Bound } else { refused }
+        let claims = provider.verify_signature(token, &header).await?;
+        self.rules.check(&claims, provider.issuer(), self.clock.now()).map_err(|error| {
+            let refused = refused(error.code());
+            // The signature is valid, so the client may learn why the token is refused.
+            if error == ClaimError::Bound { AuthError::Bound } else { refused }
         })
     }
 
-    /// The header of a signed token whose algorithm is accepted.
+    /// Reads the header of a JWT and checks its algorithm.
     pub(super) fn header(&self, token: &str) -> Result<Header, AuthError> {
         let header = decode_header(token).map_err(|_| refused("malformed"))?;
         if !self.algorithms.contains(&header.alg) {
             return Err(refused("algorithm"));
         }
-        // Whoever signs with extensions that a reader must understand does not mean this one.
+        // The token uses critical extensions, which this server does not support.
         if header.crit.is_some() { Err(refused("type")) } else { Ok(header) }
     }
 }
 
-/// Counts why tokens are refused. Their bearers learn no more than that they are not valid.
+/// Counts a refused token by reason. The client learns only that the token is invalid.
 pub(super) fn refused(reason: &'static str) -> AuthError {
     metrics::counter!("recall_tokens_refused_total", "reason" => reason).increment(1);
-    tracing::debug!(reason, "a token was refused");
+    tracing::debug!(reason, "token refused");
     AuthError::Invalid
 }
 
@@ -244,7 +246,7 @@ fn public_key_algorithm(name: &str) -> Option<Algorithm> {
     name.parse::<Algorithm>().ok().filter(|a| a.family() != Hmac)
 }
 
-/// The token in `Bearer …`; the scheme's case does not matter.
+/// Reads the token from `Bearer …`; the scheme is not case-sensitive.
 fn bearer(credentials: &str) -> Option<&str> {
     let (scheme, token) = credentials.split_once(' ')?;
     let token = token.trim_matches(' ');
@@ -262,7 +264,7 @@ impl Authenticator for Tokens {
                 let token = one.to_str().ok().and_then(bearer).ok_or_else(|| refused("malformed"))?;
                 self.verify(token).await
             }
-            // Which of two counts would be a matter of taste, and a proxy may have another.
+            // A proxy may choose another of the two than this server.
             (Some(_), Some(_)) => Err(refused("malformed")),
         }
     }
@@ -284,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_bearer_credentials_are_read() {
+    fn only_bearer_credentials_are_accepted() {
         assert_eq!(bearer("Bearer abc.def-_~+/="), Some("abc.def-_~+/="));
         assert_eq!(bearer("bEARER  a"), Some("a"));
         for bad in ["", "Bearer", "Bearer ", "Basic abc", "Bearer a b", "Bearer a,b", "Bearer \"a\"", "Bearer\ta", "Bearer a\r\nx: y"] {
@@ -293,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_secrets_and_nothing_are_no_algorithms() {
+    fn algorithms_without_public_keys_are_refused() {
         for bad in ["none", "None", "HS256", "HS384", "HS512", "", "RS257", "rs256"] {
             assert_eq!(public_key_algorithm(bad), None, "{bad}");
         }

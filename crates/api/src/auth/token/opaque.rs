@@ -1,5 +1,7 @@
-//! Tokens that only their issuer can read: it is asked what they mean (RFC 7662). Answers are remembered for seconds, and a
-//! flood of invented tokens asks no more than a few at a time.
+//! Opaque tokens, which the server checks by introspection at their issuer (RFC 7662).
+//!
+//! Results are cached for seconds, and only a few introspection requests run concurrently, so a flood of invented tokens does not
+//! flood the issuer.
 
 use std::{
     num::NonZeroUsize,
@@ -13,7 +15,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use super::{
-    claims::{Granted, Rules},
+    claims::{ClaimRules, TokenGrant},
     provider::Provider,
     refused,
 };
@@ -21,70 +23,70 @@ use crate::auth::AuthError;
 use recall_domain::Timestamp;
 use recall_ports::{Clock, Fetch};
 
-/// How long a good answer is believed, and with it a token that the issuer took back.
-const GOOD_FOR: TimeDelta = TimeDelta::seconds(10);
-/// How long a token stays refused: none that is not valid becomes so.
-const BAD_FOR: TimeDelta = TimeDelta::seconds(60);
-/// Answers remembered.
-const REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
-/// Questions at once.
-const AT_ONCE: usize = 16;
+/// How long a valid token is cached. A revoked token is accepted for as long.
+const VALID_CACHE_TIME: TimeDelta = TimeDelta::seconds(10);
+/// How long an invalid token is cached. An invalid token does not become valid later.
+const INVALID_CACHE_TIME: TimeDelta = TimeDelta::seconds(60);
+/// Maximum number of cached results.
+const MAX_CACHED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
+/// Maximum number of concurrent introspection requests.
+const MAX_CONCURRENT: usize = 16;
 
-/// As whom an issuer is asked about tokens.
+/// Client credentials for introspection.
 #[derive(Clone)]
 pub struct Introspection {
-    /// The issuer, one of those whose tokens are accepted.
+    /// The issuer, one of the accepted ones.
     pub issuer: String,
-    /// The name of this server at the issuer.
+    /// The client id of this server at the issuer.
     pub client_id: String,
-    /// Its secret.
+    /// The client secret.
     pub client_secret: String,
 }
 
-/// The issuer has no place to ask, or answers what is none.
+/// The issuer has no introspection endpoint, or its response is malformed.
 #[derive(Debug, thiserror::Error)]
-#[error("the issuer cannot be asked about tokens: {0}")]
-struct NoAnswer(&'static str);
+#[error("token introspection failed: {0}")]
+struct IntrospectionError(&'static str);
 
 #[derive(Clone)]
-struct Answer {
-    granted: Option<Granted>,
+struct CachedAnswer {
+    granted: Option<TokenGrant>,
     at: Timestamp,
 }
 
-/// Asks about tokens.
+/// Checks opaque tokens.
 pub(super) struct Introspector {
     client: Introspection,
     fetch: Arc<dyn Fetch>,
     clock: Arc<dyn Clock>,
-    /// By digest, so that no token lies here.
-    answers: Mutex<LruCache<[u8; 32], Answer>>,
+    /// By digest, so that no token stays in memory.
+    answers: Mutex<LruCache<[u8; 32], CachedAnswer>>,
     asking: Semaphore,
 }
 
 impl Introspector {
     pub(super) fn new(client: Introspection, fetch: Arc<dyn Fetch>, clock: Arc<dyn Clock>) -> Self {
-        Self { client, fetch, clock, answers: Mutex::new(LruCache::new(REMEMBERED)), asking: Semaphore::new(AT_ONCE) }
+        Self { client, fetch, clock, answers: Mutex::new(LruCache::new(MAX_CACHED)), asking: Semaphore::new(MAX_CONCURRENT) }
     }
 
-    /// Whether this is the issuer that is asked.
-    pub(super) fn asks(&self, provider: &Provider) -> bool {
+    /// Whether introspection is configured for this issuer.
+    pub(super) fn is_configured_for(&self, provider: &Provider) -> bool {
         self.client.issuer == provider.issuer()
     }
 
-    /// What a token grants.
-    pub(super) async fn check(&self, token: &str, provider: &Provider, rules: &Rules) -> Result<Granted, AuthError> {
+    /// Returns what a token grants.
+    pub(super) async fn check(&self, token: &str, provider: &Provider, rules: &ClaimRules) -> Result<TokenGrant, AuthError> {
         let mut key = [0; 32];
         key.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
-        let answer = match self.remembered(&key) {
+        let answer = match self.cached(&key) {
             Some(answer) => answer,
             None => {
                 let _permit = self.asking.acquire().await.map_err(|e| AuthError::Unavailable(Box::new(e)))?;
-                // Whoever waited may find that another request has asked.
-                match self.remembered(&key) {
+                // Another request may have checked the token meanwhile.
+                match self.cached(&key) {
                     Some(answer) => answer,
                     None => {
-                        let answer = Answer { granted: self.ask(token, provider, rules).await?, at: self.clock.now() };
+                        let answer = CachedAnswer { granted: self.introspect(token, provider, rules).await?, at: self.clock.now() };
                         self.answers.lock().unwrap_or_else(PoisonError::into_inner).put(key, answer.clone());
                         answer
                     }
@@ -95,47 +97,47 @@ impl Introspector {
         if self.clock.now() < granted.until { Ok(granted) } else { Err(refused("expired")) }
     }
 
-    fn remembered(&self, key: &[u8; 32]) -> Option<Answer> {
+    fn cached(&self, key: &[u8; 32]) -> Option<CachedAnswer> {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = answers.get(key)?;
-        let good_for = if answer.granted.is_some() { GOOD_FOR } else { BAD_FOR };
+        let good_for = if answer.granted.is_some() { VALID_CACHE_TIME } else { INVALID_CACHE_TIME };
         (self.clock.now() - answer.at < good_for).then(|| answer.clone())
     }
 
-    /// `None` when the token is not valid, or not for this server.
-    async fn ask(&self, token: &str, provider: &Provider, rules: &Rules) -> Result<Option<Granted>, AuthError> {
-        let failed = |why| AuthError::Unavailable(Box::new(NoAnswer(why)));
-        let endpoint = provider.introspection().await?.ok_or_else(|| failed("its discovery document names no endpoint"))?;
+    /// Sends an introspection request. `None` when the token is invalid or not meant for this server.
+    async fn introspect(&self, token: &str, provider: &Provider, rules: &ClaimRules) -> Result<Option<TokenGrant>, AuthError> {
+        let failed = |why| AuthError::Unavailable(Box::new(IntrospectionError(why)));
+        let endpoint = provider.introspection_endpoint().await?.ok_or_else(|| failed("its discovery document names no endpoint"))?;
         let client = (self.client.client_id.as_str(), self.client.client_secret.as_str());
         let form = [("token", token), ("token_type_hint", "access_token")];
         let document = match self.fetch.post_form(&endpoint, client, &form).await {
             Ok(document) => document,
             Err(error) => {
                 metrics::counter!("recall_introspections_total", "result" => "failed").increment(1);
-                tracing::warn!(issuer = provider.issuer(), %error, "the issuer cannot be asked about tokens");
+                tracing::warn!(issuer = provider.issuer(), %error, "token introspection failed");
                 return Err(AuthError::Unavailable(Box::new(error)));
             }
         };
         metrics::counter!("recall_introspections_total", "result" => "answered").increment(1);
-        let claims: Map<String, Value> = serde_json::from_slice(&document).map_err(|_| failed("its answer is no JSON object"))?;
-        Ok(meaning(claims, provider.issuer(), rules, self.clock.now()))
+        let claims: Map<String, Value> = serde_json::from_slice(&document).map_err(|_| failed("its response is not a JSON object"))?;
+        Ok(evaluate(claims, provider.issuer(), rules, self.clock.now()))
     }
 }
 
-/// What an answer grants. Pure.
-fn meaning(mut claims: Map<String, Value>, issuer: &str, rules: &Rules, now: Timestamp) -> Option<Granted> {
+/// Returns what an introspection response grants. Pure.
+fn evaluate(mut claims: Map<String, Value>, issuer: &str, rules: &ClaimRules, now: Timestamp) -> Option<TokenGrant> {
     if claims.get("active") != Some(&Value::Bool(true)) {
         return None;
     }
-    // Issuers also know refresh tokens, which open nothing here.
+    // Issuers also answer for refresh tokens, which this server does not accept.
     let is = |name: &str, wanted: &str| claims.get(name).and_then(Value::as_str).is_some_and(|given| given.eq_ignore_ascii_case(wanted));
     let absent_or = |name: &str, wanted: &str| !claims.contains_key(name) || is(name, wanted);
     if !is("token_type", "Bearer") || !absent_or("token_use", "access_token") {
         return None;
     }
-    // It answers for itself.
+    // `iss` is optional in the response.
     claims.entry("iss").or_insert_with(|| issuer.into());
-    // A client that acts for itself has no subject but its own name, as in the tokens of RFC 9068.
+    // A client that acts for itself may have no subject. Its client id takes that role, as in RFC 9068.
     if let (None, Some(client)) = (claims.get("sub"), claims.get("client_id").cloned()) {
         claims.insert("sub".to_owned(), client);
     }

@@ -1,6 +1,7 @@
-//! Visits: people who go on without a login. The browser gets a cookie with a random secret, as it does at a login, and the store
-//! knows what it stands for. Nobody becomes a visitor by merely asking for something: a visit is begun by the page, when the person
-//! wants one, so programs without credentials are refused as ever.
+//! Visits: users who continue without a login.
+//!
+//! The browser gets a cookie with a random secret, as with a login, and the store maps its digest to a visit. Only the page starts
+//! a visit, when the user chooses to. Programs without credentials are still refused.
 
 pub(crate) mod routes;
 
@@ -18,27 +19,27 @@ use super::{
 use recall_domain::{Caller, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_ports::{Clock, Ids, StoreError, VisitStore};
 
-/// How often a use is noted.
-const NOTED_EVERY: TimeDelta = TimeDelta::minutes(1);
-/// Longest time that a visit lasts unused on which nothing was said.
-const EMPTY_LASTS: TimeDelta = TimeDelta::hours(1);
+/// Minimum time between two updates of the last use.
+const MIN_USE_INTERVAL: TimeDelta = TimeDelta::minutes(1);
+/// Maximum idle time of a visit without messages.
+const EMPTY_VISIT_LIFETIME: TimeDelta = TimeDelta::hours(1);
 
-/// What visitors may.
+/// Limits of visits.
 #[derive(Clone, Debug)]
 pub struct VisitConfig {
-    /// How long a visit lasts unused.
+    /// How long an unused visit lasts.
     pub lasts: Duration,
-    /// Most visits at a time.
+    /// Maximum number of open visits.
     pub most: u64,
-    /// Most of them from one address.
+    /// Maximum number of open visits from one address.
     pub most_of_origin: u64,
-    /// Messages of one visit in all.
+    /// Maximum number of messages of one visit.
     pub messages: u32,
-    /// Sessions of one visit in all.
+    /// Maximum number of sessions of one visit.
     pub sessions: u32,
 }
 
-/// Knows who is on a visit. Whoever shows anything else is left to another authenticator.
+/// Authenticates visitors and passes all other requests to another authenticator.
 #[derive(Clone)]
 pub struct Visits(Arc<Inner>);
 
@@ -56,15 +57,15 @@ impl fmt::Debug for Visits {
     }
 }
 
-/// A visit that a request has shown.
-pub(super) struct Held {
+/// The visit of a request.
+pub(super) struct ActiveVisit {
     pub(super) secret: Secret,
     pub(super) caller: Caller,
     pub(super) visit: Visit,
 }
 
 impl Visits {
-    /// Visits beside those whom `others` knows.
+    /// Creates the authenticator. `others` handles requests that are not part of a visit.
     pub fn new(
         config: VisitConfig,
         others: Arc<dyn Authenticator>,
@@ -75,19 +76,19 @@ impl Visits {
         Self(Arc::new(Inner { config, others, store, clock, ids }))
     }
 
-    /// The visit whose cookie a request has, if it was sent by a page of this server or by nobody's page.
-    pub(super) async fn held(&self, headers: &HeaderMap, foreign: bool) -> Result<Option<Held>, AuthError> {
-        let Some(secret) = secret(headers, foreign) else { return Ok(None) };
+    /// Finds the visit of the request's cookie; `None` if the request comes from a foreign page.
+    pub(super) async fn find(&self, headers: &HeaderMap, is_foreign: bool) -> Result<Option<ActiveVisit>, AuthError> {
+        let Some(secret) = read_visit_secret(headers, is_foreign) else { return Ok(None) };
         let found = self.0.store.visit(secret.digest(), self.0.clock.now()).await.map_err(unavailable)?;
-        Ok(found.map(|(caller, visit)| Held { secret, caller, visit }))
+        Ok(found.map(|(caller, visit)| ActiveVisit { secret, caller, visit }))
     }
 
-    /// Whether a request comes from somebody who has logged in.
+    /// Whether the request belongs to a logged-in user.
     ///
     /// # Errors
-    /// When nobody can tell now: then the login is not to be forgotten for a visit.
+    /// When this cannot be checked now: a visit must not replace a login that may still be valid.
     async fn is_logged_in(&self, parts: &Parts) -> Result<bool, AuthError> {
-        if !says_login(&parts.headers) {
+        if !has_login_credentials(&parts.headers) {
             return Ok(false);
         }
         match self.0.others.authenticate(parts).await {
@@ -97,13 +98,13 @@ impl Visits {
         }
     }
 
-    /// Begins a visit of a new user, from an address if that is known; `None` when there are too many.
-    async fn begin(&self, origin: Option<IpAddr>) -> Result<Option<Held>, StoreError> {
+    /// Starts a visit for a new user; `None` when the limit is reached. `origin` is the client's address, if known.
+    async fn begin(&self, origin: Option<IpAddr>) -> Result<Option<ActiveVisit>, StoreError> {
         let inner = &self.0;
         let secret = Secret::fresh().map_err(|e| StoreError::Permanent(Box::new(e)))?;
         let caller = Caller::verified(UserId(inner.ids.fresh()), ViewerRole::Anonymous);
         let now = inner.clock.now();
-        let Ends { ends_at, empty_until } = inner.ends(now);
+        let VisitExpiry { ends_at, empty_until } = inner.expiry_of(now);
         let visit = Visit {
             digest: secret.digest(),
             messages_left: inner.config.messages,
@@ -112,22 +113,22 @@ impl Visits {
             ends_at,
             empty_until: Some(empty_until),
         };
-        let room = VisitLimits { most: inner.config.most, origin, most_of_origin: inner.config.most_of_origin };
-        let begun = inner.store.begin_visit(&caller, &visit, &room).await?;
-        Ok(begun.then_some(Held { secret, caller, visit }))
+        let limits = VisitLimits { most: inner.config.most, origin, most_of_origin: inner.config.most_of_origin };
+        let is_started = inner.store.begin_visit(&caller, &visit, &limits).await?;
+        Ok(is_started.then_some(ActiveVisit { secret, caller, visit }))
     }
 }
 
-/// When a visit ends that is used now, and when if nothing was said on it.
-struct Ends {
+/// When a visit expires that is used now, with messages (`ends_at`) or without (`empty_until`).
+struct VisitExpiry {
     ends_at: Timestamp,
     empty_until: Timestamp,
 }
 
 impl Inner {
-    fn ends(&self, now: Timestamp) -> Ends {
+    fn expiry_of(&self, now: Timestamp) -> VisitExpiry {
         let lasts = TimeDelta::from_std(self.config.lasts).unwrap_or(TimeDelta::days(1));
-        Ends { ends_at: now + lasts, empty_until: now + EMPTY_LASTS.min(lasts / 10) }
+        VisitExpiry { ends_at: now + lasts, empty_until: now + EMPTY_VISIT_LIFETIME.min(lasts / 10) }
     }
 }
 
@@ -135,31 +136,32 @@ fn unavailable(error: StoreError) -> AuthError {
     AuthError::Unavailable(Box::new(error))
 }
 
-/// The secret in the cookie of a visit.
-fn secret(headers: &HeaderMap, foreign: bool) -> Option<Secret> {
-    if foreign { None } else { cookies::read(headers, cookies::VISIT).and_then(Secret::parse) }
+/// Reads the secret from the visit cookie.
+fn read_visit_secret(headers: &HeaderMap, is_foreign: bool) -> Option<Secret> {
+    if is_foreign { None } else { cookies::read(headers, cookies::VISIT).and_then(Secret::parse) }
 }
 
-/// Whether a browser says that somebody has logged in with it, be it that the login has ended. Then it is not a visitor's: who
-/// writes on when their login has ended must not write into another memory than before.
-fn says_login(headers: &HeaderMap) -> bool {
-    headers.contains_key(header::AUTHORIZATION) || cookies::is_there(headers, cookies::LOGIN)
+/// Whether the request has login credentials, valid or not.
+///
+/// Such a request never counts as a visit. After their login has expired, users must not write into another memory by accident.
+fn has_login_credentials(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::AUTHORIZATION) || cookies::is_present(headers, cookies::LOGIN)
 }
 
 #[async_trait]
 impl Authenticator for Visits {
     async fn authenticate(&self, parts: &Parts) -> Result<Identity, AuthError> {
         let inner = &self.0;
-        if says_login(&parts.headers) {
+        if has_login_credentials(&parts.headers) {
             return inner.others.authenticate(parts).await;
         }
-        let foreign = parts.extensions.get::<ForeignPage>().is_some();
-        let Some(Held { secret, caller, visit }) = self.held(&parts.headers, foreign).await? else {
+        let is_foreign = parts.extensions.get::<ForeignPage>().is_some();
+        let Some(ActiveVisit { secret, caller, visit }) = self.find(&parts.headers, is_foreign).await? else {
             return inner.others.authenticate(parts).await;
         };
         let now = inner.clock.now();
-        let Ends { ends_at, empty_until } = inner.ends(now);
-        if ends_at - visit.ends_at >= NOTED_EVERY {
+        let VisitExpiry { ends_at, empty_until } = inner.expiry_of(now);
+        if ends_at - visit.ends_at >= MIN_USE_INTERVAL {
             inner.store.use_visit(visit.digest, now, ends_at, empty_until).await.map_err(unavailable)?;
         }
         Ok(Identity {
@@ -167,7 +169,7 @@ impl Authenticator for Visits {
             permissions: [Permission::Read, Permission::Write].into_iter().collect(),
             manages_tokens: false,
             until: None,
-            proof: Some(Arc::new(Shown { inner: inner.clone(), digest: visit.digest })),
+            proof: Some(Arc::new(VisitProof { inner: inner.clone(), digest: visit.digest })),
             csrf: Some(secret.csrf().into()),
             address: None,
         })
@@ -182,14 +184,14 @@ impl Authenticator for Visits {
     }
 }
 
-/// A visit, for streams that go on with it. They are no use of it: a page that is only open does not keep it from ending.
-struct Shown {
+/// A visit as the proof of a stream. A stream does not count as use, so an open page does not prolong the visit.
+struct VisitProof {
     inner: Arc<Inner>,
     digest: TokenDigest,
 }
 
 #[async_trait]
-impl Proof for Shown {
+impl Proof for VisitProof {
     async fn is_revoked(&self) -> bool {
         matches!(self.inner.store.visit(self.digest, self.inner.clock.now()).await, Ok(None))
     }

@@ -4,7 +4,7 @@ use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use crate::{
     auth::{
-        personal::{self, Wanted},
+        personal::{self, NewAccessToken},
         token::blocklist,
     },
     error::ApiError,
@@ -89,7 +89,7 @@ impl AccessTokenMutations {
         #[graphql(desc = "The new token.")] input: CreateAccessTokenInput,
     ) -> async_graphql::Result<CreateAccessTokenPayload> {
         let s = scope(ctx)?;
-        let wanted = Wanted { name: input.name, scopes: input.scopes, days: input.expires_in_days };
+        let wanted = NewAccessToken { name: input.name, scopes: input.scopes, days: input.expires_in_days };
         let (created, errors) = settle(personal::create(&**s.store(), s.identity(), wanted, s.now).await)?;
         if let Some((token, _)) = &created {
             note(ctx, AuditAction::AccessTokenMade, token.id.to_string()).await?;
@@ -108,7 +108,7 @@ impl AccessTokenMutations {
     ) -> async_graphql::Result<RevokeAccessTokenPayload> {
         let s = scope(ctx)?;
         let revoke = async {
-            personal::may_manage(s.identity())?;
+            personal::require_token_management(s.identity())?;
             let id: AccessTokenId = read_id(&input.id, "input.id")?;
             let revoked = s.store().revoke_access_token(&s.caller, id).await;
             revoked.map_err(|e| ApiError::from(e).at("input.id"))?;

@@ -27,7 +27,7 @@ impl SessionQueries {
     #[graphql(complexity = "STATEMENT + bounded(50, child_complexity)")]
     async fn access_tokens(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<AccessTokenNode>> {
         let s = scope(ctx)?;
-        personal::may_manage(s.identity())?;
+        personal::require_token_management(s.identity())?;
         let tokens = s.store().access_tokens(&s.caller).await.map_err(ApiError::from)?;
         Ok(tokens.into_iter().map(AccessTokenNode::from).collect())
     }

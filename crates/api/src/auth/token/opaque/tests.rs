@@ -1,4 +1,4 @@
-//! What answers mean, how often is asked, and what holds while nobody answers.
+//! Tests of introspection: evaluation of responses, caching and failures.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::{
@@ -15,9 +15,9 @@ use recall_ports::FetchError;
 const ISSUER: &str = "https://login.example.org";
 const NOW: i64 = 1_800_000_000;
 
-/// An issuer in memory, and its clock.
+/// An issuer in memory with a clock.
 #[derive(Default)]
-struct World {
+struct FakeIssuer {
     later: AtomicI64,
     asked: AtomicUsize,
     down: AtomicBool,
@@ -25,14 +25,14 @@ struct World {
     revoked: AtomicBool,
 }
 
-impl Clock for World {
+impl Clock for FakeIssuer {
     fn now(&self) -> Timestamp {
         Timestamp::from_timestamp(NOW + self.later.load(Ordering::Relaxed), 0).unwrap()
     }
 }
 
 #[async_trait]
-impl Fetch for World {
+impl Fetch for FakeIssuer {
     async fn get(&self, url: &str) -> Result<Vec<u8>, FetchError> {
         let endpoint = (!self.without_endpoint.load(Ordering::Relaxed)).then_some("https://login.example.org/introspect");
         Ok(match url.ends_with("/keys") {
@@ -67,8 +67,8 @@ fn answer(change: Value) -> Value {
     claims
 }
 
-fn rules() -> Rules {
-    Rules {
+fn rules() -> ClaimRules {
+    ClaimRules {
         audiences: vec!["recall".to_owned()],
         types: vec![],
         role_claim: "roles".to_owned(),
@@ -77,13 +77,17 @@ fn rules() -> Rules {
     }
 }
 
-fn world() -> (Arc<World>, Introspector, Provider) {
-    let world = Arc::new(World::default());
+fn fake_issuer() -> (Arc<FakeIssuer>, Introspector, Provider) {
+    let fake_issuer = Arc::new(FakeIssuer::default());
     let client = Introspection { issuer: ISSUER.to_owned(), client_id: "recall".to_owned(), client_secret: "secret".to_owned() };
-    (world.clone(), Introspector::new(client, world.clone(), world.clone()), Provider::new(ISSUER, world.clone(), world))
+    (
+        fake_issuer.clone(),
+        Introspector::new(client, fake_issuer.clone(), fake_issuer.clone()),
+        Provider::new(ISSUER, fake_issuer.clone(), fake_issuer),
+    )
 }
 
-impl World {
+impl FakeIssuer {
     fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
     }
@@ -104,9 +108,9 @@ async fn ask(introspector: &Introspector, provider: &Provider, token: &str) -> &
 }
 
 #[test]
-fn only_access_tokens_that_are_meant_for_this_server_mean_something() {
+fn only_access_tokens_for_this_server_are_accepted() {
     let now = Timestamp::from_timestamp(NOW, 0).unwrap();
-    let of = |change| meaning(answer(change).as_object().unwrap().clone(), ISSUER, &rules(), now);
+    let of = |change| evaluate(answer(change).as_object().unwrap().clone(), ISSUER, &rules(), now);
     assert!(of(json!({})).is_some() && of(json!({ "iss": ISSUER, "token_use": "access_token" })).is_some());
     for bad in [
         json!({ "active": false }),
@@ -132,39 +136,39 @@ fn only_access_tokens_that_are_meant_for_this_server_mean_something() {
 }
 
 #[tokio::test]
-async fn the_issuer_is_asked_once_and_again_soon() {
-    let (world, introspector, provider) = world();
+async fn introspection_is_cached_for_seconds() {
+    let (fake_issuer, introspector, provider) = fake_issuer();
     for _ in 0..20 {
         assert_eq!(ask(&introspector, &provider, "good").await, "good");
         assert_eq!(ask(&introspector, &provider, "bad").await, "invalid");
     }
-    assert_eq!(world.asked(), 2);
-    world.revoked.store(true, Ordering::Relaxed);
+    assert_eq!(fake_issuer.asked(), 2);
+    fake_issuer.revoked.store(true, Ordering::Relaxed);
     assert_eq!(ask(&introspector, &provider, "good").await, "good");
-    world.wait(10);
-    assert_eq!(ask(&introspector, &provider, "good").await, "invalid", "a token that was taken back is believed for ten seconds");
-    assert_eq!(world.asked(), 3);
+    fake_issuer.wait(10);
+    assert_eq!(ask(&introspector, &provider, "good").await, "invalid", "a revoked token is accepted for ten seconds");
+    assert_eq!(fake_issuer.asked(), 3);
 }
 
 #[tokio::test]
-async fn an_expiry_holds_between_questions() {
-    let (world, introspector, provider) = world();
-    world.wait(55);
+async fn cached_token_expires_on_time() {
+    let (fake_issuer, introspector, provider) = fake_issuer();
+    fake_issuer.wait(55);
     assert_eq!(ask(&introspector, &provider, "good").await, "good");
-    world.wait(5);
+    fake_issuer.wait(5);
     assert_eq!(ask(&introspector, &provider, "good").await, "invalid");
-    assert_eq!(world.asked(), 1);
+    assert_eq!(fake_issuer.asked(), 1);
 }
 
 #[tokio::test]
-async fn an_issuer_that_does_not_answer_grants_nothing_and_refuses_nothing_for_good() {
-    let (world, introspector, provider) = world();
-    world.down.store(true, Ordering::Relaxed);
+async fn failed_introspection_is_not_cached() {
+    let (fake_issuer, introspector, provider) = fake_issuer();
+    fake_issuer.down.store(true, Ordering::Relaxed);
     assert_eq!(ask(&introspector, &provider, "good").await, "unavailable");
-    world.down.store(false, Ordering::Relaxed);
+    fake_issuer.down.store(false, Ordering::Relaxed);
     assert_eq!(ask(&introspector, &provider, "good").await, "good");
-    let (world, introspector, provider) = self::world();
-    world.without_endpoint.store(true, Ordering::Relaxed);
+    let (fake_issuer, introspector, provider) = self::fake_issuer();
+    fake_issuer.without_endpoint.store(true, Ordering::Relaxed);
     assert_eq!(ask(&introspector, &provider, "good").await, "unavailable");
-    assert_eq!(world.asked(), 0);
+    assert_eq!(fake_issuer.asked(), 0);
 }

@@ -1,4 +1,4 @@
-//! How often an issuer is asked, and what holds while it cannot be.
+//! Tests of the key cache: rotation, invented keys and failures of the issuer.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -10,22 +10,22 @@ use super::*;
 
 const ISSUER: &str = "https://login.example.org/realm";
 
-/// An issuer in memory, and its clock.
-struct World {
+/// An issuer in memory with a clock.
+struct FakeIssuer {
     now: AtomicI64,
     reads: AtomicUsize,
     keys: Mutex<Vec<&'static str>>,
     discovery: Mutex<Option<Value>>,
 }
 
-impl Clock for World {
+impl Clock for FakeIssuer {
     fn now(&self) -> Timestamp {
         Timestamp::from_timestamp(self.now.load(Ordering::Relaxed), 0).unwrap()
     }
 }
 
 #[async_trait]
-impl Fetch for World {
+impl Fetch for FakeIssuer {
     async fn get(&self, url: &str) -> Result<Vec<u8>, FetchError> {
         let document = match url {
             "https://login.example.org/realm/.well-known/openid-configuration" => {
@@ -39,13 +39,13 @@ impl Fetch for World {
                 };
                 json!({ "keys": self.keys.lock().unwrap().iter().map(key).collect::<Vec<_>>() })
             }
-            other => panic!("nobody may ask {other}"),
+            other => panic!("unexpected request to {other}"),
         };
         Ok(document.to_string().into_bytes())
     }
 
     async fn post_form(&self, url: &str, _: (&str, &str), _: &[(&str, &str)]) -> Result<Vec<u8>, FetchError> {
-        panic!("nobody may ask {url}")
+        panic!("unexpected request to {url}")
     }
 }
 
@@ -53,18 +53,18 @@ fn discovery() -> Value {
     json!({ "issuer": ISSUER, "jwks_uri": "https://login.example.org/keys" })
 }
 
-fn world(keys: &[&'static str]) -> (Arc<World>, Arc<Provider>) {
-    let world = Arc::new(World {
+fn fake_issuer(keys: &[&'static str]) -> (Arc<FakeIssuer>, Arc<Provider>) {
+    let fake_issuer = Arc::new(FakeIssuer {
         now: AtomicI64::new(1_800_000_000),
         reads: AtomicUsize::new(0),
         keys: Mutex::new(keys.to_vec()),
         discovery: Mutex::new(Some(discovery())),
     });
-    let provider = Arc::new(Provider::new(ISSUER, world.clone(), world.clone()));
-    (world, provider)
+    let provider = Arc::new(Provider::new(ISSUER, fake_issuer.clone(), fake_issuer.clone()));
+    (fake_issuer, provider)
 }
 
-impl World {
+impl FakeIssuer {
     fn wait(&self, seconds: i64) {
         self.now.fetch_add(seconds, Ordering::Relaxed);
     }
@@ -75,7 +75,7 @@ impl World {
 }
 
 async fn ask(provider: &Provider, id: &str) -> &'static str {
-    match provider.key(Some(id), Algorithm::ES256).await {
+    match provider.find_key(Some(id), Algorithm::ES256).await {
         Ok(_) => "key",
         Err(AuthError::Invalid) => "invalid",
         Err(AuthError::Unavailable(_)) => "unavailable",
@@ -86,71 +86,71 @@ async fn ask(provider: &Provider, id: &str) -> &'static str {
 
 #[tokio::test]
 async fn keys_are_read_once_for_many_tokens() {
-    let (world, provider) = world(&["a"]);
-    assert_eq!(world.reads(), 0, "nothing before the first token");
+    let (fake_issuer, provider) = fake_issuer(&["a"]);
+    assert_eq!(fake_issuer.reads(), 0, "nothing before the first token");
     let many = (0..50).map(|_| ask(&provider, "a"));
     assert!(futures_util::future::join_all(many).await.iter().all(|a| *a == "key"));
-    assert_eq!(world.reads(), 1);
+    assert_eq!(fake_issuer.reads(), 1);
 }
 
 #[tokio::test]
-async fn a_new_key_is_found_and_an_old_one_is_forgotten() {
-    let (world, provider) = world(&["old"]);
+async fn rotated_key_replaces_the_old_one() {
+    let (fake_issuer, provider) = fake_issuer(&["old"]);
     assert_eq!(ask(&provider, "old").await, "key");
-    world.wait(30);
-    *world.keys.lock().unwrap() = vec!["new"];
-    assert_eq!(ask(&provider, "old").await, "key", "nothing asks for a read yet");
+    fake_issuer.wait(30);
+    *fake_issuer.keys.lock().unwrap() = vec!["new"];
+    assert_eq!(ask(&provider, "old").await, "key", "the cache is still fresh");
     assert_eq!(ask(&provider, "new").await, "key");
     assert_eq!(ask(&provider, "old").await, "invalid");
-    assert_eq!(world.reads(), 2, "the name that is gone is not looked for within ten seconds");
-    world.wait(300);
-    *world.keys.lock().unwrap() = vec![];
-    assert_eq!(ask(&provider, "new").await, "invalid", "a key that was taken back is believed for five minutes at most");
+    assert_eq!(fake_issuer.reads(), 2, "the removed key causes no read within ten seconds");
+    fake_issuer.wait(300);
+    *fake_issuer.keys.lock().unwrap() = vec![];
+    assert_eq!(ask(&provider, "new").await, "invalid", "a revoked key is accepted for five minutes at most");
 }
 
 #[tokio::test]
-async fn invented_key_names_do_not_reach_the_issuer() {
-    let (world, provider) = world(&["a"]);
+async fn invented_key_ids_do_not_reach_the_issuer() {
+    let (fake_issuer, provider) = fake_issuer(&["a"]);
     ask(&provider, "a").await;
     for n in 0..500 {
         assert_eq!(ask(&provider, &format!("invented-{n}")).await, "invalid");
     }
-    assert_eq!(world.reads(), 1);
-    world.wait(11);
+    assert_eq!(fake_issuer.reads(), 1);
+    fake_issuer.wait(11);
     for _ in 0..100 {
         assert_eq!(ask(&provider, "invented").await, "invalid");
         assert_eq!(ask(&provider, "a").await, "key", "real tokens are served meanwhile");
     }
-    assert_eq!(world.reads(), 2);
-    world.wait(11);
+    assert_eq!(fake_issuer.reads(), 2);
+    fake_issuer.wait(11);
     ask(&provider, "invented").await;
-    assert_eq!(world.reads(), 2, "a name that was looked for in vain is remembered");
-    world.wait(61);
+    assert_eq!(fake_issuer.reads(), 2, "an unknown key id is cached");
+    fake_issuer.wait(61);
     ask(&provider, "invented").await;
-    assert_eq!(world.reads(), 3, "but not for ever");
+    assert_eq!(fake_issuer.reads(), 3, "but the cache expires");
 }
 
 #[tokio::test]
-async fn keys_serve_for_an_hour_while_the_issuer_is_down() {
-    let (world, provider) = world(&["a"]);
+async fn cached_keys_are_used_for_an_hour_without_the_issuer() {
+    let (fake_issuer, provider) = fake_issuer(&["a"]);
     assert_eq!(ask(&provider, "a").await, "key");
-    *world.discovery.lock().unwrap() = None;
-    world.wait(3_500);
+    *fake_issuer.discovery.lock().unwrap() = None;
+    fake_issuer.wait(3_500);
     assert_eq!(ask(&provider, "a").await, "key");
-    world.wait(101);
+    fake_issuer.wait(101);
     assert_eq!(ask(&provider, "a").await, "unavailable");
-    let reads = world.reads();
+    let reads = fake_issuer.reads();
     for _ in 0..100 {
         assert_eq!(ask(&provider, "a").await, "unavailable");
     }
-    assert_eq!(world.reads(), reads, "an issuer that is down is not asked by every request");
-    *world.discovery.lock().unwrap() = Some(discovery());
-    world.wait(10);
+    assert_eq!(fake_issuer.reads(), reads, "requests do not all reach an issuer that is down");
+    *fake_issuer.discovery.lock().unwrap() = Some(discovery());
+    fake_issuer.wait(10);
     assert_eq!(ask(&provider, "a").await, "key");
 }
 
 #[tokio::test]
-async fn an_issuer_speaks_for_itself_and_over_tls_only() {
+async fn unsafe_discovery_documents_are_refused() {
     for bad in [
         json!({ "issuer": "https://evil.example", "jwks_uri": "https://login.example.org/keys" }),
         json!({ "issuer": ISSUER, "jwks_uri": "http://login.example.org/keys" }),
@@ -159,8 +159,8 @@ async fn an_issuer_speaks_for_itself_and_over_tls_only() {
         json!({ "issuer": ISSUER }),
         json!([]),
     ] {
-        let (world, provider) = world(&["a"]);
-        *world.discovery.lock().unwrap() = Some(bad.clone());
+        let (fake_issuer, provider) = fake_issuer(&["a"]);
+        *fake_issuer.discovery.lock().unwrap() = Some(bad.clone());
         assert_eq!(ask(&provider, "a").await, "unavailable", "{bad}");
     }
 }

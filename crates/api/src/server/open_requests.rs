@@ -1,4 +1,4 @@
-//! Which requests of a connection are under way: from their head to the end of their answer.
+//! Counts the open requests of a connection, from their head to the end of their response.
 
 use std::{
     pin::Pin,
@@ -19,64 +19,64 @@ use tokio::{sync::watch, time::sleep};
 
 use super::Connection;
 
-/// Counts the requests of one connection.
+/// Counts the open requests of one connection.
 #[derive(Clone, Debug)]
-pub(super) struct Requests(Arc<watch::Sender<usize>>);
+pub(super) struct OpenRequests(Arc<watch::Sender<usize>>);
 
-impl Default for Requests {
+impl Default for OpenRequests {
     fn default() -> Self {
         Self(Arc::new(watch::Sender::new(0)))
     }
 }
 
-impl Requests {
-    pub(super) fn begin(&self) -> UnderWay {
+impl OpenRequests {
+    pub(super) fn begin(&self) -> RequestGuard {
         self.0.send_modify(|open| *open += 1);
-        UnderWay(self.clone())
+        RequestGuard(self.clone())
     }
 
-    /// Ends when no request has been under way for that long.
-    pub(super) async fn none_for(&self, long: Duration) {
+    /// Waits until no request has been open for `idle_time`.
+    pub(super) async fn wait_until_idle(&self, idle_time: Duration) {
         let mut open = self.0.subscribe();
-        // The sender lives as long as this.
+        // The sender lives as long as `self`, so waiting cannot fail.
         while open.wait_for(|open| *open == 0).await.is_ok() {
             tokio::select! {
-                () = sleep(long) => return,
-                // One that came, and may have gone again.
+                () = sleep(idle_time) => return,
+                // A request has started, and may have ended again.
                 _ = open.changed() => {}
             }
         }
     }
 }
 
-/// One request.
+/// Keeps a request counted as open until dropped.
 #[derive(Debug)]
-pub(super) struct UnderWay(Requests);
+pub(super) struct RequestGuard(OpenRequests);
 
-impl Drop for UnderWay {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.0.send_modify(|open| *open -= 1);
     }
 }
 
-/// Middleware: counts a request of a connection until its answer has been taken, or nobody wants it any more.
-pub(super) async fn under_way(request: Request, next: Next) -> Response {
+/// Middleware: counts a request until its response was read or dropped.
+pub(super) async fn count_request(request: Request, next: Next) -> Response {
     let Some(connection) = request.extensions().get::<Connection>() else { return next.run(request).await };
-    let (under_way, answers) = (connection.requests.begin(), connection.answers.clone());
+    let (request_guard, responses) = (connection.requests.begin(), connection.responses.clone());
     let is_http2 = request.version() == Version::HTTP_2;
     next.run(request).await.map(|body| match is_http2 {
-        true => answers.give(body, under_way),
-        false => Body::new(Counted { body, _under_way: under_way }),
+        true => responses.track(body, request_guard),
+        false => Body::new(CountedBody { body, _request_guard: request_guard }),
     })
 }
 
-/// The body of an answer.
-struct Counted {
+/// A response body that holds its request's guard.
+struct CountedBody {
     body: Body,
-    _under_way: UnderWay,
+    _request_guard: RequestGuard,
 }
 
-impl HttpBody for Counted {
+impl HttpBody for CountedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -103,23 +103,23 @@ mod tests {
     const LONG: Duration = Duration::from_millis(100);
 
     #[tokio::test]
-    async fn a_connection_is_idle_after_its_last_answer() {
-        let requests = Requests::default();
+    async fn connection_is_idle_after_its_last_response() {
+        let requests = OpenRequests::default();
         let begun = Instant::now();
-        requests.none_for(LONG).await;
-        assert!(begun.elapsed() >= LONG, "one that never asks");
+        requests.wait_until_idle(LONG).await;
+        assert!(begun.elapsed() >= LONG, "a connection without requests");
 
         let (first, second) = (requests.begin(), requests.begin());
-        assert!(timeout(3 * LONG, requests.none_for(LONG)).await.is_err(), "a stream may last");
+        assert!(timeout(3 * LONG, requests.wait_until_idle(LONG)).await.is_err(), "a stream may last");
         drop(first);
-        assert!(timeout(3 * LONG, requests.none_for(LONG)).await.is_err());
+        assert!(timeout(3 * LONG, requests.wait_until_idle(LONG)).await.is_err());
         let (waiting, begun) = (requests.clone(), Instant::now());
-        let idle = tokio::spawn(async move { waiting.none_for(LONG).await });
+        let idle = tokio::spawn(async move { waiting.wait_until_idle(LONG).await });
         sleep(LONG).await;
         drop(second);
         sleep(LONG / 2).await;
         drop(requests.begin());
         idle.await.unwrap();
-        assert!(begun.elapsed() >= 2 * LONG + LONG / 2, "each request begins the time anew");
+        assert!(begun.elapsed() >= 2 * LONG + LONG / 2, "each request restarts the idle time");
     }
 }

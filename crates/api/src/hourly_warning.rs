@@ -1,4 +1,4 @@
-//! Warnings for which anybody can give cause as often as they like, and which are therefore said once an hour.
+//! Limits a warning to once an hour, because any client can cause it at will.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -9,12 +9,12 @@ use tokio::time::Instant;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// When a warning was last said.
+/// When a warning was last logged.
 #[derive(Default)]
-pub(crate) struct Hourly(Mutex<Option<Instant>>);
+pub(crate) struct HourlyWarning(Mutex<Option<Instant>>);
 
-impl Hourly {
-    /// Whether it is to be said now; if so, it counts as said.
+impl HourlyWarning {
+    /// Whether to log the warning now; if so, it counts as logged.
     pub(crate) fn is_due(&self) -> bool {
         let (now, mut last) = (Instant::now(), self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let is_due = last.is_none_or(|last| now.saturating_duration_since(last) >= HOUR);
@@ -31,8 +31,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_warning_is_said_once_an_hour() {
-        let warning = Hourly::default();
+    fn warning_is_logged_once_an_hour() {
+        let warning = HourlyWarning::default();
         assert!(warning.is_due());
         assert!((0..1_000).all(|_| !warning.is_due()));
         *warning.0.lock().unwrap() = Instant::now().checked_sub(HOUR);

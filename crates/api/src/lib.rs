@@ -147,7 +147,7 @@ pub struct Limits {
     /// Bounds of a document before it is validated.
     pub document: graphql::document::DocumentLimits,
     /// Bounds of an answer.
-    pub answer: graphql::AnswerLimits,
+    pub answer: graphql::ResponseLimits,
     /// Longest time of one operation.
     pub operation_timeout: Duration,
     /// How often one caller may ask.
@@ -179,7 +179,7 @@ impl Default for Limits {
             query_depth: 15,
             query_complexity: 50_000,
             document: graphql::document::DocumentLimits::default(),
-            answer: graphql::AnswerLimits::default(),
+            answer: graphql::ResponseLimits::default(),
             operation_timeout: Duration::from_secs(20),
             requests: None,
             websocket_frames: None,
@@ -220,7 +220,7 @@ pub fn router(state: ApiState) -> Router {
     });
     let exports = export::Exports::new(usecases.clone(), auditor.clone(), config.spool);
     let notes = auditor.clone();
-    let behind = graphql::Behind { graph, streams, issuers, auditor };
+    let behind = graphql::EngineDependencies { graph, streams, issuers, auditor };
     let engine = graphql::Engine::new(usecases.clone(), behind, limits.clone(), limiter.clone(), config.admission);
     let whip = whip::Whip::new(signaling, config.ice_servers, limiter.clone());
     let transport = layers::Transport::of(config.public_url.as_ref());

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     auth::Reader,
     error::ApiError,
-    graphql::{AnswerBudget, Scope},
+    graphql::{ResponseBudget, Scope},
 };
 use recall_domain::{
     SessionId,
@@ -59,10 +59,10 @@ pub(super) async fn get(
     Query(question): Query<Question>,
 ) -> Result<Json<Found>, ApiError> {
     let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
-    let asked = Scope::new(identity, usecases, AnswerBudget::default());
+    let asked = Scope::new(identity, usecases, ResponseBudget::default());
     let usecases = &asked.usecases;
     let found = |whose| async move { usecases.session(&whose, session).await.map_err(ApiError::from) };
-    let (session, memory) = asked.look(&[ResourceId::Session(session)], found).await?;
+    let (session, memory) = asked.read_own_or_shared(&[ResourceId::Session(session)], found).await?;
     let scope = match question.scope.as_deref() {
         None | Some("user") => Where::User,
         Some("session") => Where::Session(session.id),
@@ -78,7 +78,7 @@ pub(super) async fn get(
     let whose = if matches!(query.scope, Where::User) { asked.caller } else { memory.caller };
     let context = usecases.context(&whose, query).await.map_err(renamed)?;
     for found in &context.messages {
-        asked.budget.spend(found.message.text.as_str().len());
+        asked.budget.count_bytes(found.message.text.as_str().len());
     }
     asked.budget.check()?;
     Ok(Json(Found {

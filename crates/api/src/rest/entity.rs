@@ -13,7 +13,7 @@ use crate::{
     auth::Reader,
     body,
     error::ApiError,
-    graphql::{AnswerBudget, MOST_CANDIDATES, Scope},
+    graphql::{MOST_CANDIDATES, ResponseBudget, Scope},
 };
 use recall_domain::{EntityId, EntityType};
 use recall_facts::CandidateEntity;
@@ -59,13 +59,13 @@ pub(super) async fn resolve(
     };
     let wanted = request.r#type.map(|t| EntityType::parse(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
     let session = request.session_id.as_deref().map(read_session).transpose()?;
-    let (scope, mention) = (Scope::new(identity, usecases, AnswerBudget::default()), &request.mention);
+    let (scope, mention) = (Scope::new(identity, usecases, ResponseBudget::default()), &request.mention);
     let things: Vec<ResourceId> = session.into_iter().map(ResourceId::Session).collect();
     let resolve = |whose| {
         let usecases = &scope.usecases;
         async move { usecases.resolve(&whose, mention, wanted, session).await.map_err(renamed) }
     };
-    let (found, memory) = scope.look(&things, resolve).await.map_err(|e| e.at("session_id"))?;
+    let (found, memory) = scope.read_own_or_shared(&things, resolve).await.map_err(|e| e.at("session_id"))?;
     let candidate = |c: &CandidateEntity| Candidate {
         entity: EntityView::of(&c.entity, memory.is_shared()),
         confidence: c.score,

@@ -130,7 +130,7 @@ impl Driver {
                 if let Poll::Ready(output) = output {
                     return Poll::Ready(Ok(output));
                 }
-                // Other tasks run between two slices.
+                // Other tasks run between two slices. A large response may have to wait for its permit.
                 if self.budget.is_paused() {
                     // `yield_now` wakes the task after the runtime has polled the network. A task that wakes itself would be polled 61 times
                     // before that.

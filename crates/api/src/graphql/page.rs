@@ -37,9 +37,9 @@ impl Total {
         let counted = match self {
             Self::Unknown => return Ok(None),
             Self::Known(count) => return Ok(Some(*count)),
-            Self::Sessions(whose) => s.store().count_sessions(whose).await,
-            Self::Entities(whose, filter) => s.store().count_entities(whose, filter).await,
-            Self::Facts(whose, filter) => s.store().count_facts(whose, filter).await,
+            Self::Sessions(caller) => s.store().count_sessions(caller).await,
+            Self::Entities(caller, filter) => s.store().count_entities(caller, filter).await,
+            Self::Facts(caller, filter) => s.store().count_facts(caller, filter).await,
         };
         Ok(Some(counted.map_err(ApiError::from)?))
     }

@@ -82,7 +82,7 @@ impl EntityMutations {
         let s = scope(ctx)?;
         let rename = async {
             let id: EntityId = read_id(&input.id, "input.id")?;
-            let rename = |whose| async move { s.usecases.rename_entity(&whose, id, input.name).await.map_err(ApiError::from) };
+            let rename = |caller| async move { s.usecases.rename_entity(&caller, id, input.name).await.map_err(ApiError::from) };
             let (entity, memory) = s.change(&[ResourceId::Entity(id)], rename).await.map_err(|e| e.at("input.id"))?;
             audit_shared_change(ctx, memory, AuditAction::SharedEntityRenamed, entity.id).await?;
             Ok(EntityNode(entity, memory.clone()))
@@ -102,7 +102,7 @@ impl EntityMutations {
         let merge = async {
             let into: EntityId = read_id(&input.into_id, "input.intoId")?;
             let from: EntityId = read_id(&input.from_id, "input.fromId")?;
-            let merge = |whose| async move { s.usecases.merge_entities(&whose, into, from).await.map_err(ApiError::from) };
+            let merge = |caller| async move { s.usecases.merge_entities(&caller, into, from).await.map_err(ApiError::from) };
             let (entity, memory) = s.change(&[ResourceId::Entity(into), ResourceId::Entity(from)], merge).await?;
             audit_shared_change(ctx, memory, AuditAction::SharedEntitiesMerged, entity.id).await?;
             Ok(EntityNode(entity, memory.clone()))
@@ -122,7 +122,7 @@ impl EntityMutations {
         let s = scope(ctx)?;
         let unmerge = async {
             let id: EntityId = read_id(&input.entity_id, "input.entityId")?;
-            let unmerge = |whose| async move { s.usecases.unmerge_entities(&whose, id).await.map_err(ApiError::from) };
+            let unmerge = |caller| async move { s.usecases.unmerge_entities(&caller, id).await.map_err(ApiError::from) };
             let ((entity, from), memory) = s.change(&[ResourceId::Entity(id)], unmerge).await.map_err(|e| e.at("input.entityId"))?;
             audit_shared_change(ctx, memory, AuditAction::SharedEntitiesUnmerged, entity.id).await?;
             Ok((EntityNode(entity, memory.clone()), EntityNode(from, memory.clone())))

@@ -78,7 +78,7 @@ impl FactMutations {
                 subject_type: input.subject_type.map(Into::into),
                 object_type: input.object_type.map(Into::into),
             };
-            let assert = |whose| async move { s.usecases.assert_fact(&whose, fact).await.map_err(ApiError::from) };
+            let assert = |caller| async move { s.usecases.assert_fact(&caller, fact).await.map_err(ApiError::from) };
             let (fact, memory) = s.change(&[ResourceId::Session(session)], assert).await.map_err(|e| e.at("input.sessionId"))?;
             audit_shared_change(ctx, memory, AuditAction::SharedFactAsserted, fact.id).await?;
             Ok(FactNode(fact.into(), memory.clone()))
@@ -97,7 +97,7 @@ impl FactMutations {
         let s = scope(ctx)?;
         let retract = async {
             let id: FactId = read_id(&input.id, "input.id")?;
-            let retract = |whose| async move { s.usecases.retract_fact(&whose, id).await.map_err(ApiError::from) };
+            let retract = |caller| async move { s.usecases.retract_fact(&caller, id).await.map_err(ApiError::from) };
             let (fact, memory) = s.change(&[ResourceId::Fact(id)], retract).await.map_err(|e| e.at("input.id"))?;
             audit_shared_change(ctx, memory, AuditAction::SharedFactRetracted, id).await?;
             Ok(FactNode(fact.into(), memory.clone()))

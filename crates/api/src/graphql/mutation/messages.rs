@@ -121,7 +121,7 @@ impl MessageMutations {
                 source_metadata: input.source_metadata,
                 client_message_id: input.client_message_id,
             };
-            let send = |whose| async move { s.usecases.send(&whose, message).await.map_err(ApiError::from) };
+            let send = |caller| async move { s.usecases.send(&caller, message).await.map_err(ApiError::from) };
             let (message, memory) = s.change(&[ResourceId::Session(session)], send).await.map_err(|e| e.at("input.sessionId"))?;
             audit_shared_change(ctx, memory, AuditAction::SharedMessagesStored, message.id).await?;
             Ok(MessageNode(message, memory.clone()))
@@ -152,7 +152,7 @@ impl MessageMutations {
                 client_message_id: m.external_id,
             };
             let messages = input.messages.into_iter().map(message).collect();
-            let import = |whose| async move { s.usecases.import(&whose, session, messages).await.map_err(ApiError::from) };
+            let import = |caller| async move { s.usecases.import(&caller, session, messages).await.map_err(ApiError::from) };
             let (messages, memory) = s.change(&[ResourceId::Session(session)], import).await.map_err(|e| e.at("input.sessionId"))?;
             if let Some(first) = messages.first() {
                 audit_shared_change(ctx, memory, AuditAction::SharedMessagesStored, first.id).await?;
@@ -174,7 +174,7 @@ impl MessageMutations {
         let s = scope(ctx)?;
         let cancel = async {
             let question: MessageId = read_id(&input.message_id, "input.messageId")?;
-            let cancel = |whose| async move { s.usecases.cancel_answer(&whose, question).await.map_err(ApiError::from) };
+            let cancel = |caller| async move { s.usecases.cancel_answer(&caller, question).await.map_err(ApiError::from) };
             let (done, memory) = s.change(&[ResourceId::Message(question)], cancel).await.map_err(|e| e.at("input.messageId"))?;
             let (message, cancelled) = done;
             if cancelled {

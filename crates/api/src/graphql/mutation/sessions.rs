@@ -86,8 +86,8 @@ impl SessionMutations {
     ) -> async_graphql::Result<CreateSessionPayload> {
         let s = scope(ctx)?;
         let create = async {
-            let whose = if input.shared { s.shared_writer().map_err(|e| e.at("input.shared"))? } else { s.caller };
-            let session = s.usecases.create_session(&whose, input.title).await?;
+            let caller = if input.shared { s.shared_writer().map_err(|e| e.at("input.shared"))? } else { s.caller };
+            let session = s.usecases.create_session(&caller, input.title).await?;
             Ok(SessionNode(session, s.memory(input.shared)?.clone()))
         };
         let (session, errors) = split_user_errors(create.await)?;
@@ -107,7 +107,7 @@ impl SessionMutations {
         let s = scope(ctx)?;
         let delete = async {
             let id: SessionId = read_id(&input.id, "input.id")?;
-            let delete = |whose| async move { s.usecases.delete_session(&whose, id).await.map_err(ApiError::from) };
+            let delete = |caller| async move { s.usecases.delete_session(&caller, id).await.map_err(ApiError::from) };
             let (deleted, memory) = s.change(&[ResourceId::Session(id)], delete).await.map_err(|e| e.at("input.id"))?;
             let action = if memory.is_shared() { AuditAction::SharedSessionDeleted } else { AuditAction::SessionDeleted };
             audit(ctx, action, id.to_string()).await?;

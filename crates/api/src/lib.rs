@@ -7,6 +7,8 @@ mod audit;
 pub mod auth;
 mod body;
 mod error;
+pub mod event_log;
+mod event_stream;
 mod export;
 pub mod graphql;
 mod hourly;
@@ -17,8 +19,6 @@ mod rate;
 mod rest;
 mod sampler;
 mod server;
-mod stream;
-pub mod streaming;
 mod tls;
 mod web;
 mod whip;
@@ -52,7 +52,7 @@ pub use rate::RateLimit;
 pub use server::{Listener, ServerConfig, serve};
 pub use tls::{Tls, TlsError};
 
-use crate::streaming::{EventHub, LogSource};
+use crate::event_log::{EventHub, LogSource};
 use recall_domain::EventBody;
 use recall_ports::{Allowances, GraphQueries};
 use recall_usecases::UseCases;
@@ -252,7 +252,8 @@ pub fn router(state: ApiState) -> Router {
         .merge(Router::new().route("/export", get(export::get)).with_state(exports))
         .merge(adoption(visiting.clone()))
         .layer(from_fn_with_state(limit, layers::deadline));
-    let mut api = timed.merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state((hub, limiter.clone())));
+    let mut api =
+        timed.merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())));
     let mut open = Router::new();
     let metrics = Router::new().route("/metrics", get(operations::metrics)).with_state(metrics);
     // Behind a login strangers can reach the server, and its numbers are not theirs.

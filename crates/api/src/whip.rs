@@ -19,7 +19,7 @@ use super::{
     error::ApiError,
     rate::CallerLimits,
 };
-use crate::streaming::SessionStream;
+use crate::event_log::SessionStream;
 use recall_domain::SessionId;
 
 const SDP: &str = "application/sdp";

@@ -37,8 +37,8 @@ use crate::{
     audit::Auditor,
     auth::{AuthError, Identity},
     error::ApiError,
+    event_log::EventHub,
     rate::CallerLimits,
-    streaming::EventHub,
 };
 use recall_ports::{GraphQueries, asked_by};
 use recall_usecases::UseCases;

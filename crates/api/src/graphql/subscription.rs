@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     error::UNAVAILABLE,
-    stream::{self, gap_json},
+    event_stream::{self, gap_json},
 };
 use recall_domain::{SessionId, Timestamp};
 
@@ -41,14 +41,14 @@ impl Subscription {
         let open = limits(ctx)?.stream(s.caller)?;
         // The WebSocket connection provides it and reads it when the stream ends.
         let end = ctx.data_opt::<SubscriptionEnd>().cloned().unwrap_or_default();
-        let subscription = stream::subscribe(hub, s.caller, session, after.as_deref()).await.inspect_err(|error| {
+        let subscription = event_stream::subscribe(hub, s.caller, session, after.as_deref()).await.inspect_err(|error| {
             if error.code() == UNAVAILABLE {
                 end.note(ByeCode::Unavailable.into());
             }
         })?;
         let (usecases, lease) = (s.usecases.clone(), s.identity().lease());
         let epoch = subscription.welcome().epoch.clone();
-        let seq = stream::start_seq(&subscription, after.as_deref());
+        let seq = event_stream::start_seq(&subscription, after.as_deref());
         let state = Some((subscription, usecases, epoch, seq, lease, open, end));
         Ok(futures_util::stream::unfold(state, move |state| async move {
             let (mut subscription, usecases, epoch, mut seq, lease, open, end) = state?;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use signaling::{Bye, ByeCode, Cursor, Delivery, GapReason, Resume, SourceError, Subscription};
 
 use super::{auth::Reader, error::ApiError, rate::CallerLimits};
-use crate::streaming::{EventHub, LogSource, SessionStream};
+use crate::event_log::{EventHub, LogSource, SessionStream};
 use recall_domain::{Caller, SessionId};
 
 /// Interval of comments that keep an idle connection open.

@@ -15,7 +15,7 @@ use async_graphql::{
 };
 use axum::http::StatusCode;
 
-use super::{budget::ResponseBudget, cpu::CpuLimiter, document::Work, scope::Scope};
+use super::{budget::ResponseBudget, cpu::CpuLimiter, document::Work, scope::OperationScope};
 use crate::{error::ApiError, rate::CallerLimits};
 
 /// Cost that counts as one request. Each further multiple counts as another request.
@@ -77,7 +77,7 @@ impl Extension for OperationCost {
         })?;
         self.requested.store(result.complexity, Ordering::Relaxed);
         self.depth.store(result.depth, Ordering::Relaxed);
-        if let Some(scope) = context.data_opt::<Arc<Scope>>() {
+        if let Some(scope) = context.data_opt::<Arc<OperationScope>>() {
             let _ = self.budget.set(scope.budget.clone());
         }
         self.check_limits(&result).map_err(to_server_errors)?;
@@ -121,7 +121,9 @@ fn to_server_errors(error: ApiError) -> Vec<ServerError> {
 }
 
 async fn charge_caller(context: &ExtensionContext<'_>, cost: usize) -> Result<(), ApiError> {
-    let (Some(scope), Some(limits)) = (context.data_opt::<Arc<Scope>>(), context.data_opt::<Arc<CallerLimits>>()) else { return Ok(()) };
+    let (Some(scope), Some(limits)) = (context.data_opt::<Arc<OperationScope>>(), context.data_opt::<Arc<CallerLimits>>()) else {
+        return Ok(());
+    };
     let more = u32::try_from(cost.saturating_sub(1) / COST_PER_REQUEST).unwrap_or(u32::MAX);
     limits.further(scope.caller, more).await
 }

@@ -29,7 +29,7 @@ use super::{
     page::Connection,
     query::Query,
     response::{self, error_response},
-    scope::Scope,
+    scope::OperationScope,
     subscription::Subscription,
 };
 use crate::{
@@ -164,7 +164,7 @@ impl Engine {
         let kind = operation_type(&document, request.operation_name.as_deref());
         request.set_parsed_query(document);
         let budget = ResponseBudget::new(self.limits.answer, work.typenames);
-        let scope = Scope::new(identity, self.usecases.clone(), budget);
+        let scope = OperationScope::new(identity, self.usecases.clone(), budget);
         Ok(AdmittedOperation { request: request.data(scope.clone()).data(work), scope, kind })
     }
 
@@ -193,7 +193,7 @@ impl Engine {
 /// An operation that passed the limits of documents.
 struct AdmittedOperation {
     request: Request,
-    scope: Arc<Scope>,
+    scope: Arc<OperationScope>,
     kind: Option<OperationType>,
 }
 

@@ -30,8 +30,8 @@ pub use engine::Admission;
 pub(crate) use engine::{Engine, EngineDependencies, Issuers, Streams};
 pub(crate) use http::{get, post};
 pub(crate) use loader::RivalsOf;
-pub(crate) use page::MOST_CANDIDATES;
-pub(crate) use scope::{Memory, Scope};
+pub(crate) use page::MAX_CANDIDATES;
+pub(crate) use scope::{Memory, OperationScope};
 pub use throttle::WEBSOCKET_FRAMES;
 pub(crate) use websocket::open;
 

@@ -54,7 +54,7 @@ pub(crate) const CHANGE: usize = 100;
 /// Cost of a context query, in fields: several statements and a search of all messages.
 pub(crate) const SEARCH: usize = 200;
 /// Maximum number of entities of one message, or of candidates for one name.
-pub(crate) const MOST_CANDIDATES: usize = 20;
+pub(crate) const MAX_CANDIDATES: usize = 20;
 
 /// Returns the cost of a connection field: one statement, and its children for every item.
 ///

@@ -38,7 +38,7 @@ impl Memory {
 }
 
 /// The context of one operation.
-pub(crate) struct Scope {
+pub(crate) struct OperationScope {
     pub(crate) caller: Caller,
     identity: Identity,
     pub(crate) usecases: UseCases,
@@ -55,7 +55,7 @@ pub(crate) struct Scope {
     pub(crate) budget: Arc<ResponseBudget>,
 }
 
-impl Scope {
+impl OperationScope {
     /// Creates the context for an operation that starts now.
     pub(crate) fn new(identity: Identity, usecases: UseCases, budget: ResponseBudget) -> Arc<Self> {
         let (caller, now, budget) = (identity.caller, usecases.now(), Arc::new(budget));
@@ -181,8 +181,8 @@ impl Scope {
 }
 
 /// Returns the context of the running operation.
-pub(crate) fn scope<'c>(ctx: &Context<'c>) -> Result<&'c Arc<Scope>, ApiError> {
-    ctx.data::<Arc<Scope>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
+pub(crate) fn scope<'c>(ctx: &Context<'c>) -> Result<&'c Arc<OperationScope>, ApiError> {
+    ctx.data::<Arc<OperationScope>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
 }
 
 /// Returns the rate limiter for callers.

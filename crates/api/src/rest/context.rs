@@ -13,7 +13,7 @@ use super::{
 use crate::{
     auth::Reader,
     error::ApiError,
-    graphql::{ResponseBudget, Scope},
+    graphql::{OperationScope, ResponseBudget},
 };
 use recall_domain::{
     SessionId,
@@ -59,7 +59,7 @@ pub(super) async fn get(
     Query(question): Query<Question>,
 ) -> Result<Json<Found>, ApiError> {
     let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
-    let asked = Scope::new(identity, usecases, ResponseBudget::default());
+    let asked = OperationScope::new(identity, usecases, ResponseBudget::default());
     let usecases = &asked.usecases;
     let found = |whose| async move { usecases.session(&whose, session).await.map_err(ApiError::from) };
     let (session, memory) = asked.read_own_or_shared(&[ResourceId::Session(session)], found).await?;

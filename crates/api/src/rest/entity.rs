@@ -13,7 +13,7 @@ use crate::{
     auth::Reader,
     body,
     error::ApiError,
-    graphql::{MOST_CANDIDATES, ResponseBudget, Scope},
+    graphql::{MAX_CANDIDATES, OperationScope, ResponseBudget},
 };
 use recall_domain::{EntityId, EntityType};
 use recall_facts::CandidateEntity;
@@ -59,7 +59,7 @@ pub(super) async fn resolve(
     };
     let wanted = request.r#type.map(|t| EntityType::parse(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
     let session = request.session_id.as_deref().map(read_session).transpose()?;
-    let (scope, mention) = (Scope::new(identity, usecases, ResponseBudget::default()), &request.mention);
+    let (scope, mention) = (OperationScope::new(identity, usecases, ResponseBudget::default()), &request.mention);
     let things: Vec<ResourceId> = session.into_iter().map(ResourceId::Session).collect();
     let resolve = |whose| {
         let usecases = &scope.usecases;
@@ -75,6 +75,6 @@ pub(super) async fn resolve(
         canonical_form: found.canonical_form,
         entity_id: found.entity.as_ref().map(|e| e.id),
         confidence: found.confidence,
-        candidates: found.candidates.iter().take(MOST_CANDIDATES).map(candidate).collect(),
+        candidates: found.candidates.iter().take(MAX_CANDIDATES).map(candidate).collect(),
     }))
 }

@@ -6,8 +6,8 @@ use async_graphql::SimpleObject;
 
 use super::{EntityNode, FactNode, MessageNode, enums::RetrievalMethod};
 use crate::graphql::{
-    page::{MOST_CANDIDATES, bounded_list_cost},
-    scope::{Memory, Scope},
+    page::{MAX_CANDIDATES, bounded_list_cost},
+    scope::{Memory, OperationScope},
 };
 use recall_domain::context::{Context, Timings};
 use recall_facts::CandidateEntity;
@@ -18,9 +18,9 @@ use recall_usecases as usecases;
 #[graphql(name = "Context")]
 pub(crate) struct ContextNode {
     /// Matching messages, best first.
-    messages: Vec<RankedMessage>,
+    messages: Vec<RankedMessageNode>,
     /// Matching facts, best first.
-    facts: Vec<RankedFact>,
+    facts: Vec<RankedFactNode>,
     /// Entities that the question names.
     entities: Vec<EntityNode>,
     /// Retrieval methods that contributed results.
@@ -31,7 +31,8 @@ pub(crate) struct ContextNode {
 
 /// A message with its score.
 #[derive(SimpleObject)]
-pub(crate) struct RankedMessage {
+#[graphql(name = "RankedMessage")]
+pub(crate) struct RankedMessageNode {
     /// The message.
     message: MessageNode,
     /// Relevance, 0 to 1; comparable only within this result.
@@ -44,7 +45,8 @@ pub(crate) struct RankedMessage {
 
 /// A fact with its score.
 #[derive(SimpleObject)]
-pub(crate) struct RankedFact {
+#[graphql(name = "RankedFact")]
+pub(crate) struct RankedFactNode {
     /// The fact.
     fact: FactNode,
     /// Relevance, 0 to 1; comparable only within this result.
@@ -76,14 +78,14 @@ impl From<Timings> for RetrievalTimings {
 
 impl ContextNode {
     /// Converts the result of the use case.
-    pub(crate) fn of(s: &Scope, context: Context) -> Self {
-        let message = |m: recall_domain::context::RankedMessage| RankedMessage {
+    pub(crate) fn of(s: &OperationScope, context: Context) -> Self {
+        let message = |m: recall_domain::context::RankedMessage| RankedMessageNode {
             message: MessageNode(m.message, s.found_in(m.shared).clone()),
             score: m.score,
             methods: m.methods.into_iter().map(Into::into).collect(),
             shared: m.shared,
         };
-        let fact = |f: recall_domain::context::RankedFact| RankedFact {
+        let fact = |f: recall_domain::context::RankedFact| RankedFactNode {
             fact: FactNode(f.fact.into(), s.found_in(f.shared).clone()),
             score: f.score,
             shared: f.shared,
@@ -112,7 +114,7 @@ pub(crate) struct EntityResolution {
     /// Confidence in the choice, 0 to 1; 0 if nothing was found.
     confidence: f64,
     /// The possible entities, best first; at most 20.
-    #[graphql(complexity = "bounded_list_cost(MOST_CANDIDATES, child_complexity)")]
+    #[graphql(complexity = "bounded_list_cost(MAX_CANDIDATES, child_complexity)")]
     candidates: Vec<EntityCandidate>,
 }
 
@@ -136,7 +138,7 @@ impl EntityResolution {
             entity: r.entity.map(entity),
             canonical_form: r.canonical_form,
             confidence: r.confidence,
-            candidates: r.candidates.into_iter().take(MOST_CANDIDATES).map(candidate).collect(),
+            candidates: r.candidates.into_iter().take(MAX_CANDIDATES).map(candidate).collect(),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     graphql::{
         loader::{EvidenceOf, RivalsOf},
         page::{self, Connection, Total, connection_cost, list_cost},
-        scope::{Memory, Needs, Scope, scope},
+        scope::{Memory, Needs, OperationScope, scope},
     },
 };
 use recall_domain::{EntityId, Evidence, Fact, MessageId, Page, Slice, Stance, Timestamp};
@@ -145,7 +145,7 @@ impl FactNode {
 }
 
 impl FactNode {
-    fn standing(&self, s: &Scope) -> weigh::Standing {
+    fn standing(&self, s: &OperationScope) -> weigh::Standing {
         weigh::standing(&self.0, s.usecases.ontology().get(&self.0.relation), s.now)
     }
 
@@ -158,7 +158,7 @@ impl FactNode {
     }
 
     /// Loads the page after a piece of evidence. Searches for that piece from the latest one on.
-    async fn evidence_after(&self, s: &Scope, after: &str, first: u32) -> Result<Slice<Evidence>, ApiError> {
+    async fn evidence_after(&self, s: &OperationScope, after: &str, first: u32) -> Result<Slice<Evidence>, ApiError> {
         let mut page = Page::first(page::MAX_PAGE);
         let (mut found, mut items) = (false, Vec::new());
         loop {

@@ -9,7 +9,7 @@ use crate::{
     graphql::{
         model::{DeletionReceipt, UserError, split_user_errors},
         page::CHANGE,
-        scope::{Needs, Scope, audit, scope},
+        scope::{Needs, OperationScope, audit, scope},
     },
 };
 use recall_domain::AuditAction;
@@ -79,7 +79,7 @@ impl DeletionMutations {
 
 /// Adds the deletions in the graph engine to the receipt, if there is an engine.
 async fn with_graph(
-    s: &Scope,
+    s: &OperationScope,
     graph: &dyn GraphQueries,
     receipt: DeletionReceipt,
     before: Result<Option<GraphCopy>, GraphError>,

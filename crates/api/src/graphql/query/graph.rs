@@ -12,10 +12,10 @@ use recall_ports::PathQuery;
 use recall_usecases::ResourceId;
 
 #[derive(Default)]
-pub(super) struct GraphQueries;
+pub(super) struct ConnectionQueries;
 
 #[Object(guard = "Needs::Read")]
-impl GraphQueries {
+impl ConnectionQueries {
     /// Paths between two entities over active facts in either direction: shortest first, then strongest.
     #[graphql(complexity = "connection_cost(first, child_complexity).saturating_add(50)")]
     async fn paths(

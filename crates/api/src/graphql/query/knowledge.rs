@@ -16,7 +16,8 @@ use recall_usecases::UseCases;
 
 /// Conditions on entities. All given conditions must hold.
 #[derive(InputObject, Default)]
-pub(crate) struct EntityFilter {
+#[graphql(name = "EntityFilter")]
+pub(crate) struct EntityFilterInput {
     /// The entity has this type.
     r#type: Option<EntityType>,
     /// The name or an alias contains this text, ignoring case.
@@ -25,7 +26,7 @@ pub(crate) struct EntityFilter {
     session_id: Option<ID>,
 }
 
-impl EntityFilter {
+impl EntityFilterInput {
     fn read(self) -> Result<ports::EntityFilter, ApiError> {
         Ok(ports::EntityFilter {
             entity_type: self.r#type.map(Into::into),
@@ -37,7 +38,8 @@ impl EntityFilter {
 
 /// Conditions on facts. All given conditions must hold.
 #[derive(InputObject, Default)]
-pub(crate) struct FactFilter {
+#[graphql(name = "FactFilter")]
+pub(crate) struct FactFilterInput {
     /// The subject is this entity.
     subject_id: Option<ID>,
     /// The object is this entity.
@@ -58,7 +60,7 @@ pub(crate) struct FactFilter {
     text: Option<String>,
 }
 
-impl FactFilter {
+impl FactFilterInput {
     fn read(self, usecases: &UseCases) -> Result<ports::FactFilter, ApiError> {
         if let Some(name) = &self.relation {
             usecases.relation(name).map_err(|e| ApiError::from(e).within("filter"))?;
@@ -102,7 +104,7 @@ impl KnowledgeQueries {
     async fn entities(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Conditions that the entities must meet. Default: all entities.")] filter: Option<EntityFilter>,
+        #[graphql(desc = "Conditions that the entities must meet. Default: all entities.")] filter: Option<EntityFilterInput>,
         #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
         #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
         #[graphql(desc = "Read shared memory instead of the viewer's own memory.", default)] shared: bool,
@@ -125,7 +127,7 @@ impl KnowledgeQueries {
     async fn facts(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Conditions that the facts must meet. Default: all facts.")] filter: Option<FactFilter>,
+        #[graphql(desc = "Conditions that the facts must meet. Default: all facts.")] filter: Option<FactFilterInput>,
         #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
         #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
         #[graphql(desc = "Read shared memory instead of the viewer's own memory.", default)] shared: bool,

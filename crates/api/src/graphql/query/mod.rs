@@ -15,7 +15,7 @@ pub(crate) struct Query(
     sessions::SessionQueries,
     context::ContextQueries,
     knowledge::KnowledgeQueries,
-    graph::GraphQueries,
+    graph::ConnectionQueries,
     node::NodeQueries,
     audit::AuditQueries,
 );
